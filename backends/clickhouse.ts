@@ -1,0 +1,25 @@
+/**
+ * The columnar store port. One adapter on `@clickhouse/client` with two origins: the engine inside
+ * this process (`chdb`) or a server (`CLICKHOUSE_URL`).
+ */
+
+/** A value ClickHouse binds to a `{name:Type}` placeholder; decimals and 64-bit integers as text. */
+export type QueryParam = string | number | boolean | readonly (string | number)[];
+
+export interface ClickHouse {
+  /**
+   * Runs a SELECT on a read connection. 64-bit integers and decimals come as strings with all
+   * their digits, DateTime64 as `YYYY-MM-DD hh:mm:ss.SSS` (UTC).
+   */
+  rows<T>(sql: string, params?: Readonly<Record<string, QueryParam>>): Promise<T[]>;
+  /** Runs one statement that writes; statements of one `lane` run one after the other. */
+  write(
+    sql: string,
+    params?: Readonly<Record<string, QueryParam>>,
+    lane?: WriteLane,
+  ): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Writes of one lane never overlap; lanes run side by side. */
+export type WriteLane = "money" | "subscriptions" | "bookkeeping";

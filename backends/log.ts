@@ -1,0 +1,94 @@
+/**
+ * The log port: an append-only, partitioned, durable record of events. Everything the service
+ * knows can be made again from it.
+ *
+ * Contract, the same for every implementation (test/log.test.ts runs it):
+ *
+ * - `append` resolves when the records are durable: a `kill -9` right after loses none of them. It
+ *   rejects when they may not be; some may be durable all the same, so appending again may repeat.
+ * - Records of one key go to one partition and are read in the order they were appended. Between
+ *   partitions there is no order.
+ * - `consume` gives each partition's records in offset order, in batches, one batch of a partition
+ *   at a time; partitions run side by side. The group's offset moves after the handler resolves,
+ *   so a crash repeats the last batch and loses none. A handler that rejects is called again with
+ *   the same batch after a pause that grows up to `retryPauseMsMax`; later records of that
+ *   partition wait.
+ * - Members of one group share the partitions; each partition has at most one member at a time,
+ *   but a member that was stalled may finish a batch another has already repeated.
+ * - `tail` gives what is appended from the call on (or from given offsets), to every caller,
+ *   without a group and without moving any offset.
+ * - Offsets grow by one within a partition and are never reused. Retention removes the oldest
+ *   records; `earliest` says where a partition begins now.
+ */
+import type { Topic } from "../schemas/records.js";
+
+export interface NewRecord {
+  /** Decides the partition. */
+  readonly key: string;
+  readonly value: Buffer;
+}
+
+export interface LogRecord {
+  readonly topic: Topic;
+  readonly partition: number;
+  readonly offset: bigint;
+  readonly key: string;
+  readonly value: Buffer;
+}
+
+export interface Position {
+  readonly partition: number;
+  readonly offset: bigint;
+}
+
+export interface ConsumeOptions {
+  readonly topic: Topic;
+  /** Members with the same name share the work and the offsets. */
+  readonly group: string;
+  readonly batchRecordsMax: number;
+  /** Called with 1 to `batchRecordsMax` records of one partition, in order. */
+  handle(records: readonly LogRecord[]): Promise<void>;
+}
+
+export interface Subscription {
+  /** No further batch begins; resolves when the running ones have ended. Safe to call twice. */
+  close(): Promise<void>;
+}
+
+export interface TopicOptions {
+  readonly partitions: number;
+  /** Null: kept for ever. */
+  readonly retentionMs: number | null;
+  readonly retentionBytes: number | null;
+}
+
+/** The log cannot take records now; the caller answers 503 and the sender tries again. */
+export class LogUnavailable extends Error {
+  override readonly name = "LogUnavailable";
+}
+
+export interface Log {
+  /** @throws LogUnavailable when the records may not be durable. */
+  append(topic: Topic, records: readonly NewRecord[]): Promise<Position[]>;
+  consume(options: ConsumeOptions): Subscription;
+  /**
+   * `from`: the next offset wanted, by partition; a partition left out begins at its end. The
+   * handler is not awaited for its own sake but backpressure holds: one call at a time.
+   */
+  tail(
+    topic: Topic,
+    handle: (record: LogRecord) => void | Promise<void>,
+    from?: ReadonlyMap<number, bigint>,
+  ): Subscription;
+  /** Up to `recordsMax` records from `offset` (inclusive) on; empty at the end. */
+  read(topic: Topic, partition: number, offset: bigint, recordsMax: number): Promise<LogRecord[]>;
+  /** The offset the next record will get, by partition. */
+  ends(topic: Topic): Promise<bigint[]>;
+  /** The oldest offset still there, by partition. */
+  earliest(topic: Topic): Promise<bigint[]>;
+  /** The next offset the group will handle, by partition. */
+  committed(topic: Topic, group: string): Promise<bigint[]>;
+  /** Sets a group back (or ahead) while none of its members runs, for a replay. */
+  seek(topic: Topic, group: string, offsets: ReadonlyMap<number, bigint>): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,114 @@
+/**
+ * Every setting of the service: read once at start, all errors told together, by name. `limits`
+ * names every maximum; those an operator may need to change are settings.
+ */
+import { z } from "zod";
+
+const kibibyte = 1024;
+const mebibyte = 1024 * kibibyte;
+
+/** Maxima that are part of the interface or of the design, not settings. */
+export const limits = {
+  /** `definitions.md`, Limits: one event. */
+  bodyBytesMax: 1 * mebibyte,
+  /** `definitions.md`, Batch. */
+  batchBytesMax: 16 * mebibyte,
+  batchLinesMax: 10_000,
+  jsonDepthMax: 64,
+  idempotencyKeyLengthMax: 255,
+  pageRowsDefault: 50,
+  pageRowsMax: 200,
+  /** Minor units, of the original and of the base currency: what a JSON number holds exactly. */
+  amountMinorMax: BigInt(Number.MAX_SAFE_INTEGER),
+  /** An event may be dated this far ahead of the receipt. */
+  eventAheadMsMax: 24 * 60 * 60 * 1000,
+  /** Nothing this service books is older; also keeps a date of 0 or in seconds from being taken. */
+  eventEarliest: Date.UTC(2000, 0, 1),
+  idempotencyKeyTtlMs: 24 * 60 * 60 * 1000,
+  rotatedCredentialsTtlMs: 24 * 60 * 60 * 1000,
+  /** Facts of one payment (refunds, readings); more are rejected by name. */
+  factsPerPaymentMax: 1_000,
+  /** Lines of one payment, items of one subscription. */
+  linesPerPurchaseMax: 1_000,
+  itemsPerSubscriptionMax: 500,
+  /** Records one step takes at a time. */
+  normalizeBatchRecordsMax: 500,
+  bookBatchRecordsMax: 1_000,
+  /** A consumer's handler failed: pause before the same batch, doubling up to this. */
+  retryPauseMsMax: 30_000,
+  /** How long a stop may take before the process ends anyway. */
+  stopMsMax: 9_000,
+  socketPingMs: 15_000,
+  socketBufferedBytesMax: 1 * mebibyte,
+  /** Messages a resuming socket may ask back; older cursors are closed with 4410. */
+  socketReplayRecordsMax: 100_000,
+  socketsPerKeyMax: 100,
+} as const;
+
+const hex64 = z
+  .string()
+  .regex(
+    /^[0-9a-fA-F]{64}$/,
+    "must be 64 hexadecimal characters; make one with: openssl rand -hex 32",
+  );
+const url = z.url({ protocol: /^https?$/ }).transform((text) => text.replace(/\/+$/, ""));
+const positive = z.coerce.number().int().positive();
+
+const settings = z.object({
+  PORT: z.coerce.number().int().min(0).max(65_535).default(3000),
+  DATA_DIR: z.string().min(1).default("./data"),
+  PUBLIC_URL: url.optional(),
+  ADMIN_TOKEN: z.string().min(32, "must have at least 32 characters").optional(),
+  VAULT_ENCRYPTION_KEY: hex64.optional(),
+  VAULT_ENCRYPTION_KEY_PREVIOUS: hex64.optional(),
+  KAFKA_BROKERS: z.string().optional(),
+  CLICKHOUSE_URL: z.url().optional(),
+  CLICKHOUSE_CLUSTER: z.string().optional(),
+  DATABASE_URL: z.url().optional(),
+  SCHEMA_REGISTRY_URL: url.optional(),
+  LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
+  STRIPE_API_URL: url.default("https://api.stripe.com"),
+  /** Where the wide list of rates is fetched by date; `{date}` is replaced. */
+  WIDE_RATES_URL: z
+    .string()
+    .includes("{date}")
+    .default(
+      "https://cdn.jsdelivr.net/npm/@fawazahmed0/currency-api@{date}/v1/currencies/eur.min.json",
+    ),
+  ECB_RATES_URL: url.default("https://www.ecb.europa.eu/stats/eurofxref/eurofxref-hist-90d.xml"),
+  /** `off` leaves the rates as they are (tests, machines without a network). */
+  RATES_REFRESH: z.enum(["on", "off"]).default("on"),
+  /** Requests a second for one API key. */
+  RATE_LIMIT_PER_KEY: positive.default(2_000),
+  /** Refused calls (401, 404) a second from one address. */
+  RATE_LIMIT_REFUSED: positive.default(20),
+  /** Seconds a Stripe signature may be old; Stripe's own libraries use 300. */
+  STRIPE_TOLERANCE_SECONDS: positive.default(300),
+  RAW_RETENTION_DAYS: positive.optional(),
+  FACTS_RETENTION_DAYS: positive.default(7),
+  PUBLIC_TOPICS_RETENTION_DAYS: positive.default(90),
+  CLICKHOUSE_MEMORY_BYTES: positive.default(1_500 * mebibyte),
+  CLICKHOUSE_THREADS: positive.default(2),
+});
+
+export type Config = Readonly<z.output<typeof settings>>;
+
+/** All that is wrong with the settings, one line each. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+  constructor(readonly problems: readonly string[]) {
+    super(`The settings are not right:\n${problems.map((line) => `  ${line}`).join("\n")}`);
+  }
+}
+
+/** @throws ConfigError naming every setting that is wrong. An empty value counts as absent. */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ""));
+  const result = settings.safeParse(given);
+  if (!result.success) {
+    throw new ConfigError(
+      result.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`),
+    );
+  }
+  return Object.freeze(result.data);
+}

@@ -1,0 +1,110 @@
+/**
+ * Avro schemas as TypeScript constants: the wire format and the static type come from one text.
+ *
+ * `Avro<typeof schema>` is the TypeScript type of a record; `codec(schema)` reads and writes it.
+ * `long` is `bigint` (money in minor units must not pass through a double), a `timestamp-millis`
+ * is a `number` of milliseconds since 1970, an optional value is `null`, a union of records is
+ * wrapped by the record's name: `{ Payment: {…} }`.
+ */
+import avsc from "avsc";
+
+interface AvroField {
+  readonly name: string;
+  readonly type: unknown;
+}
+
+/** The TypeScript type of a value of the Avro schema `S`. */
+export type Avro<S> = S extends "string"
+  ? string
+  : S extends "long"
+    ? bigint
+    : S extends "int"
+      ? number
+      : S extends "boolean"
+        ? boolean
+        : S extends "bytes"
+          ? Buffer
+          : S extends "null"
+            ? null
+            : S extends { readonly logicalType: "timestamp-millis" }
+              ? number
+              : S extends { readonly type: "enum"; readonly symbols: readonly (infer E)[] }
+                ? E
+                : S extends { readonly type: "array"; readonly items: infer I }
+                  ? Avro<I>[]
+                  : S extends { readonly type: "record"; readonly fields: infer F }
+                    ? F extends readonly AvroField[]
+                      ? { [K in F[number] as K["name"]]: Avro<K["type"]> }
+                      : never
+                    : S extends readonly ["null", infer T]
+                      ? Avro<T> | null
+                      : S extends readonly (infer R)[]
+                        ? R extends { readonly type: "record"; readonly name: infer N }
+                          ? { [K in N & string]: Avro<R> }
+                          : never
+                        : never;
+
+/** Reads and writes values of one schema, as bytes and as JSON text (for rows a person reads). */
+export interface Codec<T> {
+  readonly type: avsc.Type;
+  encode(value: T): Buffer;
+  /** @throws when the bytes are not a whole record of this schema. */
+  decode(bytes: Buffer): T;
+  toText(value: T): string;
+  fromText(text: string): T;
+}
+
+export function codec<const S>(schema: S): Codec<Avro<S>> {
+  const type = avsc.Type.forSchema(nameOnce(schema) as avsc.Schema, {
+    registry: { long: bigintLong },
+    logicalTypes: { "timestamp-millis": TimestampMillis },
+    wrapUnions: "auto",
+  });
+  return {
+    type,
+    encode: (value) => type.toBuffer(value),
+    decode: (bytes) => type.fromBuffer(bytes) as Avro<S>,
+    toText: (value) => type.toString(value),
+    fromText: (text) => type.fromString(text) as Avro<S>,
+  };
+}
+
+/** Avro wants a named type written once and referred to by name; the constants repeat it. */
+export function nameOnce(schema: unknown, seen = new Set<string>()): unknown {
+  if (Array.isArray(schema)) return schema.map((part) => nameOnce(part, seen));
+  if (typeof schema !== "object" || schema === null) return schema;
+  const { type, name } = schema as { type?: unknown; name?: unknown };
+  if ((type === "record" || type === "enum") && typeof name === "string") {
+    if (seen.has(name)) return name;
+    seen.add(name);
+  }
+  return Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [
+      key,
+      key === "default" || key === "symbols" ? value : nameOnce(value, seen),
+    ]),
+  );
+}
+
+const bigintLong = avsc.types.LongType.__with({
+  fromBuffer: (bytes: Buffer) => bytes.readBigInt64LE(),
+  toBuffer: (value: bigint) => {
+    const bytes = Buffer.alloc(8);
+    bytes.writeBigInt64LE(value);
+    return bytes;
+  },
+  fromJSON: (value: string | number) => BigInt(value),
+  toJSON: (value: bigint) => value.toString(),
+  isValid: (value: unknown) => typeof value === "bigint" && BigInt.asIntN(64, value) === value,
+  compare: (a: bigint, b: bigint) => (a === b ? 0 : a < b ? -1 : 1),
+});
+
+/** avsc reads the `long` under a logical type as a number, which holds any date there is. */
+class TimestampMillis extends avsc.types.LogicalType {
+  protected override _fromValue(value: unknown): unknown {
+    return value;
+  }
+  protected override _toValue(value: unknown): unknown {
+    return typeof value === "number" && Number.isSafeInteger(value) ? value : undefined;
+  }
+}

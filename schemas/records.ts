@@ -1,0 +1,393 @@
+/**
+ * The records on the log's topics: the contract between the processes and with data teams.
+ * Field names are snake_case because consumers outside TypeScript read them too.
+ */
+import { type Avro, codec } from "./avro.js";
+
+const timestamp = { type: "long", logicalType: "timestamp-millis" } as const;
+const environment = { type: "enum", name: "Environment", symbols: ["live", "test"] } as const;
+
+/** Topic names, in the order an event travels. */
+export const topics = {
+  raw: "revenue.raw",
+  facts: "revenue.facts",
+  rejected: "revenue.rejected",
+  transactions: "revenue.transactions",
+  movements: "revenue.mrr-movements",
+} as const;
+export type Topic = (typeof topics)[keyof typeof topics];
+
+/**
+ * What the door wrote down about a call, bound to the sealed bytes as associated data: changing
+ * any field breaks the seal.
+ */
+export const rawEventMetaSchema = {
+  type: "record",
+  name: "RawEventMeta",
+  fields: [
+    { name: "event_id", type: "string", doc: "evt_norm_…, the same for every redelivery" },
+    { name: "workspace", type: "string" },
+    { name: "environment", type: environment },
+    { name: "provider", type: "string" },
+    { name: "integration", type: ["null", "string"], doc: "null for calls with an API key" },
+    {
+      name: "form",
+      type: {
+        type: "enum",
+        name: "Form",
+        symbols: ["webhook", "record", "native"],
+      },
+      doc: "webhook; record = ingest form A; native = ingest form B",
+    },
+    { name: "native_id", type: "string", doc: "the provider's own event id, or the drawn one" },
+    { name: "native_type", type: "string" },
+    { name: "received_at", type: timestamp, doc: "the recorded clock of all that follows" },
+    { name: "verdict", type: "string", doc: "what was checked: signature, api_key, url" },
+    { name: "rates_edition", type: "int", doc: "the newest edition of rates at the door" },
+  ],
+} as const;
+export type RawEventMeta = Avro<typeof rawEventMetaSchema>;
+
+export const rawEventSchema = {
+  type: "record",
+  name: "RawEvent",
+  fields: [
+    { name: "meta", type: rawEventMetaSchema },
+    { name: "sealed", type: "bytes", doc: "the untouched body, AES-256-GCM, see backends/vault" },
+  ],
+} as const;
+export type RawEvent = Avro<typeof rawEventSchema>;
+
+/** One product of a payment; `weight` splits the payment and may be negative (a credited line). */
+const lineSchema = {
+  type: "record",
+  name: "Line",
+  fields: [
+    { name: "external_id", type: "string", doc: "SKU at the provider; empty when not told" },
+    { name: "weight", type: "long", doc: "net line amount, minor units of the payment" },
+  ],
+} as const;
+export type Line = Avro<typeof lineSchema>;
+
+const moneyFields = [
+  { name: "amount", type: "long", doc: "minor units, gross, positive" },
+  { name: "currency", type: "string", doc: "ISO 4217, upper case" },
+] as const;
+
+const paymentType = {
+  type: "enum",
+  name: "PaymentType",
+  symbols: ["subscription", "one_time"],
+} as const;
+
+/** What a purchase tells about a payment; a payment may tell it itself. */
+const saleFields = [
+  { name: "account", type: ["null", "string"] },
+  { name: "country", type: ["null", "string"], doc: "ISO 3166-1 alpha-2" },
+  { name: "type", type: ["null", paymentType] },
+  { name: "tax", type: ["null", "long"], doc: "minor units, inside amount" },
+  { name: "fee", type: ["null", "long"], doc: "minor units, kept by the provider" },
+  { name: "lines", type: { type: "array", items: lineSchema } },
+] as const;
+
+/** Money came in. The newest reading (happened_at, then event id) of a payment counts. */
+const paymentSchema = {
+  type: "record",
+  name: "Payment",
+  fields: [
+    { name: "payment", type: "string" },
+    { name: "at", type: timestamp, doc: "when it was paid; the same in every reading" },
+    ...moneyFields,
+    ...saleFields,
+  ],
+} as const;
+
+/** What was bought (an invoice, a session); money only once it is linked to a payment. */
+const purchaseSchema = {
+  type: "record",
+  name: "Purchase",
+  fields: [{ name: "purchase", type: "string" }, ...saleFields],
+} as const;
+
+/** This payment paid that purchase. Sent to both sides. */
+const linkSchema = {
+  type: "record",
+  name: "Link",
+  fields: [
+    { name: "payment", type: "string" },
+    { name: "purchase", type: "string" },
+  ],
+} as const;
+
+/** One refund. The newest reading counts; `failed_at` gives the money back to the merchant. */
+const refundSchema = {
+  type: "record",
+  name: "Refund",
+  fields: [
+    { name: "refund", type: "string" },
+    { name: "payment", type: ["null", "string"], doc: "null: a refund that names no sale" },
+    { name: "at", type: timestamp },
+    ...moneyFields,
+    { name: "failed_at", type: ["null", timestamp] },
+    { name: "account", type: ["null", "string"] },
+    { name: "country", type: ["null", "string"] },
+    { name: "lines", type: { type: "array", items: lineSchema }, doc: "empty: pro rata" },
+  ],
+} as const;
+
+/** All that was refunded of a payment up to `at`, where single refunds are not told. */
+const refundTotalSchema = {
+  type: "record",
+  name: "RefundTotal",
+  fields: [{ name: "payment", type: "string" }, { name: "at", type: timestamp }, ...moneyFields],
+} as const;
+
+/** The state of a dispute; the newest reading counts, except that times once told stay. */
+const disputeSchema = {
+  type: "record",
+  name: "Dispute",
+  fields: [
+    { name: "dispute", type: "string" },
+    { name: "payment", type: "string" },
+    ...moneyFields,
+    { name: "withdrawn_at", type: ["null", timestamp] },
+    { name: "returned_at", type: ["null", timestamp] },
+    {
+      name: "exact",
+      type: "boolean",
+      doc: "the times are those of the money itself, not of the notice; exact ones win",
+    },
+  ],
+} as const;
+
+const itemSchema = {
+  type: "record",
+  name: "Item",
+  fields: [
+    { name: "item", type: "string", doc: "stable while the item exists; the rate is held on it" },
+    { name: "external_id", type: "string" },
+    {
+      name: "monthly_numerator",
+      type: "long",
+      doc: "what the customer pays a month after recurring discounts, exactly, as a fraction",
+    },
+    { name: "monthly_denominator", type: "long", doc: "of one minor unit; positive" },
+  ],
+} as const;
+export type Item = Avro<typeof itemSchema>;
+
+/**
+ * What a subscription is worth from `steps[0].at` on. Further steps are announced ends of
+ * discounts: each comes true by itself unless another change of the subscription comes first.
+ */
+const subscriptionSchema = {
+  type: "record",
+  name: "Subscription",
+  fields: [
+    { name: "subscription", type: "string" },
+    { name: "account", type: "string" },
+    { name: "country", type: ["null", "string"] },
+    { name: "currency", type: "string", doc: "empty when nothing is priced" },
+    {
+      name: "phase",
+      type: { type: "enum", name: "Phase", symbols: ["started", "changed", "ended"] },
+    },
+    {
+      name: "steps",
+      type: {
+        type: "array",
+        items: {
+          type: "record",
+          name: "Step",
+          fields: [
+            { name: "at", type: timestamp },
+            { name: "items", type: { type: "array", items: itemSchema } },
+          ],
+        },
+      },
+    },
+  ],
+} as const;
+
+/**
+ * One side of a form A subscription without an id. `pool` names all that could be partners:
+ * provider, product, amount, currency. The oldest open start is ended by the next churn.
+ */
+const anonymousSchema = {
+  type: "record",
+  name: "Anonymous",
+  fields: [
+    { name: "pool", type: "string" },
+    { name: "side", type: { type: "enum", name: "Side", symbols: ["start", "churn"] } },
+    { name: "at", type: timestamp },
+    { name: "subscription", type: "string", doc: "of a start: what its churn will end" },
+    { name: "account", type: "string" },
+  ],
+} as const;
+
+/** A SKU was named. */
+const skuSchema = {
+  type: "record",
+  name: "Sku",
+  fields: [
+    { name: "external_id", type: "string" },
+    { name: "name", type: "string" },
+  ],
+} as const;
+
+/** How an amount of this fact becomes base currency; see schemas/rates. */
+export const quoteSchema = {
+  type: "record",
+  name: "Quote",
+  fields: [
+    { name: "currency", type: "string" },
+    { name: "base_currency", type: "string" },
+    { name: "rate", type: "string", doc: "base per original, decimal, 10 significant digits" },
+    { name: "date", type: "string", doc: "YYYY-MM-DD the quote was published" },
+    { name: "source", type: "string", doc: "same, ecb, wide" },
+    { name: "edition", type: "int" },
+  ],
+} as const;
+export type Quote = Avro<typeof quoteSchema>;
+
+export const factSchema = {
+  type: "record",
+  name: "Fact",
+  fields: [
+    { name: "fact_id", type: "string", doc: "event id and position: one fact, however often told" },
+    { name: "event_id", type: "string" },
+    { name: "workspace", type: "string" },
+    { name: "environment", type: environment },
+    { name: "provider", type: "string" },
+    { name: "received_at", type: timestamp, doc: "recorded clock" },
+    { name: "happened_at", type: timestamp, doc: "orders the readings of one thing" },
+    { name: "base_currency", type: "string" },
+    { name: "replay", type: "boolean", doc: "publish again even when nothing is new" },
+    { name: "backfill", type: "boolean", doc: "history: not for the live stream" },
+    { name: "quote", type: ["null", quoteSchema] },
+    {
+      name: "body",
+      type: [
+        paymentSchema,
+        purchaseSchema,
+        linkSchema,
+        refundSchema,
+        refundTotalSchema,
+        disputeSchema,
+        subscriptionSchema,
+        anonymousSchema,
+        skuSchema,
+      ],
+    },
+  ],
+} as const;
+export type Fact = Avro<typeof factSchema>;
+export type FactBody = Fact["body"];
+export type Environment = Avro<typeof environment>;
+
+export const transactionSchema = {
+  type: "record",
+  name: "Transaction",
+  namespace: "revenue",
+  fields: [
+    { name: "id", type: "string", doc: "tx_norm_…" },
+    { name: "version", type: "int", doc: "grows with what is known; the greatest is the truth" },
+    { name: "workspace", type: "string" },
+    { name: "environment", type: environment },
+    { name: "provider", type: "string" },
+    { name: "external_id", type: "string", doc: "SKU of the largest line; empty when unknown" },
+    { name: "product_name", type: "string", doc: "as known when published" },
+    { name: "gross_amount", type: "long", doc: "minor units of original_currency" },
+    { name: "original_currency", type: "string" },
+    { name: "normalized_amount", type: "long", doc: "minor units of base_currency" },
+    { name: "base_currency", type: "string" },
+    { name: "fx_rate", type: "string" },
+    { name: "fx_date", type: "string" },
+    { name: "fx_source", type: "string" },
+    { name: "refunded_amount", type: "long", doc: "minor units of original_currency" },
+    { name: "tax_amount", type: ["null", "long"] },
+    { name: "fee_amount", type: ["null", "long"] },
+    { name: "customer_country", type: "string" },
+    { name: "account", type: "string", doc: "keyed hash; empty for a guest" },
+    {
+      name: "type",
+      type: {
+        type: "enum",
+        name: "TransactionType",
+        symbols: ["subscription", "one_time", "refund"],
+      },
+    },
+    {
+      name: "status",
+      type: {
+        type: "enum",
+        name: "TransactionStatus",
+        symbols: ["succeeded", "refunded", "disputed"],
+      },
+    },
+    { name: "timestamp", type: timestamp },
+    { name: "recorded_at", type: timestamp },
+    { name: "event_id", type: "string", doc: "the raw event that made this version" },
+    { name: "backfill", type: "boolean" },
+  ],
+} as const;
+export type TransactionRecord = Avro<typeof transactionSchema>;
+
+export const movementSchema = {
+  type: "record",
+  name: "MrrMovement",
+  namespace: "revenue",
+  fields: [
+    { name: "id", type: "string", doc: "mov_norm_…; rows are additive, sum them" },
+    { name: "workspace", type: "string" },
+    { name: "environment", type: environment },
+    { name: "provider", type: "string" },
+    { name: "account", type: "string" },
+    { name: "subscription", type: "string" },
+    { name: "external_id", type: "string" },
+    { name: "currency", type: "string", doc: "original currency of the price" },
+    { name: "country", type: "string" },
+    {
+      name: "kind",
+      type: {
+        type: "enum",
+        name: "MovementKind",
+        symbols: ["new", "expansion", "contraction", "churn", "reactivation"],
+      },
+    },
+    { name: "at", type: timestamp },
+    { name: "mrr", type: "string", doc: "signed decimal, 6 places of base_currency" },
+    { name: "base_currency", type: "string" },
+    { name: "vintage", type: "string", doc: "YYYY-MM, month of the account's first MRR" },
+    { name: "recorded_at", type: timestamp },
+    { name: "event_id", type: "string" },
+  ],
+} as const;
+export type MovementRecord = Avro<typeof movementSchema>;
+
+export const rejectSchema = {
+  type: "record",
+  name: "Reject",
+  namespace: "revenue",
+  fields: [
+    { name: "event_id", type: "string" },
+    { name: "workspace", type: "string" },
+    { name: "environment", type: environment },
+    { name: "provider", type: "string" },
+    { name: "native_type", type: "string" },
+    { name: "received_at", type: timestamp },
+    { name: "step", type: "string" },
+    { name: "reason", type: "string", doc: "a stable word" },
+    { name: "detail", type: "string", doc: "a sentence for a person; no payload" },
+    { name: "partition", type: "int" },
+    { name: "offset", type: "string" },
+  ],
+} as const;
+export type Reject = Avro<typeof rejectSchema>;
+
+export const rawEventMetaCodec = codec(rawEventMetaSchema);
+export const rawEventCodec = codec(rawEventSchema);
+export const factCodec = codec(factSchema);
+export const transactionCodec = codec(transactionSchema);
+export const movementCodec = codec(movementSchema);
+export const rejectCodec = codec(rejectSchema);
