@@ -1,0 +1,44 @@
+/**
+ * Answers of a slow look-up, kept a while, misses too: bounded in time (a change is seen after
+ * `ttlMs` at the latest) and in number (the oldest goes first).
+ */
+export interface CacheOptions<V> {
+  readonly ttlMs: number;
+  readonly entriesMax: number;
+  load(key: string): Promise<V>;
+  /** ms since 1970 */
+  now?(): number;
+}
+
+export class ExpiringCache<V> {
+  readonly #entries = new Map<string, { readonly value: Promise<V>; readonly expiresAt: number }>();
+  readonly #now: () => number;
+
+  constructor(private readonly options: CacheOptions<V>) {
+    this.#now = options.now ?? (() => Date.now());
+  }
+
+  /** Callers who ask for the same at the same time share one look-up. A failure is not kept. */
+  get(key: string): Promise<V> {
+    const entry = this.#entries.get(key);
+    if (entry && entry.expiresAt > this.#now()) return entry.value;
+    // Deleted first, so that the map's order stays the order of age.
+    this.#entries.delete(key);
+    const value = this.options.load(key);
+    const fresh = { value, expiresAt: this.#now() + this.options.ttlMs };
+    this.#entries.set(key, fresh);
+    value.catch(() => {
+      if (this.#entries.get(key) === fresh) this.#entries.delete(key);
+    });
+    const oldest = this.#entries.keys().next();
+    if (this.#entries.size > this.options.entriesMax && !oldest.done) {
+      this.#entries.delete(oldest.value);
+    }
+    return value;
+  }
+
+  /** What changed in this process is seen at once. */
+  clear(): void {
+    this.#entries.clear();
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * The one Koa application. The life of a call: it gets an id, the time is taken, the router finds
+ * its handler, and whatever is thrown becomes the error envelope in one place.
+ */
+import { randomUUID } from "node:crypto";
+import type { Layer } from "@koa/router";
+import Koa, { type Context, type Next } from "koa";
+import type { Service } from "../service.js";
+import {
+  ApiError,
+  errorEnvelope,
+  internal,
+  malformed,
+  methodNotAllowed,
+  notFound,
+  unavailable,
+} from "./errors.js";
+
+type AppService = Pick<Service, "limits" | "logger" | "metrics" | "router">;
+
+/** @param isStopping true from the moment the process was told to stop: new calls get 503 */
+export function createApp(service: AppService, isStopping: () => boolean = () => false): Koa {
+  const app = new Koa();
+  // Reached only by what goes wrong after the answer began: a peer that went away.
+  app.on("error", (error: unknown) => service.logger.debug({ err: error }, "answer cut short"));
+  app.use(answer);
+  app.use(service.router.routes());
+  app.use(noRoute);
+  return app;
+
+  async function answer(ctx: Context, next: Next): Promise<void> {
+    const startedAt = process.hrtime.bigint();
+    ctx.state.requestId = randomUUID();
+    ctx.set("X-Request-Id", ctx.state.requestId);
+    try {
+      if (isStopping()) throw stopping();
+      if (ctx.req.headers.host === undefined) {
+        throw malformed("host_missing", "A request needs a Host header.", "Host");
+      }
+      await next();
+    } catch (thrown) {
+      const error = await service.limits.refuse(ctx, knownError(thrown));
+      if (error.status >= 500 && !(thrown instanceof ApiError)) {
+        const { requestId } = ctx.state;
+        service.logger.error({ err: thrown, requestId, path: ctx.path }, "request failed");
+      }
+      ctx.status = error.status;
+      ctx.set(error.headers);
+      ctx.body = errorEnvelope(error, ctx.state.requestId);
+    }
+    const seconds = Number(process.hrtime.bigint() - startedAt) / 1e9;
+    service.metrics.requestSeconds.observe(
+      { route: routeOf(ctx), method: knownMethod(ctx.method), status: String(ctx.status) },
+      seconds,
+    );
+  }
+}
+
+/** Behind the router: the path is unknown, or known with another method. */
+function noRoute(ctx: Context): void {
+  const layers: readonly Layer[] = ctx.matched ?? [];
+  const allowed = new Set(layers.flatMap((layer) => layer.methods));
+  throw allowed.size > 0
+    ? methodNotAllowed([...allowed].sort().join(", "))
+    : notFound("path_unknown", "There is nothing at this path.");
+}
+
+function stopping(): ApiError {
+  return new ApiError(503, "unavailable", "stopping", "The service is stopping; call again.", {
+    headers: { "Retry-After": "1", Connection: "close" },
+  });
+}
+
+/** What was thrown, as something a caller may see. */
+function knownError(thrown: unknown): ApiError {
+  if (thrown instanceof ApiError) return thrown;
+  if (thrown instanceof Error && thrown.name === "LogUnavailable") {
+    return unavailable("log_unavailable", "Events cannot be taken now; nothing was taken.");
+  }
+  // The router could not decode a percent-encoded path.
+  if (thrown instanceof URIError) return malformed("path_malformed", "The path is malformed.");
+  return internal();
+}
+
+/** The pattern, not the path: a metric must not grow by what callers make up. */
+function routeOf(ctx: Context): string {
+  return typeof ctx._matchedRoute === "string" ? ctx._matchedRoute : "none";
+}
+
+const methods = new Set(["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"]);
+
+function knownMethod(method: string): string {
+  return methods.has(method) ? method : "other";
+}

@@ -1,0 +1,29 @@
+/** Query parameters: what is unknown, repeated or outside its set is 400, never ignored. */
+import type { Context } from "koa";
+import type { z } from "zod";
+import { malformed } from "./errors.js";
+
+/**
+ * @param schema an object; unknown names are refused whether it is strict or not
+ * @throws ApiError 400 with the name of the first parameter that is wrong
+ */
+export function readQuery<Shape extends z.ZodRawShape>(
+  ctx: Pick<Context, "querystring">,
+  schema: z.ZodObject<Shape>,
+): z.output<z.ZodObject<Shape>> {
+  const given: Record<string, string> = Object.create(null);
+  for (const [name, value] of new URLSearchParams(ctx.querystring)) {
+    if (!Object.hasOwn(schema.shape, name)) {
+      throw malformed("parameter_unknown", `There is no parameter ${name}.`, name);
+    }
+    if (name in given) {
+      throw malformed("parameter_repeated", `The parameter ${name} is given twice.`, name);
+    }
+    given[name] = value;
+  }
+  const result = schema.safeParse({ ...given });
+  if (result.success) return result.data;
+  const issue = result.error.issues[0];
+  const name = String(issue?.path[0] ?? "");
+  throw malformed("parameter_invalid", `${name}: ${issue?.message ?? "is not valid"}`, name);
+}

@@ -1,0 +1,112 @@
+/**
+ * Integrations, as the webhook door sees them: looked up by the token in the URL, with the
+ * credentials a delivery may be signed with. Tokens are looked up by their SHA-256; tokens and
+ * credentials are stored sealed.
+ */
+import { createHash } from "node:crypto";
+import type { Environment } from "../schemas/records.js";
+import { ExpiringCache } from "./expiring-cache.js";
+import type { Postgres } from "./postgres.js";
+import type { Vault } from "./vault.js";
+
+export interface Integration {
+  readonly id: string;
+  readonly workspace: string;
+  readonly provider: string;
+  readonly environment: Environment;
+  /** As the provider's adapter wants them: the current ones, then old ones that still count. */
+  readonly credentials: readonly unknown[];
+}
+
+export interface Integrations {
+  /** Cached: a change by another process is seen after 5 s at the latest. */
+  byToken(token: string): Promise<Integration | null>;
+  /** After a change made by this process. */
+  forget(): void;
+}
+
+const cacheMs = 5_000;
+const cacheEntriesMax = 10_000;
+
+export function openIntegrations(options: {
+  readonly postgres: Postgres;
+  readonly vault: Vault;
+  readonly now?: () => number;
+}): Integrations {
+  const { postgres, vault, now = () => Date.now() } = options;
+  const cache = new ExpiringCache({
+    ttlMs: cacheMs,
+    entriesMax: cacheEntriesMax,
+    now,
+    load: (hash) => findIntegration(postgres, vault, Buffer.from(hash, "base64")),
+  });
+  return {
+    async byToken(token) {
+      const found = await cache.get(hashToken(token).toString("base64"));
+      if (found === null) return null;
+      const { current, previous, previousValidUntil, ...integration } = found;
+      const both = previous !== null && previousValidUntil > now();
+      return { ...integration, credentials: both ? [current, previous] : [current] };
+    },
+    forget: () => cache.clear(),
+  };
+}
+
+export function hashToken(token: string): Buffer {
+  return createHash("sha256").update(token).digest();
+}
+
+export type IntegrationSecret = "token" | "credentials";
+
+/** Binds a sealed secret to its integration, so that rows cannot be swapped. */
+export function sealSecret(vault: Vault, id: string, what: IntegrationSecret, text: string) {
+  return vault.seal(Buffer.from(text), secretOf(id, what));
+}
+
+/** @throws SealBroken */
+export function openSecret(vault: Vault, id: string, what: IntegrationSecret, sealed: Buffer) {
+  return vault.open(sealed, secretOf(id, what)).toString();
+}
+
+const secretOf = (id: string, what: IntegrationSecret) => Buffer.from(`integration:${id}:${what}`);
+
+interface Found extends Omit<Integration, "credentials"> {
+  readonly current: unknown;
+  readonly previous: unknown;
+  /** ms since 1970 */
+  readonly previousValidUntil: number;
+}
+
+async function findIntegration(
+  postgres: Postgres,
+  vault: Vault,
+  hash: Buffer,
+): Promise<Found | null> {
+  const [row] = await postgres.query<{
+    id: string;
+    workspace: string;
+    provider: string;
+    environment: Environment;
+    credentials_sealed: Buffer;
+    previous_credentials_sealed: Buffer | null;
+    previous_valid_until: Date | null;
+  }>(
+    `SELECT id, workspace, provider, environment, credentials_sealed, previous_credentials_sealed,
+       previous_valid_until
+     FROM integrations WHERE token_hash = $1 AND deleted_at IS NULL`,
+    [hash],
+  );
+  if (row === undefined) return null;
+  const { id, workspace, provider, environment } = row;
+  const read = (sealed: Buffer | null): unknown =>
+    sealed === null ? null : JSON.parse(openSecret(vault, id, "credentials", sealed));
+  return {
+    id,
+    workspace,
+    provider,
+    environment,
+    current: read(row.credentials_sealed),
+    previous: read(row.previous_credentials_sealed),
+    previousValidUntil: row.previous_valid_until?.getTime() ?? 0,
+  };
+}

@@ -1,0 +1,62 @@
+/** What `/metrics` shows (Prometheus), by `prom-client`, in a registry of this service's own. */
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
+
+const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+export interface Metrics {
+  /** Roles register further gauges of their own here, once, at start. */
+  readonly registry: Registry;
+  readonly requestSeconds: Histogram<"route" | "method" | "status">;
+  /** Every webhook call by what became of it: `taken`, or the code of its refusal. */
+  readonly webhooks: Counter<"provider" | "verdict">;
+  readonly ingested: Counter<"verdict">;
+  /** From the call of `append` until the records are durable. */
+  readonly appendSeconds: Histogram;
+  /** A gauge whose value is asked for when somebody looks. */
+  gauge(name: string, help: string, read: () => number | Promise<number>): void;
+}
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  return {
+    registry,
+    requestSeconds: new Histogram({
+      name: "http_request_duration_seconds",
+      help: "Time to answer an HTTP request",
+      labelNames: ["route", "method", "status"],
+      buckets: secondsBuckets,
+      registers,
+    }),
+    webhooks: new Counter({
+      name: "webhooks_total",
+      help: "Webhook calls by provider and what became of them",
+      labelNames: ["provider", "verdict"],
+      registers,
+    }),
+    ingested: new Counter({
+      name: "ingest_events_total",
+      help: "Events sent to the ingest endpoint by what became of them",
+      labelNames: ["verdict"],
+      registers,
+    }),
+    appendSeconds: new Histogram({
+      name: "log_append_duration_seconds",
+      help: "Time until raw events are durable in the log",
+      buckets: secondsBuckets,
+      registers,
+    }),
+    gauge(name, help, read) {
+      const gauge = new Gauge({
+        name,
+        help,
+        registers: [],
+        async collect() {
+          this.set(await read());
+        },
+      });
+      registry.registerMetric(gauge);
+    },
+  };
+}

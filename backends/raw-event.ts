@@ -1,0 +1,15 @@
+/**
+ * A raw event is the untouched body, sealed, with what the door wrote down about the call bound to
+ * it: whoever can write to the topic still cannot book revenue (`design.md`, Verified once).
+ */
+import { type RawEvent, type RawEventMeta, rawEventMetaCodec } from "../schemas/records.js";
+import type { Vault } from "./vault.js";
+
+export function sealRawEvent(vault: Vault, meta: RawEventMeta, body: Buffer): RawEvent {
+  return { meta, sealed: vault.seal(body, rawEventMetaCodec.encode(meta)) };
+}
+
+/** @throws SealBroken when the body or any field of `meta` is not what the door sealed */
+export function openRawEvent(vault: Vault, raw: RawEvent): Buffer {
+  return vault.open(raw.sealed, rawEventMetaCodec.encode(raw.meta));
+}

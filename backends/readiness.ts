@@ -1,0 +1,37 @@
+/** What has to work for this process to be of use: asked by `/readyz`, registered by name. */
+const checkMsMax = 2_000;
+
+export class Readiness {
+  readonly #checks = new Map<string, () => Promise<unknown> | void>();
+
+  /** @param check throws or rejects while the thing does not work; a slow answer counts as none */
+  add(name: string, check: () => Promise<unknown> | void): void {
+    this.#checks.set(name, check);
+  }
+
+  /** The names of what does not work now. */
+  async failing(): Promise<string[]> {
+    const names = await Promise.all(
+      [...this.#checks].map(async ([name, check]) => ((await works(check)) ? null : name)),
+    );
+    return names.filter((name) => name !== null);
+  }
+}
+
+async function works(check: () => Promise<unknown> | void): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), checkMsMax);
+  });
+  const done = Promise.resolve()
+    .then(check)
+    .then(
+      () => true,
+      () => false,
+    );
+  try {
+    return await Promise.race([done, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * The vault: AES-256-GCM under keys derived from the master key (`definitions.md`, Vault).
+ *
+ * A sealed value is: version (1 byte) | id of the master key (8) | salt (16) | nonce (12) |
+ * ciphertext | tag (16). Each process derives a data key of its own from the master key and a
+ * random salt, so its nonces may simply count and never meet those of another process. The
+ * associated data is bound to the value and not stored.
+ */
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
+
+export interface Vault {
+  seal(plain: Buffer, associated: Buffer): Buffer;
+  /** @throws SealBroken when a byte of the value or of the associated data is not as sealed */
+  open(sealed: Buffer, associated: Buffer): Buffer;
+  /** False for what the previous master key sealed: it should be sealed again. */
+  isCurrent(sealed: Buffer): boolean;
+  /** A key of 32 bytes for one purpose, the same in every process with this master key. */
+  deriveKey(purpose: string): Buffer;
+}
+
+/** The value was changed, its associated data was, or its master key is not here. */
+export class SealBroken extends Error {
+  override readonly name = "SealBroken";
+}
+
+const version = 1;
+const keyIdBytes = 8;
+const saltBytes = 16;
+const nonceBytes = 12;
+const tagBytes = 16;
+const saltAt = 1 + keyIdBytes;
+const nonceAt = saltAt + saltBytes;
+const textAt = nonceAt + nonceBytes;
+/** Far under the bound of AES-GCM for one key (NIST SP 800-38D: 2^32). */
+const sealsPerDataKeyMax = 2 ** 31;
+/** One a process start that is read again; a derivation costs about 10 µs. */
+const derivedKeysMax = 256;
+
+/**
+ * @param keyHex 64 hexadecimal characters
+ * @param previousHex the master key before a rotation: opens, never seals
+ */
+export function openVault(keyHex: string, previousHex?: string): Vault {
+  const current = masterKey(keyHex);
+  const masters = new Map([[current.id.toString("hex"), current.key]]);
+  if (previousHex !== undefined) {
+    const previous = masterKey(previousHex);
+    masters.set(previous.id.toString("hex"), previous.key);
+  }
+  const derived = new Map<string, Buffer>();
+  let sealing = freshDataKey(current);
+
+  function dataKeyFor(sealed: Buffer): Buffer {
+    const name = sealed.toString("hex", 1, nonceAt);
+    let key = derived.get(name);
+    if (key === undefined) {
+      const master = masters.get(sealed.toString("hex", 1, saltAt));
+      if (master === undefined) {
+        throw new SealBroken("sealed under a master key that is neither current nor previous");
+      }
+      key = dataKey(master, sealed.subarray(saltAt, nonceAt));
+    }
+    // Back to the end: the map's order is the order of use.
+    derived.delete(name);
+    derived.set(name, key);
+    const oldest = derived.keys().next();
+    if (derived.size > derivedKeysMax && !oldest.done) derived.delete(oldest.value);
+    return key;
+  }
+
+  return {
+    seal(plain, associated) {
+      if (sealing.seals >= sealsPerDataKeyMax) sealing = freshDataKey(current);
+      const nonce = Buffer.alloc(nonceBytes);
+      nonce.writeUIntBE(sealing.seals, nonceBytes - 6, 6);
+      sealing.seals += 1;
+      const cipher = createCipheriv("aes-256-gcm", sealing.key, nonce);
+      cipher.setAAD(associated);
+      const text = cipher.update(plain);
+      cipher.final();
+      return Buffer.concat([sealing.head, nonce, text, cipher.getAuthTag()]);
+    },
+
+    open(sealed, associated) {
+      if (sealed.length < textAt + tagBytes || sealed[0] !== version) {
+        throw new SealBroken("this is no sealed value");
+      }
+      const nonce = sealed.subarray(nonceAt, textAt);
+      const decipher = createDecipheriv("aes-256-gcm", dataKeyFor(sealed), nonce);
+      decipher.setAAD(associated);
+      decipher.setAuthTag(sealed.subarray(-tagBytes));
+      const plain = decipher.update(sealed.subarray(textAt, -tagBytes));
+      try {
+        decipher.final();
+      } catch (cause) {
+        throw new SealBroken("the value or what is bound to it was changed", { cause });
+      }
+      return plain;
+    },
+
+    isCurrent: (sealed) => sealed.subarray(1, saltAt).equals(current.id),
+
+    deriveKey: (purpose) => derive(current.key, Buffer.alloc(0), `purpose:${purpose}`),
+  };
+}
+
+interface MasterKey {
+  readonly key: Buffer;
+  /** A fingerprint: says which key, and nothing about it. */
+  readonly id: Buffer;
+}
+
+function masterKey(hex: string): MasterKey {
+  if (!/^[0-9a-fA-F]{64}$/.test(hex)) throw new Error("a vault key has 64 hexadecimal characters");
+  const key = Buffer.from(hex, "hex");
+  const id = createHash("sha256").update("vault key id").update(key).digest();
+  return { key, id: id.subarray(0, keyIdBytes) };
+}
+
+function freshDataKey(master: MasterKey) {
+  const salt = randomBytes(saltBytes);
+  const head = Buffer.concat([Buffer.from([version]), master.id, salt]);
+  return { key: dataKey(master.key, salt), head, seals: 0 };
+}
+
+function dataKey(master: Buffer, salt: Buffer): Buffer {
+  return derive(master, salt, "data key");
+}
+
+function derive(master: Buffer, salt: Buffer, info: string): Buffer {
+  return Buffer.from(hkdfSync("sha256", master, salt, info, 32));
+}

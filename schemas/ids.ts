@@ -1,0 +1,51 @@
+/**
+ * Ids that are functions of what they name, so that a redelivery, a replay and a second process
+ * make the same one. 160 bits of SHA-256, in base 62.
+ */
+import { createHash } from "node:crypto";
+import { base62 } from "./base62.js";
+import type { Environment } from "./records.js";
+
+/** @param nativeId the provider's own event id, or the identity of an ingested event */
+export function eventId(
+  workspace: string,
+  environment: Environment,
+  provider: string,
+  nativeId: string,
+): string {
+  return `evt_norm_${hashOf("event", workspace, environment, provider, nativeId)}`;
+}
+
+/** @param payment the provider's own id of the payment */
+export function transactionId(
+  workspace: string,
+  environment: Environment,
+  provider: string,
+  payment: string,
+): string {
+  return `tx_norm_${hashOf("transaction", workspace, environment, provider, payment)}`;
+}
+
+/** The product a SKU makes when it joins none. */
+export function productId(
+  workspace: string,
+  environment: Environment,
+  provider: string,
+  externalId: string,
+): string {
+  return `prod_unf_${hashOf("product", workspace, environment, provider, externalId)}`;
+}
+
+/** @param parts the dimensions the movement is compared by, and the event that caused it */
+export function movementId(...parts: string[]): string {
+  return `mov_norm_${hashOf("movement", ...parts)}`;
+}
+
+const hashBytes = 20;
+
+/** Lengths stand before the parts, so no two lists of parts make the same text. */
+function hashOf(kind: string, ...parts: string[]): string {
+  const hash = createHash("sha256");
+  for (const part of [kind, ...parts]) hash.update(`${part.length}:${part}`);
+  return base62(hash.digest().subarray(0, hashBytes));
+}
