@@ -1,0 +1,352 @@
+/** The objects that tell money (see payloads.ts): charges, invoices, refunds, disputes, sessions. */
+import {
+  type ApiVersion,
+  isNewLayout,
+  type Json,
+  type JsonObject,
+  seconds,
+  units,
+} from "./payloads.js";
+
+export interface ChargeInput {
+  readonly id: string;
+  readonly paymentIntent: string | null;
+  readonly customer: string | null;
+  readonly amount: bigint;
+  readonly currency: string;
+  readonly createdAt: number;
+  readonly version: ApiVersion;
+  readonly country?: string | null;
+  /** Old layout only: in_… */
+  readonly invoice?: string | null;
+  /** Less than `amount` when only a part was captured. */
+  readonly amountCaptured?: bigint;
+  readonly amountRefunded?: bigint;
+  /** Listed in the old layout only. */
+  readonly refunds?: readonly JsonObject[];
+  readonly status?: "succeeded" | "pending" | "failed";
+  /** False while a payment is only authorized. */
+  readonly captured?: boolean;
+}
+
+export function chargeObject(input: ChargeInput): JsonObject {
+  const captured = input.captured ?? true;
+  const amountCaptured = captured ? (input.amountCaptured ?? input.amount) : 0n;
+  const amountRefunded = input.amountRefunded ?? 0n;
+  const status = input.status ?? "succeeded";
+  const refunds = {
+    object: "list",
+    data: [...(input.refunds ?? [])],
+    has_more: false,
+    total_count: input.refunds?.length ?? 0,
+    url: `/v1/charges/${input.id}/refunds`,
+  };
+  return {
+    id: input.id,
+    object: "charge",
+    amount: units(input.amount),
+    amount_captured: units(amountCaptured),
+    amount_refunded: units(amountRefunded),
+    balance_transaction: captured ? `txn_${input.id}` : null,
+    billing_details: { address: address(input.country ?? null), email: null, name: null },
+    captured,
+    created: seconds(input.createdAt),
+    currency: input.currency.toLowerCase(),
+    customer: input.customer,
+    description: null,
+    disputed: false,
+    failure_code: null,
+    ...(isNewLayout(input.version) ? {} : { invoice: input.invoice ?? null, refunds }),
+    livemode: true,
+    metadata: {},
+    paid: status !== "failed",
+    payment_intent: input.paymentIntent,
+    payment_method: `pm_${input.id}`,
+    refunded: amountRefunded > 0n && amountRefunded === input.amount,
+    status,
+  };
+}
+
+export interface InvoiceLineInput {
+  readonly id: string;
+  readonly product: string;
+  readonly price: string;
+  /** Before discounts; negative for a credited proration. */
+  readonly amount: bigint;
+  readonly discount?: bigint;
+  readonly quantity?: number;
+  /** sub_… of a recurring line. */
+  readonly subscription?: string;
+}
+
+export interface InvoiceInput {
+  readonly id: string;
+  readonly customer: string;
+  readonly currency: string;
+  readonly createdAt: number;
+  readonly paidAt: number;
+  readonly lines: readonly InvoiceLineInput[];
+  readonly version: ApiVersion;
+  readonly subscription?: string | null;
+  readonly billingReason?: string;
+  readonly country?: string | null;
+  /** Tax on top. */
+  readonly tax?: bigint;
+  /** Old layout only: where the money came from. */
+  readonly paymentIntent?: string | null;
+  readonly charge?: string | null;
+  readonly outOfBand?: boolean;
+  /** True when `lines` is only the first page. */
+  readonly hasMoreLines?: boolean;
+  /** When it is not the sum of `lines`, discounts and tax. */
+  readonly total?: bigint;
+}
+
+/** A paid invoice. */
+export function invoiceObject(input: InvoiceInput): JsonObject {
+  const isNew = isNewLayout(input.version);
+  const tax = input.tax ?? 0n;
+  const net = input.lines.reduce((sum, line) => sum + line.amount - (line.discount ?? 0n), 0n);
+  const total = input.total ?? net + tax;
+  const outOfBand = input.outOfBand ?? false;
+  const subscription = input.subscription ?? null;
+  return {
+    id: input.id,
+    object: "invoice",
+    amount_due: units(total),
+    // Until 2025-03-31 money from outside was not in `amount_paid`.
+    amount_paid: units(outOfBand && !isNew ? 0n : total),
+    amount_remaining: 0,
+    ...(isNew && outOfBand ? { amount_paid_off_stripe: units(total) } : {}),
+    billing_reason:
+      input.billingReason ?? (subscription === null ? "manual" : "subscription_cycle"),
+    collection_method: "charge_automatically",
+    created: seconds(input.createdAt),
+    currency: input.currency.toLowerCase(),
+    customer: input.customer,
+    customer_address: input.country === undefined ? null : address(input.country),
+    discounts: [],
+    lines: {
+      object: "list",
+      data: input.lines.map((line) => invoiceLine(line, input)),
+      has_more: input.hasMoreLines ?? false,
+      url: `/v1/invoices/${input.id}/lines`,
+    },
+    livemode: true,
+    metadata: {},
+    status: "paid",
+    status_transitions: {
+      finalized_at: seconds(input.createdAt),
+      marked_uncollectible_at: null,
+      paid_at: seconds(input.paidAt),
+      voided_at: null,
+    },
+    subtotal: units(total - tax),
+    total: units(total),
+    total_excluding_tax: units(total - tax),
+    ...(isNew
+      ? {
+          parent:
+            subscription === null
+              ? null
+              : { type: "subscription_details", subscription_details: { subscription } },
+          total_taxes: tax === 0n ? [] : [{ amount: units(tax), tax_behavior: "exclusive" }],
+        }
+      : {
+          charge: input.charge ?? null,
+          paid: true,
+          paid_out_of_band: outOfBand,
+          payment_intent: input.paymentIntent ?? null,
+          subscription,
+          tax: tax === 0n ? null : units(tax),
+          total_tax_amounts: tax === 0n ? [] : [{ amount: units(tax), inclusive: false }],
+        }),
+  };
+}
+
+function invoiceLine(line: InvoiceLineInput, invoice: InvoiceInput): JsonObject {
+  const subscription = line.subscription ?? null;
+  const layout: JsonObject = isNewLayout(invoice.version)
+    ? {
+        parent:
+          subscription === null
+            ? { type: "invoice_item_details", invoice_item_details: { subscription: null } }
+            : { type: "subscription_item_details", subscription_item_details: { subscription } },
+        pricing: {
+          type: "price_details",
+          price_details: { price: line.price, product: line.product },
+        },
+      }
+    : {
+        price: { id: line.price, object: "price", product: line.product },
+        subscription,
+        type: subscription === null ? "invoiceitem" : "subscription",
+      };
+  const discount = line.discount ?? 0n;
+  return {
+    id: line.id,
+    object: "line_item",
+    amount: units(line.amount),
+    currency: invoice.currency.toLowerCase(),
+    description: null,
+    discount_amounts:
+      discount === 0n ? [] : [{ amount: units(discount), discount: `di_${line.id}` }],
+    metadata: {},
+    period: { end: seconds(invoice.paidAt) + 2_592_000, start: seconds(invoice.paidAt) },
+    quantity: line.quantity ?? 1,
+    ...layout,
+  };
+}
+
+/** What ties a payment to an invoice since 2025-03-31. */
+export function invoicePaymentObject(input: {
+  id: string;
+  invoice: string;
+  /** pi_… or ch_… */
+  payment: string;
+  amount: bigint;
+  currency: string;
+  paidAt: number;
+}): JsonObject {
+  const type = input.payment.startsWith("pi_") ? "payment_intent" : "charge";
+  return {
+    id: input.id,
+    object: "invoice_payment",
+    amount_paid: units(input.amount),
+    amount_requested: units(input.amount),
+    created: seconds(input.paidAt),
+    currency: input.currency.toLowerCase(),
+    invoice: input.invoice,
+    is_default: true,
+    livemode: true,
+    payment: { type, [type]: input.payment },
+    status: "paid",
+    status_transitions: { canceled_at: null, paid_at: seconds(input.paidAt) },
+  };
+}
+
+export function refundObject(input: {
+  id: string;
+  charge: string;
+  paymentIntent: string | null;
+  amount: bigint;
+  currency: string;
+  createdAt: number;
+  status?: "succeeded" | "pending" | "failed" | "canceled" | "requires_action";
+}): JsonObject {
+  const status = input.status ?? "succeeded";
+  return {
+    id: input.id,
+    object: "refund",
+    amount: units(input.amount),
+    balance_transaction: `txn_${input.id}`,
+    charge: input.charge,
+    created: seconds(input.createdAt),
+    currency: input.currency.toLowerCase(),
+    ...(status === "failed" ? { failure_reason: "lost_or_stolen_card" } : {}),
+    metadata: {},
+    payment_intent: input.paymentIntent,
+    reason: null,
+    receipt_number: null,
+    status,
+  };
+}
+
+export interface DisputeInput {
+  readonly id: string;
+  readonly charge: string;
+  readonly paymentIntent: string | null;
+  readonly amount: bigint;
+  readonly currency: string;
+  readonly createdAt: number;
+  readonly status: string;
+  /** When money moved; absent: none listed, as in events of some versions. */
+  readonly withdrawnAt?: number;
+  readonly returnedAt?: number;
+}
+
+export function disputeObject(input: DisputeInput): JsonObject {
+  const { withdrawnAt, returnedAt } = input;
+  const moves: Json[] = [];
+  if (withdrawnAt !== undefined) moves.push(balanceTransaction(input, -input.amount, withdrawnAt));
+  if (returnedAt !== undefined) moves.push(balanceTransaction(input, input.amount, returnedAt));
+  return {
+    id: input.id,
+    object: "dispute",
+    amount: units(input.amount),
+    balance_transactions: moves,
+    charge: input.charge,
+    created: seconds(input.createdAt),
+    currency: input.currency.toLowerCase(),
+    evidence: {},
+    evidence_details: { due_by: null, has_evidence: false, past_due: false, submission_count: 0 },
+    is_charge_refundable: false,
+    livemode: true,
+    metadata: {},
+    payment_intent: input.paymentIntent,
+    reason: "general",
+    status: input.status,
+  };
+}
+
+function balanceTransaction(input: DisputeInput, amount: bigint, at: number): JsonObject {
+  const fee = amount < 0n ? 1500 : 0;
+  return {
+    id: `txn_${input.id}_${amount < 0n ? "out" : "back"}`,
+    object: "balance_transaction",
+    amount: units(amount),
+    created: seconds(at),
+    currency: input.currency.toLowerCase(),
+    exchange_rate: null,
+    fee,
+    fee_details: [],
+    net: units(amount) - fee,
+    reporting_category: amount < 0n ? "dispute" : "dispute_reversal",
+    source: input.id,
+    status: "available",
+    type: "adjustment",
+  };
+}
+
+export function sessionObject(input: {
+  id: string;
+  mode: "payment" | "subscription" | "setup";
+  paymentStatus: "paid" | "unpaid" | "no_payment_required";
+  amount: bigint;
+  currency: string;
+  createdAt: number;
+  customer?: string | null;
+  country?: string | null;
+  paymentIntent?: string | null;
+  invoice?: string | null;
+  subscription?: string | null;
+  tax?: bigint;
+}): JsonObject {
+  return {
+    id: input.id,
+    object: "checkout.session",
+    amount_subtotal: units(input.amount - (input.tax ?? 0n)),
+    amount_total: units(input.amount),
+    created: seconds(input.createdAt),
+    currency: input.currency.toLowerCase(),
+    customer: input.customer ?? null,
+    customer_details: { address: address(input.country ?? null), email: null, name: null },
+    invoice: input.invoice ?? null,
+    livemode: true,
+    metadata: {},
+    mode: input.mode,
+    payment_intent: input.paymentIntent ?? null,
+    payment_status: input.paymentStatus,
+    status: "complete",
+    subscription: input.subscription ?? null,
+    total_details: {
+      amount_discount: 0,
+      amount_shipping: 0,
+      amount_tax: units(input.tax ?? 0n),
+    },
+  };
+}
+
+function address(country: string | null): JsonObject {
+  return { city: null, country, line1: null, line2: null, postal_code: null, state: null };
+}
