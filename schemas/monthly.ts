@@ -1,0 +1,101 @@
+/**
+ * What a recurring price is worth a month, exactly: a fraction of one minor unit, turned into base
+ * currency and rounded once (`definitions.md`, MRR).
+ */
+import { knownExponentOf } from "./currencies.js";
+import { decimalText, divideRounded, parseDecimal, powerOfTen } from "./decimal.js";
+
+/** Always in lowest terms with a positive denominator: equal values are equal fields. */
+export interface Fraction {
+  readonly numerator: bigint;
+  readonly denominator: bigint;
+}
+
+export type Interval = "day" | "week" | "month" | "year";
+
+export const zeroFraction: Fraction = { numerator: 0n, denominator: 1n };
+
+/** Months in one interval: (unit price ÷ interval_count) × factor is the price of a month. */
+const monthlyFactors: Readonly<Record<Interval, Fraction>> = {
+  month: { numerator: 1n, denominator: 1n },
+  year: { numerator: 1n, denominator: 12n },
+  week: { numerator: 13n, denominator: 3n }, // 52/12
+  day: { numerator: 365n, denominator: 12n },
+};
+
+/** MRR is kept with this many decimals of the base currency, whatever its exponent. */
+const mrrScale = 6;
+
+/**
+ * `(unit amount × quantity − discount) ÷ interval count × factor`, of one minor unit.
+ * @param discountMinor what is taken off one period of the item, in minor units; the caller keeps
+ *   it from exceeding the amount
+ */
+export function monthlyFraction(price: {
+  readonly unitAmountMinor: Fraction;
+  readonly quantity: bigint;
+  readonly discountMinor?: Fraction;
+  readonly interval: Interval;
+  readonly intervalCount: bigint;
+}): Fraction {
+  const gross = multiplyFractions(price.unitAmountMinor, fraction(price.quantity));
+  const net = subtractFractions(gross, price.discountMinor ?? zeroFraction);
+  const perInterval = multiplyFractions(net, fraction(1n, price.intervalCount));
+  return multiplyFractions(perInterval, monthlyFactors[price.interval]);
+}
+
+/**
+ * A month's worth in base currency, in major units with 6 decimals: `"8.333333"`.
+ * @param monthly of one minor unit of the original currency
+ * @param rate base per original, in major units, as decimal text
+ */
+export function monthlyToMrr(monthly: Fraction, rate: string, originalCurrency: string): string {
+  const factor = parseDecimal(rate);
+  if (factor === null) throw new Error(`No rate: ${JSON.stringify(rate)}`);
+  const scale = factor.scale + knownExponentOf(originalCurrency);
+  return decimalText({
+    digits: divideRounded(
+      monthly.numerator * factor.digits * powerOfTen(mrrScale),
+      monthly.denominator * powerOfTen(scale),
+    ),
+    scale: mrrScale,
+  });
+}
+
+/** @throws when the denominator is 0: a price per nothing must not get this far */
+export function fraction(numerator: bigint, denominator = 1n): Fraction {
+  if (denominator === 0n) throw new Error("A fraction of 0");
+  const divisor = greatestDivisor(numerator, denominator);
+  const sign = denominator < 0n ? -1n : 1n;
+  return {
+    numerator: (sign * numerator) / divisor,
+    denominator: (sign * denominator) / divisor,
+  };
+}
+
+/** `"0.125"` → 1/8; null when it is no decimal text. */
+export function parseFraction(text: string): Fraction | null {
+  const decimal = parseDecimal(text);
+  return decimal && fraction(decimal.digits, powerOfTen(decimal.scale));
+}
+
+export function addFractions(one: Fraction, other: Fraction): Fraction {
+  return fraction(
+    one.numerator * other.denominator + other.numerator * one.denominator,
+    one.denominator * other.denominator,
+  );
+}
+
+export function subtractFractions(one: Fraction, other: Fraction): Fraction {
+  return addFractions(one, { ...other, numerator: -other.numerator });
+}
+
+export function multiplyFractions(one: Fraction, other: Fraction): Fraction {
+  return fraction(one.numerator * other.numerator, one.denominator * other.denominator);
+}
+
+function greatestDivisor(one: bigint, other: bigint): bigint {
+  let [larger, smaller] = [one, other];
+  while (smaller !== 0n) [larger, smaller] = [smaller, larger % smaller];
+  return larger < 0n ? -larger : larger;
+}

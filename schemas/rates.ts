@@ -1,0 +1,273 @@
+/**
+ * Exchange rates as a pure function of currency, day and edition (`definitions.md`, Money and
+ * rates). An answer at the door, the booked row and a replay years later ask the same table the
+ * same question, so they agree to the last digit.
+ *
+ * A table only grows. Each addition is an **edition**; a question names the newest edition it may
+ * use, and whatever came later does not exist for it.
+ *
+ * Days are UTC dates as `YYYY-MM-DD`: as text they sort as they follow each other.
+ */
+import { euroPredecessors, exponentOf } from "./currencies.js";
+import { type Decimal, divideSignificant, parseDecimal, trimmedText } from "./decimal.js";
+import type { Quote } from "./records.js";
+
+/** In the order they are asked. */
+export const rateSources = ["ecb", "wide"] as const;
+export type RateSource = (typeof rateSources)[number];
+
+/** What a source said one EUR was worth on a day, as decimal text. */
+export interface PublishedQuote {
+  readonly source: RateSource;
+  readonly day: string;
+  readonly currency: string;
+  readonly perEur: string;
+}
+
+/** Rows in the order of day, then edition. */
+interface Series {
+  readonly days: string[];
+  readonly editions: number[];
+}
+interface QuoteSeries extends Series {
+  readonly perEur: string[];
+  /** `perEur` once it was needed: most of 27 years never is. */
+  readonly parsed: (Decimal | undefined)[];
+}
+interface Source {
+  /** Each day the source published anything, with the first edition that knew. */
+  readonly publications: Series;
+  readonly quotes: Map<string, QuoteSeries>;
+}
+export interface QuoteTable {
+  /** The newest edition, 0 while empty. */
+  edition: number;
+  /** Answers given, by question: an edition never changes, so an answer is right for ever. */
+  readonly answers: Map<string, Quote | null>;
+  readonly sources: Readonly<Record<RateSource, Source>>;
+}
+
+const rateDigitsMax = 10;
+/** How long a quote counts once its source went on without the currency. */
+const orphanDaysMax = 10;
+/** A day's traffic asks few questions many times; a backfill asks each a few times in a row. */
+const answersKeptMax = 20_000;
+
+/**
+ * The quote of an event: of each currency the last one published before the event's own day, so
+ * that it exists whenever the event arrives. Each currency is looked up by its own best source.
+ *
+ * `date` is the older of the two, `source` is `ecb` only if both are, and `same` for one and the
+ * same currency (rate 1, dated with the event). Between EUR and another the other's tell.
+ *
+ * @returns null when either currency is unknown or has no quote that counts: never guessed
+ * @throws when the edition is not in the table yet: the caller has to load it first
+ */
+export function quoteFor(table: QuoteTable, asked: Question): Quote | null {
+  if (asked.edition > table.edition) {
+    throw new Error(`Edition ${asked.edition} of the rates is not loaded`);
+  }
+  const key = `${asked.currency}/${asked.base}/${asked.day}/${asked.edition}`;
+  const given = table.answers.get(key);
+  if (given !== undefined) return given;
+  const quote = lookUp(table, asked);
+  if (table.answers.size >= answersKeptMax) table.answers.clear();
+  table.answers.set(key, quote);
+  return quote;
+}
+
+export interface Question {
+  readonly currency: string;
+  readonly base: string;
+  /** The event's own UTC day. */
+  readonly day: string;
+  readonly edition: number;
+}
+
+export function emptyQuoteTable(): QuoteTable {
+  return { edition: 0, answers: new Map(), sources: { ecb: emptySource(), wide: emptySource() } };
+}
+
+/**
+ * Adds what one edition brought. Of the same source, day and currency the greatest edition counts.
+ * @throws when editions come out of order
+ */
+export function addEdition(
+  table: QuoteTable,
+  edition: number,
+  published: Iterable<PublishedQuote>,
+): void {
+  if (edition <= table.edition) throw new Error(`Edition ${edition} comes after ${table.edition}`);
+  for (const quote of published) {
+    const { publications, quotes } = table.sources[quote.source];
+    const known = firstFrom(publications.days, quote.day);
+    if (publications.days[known] !== quote.day) {
+      insert(publications.days, known, quote.day);
+      insert(publications.editions, known, edition);
+    }
+    let series = quotes.get(quote.currency);
+    if (series === undefined) {
+      series = { days: [], editions: [], perEur: [], parsed: [] };
+      quotes.set(quote.currency, series);
+    }
+    const at = firstAfter(series.days, quote.day);
+    insert(series.days, at, quote.day);
+    insert(series.editions, at, edition);
+    insert(series.perEur, at, quote.perEur);
+    insert(series.parsed, at, undefined);
+  }
+  table.edition = edition;
+}
+
+/** The last quote of a source dated on or before a day, in the newest edition. */
+export function lastPublished(
+  table: QuoteTable,
+  asked: { readonly source: RateSource; readonly currency: string; readonly day: string },
+): { readonly day: string; readonly perEur: string } | null {
+  const series = table.sources[asked.source].quotes.get(asked.currency);
+  const at = series === undefined ? -1 : firstAfter(series.days, asked.day) - 1;
+  const day = series?.days[at];
+  const perEur = series?.perEur[at];
+  return day === undefined || perEur === undefined ? null : { day, perEur };
+}
+
+export function isPublished(table: QuoteTable, source: RateSource, day: string): boolean {
+  const { days } = table.sources[source].publications;
+  return days[firstFrom(days, day)] === day;
+}
+
+/** @returns null while the source has published nothing */
+export function newestDay(table: QuoteTable, source: RateSource): string | null {
+  return table.sources[source].publications.days.at(-1) ?? null;
+}
+
+/** The UTC day so many days later. */
+export function dayAfter(day: string, days: number): string {
+  return utcDay(Date.parse(day) + days * dayMs);
+}
+
+/** @param atMs ms since 1970 */
+export function utcDay(atMs: number): string {
+  return new Date(atMs).toISOString().slice(0, 10);
+}
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+function emptySource(): Source {
+  return { publications: { days: [], editions: [] }, quotes: new Map() };
+}
+
+function lookUp(table: QuoteTable, { currency, base, day, edition }: Question): Quote | null {
+  if (exponentOf(currency) === null || exponentOf(base) === null) return null;
+  const answer = { currency, base_currency: base, edition };
+  if (currency === base) return { ...answer, rate: "1", date: day, source: "same" };
+  const original = legOf(table, currency, day, edition);
+  const reporting = legOf(table, base, day, edition);
+  if (original === null || reporting === null) return null;
+  return {
+    ...answer,
+    rate: trimmedText(divideSignificant(reporting.perEur, original.perEur, rateDigitsMax)),
+    date: original.day < reporting.day ? original.day : reporting.day,
+    source: original.source === "ecb" && reporting.source === "ecb" ? "ecb" : "wide",
+  };
+}
+
+interface Leg {
+  readonly perEur: Decimal;
+  readonly day: string;
+  readonly source: RateSource;
+}
+
+/** One euro is one euro on any day, by any source: it neither ages nor widens a quote. */
+const euro: Leg = { perEur: { digits: 1n, scale: 0 }, day: "9999-12-31", source: "ecb" };
+
+function legOf(table: QuoteTable, currency: string, day: string, edition: number): Leg | null {
+  if (currency === "EUR") return euro;
+  for (const source of rateSources) {
+    const { publications, quotes } = table.sources[source];
+    const series = quotes.get(currency);
+    if (series === undefined) continue;
+    const at = lastBefore(series, day, edition);
+    const quoted = series.days[at];
+    if (quoted === undefined) continue;
+    if (!stillCounts(publications, { currency, quoted, day, edition })) continue;
+    return { perEur: parsedAt(series, at), day: quoted, source };
+  }
+  return null;
+}
+
+/**
+ * A quote counts as long as its source has published nothing newer. The first publication without
+ * the currency does not end it at once: it counts through that day, as it would have anyway (the
+ * quote of a day is for later days), and 10 days more.
+ */
+function stillCounts(
+  publications: Series,
+  asked: {
+    readonly currency: string;
+    readonly quoted: string;
+    readonly day: string;
+    readonly edition: number;
+  },
+): boolean {
+  if (euroPredecessors.has(asked.currency)) return true;
+  const { days, editions } = publications;
+  for (let at = firstAfter(days, asked.quoted); at < days.length; at++) {
+    const published = days[at];
+    if (published === undefined || published >= asked.day) return true;
+    // A day filled in by a later edition had not been published for this question.
+    if ((editions[at] ?? 0) > asked.edition) continue;
+    return asked.day <= dayAfter(published, orphanDaysMax);
+  }
+  return true;
+}
+
+/** Rows of one day are in the order of their editions, so the first that may be used is right. */
+function lastBefore(series: Series, day: string, edition: number): number {
+  let at = firstFrom(series.days, day) - 1;
+  while (at >= 0 && (series.editions[at] ?? 0) > edition) at--;
+  return at;
+}
+
+function parsedAt(series: QuoteSeries, at: number): Decimal {
+  let value = series.parsed[at];
+  if (value === undefined) {
+    const text = series.perEur[at] ?? "";
+    value = parseDecimal(text) ?? undefined;
+    if (value === undefined || value.digits <= 0n) throw new Error(`No quote: ${text}`);
+    series.parsed[at] = value;
+  }
+  return value;
+}
+
+/** Index of the first day that is not before the given one. */
+function firstFrom(days: readonly string[], day: string): number {
+  const last = days.length - 1;
+  if (days[last] === day && days[last - 1] !== day) return last;
+  if ((days[last] ?? "") < day) return days.length;
+  let [low, high] = [0, days.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((days[middle] ?? "") < day) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Index of the first day after the given one. */
+function firstAfter(days: readonly string[], day: string): number {
+  if ((days.at(-1) ?? "") <= day) return days.length;
+  let [low, high] = [0, days.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((days[middle] ?? "") <= day) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Nearly always at the end, where a `push` does. */
+function insert<T>(list: T[], at: number, value: T): void {
+  if (at === list.length) list.push(value);
+  else list.splice(at, 0, value);
+}
