@@ -7,7 +7,7 @@ export interface CacheOptions<V> {
   readonly entriesMax: number;
   load(key: string): Promise<V>;
   /** ms since 1970 */
-  now?(): number;
+  readonly now?: () => number;
 }
 
 export class ExpiringCache<V> {

@@ -1,0 +1,47 @@
+/** Makes calls durable: seals what was checked and appends it to the raw topic. */
+import { sealRawEvent } from "../backends/raw-event.js";
+import type { Service } from "../backends/service.js";
+import { type RawEventMeta, rawEventCodec, topics } from "../schemas/records.js";
+
+export interface Taken {
+  readonly meta: RawEventMeta;
+  /** The bytes as they came. */
+  readonly body: Buffer;
+  /** Spreads the topic; nothing depends on it. */
+  readonly accountHint: string | null;
+}
+
+/** What the doors need of the service. */
+export type DoorService = Pick<
+  Service,
+  | "config"
+  | "integrations"
+  | "keys"
+  | "limits"
+  | "log"
+  | "logger"
+  | "metrics"
+  | "postgres"
+  | "rates"
+  | "releases"
+  | "router"
+  | "vault"
+  | "watermark"
+>;
+
+/**
+ * Resolves when every event is durable in the log; only then may a caller be told 2xx.
+ * @throws LogUnavailable
+ */
+export async function take(
+  { log, metrics, vault }: Pick<DoorService, "log" | "metrics" | "vault">,
+  events: readonly Taken[],
+): Promise<void> {
+  const records = events.map(({ meta, body, accountHint }) => ({
+    key: `${meta.workspace}:${accountHint ?? meta.event_id}`,
+    value: rawEventCodec.encode(sealRawEvent(vault, meta, body)),
+  }));
+  const end = metrics.appendSeconds.startTimer();
+  await log.append(topics.raw, records);
+  end();
+}

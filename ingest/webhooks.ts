@@ -1,0 +1,107 @@
+/**
+ * `POST /v1/webhooks/<token>`: the door for providers. One token per integration; 2xx only after
+ * the event is durable (`definitions.md`, Webhooks; `design.md`, hops 1 and 2).
+ */
+import type { Context, Middleware } from "koa";
+import { readBytes, requireContentType, strictJson } from "../backends/http/body.js";
+import { ApiError, notFound, unauthenticated, unprocessable } from "../backends/http/errors.js";
+import type { Integration } from "../backends/integrations.js";
+import { limits } from "../config.js";
+import type { Provider, Refusal } from "../providers/provider.js";
+import type { WebhookAnswer } from "../schemas/http-ingest.js";
+import { eventId } from "../schemas/ids.js";
+import { type DoorService, take } from "./take.js";
+
+export type Providers = ReadonlyMap<string, Provider>;
+
+export function webhookRoute(service: DoorService, providers: Providers): Middleware {
+  return async (ctx: Context) => {
+    let provider = "unknown";
+    let verdict = "error";
+    try {
+      // 1. Whose URL is it? Guessing tokens meets 404 and the limit on refused calls.
+      const integration = await service.integrations.byToken(String(ctx.params.token));
+      if (integration === null) throw notFound("webhook_unknown", "This webhook URL is not known.");
+      provider = integration.provider;
+      ctx.body = await receive(service, providers, integration, ctx);
+      verdict = "taken";
+    } catch (error) {
+      if (error instanceof ApiError) verdict = error.code;
+      throw error;
+    } finally {
+      service.metrics.webhooks.inc({ provider, verdict });
+    }
+  };
+}
+
+async function receive(
+  service: DoorService,
+  providers: Providers,
+  integration: Integration,
+  ctx: Context,
+): Promise<WebhookAnswer> {
+  const provider = providers.get(integration.provider);
+  if (provider === undefined) throw new Error(`no adapter for ${integration.provider}`);
+
+  // 2. The untouched bytes, bounded: what is signed is exactly what is sealed below.
+  requireContentType(ctx, "application/json");
+  const body = await readBytes(ctx, limits.bodyBytesMax);
+
+  // 3. Before anything is read into the body: did the provider send it? A forged call costs one
+  //    HMAC and never reaches the log.
+  const delivery = { headers: headersOf(ctx), body };
+  const verdict = provider.verify(delivery, integration.credentials, Date.now());
+  if (!verdict.ok) throw unauthenticated(verdict.reason, refusals[verdict.reason]);
+
+  // 4. One meaning only, and an identity: every redelivery gets the same event id.
+  const heading = provider.heading(strictJson(body));
+  if (heading === null) {
+    throw unprocessable("event_unrecognized", `This is no event of ${provider.token}.`);
+  }
+  const { workspace } = integration;
+  const environment =
+    heading.sandbox === null ? integration.environment : heading.sandbox ? "test" : "live";
+  const event_id = eventId(workspace, environment, provider.token, heading.nativeId);
+
+  // 5. Stamped now: no figure is final (`complete_to`) past this moment until it is settled.
+  const receipt = service.watermark.receive();
+  try {
+    // 6. Sealed, and durable. If this fails the provider gets 503 and sends it again.
+    const meta = {
+      event_id,
+      workspace,
+      environment,
+      provider: provider.token,
+      integration: integration.id,
+      form: "webhook" as const,
+      native_id: heading.nativeId,
+      native_type: heading.nativeType,
+      received_at: receipt.receivedAt,
+      verdict: verdict.verdict,
+      rates_edition: service.rates.edition,
+    };
+    await take(service, [{ meta, body, accountHint: heading.accountHint }]);
+  } finally {
+    receipt.settle();
+  }
+
+  // 7. Only now may the provider forget it.
+  return { status: "success", event_id };
+}
+
+const refusals: Readonly<Record<Refusal["reason"], string>> = {
+  signature_missing: "The call carries no signature.",
+  signature_malformed: "The signature header cannot be read.",
+  signature_stale: "The signature is too old, or from the future.",
+  signature_mismatch: "The signature does not belong to this body and this integration.",
+};
+
+/** Node joins repeated headers, except those it keeps as a list; no provider signs with one. */
+function headersOf(ctx: Context): Record<string, string | undefined> {
+  return Object.fromEntries(
+    Object.entries(ctx.req.headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.join(", ") : value,
+    ]),
+  );
+}

@@ -1,0 +1,33 @@
+/** What the two doors answer (`spec.md` 4.5, `definitions.md`, Ingest and Webhooks). */
+import { z } from "zod";
+
+export const webhookAnswer = z.object({
+  status: z.literal("success"),
+  event_id: z.string().describe("evt_norm_…, the same for every redelivery"),
+});
+export type WebhookAnswer = z.infer<typeof webhookAnswer>;
+
+export const normalizedAmount = z.object({
+  amount_base: z.number().describe("The amount in the base currency, in major units"),
+  base_currency: z.string(),
+  fx_rate: z.number().describe("Base currency for one unit of the original; 1 when both are equal"),
+  latency_ms: z.number().describe("Milliseconds from receipt until this was known"),
+  provisional: z
+    .literal(true)
+    .optional()
+    .describe("Of a refund: at the refund day's rate; its sale's rate decides what is booked"),
+});
+
+export const ingestAnswer = z.object({
+  status: z.literal("success"),
+  event_id: z.string().describe("evt_norm_…"),
+  normalized: normalizedAmount,
+});
+export type IngestAnswer = z.infer<typeof ingestAnswer>;
+
+/** The fields of form B; everything else at the top belongs to form A. */
+export const nativeForm = z.strictObject({
+  provider: z.string(),
+  event_type: z.string(),
+  payload: z.record(z.string(), z.unknown()),
+});
