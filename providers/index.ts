@@ -1,0 +1,13 @@
+/** The providers, one line each. Adding one = its folder and its line. */
+import type { Config } from "../config.js";
+import type { Provider, ProviderToken } from "./provider.js";
+import { createStripe } from "./stripe/index.js";
+
+export function createProviders(
+  settings: Pick<Config, "STRIPE_TOLERANCE_SECONDS">,
+): ReadonlyMap<ProviderToken, Provider> {
+  const providers: readonly Provider[] = [
+    createStripe({ toleranceSeconds: settings.STRIPE_TOLERANCE_SECONDS }),
+  ];
+  return new Map(providers.map((provider) => [provider.token, provider]));
+}

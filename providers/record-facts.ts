@@ -1,0 +1,154 @@
+/**
+ * The facts an event record stands for (`definitions.md`, Form A). A pure function: the door
+ * computes its answer from it and the processor books the same.
+ */
+import { fraction, monthlyFraction } from "../schemas/monthly.js";
+import type { FactBody, Item } from "../schemas/records.js";
+import type { DecodedFact } from "./provider.js";
+import type { EventRecord } from "./record.js";
+
+/** What was told and who told it: the event's identity, and when it happened. */
+interface Told {
+  readonly record: EventRecord;
+  readonly identity: string;
+  readonly at: number;
+  readonly account: string;
+}
+
+/**
+ * @param identity `event_id`, else the Idempotency-Key, else drawn by the door
+ * @param receivedAt ms since 1970: when it happened if the record does not say
+ */
+export function recordToFacts(
+  record: EventRecord,
+  identity: string,
+  receivedAt: number,
+): DecodedFact[] {
+  const told: Told = {
+    record,
+    identity,
+    at: record.occurred_at ?? receivedAt,
+    account: record.customer_id ?? record.subscription_id ?? identity,
+  };
+  const bodies = [...meanings[record.event_type](told), ...nameOf(record)];
+  return bodies.map((body) => ({ happenedAt: told.at, body }));
+}
+
+const meanings: Readonly<Record<EventRecord["event_type"], (told: Told) => FactBody[]>> = {
+  "transaction.sale": (told) => payment(told, told.record.subscription_id !== undefined),
+  "subscription.new": (told) => [...payment(told, true), ...start(told)],
+  "transaction.refund": refund,
+  "subscription.churn": churn,
+};
+
+/** A sale of nothing is no payment. */
+function payment({ record, identity, at, account }: Told, ofSubscription: boolean): FactBody[] {
+  if (record.amount_minor === 0n) return [];
+  return [
+    {
+      Payment: {
+        payment: record.transaction_id ?? identity,
+        at,
+        amount: record.amount_minor,
+        currency: record.currency,
+        account,
+        country: record.customer_country ?? null,
+        type: ofSubscription ? "subscription" : "one_time",
+        tax: null,
+        fee: null,
+        lines: [{ external_id: record.product_id ?? "", weight: record.amount_minor }],
+      },
+    },
+  ];
+}
+
+/** The price from now on; said again for a subscription it is the new price. */
+function start(told: Told): FactBody[] {
+  const { record, at, account } = told;
+  const subscription = record.subscription_id ?? anonymousId(told);
+  const state: FactBody = {
+    Subscription: {
+      subscription,
+      account,
+      country: record.customer_country ?? null,
+      currency: record.amount_minor === 0n ? "" : record.currency,
+      phase: "started",
+      steps: [{ at, items: itemOf(record, subscription) }],
+    },
+  };
+  if (record.subscription_id !== undefined) return [state];
+  return [state, anonymous(told, "start", subscription)];
+}
+
+/** The subscription is its own only item, so its rate is held while its price is the same. */
+function itemOf(record: EventRecord, subscription: string): Item[] {
+  if (record.amount_minor === 0n) return [];
+  const monthly = monthlyFraction({
+    unitAmountMinor: fraction(record.amount_minor),
+    quantity: 1n,
+    interval: record.interval,
+    intervalCount: BigInt(record.interval_count),
+  });
+  return [
+    {
+      item: subscription,
+      external_id: record.product_id ?? "",
+      monthly_numerator: monthly.numerator,
+      monthly_denominator: monthly.denominator,
+    },
+  ];
+}
+
+function refund({ record, identity, at, account }: Told): FactBody[] {
+  const { amount_minor: amount, product_id: product } = record;
+  if (amount === 0n) return [];
+  return [
+    {
+      Refund: {
+        refund: identity,
+        payment: record.transaction_id ?? null,
+        at,
+        amount,
+        currency: record.currency,
+        failed_at: null,
+        account,
+        country: record.customer_country ?? null,
+        lines: product === undefined ? [] : [{ external_id: product, weight: amount }],
+      },
+    },
+  ];
+}
+
+/** No money moves. Without an id, booking finds what it ends. */
+function churn(told: Told): FactBody[] {
+  const { record, at, account } = told;
+  if (record.subscription_id === undefined) return [anonymous(told, "churn", "")];
+  return [
+    {
+      Subscription: {
+        subscription: record.subscription_id,
+        account,
+        country: null,
+        currency: "",
+        phase: "ended",
+        steps: [{ at, items: [] }],
+      },
+    },
+  ];
+}
+
+function anonymous(told: Told, side: "start" | "churn", subscription: string): FactBody {
+  const { record, at, account } = told;
+  const { provider, product_id: product = "", amount_minor: amount, currency } = record;
+  const pool = JSON.stringify([provider, product, amount.toString(), currency]);
+  return { Anonymous: { pool, side, at, subscription, account } };
+}
+
+function anonymousId({ identity }: Told): string {
+  return `anonymous:${identity}`;
+}
+
+function nameOf({ product_id: external_id, product_name: name }: EventRecord): FactBody[] {
+  if (external_id === undefined || name === undefined) return [];
+  return [{ Sku: { external_id, name } }];
+}

@@ -1,0 +1,228 @@
+/**
+ * The event record: ingest form A, the body of a `custom` webhook, and what a flat form B payload
+ * becomes. Rules: `definitions.md`, Ingest and Form A. The facts it stands for: record-facts.ts.
+ */
+import { z } from "zod";
+import { limits } from "../config.js";
+import { exponentOf } from "../schemas/currencies.js";
+import { ExactNumber } from "../schemas/exact-number.js";
+import { majorToMinor } from "../schemas/money.js";
+import { providerTokens } from "../schemas/provider-tokens.js";
+
+export const eventTypes = [
+  "transaction.sale",
+  "subscription.new",
+  "transaction.refund",
+  "subscription.churn",
+] as const;
+
+/** `spec.md` 2.6: everything but Paddle. */
+export const ingestTokens = providerTokens.filter((token) => token !== "paddle");
+
+/** A JSON number; one that a double cannot hold arrives as its text. */
+const jsonNumber = z
+  .custom<number | ExactNumber>(
+    (value) =>
+      value instanceof ExactNumber || (typeof value === "number" && Number.isFinite(value)),
+  )
+  .meta({ type: "number", minimum: 0 });
+const name = z.string().min(1).max(255);
+const time = z.iso.datetime({ offset: true });
+const currency = z
+  .string()
+  .refine((code) => exponentOf(code.toUpperCase()) !== null)
+  .meta({ description: "ISO 4217", examples: ["USD"] });
+
+/** What both forms may tell beside the money. */
+const optionalFields = {
+  event_id: name.optional().meta({ description: "The event's identity, for ever" }),
+  product_id: name.optional().meta({ description: "SKU" }),
+  product_name: z.string().trim().min(1).max(500).optional(),
+  subscription_id: name.optional(),
+  customer_id: name.optional(),
+  transaction_id: name.optional().meta({ description: "Of a refund: the sale it refunds" }),
+  interval: z.enum(["day", "week", "month", "year"]).default("month"),
+  interval_count: z.int().min(1).max(1_000).default(1),
+  quantity: z.number().positive().optional().meta({ description: "Informs; amount is the total" }),
+  customer_country: z
+    .string()
+    .regex(/^[A-Za-z]{2}$/)
+    .transform((code) => code.toUpperCase())
+    .optional()
+    .meta({ description: "ISO 3166-1 alpha-2" }),
+  occurred_at: time.optional().meta({ description: "The time of receipt when absent" }),
+};
+
+/** Form A as it is sent. Unknown fields are refused, so that a misspelt one is never ignored. */
+export const eventRecordShape = z.strictObject({
+  provider: z.enum(ingestTokens),
+  event_type: z.enum(eventTypes),
+  amount: jsonNumber.meta({ description: "Gross total in major units of the currency" }),
+  currency,
+  ...optionalFields,
+});
+
+/** A flat form B payload: the same in a provider's words, amounts in minor units. */
+export const flatPayloadShape = z.strictObject({
+  id: name.optional().meta({ description: "Another name of event_id" }),
+  amount: jsonNumber.meta({ description: "Gross total in minor units of the currency" }),
+  currency,
+  timestamp: time.optional().meta({ description: "Another name of occurred_at" }),
+  ...optionalFields,
+});
+
+type Fields = Omit<z.output<typeof eventRecordShape>, "amount" | "occurred_at">;
+/** A record that was read and found right: the amount in minor units, times in ms since 1970. */
+export interface EventRecord extends Readonly<Fields> {
+  readonly amount_minor: bigint;
+  /** null: when it was received */
+  readonly occurred_at: number | null;
+}
+
+/** Why a record is refused: a stable code, a sentence, and the field. The door answers 422. */
+export interface RecordRefusal {
+  readonly ok: false;
+  readonly code: string;
+  readonly message: string;
+  readonly param: string;
+}
+export type RecordReading = { readonly ok: true; readonly record: EventRecord } | RecordRefusal;
+
+/**
+ * Reads form A.
+ * @param value strictly parsed JSON
+ * @param receivedAt ms since 1970: bounds `occurred_at`
+ */
+export function readRecord(value: unknown, receivedAt: number): RecordReading {
+  const parsed = eventRecordShape.safeParse(value);
+  if (!parsed.success) return refusalOf(parsed.error, value, "");
+  const { amount, occurred_at: occurredAt, ...fields } = parsed.data;
+  const places = exponentOf(fields.currency.toUpperCase()) ?? 0;
+  const money = { amount, places, param: "amount" };
+  return finish(fields, money, { occurredAt, param: "occurred_at" }, receivedAt);
+}
+
+/**
+ * Reads a flat form B payload.
+ * @param eventType the provider's own type
+ * @param flatTypes the adapter's table from its types to meanings
+ */
+export function flatToRecord(
+  provider: Fields["provider"],
+  eventType: string,
+  payload: unknown,
+  flatTypes: Readonly<Record<string, EventRecord["event_type"]>>,
+  receivedAt: number,
+): RecordReading {
+  const meaning = Object.hasOwn(flatTypes, eventType) ? flatTypes[eventType] : undefined;
+  if (meaning === undefined) {
+    const known = Object.keys(flatTypes).join(", ");
+    return refuse("event_type_unknown", "event_type", `of ${provider} must be one of: ${known}`);
+  }
+  const parsed = flatPayloadShape.safeParse(payload);
+  if (!parsed.success) return refusalOf(parsed.error, payload, "payload.");
+  const { id, timestamp, amount, occurred_at: occurredAt, ...fields } = parsed.data;
+  if (id !== undefined && fields.event_id !== undefined && id !== fields.event_id) {
+    return refuse("field_conflict", "payload.event_id", "says something else than id");
+  }
+  if (timestamp !== undefined && occurredAt !== undefined && timestamp !== occurredAt) {
+    return refuse("field_conflict", "payload.occurred_at", "says something else than timestamp");
+  }
+  const event_id = fields.event_id ?? id;
+  return finish(
+    { ...fields, provider, event_type: meaning, ...(event_id === undefined ? {} : { event_id }) },
+    { amount, places: 0, param: "payload.amount" },
+    {
+      occurredAt: timestamp ?? occurredAt,
+      param: `payload.${timestamp ? "timestamp" : "occurred_at"}`,
+    },
+    receivedAt,
+  );
+}
+
+/** What the shape alone cannot say: the amount's precision and size, the date's bounds. */
+function finish(
+  fields: Fields,
+  money: { amount: number | ExactNumber; places: number; param: string },
+  date: { occurredAt: string | undefined; param: string },
+  receivedAt: number,
+): RecordReading {
+  const amount = minorOf(money.amount, money.places);
+  if (typeof amount === "string") return refuse(amount, money.param, amountProblems[amount]);
+  const occurredAt = date.occurredAt === undefined ? null : Date.parse(date.occurredAt);
+  if (occurredAt !== null && occurredAt < limits.eventEarliest) {
+    return refuse("occurred_at_too_early", date.param, "must not be before the year 2000");
+  }
+  if (occurredAt !== null && occurredAt > receivedAt + limits.eventAheadMsMax) {
+    return refuse("occurred_at_in_future", date.param, "must not be more than a day ahead");
+  }
+  return {
+    ok: true,
+    record: {
+      ...fields,
+      currency: fields.currency.toUpperCase(),
+      amount_minor: amount,
+      occurred_at: occurredAt,
+    },
+  };
+}
+
+const amountProblems = {
+  amount_negative: "must not be negative: event_type tells which way money moves",
+  amount_too_large: "is more than 2^53 − 1 minor units",
+  amount_too_precise: "has more decimals than the currency",
+} as const;
+
+/** Exactly, by the number's own decimal text: 19.99 is 1999 although no double is 19.99. */
+function minorOf(
+  amount: number | ExactNumber,
+  places: number,
+): bigint | keyof typeof amountProblems {
+  const text = amount instanceof ExactNumber ? amount.text : String(amount);
+  const minor = majorToMinor(text, places);
+  if (text.startsWith("-") && minor !== 0n) return "amount_negative";
+  if (minor === null) return isHuge(text) ? "amount_too_large" : "amount_too_precise";
+  return minor > limits.amountMinorMax ? "amount_too_large" : minor;
+}
+
+/** Of a number that is no amount at all: whether it is too great rather than too fine. */
+function isHuge(text: string): boolean {
+  return Number(text) > Number.MAX_SAFE_INTEGER;
+}
+
+const codes: Readonly<Record<string, readonly [code: string, message: string]>> = {
+  provider: ["provider_unknown", `must be one of: ${ingestTokens.join(", ")}`],
+  event_type: ["event_type_unknown", `must be one of: ${eventTypes.join(", ")}`],
+  amount: ["amount_not_a_number", "must be a JSON number"],
+  currency: ["currency_unknown", "must be a currency of ISO 4217"],
+  occurred_at: ["occurred_at_invalid", "must be an ISO 8601 date and time with Z or an offset"],
+  timestamp: ["occurred_at_invalid", "must be an ISO 8601 date and time with Z or an offset"],
+};
+
+/** The first thing that is wrong, in our words. */
+function refusalOf(error: z.ZodError, value: unknown, prefix: string): RecordRefusal {
+  const [issue] = error.issues;
+  if (issue === undefined) throw new Error("A failed reading without an issue");
+  if (issue.code === "unrecognized_keys") {
+    return refuse("field_unknown", `${prefix}${issue.keys[0] ?? ""}`, "is no field of this form");
+  }
+  const field = String(issue.path[0] ?? "");
+  const param = `${prefix}${field}`.replace(/\.$/, "");
+  const given = fieldOf(value, field);
+  if (field === "") return refuse("body_not_an_object", param || "body", "must be a JSON object");
+  if (given === undefined) return refuse("field_missing", param, "is required");
+  if (field === "provider" && given === "paddle") {
+    return refuse("provider_not_ingestable", param, "paddle is taken by its webhook only");
+  }
+  const [code, message] = codes[field] ?? ["field_invalid", issue.message];
+  return refuse(code, param, message);
+}
+
+function fieldOf(value: unknown, field: string): unknown {
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, field)) return undefined;
+  return Object.entries(value).find(([key]) => key === field)?.[1];
+}
+
+function refuse(code: string, param: string, problem: string): RecordRefusal {
+  return { ok: false, code, param, message: `${param} ${problem}` };
+}

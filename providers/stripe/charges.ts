@@ -1,0 +1,75 @@
+/** Charges: the one place where Stripe's money is read from. */
+import { z } from "zod";
+import type { FactBody } from "../../schemas/records.js";
+import { accountKey, field, ignored, reader } from "./event.js";
+import { isoMinor } from "./money.js";
+import { hasFailed, refundFact, refundShape } from "./refunds.js";
+
+const chargeShape = z.object({
+  id: field.id,
+  amount: field.amount,
+  // Absent before 2020-08: a charge was captured whole.
+  amount_captured: field.amount.nullish(),
+  amount_refunded: field.amount.nullish(),
+  captured: z.boolean().nullish(),
+  paid: z.boolean(),
+  status: z.string().nullish(),
+  created: field.time,
+  currency: field.currency,
+  customer: field.reference,
+  payment_intent: field.reference,
+  billing_details: z.object({ address: field.address }).nullish(),
+  invoice: field.reference,
+  refunds: z.object({ data: z.array(refundShape) }).nullish(),
+});
+type Charge = z.output<typeof chargeShape>;
+
+/**
+ * A paid and captured charge is a payment, dated when the charge was made: the same in whatever
+ * event tells it, and whether it was captured at once or later.
+ */
+export const readCharge = reader(chargeShape, (charge, event) => {
+  const amount = charge.amount_captured ?? charge.amount;
+  const succeeded = charge.paid && (charge.status ?? "succeeded") === "succeeded";
+  if (!succeeded || charge.captured === false || amount <= 0n) {
+    return ignored("no money was collected");
+  }
+  const payment = charge.payment_intent ?? charge.id;
+  const { currency } = charge;
+  const facts: FactBody[] = [
+    {
+      Payment: {
+        payment,
+        at: charge.created,
+        amount: isoMinor(amount, currency),
+        currency,
+        account: accountKey(event, charge.customer),
+        country: charge.billing_details?.address ?? null,
+        type: null, // what was bought says so; nothing said is one_time
+        tax: null,
+        fee: null,
+        lines: [],
+      },
+    },
+  ];
+  if (charge.invoice !== null) facts.push({ Link: { payment, purchase: charge.invoice } });
+  return [...facts, ...refundsOf(charge, payment, amount, event.at)];
+});
+
+/**
+ * What a partial capture released was never collected, but Stripe adds it to `amount_refunded` and
+ * lists it as a refund. It is taken off the total, and the list, where nothing marks it, is left.
+ */
+function refundsOf(charge: Charge, payment: string, captured: bigint, at: number): FactBody[] {
+  const released = charge.amount - captured;
+  const refunded = (charge.amount_refunded ?? 0n) - released;
+  const { currency } = charge;
+  const listed = released > 0n ? [] : (charge.refunds?.data ?? []);
+  const single = listed
+    // When a refund failed is known from its own event, not from a later look at the charge.
+    .filter((refund) => !hasFailed(refund) && refund.amount > 0n)
+    .map((refund) => refundFact({ ...refund, payment_intent: payment }, null));
+  if (refunded <= 0n) return single;
+  const amount = isoMinor(refunded, currency);
+  return [...single, { RefundTotal: { payment, at, amount, currency } }];
+}

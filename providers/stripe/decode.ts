@@ -1,0 +1,91 @@
+/** From an event's type to what it tells. The table is the whole of Stripe's meaning here. */
+import { z } from "zod";
+import type { FactBody } from "../../schemas/records.js";
+import type { Decoded } from "../provider.js";
+import { readCharge } from "./charges.js";
+import { readDispute } from "./disputes.js";
+import { field, ignored, isUntold, malformed, type Reader, rejected } from "./event.js";
+import { readInvoice } from "./invoices.js";
+import { productsIn } from "./products.js";
+import { readInvoicePayment, readSession } from "./purchases.js";
+import { readCreditNote, readRefund } from "./refunds.js";
+import { readSubscription } from "./subscriptions.js";
+
+/** Names of products, which are read from every event of this table. */
+const readNames: Reader = () => ignored("it names no product");
+
+/**
+ * One payment is told by up to six events, and one of them is believed: the charge. Payment
+ * intents are not in the table, invoices and sessions only say what was bought.
+ */
+const readers: ReadonlyMap<string, Reader> = new Map([
+  ["charge.succeeded", readCharge],
+  ["charge.captured", readCharge],
+  ["charge.updated", readCharge],
+  ["charge.refunded", readCharge],
+  ["refund.created", readRefund],
+  ["refund.updated", readRefund],
+  ["refund.failed", readRefund],
+  ["charge.refund.updated", readRefund],
+  ["charge.dispute.created", readDispute],
+  ["charge.dispute.updated", readDispute],
+  ["charge.dispute.funds_withdrawn", readDispute],
+  ["charge.dispute.funds_reinstated", readDispute],
+  ["charge.dispute.closed", readDispute],
+  ["credit_note.created", readCreditNote],
+  ["credit_note.updated", readCreditNote],
+  ["credit_note.voided", readCreditNote],
+  ["invoice.paid", readInvoice],
+  ["invoice.payment_succeeded", readInvoice],
+  ["invoice.updated", readInvoice],
+  ["invoice_payment.paid", readInvoicePayment],
+  ["checkout.session.completed", readSession],
+  ["checkout.session.async_payment_succeeded", readSession],
+  ["customer.subscription.created", readSubscription],
+  ["customer.subscription.updated", readSubscription],
+  ["customer.subscription.paused", readSubscription],
+  ["customer.subscription.resumed", readSubscription],
+  ["customer.subscription.deleted", readSubscription],
+  ["product.created", readNames],
+  ["product.updated", readNames],
+  ["price.created", readNames],
+  ["price.updated", readNames],
+  ["plan.created", readNames],
+  ["plan.updated", readNames],
+]);
+
+/** What a merchant should subscribe the webhook to. */
+export const knownTypes: readonly string[] = [...readers.keys()];
+
+export const thinEvent = "v2.core.event";
+
+const envelopeShape = z.object({
+  type: z.string(),
+  created: field.time,
+  account: z.string().nullish(),
+  data: z.object({
+    object: z.looseObject({}),
+    previous_attributes: z.looseObject({}).nullish(),
+  }),
+});
+
+export function decode(body: unknown): Decoded {
+  if (isThin(body)) {
+    return rejected("thin_event", "Choose the payload style “snapshot” for this event destination");
+  }
+  const envelope = envelopeShape.safeParse(body);
+  if (!envelope.success) return malformed(envelope.error);
+  const { type, created: at, account, data } = envelope.data;
+  const read = readers.get(type);
+  if (read === undefined) return ignored(`events of type ${type} tell no money and no MRR`);
+  const previous = data.previous_attributes ?? {};
+  const told = read({ type, at, account: account ?? null, object: data.object, previous });
+  const names: FactBody[] = productsIn(data.object).map((Sku) => ({ Sku }));
+  if (isUntold(told) && (told.outcome === "rejected" || names.length === 0)) return told;
+  const bodies = [...(isUntold(told) ? [] : told), ...names];
+  return { outcome: "facts", facts: bodies.map((fact) => ({ happenedAt: at, body: fact })) };
+}
+
+function isThin(body: unknown): boolean {
+  return typeof body === "object" && body !== null && "object" in body && body.object === thinEvent;
+}

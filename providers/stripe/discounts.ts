@@ -1,0 +1,173 @@
+/** Recurring discounts: what they are, until when, and what they leave of a subscription's items. */
+import { z } from "zod";
+import {
+  addFractions,
+  type Fraction,
+  fraction,
+  multiplyFractions,
+  parseFraction,
+  subtractFractions,
+  zeroFraction,
+} from "../../schemas/monthly.js";
+import { field, unavailable, type Untold } from "./event.js";
+import { isoMinor } from "./money.js";
+
+const couponShape = z.object({
+  duration: z.string(),
+  percent_off: z.number().positive().max(100).nullish(),
+  amount_off: field.amount.nullish(),
+  currency: field.currency.nullish(),
+  currency_options: z.record(z.string(), z.object({ amount_off: field.amount })).nullish(),
+  applies_to: z.object({ products: z.array(z.string()).nullish() }).nullish(),
+});
+type Coupon = z.output<typeof couponShape>;
+
+/** The coupon is inside, by layout, or only its id is. */
+const couponReference = z.union([z.string(), couponShape]).nullish();
+const discountShape = z.object({
+  id: z.string().nullish(),
+  end: field.time.nullish(),
+  coupon: couponReference,
+  source: z.object({ coupon: couponReference }).nullish(),
+});
+type Discount = z.output<typeof discountShape>;
+
+/** Whole, or only an id where the field was not expanded. */
+export const givenDiscount = z.union([z.string(), discountShape]);
+export type GivenDiscount = z.output<typeof givenDiscount>;
+
+export interface Reduction {
+  /** From this moment on it no longer applies; null: for ever. */
+  readonly endsAt: number | null;
+  /** What is left of an amount: 7/8 after 12.5 % off. */
+  readonly factor: Fraction;
+  /** ISO minor units off one period */
+  readonly amountOff: bigint;
+  /** Limited to these; null: all. */
+  readonly products: readonly string[] | null;
+}
+
+export interface Reducible {
+  readonly product: string;
+  /** ISO minor units of one period, before discounts */
+  readonly amount: Fraction;
+  readonly own: readonly Reduction[];
+}
+
+/**
+ * The recurring discounts among those given, in order; a one-time coupon does not change MRR.
+ * @param known every discount told whole anywhere in the event
+ * @param currency of the subscription, upper case
+ */
+export function readReductions(
+  given: readonly GivenDiscount[],
+  known: ReadonlyMap<string, Discount>,
+  currency: string,
+): Reduction[] | Untold {
+  const reductions: Reduction[] = [];
+  for (const one of given) {
+    const discount = typeof one === "string" ? known.get(one) : one;
+    const coupon = discount?.coupon ?? discount?.source?.coupon;
+    if (discount === undefined || typeof coupon !== "object" || coupon === null) {
+      return unavailable("the event names a discount by its id only");
+    }
+    if (coupon.duration === "once") continue;
+    const reduction = readCoupon(coupon, discount.end ?? null, currency);
+    if (reduction === null) return unavailable(`what a coupon is worth in ${currency}`);
+    reductions.push(reduction);
+  }
+  return reductions;
+}
+
+export function knownDiscounts(
+  given: readonly (GivenDiscount | null | undefined)[],
+): ReadonlyMap<string, Discount> {
+  const known = new Map<string, Discount>();
+  for (const one of given) {
+    if (typeof one === "object" && typeof one?.id === "string") known.set(one.id, one);
+  }
+  return known;
+}
+
+/**
+ * What one period costs after the discounts that apply at a moment: an item's own first, then
+ * those of the whole subscription, each on what those before it left (`definitions.md`, MRR).
+ */
+export function reducedAmounts(
+  items: readonly Reducible[],
+  whole: readonly Reduction[],
+  at: number,
+): Fraction[] {
+  const applies = ({ endsAt }: Reduction): boolean => endsAt === null || endsAt > at;
+  let amounts = items.map(({ amount, own, product }) =>
+    own
+      .filter((reduction) => applies(reduction) && covers(reduction, product))
+      .reduce((left, reduction) => reduceEach([left], reduction)[0] ?? left, amount),
+  );
+  for (const reduction of whole.filter(applies)) {
+    const covered = items.map(({ product }) => covers(reduction, product));
+    const reduced = reduceEach(
+      amounts.filter((_, index) => covered[index]),
+      reduction,
+    );
+    amounts = amounts.map((amount, index) =>
+      covered[index] ? (reduced.shift() ?? amount) : amount,
+    );
+  }
+  return amounts;
+}
+
+function covers(reduction: Reduction, product: string): boolean {
+  return reduction.products === null || reduction.products.includes(product);
+}
+
+/** A percentage takes its part of each; an amount is shared out pro rata in whole minor units. */
+function reduceEach(amounts: readonly Fraction[], reduction: Reduction): Fraction[] {
+  const factored = amounts.map((amount) => multiplyFractions(amount, reduction.factor));
+  const total = factored.reduce(addFractions, zeroFraction);
+  // Never below 0: a coupon worth more than the items makes them free.
+  if (!isLess(fraction(reduction.amountOff), total)) {
+    return reduction.amountOff === 0n ? factored : factored.map(() => zeroFraction);
+  }
+  return subtractShares(factored, total, reduction.amountOff);
+}
+
+/** Truncated shares, the remainder to the largest (the first of equals), as Stripe's invoices. */
+function subtractShares(amounts: readonly Fraction[], total: Fraction, off: bigint): Fraction[] {
+  const shares = amounts.map(
+    ({ numerator, denominator }) =>
+      (off * numerator * total.denominator) / (denominator * total.numerator),
+  );
+  const remainder = shares.reduce((left, share) => left - share, off);
+  const largest = amounts.reduce((best, amount, index) => {
+    const leader = amounts[best];
+    return leader !== undefined && isLess(leader, amount) ? index : best;
+  }, 0);
+  return amounts.map((amount, index) => {
+    const share = fraction((shares[index] ?? 0n) + (index === largest ? remainder : 0n));
+    return isLess(amount, share) ? zeroFraction : subtractFractions(amount, share);
+  });
+}
+
+function isLess(one: Fraction, other: Fraction): boolean {
+  return one.numerator * other.denominator < other.numerator * one.denominator;
+}
+
+/** @returns null when the coupon tells no amount in this currency */
+function readCoupon(coupon: Coupon, endsAt: number | null, currency: string): Reduction | null {
+  const products = coupon.applies_to?.products ?? null;
+  const percent =
+    typeof coupon.percent_off === "number" ? parseFraction(`${coupon.percent_off}`) : null;
+  if (percent !== null) {
+    const left = subtractFractions(fraction(100n), percent);
+    return { endsAt, products, factor: multiplyFractions(left, hundredth), amountOff: 0n };
+  }
+  const amount =
+    coupon.currency === currency
+      ? coupon.amount_off
+      : coupon.currency_options?.[currency.toLowerCase()]?.amount_off;
+  if (amount === null || amount === undefined) return null;
+  return { endsAt, products, factor: fraction(1n), amountOff: isoMinor(amount, currency) };
+}
+
+const hundredth = fraction(1n, 100n);

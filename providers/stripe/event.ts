@@ -1,0 +1,102 @@
+/** The envelope around every Stripe object, and how an object's reader is made from its shape. */
+import { z } from "zod";
+import { exponentOf } from "../../schemas/currencies.js";
+import type { FactBody } from "../../schemas/records.js";
+import type { Decoded } from "../provider.js";
+
+export interface StripeEvent {
+  readonly type: string;
+  /** `created`, ms since 1970 */
+  readonly at: number;
+  /** acct_… of a connected account; null for the platform's own events */
+  readonly account: string | null;
+  readonly object: unknown;
+  /** What changed fields were before an `…updated` event. */
+  readonly previous: Readonly<Record<string, unknown>>;
+}
+
+export type Untold = Exclude<Decoded, { outcome: "facts" }>;
+export type Told = readonly FactBody[] | Untold;
+export type Reader = (event: StripeEvent) => Told;
+
+/** A reader of one kind of object: what does not have its shape is rejected, saying where. */
+export function reader<Shape extends z.ZodType>(
+  shape: Shape,
+  read: (object: z.output<Shape>, event: StripeEvent) => Told,
+): Reader {
+  return (event) => {
+    const parsed = shape.safeParse(event.object);
+    return parsed.success ? read(parsed.data, event) : malformed(parsed.error);
+  };
+}
+
+export function ignored(why: string): Untold {
+  return { outcome: "ignored", why };
+}
+
+export function rejected(reason: string, detail: string): Untold {
+  return { outcome: "rejected", reason, detail };
+}
+
+/** Needed, but not in the event: Stripe's API has it (`definitions.md`, Providers). */
+export function unavailable(what: string): Untold {
+  return rejected("enrichment_unavailable", `Stripe must be asked: ${what}`);
+}
+
+export function isUntold(value: readonly unknown[] | Untold): value is Untold {
+  return "outcome" in value;
+}
+
+/** Customers of a connected account are other people than the platform's own with that id. */
+export function accountKey(event: StripeEvent, customer: string): string;
+export function accountKey(event: StripeEvent, customer: string | null): string | null;
+export function accountKey(event: StripeEvent, customer: string | null): string | null {
+  if (customer === null || event.account === null) return customer;
+  return `${event.account}:${customer}`;
+}
+
+const secondsMax = 253_402_300_799; // 9999-12-31
+const unknownCurrency = "currency_unknown";
+
+/** Fields as Stripe writes them, turned into ours. */
+export const field = {
+  id: z.string().min(1).max(255),
+  /** Unix seconds → ms */
+  time: z
+    .int()
+    .nonnegative()
+    .max(secondsMax)
+    .transform((seconds) => seconds * 1000),
+  /** Integer in Stripe's minor unit of the object's currency. */
+  amount: z.int().transform((amount) => BigInt(amount)),
+  /** Lower case at Stripe; upper-case ISO 4217 here. */
+  currency: z
+    .string()
+    .transform((code) => code.toUpperCase())
+    .refine((code) => exponentOf(code) !== null, unknownCurrency),
+  /** An id, or the object itself where the field was expanded, or nothing. */
+  reference: z
+    .union([z.string().min(1), z.object({ id: z.string().min(1) })])
+    .nullish()
+    .transform((given) => (typeof given === "object" ? (given?.id ?? null) : (given ?? null))),
+  /** An address adorns a payment and must not cost it: anything odd is an unknown country. */
+  address: z
+    .object({ country: z.string().nullish() })
+    .nullish()
+    .catch(null)
+    .transform((given) => {
+      const code = given?.country?.toUpperCase() ?? "";
+      return /^[A-Z]{2}$/.test(code) ? code : null;
+    }),
+};
+
+/** Says where the body is odd, never what it holds: details are kept outside the vault. */
+export function malformed(error: z.ZodError): Untold {
+  const places = error.issues
+    .slice(0, 3)
+    .map(({ path, message }) => `${path.join(".")}: ${message}`);
+  const currency = error.issues.find(({ message }) => message === unknownCurrency);
+  return currency === undefined
+    ? rejected("malformed", places.join("; "))
+    : rejected(unknownCurrency, `${currency.path.join(".")} is no currency of ISO 4217`);
+}

@@ -1,0 +1,81 @@
+/**
+ * Stripe: signed snapshot events of both API layouts (before and since 2025-03-31). What each type
+ * means stands in decode.ts; docs/providers/stripe.md is the page for merchants.
+ */
+import { z } from "zod";
+import type { Provider } from "../provider.js";
+import { decode, knownTypes, thinEvent } from "./decode.js";
+import { signatureHeader, signatureOf, verifySignature } from "./signature.js";
+
+const credentials = z.strictObject({
+  signing_secret: z.string().trim().min(1),
+  api_key: z.string().trim().min(1).optional(),
+});
+export type StripeCredentials = z.output<typeof credentials>;
+
+/** @param settings.toleranceSeconds how old a signature may be; Stripe's libraries use 300 */
+export function createStripe(settings: {
+  readonly toleranceSeconds: number;
+}): Provider<StripeCredentials> {
+  return {
+    token: "stripe",
+    credentials,
+    credentialHelp: {
+      signing_secret:
+        "Stripe dashboard > Developers > Webhooks > your endpoint > Signing secret (whsec_…)",
+      api_key:
+        "Optional. Stripe dashboard > Developers > API keys: a restricted key with read access",
+    },
+    subscribeTo: knownTypes,
+    verify: (delivery, given, now) =>
+      verifySignature(
+        delivery,
+        given.map(({ signing_secret: secret }) => secret),
+        settings.toleranceSeconds,
+        now,
+      ),
+    sign: (body, { signing_secret: secret }, now) => ({
+      "content-type": "application/json; charset=utf-8",
+      [signatureHeader]: signatureOf(body, secret, now),
+    }),
+    heading: (body) => {
+      const parsed = headingShape.safeParse(body);
+      if (!parsed.success) return null;
+      const { id, type, livemode, data, related_object: related } = parsed.data;
+      return {
+        nativeId: id,
+        nativeType: type,
+        sandbox: livemode === undefined ? null : !livemode,
+        accountHint: data?.object.customer ?? data?.object.id ?? related?.id ?? null,
+      };
+    },
+    decode,
+    flatTypes: {
+      "checkout.session.completed": "transaction.sale",
+      "payment_intent.succeeded": "transaction.sale",
+      "charge.succeeded": "transaction.sale",
+      "invoice.paid": "transaction.sale",
+      "invoice.payment_succeeded": "transaction.sale",
+      "customer.subscription.created": "subscription.new",
+      "customer.subscription.deleted": "subscription.churn",
+      "charge.refunded": "transaction.refund",
+      "refund.created": "transaction.refund",
+    },
+  };
+}
+
+const hint = z.string().optional().catch(undefined);
+/** A thin event has no `data.object` but names its object beside it. */
+const headingShape = z
+  .object({
+    id: z.string().min(1).max(255),
+    object: z.enum(["event", thinEvent]),
+    type: z.string().min(1).max(255),
+    livemode: z.boolean().optional(),
+    data: z
+      .object({ object: z.object({ id: hint, customer: hint }) })
+      .optional()
+      .catch(undefined),
+    related_object: z.object({ id: hint }).nullish().catch(null),
+  })
+  .refine(({ object, data }) => object === thinEvent || data !== undefined);

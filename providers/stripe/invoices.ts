@@ -1,0 +1,159 @@
+/** Invoices: what was bought, and the money of those paid outside Stripe. */
+import { z } from "zod";
+import { limits } from "../../config.js";
+import type { FactBody, Line } from "../../schemas/records.js";
+import { accountKey, field, ignored, reader, rejected } from "./event.js";
+import { isoMinor } from "./money.js";
+
+const ofSubscription = z.object({ subscription: field.reference }).nullish();
+const amounts = z.array(z.object({ amount: field.amount })).nullish();
+
+/** Product by layout: `pricing` since 2025-03-31, `price` before, `plan` long before. */
+const lineShape = z.object({
+  amount: field.amount,
+  discount_amounts: amounts,
+  pricing: z.object({ price_details: z.object({ product: field.reference }).nullish() }).nullish(),
+  price: z.object({ product: field.reference }).nullish(),
+  plan: z.object({ product: field.reference }).nullish(),
+  subscription: field.reference,
+  parent: z
+    .object({ subscription_item_details: ofSubscription, invoice_item_details: ofSubscription })
+    .partial()
+    .nullish(),
+});
+
+const invoiceShape = z.object({
+  id: field.id,
+  status: z.string().nullish(),
+  paid: z.boolean().nullish(),
+  currency: field.currency,
+  created: field.time,
+  customer: field.reference,
+  customer_address: field.address,
+  total: field.amount,
+  amount_due: field.amount,
+  amount_paid: field.amount,
+  paid_out_of_band: z.boolean().nullish(),
+  amount_paid_off_stripe: field.amount.nullish(),
+  status_transitions: z.object({ paid_at: field.time.nullish() }).nullish(),
+  lines: z.object({ data: z.array(lineShape), has_more: z.boolean().nullish() }),
+  subscription: field.reference,
+  parent: z.object({ subscription_details: ofSubscription }).nullish(),
+  payment_intent: field.reference,
+  charge: field.reference,
+  tax: field.amount.nullish(),
+  total_taxes: z
+    .array(z.object({ amount: field.amount, tax_behavior: z.string().nullish() }))
+    .nullish(),
+  total_tax_amounts: z
+    .array(z.object({ amount: field.amount, inclusive: z.boolean().nullish() }))
+    .nullish(),
+});
+type Invoice = z.output<typeof invoiceShape>;
+
+export const readInvoice = reader(invoiceShape, (invoice, event) => {
+  if (invoice.status !== "paid" && invoice.paid !== true) return ignored("the invoice is not paid");
+  const outside = paidOutside(invoice);
+  if (invoice.amount_paid <= 0n && outside <= 0n) return ignored("an invoice of no money");
+  if (invoice.lines.data.length > limits.linesPerPurchaseMax) {
+    return rejected("too_many_lines", `More than ${limits.linesPerPurchaseMax} lines`);
+  }
+  const { currency } = invoice;
+  const account = accountKey(event, invoice.customer);
+  const country = invoice.customer_address;
+  const type = isOfSubscription(invoice) ? "subscription" : "one_time";
+  const tax = taxOf(invoice);
+  const facts: FactBody[] = [
+    {
+      Purchase: {
+        purchase: invoice.id,
+        account,
+        country,
+        type,
+        tax: tax === null ? null : isoMinor(tax, currency),
+        fee: null,
+        lines: linesOf(invoice),
+      },
+    },
+  ];
+  const payment = invoice.payment_intent ?? invoice.charge;
+  if (payment !== null) facts.push({ Link: { payment, purchase: invoice.id } });
+  if (outside > 0n) {
+    const at = invoice.status_transitions?.paid_at ?? invoice.created;
+    const amount = isoMinor(outside, currency);
+    facts.push(...paymentOutside({ invoice: invoice.id, at, amount, currency, account, country }));
+  }
+  return facts;
+});
+
+/** An invoice paid outside Stripe books under its own id (`definitions.md`, Transactions). */
+export function paymentOutside(paid: {
+  readonly invoice: string;
+  readonly at: number;
+  /** ISO minor units */
+  readonly amount: bigint;
+  readonly currency: string;
+  readonly account: string | null;
+  readonly country: string | null;
+}): FactBody[] {
+  const { invoice, ...money } = paid;
+  return [
+    { Payment: { payment: invoice, ...money, type: null, tax: null, fee: null, lines: [] } },
+    { Link: { payment: invoice, purchase: invoice } },
+  ];
+}
+
+/**
+ * Until 2025-03-31 an invoice was paid outside whole or not at all, and `amount_paid` did not show
+ * it. Since then only `amount_paid_off_stripe` tells the two apart, where it is sent.
+ */
+function paidOutside(invoice: Invoice): bigint {
+  if (invoice.paid_out_of_band === true) return invoice.amount_due;
+  return invoice.amount_paid_off_stripe ?? 0n;
+}
+
+function isOfSubscription(invoice: Invoice): boolean {
+  return (
+    invoice.subscription !== null ||
+    typeof invoice.parent?.subscription_details?.subscription === "string" ||
+    invoice.lines.data.some(
+      ({ subscription, parent }) =>
+        subscription !== null ||
+        typeof parent?.subscription_item_details?.subscription === "string" ||
+        typeof parent?.invoice_item_details?.subscription === "string",
+    )
+  );
+}
+
+/** An event lists ten lines at most; what the others come to is told as a line of no product. */
+function linesOf(invoice: Invoice): Line[] {
+  const lines = invoice.lines.data.map((line) => ({
+    external_id:
+      line.pricing?.price_details?.product ?? line.price?.product ?? line.plan?.product ?? "",
+    net: line.amount - sum(line.discount_amounts),
+  }));
+  if (invoice.lines.has_more === true) {
+    const listed = lines.reduce((running, line) => running + line.net, 0n);
+    lines.push({ external_id: "", net: invoice.total - taxOnTop(invoice) - listed });
+  }
+  return lines.map(({ external_id, net }) => ({
+    external_id,
+    weight: isoMinor(net, invoice.currency),
+  }));
+}
+
+function taxOf(invoice: Invoice): bigint | null {
+  const listed = invoice.total_taxes ?? invoice.total_tax_amounts;
+  return listed ? sum(listed) : (invoice.tax ?? null);
+}
+
+function taxOnTop(invoice: Invoice): bigint {
+  const listed =
+    invoice.total_taxes?.filter((tax) => tax.tax_behavior !== "inclusive") ??
+    invoice.total_tax_amounts?.filter((tax) => tax.inclusive !== true);
+  return listed ? sum(listed) : (invoice.tax ?? 0n);
+}
+
+function sum(parts: readonly { readonly amount: bigint }[] | null | undefined): bigint {
+  return (parts ?? []).reduce((running, part) => running + part.amount, 0n);
+}

@@ -1,0 +1,137 @@
+/** What a subscription item costs for one of its periods. */
+import { z } from "zod";
+import {
+  addFractions,
+  type Fraction,
+  fraction,
+  type Interval,
+  multiplyFractions,
+  parseFraction,
+  zeroFraction,
+} from "../../schemas/monthly.js";
+import { field } from "./event.js";
+
+/** Integer and decimal text tell one amount; the text has the fractions of a minor unit. */
+const decimal = z
+  .string()
+  .refine((text) => (parseFraction(text)?.numerator ?? -1n) >= 0n, "no amount")
+  .nullish();
+const wholeUnits = z.int().nonnegative().nullish();
+const interval = z.enum(["day", "week", "month", "year"]);
+const count = z.int().positive().nullish();
+const transform = z
+  .object({ divide_by: z.int().positive(), round: z.enum(["up", "down"]) })
+  .nullish();
+
+const tierShape = z.object({
+  up_to: z.int().nonnegative().nullish(),
+  unit_amount: wholeUnits,
+  unit_amount_decimal: decimal,
+  flat_amount: wholeUnits,
+  flat_amount_decimal: decimal,
+});
+const tiers = {
+  billing_scheme: z.string().nullish(),
+  tiers: z.array(tierShape).nullish(),
+  tiers_mode: z.string().nullish(),
+};
+
+export const priceShape = z.object({
+  currency: field.currency,
+  product: field.reference,
+  unit_amount: wholeUnits,
+  unit_amount_decimal: decimal,
+  transform_quantity: transform,
+  recurring: z
+    .object({ interval, interval_count: count, usage_type: z.string().nullish() })
+    .nullish(),
+  ...tiers,
+});
+export type Price = z.output<typeof priceShape>;
+
+/** What prices were called before 2020: the same fields under other names. */
+export const planShape = z
+  .object({
+    currency: field.currency,
+    product: field.reference,
+    amount: wholeUnits,
+    amount_decimal: decimal,
+    transform_usage: transform,
+    interval,
+    interval_count: count,
+    usage_type: z.string().nullish(),
+    ...tiers,
+  })
+  .transform((plan): Price => ({
+    ...plan,
+    unit_amount: plan.amount,
+    unit_amount_decimal: plan.amount_decimal,
+    transform_quantity: plan.transform_usage,
+    recurring: plan,
+  }));
+
+export interface Period {
+  readonly interval: Interval;
+  readonly intervalCount: bigint;
+}
+
+/** @returns null for what is no part of MRR: one-off items and metered usage */
+export function periodOf(price: Price): Period | null {
+  const { recurring } = price;
+  if (!recurring || recurring.usage_type === "metered") return null;
+  return { interval: recurring.interval, intervalCount: BigInt(recurring.interval_count ?? 1) };
+}
+
+/**
+ * @returns Stripe's minor units for one period, before discounts; null when the price does not
+ *   tell (tiers are left out of events unless somebody expanded them)
+ */
+export function periodAmount(price: Price, quantity: bigint): Fraction | null {
+  const billed = billedQuantity(price, quantity);
+  if (price.billing_scheme === "tiered") {
+    return price.tiers ? tieredAmount(price.tiers, price.tiers_mode ?? "", billed) : null;
+  }
+  const unit = amountOf(price.unit_amount_decimal, price.unit_amount);
+  return unit && multiplyFractions(unit, fraction(billed));
+}
+
+/** Packages: so many units count as one. */
+function billedQuantity(price: Price, quantity: bigint): bigint {
+  const packages = price.transform_quantity;
+  if (!packages) return quantity;
+  const size = BigInt(packages.divide_by);
+  return packages.round === "up" ? (quantity + size - 1n) / size : quantity / size;
+}
+
+/**
+ * Volume: every unit at the price of the tier the quantity falls in. Graduated: each tier prices
+ * its own units. A tier's flat amount is due once any unit falls in it, the first one's always.
+ */
+function tieredAmount(
+  given: readonly z.output<typeof tierShape>[],
+  mode: string,
+  quantity: bigint,
+): Fraction {
+  let below = 0n;
+  let total = zeroFraction;
+  for (const tier of given) {
+    const upTo = tier.up_to === null || tier.up_to === undefined ? quantity : BigInt(tier.up_to);
+    const last = quantity <= upTo;
+    const units = mode === "volume" ? quantity : (last ? quantity : upTo) - below;
+    if (last || mode !== "volume") total = addFractions(total, tierAmount(tier, units));
+    if (last) break;
+    below = upTo;
+  }
+  return total;
+}
+
+function tierAmount(tier: z.output<typeof tierShape>, units: bigint): Fraction {
+  const unit = amountOf(tier.unit_amount_decimal, tier.unit_amount) ?? zeroFraction;
+  const flat = amountOf(tier.flat_amount_decimal, tier.flat_amount) ?? zeroFraction;
+  return addFractions(multiplyFractions(unit, fraction(units)), flat);
+}
+
+function amountOf(text: string | null | undefined, whole: number | null | undefined) {
+  if (typeof text === "string") return parseFraction(text);
+  return typeof whole === "number" ? fraction(BigInt(whole)) : null;
+}

@@ -1,0 +1,68 @@
+/** What ties a payment to what was bought: invoice payments and checkout sessions. */
+import { z } from "zod";
+import { accountKey, field, ignored, reader } from "./event.js";
+import { paymentOutside } from "./invoices.js";
+import { isoMinor } from "./money.js";
+
+const invoicePaymentShape = z.object({
+  invoice: field.reference,
+  status: z.string().nullish(),
+  amount_paid: field.amount.nullish(),
+  currency: field.currency,
+  created: field.time,
+  status_transitions: z.object({ paid_at: field.time.nullish() }).nullish(),
+  payment: z.object({
+    type: z.string(),
+    payment_intent: field.reference,
+    charge: field.reference,
+  }),
+});
+
+/** Since 2025-03-31 the only event that ties the two; it names no customer. */
+export const readInvoicePayment = reader(invoicePaymentShape, (paid) => {
+  const { invoice, payment, currency } = paid;
+  if (invoice === null || paid.status !== "paid") return ignored("the invoice is not paid");
+  const inside = payment.payment_intent ?? payment.charge;
+  if (inside !== null) return [{ Link: { payment: inside, purchase: invoice } }];
+  // Neither intent nor charge: a record of money that came another way than through Stripe.
+  const amount = isoMinor(paid.amount_paid ?? 0n, currency);
+  if (amount <= 0n) return ignored("a payment of nothing");
+  const at = paid.status_transitions?.paid_at ?? paid.created;
+  return paymentOutside({ invoice, at, amount, currency, account: null, country: null });
+});
+
+const sessionShape = z.object({
+  id: field.id,
+  mode: z.string(),
+  payment_status: z.string().nullish(),
+  currency: field.currency.nullish(),
+  customer: field.reference,
+  customer_details: z.object({ address: field.address }).nullish(),
+  payment_intent: field.reference,
+  total_details: z.object({ amount_tax: field.amount.nullish() }).nullish(),
+});
+
+/**
+ * A session adds type, country and tax to its payment. Without a payment intent (a subscription's
+ * session) an invoice tells the same and more.
+ */
+export const readSession = reader(sessionShape, (session, event) => {
+  if (session.payment_status !== "paid") return ignored("the session is not paid");
+  const payment = session.payment_intent;
+  if (payment === null) return ignored("its invoice tells what was bought");
+  const tax = session.total_details?.amount_tax ?? null;
+  return [
+    {
+      Purchase: {
+        purchase: session.id,
+        account: accountKey(event, session.customer),
+        country: session.customer_details?.address ?? null,
+        type: session.mode === "subscription" ? "subscription" : "one_time",
+        tax: tax === null || !session.currency ? null : isoMinor(tax, session.currency),
+        fee: null,
+        lines: [],
+      },
+    },
+    { Link: { payment, purchase: session.id } },
+  ];
+});

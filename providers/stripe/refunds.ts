@@ -1,0 +1,82 @@
+/** Refunds, and credit notes that return money outside Stripe. */
+import { z } from "zod";
+import type { FactBody } from "../../schemas/records.js";
+import { field, ignored, reader } from "./event.js";
+import { isoMinor } from "./money.js";
+
+export const refundShape = z.object({
+  id: field.id,
+  amount: field.amount,
+  currency: field.currency,
+  created: field.time,
+  charge: field.reference,
+  payment_intent: field.reference,
+  // Absent in very old versions, which knew no refund that fails.
+  status: z.string().nullish(),
+});
+
+/**
+ * A refund counts from `created`, also while it is pending: the balance is charged at once. One
+ * that failed gives the money back when the event says so.
+ */
+export const readRefund = reader(refundShape, (refund, event) => {
+  if (refund.amount === 0n) return ignored("a refund of nothing");
+  return [refundFact(refund, hasFailed(refund) ? event.at : null)];
+});
+
+export function refundFact(
+  refund: z.output<typeof refundShape>,
+  failedAt: number | null,
+): FactBody {
+  return {
+    Refund: {
+      refund: refund.id,
+      payment: refund.payment_intent ?? refund.charge,
+      at: refund.created,
+      amount: isoMinor(refund.amount, refund.currency),
+      currency: refund.currency,
+      failed_at: failedAt,
+      account: null,
+      country: null,
+      lines: [],
+    },
+  };
+}
+
+export function hasFailed(refund: z.output<typeof refundShape>): boolean {
+  return refund.status === "failed" || refund.status === "canceled";
+}
+
+const creditNoteShape = z.object({
+  id: field.id,
+  invoice: field.reference,
+  currency: field.currency,
+  created: field.time,
+  out_of_band_amount: field.amount.nullish(),
+  status: z.string().nullish(),
+  voided_at: field.time.nullish(),
+});
+
+/**
+ * Money returned outside Stripe, against the invoice that was paid outside Stripe. What a credit
+ * note returns by a refund is told by the refund; what it credits to the balance is no money.
+ */
+export const readCreditNote = reader(creditNoteShape, (note, event) => {
+  const amount = note.out_of_band_amount ?? 0n;
+  if (amount <= 0n || note.invoice === null) return ignored("nothing was returned outside Stripe");
+  return [
+    {
+      Refund: {
+        refund: note.id,
+        payment: note.invoice,
+        at: note.created,
+        amount: isoMinor(amount, note.currency),
+        currency: note.currency,
+        failed_at: note.status === "void" ? (note.voided_at ?? event.at) : null,
+        account: null,
+        country: null,
+        lines: [],
+      },
+    },
+  ];
+});

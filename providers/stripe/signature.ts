@@ -1,0 +1,57 @@
+/**
+ * `Stripe-Signature: t=<unix s>,v1=<hex>[,v1=<hex>…][,v0=<hex>]`, HMAC-SHA256 over `<t>.<raw body>`
+ * with the endpoint's secret as it stands (`whsec_…` is not decoded). Source: docs.stripe.com
+ * /webhooks/signature, stripe-node `Webhooks.js`.
+ */
+import type { Delivery, Verdict } from "../provider.js";
+import { anyEqual, hmacSha256, refused, signaturesMax } from "../signatures.js";
+
+export const signatureHeader = "stripe-signature";
+
+/**
+ * The age is looked at last: only a genuine call is told that it is stale, which is what a person
+ * with a wrong clock needs to read. A `t` ahead of us passes as far as one behind us: Stripe's own
+ * libraries let any future pass, which would keep a captured call good for ever.
+ */
+export function verifySignature(
+  delivery: Delivery,
+  secrets: readonly string[],
+  toleranceSeconds: number,
+  now: number,
+): Verdict {
+  const header = delivery.headers[signatureHeader];
+  if (header === undefined || header === "") return refused("signature_missing");
+  const given = readHeader(header);
+  if (given === null) return refused("signature_malformed");
+  const expected = secrets.map((secret) => digest(secret, given.timestamp, delivery.body));
+  if (!anyEqual(expected, given.digests)) return refused("signature_mismatch");
+  const ageSeconds = Math.floor(now / 1000) - Number.parseInt(given.timestamp, 10);
+  if (Math.abs(ageSeconds) > toleranceSeconds) return refused("signature_stale");
+  return { ok: true, verdict: "signature" };
+}
+
+export function signatureOf(body: Buffer, secret: string, now: number): string {
+  const timestamp = Math.floor(now / 1000).toString();
+  return `t=${timestamp},v1=${digest(secret, timestamp, body).toString("hex")}`;
+}
+
+/** A pasted secret's stray blanks are the classic failure; no secret begins or ends with one. */
+function digest(secret: string, timestamp: string, body: Buffer): Buffer {
+  return hmacSha256(secret.trim(), [timestamp, ".", body]);
+}
+
+/** Only `v1` counts: `v0` is a dummy, and accepting it would allow a downgrade. */
+function readHeader(header: string): { timestamp: string; digests: Buffer[] } | null {
+  const fields = header.split(",").map((field) => field.trim().split("=", 2));
+  const [timestamp, ...others] = valuesOf(fields, "t");
+  const digests = valuesOf(fields, "v1")
+    .slice(0, signaturesMax)
+    .map((hex) => Buffer.from(/^[0-9a-f]{64}$/.test(hex) ? hex : "", "hex"));
+  const readable = timestamp !== undefined && /^\d{1,12}$/.test(timestamp);
+  if (!readable || others.length > 0 || digests.length === 0) return null;
+  return { timestamp, digests };
+}
+
+function valuesOf(fields: readonly string[][], name: string): string[] {
+  return fields.flatMap(([key, value = ""]) => (key === name ? [value] : []));
+}

@@ -1,0 +1,196 @@
+/**
+ * Subscriptions: every event carries the whole state, so each tells what the subscription is worth
+ * from a moment on. Rules: `definitions.md`, MRR.
+ */
+import { z } from "zod";
+import { limits } from "../../config.js";
+import { type Fraction, monthlyFraction } from "../../schemas/monthly.js";
+import type { FactBody, Item } from "../../schemas/records.js";
+import {
+  givenDiscount,
+  knownDiscounts,
+  readReductions,
+  type Reducible,
+  reducedAmounts,
+  type Reduction,
+} from "./discounts.js";
+import {
+  accountKey,
+  field,
+  isUntold,
+  reader,
+  rejected,
+  type StripeEvent,
+  unavailable,
+  type Untold,
+} from "./event.js";
+import { isoMinorFraction } from "./money.js";
+import { type Period, periodAmount, periodOf, planShape, priceShape } from "./prices.js";
+
+/** Stripe allows 20 discounts on a subscription and on each item; more ends than this are none. */
+const stepsMax = 100;
+
+const discounts = z.array(givenDiscount).nullish();
+
+const itemShape = z
+  .object({
+    id: field.id,
+    quantity: z.int().nonnegative().nullish(),
+    price: priceShape.nullish(),
+    plan: planShape.nullish(),
+    discounts,
+  })
+  .transform(({ price, plan, ...item }) => ({ ...item, price: price ?? plan ?? null }));
+
+const subscriptionShape = z.object({
+  id: field.id,
+  customer: field.reference,
+  status: z.string(),
+  created: field.time,
+  ended_at: field.time.nullish(),
+  trial_end: field.time.nullish(),
+  pause_collection: z.object({}).nullish(),
+  items: z.object({ data: z.array(itemShape), has_more: z.boolean().nullish() }),
+  discount: givenDiscount.nullish(),
+  discounts,
+});
+type Subscription = z.output<typeof subscriptionShape>;
+type SubscriptionFact = Extract<FactBody, { Subscription: unknown }>["Subscription"];
+
+/** An item that counts, as one of its periods is priced. */
+interface PricedItem extends Reducible {
+  readonly id: string;
+  readonly period: Period;
+}
+
+export const readSubscription = reader(subscriptionShape, (subscription, event) => {
+  if (subscription.customer === null) return rejected("malformed", "customer: missing");
+  const { phase, at } = momentOf(subscription, event);
+  const worth = isWorth(subscription) ? worthFrom(subscription, at) : nothingFrom(at);
+  if ("outcome" in worth) return worth;
+  const account = accountKey(event, subscription.customer);
+  return [
+    { Subscription: { subscription: subscription.id, account, country: null, phase, ...worth } },
+  ];
+});
+
+/** Past due still counts; trials, pauses of either kind and every other status do not. */
+function isWorth({ status, pause_collection: pause }: Subscription): boolean {
+  return (status === "active" || status === "past_due") && (pause ?? null) === null;
+}
+
+/**
+ * When the told state began. The provider's own dates beat the event's where a state is told later
+ * than it began: a subscription begins at `created` although its first payment comes after, a
+ * trial turns into a paid period at `trial_end`, and it ends at `ended_at`.
+ */
+function momentOf(
+  subscription: Subscription,
+  event: StripeEvent,
+): { phase: SubscriptionFact["phase"]; at: number } {
+  const { status, created, trial_end: trialEnd, ended_at: endedAt } = subscription;
+  const ended = status === "canceled" || status === "incomplete_expired";
+  if (ended || event.type === "customer.subscription.deleted") {
+    return { phase: "ended", at: endedAt ?? event.at };
+  }
+  // `incomplete` says only that it began: told as `started`, it yields to the activation, which
+  // bears the same date.
+  if (event.type === "customer.subscription.created" || status === "incomplete") {
+    return { phase: "started", at: created };
+  }
+  const before = event.previous["status"];
+  if (before === "incomplete") return { phase: "changed", at: created };
+  const trialIsOver = trialEnd !== null && trialEnd !== undefined && trialEnd <= event.at;
+  if (before === "trialing" && trialIsOver) return { phase: "changed", at: trialEnd };
+  // Told after the trial's end but before the conversion, which bears the date of that end: a
+  // moment earlier, so as not to undo it.
+  if (status === "trialing" && trialIsOver) return { phase: "changed", at: trialEnd - 1 };
+  return { phase: "changed", at: event.at };
+}
+
+type Worth = Pick<SubscriptionFact, "currency" | "steps">;
+
+function nothingFrom(at: number): Worth {
+  return { currency: "", steps: [{ at, items: [] }] };
+}
+
+/** One step from `at` on, and one more at every announced end of a discount after it. */
+function worthFrom(subscription: Subscription, at: number): Worth | Untold {
+  const { data: items, has_more: hasMore } = subscription.items;
+  if (hasMore === true) return unavailable("the event lists only some of the items");
+  if (items.length > limits.itemsPerSubscriptionMax) {
+    return rejected("too_many_items", `More than ${limits.itemsPerSubscriptionMax} items`);
+  }
+  const currency = items.find(({ price }) => price !== null)?.price?.currency ?? "";
+  const own = subscription.discounts ?? [];
+  const given = own.length > 0 ? own : [subscription.discount ?? []].flat();
+  const known = knownDiscounts([
+    subscription.discount,
+    ...own,
+    ...items.flatMap((item) => item.discounts ?? []),
+  ]);
+  const priced = pricedItems(items, known, currency);
+  if (isUntold(priced)) return priced;
+  const whole = readReductions(given, known, currency);
+  if (isUntold(whole)) return whole;
+
+  const times = [at, ...endsAfter(at, [...whole, ...priced.flatMap((item) => item.own)])];
+  if (times.length > stepsMax) return rejected("too_many_discounts", `More than ${stepsMax} ends`);
+  const steps = times.map((time) => ({ at: time, items: itemsAt(priced, whole, time) }));
+  const counted = steps.flatMap((step) => step.items);
+  if (!counted.every(fitsRecord))
+    return rejected("price_too_precise", "a monthly price beyond 64 bits");
+  return { currency: counted.length === 0 ? "" : currency, steps };
+}
+
+function pricedItems(
+  items: Subscription["items"]["data"],
+  known: ReturnType<typeof knownDiscounts>,
+  currency: string,
+): PricedItem[] | Untold {
+  const priced: PricedItem[] = [];
+  for (const { id, price, quantity, discounts: given } of items) {
+    if (price === null) return rejected("malformed", "items: an item without a price");
+    const period = periodOf(price);
+    if (period === null) continue;
+    if (price.currency !== currency) return rejected("malformed", "items: several currencies");
+    const amount = periodAmount(price, BigInt(quantity ?? 1));
+    if (amount === null) return unavailable("the event leaves out the tiers of a price");
+    const own = readReductions(given ?? [], known, currency);
+    if (isUntold(own)) return own;
+    const product = price.product ?? "";
+    priced.push({ id, product, period, own, amount: isoMinorFraction(amount, currency) });
+  }
+  return priced;
+}
+
+function itemsAt(priced: readonly PricedItem[], whole: readonly Reduction[], at: number): Item[] {
+  const amounts = reducedAmounts(priced, whole, at);
+  return priced.flatMap(({ id, product, period }, index) => {
+    const amount = amounts[index];
+    // What is free changes no figure, and needs no rate.
+    if (amount === undefined || amount.numerator === 0n) return [];
+    const monthly = monthlyOf(amount, period);
+    return [
+      {
+        item: id,
+        external_id: product,
+        monthly_numerator: monthly.numerator,
+        monthly_denominator: monthly.denominator,
+      },
+    ];
+  });
+}
+
+function monthlyOf(amount: Fraction, { interval, intervalCount }: Period): Fraction {
+  return monthlyFraction({ unitAmountMinor: amount, quantity: 1n, interval, intervalCount });
+}
+
+function endsAfter(at: number, reductions: readonly Reduction[]): number[] {
+  const ends = reductions.flatMap(({ endsAt }) => (endsAt !== null && endsAt > at ? [endsAt] : []));
+  return [...new Set(ends)].sort((one, other) => one - other);
+}
+
+function fitsRecord({ monthly_numerator: above, monthly_denominator: below }: Item): boolean {
+  return BigInt.asIntN(64, above) === above && BigInt.asIntN(64, below) === below;
+}
