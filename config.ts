@@ -43,6 +43,16 @@ export const limits = {
   /** Messages a resuming socket may ask back; older cursors are closed with 4410. */
   socketReplayRecordsMax: 100_000,
   socketsPerKeyMax: 100,
+  /** One answer of a source of rates; the largest real one has 200 kB. */
+  ratesBodyBytesMax: 4 * mebibyte,
+  ratesAnswerMsMax: 10_000,
+  /** Tries of one fetch, the pause between them doubling from this. */
+  ratesAttemptsMax: 3,
+  ratesPauseMs: 2_000,
+  /** Past days of the wide list a refresh makes up for; older ones are fetched when asked for. */
+  ratesCatchUpDaysMax: 7,
+  /** Days of the wide list waiting to be fetched; the next is refused. */
+  ratesDaysWaitingMax: 32,
 } as const;
 
 const hex64 = z

@@ -1,0 +1,298 @@
+/**
+ * Exchange rates of this process: the pure table of `schemas/rates.ts`, filled from the release,
+ * from Postgres and from the sources, which are asked daily. Without a network it answers from
+ * what it has and says how old that is.
+ */
+import { schedule } from "node-cron";
+import { type Config, limits } from "../config.js";
+import { exponentOf } from "../schemas/currencies.js";
+import {
+  type PublishedQuote,
+  type QuoteTable,
+  type RateSource,
+  dayAfter,
+  isPublished,
+  newestDay,
+  quoteFor,
+  rateSources,
+  utcDay,
+} from "../schemas/rates.js";
+import type { Quote } from "../schemas/records.js";
+import type { Logger } from "./logger.js";
+import type { Postgres } from "./postgres.js";
+import { Editions } from "./rates/editions.js";
+import type { Patience } from "./rates/fetch.js";
+import { contradiction } from "./rates/outliers.js";
+import { RateFeeds } from "./rates/sources.js";
+import { wideListsSince } from "./rates/wide.js";
+import type { Releases } from "./releases.js";
+
+export interface Rates {
+  /** The newest edition: what a door stamps on a raw event. */
+  readonly edition: number;
+  /**
+   * The quote of an event (`definitions.md`, Money and rates).
+   * @param atMs when the event happened, ms since 1970
+   * @param edition the one stamped on the raw event; the newest when left out
+   * @returns null when no rate is known: `fx_rate_missing`
+   * @throws when the edition is not loaded: `await know(edition)` first
+   */
+  quote(currency: string, base: string, atMs: number, edition?: number): Quote | null;
+  /** Resolves when the edition, stamped by another process perhaps, is loaded. */
+  know(edition: number): Promise<void>;
+  /** Asks the sources now. Never rejects because of them. */
+  refresh(): Promise<RefreshOutcome>;
+  /**
+   * Fetches the wide list an event needs which is not here, when the network allows.
+   * @param day the event's own UTC day, `YYYY-MM-DD`
+   * @returns whether a new edition appeared, by which to ask again
+   */
+  ensureDay(currency: string, day: string): Promise<boolean>;
+  /** Called with the number of each edition this process adds; returns its removal. */
+  onEdition(listener: (edition: number) => void): () => void;
+  newestDay(): Readonly<Record<RateSource, string | null>>;
+  /** Whole days since each source's newest quote. */
+  newestAgeDays(): Readonly<Record<RateSource, number>>;
+  close(): Promise<void>;
+}
+
+export interface RefreshOutcome {
+  readonly added: boolean;
+  readonly failed: readonly RateSource[];
+}
+
+/** `definitions.md`: older than this, `/metrics` and the log say so. */
+const staleDays = 5;
+/** Days before the wanted one that are tried when the wide list has left that one out. */
+const wideGapDaysMax = 3;
+/** The ECB publishes at about 16:00; the later tries are for its late days and our bad ones. */
+const refreshTimes = "30 16,19,22 * * *";
+const refreshJitterMsMax = 10 * 60 * 1000;
+const firstRefreshAfterMs = 5_000;
+const firstRefreshJitterMs = 25_000;
+/** A day that could not be fetched is not asked for again before. */
+const askAgainAfterMs = 60 * 60 * 1000;
+const failedDaysKeptMax = 10_000;
+
+/** Opens the rates with what is known here; asks the sources later, in the background. */
+export async function openRates(given: {
+  readonly postgres: Postgres;
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly releases: Releases;
+  readonly patience?: Patience;
+}): Promise<Rates> {
+  const rates = new LiveRates(given, await Editions.open(given.postgres));
+  given.releases.push("rates", () => rates.close());
+  rates.start();
+  return rates;
+}
+
+class LiveRates implements Rates {
+  readonly #config: Config;
+  readonly #logger: Logger;
+  readonly #feeds: RateFeeds;
+  readonly #editions: Editions;
+  readonly #stopping = new AbortController();
+  readonly #listeners = new Set<(edition: number) => void>();
+  readonly #waitingDays = new Map<string, Promise<boolean>>();
+  readonly #failedDays = new Map<string, number>();
+  readonly #saidToday = new Map<string, string>();
+  #refreshing: Promise<RefreshOutcome> | undefined;
+  /** Days are fetched one at a time: a backfill must not flood a free service. */
+  #lastDay: Promise<unknown> = Promise.resolve();
+  #stopClock: () => Promise<void> | void = () => {};
+
+  constructor(
+    given: { config: Config; logger: Logger; patience?: Patience | undefined },
+    editions: Editions,
+  ) {
+    this.#config = given.config;
+    this.#logger = given.logger;
+    const patience = given.patience ?? patienceOfLimits;
+    this.#feeds = new RateFeeds(given.config, patience, this.#stopping.signal);
+    this.#editions = editions;
+  }
+
+  get #table(): QuoteTable {
+    return this.#editions.table;
+  }
+
+  get edition(): number {
+    return this.#table.edition;
+  }
+
+  quote(currency: string, base: string, atMs: number, edition = this.edition): Quote | null {
+    return quoteFor(this.#table, { currency, base, day: utcDay(atMs), edition });
+  }
+
+  async know(edition: number): Promise<void> {
+    await this.#editions.know(edition);
+    if (edition > this.edition) throw new Error(`Edition ${edition} of the rates does not exist`);
+  }
+
+  refresh(): Promise<RefreshOutcome> {
+    this.#refreshing ??= this.#refreshOnce().finally(() => (this.#refreshing = undefined));
+    return this.#refreshing;
+  }
+
+  ensureDay(currency: string, day: string): Promise<boolean> {
+    const list = dayAfter(day, -1);
+    if (this.#config.RATES_REFRESH === "off" || !this.#wants(currency, day, list)) {
+      return Promise.resolve(false);
+    }
+    const waiting = this.#waitingDays.get(list);
+    if (waiting !== undefined) return waiting;
+    if (this.#waitingDays.size >= limits.ratesDaysWaitingMax) return Promise.resolve(false);
+    const run = (): Promise<boolean> => this.#fetchDay(list);
+    const mine = this.#lastDay.then(run).finally(() => this.#waitingDays.delete(list));
+    this.#lastDay = mine;
+    this.#waitingDays.set(list, mine);
+    return mine;
+  }
+
+  onEdition(listener: (edition: number) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  newestDay(): Readonly<Record<RateSource, string | null>> {
+    return { ecb: newestDay(this.#table, "ecb"), wide: newestDay(this.#table, "wide") };
+  }
+
+  newestAgeDays(): Readonly<Record<RateSource, number>> {
+    const { ecb, wide } = this.newestDay();
+    return { ecb: daysSince(ecb), wide: daysSince(wide) };
+  }
+
+  /** Starts the clock; the sources are asked at once only when something is missing. */
+  start(): void {
+    const tick = async (): Promise<void> => {
+      if (this.#config.RATES_REFRESH === "on") await this.refresh();
+      this.#warnWhenStale();
+    };
+    const task = schedule(refreshTimes, tick, {
+      timezone: "Europe/Berlin",
+      maxRandomDelay: refreshJitterMsMax,
+      noOverlap: true,
+      suppressMissedWarning: true,
+      unref: true,
+    });
+    const afterMs = firstRefreshAfterMs + Math.random() * firstRefreshJitterMs;
+    const first = setTimeout(() => {
+      const { ecb, wide } = this.newestAgeDays();
+      if (ecb > 1 || wide > 1) void tick();
+    }, afterMs).unref();
+    this.#stopClock = () => {
+      clearTimeout(first);
+      return task.destroy();
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.#stopClock();
+    this.#stopping.abort(new Error("the service stops"));
+    await Promise.allSettled([this.#refreshing, this.#lastDay]);
+  }
+
+  async #refreshOnce(): Promise<RefreshOutcome> {
+    const failed: RateSource[] = [];
+    let added = false;
+    // Each source on its own, ECB first: one that fails does not hold up the other.
+    for (const source of rateSources) {
+      try {
+        const quotes =
+          source === "ecb"
+            ? await this.#feeds.ecb()
+            : await this.#feeds.missedWideLists(this.#table);
+        added = (await this.#append("refreshed", quotes)) || added;
+      } catch (error) {
+        failed.push(source);
+        this.#warnOnceADay(`refresh ${source}`, "rates could not be refreshed", {
+          source,
+          err: error,
+        });
+      }
+    }
+    return { added, failed };
+  }
+
+  /** Whether the list of that day could tell what no source here tells. */
+  #wants(currency: string, day: string, list: string): boolean {
+    if (currency === "EUR" || exponentOf(currency) === null) return false;
+    const { edition } = this;
+    const known = quoteFor(this.#table, { currency, base: "EUR", day, edition });
+    if (known?.source === "ecb") return false;
+    if (list < wideListsSince || list > utcDay(Date.now())) return false;
+    return !isPublished(this.#table, "wide", list) && !this.#failedLately(list);
+  }
+
+  #failedLately(list: string): boolean {
+    return Date.now() - (this.#failedDays.get(list) ?? 0) < askAgainAfterMs;
+  }
+
+  async #fetchDay(wanted: string): Promise<boolean> {
+    try {
+      for (let back = 0; back < wideGapDaysMax; back++) {
+        const day = dayAfter(wanted, -back);
+        if (isPublished(this.#table, "wide", day)) break;
+        const quotes = await this.#feeds.wideList(day);
+        if (quotes.length > 0) return await this.#append(`fetched for ${wanted}`, quotes);
+      }
+    } catch (error) {
+      this.#warnOnceADay("a day", "the wide list of a day could not be fetched", {
+        day: wanted,
+        err: error,
+      });
+    }
+    if (this.#failedDays.size >= failedDaysKeptMax) this.#failedDays.clear();
+    this.#failedDays.set(wanted, Date.now());
+    return false;
+  }
+
+  async #append(note: string, quotes: readonly PublishedQuote[]): Promise<boolean> {
+    const plausible = quotes.filter((quote) => {
+      const before = contradiction(this.#table, quote);
+      const subject = `outlier ${quote.source} ${quote.currency}`;
+      if (before) this.#warnOnceADay(subject, "a rate is not believed", { ...quote, before });
+      return before === null;
+    });
+    const added = await this.#editions.append(note, plausible);
+    if (!added) return false;
+    const { edition } = this;
+    this.#logger.info({ edition, newest: this.newestDay(), note }, "rates have a new edition");
+    for (const listener of this.#listeners) listener(edition);
+    return true;
+  }
+
+  #warnWhenStale(): void {
+    const ages = this.newestAgeDays();
+    for (const source of rateSources) {
+      if (ages[source] <= staleDays) continue;
+      this.#warnOnceADay(`stale ${source}`, "the newest rates are old", {
+        source,
+        ageDays: ages[source],
+      });
+    }
+  }
+
+  /** A machine without a network would say the same all day. */
+  #warnOnceADay(subject: string, message: string, details: object): void {
+    const today = utcDay(Date.now());
+    if (this.#saidToday.get(subject) === today || this.#stopping.signal.aborted) return;
+    this.#saidToday.set(subject, today);
+    this.#logger.warn(details, message);
+  }
+}
+
+const patienceOfLimits: Patience = {
+  bytesMax: limits.ratesBodyBytesMax,
+  answerMsMax: limits.ratesAnswerMsMax,
+  attemptsMax: limits.ratesAttemptsMax,
+  pauseMs: limits.ratesPauseMs,
+};
+
+function daysSince(day: string | null): number {
+  const today = Date.parse(utcDay(Date.now()));
+  return day === null ? Number.POSITIVE_INFINITY : (today - Date.parse(day)) / 86_400_000;
+}
