@@ -1,0 +1,119 @@
+/** What the ingest endpoint makes of one event, before anything is promised or written. */
+import { createHash } from "node:crypto";
+import { strictJson } from "../backends/http/body.js";
+import { type ApiError, conflict, unprocessable } from "../backends/http/errors.js";
+import type { Access } from "../backends/keys.js";
+import { randomBase62 } from "../backends/random.js";
+import type { Claim } from "../backends/receipts.js";
+import { readIngestEvent } from "../providers/ingest-event.js";
+import type { Provider } from "../providers/provider.js";
+import { canonicalJson } from "../schemas/canonical-json.js";
+import type { IngestAnswer } from "../schemas/http-ingest.js";
+import { eventId } from "../schemas/ids.js";
+import { normalize } from "./normalized.js";
+import type { DoorService, Taken } from "./take.js";
+
+/** The call an event came with. */
+export interface IngestCall {
+  readonly service: Pick<DoorService, "rates">;
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly access: Access;
+  /** The recorded clock, ms since 1970. */
+  readonly receivedAt: number;
+  /**
+   * What stands for the event's id when it has none: the Idempotency-Key, and its line in a
+   * batch. Null: it is drawn.
+   */
+  readonly ownIdentity: string | null;
+}
+
+export interface PlannedEvent {
+  readonly taken: Taken;
+  readonly answer: IngestAnswer;
+  /** What it is claimed by on its own; a single call adds its Idempotency-Key. */
+  readonly identities: readonly string[];
+  readonly bodyHash: Buffer;
+}
+
+/** What is kept of an answer, so that the same call gets the same. */
+export interface KeptAnswer {
+  readonly answer: IngestAnswer;
+  /** Of rates: should it have to be appended again, it is booked as it was answered. */
+  readonly rates_edition: number;
+}
+
+/**
+ * Pure but for the drawn identity and the clock of `latency_ms`.
+ * @throws ApiError 400 for what is no JSON, 422 for what is wrong in it
+ */
+export function planEvent(call: IngestCall, bytes: Buffer): PlannedEvent {
+  const { access, receivedAt } = call;
+  const { workspace, environment } = access;
+  const value = strictJson(bytes);
+  const event = readIngestEvent(value, call.providers, receivedAt);
+  if (!event.ok) throw unprocessable(event.code, event.message, event.param);
+  if (event.sandbox !== null && event.sandbox !== (environment === "test")) {
+    throw environmentConflict(environment);
+  }
+  const identity = event.eventId ?? call.ownIdentity ?? `drawn:${randomBase62(27)}`;
+  const event_id = eventId(workspace, environment, event.provider, identity);
+  const rates_edition = call.service.rates.edition;
+  const normalized = normalize(event, identity, access.baseCurrency, call);
+  return {
+    taken: {
+      meta: {
+        event_id,
+        workspace,
+        environment,
+        provider: event.provider,
+        integration: null,
+        form: event.form,
+        native_id: identity,
+        native_type: event.eventType,
+        received_at: receivedAt,
+        verdict: "api_key",
+        rates_edition,
+      },
+      body: bytes,
+      accountHint: event.accountHint,
+    },
+    answer: { status: "success", event_id, normalized },
+    identities: event.eventId === null ? [] : [`event:${event.provider}:${event.eventId}`],
+    // Over what the body means: spaces, the order of keys and 1.0 for 1 make no other event.
+    bodyHash: createHash("sha256").update(canonicalJson(value)).digest(),
+  };
+}
+
+export function claimOf(planned: PlannedEvent, more: readonly string[]): Claim {
+  const kept: KeptAnswer = {
+    answer: planned.answer,
+    rates_edition: planned.taken.meta.rates_edition,
+  };
+  return { identities: [...planned.identities, ...more], bodyHash: planned.bodyHash, answer: kept };
+}
+
+/** A claim whose append may not have happened is appended as it was answered. */
+export function resume(planned: PlannedEvent, kept: KeptAnswer): PlannedEvent {
+  const { taken } = planned;
+  const meta = { ...taken.meta, rates_edition: kept.rates_edition };
+  return { ...planned, taken: { ...taken, meta }, answer: kept.answer };
+}
+
+/** 409, naming what was used before. */
+export function identityConflict(identity: string): ApiError {
+  return identity.startsWith("event:")
+    ? conflict("event_id_conflict", "This event id came before with another body.", "event_id")
+    : conflict(
+        "idempotency_key_conflict",
+        "This Idempotency-Key came before with another body.",
+        "Idempotency-Key",
+      );
+}
+
+function environmentConflict(environment: Access["environment"]): ApiError {
+  return unprocessable(
+    "environment_conflict",
+    `The payload says it is not of the ${environment} environment, and the key is.`,
+    "payload",
+  );
+}

@@ -1,0 +1,104 @@
+/**
+ * `POST /v1/events/ingest`: the door for events sent with an API key, one at a time or a batch
+ * (`spec.md` 4.5; `definitions.md`, Ingest, Batch, Idempotency).
+ */
+import type { Context, Middleware } from "koa";
+import { readBytes, requireContentType } from "../backends/http/body.js";
+import { ApiError, malformed } from "../backends/http/errors.js";
+import { accessOf } from "../backends/http/state.js";
+import type { Receipts } from "../backends/receipts.js";
+import { limits } from "../config.js";
+import type { Provider } from "../providers/provider.js";
+import type { IngestAnswer } from "../schemas/http-ingest.js";
+import { ingestBatch } from "./batch.js";
+import { type IngestCall, claimOf, identityConflict, planEvent, resume } from "./event.js";
+import { keptAnswer } from "./kept-answer.js";
+import { type DoorService, take } from "./take.js";
+
+export interface IngestDoor {
+  readonly service: DoorService;
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly receipts: Receipts;
+}
+
+export function ingestRoute(door: IngestDoor): Middleware {
+  return async (ctx: Context) => {
+    const type = requireContentType(ctx, "application/json", "application/x-ndjson");
+    const isBatch = type === "application/x-ndjson";
+    const key = idempotencyKey(ctx);
+    const bytes = await readBytes(ctx, isBatch ? limits.batchBytesMax : limits.bodyBytesMax);
+    // Stamped after the last byte, since `complete_to` waits for what is stamped: a slow caller
+    // must not hold up the figures of others.
+    const receipt = door.service.watermark.receive();
+    const call = {
+      service: door.service,
+      providers: door.providers,
+      access: accessOf(ctx),
+      receivedAt: receipt.receivedAt,
+    };
+    try {
+      if (isBatch) {
+        await ingestBatch(door, call, key, bytes, ctx);
+      } else {
+        const ownIdentity = key === null ? null : `idempotency-key:${key}`;
+        const told = await ingestOne(door, { ...call, ownIdentity }, key, bytes);
+        if (told.replayed) ctx.set("Idempotent-Replayed", "true");
+        ctx.status = 202;
+        ctx.body = told.answer;
+      }
+    } catch (error) {
+      const verdict = error instanceof ApiError ? error.code : "error";
+      door.service.metrics.ingested.inc({ verdict });
+      throw error;
+    } finally {
+      receipt.settle();
+    }
+  };
+}
+
+async function ingestOne(
+  { service, receipts }: IngestDoor,
+  call: IngestCall,
+  key: string | null,
+  bytes: Buffer,
+): Promise<{ readonly answer: IngestAnswer; readonly replayed: boolean }> {
+  // 1. Read it and work out the answer. What is wrong is told now, and claims nothing.
+  const planned = planEvent(call, bytes);
+
+  // 2. Claim its identities: of two equal calls one is first, and the other gets its answer.
+  const claim = claimOf(planned, key === null ? [] : [`key:${key}`]);
+  const anonymous = claim.identities.length === 0;
+  const [claimed] = anonymous
+    ? [{ outcome: "fresh" as const }]
+    : await receipts.claim(call.access, [claim]);
+  if (claimed === undefined) throw new Error("a claim without an outcome");
+  if (claimed.outcome === "conflict") throw identityConflict(claimed.identity);
+  const replayed = claimed.outcome === "repeat";
+  const event = replayed ? resume(planned, keptAnswer(claimed.answer)) : planned;
+
+  // 3. Durable in the log, before anything is promised. A claim that was never marked durable may
+  //    have been appended or not: appending again is safe, booking takes the repeat out.
+  if (claimed.outcome === "fresh" || !claimed.durable) {
+    await take(service, [event.taken]);
+    await receipts.markDurable(call.access, claim.identities);
+  }
+  service.metrics.ingested.inc({ verdict: replayed ? "replayed" : "taken" });
+
+  // 4. The answer; a repeat gets the first one again, to the last digit.
+  return { answer: event.answer, replayed };
+}
+
+/** @throws ApiError 400 */
+function idempotencyKey(ctx: Context): string | null {
+  const given = ctx.req.headers["idempotency-key"];
+  if (given === undefined) return null;
+  const key = Array.isArray(given) ? given.join(", ") : given;
+  if (key.length === 0 || key.length > limits.idempotencyKeyLengthMax) {
+    throw malformed(
+      "idempotency_key_invalid",
+      `An Idempotency-Key has 1 to ${limits.idempotencyKeyLengthMax} characters.`,
+      "Idempotency-Key",
+    );
+  }
+  return key;
+}

@@ -1,0 +1,19 @@
+/** The role `ingest`: the two doors. Stateless; any number of processes may run it. */
+import { requireKey } from "../backends/http/auth.js";
+import { openReceipts } from "../backends/receipts.js";
+import { createProviders } from "../providers/index.js";
+import { ingestRoute } from "./events.js";
+import type { DoorService } from "./take.js";
+import { webhookRoute } from "./webhooks.js";
+
+export async function start(service: DoorService): Promise<void> {
+  const providers = createProviders(service.config);
+  const receipts = openReceipts(service);
+  service.releases.push("receipts", () => receipts.close());
+  service.router.post("/v1/webhooks/:token", webhookRoute(service, providers));
+  service.router.post(
+    "/v1/events/ingest",
+    requireKey(service, { scope: "ingest" }),
+    ingestRoute({ service, providers, receipts }),
+  );
+}

@@ -1,0 +1,162 @@
+/**
+ * Reads one event of the ingest endpoint, form A or form B (`definitions.md`, Ingest). Pure: the
+ * door computes its answer from it, and the processor reads the sealed bytes again with the same
+ * function and books what was answered.
+ */
+import { limits } from "../config.js";
+import type { DecodedFact, Heading, Provider } from "./provider.js";
+import { type EventRecord, type RecordRefusal, eventRecordShape, eventTypes } from "./record.js";
+import { flatToRecord, ingestTokens, readRecord } from "./record.js";
+import { recordToFacts } from "./record-facts.js";
+
+export interface IngestEvent {
+  readonly ok: true;
+  readonly form: "record" | "native";
+  readonly provider: EventRecord["provider"];
+  readonly eventType: string;
+  /** The event's own id, when it has one. */
+  readonly eventId: string | null;
+  /** The payload's own sandbox flag; null where it has none. */
+  readonly sandbox: boolean | null;
+  readonly accountHint: string | null;
+  /** The record, unless the payload is the provider's own whole body. */
+  readonly record: EventRecord | null;
+  /** @param identity the event's id, else the one the door gave it */
+  facts(identity: string): readonly DecodedFact[];
+}
+
+type Providers = ReadonlyMap<string, Provider>;
+
+/**
+ * @param value strictly parsed JSON
+ * @param receivedAt ms since 1970: bounds the event's date, and is its date when it has none
+ */
+export function readIngestEvent(
+  value: unknown,
+  providers: Providers,
+  receivedAt: number,
+): IngestEvent | RecordRefusal {
+  if (!isObject(value)) return refuse("body_not_an_object", "body", "must be a JSON object");
+  return Object.hasOwn(value, "payload")
+    ? readNative(value, providers, receivedAt)
+    : readFormA(value, receivedAt);
+}
+
+function readFormA(value: JsonObject, receivedAt: number): IngestEvent | RecordRefusal {
+  const reading = readRecord(value, receivedAt);
+  return reading.ok ? fromRecord("record", reading.record, receivedAt) : reading;
+}
+
+function readNative(
+  value: JsonObject,
+  providers: Providers,
+  receivedAt: number,
+): IngestEvent | RecordRefusal {
+  const { provider: token, event_type: eventType, payload, ...others } = value;
+  const [other] = Object.keys(others);
+  if (other !== undefined) {
+    return Object.hasOwn(eventRecordShape.shape, other)
+      ? refuse("forms_mixed", other, "is a field of form A and payload one of form B")
+      : refuse("field_unknown", other, "is no field of this form");
+  }
+  const provider = ingestTokens.find((known) => known === token);
+  if (provider === undefined) return providerRefusal(token);
+  if (eventType === undefined) return refuse("field_missing", "event_type", "is required");
+  if (typeof eventType !== "string") {
+    return refuse("event_type_unknown", "event_type", "must be a string");
+  }
+  if (!isObject(payload)) return refuse("field_invalid", "payload", "must be a JSON object");
+  const adapter = providers.get(provider);
+  const heading = adapter?.heading(payload) ?? null;
+  if (adapter !== undefined && heading !== null) {
+    return readWhole({ provider, eventType, payload, adapter, heading, receivedAt });
+  }
+  const types = { ...neutralTypes, ...adapter?.flatTypes };
+  const reading = flatToRecord(provider, eventType, payload, types, receivedAt);
+  if (!reading.ok) return reading;
+  return { ...fromRecord("native", reading.record, receivedAt), eventType };
+}
+
+/** A flat payload may also be named in the neutral words of form A. */
+const neutralTypes = Object.fromEntries(eventTypes.map((type) => [type, type]));
+
+function fromRecord(
+  form: IngestEvent["form"],
+  record: EventRecord,
+  receivedAt: number,
+): IngestEvent {
+  return {
+    ok: true,
+    form,
+    provider: record.provider,
+    eventType: record.event_type,
+    eventId: record.event_id ?? null,
+    sandbox: null,
+    accountHint: record.customer_id ?? record.subscription_id ?? null,
+    record,
+    facts: (identity) => recordToFacts(record, identity, receivedAt),
+  };
+}
+
+/** The payload is the body the provider would have posted to the webhook. */
+function readWhole(given: {
+  readonly provider: EventRecord["provider"];
+  readonly eventType: string;
+  readonly payload: JsonObject;
+  readonly adapter: Provider;
+  readonly heading: Heading;
+  readonly receivedAt: number;
+}): IngestEvent | RecordRefusal {
+  const { provider, eventType, payload, adapter, heading, receivedAt } = given;
+  if (eventType !== heading.nativeType) {
+    return refuse("event_type_conflict", "event_type", `is not ${heading.nativeType}, as payload`);
+  }
+  const decoded = adapter.decode(payload);
+  if (decoded.outcome === "rejected") return refuse(decoded.reason, "payload", decoded.detail);
+  if (decoded.outcome === "ignored" && !adapter.subscribeTo.includes(eventType)) {
+    const known = adapter.subscribeTo.join(", ");
+    return refuse("event_type_unknown", "event_type", `of ${provider} must be one of: ${known}`);
+  }
+  const facts = decoded.outcome === "facts" ? decoded.facts : [];
+  const outOfBounds = facts.map((fact) => dateRefusal(fact, receivedAt)).find(Boolean);
+  if (outOfBounds) return outOfBounds;
+  return {
+    ok: true,
+    form: "native",
+    provider,
+    eventType,
+    eventId: heading.nativeId,
+    sandbox: heading.sandbox,
+    accountHint: heading.accountHint,
+    record: null,
+    facts: () => facts,
+  };
+}
+
+function dateRefusal({ happenedAt }: DecodedFact, receivedAt: number): RecordRefusal | null {
+  if (happenedAt < limits.eventEarliest) {
+    return refuse("occurred_at_too_early", "payload", "must not be dated before the year 2000");
+  }
+  if (happenedAt > receivedAt + limits.eventAheadMsMax) {
+    return refuse("occurred_at_in_future", "payload", "must not be dated more than a day ahead");
+  }
+  return null;
+}
+
+function providerRefusal(token: unknown): RecordRefusal {
+  if (token === undefined) return refuse("field_missing", "provider", "is required");
+  if (token === "paddle") {
+    return refuse("provider_not_ingestable", "provider", "paddle is taken by its webhook only");
+  }
+  return refuse("provider_unknown", "provider", `must be one of: ${ingestTokens.join(", ")}`);
+}
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function refuse(code: string, param: string, problem: string): RecordRefusal {
+  return { ok: false, code, param, message: `${param} ${problem}` };
+}

@@ -1,0 +1,15 @@
+/** One text for all JSON texts that mean the same: keys sorted, no spaces, numbers by value. */
+import { ExactNumber } from "./exact-number.js";
+
+/** @param value strictly parsed JSON */
+export function canonicalJson(value: unknown): string {
+  if (value instanceof ExactNumber) return value.text;
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  if (typeof value === "object" && value !== null) {
+    const members = Object.entries(value)
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item)}`);
+    return `{${members.join(",")}}`;
+  }
+  return JSON.stringify(value);
+}
