@@ -3,6 +3,7 @@
  * names every maximum; those an operator may need to change are settings.
  */
 import { z } from "zod";
+import { pageRows } from "./schemas/http-pages.js";
 
 const kibibyte = 1024;
 const mebibyte = 1024 * kibibyte;
@@ -16,10 +17,13 @@ export const limits = {
   batchLinesMax: 10_000,
   jsonDepthMax: 64,
   idempotencyKeyLengthMax: 255,
-  pageRowsDefault: 50,
-  pageRowsMax: 200,
-  /** Minor units, of the original and of the base currency: what a JSON number holds exactly. */
-  amountMinorMax: BigInt(Number.MAX_SAFE_INTEGER),
+  pageRowsDefault: pageRows.default,
+  pageRowsMax: pageRows.max,
+  /**
+   * Minor units, of the original and of the base currency. Fifteen digits are what a JSON number
+   * (a double) shows exactly wherever the decimal point stands.
+   */
+  amountMinorMax: 999_999_999_999_999n,
   /** An event may be dated this far ahead of the receipt. */
   eventAheadMsMax: 24 * 60 * 60 * 1000,
   /** Nothing this service books is older; also keeps a date of 0 or in seconds from being taken. */
@@ -28,14 +32,24 @@ export const limits = {
   rotatedCredentialsTtlMs: 24 * 60 * 60 * 1000,
   /** Facts of one payment (refunds, readings); more are rejected by name. */
   factsPerPaymentMax: 1_000,
+  /** Form A subscriptions and churns without an id of one provider, product, amount, currency. */
+  anonymousPoolSidesMax: 100_000,
   /** Lines of one payment, items of one subscription. */
   linesPerPurchaseMax: 1_000,
   itemsPerSubscriptionMax: 500,
   /** Records one step takes at a time. */
   normalizeBatchRecordsMax: 500,
   bookBatchRecordsMax: 1_000,
+  /** Statements waiting for a connection; the next is refused (StoreBusy). */
+  clickhouseWaitingMax: 1_000,
+  /** Bytes waiting for the log's next commit; the next append is refused (LogUnavailable). */
+  logPendingBytesMax: 256 * mebibyte,
+  /** Records one commit of the log takes, so that a long queue does not stall the process. */
+  logCommitRecordsMax: 5_000,
   /** A consumer's handler failed: pause before the same batch, doubling up to this. */
   retryPauseMsMax: 30_000,
+  /** At a stop, how long calls that are being answered may go on. */
+  openCallsMsMax: 3_000,
   /** How long a stop may take before the process ends anyway. */
   stopMsMax: 9_000,
   socketPingMs: 15_000,

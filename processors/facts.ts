@@ -1,0 +1,176 @@
+/**
+ * From what an adapter read to facts ready for booking: ids, hashed accounts, the base currency
+ * and the quote by which amounts will be converted. Pure: everything it needs is given.
+ */
+import { exponentOf } from "../schemas/currencies.js";
+import { convertMinor } from "../schemas/money.js";
+import type { Fact, FactBody, Quote, RawEventMeta } from "../schemas/records.js";
+import type { DecodedFact } from "../providers/provider.js";
+
+/** The facts, or why the event cannot be booked. */
+export type Completed =
+  | { readonly outcome: "facts"; readonly facts: Fact[] }
+  | {
+      readonly outcome: "rejected";
+      readonly step: string;
+      readonly reason: string;
+      readonly detail: string;
+      readonly missingRate?: MissingRate;
+    };
+
+/** No quote is known: ask for that day's list and try again when it is there. */
+export interface MissingRate {
+  readonly currency: string;
+  readonly at: number;
+}
+
+export interface Completion {
+  readonly meta: RawEventMeta;
+  /** Where the raw event lies. */
+  readonly position: { readonly partition: number; readonly offset: bigint };
+  readonly baseCurrency: string;
+  /** Minor units, of the original and of the base currency. */
+  readonly amountMinorMax: bigint;
+  /** ms since 1970 of the earliest and the latest moment a fact may be dated. */
+  readonly earliest: number;
+  readonly latest: number;
+  hashAccount(account: string): string;
+  quote(currency: string, at: number): Quote | null;
+}
+
+export function completeFacts(decoded: readonly DecodedFact[], by: Completion): Completed {
+  const facts: Fact[] = [];
+  for (const [position, { happenedAt, body }] of decoded.entries()) {
+    const amount = convertible(body);
+    let quote: Quote | null = null;
+    if (amount !== null) {
+      const { currency, at } = amount;
+      if (exponentOf(currency) === null) {
+        return rejected("complete", "currency_unknown", `${currency} is no ISO 4217 currency.`);
+      }
+      if (at < by.earliest || at > by.latest) {
+        return rejected("complete", "date_out_of_range", `An event dated ${iso(at)}.`);
+      }
+      quote = by.quote(currency, at);
+      if (quote === null) {
+        const detail = `No rate from ${currency} to ${by.baseCurrency} before ${iso(at)}.`;
+        const missingRate = { currency, at };
+        return { ...rejected("convert", "fx_rate_missing", detail), missingRate };
+      }
+      if (amount.minor !== null && !fits(amount.minor, quote, by.amountMinorMax)) {
+        return rejected(
+          "convert",
+          "amount_too_large",
+          `An amount beyond what can be shown exactly.`,
+        );
+      }
+    }
+    facts.push({
+      fact_id: `${by.meta.event_id}:${position}`,
+      event_id: by.meta.event_id,
+      workspace: by.meta.workspace,
+      environment: by.meta.environment,
+      provider: by.meta.provider,
+      partition: by.position.partition,
+      offset: by.position.offset,
+      native_type: by.meta.native_type,
+      received_at: by.meta.received_at,
+      happened_at: happenedAt,
+      base_currency: by.baseCurrency,
+      replay: false,
+      backfill: false,
+      quote,
+      body: withHashedAccount(body, by.hashAccount),
+    });
+  }
+  return { outcome: "facts", facts };
+}
+
+/**
+ * The keys a fact is handed on under: what must have one writer (`design.md`, Keys). A link goes
+ * to both sides.
+ */
+export function factKeys(fact: Fact): string[] {
+  const scope = `${fact.workspace}/${fact.environment}/${fact.provider}`;
+  return subjects(fact.body).map((subject) => `${scope}/${subject}`);
+}
+
+/** What a fact is about; money is looked up by these in `money_facts`. */
+export function subjects(body: FactBody): string[] {
+  if ("Payment" in body) return [paymentKey(body.Payment.payment)];
+  if ("Purchase" in body) return [purchaseKey(body.Purchase.purchase)];
+  if ("Link" in body) return [paymentKey(body.Link.payment), purchaseKey(body.Link.purchase)];
+  if ("Refund" in body) return [paymentKey(body.Refund.payment ?? body.Refund.refund)];
+  if ("RefundTotal" in body) return [paymentKey(body.RefundTotal.payment)];
+  if ("Dispute" in body) return [paymentKey(body.Dispute.payment)];
+  if ("Subscription" in body) return [`account:${body.Subscription.account}`];
+  if ("Anonymous" in body) return [`pool:${body.Anonymous.pool}`];
+  return [`sku:${body.Sku.external_id}`];
+}
+
+export function paymentKey(payment: string): string {
+  return `payment:${payment}`;
+}
+
+export function purchaseKey(purchase: string): string {
+  return `purchase:${purchase}`;
+}
+
+/** What of a body is converted, and at which moment's rate; null when nothing is. */
+function convertible(
+  body: FactBody,
+): { currency: string; at: number; minor: bigint | null } | null {
+  if ("Payment" in body) return amountOf(body.Payment, body.Payment.at);
+  if ("Refund" in body) return amountOf(body.Refund, body.Refund.at);
+  if ("RefundTotal" in body) return amountOf(body.RefundTotal, body.RefundTotal.at);
+  if ("Dispute" in body) {
+    const at = body.Dispute.withdrawn_at ?? body.Dispute.returned_at;
+    return at === null ? null : amountOf(body.Dispute, at);
+  }
+  if ("Subscription" in body) {
+    const { currency, steps } = body.Subscription;
+    const first = steps[0];
+    const priced = steps.some((step) => step.items.length > 0);
+    return first && priced ? { currency, at: first.at, minor: null } : null;
+  }
+  return null;
+}
+
+function amountOf(
+  { amount, currency }: { amount: bigint; currency: string },
+  at: number,
+): { currency: string; at: number; minor: bigint } {
+  return { currency, at, minor: amount };
+}
+
+function fits(minor: bigint, { rate, currency, base_currency }: Quote, max: bigint): boolean {
+  return minor <= max && convertMinor(minor, rate, currency, base_currency) <= max;
+}
+
+function withHashedAccount(body: FactBody, hash: (account: string) => string): FactBody {
+  const hashed = (account: string | null) => (account === null ? null : hash(account));
+  if ("Payment" in body) {
+    return { Payment: { ...body.Payment, account: hashed(body.Payment.account) } };
+  }
+  if ("Purchase" in body) {
+    return { Purchase: { ...body.Purchase, account: hashed(body.Purchase.account) } };
+  }
+  if ("Refund" in body) {
+    return { Refund: { ...body.Refund, account: hashed(body.Refund.account) } };
+  }
+  if ("Subscription" in body) {
+    return { Subscription: { ...body.Subscription, account: hash(body.Subscription.account) } };
+  }
+  if ("Anonymous" in body) {
+    return { Anonymous: { ...body.Anonymous, account: hash(body.Anonymous.account) } };
+  }
+  return body;
+}
+
+function rejected(step: string, reason: string, detail: string) {
+  return { outcome: "rejected", step, reason, detail } as const;
+}
+
+function iso(at: number): string {
+  return Number.isFinite(at) && Math.abs(at) <= 8.64e15 ? new Date(at).toISOString() : String(at);
+}

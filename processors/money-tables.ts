@@ -1,0 +1,167 @@
+/** The statements that write money. Each inserts only what is not there yet. */
+import { clickhouseTime, rowsIn } from "../backends/clickhouse-rows.js";
+import { jsonRows } from "../backends/clickhouse-text.js";
+import type { ClickHouse } from "../backends/clickhouse.js";
+import { transactionId } from "../schemas/ids.js";
+import { type Fact, factCodec } from "../schemas/records.js";
+import type { MoneyOutcome } from "./book-money.js";
+import { subjects } from "./facts.js";
+
+const factColumns =
+  "workspace String, environment String, provider String, key String, fact_id String, " +
+  "event_id String, received_at DateTime64(3, 'UTC'), fact String";
+
+/** One row under each key a fact can be looked for by. */
+export async function insertFacts(clickhouse: ClickHouse, facts: readonly Fact[]): Promise<void> {
+  const rows = facts.flatMap((fact) =>
+    subjects(fact.body).map((key) => ({
+      workspace: fact.workspace,
+      environment: fact.environment,
+      provider: fact.provider,
+      key,
+      fact_id: fact.fact_id,
+      event_id: fact.event_id,
+      received_at: clickhouseTime(fact.received_at),
+      fact: factCodec.toText(fact),
+    })),
+  );
+  const keys = rows.map((row) => [row.workspace, row.environment, row.provider, row.key]);
+  const identity = "workspace, environment, provider, key, fact_id";
+  await clickhouse.write(
+    `INSERT INTO money_facts SELECT * FROM ${jsonRows(factColumns, rows)}
+     WHERE (${identity}) NOT IN (
+       SELECT ${identity} FROM money_facts
+       WHERE ${rowsIn("(workspace, environment, provider, key)", keys)})`,
+    {},
+    "money",
+  );
+}
+
+const ledgerDimensions =
+  "workspace, environment, payment, entry, kind, provider, external_id, currency, country, " +
+  "happened_at, recorded_at, event_id, fact_id";
+const ledgerColumns =
+  "workspace String, environment String, payment String, entry String, kind String, " +
+  "provider String, external_id String, currency String, country String, " +
+  "happened_at DateTime64(3, 'UTC'), recorded_at DateTime64(3, 'UTC'), event_id String, " +
+  "fact_id String, amount Int64, tax Int64, fee Int64, sales Int32";
+
+/**
+ * *Should be recorded minus is recorded*, row by row. Payments whose facts have become more since
+ * they were looked at are left out: what was worked out for them is old.
+ */
+export async function insertLedger(
+  clickhouse: ClickHouse,
+  outcomes: readonly MoneyOutcome[],
+): Promise<void> {
+  const rows = outcomes.flatMap(({ payment, ledger }) =>
+    ledger.map(({ fact, ...entry }) => ({
+      ...entry,
+      workspace: payment.workspace,
+      environment: payment.environment,
+      provider: payment.provider,
+      payment: ledgerPayment(payment),
+      happened_at: clickhouseTime(entry.happened_at),
+      recorded_at: clickhouseTime(fact.received_at),
+      event_id: fact.event_id,
+      fact_id: fact.fact_id,
+    })),
+  );
+  const payments = outcomes.map(({ payment }) => [
+    payment.workspace,
+    payment.environment,
+    ledgerPayment(payment),
+  ]);
+  if (payments.length === 0) return;
+  const scope = "(workspace, environment, payment)";
+  await clickhouse.write(
+    `INSERT INTO ledger
+     SELECT ${ledgerDimensions}, sum(a) AS amount, sum(t) AS tax, sum(f) AS fee,
+            toInt32(sum(s)) AS sales
+     FROM (
+       SELECT ${ledgerDimensions}, amount AS a, tax AS t, fee AS f, sales AS s
+       FROM ${jsonRows(ledgerColumns, rows)}
+       UNION ALL
+       SELECT ${ledgerDimensions}, -amount, -tax, -fee, -sales
+       FROM ledger WHERE ${rowsIn(scope, payments)}
+     )
+     WHERE ${scope} NOT IN (${outdated(outcomes)})
+     GROUP BY ${ledgerDimensions}
+     HAVING amount != 0 OR tax != 0 OR fee != 0 OR sales != 0`,
+    {},
+    "money",
+  );
+}
+
+/** A SELECT of the payments about which more is known by now. */
+function outdated(outcomes: readonly MoneyOutcome[]): string {
+  const seen = outcomes.flatMap(({ payment }) =>
+    [...payment.keys].map(([key, facts]) => ({
+      workspace: payment.workspace,
+      environment: payment.environment,
+      provider: payment.provider,
+      payment: ledgerPayment(payment),
+      key,
+      facts,
+    })),
+  );
+  const keys = seen.map((row) => [row.workspace, row.environment, row.provider, row.key]);
+  const scope = "workspace, environment, provider, key";
+  return `
+    SELECT workspace, environment, payment
+    FROM ${jsonRows(
+      "workspace String, environment String, provider String, payment String, key String, facts UInt64",
+      seen,
+    )} AS seen
+    INNER JOIN (
+      SELECT ${scope}, count() AS stored FROM money_facts
+      WHERE ${rowsIn(`(${scope})`, keys)} GROUP BY ${scope}
+    ) AS now USING (${scope})
+    WHERE stored > facts`;
+}
+
+const versionColumns =
+  "workspace String, environment String, timestamp DateTime64(3, 'UTC'), id String, " +
+  "recorded_at DateTime64(3, 'UTC'), fact_id String, version UInt32, event_id String, " +
+  "provider String, payment String, account String, external_id String, gross_amount Int64, " +
+  "original_currency String, normalized_amount Int64, base_currency String, fx_rate String, " +
+  "fx_date String, fx_source String, refunded_amount Int64, tax_amount Nullable(Int64), " +
+  "fee_amount Nullable(Int64), customer_country String, type String, status String, " +
+  "backfill UInt8";
+
+export async function insertVersions(
+  clickhouse: ClickHouse,
+  outcomes: readonly MoneyOutcome[],
+): Promise<void> {
+  const rows = outcomes.flatMap(({ payment, inserted }) =>
+    inserted.map(({ document, version, fact }) => ({
+      ...document,
+      workspace: payment.workspace,
+      environment: payment.environment,
+      timestamp: clickhouseTime(document.timestamp),
+      id: transactionId(payment.workspace, payment.environment, payment.provider, payment.payment),
+      recorded_at: clickhouseTime(fact.received_at),
+      fact_id: fact.fact_id,
+      version,
+      event_id: fact.event_id,
+      provider: payment.provider,
+      payment: payment.payment,
+      backfill: fact.backfill ? 1 : 0,
+    })),
+  );
+  if (rows.length === 0) return;
+  const identity = "workspace, environment, timestamp, id, recorded_at, fact_id, version";
+  const places = rows.map((row) => [row.workspace, row.environment, row.timestamp, row.id]);
+  await clickhouse.write(
+    `INSERT INTO transactions SELECT * FROM ${jsonRows(versionColumns, rows)}
+     WHERE (${identity}) NOT IN (
+       SELECT ${identity} FROM transactions
+       WHERE ${rowsIn("(workspace, environment, timestamp, id)", places)})`,
+    {},
+    "money",
+  );
+}
+
+function ledgerPayment({ provider, payment }: MoneyOutcome["payment"]): string {
+  return `${provider}:${payment}`;
+}

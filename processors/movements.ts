@@ -1,0 +1,86 @@
+/** Brings the recorded MRR movements of accounts to what they should be. */
+import { fromClickhouseTime, rowsIn } from "../backends/clickhouse-rows.js";
+import { jsonRows } from "../backends/clickhouse-text.js";
+import type { ClickHouse } from "../backends/clickhouse.js";
+import { movementId } from "../schemas/ids.js";
+import { differenceSql, movementDimensions } from "../schemas/movements.js";
+import type { Environment, Fact, MovementRecord } from "../schemas/records.js";
+
+/** An account and the newest raw event that touched it. */
+export interface TouchedAccount {
+  readonly workspace: string;
+  readonly environment: Environment;
+  readonly account: string;
+  /** As ClickHouse writes it. */
+  readonly recorded_at: string;
+  readonly event_id: string;
+}
+
+const touchedColumns =
+  "workspace String, environment String, account String, " +
+  "recorded_at DateTime64(3, 'UTC'), event_id String";
+
+/** One statement: *should be recorded minus is recorded*. Repeated, it inserts nothing. */
+export async function insertDifferences(
+  clickhouse: ClickHouse,
+  touched: readonly TouchedAccount[],
+): Promise<void> {
+  const touchedRows = `SELECT * FROM ${jsonRows(touchedColumns, touched)}`;
+  await clickhouse.write(
+    `INSERT INTO mrr_movements (${movementDimensions.join(", ")}, mrr, accounts, subscriptions,
+       recorded_at, event_id)
+     ${differenceSql(touchedRows, inAccounts(touched))}`,
+    {},
+    "subscriptions",
+  );
+}
+
+interface Row extends Omit<MovementRecord, "id" | "at" | "recorded_at" | "base_currency"> {
+  readonly at: string;
+  readonly recorded_at: string;
+}
+
+/** The movements recorded under the events of the batch, as the public topic carries them. */
+export async function recordedMovements(
+  clickhouse: ClickHouse,
+  touched: readonly TouchedAccount[],
+  batch: readonly Fact[],
+): Promise<MovementRecord[]> {
+  const causes = touched.map(({ event_id, recorded_at }) => [event_id, recorded_at]);
+  const rows = await clickhouse.rows<Row>(
+    `SELECT workspace, environment, provider, account, subscription, external_id, currency,
+            country, kind, at, mrr, formatDateTime(vintage, '%Y-%m') AS vintage, recorded_at,
+            event_id
+     FROM mrr_movements
+     WHERE ${inAccounts(touched)} AND ${rowsIn("(event_id, recorded_at)", causes)} AND mrr != 0
+     ORDER BY workspace, environment, account, at, subscription, external_id`,
+  );
+  const baseCurrency = new Map(batch.map((fact) => [fact.workspace, fact.base_currency]));
+  return rows.map((row) => ({
+    ...row,
+    id: movementId(
+      row.workspace,
+      row.environment,
+      row.account,
+      row.subscription,
+      row.external_id,
+      row.currency,
+      row.country,
+      row.at,
+      row.kind,
+      row.vintage,
+      row.mrr,
+      row.event_id,
+    ),
+    at: fromClickhouseTime(row.at),
+    recorded_at: fromClickhouseTime(row.recorded_at),
+    base_currency: baseCurrency.get(row.workspace) ?? "",
+  }));
+}
+
+function inAccounts(touched: readonly TouchedAccount[]): string {
+  return rowsIn(
+    "(workspace, environment, account)",
+    touched.map((row) => [row.workspace, row.environment, row.account]),
+  );
+}

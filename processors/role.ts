@@ -1,0 +1,60 @@
+/** The role `processors`: normalizes raw events and books facts, as consumers of the log. */
+import { accountHasher } from "../backends/accounts.js";
+import type { LogRecord } from "../backends/log.js";
+import type { Service } from "../backends/service.js";
+import { openSkus } from "../backends/skus.js";
+import { groups } from "../backends/watermark.js";
+import { findWorkspace } from "../backends/workspaces.js";
+import { limits } from "../config.js";
+import { createProviders } from "../providers/index.js";
+import { type Topic, topics } from "../schemas/records.js";
+import { bookMoney } from "./book-money.js";
+import { bookSubscriptions } from "./book-subscriptions.js";
+import { normalize, type NormalizingService } from "./normalize.js";
+
+export async function start(service: Service): Promise<void> {
+  const normalizing: NormalizingService = {
+    ...service,
+    providers: createProviders(service.config),
+    baseCurrencyOf: baseCurrencies(service),
+    hashAccount: await accountHasher(service.postgres, service.vault),
+  };
+  const booking = { ...service, skus: openSkus(service.postgres) };
+
+  const consume = (
+    topic: Topic,
+    group: string,
+    batchRecordsMax: number,
+    handle: (records: readonly LogRecord[]) => Promise<void>,
+  ) => {
+    const consumer = service.log.consume({ topic, group, batchRecordsMax, handle });
+    service.releases.push(`consumer ${group}`, () => consumer.close());
+  };
+  // The last to start is the first to stop: what is handed on stops growing before it is booked.
+  const { normalizeBatchRecordsMax, bookBatchRecordsMax } = limits;
+  consume(topics.facts, groups.money, bookBatchRecordsMax, (records) =>
+    bookMoney(booking, records),
+  );
+  consume(topics.facts, groups.subscriptions, bookBatchRecordsMax, (records) =>
+    bookSubscriptions(booking, records),
+  );
+  consume(topics.raw, groups.normalize, normalizeBatchRecordsMax, (records) =>
+    normalize(normalizing, records),
+  );
+}
+
+/** A base currency is fixed at creation, so what was found once is kept. */
+function baseCurrencies({ postgres }: Service): (workspace: string) => Promise<string | null> {
+  const found = new Map<string, string>();
+  return async (workspace) => {
+    const known = found.get(workspace);
+    if (known !== undefined) return known;
+    const row = await findWorkspace(postgres, workspace);
+    if (row === null) return null;
+    if (found.size >= workspacesKeptMax) found.clear();
+    found.set(workspace, row.base_currency);
+    return row.base_currency;
+  };
+}
+
+const workspacesKeptMax = 10_000;
