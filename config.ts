@@ -46,6 +46,8 @@ export const limits = {
   logPendingBytesMax: 256 * mebibyte,
   /** Records one commit of the log takes, so that a long queue does not stall the process. */
   logCommitRecordsMax: 5_000,
+  /** Rejects one call of the management interface puts back on the raw topic. */
+  replayRecordsMax: 1_000,
   /** A consumer's handler failed: pause before the same batch, doubling up to this. */
   retryPauseMsMax: 30_000,
   /** At a stop, how long calls that are being answered may go on. */

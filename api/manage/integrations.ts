@@ -1,0 +1,125 @@
+import type Router from "@koa/router";
+import type { Context } from "koa";
+import type { z } from "zod";
+import { readJson } from "../../backends/http/body.js";
+import { notFound, unprocessable } from "../../backends/http/errors.js";
+import { readQuery } from "../../backends/http/query.js";
+import {
+  type IntegrationRecord,
+  changeIntegration,
+  createIntegration,
+  deleteIntegration,
+  findIntegrationRecord,
+  listIntegrations,
+} from "../../backends/integration-records.js";
+import type { Service } from "../../backends/service.js";
+import type { Provider } from "../../providers/provider.js";
+import { changedIntegration, listQuery, newIntegration } from "../../schemas/http-manage.js";
+import type { Cursors } from "../cursors.js";
+import { markOf, openList, pageOf } from "./lists.js";
+import { integrationView, storedEnvironment } from "./views.js";
+import { workspaceOf } from "./workspace-of.js";
+
+const path = "/workspaces/:workspace/integrations";
+
+type Providers = ReadonlyMap<string, Provider>;
+
+export function integrationRoutes(
+  router: Router,
+  service: Service,
+  cursors: Cursors,
+  providers: Providers,
+): void {
+  const { postgres, vault } = service;
+  const view = (ctx: Context) => {
+    const publicUrl = service.config.PUBLIC_URL ?? ctx.origin;
+    return (row: IntegrationRecord) => integrationView(row, publicUrl);
+  };
+
+  router.post(path, async (ctx) => {
+    const workspace = await workspaceOf(ctx, service);
+    const given = readJson(ctx, newIntegration);
+    const provider = providerOf(providers, given.provider);
+    const created = await createIntegration(
+      postgres,
+      vault,
+      workspace.id,
+      {
+        provider: provider.token,
+        environment: storedEnvironment(given.environment),
+        name: given.name ?? null,
+        credentials: credentialsOf(provider, given.credentials),
+      },
+      new Date(),
+    );
+    ctx.status = 201;
+    ctx.body = { status: "success", data: view(ctx)(created) };
+  });
+
+  router.get(path, async (ctx) => {
+    const { id } = await workspaceOf(ctx, service);
+    const query = readQuery(ctx, listQuery);
+    const list = openList({ cursors, scope: ["manage/integrations", id], query, filters: {} });
+    const rows = await listIntegrations(postgres, vault, id, pageOf(list));
+    ctx.body = list.answer(rows, markOf, view(ctx));
+  });
+
+  router.patch(`${path}/:integration`, async (ctx) => {
+    const found = await integrationOf(ctx, service);
+    const given = readJson(ctx, changedIntegration);
+    const credentials =
+      given.credentials === undefined
+        ? undefined
+        : credentialsOf(providerOf(providers, found.provider), given.credentials);
+    const change = { name: given.name, credentials, expireOld: given.expire_old === true };
+    await changeIntegration(postgres, vault, found.id, change, new Date());
+    service.integrations.forget();
+    ctx.body = { status: "success", data: view(ctx)(await integrationOf(ctx, service)) };
+  });
+
+  router.delete(`${path}/:integration`, async (ctx) => {
+    const found = await integrationOf(ctx, service);
+    await deleteIntegration(postgres, found.id, new Date());
+    service.integrations.forget();
+    ctx.body = { status: "success", data: view(ctx)(found) };
+  });
+}
+
+/** @throws ApiError 404 */
+async function integrationOf(ctx: Context, service: Service): Promise<IntegrationRecord> {
+  const workspace = await workspaceOf(ctx, service);
+  const id = String(ctx.params.integration);
+  const found = await findIntegrationRecord(service.postgres, service.vault, workspace.id, id);
+  if (found === null) throw notFound("integration_unknown", "There is no such integration.");
+  return found;
+}
+
+/** @throws ApiError 422 */
+function providerOf(providers: Providers, token: string): Provider {
+  const provider = providers.get(token);
+  if (provider !== undefined) return provider;
+  const known = [...providers.keys()].join(", ");
+  throw unprocessable("provider_unknown", `provider must be one of: ${known}`, "provider");
+}
+
+/** @throws ApiError 422 naming the field that is missing, and where to find it */
+function credentialsOf(provider: Provider, given: unknown): unknown {
+  const result = provider.credentials.safeParse(given);
+  if (result.success) return result.data;
+  const { field, unknown } = wrongField(result.error);
+  const param = `credentials.${field}`;
+  const help = provider.credentialHelp[field];
+  if (unknown) throw unprocessable("credential_unknown", `${param} is not known.`, param);
+  throw unprocessable(
+    "credential_invalid",
+    `${param} is missing or wrong.${help === undefined ? "" : ` ${help}`}`,
+    param,
+  );
+}
+
+/** Never the value: it is a secret, if a wrong one. */
+function wrongField(error: z.ZodError): { readonly field: string; readonly unknown: boolean } {
+  const [issue] = error.issues;
+  if (issue?.code === "unrecognized_keys") return { field: issue.keys[0] ?? "", unknown: true };
+  return { field: issue?.path.join(".") ?? "", unknown: false };
+}

@@ -1,0 +1,85 @@
+/** Pages of the management lists: newest first, walked by an opaque cursor that pins the filters. */
+import { z } from "zod";
+import type { ListPage } from "../../backends/list-page.js";
+import { limits } from "../../config.js";
+import { type Cursors, cursorInvalid } from "../cursors.js";
+
+type Filters = Readonly<Record<string, string | undefined>>;
+
+/** The row a page ended with: its time and id, as text. */
+export interface Mark {
+  readonly at: string;
+  readonly id: string;
+}
+
+export interface List {
+  readonly rowsMax: number;
+  readonly filters: Filters;
+  readonly after: Mark | null;
+  /** @param rows up to one more than `rowsMax`, so that it shows whether there are more */
+  answer<Row, View>(
+    rows: readonly Row[],
+    mark: (row: Row) => Mark,
+    view: (row: Row) => View,
+  ): {
+    readonly status: "success";
+    readonly data: View[];
+    readonly pagination: { readonly has_more: boolean; readonly next_cursor: string | null };
+  };
+}
+
+const state = z.object({
+  filters: z.record(z.string(), z.string()),
+  rowsMax: z.int(),
+  at: z.string(),
+  id: z.string(),
+});
+
+/** @throws ApiError 400 for a cursor of another list or with other filters */
+export function openList(options: {
+  readonly cursors: Cursors;
+  /** Which list: the endpoint and the workspace. */
+  readonly scope: readonly string[];
+  readonly query: { readonly limit?: number | undefined; readonly cursor?: string | undefined };
+  readonly filters: Filters;
+}): List {
+  const { cursors, scope, query } = options;
+  const held = query.cursor === undefined ? null : cursors.read(scope, query.cursor, state);
+  const given = Object.entries(options.filters).filter(([, value]) => value !== undefined);
+  if (held !== null && given.some(([name, value]) => held.filters[name] !== value)) {
+    throw cursorInvalid();
+  }
+  const filters: Filters = held?.filters ?? Object.fromEntries(given);
+  const rowsMax = query.limit ?? held?.rowsMax ?? limits.pageRowsDefault;
+  return {
+    rowsMax,
+    filters,
+    after: held === null ? null : { at: held.at, id: held.id },
+    answer(rows, mark, view) {
+      const shown = rows.slice(0, rowsMax);
+      const last = shown.at(-1);
+      const more = rows.length > rowsMax && last !== undefined;
+      return {
+        status: "success",
+        data: shown.map(view),
+        pagination: {
+          has_more: more,
+          next_cursor: more ? cursors.write(scope, { filters, rowsMax, ...mark(last) }) : null,
+        },
+      };
+    },
+  };
+}
+
+/** For lists in Postgres; one row more than shown, to know whether there are more. */
+export function pageOf(list: List): ListPage {
+  const { after, rowsMax } = list;
+  return {
+    rowsMax: rowsMax + 1,
+    after: after === null ? null : { createdAt: new Date(after.at), id: after.id },
+  };
+}
+
+export function markOf(row: { readonly created_at: Date; readonly id: string }): Mark {
+  return { at: row.created_at.toISOString(), id: row.id };
+}

@@ -1,0 +1,41 @@
+import type Router from "@koa/router";
+import { readJson } from "../../backends/http/body.js";
+import { readQuery } from "../../backends/http/query.js";
+import { listRejects } from "../../backends/rejects.js";
+import { replayRejects } from "../../backends/replay.js";
+import type { Service } from "../../backends/service.js";
+import { rejectStates, rejectsQuery, replayRequest } from "../../schemas/http-manage.js";
+import type { Cursors } from "../cursors.js";
+import { openList } from "./lists.js";
+import { rejectView } from "./views.js";
+import { workspaceOf } from "./workspace-of.js";
+
+const path = "/workspaces/:workspace/rejects";
+
+export function rejectRoutes(router: Router, service: Service, cursors: Cursors): void {
+  router.get(path, async (ctx) => {
+    const { id } = await workspaceOf(ctx, service);
+    const { state, reason, ...query } = readQuery(ctx, rejectsQuery);
+    const list = openList({
+      cursors,
+      scope: ["manage/rejects", id],
+      query,
+      filters: { state, reason },
+    });
+    const shown = rejectStates.find((known) => known === list.filters.state) ?? "open";
+    const rows = await listRejects(
+      service.clickhouse,
+      { workspace: id, state: shown, reason: list.filters.reason },
+      list.after === null ? null : { receivedAt: list.after.at, id: list.after.id },
+      list.rowsMax + 1,
+    );
+    ctx.body = list.answer(rows, (row) => ({ at: row.received_at, id: row.event_id }), rejectView);
+  });
+
+  router.post(`${path}/replay`, async (ctx) => {
+    const { id } = await workspaceOf(ctx, service);
+    const given = readJson(ctx, replayRequest);
+    const data = await replayRejects(service, { workspace: id, ...given });
+    ctx.body = { status: "success", data };
+  });
+}

@@ -1,0 +1,27 @@
+/**
+ * The management interface under `/v1/manage/` (`definitions.md`): for the administrator token
+ * only. One file for each thing managed.
+ */
+import Router from "@koa/router";
+import { requireAdministrator } from "../../backends/http/auth.js";
+import { jsonBody } from "../../backends/http/body.js";
+import type { Service } from "../../backends/service.js";
+import { createProviders } from "../../providers/index.js";
+import { createCursors } from "../cursors.js";
+import { integrationRoutes } from "./integrations.js";
+import { keyRoutes } from "./keys.js";
+import { productRoutes } from "./products.js";
+import { rejectRoutes } from "./rejects.js";
+import { workspaceRoutes } from "./workspaces.js";
+
+export function manageRoutes(service: Service): Router {
+  const router = new Router({ prefix: "/v1/manage" });
+  router.use(requireAdministrator(service), jsonBody());
+  const cursors = createCursors(service.vault);
+  workspaceRoutes(router, service, cursors);
+  keyRoutes(router, service, cursors);
+  integrationRoutes(router, service, cursors, createProviders(service.config));
+  productRoutes(router, service, cursors);
+  rejectRoutes(router, service, cursors);
+  return router;
+}

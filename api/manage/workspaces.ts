@@ -1,0 +1,31 @@
+import type Router from "@koa/router";
+import { readJson } from "../../backends/http/body.js";
+import { readQuery } from "../../backends/http/query.js";
+import type { Service } from "../../backends/service.js";
+import { createWorkspace, listWorkspaces } from "../../backends/workspaces.js";
+import { listQuery, newWorkspace } from "../../schemas/http-manage.js";
+import type { Cursors } from "../cursors.js";
+import { markOf, openList, pageOf } from "./lists.js";
+import { workspaceView } from "./views.js";
+import { workspaceOf } from "./workspace-of.js";
+
+export function workspaceRoutes(router: Router, service: Service, cursors: Cursors): void {
+  const { postgres } = service;
+
+  router.post("/workspaces", async (ctx) => {
+    const created = await createWorkspace(postgres, readJson(ctx, newWorkspace), new Date());
+    ctx.status = 201;
+    ctx.body = { status: "success", data: workspaceView(created) };
+  });
+
+  router.get("/workspaces", async (ctx) => {
+    const query = readQuery(ctx, listQuery);
+    const list = openList({ cursors, scope: ["manage/workspaces"], query, filters: {} });
+    const rows = await listWorkspaces(postgres, pageOf(list));
+    ctx.body = list.answer(rows, markOf, workspaceView);
+  });
+
+  router.get("/workspaces/:workspace", async (ctx) => {
+    ctx.body = { status: "success", data: workspaceView(await workspaceOf(ctx, service)) };
+  });
+}

@@ -1,0 +1,71 @@
+/**
+ * Puts rejected raw events back on the raw topic. The sealed bytes are the same; the receipt time
+ * and the rates edition are new, because a replay is recorded now (`definitions.md`, Two clocks).
+ */
+import { limits } from "../config.js";
+import { rawEventCodec, topics } from "../schemas/records.js";
+import { openRawEvent, sealRawEvent } from "./raw-event.js";
+import { type RejectFilter, type RejectRecord, listRejects, markReplayed } from "./rejects.js";
+import type { Service } from "./service.js";
+
+export interface Replayed {
+  readonly replayed: number;
+  /** Whose raw record retention has removed. */
+  readonly missing: number;
+  /** More of them are open: ask again. */
+  readonly more: boolean;
+}
+
+type ReplayService = Pick<Service, "clickhouse" | "log" | "rates" | "vault" | "watermark">;
+
+/** Up to `limits.replayRecordsMax` of the open rejects that pass the filter, newest first. */
+export async function replayRejects(
+  service: ReplayService,
+  filter: Omit<RejectFilter, "state">,
+): Promise<Replayed> {
+  const open = await listRejects(
+    service.clickhouse,
+    { ...filter, state: "open" },
+    null,
+    limits.replayRecordsMax + 1,
+  );
+  const chosen = open.slice(0, limits.replayRecordsMax);
+  const receipt = service.watermark.receive();
+  try {
+    const records = [];
+    const found: RejectRecord[] = [];
+    for (const reject of chosen) {
+      const record = await stampedAgain(service, reject, receipt.receivedAt);
+      if (record === null) continue;
+      records.push(record);
+      found.push(reject);
+    }
+    if (records.length > 0) {
+      // 1. Durable on the topic; 2. then no longer open. A crash between the two leaves them open:
+      // replayed twice is booked once, because the event ids are the same.
+      await service.log.append(topics.raw, records);
+      await markReplayed(service.clickhouse, found, receipt.receivedAt);
+    }
+    return {
+      replayed: records.length,
+      missing: chosen.length - records.length,
+      more: open.length > chosen.length,
+    };
+  } finally {
+    receipt.settle();
+  }
+}
+
+async function stampedAgain(
+  { log, rates, vault }: ReplayService,
+  reject: RejectRecord,
+  receivedAt: number,
+) {
+  const offset = BigInt(reject.offset);
+  const [record] = await log.read(topics.raw, reject.partition, offset, 1);
+  if (record === undefined || record.offset !== offset) return null;
+  const raw = rawEventCodec.decode(record.value);
+  const body = openRawEvent(vault, raw);
+  const meta = { ...raw.meta, received_at: receivedAt, rates_edition: rates.edition };
+  return { key: record.key, value: rawEventCodec.encode(sealRawEvent(vault, meta, body)) };
+}

@@ -1,0 +1,133 @@
+/** The management interface (`definitions.md`, Management interface): bodies, answers, queries. */
+import { z } from "zod";
+import { pageQuery, pagination } from "./http-pages.js";
+import { categories } from "./products.js";
+
+export const manageEnvironment = z.enum(["Production", "Test"]);
+export const keyScope = z.enum(["Read-only", "Full Ingress"]);
+export const baseCurrency = z.enum(["USD", "EUR", "GBP", "INR", "JPY"]);
+
+const name = z.string().trim().min(1).max(200);
+const timestamp = z.iso.datetime({ offset: true });
+
+/** How every single answer is wrapped. */
+export const dataAnswer = <T extends z.ZodType>(data: T) =>
+  z.object({ status: z.literal("success"), data });
+/** How every list is wrapped. */
+export const listAnswer = <T extends z.ZodType>(row: T) =>
+  z.object({ status: z.literal("success"), data: z.array(row), pagination });
+
+export const listQuery = z.object(pageQuery);
+
+export const newWorkspace = z.strictObject({ name, base_currency: baseCurrency });
+export const workspace = z.object({
+  id: z.string(),
+  name: z.string(),
+  base_currency: baseCurrency,
+  created_at: timestamp,
+});
+export type WorkspaceView = z.infer<typeof workspace>;
+
+export const newKey = z.strictObject({
+  environment: manageEnvironment,
+  scope: keyScope,
+  name: name.optional(),
+  expires_at: timestamp.optional(),
+});
+export const key = z.object({
+  id: z.string(),
+  prefix: z.string().describe("The first characters, to tell keys apart"),
+  environment: manageEnvironment,
+  scope: keyScope,
+  name: z.string().nullable(),
+  created_at: timestamp,
+  expires_at: timestamp.nullable(),
+  revoked_at: timestamp.nullable(),
+  last_used_at: timestamp.nullable(),
+});
+export type KeyView = z.infer<typeof key>;
+export const createdKey = key.extend({ key: z.string().describe("Shown only here") });
+
+export const newIntegration = z.strictObject({
+  provider: z.string(),
+  environment: manageEnvironment,
+  credentials: z.record(z.string(), z.unknown()),
+  name: name.optional(),
+});
+export const changedIntegration = z.strictObject({
+  credentials: z.record(z.string(), z.unknown()).optional(),
+  expire_old: z
+    .boolean()
+    .optional()
+    .describe("True ends the old credentials at once instead of after 24 hours"),
+  name: name.nullable().optional(),
+});
+export const integration = z.object({
+  id: z.string(),
+  provider: z.string(),
+  environment: manageEnvironment,
+  name: z.string().nullable(),
+  webhook_url: z.string(),
+  webhook_path: z.string(),
+  created_at: timestamp,
+  old_credentials_valid_until: timestamp.nullable(),
+});
+export type IntegrationView = z.infer<typeof integration>;
+
+const sku = z.strictObject({
+  provider: z.string().min(1).max(100),
+  external_id: z.string().min(1).max(500),
+});
+const skusMax = 1_000;
+export const productsQuery = z.object({ ...pageQuery, environment: manageEnvironment.optional() });
+export const changedProduct = z.strictObject({
+  name: name.optional(),
+  category: z.enum(categories).nullable().optional().describe("Null: as its providers say"),
+  skus: z
+    .array(sku)
+    .min(1)
+    .max(skusMax)
+    .optional()
+    .describe("All it shall have: others move here, those left out become products of their own"),
+});
+export type ChangedProduct = z.infer<typeof changedProduct>;
+export const mergedProducts = z.strictObject({ from: z.array(z.string()).min(1).max(100) });
+export const managedProduct = z.object({
+  id: z.string(),
+  name: z.string(),
+  slug: z.string().nullable(),
+  category: z.enum(categories).nullable(),
+  environment: manageEnvironment,
+  skus: z.array(z.object({ provider: z.string(), external_id: z.string() })),
+  created_at: timestamp,
+});
+export type ManagedProduct = z.infer<typeof managedProduct>;
+
+export const rejectStates = ["open", "replayed", "resolved"] as const;
+export const rejectsQuery = z.object({
+  ...pageQuery,
+  state: z.enum(rejectStates).optional().meta({ default: "open" }),
+  reason: z.string().min(1).max(100).optional(),
+});
+export const reject = z.object({
+  id: z.string().describe("The raw event: evt_norm_…"),
+  provider: z.string(),
+  environment: manageEnvironment,
+  native_type: z.string(),
+  received_at: timestamp,
+  step: z.string(),
+  reason: z.string(),
+  detail: z.string(),
+  state: z.enum(rejectStates),
+});
+export type RejectView = z.infer<typeof reject>;
+export const replayRequest = z.strictObject({
+  ids: z.array(z.string()).min(1).max(1_000).optional(),
+  reason: z.string().min(1).max(100).optional(),
+});
+export const replayAnswer = z.object({
+  replayed: z.int().describe("Put back on the raw topic"),
+  missing: z.int().describe("Whose raw record retention has removed"),
+  more: z.boolean().describe("More of them remain open: call again"),
+});
+export type ReplayAnswer = z.infer<typeof replayAnswer>;
