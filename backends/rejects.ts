@@ -1,28 +1,55 @@
-/** The list of raw events that could not be booked, kept in ClickHouse (`definitions.md`). */
+/** Raw events that could not be booked, as the management interface lists them. */
 import type { Environment } from "../schemas/records.js";
 import { jsonRows } from "./clickhouse-text.js";
 import type { ClickHouse, QueryParam } from "./clickhouse.js";
 
-export interface RejectRecord {
+/** A row of `rejects`; times as ClickHouse writes them. */
+export interface RejectRow {
   readonly workspace: string;
-  readonly environment: Environment;
+  readonly environment: string;
   readonly event_id: string;
   readonly provider: string;
   readonly native_type: string;
-  /** `YYYY-MM-DD hh:mm:ss.SSS`, UTC */
   readonly received_at: string;
   readonly step: string;
+  /** A stable word. */
   readonly reason: string;
+  /** A sentence for a person; no payload. */
   readonly detail: string;
+  /** Where the raw event lies on its topic. */
   readonly partition: number;
-  /** Decimal text. */
   readonly offset: string;
   readonly state: "open" | "replayed" | "resolved";
+  /** ms since 1970 of the change of state: the greatest counts. */
+  readonly revision: number;
+}
+
+const columns =
+  "workspace String, environment String, event_id String, provider String, native_type String, " +
+  "received_at DateTime64(3, 'UTC'), step String, reason String, detail String, " +
+  "partition UInt16, offset UInt64, state String, revision UInt64";
+
+/** A reject of an event listed before takes its place. */
+export async function insertRejects(
+  clickhouse: Pick<ClickHouse, "write">,
+  rows: readonly RejectRow[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  await clickhouse.write(
+    `INSERT INTO rejects SELECT * FROM ${jsonRows(columns, rows)}`,
+    {},
+    "bookkeeping",
+  );
+}
+
+/** A row as it is read: the columns are the same. */
+export interface RejectListRow extends Omit<RejectRow, "environment" | "revision"> {
+  readonly environment: Environment;
 }
 
 export interface RejectFilter {
   readonly workspace: string;
-  readonly state: RejectRecord["state"];
+  readonly state: RejectRow["state"];
   readonly reason?: string | undefined;
   readonly ids?: readonly string[] | undefined;
 }
@@ -39,9 +66,9 @@ export function listRejects(
   filter: RejectFilter,
   after: RejectPosition | null,
   rowsMax: number,
-): Promise<RejectRecord[]> {
+): Promise<RejectListRow[]> {
   const { sql, params } = rejectsQuery(filter, after, rowsMax);
-  return clickhouse.rows<RejectRecord>(sql, params);
+  return clickhouse.rows<RejectListRow>(sql, params);
 }
 
 export function rejectsQuery(
@@ -75,38 +102,3 @@ ORDER BY received_at DESC, event_id DESC
 LIMIT {rows:UInt32}`;
   return { sql, params };
 }
-
-/**
- * @param revision ms since 1970, the receipt time of the replay: should the event be rejected
- *   again, that row is newer and shows
- */
-export async function markReplayed(
-  clickhouse: Pick<ClickHouse, "write">,
-  records: readonly RejectRecord[],
-  revision: number,
-): Promise<void> {
-  const rows = records.map((record) => ({ ...record, state: "replayed", revision }));
-  const names = columns.map(([name]) => name).join(", ");
-  const structure = columns.map((column) => column.join(" ")).join(", ");
-  await clickhouse.write(
-    `INSERT INTO rejects (${names}) SELECT ${names} FROM ${jsonRows(structure, rows)}`,
-    {},
-    "bookkeeping",
-  );
-}
-
-const columns = [
-  ["workspace", "String"],
-  ["environment", "String"],
-  ["event_id", "String"],
-  ["provider", "String"],
-  ["native_type", "String"],
-  ["received_at", "DateTime64(3, 'UTC')"],
-  ["step", "String"],
-  ["reason", "String"],
-  ["detail", "String"],
-  ["partition", "UInt16"],
-  ["offset", "UInt64"],
-  ["state", "String"],
-  ["revision", "UInt64"],
-] as const;

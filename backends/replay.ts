@@ -5,7 +5,7 @@
 import { limits } from "../config.js";
 import { rawEventCodec, topics } from "../schemas/records.js";
 import { openRawEvent, sealRawEvent } from "./raw-event.js";
-import { type RejectFilter, type RejectRecord, listRejects, markReplayed } from "./rejects.js";
+import { type RejectFilter, type RejectListRow, listRejects, markReplayed } from "./rejects.js";
 import type { Service } from "./service.js";
 
 export interface Replayed {
@@ -33,7 +33,7 @@ export async function replayRejects(
   const receipt = service.watermark.receive();
   try {
     const records = [];
-    const found: RejectRecord[] = [];
+    const found: RejectListRow[] = [];
     for (const reject of chosen) {
       const record = await stampedAgain(service, reject, receipt.receivedAt);
       if (record === null) continue;
@@ -44,7 +44,10 @@ export async function replayRejects(
       // 1. Durable on the topic; 2. then no longer open. A crash between the two leaves them open:
       // replayed twice is booked once, because the event ids are the same.
       await service.log.append(topics.raw, records);
-      await markReplayed(service.clickhouse, found, receipt.receivedAt);
+      // Older than the replay itself: should that be rejected again, its row is the newest.
+      const revision = receipt.receivedAt - 1;
+      const rows = found.map((reject) => ({ ...reject, state: "replayed" as const, revision }));
+      await insertRejects(service.clickhouse, rows);
     }
     return {
       replayed: records.length,
@@ -58,7 +61,7 @@ export async function replayRejects(
 
 async function stampedAgain(
   { log, rates, vault }: ReplayService,
-  reject: RejectRecord,
+  reject: RejectListRow,
   receivedAt: number,
 ) {
   const offset = BigInt(reject.offset);

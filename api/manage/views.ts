@@ -2,7 +2,7 @@
 import type { ProductRecord } from "../../backends/catalogue-edits.js";
 import type { IntegrationRecord } from "../../backends/integration-records.js";
 import type { KeyRecord } from "../../backends/key-records.js";
-import type { RejectRecord } from "../../backends/rejects.js";
+import type { RejectListRow } from "../../backends/rejects.js";
 import type { Workspace } from "../../backends/workspaces.js";
 import type {
   IntegrationView,
@@ -73,7 +73,7 @@ export function productView(row: ProductRecord): ManagedProduct {
   };
 }
 
-export function rejectView(row: RejectRecord): RejectView {
+export function rejectView(row: RejectListRow): RejectView {
   const { provider, native_type, step, reason, detail, state } = row;
   return {
     id: row.event_id,
