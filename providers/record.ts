@@ -169,7 +169,7 @@ function finish(
 
 const amountProblems = {
   amount_negative: "must not be negative: event_type tells which way money moves",
-  amount_too_large: "is more than 2^53 − 1 minor units",
+  amount_too_large: `is more than ${limits.amountMinorMax} minor units`,
   amount_too_precise: "has more decimals than the currency",
 } as const;
 

@@ -1,5 +1,6 @@
 /** The envelope around every Stripe object, and how an object's reader is made from its shape. */
 import { z } from "zod";
+import { limits } from "../../config.js";
 import { exponentOf } from "../../schemas/currencies.js";
 import type { FactBody } from "../../schemas/records.js";
 import type { Decoded } from "../provider.js";
@@ -55,6 +56,7 @@ export function accountKey(event: StripeEvent, customer: string | null): string 
   return `${event.account}:${customer}`;
 }
 
+const amountMax = Number(limits.amountMinorMax);
 const secondsMax = 253_402_300_799; // 9999-12-31
 const unknownCurrency = "currency_unknown";
 
@@ -68,7 +70,11 @@ export const field = {
     .max(secondsMax)
     .transform((seconds) => seconds * 1000),
   /** Integer in Stripe's minor unit of the object's currency. */
-  amount: z.int().transform((amount) => BigInt(amount)),
+  amount: z
+    .int()
+    .min(-amountMax)
+    .max(amountMax)
+    .transform((amount) => BigInt(amount)),
   /** Lower case at Stripe; upper-case ISO 4217 here. */
   currency: z
     .string()

@@ -66,7 +66,8 @@ interface PricedItem extends Reducible {
 export const readSubscription = reader(subscriptionShape, (subscription, event) => {
   if (subscription.customer === null) return rejected("malformed", "customer: missing");
   const { phase, at } = momentOf(subscription, event);
-  const worth = isWorth(subscription) ? worthFrom(subscription, at) : nothingFrom(at);
+  const counts = phase !== "ended" && isWorth(subscription);
+  const worth = counts ? worthFrom(subscription, at) : nothingFrom(at);
   if ("outcome" in worth) return worth;
   const account = accountKey(event, subscription.customer);
   return [
