@@ -5,7 +5,7 @@
 import { limits } from "../config.js";
 import { rawEventCodec, topics } from "../schemas/records.js";
 import { openRawEvent, sealRawEvent } from "./raw-event.js";
-import { type RejectFilter, type RejectListRow, listRejects, markReplayed } from "./rejects.js";
+import { type RejectFilter, type RejectListRow, insertRejects, listRejects } from "./rejects.js";
 import type { Service } from "./service.js";
 
 export interface Replayed {
