@@ -99,53 +99,55 @@ export function reducedAmounts(
   at: number,
 ): Fraction[] {
   const applies = ({ endsAt }: Reduction): boolean => endsAt === null || endsAt > at;
-  let amounts = items.map(({ amount, own, product }) =>
-    own
-      .filter((reduction) => applies(reduction) && covers(reduction, product))
-      .reduce((left, reduction) => reduceEach([left], reduction)[0] ?? left, amount),
-  );
+  let amounts = items.map((item) => item.amount);
+  for (const item of items) {
+    for (const reduction of item.own.filter(applies)) {
+      amounts = reduced(amounts, items, reduction, (other) => other === item);
+    }
+  }
   for (const reduction of whole.filter(applies)) {
-    const covered = items.map(({ product }) => covers(reduction, product));
-    const reduced = reduceEach(
-      amounts.filter((_, index) => covered[index]),
-      reduction,
-    );
-    amounts = amounts.map((amount, index) =>
-      covered[index] ? (reduced.shift() ?? amount) : amount,
-    );
+    amounts = reduced(amounts, items, reduction, () => true);
   }
   return amounts;
 }
 
-function covers(reduction: Reduction, product: string): boolean {
-  return reduction.products === null || reduction.products.includes(product);
+/** A percentage takes its part of each item it covers; an amount is shared out over them. */
+function reduced(
+  amounts: readonly Fraction[],
+  items: readonly Reducible[],
+  { factor, amountOff, products }: Reduction,
+  isMeant: (item: Reducible) => boolean,
+): Fraction[] {
+  const covered = items.map(
+    (item) => isMeant(item) && (products === null || products.includes(item.product)),
+  );
+  const left = amounts.map((amount, index) =>
+    covered[index] ? multiplyFractions(amount, factor) : amount,
+  );
+  const shares = shareOut(
+    amountOff,
+    left.map((amount, index) => (covered[index] ? amount : zeroFraction)),
+  );
+  return left.map((amount, index) => subtractFractions(amount, shares[index] ?? zeroFraction));
 }
 
-/** A percentage takes its part of each; an amount is shared out pro rata in whole minor units. */
-function reduceEach(amounts: readonly Fraction[], reduction: Reduction): Fraction[] {
-  const factored = amounts.map((amount) => multiplyFractions(amount, reduction.factor));
-  const total = factored.reduce(addFractions, zeroFraction);
-  // Never below 0: a coupon worth more than the items makes them free.
-  if (!isLess(fraction(reduction.amountOff), total)) {
-    return reduction.amountOff === 0n ? factored : factored.map(() => zeroFraction);
-  }
-  return subtractShares(factored, total, reduction.amountOff);
-}
-
-/** Truncated shares, the remainder to the largest (the first of equals), as Stripe's invoices. */
-function subtractShares(amounts: readonly Fraction[], total: Fraction, off: bigint): Fraction[] {
+/**
+ * Pro rata in whole minor units, as Stripe's invoices do: truncated shares, the remainder to the
+ * largest (the first of equals). No share exceeds its amount: a coupon worth more makes it free.
+ */
+function shareOut(off: bigint, amounts: readonly Fraction[]): Fraction[] {
+  const total = amounts.reduce(addFractions, zeroFraction);
+  if (!isLess(fraction(off), total)) return [...amounts];
   const shares = amounts.map(
     ({ numerator, denominator }) =>
       (off * numerator * total.denominator) / (denominator * total.numerator),
   );
   const remainder = shares.reduce((left, share) => left - share, off);
-  const largest = amounts.reduce((best, amount, index) => {
-    const leader = amounts[best];
-    return leader !== undefined && isLess(leader, amount) ? index : best;
-  }, 0);
+  const largest = amounts.reduce((best, amount) => (isLess(best, amount) ? amount : best));
+  const taker = amounts.indexOf(largest);
   return amounts.map((amount, index) => {
-    const share = fraction((shares[index] ?? 0n) + (index === largest ? remainder : 0n));
-    return isLess(amount, share) ? zeroFraction : subtractFractions(amount, share);
+    const share = fraction((shares[index] ?? 0n) + (index === taker ? remainder : 0n));
+    return isLess(amount, share) ? amount : share;
   });
 }
 
