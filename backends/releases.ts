@@ -1,0 +1,42 @@
+/**
+ * What was acquired registers its release on the same line, so stopping is written with starting.
+ * (The idea is graphile-worker's `withReleasers`.)
+ */
+import type { Logger } from "./logger.js";
+
+export class Releases {
+  readonly #logger: Logger;
+  readonly #stack: { name: string; release: () => Promise<void> | void }[] = [];
+  #running: Promise<void> | undefined;
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  push(name: string, release: () => Promise<void> | void): void {
+    this.#stack.push({ name, release });
+  }
+
+  /**
+   * Runs every release once, the last acquired first, also when some fail; then throws the first
+   * failure. What is registered while releasing is released too. A second call joins the first.
+   */
+  release(): Promise<void> {
+    this.#running ??= this.#releaseAll();
+    return this.#running;
+  }
+
+  async #releaseAll(): Promise<void> {
+    const failures: unknown[] = [];
+    for (let next = this.#stack.pop(); next; next = this.#stack.pop()) {
+      try {
+        await next.release();
+        this.#logger.debug({ release: next.name }, "released");
+      } catch (error) {
+        this.#logger.error({ release: next.name, err: error }, "release failed");
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+}
