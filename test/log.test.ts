@@ -1,0 +1,75 @@
+import { spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { expect } from "chai";
+import { createLogger } from "../backends/logger.js";
+import { openLmdbLog } from "../backends/log-lmdb.js";
+import { LogUnavailable } from "../backends/log.js";
+import { topics } from "../schemas/records.js";
+import { describeLogContract, readAll, rejection } from "./log-contract.js";
+import { lmdbTopics } from "./log-topics.js";
+
+const appender = fileURLToPath(new URL("log-appender.js", import.meta.url));
+const logger = createLogger("silent");
+
+async function installLmdb() {
+  const path = await mkdtemp(join(tmpdir(), "log-"));
+  return {
+    path,
+    open: async (options = {}) => openLmdbLog({ path, topics: lmdbTopics(options), logger }),
+    spawnAppender: () =>
+      spawn(process.execPath, [appender, path], { stdio: ["ignore", "pipe", 2] }),
+    remove: () => rm(path, { recursive: true }),
+  };
+}
+
+describeLogContract("LMDB", installLmdb);
+
+describe("The embedded log", () => {
+  it("should lose nothing acknowledged and go on when the disk was full", async () => {
+    const installation = await installLmdb();
+    // A limit on the file's size makes its writes fail as a full disk does.
+    const child = spawn(
+      "sh",
+      ["-c", 'ulimit -f 2000; exec "$0" "$@"', process.execPath, appender, installation.path],
+      {
+        stdio: ["ignore", "pipe", "ignore"],
+      },
+    );
+    const lines: string[] = [];
+    for await (const line of createInterface({ input: child.stdout })) lines.push(line);
+    expect(lines.pop()).to.equal("failed: LogUnavailable");
+    const log = await installation.open();
+    const found = await readAll(log);
+    const places = new Set(
+      found.map((one) => `${one.partition} ${one.offset} ${one.value.toString()}`),
+    );
+    expect(lines.length).to.be.greaterThan(100);
+    expect(lines.filter((line) => !places.has(line))).to.eql([]);
+    const before = await log.ends(topics.raw);
+    const [place] = await log.append(topics.raw, [{ key: "key 1", value: Buffer.from("again") }]);
+    expect(place?.offset).to.equal(before[place?.partition ?? -1]);
+    await log.close();
+    await installation.remove();
+  });
+
+  it("should refuse more than it may hold in memory before a commit", async () => {
+    const installation = await installLmdb();
+    const log = openLmdbLog({
+      path: installation.path,
+      topics: lmdbTopics(),
+      logger,
+      pendingBytesMax: 1_000,
+    });
+    const append = () => log.append(topics.raw, [{ key: "a", value: Buffer.alloc(400) }]);
+    const outcomes = await Promise.all([append(), append(), rejection(append())]);
+    expect(outcomes[2]).to.be.instanceOf(LogUnavailable);
+    await append();
+    expect(await readAll(log)).to.have.length(3);
+    await log.close();
+    await installation.remove();
+  });
+});
