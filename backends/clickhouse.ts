@@ -22,4 +22,13 @@ export interface ClickHouse {
 }
 
 /** Writes of one lane never overlap; lanes run side by side. */
-export type WriteLane = "money" | "subscriptions" | "bookkeeping";
+export const writeLanes = ["money", "subscriptions", "bookkeeping"] as const;
+export type WriteLane = (typeof writeLanes)[number];
+
+/** More statements wait for a connection than `limits` allows; the caller may try again later. */
+export class StoreBusy extends Error {
+  override readonly name = "StoreBusy";
+  constructor() {
+    super("The columnar store has too many statements waiting.");
+  }
+}

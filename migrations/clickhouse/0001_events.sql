@@ -1,7 +1,8 @@
 -- ${durable} stands for the settings that make an insert survive a crash on the embedded engine.
+-- Every statement can run twice: a crash between a statement and the record of its file repeats it.
 -- Two clocks on every row: when it happened, and recorded_at = the receipt time of event_id.
 
-CREATE TABLE raw_events
+CREATE TABLE IF NOT EXISTS raw_events
 (
     workspace LowCardinality(String),
     environment LowCardinality(String),
@@ -26,7 +27,7 @@ ORDER BY (workspace, environment, event_id, partition, offset)
 SETTINGS index_granularity = 512${durable};
 
 -- One row per raw event that could not be booked; the newest revision says whether it is open.
-CREATE TABLE rejects
+CREATE TABLE IF NOT EXISTS rejects
 (
     workspace LowCardinality(String),
     environment LowCardinality(String),

@@ -1,6 +1,6 @@
 -- Every fact about money that is known, under each key it can be looked for by: 'payment:<id>' or
 -- 'purchase:<id>'. A transaction and its ledger are a function of these rows.
-CREATE TABLE money_facts
+CREATE TABLE IF NOT EXISTS money_facts
 (
     workspace LowCardinality(String),
     environment LowCardinality(String),
@@ -17,7 +17,7 @@ SETTINGS index_granularity = 256${durable};
 
 -- Every version of every transaction. Of the rows of one id the greatest
 -- (recorded_at, fact_id, version) is what is known; with recorded_at <= T, what was known at T.
-CREATE TABLE transactions
+CREATE TABLE IF NOT EXISTS transactions
 (
     workspace LowCardinality(String),
     environment LowCardinality(String),
@@ -53,7 +53,7 @@ ORDER BY (workspace, environment, timestamp, id, recorded_at, fact_id, version)
 SETTINGS index_granularity = 512${durable};
 
 -- Additive movements of money in base currency; revenue is a sum over them.
-CREATE TABLE ledger
+CREATE TABLE IF NOT EXISTS ledger
 (
     workspace LowCardinality(String),
     environment LowCardinality(String),

@@ -1,5 +1,5 @@
 -- Absolute states: from steps[1].at on, the subscription is worth these items a month.
-CREATE TABLE subscription_changes
+CREATE TABLE IF NOT EXISTS subscription_changes
 (
     workspace LowCardinality(String),
     environment LowCardinality(String),
@@ -23,7 +23,7 @@ ORDER BY (workspace, environment, account, subscription, at, change_id, revision
 SETTINGS index_granularity = 256${durable};
 
 -- The two sides of form A subscriptions without an id; see schemas/records Anonymous.
-CREATE TABLE anonymous_sides
+CREATE TABLE IF NOT EXISTS anonymous_sides
 (
     workspace LowCardinality(String),
     environment LowCardinality(String),
@@ -42,7 +42,7 @@ ORDER BY (workspace, environment, pool, at, fact_id)
 SETTINGS index_granularity = 256${durable};
 
 -- Additive differences of MRR. Always equal to what schemas/movements.ts says should be recorded.
-CREATE TABLE mrr_movements
+CREATE TABLE IF NOT EXISTS mrr_movements
 (
     workspace LowCardinality(String),
     environment LowCardinality(String),

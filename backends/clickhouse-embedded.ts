@@ -1,0 +1,77 @@
+/** The ClickHouse engine inside this process. It opens one path per process. */
+import assert from "node:assert";
+import { mkdir } from "node:fs/promises";
+import {
+  type ClickHouseClient,
+  type ClickHouseClientConfigOptions,
+  createClient,
+} from "@clickhouse/client";
+import { Session, drainPending } from "chdb";
+import { createChdbConnection } from "chdb/connection";
+import type { ClickHouseOrigin, Connections } from "./clickhouse-open.js";
+import { statementSettings } from "./clickhouse-settings.js";
+
+/** A connection runs one query at a time; more readers than this only share the same cores. */
+const readers = 4;
+const markCacheBytes = 128 * 1024 * 1024;
+
+export async function connectEmbedded(
+  origin: Extract<ClickHouseOrigin, { path: string }>,
+): Promise<Connections> {
+  await mkdir(origin.path, { recursive: true, mode: 0o700 });
+  // The first connection brings the engine up with its limits and keeps it up.
+  const engine = new Session(origin.path, {
+    connectionArgs: [
+      `--max_server_memory_usage=${origin.memoryBytes}`,
+      `--mark_cache_size=${markCacheBytes}`,
+      "--background_pool_size=2",
+    ],
+  });
+  const open: ClickHouseClient[] = [];
+  async function connect(): Promise<ClickHouseClient> {
+    const connection: unknown = createChdbConnection({ path: origin.path });
+    assert(isConnection(connection));
+    const client = createClient({ connection });
+    open.push(client);
+    await client.command({ query: `SET ${assignments(origin)}` });
+    return client;
+  }
+  async function close(): Promise<void> {
+    await Promise.all(open.map((client) => client.close()));
+    engine.close();
+    // Closing a connection in use is put off until its statement ends.
+    await drainPending();
+  }
+  try {
+    return {
+      readers: await Promise.all(Array.from({ length: readers }, connect)),
+      writers: {
+        money: await connect(),
+        subscriptions: await connect(),
+        bookkeeping: await connect(),
+      },
+      durableSettings: ", fsync_after_insert = 1, fsync_part_directory = 1",
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** chdb is typed against another copy of the client's types, equal but for private fields. */
+type Connection = NonNullable<ClickHouseClientConfigOptions["connection"]>;
+function isConnection(value: unknown): value is Connection {
+  return typeof value === "object" && value !== null && "query" in value && "command" in value;
+}
+
+function assignments(origin: { memoryBytes: number; threads: number }): string {
+  return Object.entries({
+    ...statementSettings,
+    max_threads: origin.threads,
+    // One statement alone may not take what the others need.
+    max_memory_usage: Math.floor(origin.memoryBytes * 0.6),
+  })
+    .map(([name, value]) => `${name} = ${typeof value === "string" ? `'${value}'` : value}`)
+    .join(", ");
+}

@@ -1,0 +1,94 @@
+/**
+ * Values as ClickHouse SQL text. Statements carry their values themselves, the same on both
+ * origins, because the embedded engine binds parameters one query at a time for the whole
+ * process: a slow query with parameters would hold up all the others.
+ */
+import assert from "node:assert";
+import type { QueryParam } from "./clickhouse.js";
+
+/** Characters of one statement, of which rows are nearly all; `max_query_size` is above. */
+export const statementLengthMax = 64 * 1024 * 1024;
+
+/** A string literal; safe for any text. */
+export function literal(text: string): string {
+  return `'${text.replace(/[\\'\0]/g, (found) => (found === "\0" ? "\\0" : `\\${found}`))}'`;
+}
+
+/**
+ * A table expression holding `rows`, for `INSERT … SELECT … FROM ${jsonRows(…)}`. `structure` is
+ * `name Type, …` as in CREATE TABLE; a row is an object by column name. Dates, bigints and
+ * decimals as text arrive with all their digits; times may be a Date, ISO 8601 or ms since 1970.
+ * Callers send up to `statementLengthMax` characters at a time; more is their mistake.
+ */
+export function jsonRows(structure: string, rows: readonly object[]): string {
+  // An empty `format()` is an error in the engine.
+  if (rows.length === 0) return `null(${literal(structure)})`;
+  const text = rows.map((row) => JSON.stringify(row, digitsKept)).join("\n");
+  assert(text.length <= statementLengthMax, `rows of ${text.length} characters in one statement`);
+  return `format(JSONEachRow, ${literal(structure)}, ${literal(text)})`;
+}
+
+/**
+ * Puts the values into the `{name:Type}` placeholders of a statement. What stands inside literals,
+ * quoted names and comments is left alone, so data cannot turn into a placeholder.
+ * @throws AssertionError when a placeholder has no value: our own mistake.
+ */
+export function bind(sql: string, params: Readonly<Record<string, QueryParam>> = {}): string {
+  const parts: string[] = [];
+  let copied = 0;
+  const opening = /['"`]|--|\/\*|\{(\w+):([^{}]+)\}/g;
+  for (let found = opening.exec(sql); found; found = opening.exec(sql)) {
+    const [text, name, type] = found;
+    if (name === undefined || type === undefined) {
+      opening.lastIndex = endOfQuoted(sql, text, opening.lastIndex);
+      continue;
+    }
+    const value = params[name];
+    assert(value !== undefined, `no value for {${name}:${type}}`);
+    parts.push(sql.slice(copied, found.index), sqlValue(value, type.trim()));
+    copied = opening.lastIndex;
+  }
+  return parts.join("") + sql.slice(copied);
+}
+
+function digitsKept(_key: string, value: unknown): unknown {
+  return typeof value === "bigint" ? value.toString() : value;
+}
+
+/** The index after what `opening` began; found with searches, because rows may be megabytes. */
+function endOfQuoted(sql: string, opening: string, from: number): number {
+  if (opening === "--") return after(sql, "\n", from);
+  if (opening === "/*") return after(sql, "*/", from);
+  const stop = new RegExp(`[\\\\${opening}]`, "g");
+  stop.lastIndex = from;
+  for (let found = stop.exec(sql); found; found = stop.exec(sql)) {
+    // A doubled quote ends one literal and begins the next: the same as going on.
+    if (found[0] === opening) return stop.lastIndex;
+    stop.lastIndex += 1;
+  }
+  return sql.length;
+}
+
+function after(sql: string, end: string, from: number): number {
+  const at = sql.indexOf(end, from);
+  return at < 0 ? sql.length : at + end.length;
+}
+
+function sqlValue(value: QueryParam, type: string): string {
+  if (type === "Identifier") {
+    assert(typeof value === "string", "an identifier is a string");
+    return `\`${value.replace(/[\\`]/g, "\\$&")}\``;
+  }
+  if (typeof value === "string" && type === "String") return literal(value);
+  return `CAST(${plain(value)}, ${literal(type)})`;
+}
+
+function plain(value: QueryParam): string {
+  if (typeof value === "string") return literal(value);
+  if (typeof value === "boolean") return String(value);
+  if (typeof value === "number") {
+    assert(Number.isFinite(value), `${value} is not a number ClickHouse takes here`);
+    return String(value);
+  }
+  return `[${value.map(plain).join(", ")}]`;
+}
