@@ -1,8 +1,20 @@
-/** The metadata store port: workspaces, keys, integrations, catalogue, rates. PGlite or Postgres. */
+/**
+ * The metadata store port: workspaces, keys, integrations, catalogue, rates. PGlite or Postgres.
+ *
+ * Columns come the same from both: int8 (also `count(*)`) as bigint, numeric as text, date as
+ * `YYYY-MM-DD` text, timestamptz as Date, bytea as Buffer, json and jsonb parsed, text[] as an array
+ * (other arrays differ: cast them). Values go in the same ways; what is meant for a json column as `JSON.stringify` text.
+ */
 export interface Postgres {
-  /** One statement with `$1` placeholders; resolves to its rows. */
+  /**
+   * One statement with `$1` placeholders; resolves to its rows. What it wrote survives the end of
+   * the process, but on the embedded engine not the loss of power: use `transaction` for that.
+   */
   query<T>(sql: string, values?: readonly unknown[]): Promise<T[]>;
-  /** All or nothing; the callback's rejection rolls back. */
+  /**
+   * All or nothing, and durable when it resolves; the callback's rejection rolls back. The callback
+   * uses only the `sql` it is given: on the embedded engine any other query waits for its end.
+   */
   transaction<T>(run: (sql: Pick<Postgres, "query">) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
