@@ -1,0 +1,119 @@
+/** The folder of the embedded backends: one process at a time, its secrets for its owner only. */
+import { randomBytes } from "node:crypto";
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { join, resolve } from "node:path";
+import type { Config } from "../config.js";
+import { lockFolder } from "./folder-lock.js";
+import { randomBase62 } from "./random.js";
+
+export interface Secrets {
+  /** 64 hexadecimal characters. */
+  readonly vaultKey: string;
+  readonly adminToken: string;
+}
+
+export interface DataFolder extends Secrets {
+  /** Absolute. */
+  readonly path: string;
+  /** Files made by this start, for a person to be told. */
+  readonly made: readonly string[];
+  readonly unlock: () => void;
+}
+
+/** The folder or a file in it cannot be used; the message says what to do. */
+export class DataFolderRefused extends Error {
+  override readonly name = "DataFolderRefused";
+}
+
+export const tokenFile = "admin.token";
+export const keyFile = "vault.key";
+
+export function openDataFolder(
+  config: Pick<Config, "DATA_DIR" | "VAULT_ENCRYPTION_KEY" | "ADMIN_TOKEN">,
+): DataFolder {
+  const path = resolve(config.DATA_DIR);
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  const unlock = lockFolder(path);
+  try {
+    const made: string[] = [];
+    const secret = (name: string, shape: RegExp, draw: () => string): string => {
+      const file = join(path, name);
+      if (writeOnce(file, draw)) made.push(file);
+      return readSecret(file, shape);
+    };
+    return {
+      path,
+      vaultKey:
+        config.VAULT_ENCRYPTION_KEY ??
+        secret(keyFile, /^[0-9a-fA-F]{64}$/, () => randomBytes(32).toString("hex")),
+      adminToken:
+        config.ADMIN_TOKEN ??
+        secret(tokenFile, /^[\x21-\x7e]{32,}$/, () => randomBase62(tokenLength)),
+      made,
+      unlock,
+    };
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+}
+
+/** base62 characters; 43 hold 256 bits. */
+const tokenLength = 43;
+
+/**
+ * Writes the file if it is not there, whole or not at all and on disk when this returns: data
+ * sealed with a key that a power cut took away would be lost.
+ */
+function writeOnce(file: string, draw: () => string): boolean {
+  if (statSync(file, { throwIfNoEntry: false })) return false;
+  const draft = `${file}.${process.pid}`;
+  rmSync(draft, { force: true });
+  const descriptor = openSync(draft, "wx", 0o600);
+  try {
+    writeSync(descriptor, `${draw()}\n`);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+  linkSync(draft, file);
+  rmSync(draft);
+  syncFolder(join(file, ".."));
+  return true;
+}
+
+function syncFolder(path: string): void {
+  const descriptor = openSync(path, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function readSecret(file: string, shape: RegExp): string {
+  // Windows has no such modes.
+  if (process.platform !== "win32" && (statSync(file).mode & 0o077) !== 0) {
+    throw new DataFolderRefused(
+      `${file} can be read by others on this machine. Close it with: chmod 600 ${file}`,
+    );
+  }
+  const secret = readFileSync(file, "utf8").trim();
+  if (!shape.test(secret)) {
+    throw new DataFolderRefused(
+      `${file} does not hold what it should. Put back the file from a backup; ` +
+        "what was sealed with a lost vault key cannot be opened again.",
+    );
+  }
+  return secret;
+}

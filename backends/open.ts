@@ -1,0 +1,156 @@
+/** Opens every backend of this process, by its settings; each registers its own release. */
+import { join } from "node:path";
+import Router from "@koa/router";
+import { type Config, ConfigError } from "../config.js";
+import { type Topic, topics } from "../schemas/records.js";
+import { type OpenClickHouse, openClickHouse } from "./clickhouse-open.js";
+import { type Secrets, openDataFolder } from "./data-folder.js";
+import { CallLimits } from "./http/limits.js";
+import { openIntegrations } from "./integrations.js";
+import { openKeys } from "./keys.js";
+import { openLmdbLog } from "./log-lmdb.js";
+import type { TopicOptions } from "./log.js";
+import type { Logger } from "./logger.js";
+import { createMetrics } from "./metrics.js";
+import { migrateClickHouse, migratePostgres } from "./migrations.js";
+import { openPostgres } from "./postgres-open.js";
+import type { Postgres } from "./postgres.js";
+import { openRates } from "./rates.js";
+import { Readiness } from "./readiness.js";
+import type { Releases } from "./releases.js";
+import type { Service } from "./service.js";
+import { openVault } from "./vault.js";
+import { Watermark } from "./watermark.js";
+
+export interface OpenedService {
+  readonly service: Service;
+  /** Files with secrets that this start made, for a person to be told. */
+  readonly made: readonly string[];
+}
+
+/**
+ * @throws ConfigError, DataFolderRefused, FolderLocked, MigrationRefused with a sentence for a
+ * person; what was opened until then is in `releases`.
+ */
+export async function openService(
+  config: Config,
+  { logger, releases }: { readonly logger: Logger; readonly releases: Releases },
+): Promise<OpenedService> {
+  const { vaultKey, adminToken, made } = openSecrets(config, releases);
+  const vault = openVault(vaultKey, config.VAULT_ENCRYPTION_KEY_PREVIOUS);
+  const log = openLog(config, logger);
+  releases.push("log", () => log.close());
+  const postgres = await openMetadata(config, logger, releases);
+  const clickhouse = await openStore(config, logger, releases);
+  const rates = await openRates({ postgres, config, logger, releases });
+
+  const readiness = new Readiness();
+  readiness.add("log", () => log.ends(topics.raw));
+  readiness.add("postgres", () => postgres.query("SELECT 1"));
+  readiness.add("clickhouse", () => clickhouse.rows("SELECT 1"));
+  const service: Service = {
+    config,
+    logger,
+    log,
+    clickhouse,
+    postgres,
+    vault,
+    rates,
+    watermark: new Watermark(log),
+    keys: openKeys({ postgres, logger }),
+    integrations: openIntegrations({ postgres, vault }),
+    limits: new CallLimits(config),
+    metrics: createMetrics(),
+    readiness,
+    adminToken,
+    releases,
+    router: new Router(),
+    upgrades: new Map(),
+  };
+  return { service, made };
+}
+
+/** The settings that are absent, so that their backend is the embedded one. */
+export function embeddedBackends(config: Config): string[] {
+  return (["KAFKA_BROKERS", "CLICKHOUSE_URL", "DATABASE_URL"] as const).filter(
+    (name) => config[name] === undefined,
+  );
+}
+
+function openSecrets(config: Config, releases: Releases): Secrets & { made: readonly string[] } {
+  if (embeddedBackends(config).length > 0) {
+    const folder = openDataFolder(config);
+    releases.push("data folder", folder.unlock);
+    return folder;
+  }
+  // Without a folder of its own a process has nowhere to keep what it would make up.
+  const { VAULT_ENCRYPTION_KEY: vaultKey, ADMIN_TOKEN: adminToken } = config;
+  if (vaultKey === undefined || adminToken === undefined) {
+    throw new ConfigError([
+      "VAULT_ENCRYPTION_KEY and ADMIN_TOKEN: must be set when every backend is a server; " +
+        "make them with: openssl rand -hex 32",
+    ]);
+  }
+  return { vaultKey, adminToken, made: [] };
+}
+
+const partitions = 4;
+const dayMs = 24 * 60 * 60 * 1000;
+const rejectedRetentionDays = 365;
+
+function openLog(config: Config, logger: Logger) {
+  if (config.KAFKA_BROKERS !== undefined) {
+    throw new ConfigError(["KAFKA_BROKERS: this version keeps its log itself; leave it out"]);
+  }
+  return openLmdbLog({
+    path: join(config.DATA_DIR, "log"),
+    topics: topicOptions(config),
+    logger,
+  });
+}
+
+function topicOptions(config: Config): Record<Topic, TopicOptions> {
+  const keptDays = (days: number | undefined): TopicOptions => ({
+    partitions,
+    retentionMs: days === undefined ? null : days * dayMs,
+    retentionBytes: null,
+  });
+  return {
+    [topics.raw]: keptDays(config.RAW_RETENTION_DAYS),
+    [topics.facts]: keptDays(config.FACTS_RETENTION_DAYS),
+    [topics.rejected]: keptDays(rejectedRetentionDays),
+    [topics.transactions]: keptDays(config.PUBLIC_TOPICS_RETENTION_DAYS),
+    [topics.movements]: keptDays(config.PUBLIC_TOPICS_RETENTION_DAYS),
+  };
+}
+
+async function openMetadata(config: Config, logger: Logger, releases: Releases): Promise<Postgres> {
+  const postgres = await openPostgres(
+    config.DATABASE_URL === undefined
+      ? { path: join(config.DATA_DIR, "postgres") }
+      : { url: config.DATABASE_URL },
+    logger,
+  );
+  releases.push("postgres", () => postgres.close());
+  await migratePostgres(postgres, logger);
+  return postgres;
+}
+
+async function openStore(
+  config: Config,
+  logger: Logger,
+  releases: Releases,
+): Promise<OpenClickHouse> {
+  const clickhouse = await openClickHouse(
+    config.CLICKHOUSE_URL === undefined
+      ? {
+          path: join(config.DATA_DIR, "clickhouse"),
+          memoryBytes: config.CLICKHOUSE_MEMORY_BYTES,
+          threads: config.CLICKHOUSE_THREADS,
+        }
+      : { url: config.CLICKHOUSE_URL },
+  );
+  releases.push("clickhouse", () => clickhouse.close());
+  await migrateClickHouse(clickhouse, logger);
+  return clickhouse;
+}

@@ -1,0 +1,109 @@
+/**
+ * `node dist/main.js [roles…]`: runs the roles named, or all. `node dist/main.js check` prints the
+ * settings as understood, without secrets.
+ */
+import { join, relative } from "node:path";
+import { DataFolderRefused, tokenFile } from "./backends/data-folder.js";
+import { FolderLocked } from "./backends/folder-lock.js";
+import { createLogger } from "./backends/logger.js";
+import { MigrationRefused } from "./backends/migrations.js";
+import { embeddedBackends } from "./backends/open.js";
+import { type Config, ConfigError, limits, readConfig } from "./config.js";
+import { type RoleName, type Started, isRoleName, roleNames, start } from "./start.js";
+
+const secretSettings: ReadonlySet<string> = new Set([
+  "ADMIN_TOKEN",
+  "VAULT_ENCRYPTION_KEY",
+  "VAULT_ENCRYPTION_KEY_PREVIOUS",
+  // URLs may carry a user and a password.
+  "CLICKHOUSE_URL",
+  "DATABASE_URL",
+]);
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  if (!isForPerson(error)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 1;
+}
+
+async function main(words: readonly string[]): Promise<void> {
+  const config = readConfig(process.env);
+  if (words.length === 1 && words[0] === "check") {
+    process.stdout.write(`${describe(config)}\n`);
+    return;
+  }
+  const logger = createLogger(config.LOG_LEVEL);
+  const fail = (error: unknown): never => {
+    logger.fatal({ err: error }, "ended by an error nobody expected");
+    process.exit(1);
+  };
+  process.on("uncaughtException", fail);
+  process.on("unhandledRejection", fail);
+  if (embeddedBackends(config).length > 0 && process.env.UV_THREADPOOL_SIZE === undefined) {
+    logger.warn("UV_THREADPOOL_SIZE is not set: long queries can hold up the log; use npm start");
+  }
+
+  const started = await start(config, rolesOf(words), logger);
+  let stopping = false;
+  const stop = (signal: NodeJS.Signals): void => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    logger.info({ signal }, "stopping");
+    setTimeout(() => {
+      logger.error("stopping took too long; what was taken is in the log and goes on next time");
+      process.exit(0);
+    }, limits.stopMsMax).unref();
+    started.stop().then(() => process.exit(0), fail);
+  };
+  process.on("SIGTERM", stop);
+  process.on("SIGINT", stop);
+  logger.info({ url: started.url, roles: rolesOf(words) }, "ready");
+  process.stderr.write(welcome(config, started));
+}
+
+/** Every role when none is named. @throws ConfigError for a name there is none of */
+function rolesOf(words: readonly string[]): readonly RoleName[] {
+  const unknown = words.filter((word) => !isRoleName(word));
+  if (unknown.length > 0) {
+    throw new ConfigError([
+      `roles: there is no ${unknown.join(", ")}; there are ${roleNames.join(", ")}, and check`,
+    ]);
+  }
+  return words.length === 0 ? roleNames : roleNames.filter((name) => words.includes(name));
+}
+
+function isForPerson(error: unknown): error is Error {
+  return (
+    error instanceof ConfigError ||
+    error instanceof DataFolderRefused ||
+    error instanceof FolderLocked ||
+    error instanceof MigrationRefused
+  );
+}
+
+function describe(config: Config): string {
+  return Object.entries(config)
+    .map(([name, value]) => `${name}=${secretSettings.has(name) && value ? "(set)" : value}`)
+    .join("\n");
+}
+
+/** For the person at the terminal; the log's JSON lines go to standard output. */
+function welcome(config: Config, { url, made }: Started): string {
+  if (made.length === 0) return `\nRunning at ${url}, data in ${config.DATA_DIR}\n`;
+  const token = join(config.DATA_DIR, tokenFile);
+  return `
+Running at ${url}
+Data       ${config.DATA_DIR}
+${made.map((file) => `Made       ${relative(".", file)} (mode 0600; back it up)`).join("\n")}
+
+Next, create a workspace:
+
+  curl -s ${url}/v1/manage/workspaces \\
+    -H "Authorization: Bearer ${config.ADMIN_TOKEN ? "$ADMIN_TOKEN" : `$(cat ${token})`}" \\
+    -H "Content-Type: application/json" \\
+    -d '{"name": "My company", "base_currency": "USD"}'
+
+`;
+}

@@ -1,0 +1,137 @@
+/** Starts roles on open backends behind one HTTP server. */
+import { once } from "node:events";
+import type { IncomingMessage, Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { createApp } from "./backends/http/app.js";
+import { notFound } from "./backends/http/errors.js";
+import { healthRoutes } from "./backends/http/health.js";
+import { createHttpServer, rawAnswer } from "./backends/http/server.js";
+import type { Logger } from "./backends/logger.js";
+import { embeddedBackends, openService } from "./backends/open.js";
+import { Releases } from "./backends/releases.js";
+import type { Service } from "./backends/service.js";
+import { type Config, ConfigError, limits } from "./config.js";
+
+interface Role {
+  /** Mounts its routes, starts its consumers, registers their releases. */
+  start(service: Service): Promise<void>;
+}
+
+/** Only the roles asked for are loaded. */
+const roles = {
+  ingest: (): Promise<Role> => import("./ingest/role.js"),
+  processors: (): Promise<Role> => import("./processors/role.js"),
+  api: (): Promise<Role> => import("./api/role.js"),
+};
+export type RoleName = keyof typeof roles;
+export const roleNames: readonly RoleName[] = ["ingest", "processors", "api"];
+
+export function isRoleName(name: string): name is RoleName {
+  return Object.hasOwn(roles, name);
+}
+
+export interface Started {
+  readonly service: Service;
+  /** Where the server listens, `http://localhost:3000`. */
+  readonly url: string;
+  readonly made: readonly string[];
+  /** Doors close, running work ends, backends close. Safe to call twice. */
+  stop(): Promise<void>;
+}
+
+/** What cannot start has released what it had opened when this rejects. */
+export async function start(
+  config: Config,
+  names: readonly RoleName[],
+  logger: Logger,
+): Promise<Started> {
+  const embedded = embeddedBackends(config);
+  if (embedded.length > 0 && names.length < roleNames.length) {
+    throw new ConfigError([
+      `roles: ${names.join(", ")} alone cannot run here. An embedded backend serves one process, ` +
+        `which must run all roles; set ${embedded.join(", ")} to run them apart`,
+    ]);
+  }
+  const releases = new Releases(logger);
+  try {
+    const { service, made } = await openService(config, { logger, releases });
+    healthRoutes(service.router, service);
+    for (const name of names) {
+      const role = await roles[name]();
+      await role.start(service);
+    }
+    const url = await listen(service);
+    return { service, url, made, stop: () => releases.release() };
+  } catch (error) {
+    // The first failure is what a person needs to see; those of the releases are in the log.
+    await releases.release().catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Opens the doors; they close before anything else is released. */
+async function listen(service: Service): Promise<string> {
+  let stopping = false;
+  const server = createHttpServer(createApp(service, () => stopping));
+  const calls = countCalls(server);
+  server.on("upgrade", (request, socket, head) => upgrade(service, request, socket, head));
+  await listening(server, service.config.PORT);
+  service.releases.push("doors", async () => {
+    stopping = true;
+    server.close();
+    server.closeIdleConnections();
+    await calls.ended(limits.openCallsMsMax);
+    server.closeAllConnections();
+  });
+  return `http://localhost:${portOf(server.address())}`;
+}
+
+async function listening(server: Server, port: number): Promise<void> {
+  try {
+    server.listen(port);
+    await once(server, "listening");
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code !== "EADDRINUSE" && code !== "EACCES") throw error;
+    const why = code === "EACCES" ? "is not allowed to this user" : "is in use";
+    throw new ConfigError([`PORT: ${port} ${why}; set PORT to another one`]);
+  }
+}
+
+function upgrade(service: Service, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  const path = (request.url ?? "").split("?", 1)[0] ?? "";
+  const take = service.upgrades.get(path);
+  if (take) return take(request, socket, head);
+  // A peer that is gone already would end the process with an unheard error.
+  socket.on("error", () => socket.destroy());
+  socket.end(rawAnswer(notFound("path_unknown", "There is nothing at this path.")));
+}
+
+function countCalls(server: Server): { ended(msMax: number): Promise<void> } {
+  let open = 0;
+  let onNone = (): void => {};
+  server.on("request", (_request, response) => {
+    open += 1;
+    response.once("close", () => {
+      open -= 1;
+      if (open === 0) onNone();
+    });
+  });
+  return {
+    ended: (msMax) =>
+      new Promise((resolve) => {
+        if (open === 0) return resolve();
+        const timer = setTimeout(resolve, msMax);
+        onNone = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      }),
+  };
+}
+
+function portOf(address: AddressInfo | string | null): number {
+  if (address === null || typeof address === "string") throw new Error("not listening on a port");
+  return address.port;
+}

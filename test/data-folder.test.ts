@@ -1,0 +1,99 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { DataFolderRefused, openDataFolder } from "../backends/data-folder.js";
+import { FolderLocked, lockFolder } from "../backends/folder-lock.js";
+
+describe("The data folder", () => {
+  let parent: string;
+  let DATA_DIR: string;
+  beforeEach(() => {
+    parent = mkdtempSync(join(tmpdir(), "folder-"));
+    DATA_DIR = join(parent, "data");
+  });
+  afterEach(() => rmSync(parent, { recursive: true }));
+
+  it("should be made with its secrets, for its owner only, and go on with them", () => {
+    const first = openDataFolder({ DATA_DIR });
+    expect(first.made).to.eql(["vault.key", "admin.token"].map((name) => join(DATA_DIR, name)));
+    expect(first.vaultKey).to.match(/^[0-9a-f]{64}$/);
+    expect(first.adminToken).to.match(/^[0-9A-Za-z]{43}$/);
+    expect(modeOf(DATA_DIR)).to.equal(0o700);
+    for (const file of first.made) expect(modeOf(file)).to.equal(0o600);
+    first.unlock();
+    const { unlock, ...second } = openDataFolder({ DATA_DIR });
+    unlock();
+    expect(second).to.eql({
+      path: DATA_DIR,
+      vaultKey: first.vaultKey,
+      adminToken: first.adminToken,
+      made: [],
+    });
+  });
+
+  it("should take secrets from the settings and then make none", () => {
+    const given = { VAULT_ENCRYPTION_KEY: "ab".repeat(32), ADMIN_TOKEN: "t".repeat(40) };
+    const { vaultKey, adminToken, made, unlock } = openDataFolder({ DATA_DIR, ...given });
+    unlock();
+    expect([vaultKey, adminToken, made]).to.eql([
+      given.VAULT_ENCRYPTION_KEY,
+      given.ADMIN_TOKEN,
+      [],
+    ]);
+  });
+
+  const spoiled: [what: string, spoil: (file: string) => void, message: RegExp][] = [
+    ["is open to others", (file) => chmodSync(file, 0o640), /chmod 600 .*vault\.key/],
+    ["is cut short", (file) => writeFileSync(file, "abc"), /does not hold what it should/],
+    ["is empty", (file) => writeFileSync(file, ""), /does not hold what it should/],
+  ];
+  for (const [what, spoil, message] of spoiled) {
+    it(`should be refused when its vault key ${what}, and left as it is`, () => {
+      openDataFolder({ DATA_DIR }).unlock();
+      const file = join(DATA_DIR, "vault.key");
+      spoil(file);
+      const before = readFileSync(file, "utf8");
+      expect(() => openDataFolder({ DATA_DIR })).to.throw(DataFolderRefused, message);
+      expect(readFileSync(file, "utf8")).to.equal(before);
+      lockFolder(DATA_DIR)();
+    });
+  }
+
+  it("should serve one process at a time", () => {
+    const unlock = lockFolder(parent);
+    expect(() => lockFolder(parent)).to.throw(FolderLocked, `in use by process ${process.pid}`);
+    unlock();
+    lockFolder(parent)();
+  });
+
+  it("should be refused while another process holds it, and taken over when that is gone", async () => {
+    const lock = new URL("../backends/folder-lock.js", import.meta.url).href;
+    const code = `import { lockFolder } from ${JSON.stringify(lock)};
+      lockFolder(${JSON.stringify(parent)}); console.log("held"); setInterval(() => {}, 1000);`;
+    const holder = spawn(process.execPath, ["--input-type=module", "-e", code]);
+    await once(holder.stdout, "data");
+    expect(() => lockFolder(parent)).to.throw(FolderLocked, `in use by process ${holder.pid}`);
+    holder.kill("SIGKILL");
+    await once(holder, "exit");
+    lockFolder(parent)();
+  });
+
+  const stale: [what: string, content: string][] = [
+    ["of another process with the same id", JSON.stringify({ pid: process.pid, startedAt: "x" })],
+    ["cut short by a power cut", '{"pid":'],
+    ["of no process", "{}"],
+  ];
+  for (const [what, content] of stale) {
+    it(`should take over a lock ${what}`, () => {
+      writeFileSync(join(parent, "lock"), content);
+      lockFolder(parent)();
+    });
+  }
+});
+
+function modeOf(path: string): number {
+  return statSync(path).mode & 0o777;
+}

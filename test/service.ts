@@ -1,0 +1,44 @@
+/** The whole service in this process, on a temporary folder and a free port, all roles running. */
+import { readConfig } from "../config.js";
+import { type Started, roleNames, start } from "../start.js";
+import type { Service } from "../backends/service.js";
+import { testFolder, testLogger, testReleases } from "./stores.js";
+
+export interface TestService {
+  readonly service: Service;
+  /** `http://localhost:<port>` */
+  readonly base: string;
+  readonly adminToken: string;
+}
+
+let opened: { readonly settings: string; readonly started: Promise<Started> } | undefined;
+
+/**
+ * One for the whole run, closed after it: the first call decides the settings, and another call
+ * that wants others is a mistake in the test.
+ */
+export async function openTestService(
+  overrides: Readonly<Record<string, string>> = {},
+): Promise<TestService> {
+  const settings = JSON.stringify(overrides);
+  opened ??= { settings, started: startForTests(overrides) };
+  if (opened.settings !== settings && settings !== "{}") {
+    throw new Error(`the service of this run is open with other settings: ${opened.settings}`);
+  }
+  const { service, url } = await opened.started;
+  return { service, base: url, adminToken: service.adminToken };
+}
+
+async function startForTests(overrides: Readonly<Record<string, string>>): Promise<Started> {
+  const config = readConfig({
+    PORT: "0",
+    DATA_DIR: testFolder,
+    RATES_REFRESH: "off",
+    // Tests make refused calls from one address faster than any honest caller.
+    RATE_LIMIT_REFUSED: "100000",
+    ...overrides,
+  });
+  const started = await start(config, roleNames, testLogger);
+  testReleases.push("service", () => started.stop());
+  return started;
+}
