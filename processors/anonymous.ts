@@ -73,13 +73,14 @@ export function pair(sides: readonly Side[]): { ends: Map<string, string>; waiti
       open.push(side);
       continue;
     }
-    // A named subscription is one, however often its price was told; the newest start has its
-    // account. It may be ended again.
+    // A named subscription is one, however often its price was told: the newest start has its
+    // account, and a churn of what is ended already ends nothing.
     const ended = isNamed(side.pool) ? open.at(-1) : open[oldest];
     if (ended === undefined) {
       waiting.push(side);
       continue;
     }
+    if (ends.has(ended.fact_id)) continue;
     if (!isNamed(side.pool)) oldest += 1;
     ends.set(ended.fact_id, side.at);
   }

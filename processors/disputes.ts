@@ -34,13 +34,19 @@ export function disputesOf(facts: readonly Fact[]): Withdrawn[] {
   });
 }
 
-/** The time of the money itself if any reading has it, else of the earliest notice. */
+const byTrust = ["money", "notice", "outcome"] as const;
+
+/**
+ * The newest reading of the money itself knows; else the earliest notice of it, else the earliest
+ * outcome that implies it.
+ */
 function timeOf(told: readonly Fact[], field: "withdrawn_at" | "returned_at"): number | null {
-  const times = told.flatMap(({ body }) => {
-    const at = "Dispute" in body ? body.Dispute[field] : null;
-    return at !== null && "Dispute" in body ? [{ at, exact: body.Dispute.exact }] : [];
-  });
-  const exact = times.find((time) => time.exact);
-  if (exact) return exact.at;
-  return times.length === 0 ? null : Math.min(...times.map(({ at }) => at));
+  const readings = told.flatMap(({ body }) => ("Dispute" in body ? [body.Dispute] : []));
+  for (const toldBy of byTrust) {
+    const trusted = readings.filter((reading) => reading.told_by === toldBy);
+    if (toldBy === "money" && trusted[0]) return trusted[0][field];
+    const times = trusted.flatMap((reading) => reading[field] ?? []);
+    if (times.length > 0) return Math.min(...times);
+  }
+  return null;
 }

@@ -69,7 +69,7 @@ function singles(facts: readonly Fact[]): Told[] {
   const seen = new Set<string>();
   return newestFirst(facts).flatMap((fact) => {
     if (!("Refund" in fact.body) || !fact.quote) return [];
-    const { refund, at, amount, currency, failed_at, lines, country } = fact.body.Refund;
+    const { refund, at, amount, currency, lines, country } = fact.body.Refund;
     if (seen.has(refund)) return [];
     seen.add(refund);
     const made = {
@@ -82,9 +82,18 @@ function singles(facts: readonly Fact[]): Told[] {
       single: amount,
       total: null,
     };
-    if (failed_at === null) return [made];
-    return [made, { ...made, entry: `refund_failed:${refund}`, at: failed_at, single: -amount }];
+    const failedAt = firstFailure(facts, refund);
+    if (failedAt === null) return [made];
+    return [made, { ...made, entry: `refund_failed:${refund}`, at: failedAt, single: -amount }];
   });
+}
+
+/** Later updates of a failed refund repeat the failure with a time of their own. */
+function firstFailure(facts: readonly Fact[], refund: string): number | null {
+  const times = facts.flatMap(({ body }) =>
+    "Refund" in body && body.Refund.refund === refund ? (body.Refund.failed_at ?? []) : [],
+  );
+  return times.length === 0 ? null : Math.min(...times);
 }
 
 /** The rate of the first reading stays: converted once and for good. */

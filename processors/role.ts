@@ -10,7 +10,8 @@ import { createProviders } from "../providers/index.js";
 import { type Topic, topics } from "../schemas/records.js";
 import { bookMoney } from "./book-money.js";
 import { bookSubscriptions } from "./book-subscriptions.js";
-import { normalize, type NormalizingService } from "./normalize.js";
+import { type NormalizingService, normalize } from "./normalize.js";
+import { keepRejects } from "./rejects-upkeep.js";
 
 export async function start(service: Service): Promise<void> {
   const normalizing: NormalizingService = {
@@ -41,6 +42,7 @@ export async function start(service: Service): Promise<void> {
   consume(topics.raw, groups.normalize, normalizeBatchRecordsMax, (records) =>
     normalize(normalizing, records),
   );
+  keepRejects(service);
 }
 
 /** A base currency is fixed at creation, so what was found once is kept. */

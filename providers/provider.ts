@@ -3,21 +3,11 @@
  * adapter knows no database, no clock and no workspace; it is registered by one line in index.ts.
  */
 import type { z } from "zod";
+import { type ProviderToken, providerTokens } from "../schemas/provider-tokens.js";
 import type { FactBody } from "../schemas/records.js";
 import type { EventRecord } from "./record.js";
 
-/** Tokens of `spec.md` 2.6, as stored and shown. */
-export const providerTokens = [
-  "stripe",
-  "paddle",
-  "lemonsqueezy",
-  "revenuecat",
-  "gumroad",
-  "apple",
-  "google",
-  "custom",
-] as const;
-export type ProviderToken = (typeof providerTokens)[number];
+export { providerTokens, type ProviderToken };
 
 export type Headers = Readonly<Record<string, string | undefined>>;
 

@@ -76,8 +76,7 @@ function start(told: Told): FactBody[] {
       steps: [{ at, items: itemOf(record, subscription) }],
     },
   };
-  if (record.subscription_id !== undefined) return [state];
-  return [state, anonymous(told, "start", subscription)];
+  return [state, side(told, "start", subscription)];
 }
 
 /** The subscription is its own only item, so its rate is held while its price is the same. */
@@ -119,29 +118,23 @@ function refund({ record, identity, at, account }: Told): FactBody[] {
   ];
 }
 
-/** No money moves. Without an id, booking finds what it ends. */
+/** No money moves; booking finds what it ends, and under which account that began. */
 function churn(told: Told): FactBody[] {
-  const { record, at, account } = told;
-  if (record.subscription_id === undefined) return [anonymous(told, "churn", "")];
-  return [
-    {
-      Subscription: {
-        subscription: record.subscription_id,
-        account,
-        country: null,
-        currency: "",
-        phase: "ended",
-        steps: [{ at, items: [] }],
-      },
-    },
-  ];
+  return [side(told, "churn", told.record.subscription_id ?? "")];
 }
 
-function anonymous(told: Told, side: "start" | "churn", subscription: string): FactBody {
+/**
+ * A churn need not repeat the `customer_id` its start had, so even one with an id is paired by
+ * booking: in a pool of that one subscription. Those without an id share the pool of their price.
+ */
+function side(told: Told, which: "start" | "churn", subscription: string): FactBody {
   const { record, at, account } = told;
   const { provider, product_id: product = "", amount_minor: amount, currency } = record;
-  const pool = JSON.stringify([provider, product, amount.toString(), currency]);
-  return { Anonymous: { pool, side, at, subscription, account } };
+  const pool =
+    record.subscription_id === undefined
+      ? ["priced", provider, product, amount.toString(), currency]
+      : ["named", provider, record.subscription_id];
+  return { Anonymous: { pool: JSON.stringify(pool), side: which, at, subscription, account } };
 }
 
 function anonymousId({ identity }: Told): string {

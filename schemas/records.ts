@@ -142,7 +142,7 @@ const refundTotalSchema = {
   fields: [{ name: "payment", type: "string" }, { name: "at", type: timestamp }, ...moneyFields],
 } as const;
 
-/** The state of a dispute; the newest reading counts, except that times once told stay. */
+/** The state of a dispute. Times of the money win over a notice's, those over an outcome's. */
 const disputeSchema = {
   type: "record",
   name: "Dispute",
@@ -153,9 +153,9 @@ const disputeSchema = {
     { name: "withdrawn_at", type: ["null", timestamp] },
     { name: "returned_at", type: ["null", timestamp] },
     {
-      name: "exact",
-      type: "boolean",
-      doc: "the times are those of the money itself, not of the notice; exact ones win",
+      name: "told_by",
+      type: { type: "enum", name: "ToldBy", symbols: ["outcome", "notice", "money"] },
+      doc: "whose times they are: of the money itself, of its notice, of the dispute's end",
     },
   ],
 } as const;

@@ -183,12 +183,12 @@ describe("The facts of a record", () => {
       },
     ],
   };
-  const ended = {
+  const unpriced = {
     subscription: "sub",
     account: "sub",
     country: null,
     currency: "",
-    phase: "ended",
+    phase: "started",
     steps: [{ at, items: [] }],
   };
   const refund = {
@@ -203,11 +203,18 @@ describe("The facts of a record", () => {
     lines: [{ external_id: "sku", weight: 1999n }],
   };
   const anonymous = {
-    pool: '["custom","sku","1999","EUR"]',
+    pool: '["priced","custom","sku","1999","EUR"]',
     side: "start",
     at,
     subscription: "anonymous:identity",
     account: "identity",
+  };
+  const named = {
+    pool: '["named","custom","sub"]',
+    side: "start",
+    at,
+    subscription: "sub",
+    account: "sub",
   };
   const yearly = {
     ...started,
@@ -244,17 +251,22 @@ describe("The facts of a record", () => {
       [
         { Payment: { ...payment, account: "sub", type: "subscription" } },
         { Subscription: started },
+        { Anonymous: named },
       ],
     ],
     [
       "a new subscription by the year",
       { event_type: "subscription.new", subscription_id: "sub", interval: "year" },
-      [{ Payment: { ...payment, account: "sub", type: "subscription" } }, { Subscription: yearly }],
+      [
+        { Payment: { ...payment, account: "sub", type: "subscription" } },
+        { Subscription: yearly },
+        { Anonymous: named },
+      ],
     ],
     [
       "a new subscription for nothing",
       { event_type: "subscription.new", subscription_id: "sub", amount: 0 },
-      [{ Subscription: { ...ended, phase: "started" } }],
+      [{ Subscription: unpriced }, { Anonymous: named }],
     ],
     [
       "a new subscription without an id",
@@ -275,7 +287,7 @@ describe("The facts of a record", () => {
     [
       "a churn",
       { event_type: "subscription.churn", subscription_id: "sub" },
-      [{ Subscription: ended }],
+      [{ Anonymous: { ...named, side: "churn" } }],
     ],
     [
       "a churn without an id",

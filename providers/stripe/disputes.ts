@@ -43,7 +43,7 @@ export const readDispute = reader(disputeShape, (dispute, event) => {
         currency: dispute.currency,
         withdrawn_at: times.withdrawnAt,
         returned_at: times.returnedAt,
-        exact,
+        told_by: exact ? "money" : toldBy(event),
       },
     },
   ];
@@ -59,6 +59,11 @@ function timesOfMoney(dispute: Dispute): Times {
     withdrawnAt: out.length > 0 ? Math.min(...out) : null,
     returnedAt: returnedAt !== null && out.every((at) => at <= returnedAt) ? returnedAt : null,
   };
+}
+
+/** That a dispute was won or lost comes later than the notice of its money. */
+function toldBy(event: StripeEvent): "notice" | "outcome" {
+  return event.type === "charge.dispute.closed" ? "outcome" : "notice";
 }
 
 function timesOfNotice(dispute: Dispute, event: StripeEvent): Times {

@@ -1,0 +1,46 @@
+import { expect } from "chai";
+import { type Side, pair } from "../processors/anonymous.js";
+
+/** `+2` a start at second 2, `-5` a churn at second 5. */
+function sides(text: string, pool = "pool"): Side[] {
+  return text.split(" ").map((word, index) => ({
+    workspace: "w",
+    environment: "live",
+    pool,
+    provider: "custom",
+    subscription: `s${index}`,
+    account: "a",
+    event_id: `e${index}`,
+    recorded_at: "",
+    fact_id: word,
+    side: word.startsWith("+") ? "start" : "churn",
+    at: `2026-01-01 00:00:0${word.slice(1)}.000`,
+  }));
+}
+
+describe("Anonymous churns", () => {
+  const cases: [string, string, string[], string[]][] = [
+    ["end the oldest open subscription", "+1 +2 -5", ["+1@5"], []],
+    ["end one each, in order of time", "+1 +2 -5 -6", ["+1@5", "+2@6"], []],
+    ["wait without a partner", "-5", [], ["-5"]],
+    ["wait when the start comes later in time", "-5 +6", [], ["-5"]],
+    ["end a start of the same moment", "-5 +5", ["+5@5"], []],
+    ["pair the same whatever the order of arrival", "-6 -5 +2 +1", ["+1@5", "+2@6"], []],
+    ["leave what is not ended open", "+1 +2 +3 -4", ["+1@4"], []],
+  ];
+  for (const [title, text, ended, waits] of cases) {
+    it(`should ${title}: ${text}`, () => {
+      const { ends, waiting } = pair(sides(text));
+      const told = [...ends].map(([start, at]) => `${start}@${Number(at.slice(18, 19))}`);
+      expect(told).to.have.members(ended);
+      expect(told).to.have.length(ended.length);
+      expect(waiting.map(({ fact_id }) => fact_id)).to.deep.equal(waits);
+    });
+  }
+
+  it("should end a named subscription under the account of its newest start", () => {
+    const { ends, waiting } = pair(sides("+1 +3 -5 -6", '["named","custom","s"]'));
+    expect([...ends]).to.deep.equal([["+3", "2026-01-01 00:00:05.000"]]);
+    expect(waiting).to.deep.equal([]);
+  });
+});

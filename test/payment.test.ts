@@ -1,0 +1,293 @@
+import { expect } from "chai";
+import { type PaymentState, paymentState } from "../processors/payment.js";
+import { recordings } from "../processors/recordings.js";
+import type { Fact, FactBody, Quote } from "../schemas/records.js";
+
+const quotes: Record<string, string> = { USD: "0.9", GBP: "1.2", EUR: "1" };
+
+/** A fact received `receipt` seconds after the first, told at `told`. */
+function fact(receipt: number, body: FactBody, told = receipt): Fact {
+  const currency = currencyOf(body);
+  const quote: Quote | null = currency === null ? null : quoteOf(currency);
+  return {
+    fact_id: `f${receipt}`,
+    event_id: `e${receipt}`,
+    workspace: "w",
+    environment: "live",
+    provider: "stripe",
+    partition: 0,
+    offset: 0n,
+    native_type: "",
+    received_at: receipt * 1000,
+    happened_at: told * 1000,
+    base_currency: "EUR",
+    replay: false,
+    backfill: false,
+    quote,
+    body,
+  };
+}
+
+function quoteOf(currency: string): Quote {
+  return {
+    currency,
+    base_currency: "EUR",
+    rate: quotes[currency] ?? "1",
+    date: "2026-01-01",
+    source: "ecb",
+    edition: 1,
+  };
+}
+
+function currencyOf(body: FactBody): string | null {
+  if ("Payment" in body) return body.Payment.currency;
+  if ("Refund" in body) return body.Refund.currency;
+  if ("RefundTotal" in body) return body.RefundTotal.currency;
+  if ("Dispute" in body) return body.Dispute.currency;
+  return null;
+}
+
+const payment = (amount: bigint, lines: [string, bigint][] = [], currency = "USD"): FactBody => ({
+  Payment: {
+    payment: "pi",
+    at: 1000,
+    amount,
+    currency,
+    account: "a",
+    country: null,
+    type: null,
+    tax: null,
+    fee: null,
+    lines: lines.map(([external_id, weight]) => ({ external_id, weight })),
+  },
+});
+const invoice = (lines: [string, bigint][]): FactBody => ({
+  Purchase: {
+    purchase: "in",
+    account: "a",
+    country: "DE",
+    type: "subscription",
+    tax: null,
+    fee: null,
+    lines: lines.map(([external_id, weight]) => ({ external_id, weight })),
+  },
+});
+const refund = (
+  id: string,
+  amount: bigint,
+  at: number,
+  failedAt: number | null = null,
+): FactBody => ({
+  Refund: {
+    refund: id,
+    payment: "pi",
+    at: at * 1000,
+    amount,
+    currency: "USD",
+    failed_at: failedAt === null ? null : failedAt * 1000,
+    account: null,
+    country: null,
+    lines: [],
+  },
+});
+const total = (amount: bigint, at: number): FactBody => ({
+  RefundTotal: { payment: "pi", at: at * 1000, amount, currency: "USD" },
+});
+const dispute = (
+  amount: bigint,
+  withdrawn: number | null,
+  returned: number | null,
+  told_by: "money" | "notice" | "outcome" = "notice",
+): FactBody => ({
+  Dispute: {
+    dispute: "dp",
+    payment: "pi",
+    amount,
+    currency: "USD",
+    withdrawn_at: withdrawn === null ? null : withdrawn * 1000,
+    returned_at: returned === null ? null : returned * 1000,
+    told_by,
+  },
+});
+
+/** `kind sku amount@second`, in time order. */
+function told({ entries }: PaymentState): string[] {
+  return entries
+    .filter(({ amount }) => amount !== 0n)
+    .map(
+      ({ kind, external_id, amount, happened_at }) =>
+        `${kind} ${external_id || "-"} ${amount}@${happened_at / 1000}`,
+    )
+    .sort((one, other) => Number(one.split("@")[1]) - Number(other.split("@")[1]));
+}
+
+describe("A payment as a function of what is known", () => {
+  const cases: [string, Fact[], string[], string | null, bigint | null][] = [
+    ["a sale", [fact(1, payment(1000n))], ["sale - 900@1"], "succeeded", 0n],
+    ["nothing for a payment of nothing", [fact(1, payment(0n))], [], null, null],
+    [
+      "a sale split by its invoice, the remainder to the largest line",
+      [
+        fact(1, payment(1000n)),
+        fact(
+          2,
+          invoice([
+            ["a", 1n],
+            ["b", 2n],
+          ]),
+        ),
+      ],
+      ["sale a 300@1", "sale b 600@1"],
+      "succeeded",
+      0n,
+    ],
+    [
+      "a credited line as negative revenue of its product",
+      [
+        fact(
+          1,
+          payment(1000n, [
+            ["old", -500n],
+            ["new", 1500n],
+          ]),
+        ),
+      ],
+      ["sale old -450@1", "sale new 1350@1"],
+      "succeeded",
+      0n,
+    ],
+    [
+      "a full refund to the cent, in three parts",
+      [
+        fact(1, payment(999n)),
+        fact(2, refund("r1", 333n, 5)),
+        fact(3, refund("r2", 333n, 6)),
+        fact(4, refund("r3", 333n, 7)),
+      ],
+      ["sale - 899@1", "refund - -300@5", "refund - -299@6", "refund - -300@7"],
+      "refunded",
+      999n,
+    ],
+    [
+      "a partial refund as still succeeded",
+      [fact(1, payment(1000n)), fact(2, refund("r1", 400n, 5))],
+      ["sale - 900@1", "refund - -360@5"],
+      "succeeded",
+      400n,
+    ],
+    [
+      "one refund told by its object and by the charge's total once",
+      [fact(1, payment(1000n)), fact(2, refund("r1", 400n, 5)), fact(3, total(400n, 6))],
+      ["sale - 900@1", "refund - -360@5"],
+      "succeeded",
+      400n,
+    ],
+    [
+      "refunds told by totals alone",
+      [fact(1, payment(1000n)), fact(2, total(400n, 5)), fact(3, total(1000n, 6))],
+      ["sale - 900@1", "refund - -360@5", "refund - -540@6"],
+      "refunded",
+      1000n,
+    ],
+    [
+      "a failed refund as money that came back when it failed",
+      [fact(1, payment(1000n)), fact(2, refund("r1", 1000n, 5, 9)), fact(3, total(1000n, 6))],
+      ["sale - 900@1", "refund - -900@5", "refund - 900@9"],
+      "succeeded",
+      0n,
+    ],
+    [
+      "a refund before its sale at its own rate and without a transaction",
+      [fact(1, refund("r1", 1000n, 5))],
+      ["refund - -900@5"],
+      null,
+      null,
+    ],
+    [
+      "a lost dispute",
+      [fact(1, payment(1000n)), fact(2, dispute(1000n, 5, null))],
+      ["sale - 900@1", "dispute - -900@5"],
+      "disputed",
+      0n,
+    ],
+    [
+      "a won dispute",
+      [fact(1, payment(1000n)), fact(2, dispute(1000n, 5, null)), fact(3, dispute(1000n, null, 9))],
+      ["sale - 900@1", "dispute - -900@5", "dispute_won - 900@9"],
+      "succeeded",
+      0n,
+    ],
+    [
+      "the time of the money before the time of a notice",
+      [
+        fact(1, payment(1000n)),
+        fact(2, dispute(1000n, 7, null)),
+        fact(3, dispute(1000n, 5, null, "money")),
+      ],
+      ["sale - 900@1", "dispute - -900@5"],
+      "disputed",
+      0n,
+    ],
+    [
+      "nothing for an inquiry",
+      [fact(1, payment(1000n)), fact(2, dispute(1000n, null, null))],
+      ["sale - 900@1"],
+      "succeeded",
+      0n,
+    ],
+  ];
+  for (const [title, facts, entries, status, refunded] of cases) {
+    it(`should book ${title}`, () => {
+      const state = paymentState(facts);
+      expect(told(state)).to.have.members(entries);
+      expect(told(state)).to.have.length(entries.length);
+      expect(state.document?.status ?? null).to.equal(status);
+      expect(state.document?.refunded_amount ?? null).to.equal(refunded);
+    });
+  }
+
+  it("should come to the same whatever the order of receipt", () => {
+    const bodies = [
+      payment(1000n),
+      invoice([
+        ["a", 700n],
+        ["b", 300n],
+      ]),
+      refund("r1", 400n, 5),
+      dispute(600n, 8, null),
+    ];
+    const outcome = (order: number[]) =>
+      told(
+        paymentState(
+          order.map((index, receipt) => fact(receipt + 1, bodies[index] ?? payment(0n), index + 1)),
+        ),
+      );
+    expect(outcome([3, 2, 1, 0])).to.have.members(outcome([0, 1, 2, 3]));
+    expect(outcome([2, 0, 3, 1])).to.have.members(outcome([0, 1, 2, 3]));
+  });
+});
+
+describe("What is recorded of a payment", () => {
+  it("should move the sale to its product by a difference when the invoice comes later", () => {
+    const { ledger, versions } = recordings([
+      fact(1, payment(1000n)),
+      fact(2, invoice([["a", 1n]])),
+    ]);
+    const rows = ledger.map((row) => [row.fact.fact_id, row.external_id, row.amount, row.sales]);
+    expect(rows).to.have.deep.members([
+      ["f1", "", 900n, 1],
+      ["f2", "", -900n, -1],
+      ["f2", "a", 900n, 1],
+    ]);
+    expect(versions.map(({ version, changed }) => [version, changed])).to.deep.equal([
+      [1, true],
+      [2, true],
+    ]);
+  });
+
+  it("should make no new version of what says nothing new", () => {
+    const { versions, ledger } = recordings([fact(1, payment(1000n)), fact(2, payment(1000n))]);
+    expect(versions.map(({ changed }) => changed)).to.deep.equal([true, false]);
+    expect(ledger).to.have.length(1);
+  });
+});
