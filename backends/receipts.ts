@@ -187,6 +187,7 @@ class Marks {
   ) {}
 
   async add(owner: ReceiptOwner, identities: readonly string[]): Promise<void> {
+    if (identities.length === 0) return;
     for (const identity of identities) this.#waiting.push({ owner, identity });
     this.#writing ??= this.#write();
     if (this.#waiting.length > marksWaitingMax) await this.#writing;

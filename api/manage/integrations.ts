@@ -32,7 +32,7 @@ export function integrationRoutes(
 ): void {
   const { postgres, vault } = service;
   const view = (ctx: Context) => {
-    const publicUrl = service.config.PUBLIC_URL ?? ctx.origin;
+    const publicUrl = service.config.PUBLIC_URL ?? `${ctx.protocol}://${ctx.host}`;
     return (row: IntegrationRecord) => integrationView(row, publicUrl);
   };
 

@@ -1,0 +1,374 @@
+/** What the doors promise: durable before 2xx, the same call the same answer, figures at once. */
+import { expect } from "chai";
+import { openRawEvent } from "../backends/raw-event.js";
+import { type RawEvent, rawEventCodec, topics } from "../schemas/records.js";
+import { eventId } from "../schemas/ids.js";
+import { type Answer, type Doors, expectError, newStripeEvent, openDoors } from "./doors.js";
+
+let doors: Doors;
+
+before(async function openDoorsOnce() {
+  this.timeout(60_000);
+  doors = await openDoors();
+});
+
+/** The raw records with this event id, opened. */
+async function rawRecords(id: string): Promise<{ raw: RawEvent; body: string }[]> {
+  const { log, vault } = doors.service;
+  const found: { raw: RawEvent; body: string }[] = [];
+  for (const [partition, end] of (await log.ends(topics.raw)).entries()) {
+    for (let offset = 0n; offset < end;) {
+      const records = await log.read(topics.raw, partition, offset, 1_000);
+      for (const record of records) {
+        const raw = rawEventCodec.decode(record.value);
+        if (raw.meta.event_id !== id) continue;
+        found.push({ raw, body: openRawEvent(vault, raw).toString() });
+      }
+      offset += BigInt(records.length);
+    }
+  }
+  return found;
+}
+
+let idsMade = 0;
+const newId = (name: string) => `${name}_${process.pid}_${(idsMade += 1)}`;
+
+function sale(change: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+  return {
+    provider: "custom",
+    event_type: "transaction.sale",
+    amount: 20,
+    currency: "EUR",
+    ...change,
+  };
+}
+
+/** All of an answer but how long it took. */
+function figuresOf({ status, json }: Answer) {
+  const { latency_ms: latency, ...normalized } = json.normalized;
+  expect(latency).to.be.a("number").and.be.at.least(0);
+  return { status, ...json, normalized };
+}
+
+describe("The webhook door", () => {
+  it("should seal the untouched bytes with what it knows of the call", async () => {
+    const event = newStripeEvent();
+    const body = JSON.stringify(event, null, 3);
+    const answer = await doors.deliver(body);
+    expect(answer.status, answer.text).to.equal(200);
+    const id = eventId(doors.workspace, "live", "stripe", event.id);
+    expect(answer.json).to.deep.equal({ status: "success", event_id: id });
+    const [record] = await rawRecords(id);
+    expect(record?.body).to.equal(body);
+    expect(record?.raw.sealed.includes(event.id)).to.equal(false);
+    expect(record?.raw.meta).to.deep.include({
+      workspace: doors.workspace,
+      environment: "live",
+      form: "webhook",
+      native_id: event.id,
+      native_type: event.type,
+      rates_edition: doors.service.rates.edition,
+    });
+  });
+
+  it("should give a redelivery the same event id", async () => {
+    const event = newStripeEvent();
+    const [first, again] = [
+      await doors.deliver(JSON.stringify(event)),
+      await doors.deliver(JSON.stringify(event)),
+    ];
+    expect(again.json).to.deep.equal(first.json);
+  });
+
+  it("should let the provider's sandbox flag decide the environment", async () => {
+    const event = newStripeEvent({ livemode: false });
+    const answer = await doors.deliver(JSON.stringify(event));
+    expect(answer.json.event_id).to.equal(eventId(doors.workspace, "test", "stripe", event.id));
+  });
+
+  it("should take JSON with a charset", async () => {
+    const type = { "content-type": "Application/JSON; charset=UTF-8" };
+    const answer = await doors.deliver(JSON.stringify(newStripeEvent()), type);
+    expect(answer.status, answer.text).to.equal(200);
+  });
+});
+
+describe("The ingest door, form A", () => {
+  it("should answer with the figures that will be booked", async () => {
+    const answer = await doors.ingest(
+      sale({ amount: 19.99, currency: "usd", occurred_at: "2024-03-05T10:00:00Z" }),
+    );
+    const { rate } = doors.service.rates.quote("USD", "EUR", Date.UTC(2024, 2, 5)) ?? {};
+    expect(figuresOf(answer)).to.deep.include({ status: "success" });
+    expect(answer.json.normalized).to.include({ base_currency: "EUR", fx_rate: Number(rate) });
+    // 1 EUR = 1.0849 USD on 2024-03-04 (ECB): 19.99 × 0.9217439395.
+    expect(answer.json.normalized.amount_base).to.equal(18.43);
+    expect(answer.json.event_id).to.match(/^evt_norm_[0-9A-Za-z]+$/);
+  });
+
+  it("should mark the figure of a refund as provisional, and no other", async () => {
+    const refund = await doors.ingest(sale({ event_type: "transaction.refund" }));
+    expect(refund.json.normalized).to.include({ amount_base: 20, provisional: true });
+    expect((await doors.ingest(sale())).json.normalized).to.not.have.property("provisional");
+  });
+
+  it("should take a sale of nothing", async () => {
+    const answer = await doors.ingest(sale({ amount: 0 }));
+    expect(answer.status).to.equal(202);
+    expect(answer.json.normalized.amount_base).to.equal(0);
+  });
+
+  it("should say 422 fx_rate_missing where no rate is known", async () => {
+    const before = await doors.taken();
+    const gone = sale({ currency: "ZWL", occurred_at: "2001-01-05T00:00:00Z" });
+    expectError(await doors.ingest(gone), {
+      status: 422,
+      code: "fx_rate_missing",
+      param: "currency",
+    });
+    expect(await doors.taken()).to.equal(before);
+  });
+
+  it("should say how much of the limit is left", async () => {
+    const { headers } = await doors.ingest(sale());
+    expect(headers.get("ratelimit-policy")).to.equal('"key";q=2000;w=1');
+    expect(headers.get("ratelimit")).to.match(/^"key";r=\d+;t=1$/);
+  });
+});
+
+describe("The ingest door, form B", () => {
+  it("should read a flat payload in minor units", async () => {
+    const answer = await doors.ingest({
+      provider: "stripe",
+      event_type: "checkout.session.completed",
+      payload: {
+        id: newId("evt_flat"),
+        amount: 4900,
+        currency: "eur",
+        customer_country: "DE",
+        timestamp: "2026-10-01T12:00:00Z",
+      },
+    });
+    expect(figuresOf(answer)).to.deep.include({
+      status: "success",
+      normalized: { amount_base: 49, base_currency: "EUR", fx_rate: 1 },
+    });
+    expect(answer.status).to.equal(202);
+  });
+
+  it("should read the provider's own body as the same event its webhook tells", async () => {
+    const event = newStripeEvent();
+    const byWebhook = await doors.deliver(JSON.stringify(event));
+    const direct = await doors.ingest({
+      provider: "stripe",
+      event_type: event.type,
+      payload: event,
+    });
+    expect(direct.status, direct.text).to.equal(202);
+    expect(direct.json.event_id).to.equal(byWebhook.json.event_id);
+  });
+});
+
+describe("Idempotency", () => {
+  const key = () => ({ "idempotency-key": newId("key") });
+
+  it("should take what has no identity each time", async () => {
+    const before = await doors.taken();
+    const [one, two] = [await doors.ingest(sale()), await doors.ingest(sale())];
+    expect(one.json.event_id).to.not.equal(two.json.event_id);
+    expect(await doors.taken()).to.equal(before + 2n);
+  });
+
+  for (const [title, call] of [
+    ["event id", () => ({ body: sale({ event_id: newId("evt") }), headers: {} })],
+    ["Idempotency-Key", () => ({ body: sale(), headers: key() })],
+    ["both", () => ({ body: sale({ event_id: newId("evt") }), headers: key() })],
+  ] as const) {
+    it(`should answer the same ${title} with the same answer, and take it once`, async () => {
+      const { body, headers } = call();
+      const first = await doors.ingest(body, headers);
+      expect(first.status, first.text).to.equal(202);
+      expect(first.headers.get("idempotent-replayed")).to.equal(null);
+      await marked();
+      const again = await doors.ingest(body, headers);
+      expect(again.status).to.equal(202);
+      expect(again.json).to.deep.equal(first.json);
+      expect(again.headers.get("idempotent-replayed")).to.equal("true");
+      expect(await rawRecords(first.json.event_id)).to.have.length(1);
+    });
+
+    it(`should answer the same ${title} with another body by 409`, async () => {
+      const { body, headers } = call();
+      expect((await doors.ingest(body, headers)).status).to.equal(202);
+      await marked();
+      const before = await doors.taken();
+      const other = await doors.ingest({ ...body, amount: 21 }, headers);
+      const code = "event_id" in body ? "event_id_conflict" : "idempotency_key_conflict";
+      expectError(other, { status: 409, code, type: "conflict" });
+      expect(await doors.taken()).to.equal(before);
+    });
+  }
+
+  it("should take another spelling of the same JSON for the same body", async () => {
+    const headers = key();
+    const spelled = ['{"b":1,"a":2.50}', '{ "a": 25e-1, "b": 1.0 }'].map((text) =>
+      text.replace('"a"', '"amount"').replace(/"b": ?1(\.0)?/, '"provider":"custom"'),
+    );
+    const [one, two] = spelled.map(
+      (text) => `${text.slice(0, -1)},"event_type":"transaction.sale","currency":"EUR"}`,
+    );
+    const first = await doors.ingest(one, headers);
+    expect(first.status, first.text).to.equal(202);
+    expect((await doors.ingest(two, headers)).json).to.deep.equal(first.json);
+  });
+
+  it("should give equal calls at the same time one answer", async () => {
+    const body = sale({ event_id: newId("evt") });
+    const answers = await Promise.all(Array.from({ length: 20 }, () => doors.ingest(body)));
+    expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
+    expect(answers.map(({ status }) => status)).to.deep.equal(answers.map(() => 202));
+  });
+
+  it("should keep keys of different environments apart", async () => {
+    const path = `/workspaces/${doors.workspace}/keys`;
+    const made = await doors.manage("POST", path, { environment: "Test", scope: "Full Ingress" });
+    const headers = key();
+    const body = sale();
+    const live = await doors.ingest(body, headers);
+    const authorization = `Bearer ${made.json.data.key}`;
+    const test = await doors.ingest({ ...body, amount: 1 }, { ...headers, authorization });
+    expect(test.status, test.text).to.equal(202);
+    expect(test.json.event_id).to.not.equal(live.json.event_id);
+  });
+
+  it("should append again what was claimed but never marked durable", async () => {
+    const body = sale({ event_id: newId("evt") });
+    const first = await doors.ingest(body);
+    await marked();
+    await doors.service.postgres.query(
+      "UPDATE ingest_receipts SET durable = false WHERE workspace = $1 AND identity = $2",
+      [doors.workspace, `event:custom:${String(body.event_id)}`],
+    );
+    const again = await doors.ingest(body);
+    expect(again.json).to.deep.equal(first.json);
+    expect(await rawRecords(first.json.event_id)).to.have.length(2);
+  });
+
+  /** Receipts are marked behind the answer; one marked later has passed all before it. */
+  async function marked(): Promise<void> {
+    const last = sale({ event_id: newId("last") });
+    await doors.ingest(last);
+    const identity = `event:custom:${String(last.event_id)}`;
+    for (let tries = 0; tries < 200; tries++) {
+      const [row] = await doors.service.postgres.query<{ durable: boolean }>(
+        "SELECT durable FROM ingest_receipts WHERE workspace = $1 AND identity = $2",
+        [doors.workspace, identity],
+      );
+      if (row?.durable) return;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    throw new Error("receipts are not marked durable");
+  }
+});
+
+describe("Batches", () => {
+  const ndjson = { "content-type": "application/x-ndjson" };
+  const lines = (...rows: (Record<string, unknown> | string)[]) =>
+    rows.map((row) => (typeof row === "string" ? row : JSON.stringify(row))).join("\n");
+  const answersOf = (answer: Answer) =>
+    answer.text
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+
+  it("should answer each line in order and take the good ones", async () => {
+    const before = await doors.taken();
+    const answer = await doors.ingest(
+      `${lines(sale(), "{", sale({ amount: -1 }), sale({ currency: "JPY", amount: 100 }))}\r\n\n \n`,
+      ndjson,
+    );
+    expect(answer.status, answer.text).to.equal(200);
+    expect(answer.headers.get("content-type")).to.match(/^application\/x-ndjson/);
+    const told = answersOf(answer);
+    expect(told.map(({ line, status, error }) => [line, status, error?.code])).to.deep.equal([
+      [1, "success", undefined],
+      [2, "error", "json_malformed"],
+      [3, "error", "amount_negative"],
+      [4, "success", undefined],
+    ]);
+    expect(told[0].normalized.amount_base).to.equal(20);
+    expect(await doors.taken()).to.equal(before + 2n);
+  });
+
+  it("should take equal lines once and refuse other lines of the same id", async () => {
+    const event = sale({ event_id: newId("evt") });
+    const before = await doors.taken();
+    const told = answersOf(
+      await doors.ingest(lines(event, event, { ...event, amount: 1 }, sale()), ndjson),
+    );
+    expect(told.map(({ error }) => error?.code)).to.deep.equal([
+      undefined,
+      undefined,
+      "event_id_conflict",
+      undefined,
+    ]);
+    expect(told[1].event_id).to.equal(told[0].event_id);
+    expect(told[1].idempotent_replayed).to.equal(true);
+    expect(await doors.taken()).to.equal(before + 2n);
+  });
+
+  it("should give the same batch under the same key the same answers", async () => {
+    const headers = { ...ndjson, "idempotency-key": newId("batch") };
+    const batch = lines(sale(), sale({ event_id: newId("evt") }), "{");
+    const first = answersOf(await doors.ingest(batch, headers));
+    const again = answersOf(await doors.ingest(batch, headers));
+    const ids = (told: { event_id?: string }[]) => told.map(({ event_id: id }) => id);
+    expect(ids(again)).to.deep.equal(ids(first));
+    expect(again[0].normalized).to.deep.equal(first[0].normalized);
+    expect(first[0].event_id).to.not.equal(first[1].event_id);
+    const other = await doors.ingest(`${batch}\n${JSON.stringify(sale())}`, headers);
+    expectError(other, { status: 409, code: "idempotency_key_conflict" });
+  });
+
+  it("should refuse a batch that is too long or empty, and take none of it", async () => {
+    const before = await doors.taken();
+    const long = await doors.ingest(`${JSON.stringify(sale())}\n`.repeat(10_001), ndjson);
+    expectError(long, { status: 422, code: "batch_too_long" });
+    expectError(await doors.ingest("\n\n", ndjson), { status: 422, code: "batch_empty" });
+    const large = await doors.ingest(" ".repeat(16 * 1024 * 1024 + 1), ndjson);
+    expectError(large, { status: 413, code: "body_too_large" });
+    expect(await doors.taken()).to.equal(before);
+  });
+
+  it("should refuse a single line over the limit of one event, and take the others", async () => {
+    const told = answersOf(
+      await doors.ingest(lines(sale({ product_name: "x".repeat(1024 * 1024) }), sale()), ndjson),
+    );
+    expect(told[0].error.code).to.equal("body_too_large");
+    expect(told[1].status).to.equal("success");
+  });
+});
+
+describe("Machines ask", () => {
+  it("should say that it turns, that it is ready, and how it is", async () => {
+    expect((await doors.call("/healthz")).json).to.deep.equal({ status: "success" });
+    await doors.deliver(JSON.stringify(newStripeEvent()));
+    const metrics = await doors.call("/metrics");
+    expect(metrics.text).to.match(/^webhooks_total\{provider="stripe",verdict="taken"\} [1-9]/m);
+    expect(metrics.text).to.include('route="/v1/webhooks/:token"');
+    expect(metrics.text).to.include("log_append_duration_seconds_count");
+    expect(metrics.text).to.not.include(doors.webhook);
+  });
+
+  it("should name what does not work", async () => {
+    let works = false;
+    doors.service.readiness.add("the moon", () => {
+      if (!works) throw new Error("it is new");
+    });
+    const answer = await doors.call("/readyz");
+    expectError(answer, { status: 503, code: "not_ready", type: "unavailable" });
+    expect(answer.json.error.message).to.include("the moon");
+    works = true;
+    expect((await doors.call("/readyz")).status).to.equal(200);
+  });
+});

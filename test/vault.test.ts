@@ -1,0 +1,154 @@
+import { expect } from "chai";
+import { accountHasher } from "../backends/accounts.js";
+import { openRawEvent, sealRawEvent } from "../backends/raw-event.js";
+import { SealBroken, openVault } from "../backends/vault.js";
+import type { RawEventMeta } from "../schemas/records.js";
+import { openTestPostgres } from "./stores.js";
+
+const key = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+const otherKey = "ff".repeat(32);
+const about = Buffer.from("about");
+
+describe("Vault", () => {
+  it("should open what it sealed, in this process and in the next", () => {
+    const sealed = openVault(key).seal(Buffer.from("body"), about);
+    expect(openVault(key).open(sealed, about).toString()).to.equal("body");
+    expect(sealed.includes("body")).to.equal(false);
+  });
+
+  it("should seal an empty body and one of a mebibyte", () => {
+    const vault = openVault(key);
+    for (const plain of [Buffer.alloc(0), Buffer.alloc(1024 * 1024, 7)]) {
+      expect(vault.open(vault.seal(plain, about), about).equals(plain)).to.equal(true);
+    }
+  });
+
+  it("should never seal the same twice alike", () => {
+    const vault = openVault(key);
+    const seals = Array.from({ length: 100 }, () =>
+      vault.seal(Buffer.from("x"), about).toString("hex"),
+    );
+    expect(new Set(seals).size).to.equal(seals.length);
+  });
+
+  it("should refuse when any single byte of the value was changed", () => {
+    const vault = openVault(key);
+    const sealed = vault.seal(Buffer.from("body"), about);
+    for (let at = 0; at < sealed.length; at++) {
+      const changed = Buffer.from(sealed);
+      changed.writeUInt8(changed.readUInt8(at) ^ 1, at);
+      expect(() => vault.open(changed, about), `byte ${at}`).to.throw(SealBroken);
+    }
+  });
+
+  it("should refuse what was cut short, and other associated data", () => {
+    const vault = openVault(key);
+    const sealed = vault.seal(Buffer.from("body"), about);
+    for (let length = 0; length < sealed.length; length++) {
+      expect(() => vault.open(sealed.subarray(0, length), about)).to.throw(SealBroken);
+    }
+    expect(() => vault.open(sealed, Buffer.from("About"))).to.throw(SealBroken);
+  });
+
+  it("should open with the previous key after a rotation, and not without it", () => {
+    const sealed = openVault(key).seal(Buffer.from("body"), about);
+    const rotated = openVault(otherKey, key);
+    expect(rotated.open(sealed, about).toString()).to.equal("body");
+    expect(rotated.isCurrent(sealed)).to.equal(false);
+    expect(rotated.isCurrent(rotated.seal(Buffer.from("body"), about))).to.equal(true);
+    expect(() => openVault(otherKey).open(sealed, about)).to.throw(SealBroken);
+  });
+
+  it("should read the seals of more starts than it keeps keys of", () => {
+    const seals = Array.from({ length: 600 }, (_, start) =>
+      openVault(key).seal(Buffer.from(`start ${start}`), about),
+    );
+    const vault = openVault(key);
+    for (const [start, sealed] of [...seals.entries(), ...seals.entries()]) {
+      expect(vault.open(sealed, about).toString()).to.equal(`start ${start}`);
+    }
+  });
+
+  it("should derive the same key for a purpose, and another for another", () => {
+    const one = openVault(key).deriveKey("cursors");
+    expect(one).to.have.length(32);
+    expect(openVault(key).deriveKey("cursors").equals(one)).to.equal(true);
+    expect(openVault(key).deriveKey("other").equals(one)).to.equal(false);
+    expect(openVault(otherKey).deriveKey("cursors").equals(one)).to.equal(false);
+  });
+
+  it("should refuse a key that is no key", () => {
+    for (const text of ["", "00", "g".repeat(64), "0".repeat(63)]) {
+      expect(() => openVault(text)).to.throw("64 hexadecimal");
+    }
+  });
+});
+
+describe("The seal of a raw event", () => {
+  const meta: RawEventMeta = {
+    event_id: "evt_norm_1",
+    workspace: "ws_1",
+    environment: "live",
+    provider: "stripe",
+    integration: "int_1",
+    form: "webhook",
+    native_id: "evt_1",
+    native_type: "charge.succeeded",
+    received_at: 1_700_000_000_000,
+    verdict: "signature",
+    rates_edition: 1,
+  };
+  const vault = openVault(key);
+  const raw = sealRawEvent(vault, meta, Buffer.from("{}"));
+
+  it("should open as it was sealed", () => {
+    expect(openRawEvent(vault, raw).toString()).to.equal("{}");
+  });
+
+  const changes: Partial<RawEventMeta>[] = [
+    { event_id: "evt_norm_2" },
+    { workspace: "ws_2" },
+    { environment: "test" },
+    { provider: "paddle" },
+    { integration: null },
+    { form: "native" },
+    { native_id: "evt_2" },
+    { native_type: "charge.refunded" },
+    { received_at: 1_700_000_000_001 },
+    { verdict: "api_key" },
+    { rates_edition: 2 },
+  ];
+  for (const change of changes) {
+    it(`should break when ${Object.keys(change)[0]} is another`, () => {
+      const forged = { ...raw, meta: { ...meta, ...change } };
+      expect(() => openRawEvent(vault, forged)).to.throw(SealBroken);
+    });
+  }
+});
+
+describe("The hash of an account", () => {
+  it("should outlive a rotation of the vault key and need the previous one only once", async () => {
+    const postgres = await openTestPostgres();
+    await postgres.query("DELETE FROM sealed_secrets");
+    const before = await accountHasher(postgres, openVault(key));
+    const rotated = await accountHasher(postgres, openVault(otherKey, key));
+    const later = await accountHasher(postgres, openVault(otherKey));
+    const name = before("ws_1", "live", "stripe", "cus_1");
+    expect(name).to.match(/^[0-9A-Za-z]{32}$/);
+    expect(rotated("ws_1", "live", "stripe", "cus_1")).to.equal(name);
+    expect(later("ws_1", "live", "stripe", "cus_1")).to.equal(name);
+  });
+
+  it("should differ by each of its parts, wherever one ends and the next begins", async () => {
+    const hash = await accountHasher(await openTestPostgres(), openVault(otherKey));
+    const names = [
+      hash("ws_1", "live", "stripe", "cus_1"),
+      hash("ws_2", "live", "stripe", "cus_1"),
+      hash("ws_1", "test", "stripe", "cus_1"),
+      hash("ws_1", "live", "paddle", "cus_1"),
+      hash("ws_1", "live", "stripe", "cus_2"),
+      hash("ws_1", "live", "stripec", "us_1"),
+    ];
+    expect(new Set(names).size).to.equal(names.length);
+  });
+});
