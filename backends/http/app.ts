@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import type { Layer } from "@koa/router";
 import Koa, { type Context, type Next } from "koa";
+import { LogUnavailable } from "../log.js";
 import type { Service } from "../service.js";
 import {
   ApiError,
@@ -74,7 +75,7 @@ function stopping(): ApiError {
 /** What was thrown, as something a caller may see. */
 function knownError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
-  if (thrown instanceof Error && thrown.name === "LogUnavailable") {
+  if (thrown instanceof LogUnavailable) {
     return unavailable("log_unavailable", "Events cannot be taken now; nothing was taken.");
   }
   // The router could not decode a percent-encoded path.
