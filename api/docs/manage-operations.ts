@@ -1,0 +1,95 @@
+/** The operations of the management interface (`definitions.md`, Management interface). */
+import type { z } from "zod";
+import * as manage from "../../schemas/http-manage.js";
+import type { Operation } from "./operations.js";
+
+export const manageOperations: readonly Operation[] = [
+  create("/workspaces", "Make a workspace", manage.newWorkspace, manage.workspace),
+  list("/workspaces", "Workspaces", manage.workspace),
+  read("/workspaces/{id}", "One workspace", manage.workspace),
+  create("/workspaces/{id}/keys", "Make an API key", manage.newKey, manage.createdKey),
+  list("/workspaces/{id}/keys", "API keys, masked", manage.key),
+  remove("/workspaces/{id}/keys/{key}", "Revoke a key"),
+  create(
+    "/workspaces/{id}/integrations",
+    "Connect a provider account",
+    manage.newIntegration,
+    manage.integration,
+  ),
+  list("/workspaces/{id}/integrations", "Connected provider accounts", manage.integration),
+  change(
+    "/workspaces/{id}/integrations/{integration}",
+    "Rotate credentials",
+    manage.changedIntegration,
+    manage.integration,
+  ),
+  remove("/workspaces/{id}/integrations/{integration}", "Disconnect a provider account"),
+  list("/workspaces/{id}/products", "Products", manage.managedProduct, manage.productsQuery),
+  change(
+    "/workspaces/{id}/products/{product}",
+    "Rename, re-categorise, move SKUs",
+    manage.changedProduct,
+    manage.managedProduct,
+  ),
+  {
+    ...create(
+      "/workspaces/{id}/products/{product}/merge",
+      "Merge products into this one",
+      manage.mergedProducts,
+      manage.managedProduct,
+    ),
+    status: 200,
+  },
+  list("/workspaces/{id}/rejects", "Events not booked", manage.reject, manage.rejectsQuery),
+  {
+    ...create(
+      "/workspaces/{id}/rejects/replay",
+      "Put rejected events back on the raw topic",
+      manage.replayRequest,
+      manage.replayAnswer,
+    ),
+    status: 200,
+  },
+];
+
+type Basics = Pick<Operation, "path" | "tag" | "security" | "summary">;
+
+function basics(path: string, summary: string): Basics {
+  return { path: `/v1/manage${path}`, tag: "Management", security: "administrator", summary };
+}
+
+function list(
+  path: string,
+  summary: string,
+  row: z.ZodType,
+  query: z.ZodObject = manage.listQuery,
+): Operation {
+  const answer = manage.listAnswer(row);
+  return {
+    ...basics(path, summary),
+    method: "get",
+    query,
+    status: 200,
+    answer,
+    errors: [400, 404],
+  };
+}
+
+function read(path: string, summary: string, data: z.ZodType): Operation {
+  const answer = manage.dataAnswer(data);
+  return { ...basics(path, summary), method: "get", status: 200, answer, errors: [404] };
+}
+
+function create(path: string, summary: string, body: z.ZodType, data: z.ZodType): Operation {
+  const answer = manage.dataAnswer(data);
+  const errors = [400, 404, 413, 415, 422];
+  return { ...basics(path, summary), method: "post", body, status: 201, answer, errors };
+}
+
+function change(path: string, summary: string, body: z.ZodType, data: z.ZodType): Operation {
+  return { ...create(path, summary, body, data), method: "patch", status: 200 };
+}
+
+function remove(path: string, summary: string): Operation {
+  return { ...basics(path, summary), method: "delete", status: 200, answer: null, errors: [404] };
+}

@@ -1,0 +1,201 @@
+/**
+ * The OpenAPI 3.1 document, made from the zod schemas the interface is checked by. It is committed
+ * as schemas/openapi.json; test/openapi.test.ts says whether it is current.
+ */
+import { z } from "zod";
+import { errorAnswer } from "../../schemas/http-error.js";
+import { type Operation, operations } from "./operations.js";
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+export interface OpenApiParameter {
+  readonly name: string;
+  readonly in: "query" | "path" | "header";
+  readonly required: boolean;
+  readonly description?: string;
+  readonly schema: JsonSchema;
+}
+
+type Content = Readonly<Record<string, { readonly schema: JsonSchema }>>;
+
+export interface OpenApiOperation {
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly description?: string;
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly parameters: readonly OpenApiParameter[];
+  readonly requestBody?: { readonly required: true; readonly content: Content };
+  readonly responses: Readonly<
+    Record<string, { readonly description: string; readonly content?: Content }>
+  >;
+}
+
+export interface OpenApiDocument {
+  readonly openapi: "3.1.0";
+  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, JsonSchema>>;
+    readonly securitySchemes: Readonly<Record<string, JsonSchema>>;
+  };
+}
+
+export function openApiDocument(): OpenApiDocument {
+  const schemas: Record<string, JsonSchema> = {};
+  const paths: Record<string, Record<string, OpenApiOperation>> = {};
+  for (const operation of operations) {
+    const path = (paths[operation.path] ??= {});
+    path[operation.method] = describe(operation, schemas);
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Revenue aggregation service",
+      version: "1",
+      description:
+        "Payment events of several billing providers, normalized to one reporting currency. " +
+        "All times are UTC; amounts are in major units, rounded to the currency's minor unit.",
+    },
+    paths,
+    components: {
+      schemas: Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1))),
+      securitySchemes: {
+        key: { type: "http", scheme: "bearer", description: "`svc_live_…` or `svc_test_…`" },
+        administrator: { type: "http", scheme: "bearer", description: "ADMIN_TOKEN" },
+      },
+    },
+  };
+}
+
+type Components = Record<string, JsonSchema>;
+
+function describe(operation: Operation, components: Components): OpenApiOperation {
+  const { summary, description, body, answer, security } = operation;
+  const bodyTypes = operation.bodyTypes ?? ["application/json"];
+  return {
+    tags: [operation.tag],
+    summary,
+    ...(description === undefined ? {} : { description }),
+    security: security === null ? [] : [{ [security]: [] }],
+    parameters: parametersOf(operation, components),
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: { required: true, content: content(bodyTypes, body, "input", components) },
+        }),
+    responses: {
+      [operation.status]: {
+        description: operation.status === 101 ? "The socket is open; its messages:" : "Done.",
+        ...(answer === null
+          ? {}
+          : { content: content(["application/json"], answer, "output", components) }),
+      },
+      ...Object.fromEntries(
+        errorsOf(operation).map((status) => [status, errorOf(status, components)]),
+      ),
+    },
+  };
+}
+
+function errorsOf({ errors, security }: Operation): number[] {
+  const always = security === null ? [] : [401, 403, 429];
+  return [...new Set([...errors, ...always])].sort((one, other) => one - other);
+}
+
+const errorNames: Readonly<Record<number, string>> = {
+  400: "Malformed.",
+  401: "Nobody we know.",
+  403: "Not with this key.",
+  404: "There is no such thing.",
+  409: "The same key or event id with another body.",
+  413: "Too large.",
+  415: "Not this content type.",
+  422: "Well-formed but wrong.",
+  429: "Too often; see Retry-After.",
+  503: "Not now; nothing was taken. See Retry-After.",
+};
+
+function errorOf(status: number, components: Components) {
+  return {
+    description: errorNames[status] ?? "An error.",
+    content: content(["application/json"], errorAnswer, "output", components),
+  };
+}
+
+function content(
+  types: readonly string[],
+  schema: z.ZodType,
+  io: "input" | "output",
+  components: Components,
+): Content {
+  const json = jsonSchema(schema, io, components);
+  return Object.fromEntries(types.map((type) => [type, { schema: json }]));
+}
+
+function parametersOf(operation: Operation, components: Components): OpenApiParameter[] {
+  const inPath = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
+    name,
+    in: "path" as const,
+    required: true,
+    schema: { type: "string" },
+  }));
+  const inHeader = Object.entries(operation.headers ?? {}).map(([name, description]) => ({
+    name,
+    in: "header" as const,
+    required: false,
+    description,
+    schema: { type: "string" },
+  }));
+  const inQuery = Object.entries(operation.query?.shape ?? {}).map(([name, schema]) => {
+    const { description, ...json } = jsonSchema(
+      z.object({ [name]: schema }),
+      "input",
+      components,
+      name,
+    );
+    return {
+      name,
+      in: "query" as const,
+      required: false,
+      ...(typeof description === "string" ? { description } : {}),
+      schema: json,
+    };
+  });
+  return [...inPath, ...inHeader, ...inQuery];
+}
+
+/** What has an `id` becomes a component, everything else stands in place. */
+function jsonSchema(
+  schema: z.ZodType,
+  io: "input" | "output",
+  components: Components,
+  property?: string,
+): JsonSchema {
+  const {
+    $defs = {},
+    $schema: _version,
+    ...json
+  } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: "any",
+    override: ({ jsonSchema: made }) => {
+      // Zod checks texts that stand for numbers and dates by patterns no reader wants to see.
+      if (made.type === "integer" || made.format !== undefined) delete made.pattern;
+      delete made.id;
+      // Answers may get further fields within v1.
+      if (io === "output" && made.additionalProperties === false) delete made.additionalProperties;
+    },
+  });
+  for (const [name, definition] of Object.entries($defs)) {
+    components[name] = withComponentRefs(definition);
+  }
+  const found = property === undefined ? json : json.properties?.[property];
+  return typeof found === "object" ? withComponentRefs(found) : {};
+}
+
+function withComponentRefs(value: object): JsonSchema {
+  const text = JSON.stringify(value).replaceAll('"#/$defs/', '"#/components/schemas/');
+  const parsed: unknown = JSON.parse(text);
+  if (typeof parsed !== "object" || parsed === null) throw new Error("a schema is an object");
+  return Object.fromEntries(Object.entries(parsed));
+}

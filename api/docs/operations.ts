@@ -1,0 +1,142 @@
+/** Every operation of the HTTP interface, by the zod schemas that check it. */
+import { z } from "zod";
+import { eventRecordShape, flatPayloadShape } from "../../providers/record.js";
+import { cohortsAnswer, cohortsQueryParameters } from "../../schemas/http-cohorts.js";
+import { ingestAnswer, webhookAnswer } from "../../schemas/http-ingest.js";
+import { mrrAnswer, mrrQueryParameters } from "../../schemas/http-mrr.js";
+import { productsAnswer, productsQueryParameters } from "../../schemas/http-products.js";
+import {
+  streamMessage,
+  streamQueryParameters,
+  transactionsAnswer,
+  transactionsQueryParameters,
+} from "../../schemas/http-transactions.js";
+import { manageOperations } from "./manage-operations.js";
+
+export interface Operation {
+  readonly method: "get" | "post" | "patch" | "delete";
+  readonly path: string;
+  readonly tag: "Metrics" | "Lists" | "Stream" | "Ingest" | "Management";
+  readonly summary: string;
+  readonly description?: string;
+  /** Null: the URL alone decides. */
+  readonly security: "key" | "administrator" | null;
+  readonly query?: z.ZodObject;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: z.ZodType;
+  readonly bodyTypes?: readonly string[];
+  readonly status: number;
+  readonly answer: z.ZodType | null;
+  /** Statuses of errors beside those every call may meet. */
+  readonly errors: readonly number[];
+}
+
+const formB = z
+  .strictObject({
+    provider: eventRecordShape.shape.provider,
+    event_type: z.string().meta({ description: "The provider's own type." }),
+    payload: z.union([
+      flatPayloadShape.meta({ id: "FlatPayload" }),
+      z.looseObject({}).meta({ description: "The provider's own whole webhook body." }),
+    ]),
+  })
+  .meta({ id: "EventFormB", description: "Form B: a raw provider event." });
+
+export const operations: readonly Operation[] = [
+  {
+    method: "get",
+    path: "/v1/metrics/mrr",
+    tag: "Metrics",
+    summary: "Monthly recurring revenue",
+    security: "key",
+    query: mrrQueryParameters,
+    status: 200,
+    answer: mrrAnswer,
+    errors: [400, 422],
+  },
+  {
+    method: "get",
+    path: "/v1/metrics/cohorts",
+    tag: "Metrics",
+    summary: "Net revenue retention by vintage",
+    security: "key",
+    query: cohortsQueryParameters,
+    status: 200,
+    answer: cohortsAnswer,
+    errors: [400, 422],
+  },
+  {
+    method: "get",
+    path: "/v1/products",
+    tag: "Lists",
+    summary: "Unified products by revenue",
+    security: "key",
+    query: productsQueryParameters,
+    status: 200,
+    answer: productsAnswer,
+    errors: [400, 422],
+  },
+  {
+    method: "get",
+    path: "/v1/transactions",
+    tag: "Lists",
+    summary: "Normalized transactions, newest first",
+    security: "key",
+    query: transactionsQueryParameters,
+    status: 200,
+    answer: transactionsAnswer,
+    errors: [400, 422],
+  },
+  {
+    method: "get",
+    path: "/v1/events/stream",
+    tag: "Stream",
+    summary: "Live transactions (WebSocket)",
+    description:
+      "Each message is the JSON text of a StreamMessage: a new version of a transaction. The " +
+      "server pings every 15 seconds. Close codes: 1001 the service stops, 1008 the key is no " +
+      "longer good, 1011 come again with the last cursor, 4408 the reader was too slow, 4410 the " +
+      "cursor is too old.",
+    security: "key",
+    query: streamQueryParameters,
+    status: 101,
+    answer: streamMessage,
+    errors: [400],
+  },
+  {
+    method: "post",
+    path: "/v1/events/ingest",
+    tag: "Ingest",
+    summary: "Take an event, or a batch of them",
+    description:
+      "One event as JSON (form A, or form B with `payload`), or up to 10,000 as " +
+      "`application/x-ndjson`, one a line; a batch is answered with 200 and one line for each.",
+    security: "key",
+    headers: {
+      "Idempotency-Key":
+        "Up to 255 characters, kept for 24 hours: the same call again gets the same answer, with " +
+        "`Idempotent-Replayed: true`.",
+    },
+    body: z.union([
+      eventRecordShape.meta({ id: "EventFormA", description: "Form A: an event record." }),
+      formB,
+    ]),
+    bodyTypes: ["application/json", "application/x-ndjson"],
+    status: 202,
+    answer: ingestAnswer.meta({ id: "IngestAnswer" }),
+    errors: [400, 409, 413, 415, 422, 503],
+  },
+  {
+    method: "post",
+    path: "/v1/webhooks/{token}",
+    tag: "Ingest",
+    summary: "Where a provider delivers its webhooks",
+    description: "The untouched body, with the provider's own signature headers.",
+    security: null,
+    body: z.looseObject({}),
+    status: 200,
+    answer: webhookAnswer.meta({ id: "WebhookAnswer" }),
+    errors: [400, 401, 404, 413, 415, 422, 503],
+  },
+  ...manageOperations,
+];

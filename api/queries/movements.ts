@@ -1,0 +1,90 @@
+/**
+ * MRR as of two moments, as a sum over rows.
+ *
+ * `mrr_movements` is additive, so `at` is a condition on time: whole days (months) come from an
+ * aggregate projection and the rest from rows, because a condition on the time itself would bypass
+ * the projection (`design.md`, Tables).
+ *
+ * `known_at` is more than a condition on `recorded_at`, for how events happened to be batched must
+ * never show: the accounts something was learned about since then are taken out, and computed anew
+ * from the changes known then (`design.md`, Tables). They are few where `known_at` is recent.
+ */
+import { shouldBeSql } from "../../schemas/movements.js";
+import type { AsOf } from "../as-of.js";
+import { type Query, asOfParams, atSql, knownAtSql, tenantSql } from "./query.js";
+
+/** Which aggregate projection has all columns the sum needs, or `none`: single rows. */
+export type Wholes = "by_day" | "by_vintage" | "none";
+
+/**
+ * The sums of `mrr`, `accounts` and `subscriptions` for each value of `columns`, which are columns
+ * of `mrr_movements` or expressions over them with a name (`toStartOfMonth(at) AS month`).
+ *
+ * @param condition on the rows summed
+ */
+export function sumMovementsSql(
+  columns: readonly string[],
+  wholes: Wholes,
+  asOf: AsOf,
+  condition = "true",
+): string {
+  const select = columns.join(", ");
+  const names = columns.map((column) => column.split(" AS ").at(-1)).join(", ");
+  const sums = "sum(mrr) AS mrr, sum(accounts) AS accounts, sum(subscriptions) AS subscriptions";
+  const parts = [...storedSources(wholes), ...correctionSources(asOf)].map(
+    (source) => `SELECT ${select}, ${sums} FROM ${source} AND ${condition} GROUP BY ${names}`,
+  );
+  return `SELECT ${names}, ${sums} FROM (\n${parts.join("\nUNION ALL\n")}\n) GROUP BY ${names}`;
+}
+
+/** One row when anything about the time up to `at` was recorded after `known_at`, else none. */
+export function learnedSinceQuery(asOf: AsOf & { readonly knownAt: number }): Query {
+  return {
+    sql: `SELECT 1 AS learned FROM mrr_movements
+WHERE ${tenantSql} AND at <= ${atSql} AND recorded_at > ${knownAtSql} LIMIT 1`,
+    params: asOfParams(asOf),
+  };
+}
+
+/** What is recorded, as one or two sources that do not overlap; all end in a condition. */
+function storedSources(wholes: Wholes): string[] {
+  const rows = `mrr_movements WHERE ${tenantSql}`;
+  if (wholes === "none") return [`${rows} AND at <= ${atSql}`];
+  const start = wholes === "by_day" ? "toStartOfDay" : "toStartOfMonth";
+  // As the projection has it; a condition of another form would bypass it.
+  const whole = wholes === "by_day" ? "toDate" : "toStartOfMonth";
+  return [
+    `${rows} AND ${whole}(at) < ${whole}(${atSql})`,
+    `${rows} AND at >= ${start}(${atSql}) AND at <= ${atSql}`,
+  ];
+}
+
+/**
+ * What makes of the recorded rows those as of `known_at`: the rows of touched accounts with the
+ * sign turned, and what should have been recorded of them then.
+ */
+function correctionSources(asOf: AsOf): string[] {
+  if (asOf.knownAt === null) return [];
+  const known = `${tenantSql} AND recorded_at <= ${knownAtSql} AND account IN (${touchedSql})`;
+  return [
+    `(
+  SELECT * EXCEPT (mrr, accounts, subscriptions),
+         -mrr AS mrr, -accounts AS accounts, -subscriptions AS subscriptions
+  FROM mrr_movements
+  WHERE ${tenantSql} AND account IN (${touchedSql})
+) WHERE at <= ${atSql}`,
+    `(${shouldBeSql(known)}) WHERE at <= ${atSql}`,
+  ];
+}
+
+/**
+ * Accounts something was learned about after `known_at`. The movements are asked too, since a
+ * booking may be seen half: its changes after this query read them, its movements before.
+ */
+const touchedSql = ["subscription_changes", "mrr_movements"]
+  .map(
+    (table) =>
+      `SELECT account FROM ${table} ` +
+      `WHERE ${tenantSql} AND at <= ${atSql} AND recorded_at > ${knownAtSql}`,
+  )
+  .join(" UNION ALL ");

@@ -1,0 +1,28 @@
+/** The api role: everything that answers questions, and the live stream. */
+import { openCatalogueView } from "../backends/catalogue-view.js";
+import { requireKey } from "../backends/http/auth.js";
+import { malformed } from "../backends/http/errors.js";
+import type { Service } from "../backends/service.js";
+import { createCursors } from "./cursors.js";
+import { docsRoutes } from "./docs/routes.js";
+import { manageRoutes } from "./manage/routes.js";
+import { metricsRoutes } from "./routes/metrics.js";
+import { productsRoute } from "./routes/products.js";
+import { transactionsRoute } from "./routes/transactions.js";
+import { openStream } from "./stream/stream.js";
+import { streamPath } from "./stream/subscriber.js";
+
+export async function start(service: Service): Promise<void> {
+  const { router } = service;
+  const cursors = createCursors(service.vault);
+  const catalogues = openCatalogueView(service.postgres);
+  metricsRoutes(router, service);
+  productsRoute(router, service, cursors, catalogues);
+  transactionsRoute(router, service, cursors, catalogues);
+  router.use(manageRoutes(service).routes());
+  docsRoutes(router);
+  await openStream(service, cursors, catalogues);
+  router.get(streamPath, requireKey(service, { scope: "read" }), () => {
+    throw malformed("upgrade_required", "This path is a WebSocket; ask to upgrade.", "Upgrade");
+  });
+}

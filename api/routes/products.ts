@@ -1,0 +1,123 @@
+/** `GET /v1/products`: unified products by revenue, in pages. */
+import type Router from "@koa/router";
+import { z } from "zod";
+import type { CatalogueView } from "../../backends/catalogue-view.js";
+import { requireKey } from "../../backends/http/auth.js";
+import { readQuery } from "../../backends/http/query.js";
+import { accessOf } from "../../backends/http/state.js";
+import type { Service } from "../../backends/service.js";
+import {
+  type ProductsAnswer,
+  periods,
+  productsQueryParameters,
+} from "../../schemas/http-products.js";
+import { categories } from "../../schemas/products.js";
+import { periodStart } from "../calendar.js";
+import type { Cursors } from "../cursors.js";
+import { readMovements } from "../movement-reading.js";
+import { type PinnedAsOf, openWalk } from "../pages.js";
+import { presentProduct } from "../presenters/product.js";
+import {
+  type ProductFigures,
+  byRevenueThenId,
+  hasRepeats,
+  productFigures,
+} from "../product-figures.js";
+import { type SkuRevenueRow, skuRevenueQuery } from "../queries/sku-revenue.js";
+import {
+  type ProductSubscriptionsRow,
+  type SkuSubscriptionsRow,
+  productSubscriptionsQuery,
+  skuSubscriptionsQuery,
+} from "../queries/sku-subscriptions.js";
+import { clocksOf, completeText, rowsOf } from "./reading.js";
+
+export function productsRoute(
+  router: Router,
+  service: Service,
+  cursors: Cursors,
+  catalogues: CatalogueView,
+): void {
+  router.get("/v1/products", requireKey(service, { scope: "read" }), async (ctx) => {
+    const access = accessOf(ctx);
+    const clocks = await clocksOf(service);
+    const query = readQuery(ctx, productsQueryParameters);
+    const walk = openWalk({
+      endpoint: "products",
+      access,
+      query,
+      filters: { period: query.period, category: query.category },
+      clocks,
+      cursors,
+      filtersSchema,
+      positionSchema,
+    });
+    const { period = "30d", category } = walk.filters;
+    const [revenues, subscriptions, catalogue] = await Promise.all([
+      rowsOf<SkuRevenueRow>(service, skuRevenueQuery(walk.asOf, periodStart(period, walk.asOf.at))),
+      readMovements<SkuSubscriptionsRow>(service.clickhouse, skuSubscriptionsQuery, walk.asOf),
+      catalogues.of(access.workspace, access.environment),
+    ]);
+    const wanted = productFigures(catalogue, revenues, subscriptions).filter(
+      ({ product }) => category === undefined || product.category === category,
+    );
+    const rest = after(walk.after, wanted);
+    const page = rest.slice(0, walk.limit);
+    const exact = await subscriptionsOnce(service, walk.asOf, page.filter(hasRepeats));
+    ctx.body = {
+      status: "success",
+      data: page.map((figures) =>
+        presentProduct(
+          figures,
+          exact.get(figures.product.id) ?? figures.subscriptions,
+          access.baseCurrency,
+        ),
+      ),
+      pagination: walk.pagination(rest.length > page.length ? positionOf(page.at(-1)) : null),
+      complete_to: completeText(clocks),
+    } satisfies ProductsAnswer;
+  });
+}
+
+const filtersSchema = z.object({
+  period: z.enum(periods).optional(),
+  category: z.enum(categories).optional(),
+});
+
+const positionSchema = z.object({
+  /** minor units */
+  revenue: z.string().regex(/^-?\d+$/),
+  id: z.string(),
+});
+type Position = z.output<typeof positionSchema>;
+
+function positionOf(figures: ProductFigures | undefined): Position | null {
+  if (figures === undefined) return null;
+  return { revenue: figures.revenue.toString(), id: figures.product.id };
+}
+
+/** People may merge and rename between two pages; what moved up in the list is not shown again. */
+function after(position: Position | null, figures: readonly ProductFigures[]): ProductFigures[] {
+  if (position === null) return [...figures];
+  const last = { revenue: BigInt(position.revenue), product: { id: position.id } };
+  return figures.filter((each) => byRevenueThenId(last, each) < 0);
+}
+
+/** Active subscriptions by product, each counted once. */
+async function subscriptionsOnce(
+  service: Service,
+  asOf: PinnedAsOf,
+  figures: readonly ProductFigures[],
+): Promise<ReadonlyMap<string, number>> {
+  if (figures.length === 0) return new Map();
+  const skus = figures.flatMap((each) =>
+    each.skus.map((sku) => ({ ...sku, product: each.product.id })),
+  );
+  const rows = await readMovements<ProductSubscriptionsRow>(
+    service.clickhouse,
+    (reading) => productSubscriptionsQuery(reading, skus),
+    asOf,
+  );
+  const counts = new Map(rows.map((row) => [row.product, Number(row.subscriptions)]));
+  return new Map(figures.map(({ product }) => [product.id, counts.get(product.id) ?? 0]));
+}

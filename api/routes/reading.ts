@@ -1,0 +1,17 @@
+/** What every read route does: look at the clocks first, then run its queries. */
+import type { Service } from "../../backends/service.js";
+import type { Clocks } from "../as-of.js";
+import type { Query } from "../queries/query.js";
+
+/** Before any table is read: the tables then hold at least what `completeTo` promises. */
+export async function clocksOf(service: Pick<Service, "watermark">): Promise<Clocks> {
+  return { completeTo: await service.watermark.completeTo(), now: Date.now() };
+}
+
+export function completeText(clocks: Pick<Clocks, "completeTo">): string {
+  return new Date(clocks.completeTo).toISOString();
+}
+
+export function rowsOf<Row>(service: Pick<Service, "clickhouse">, query: Query): Promise<Row[]> {
+  return service.clickhouse.rows<Row>(query.sql, query.params);
+}

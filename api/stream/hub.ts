@@ -1,0 +1,136 @@
+/**
+ * One tail of the transactions topic for all sockets of this process. Each new version is decoded
+ * once and written as text once; the sockets of its workspace and environment that want it get it.
+ */
+import type { CatalogueView } from "../../backends/catalogue-view.js";
+import type { LogRecord, Subscription } from "../../backends/log.js";
+import type { Service } from "../../backends/service.js";
+import type { StreamMessage } from "../../schemas/http-transactions.js";
+import { type TransactionRecord, topics, transactionCodec } from "../../schemas/records.js";
+import type { Cursors } from "../cursors.js";
+import { presentTransactionRecord } from "../presenters/transaction.js";
+
+/** Who receives, and which versions. */
+export interface Listener {
+  readonly tenant: string;
+  wants(record: TransactionRecord): boolean;
+  /** Must not wait: a slow one is dropped by its owner. */
+  take(text: string): void;
+  /** A message could not be made: its reader must come again and go on from its cursor. */
+  lose(): void;
+}
+
+/** Characters of messages; well under what a socket may have buffered. */
+const lengthPerTurnMax = 64 * 1024;
+
+/** By partition, the offset of the first record not seen yet. */
+export type Place = readonly bigint[];
+
+export class Hub {
+  readonly #listeners = new Map<string, Set<Listener>>();
+  readonly #next: bigint[];
+  #lengthSinceTurn = 0;
+
+  private constructor(
+    private readonly cursors: Cursors,
+    private readonly catalogues: CatalogueView,
+    ends: Place,
+  ) {
+    this.#next = [...ends];
+  }
+
+  /** @returns the hub and its tail, for whoever closes it */
+  static async open(
+    service: Pick<Service, "log">,
+    cursors: Cursors,
+    catalogues: CatalogueView,
+  ): Promise<{ hub: Hub; tail: Subscription }> {
+    const hub = new Hub(cursors, catalogues, await service.log.ends(topics.transactions));
+    const tail = service.log.tail(
+      topics.transactions,
+      (record) => hub.#deliver(record),
+      new Map(hub.#next.map((offset, partition) => [partition, offset])),
+    );
+    return { hub, tail };
+  }
+
+  /** How far the live stream is; what was read up to here from the log needs no tail. */
+  get next(): Place {
+    return this.#next;
+  }
+
+  /** From now on the listener gets what lies at `next` and later. */
+  join(listener: Listener): void {
+    const sameTenant = this.#listeners.get(listener.tenant);
+    if (sameTenant) sameTenant.add(listener);
+    else this.#listeners.set(listener.tenant, new Set([listener]));
+  }
+
+  leave(listener: Listener): void {
+    const sameTenant = this.#listeners.get(listener.tenant);
+    sameTenant?.delete(listener);
+    if (sameTenant?.size === 0) this.#listeners.delete(listener.tenant);
+  }
+
+  /** @param after where a reader of this message goes on */
+  async messageText(record: TransactionRecord, after: Place): Promise<string> {
+    const { workspace, environment } = record;
+    const catalogue = await this.catalogues.of(workspace, environment);
+    const product = catalogue.productOf({
+      provider: record.provider,
+      externalId: record.external_id,
+    });
+    const message: StreamMessage = {
+      ...presentTransactionRecord(record, product),
+      cursor: this.cursors.write(streamScope(workspace, environment), after.map(String)),
+    };
+    return JSON.stringify(message);
+  }
+
+  async #deliver({ partition, offset, value }: LogRecord): Promise<void> {
+    const record = transactionCodec.decode(value);
+    const after = this.#next.with(partition, offset + 1n);
+    let text: string | null = null;
+    let failure: unknown = null;
+    if (this.#wanting(record).length > 0) {
+      try {
+        text = await this.messageText(record, after);
+      } catch (error) {
+        failure = error;
+      }
+    }
+    // No waiting from here on: whoever joins has read this record in the log, or gets it now.
+    this.#next[partition] = offset + 1n;
+    for (const listener of this.#wanting(record)) {
+      if (text === null) listener.lose();
+      else listener.take(text);
+    }
+    if (failure !== null) throw failure;
+    await this.#letSocketsWrite(text?.length ?? 0);
+  }
+
+  /**
+   * What is sent leaves the process between two turns of the event loop only: without a turn, a
+   * burst would fill the buffers of the quickest readers and make them look slow.
+   */
+  async #letSocketsWrite(length: number): Promise<void> {
+    this.#lengthSinceTurn += length;
+    if (this.#lengthSinceTurn < lengthPerTurnMax) return;
+    this.#lengthSinceTurn = 0;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  #wanting(record: TransactionRecord): Listener[] {
+    const sameTenant = this.#listeners.get(tenantOf(record.workspace, record.environment)) ?? [];
+    return [...sameTenant].filter((listener) => listener.wants(record));
+  }
+}
+
+export function tenantOf(workspace: string, environment: string): string {
+  return `${workspace}\n${environment}`;
+}
+
+/** What a cursor of the stream is bound to. */
+export function streamScope(workspace: string, environment: string): readonly string[] {
+  return ["stream", workspace, environment];
+}

@@ -1,0 +1,91 @@
+/**
+ * `GET /v1/events/stream`: the live stream (`spec.md` 4.6, `definitions.md`, Stream). Who may open
+ * it is decided while the call is still HTTP, so a refusal is an HTTP answer in the envelope.
+ */
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { WebSocketServer } from "ws";
+import { z } from "zod";
+import type { CatalogueView } from "../../backends/catalogue-view.js";
+import { authorize } from "../../backends/http/auth.js";
+import { ApiError, internal, malformed } from "../../backends/http/errors.js";
+import { readQuery } from "../../backends/http/query.js";
+import { rawAnswer } from "../../backends/http/server.js";
+import type { Access } from "../../backends/keys.js";
+import type { Service } from "../../backends/service.js";
+import { streamQueryParameters } from "../../schemas/http-transactions.js";
+import type { Cursors } from "../cursors.js";
+import { Hub, streamScope } from "./hub.js";
+import { OpenSockets } from "./open-sockets.js";
+import { Subscriber, streamPath } from "./subscriber.js";
+
+/** Clients have nothing to say; a longer message closes the socket with 1009. */
+const clientMessageBytesMax = 4_096;
+
+export async function openStream(
+  service: Service,
+  cursors: Cursors,
+  catalogues: CatalogueView,
+): Promise<void> {
+  const { hub, tail } = await Hub.open(service, cursors, catalogues);
+  service.releases.push("stream tail", () => tail.close());
+  const sockets = new OpenSockets(service);
+  service.releases.push("sockets", () => sockets.close());
+  const server = new WebSocketServer({ noServer: true, maxPayload: clientMessageBytesMax });
+  // A handshake the library cannot accept; its own answer would not be our envelope.
+  server.on("wsClientError", (error, socket) => {
+    refuse(socket, malformed("handshake_malformed", `No WebSocket handshake: ${error.message}.`));
+  });
+
+  service.upgrades.set(streamPath, (request, socket, head) => {
+    void welcome(request, socket, head);
+  });
+
+  async function welcome(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const ignore = (): void => undefined;
+    socket.on("error", ignore);
+    try {
+      const access = await authorize(service, request, "read");
+      const { authorization = "" } = request.headers;
+      await service.limits.countKey(access.keyId);
+      const { after, ...filters } = readQuery(
+        { querystring: queryOf(request) },
+        streamQueryParameters,
+      );
+      const place = after === undefined ? null : readPlace(cursors, access, after);
+      sockets.admit(access.keyId);
+      server.handleUpgrade(request, socket, head, (webSocket) => {
+        socket.off("error", ignore);
+        const subscriber = new Subscriber(webSocket, hub, service.log, access, filters);
+        const { keyId } = access;
+        sockets.add({ subscriber, webSocket, keyId, authorization });
+        subscriber.start(place).catch((error: unknown) => {
+          service.logger.error({ err: error }, "a socket could not catch up");
+          subscriber.lose();
+        });
+      });
+    } catch (thrown) {
+      if (!(thrown instanceof ApiError)) service.logger.error({ err: thrown }, "upgrade failed");
+      const caller = { ip: request.socket.remoteAddress ?? "", state: { requestId: "" } };
+      const error = thrown instanceof ApiError ? thrown : internal();
+      refuse(socket, await service.limits.refuse(caller, error));
+    }
+  }
+}
+
+function refuse(socket: Duplex, error: ApiError): void {
+  socket.end(rawAnswer(error), () => socket.destroy());
+}
+
+function queryOf(request: IncomingMessage): string {
+  const url = request.url ?? "";
+  const mark = url.indexOf("?");
+  return mark < 0 ? "" : url.slice(mark + 1);
+}
+
+const placeSchema = z.array(z.string().regex(/^\d+$/));
+
+function readPlace(cursors: Cursors, access: Access, after: string): bigint[] {
+  const scope = streamScope(access.workspace, access.environment);
+  return cursors.read(scope, after, placeSchema, "after").map(BigInt);
+}

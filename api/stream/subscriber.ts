@@ -1,0 +1,141 @@
+/**
+ * One open socket: first what it missed, read from the log, then the live stream, without a gap
+ * and without anything twice. Close codes: 1001 stopping, 1008 key no longer good, 1011 come
+ * again, 4408 reads too slowly, 4410 cursor too old (`definitions.md`, Stream).
+ */
+import type { WebSocket } from "ws";
+import type { Access } from "../../backends/keys.js";
+import type { Log, LogRecord } from "../../backends/log.js";
+import { limits } from "../../config.js";
+import type { StreamQuery } from "../../schemas/http-transactions.js";
+import { type TransactionRecord, topics, transactionCodec } from "../../schemas/records.js";
+import { type Hub, type Listener, type Place, tenantOf } from "./hub.js";
+
+export const streamPath = "/v1/events/stream";
+
+const readRecordsMax = 500;
+/** How long a peer may take to answer a close before its connection is cut. */
+const closeMsMax = 5_000;
+/** The tail of this process may be behind the one that made the cursor; it is awaited. */
+const tailPauseMs = 20;
+
+export class Subscriber implements Listener {
+  readonly tenant: string;
+  #isAlive = true;
+
+  constructor(
+    private readonly socket: WebSocket,
+    private readonly hub: Hub,
+    private readonly log: Log,
+    access: Access,
+    private readonly filters: Pick<StreamQuery, "provider" | "status">,
+  ) {
+    this.tenant = tenantOf(access.workspace, access.environment);
+    socket.on("pong", () => {
+      this.#isAlive = true;
+    });
+    socket.on("close", () => hub.leave(this));
+  }
+
+  /** @param after null: live from now on */
+  async start(after: Place | null): Promise<void> {
+    if (after === null) return this.hub.join(this);
+    const problem = await this.#problemWith(after);
+    if (problem !== null) return this.close(4410, problem);
+    await this.#catchUp([...after]);
+  }
+
+  wants(record: TransactionRecord): boolean {
+    const { provider, status } = this.filters;
+    return (
+      !record.backfill &&
+      (provider === undefined || record.provider === provider) &&
+      (status === undefined || record.status === status)
+    );
+  }
+
+  take(text: string): void {
+    this.socket.send(text);
+    if (this.socket.bufferedAmount > limits.socketBufferedBytesMax) {
+      this.close(4408, "Reads too slowly; come again with the last cursor.");
+    }
+  }
+
+  lose(): void {
+    this.close(1011, "A message could not be made; come again with the last cursor.");
+  }
+
+  /** A peer that did not answer the last ping is gone. */
+  ping(): void {
+    if (!this.#isAlive) return this.socket.terminate();
+    this.#isAlive = false;
+    this.socket.ping();
+  }
+
+  close(code: number, reason: string): void {
+    this.hub.leave(this);
+    this.socket.close(code, reason);
+    setTimeout(() => this.socket.terminate(), closeMsMax).unref();
+  }
+
+  async #problemWith(after: Place): Promise<string | null> {
+    const [earliest, ends] = await Promise.all([
+      this.log.earliest(topics.transactions),
+      this.log.ends(topics.transactions),
+    ]);
+    const isOfThisLog =
+      after.length === ends.length &&
+      after.every((offset, index) => offset <= (ends[index] ?? -1n));
+    if (!isOfThisLog) return "The cursor belongs to another log; begin again.";
+    if (after.some((offset, index) => offset < (earliest[index] ?? 0n))) {
+      return "The cursor is too old: what came after it is no longer kept.";
+    }
+    const missed = ends.reduce((sum, end, index) => sum + end - (after[index] ?? end), 0n);
+    if (missed <= BigInt(limits.socketReplayRecordsMax)) return null;
+    return "The cursor is too old: too much came after it; read the list instead.";
+  }
+
+  /** @param place moves on with what was read */
+  async #catchUp(place: bigint[]): Promise<void> {
+    while (this.#isOpen()) {
+      const behind = place.findIndex((offset, index) => offset < (this.hub.next[index] ?? 0n));
+      if (behind >= 0) {
+        if (!(await this.#catchUpPartition(place, behind))) return;
+        continue;
+      }
+      if (place.every((offset, index) => offset === this.hub.next[index])) {
+        return this.hub.join(this);
+      }
+      await new Promise((resolve) => setTimeout(resolve, tailPauseMs));
+    }
+  }
+
+  /** @returns false when the records are gone */
+  async #catchUpPartition(place: bigint[], partition: number): Promise<boolean> {
+    const from = place[partition] ?? 0n;
+    const records = await this.log.read(topics.transactions, partition, from, readRecordsMax);
+    if (records[0]?.offset !== from) {
+      this.close(4410, "The cursor is too old: what came after it is no longer kept.");
+      return false;
+    }
+    for (const record of records) {
+      if (record.offset >= (this.hub.next[partition] ?? 0n) || !this.#isOpen()) break;
+      place[partition] = record.offset + 1n;
+      await this.#replay(record, place);
+    }
+    return true;
+  }
+
+  /** Resolves when the message left this process, so a slow reader slows only its own replay. */
+  async #replay({ value }: LogRecord, place: Place): Promise<void> {
+    const record = transactionCodec.decode(value);
+    if (tenantOf(record.workspace, record.environment) !== this.tenant || !this.wants(record))
+      return;
+    const text = await this.hub.messageText(record, place);
+    await new Promise<void>((resolve) => this.socket.send(text, () => resolve()));
+  }
+
+  #isOpen(): boolean {
+    return this.socket.readyState === this.socket.OPEN;
+  }
+}

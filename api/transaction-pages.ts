@@ -1,0 +1,68 @@
+/** Reads one page of transactions: chooses the version of each, then filters. */
+import type { ClickHouse } from "../backends/clickhouse.js";
+import type { PinnedAsOf } from "./pages.js";
+import { type PaymentHistoryRow, paymentHistoryQuery } from "./queries/payment-history.js";
+import {
+  type TransactionPosition,
+  type TransactionRow,
+  type TransactionsWanted,
+  transactionsQuery,
+} from "./queries/transactions.js";
+import { transactionAsOf } from "./status-as-of.js";
+
+/** Most transactions have up to this many versions; those with more only cost a further read. */
+const versionsUsual = 3;
+/** Rows of one read: a filter few rows pass makes each read twice as long, up to this. */
+const readRowsMax = 5_000;
+
+/** @returns up to `limit` rows, and where the next page begins; null at the end of the list */
+export async function readTransactions(
+  clickhouse: Pick<ClickHouse, "rows">,
+  asOf: PinnedAsOf,
+  wanted: TransactionsWanted,
+  after: TransactionPosition | null,
+  limit: number,
+): Promise<{ rows: TransactionRow[]; last: TransactionPosition | null }> {
+  const found: TransactionRow[] = [];
+  let position = after;
+  let rowsMax = Math.min(readRowsMax, versionsUsual * (limit + 1));
+  // Ends with the list at the latest: every read begins below the one before.
+  for (;;) {
+    const { sql, params } = transactionsQuery(asOf, wanted, position, rowsMax);
+    const versions = await clickhouse.rows<TransactionRow>(sql, params);
+    const chosen = firstOfEachId(versions);
+    const shown = wanted.isPast ? await asOfThen(clickhouse, asOf, chosen) : chosen;
+    found.push(...shown.filter((row) => [undefined, row.status].includes(wanted.status)));
+    if (found.length > limit) {
+      const rows = found.slice(0, limit);
+      return { rows, last: positionOf(rows.at(-1)) };
+    }
+    if (versions.length < rowsMax) return { rows: found, last: null };
+    position = positionOf(versions.at(-1));
+    rowsMax = Math.min(readRowsMax, 2 * rowsMax);
+  }
+}
+
+/** The rows of one id lie together, the version that counts first. */
+function firstOfEachId(rows: readonly TransactionRow[]): TransactionRow[] {
+  return rows.filter((row, index) => row.id !== rows[index - 1]?.id);
+}
+
+async function asOfThen(
+  clickhouse: Pick<ClickHouse, "rows">,
+  asOf: PinnedAsOf,
+  rows: readonly TransactionRow[],
+): Promise<TransactionRow[]> {
+  const { sql, params } = paymentHistoryQuery(asOf, rows.map(ledgerPayment));
+  const histories = await clickhouse.rows<PaymentHistoryRow>(sql, params);
+  const byPayment = new Map(histories.map((history) => [history.payment, history]));
+  return rows.map((row) => transactionAsOf(row, byPayment.get(ledgerPayment(row))));
+}
+
+function ledgerPayment(row: TransactionRow): string {
+  return `${row.provider}:${row.payment}`;
+}
+
+function positionOf(row: TransactionRow | undefined): TransactionPosition | null {
+  return row === undefined ? null : { timestamp: Number(row.timestamp_ms), id: row.id };
+}

@@ -1,0 +1,129 @@
+/**
+ * Reads the catalogue: which unified product a SKU belongs to today (`definitions.md`, Products).
+ * Figures are grouped by it at query time, so a rename or a merge shows at once, for the past too.
+ */
+import { type Category, defaultCategory, slugOf, unattributed } from "../schemas/products.js";
+import { productId } from "../schemas/ids.js";
+import type { Environment } from "../schemas/records.js";
+import { ExpiringCache } from "./expiring-cache.js";
+import type { Postgres } from "./postgres.js";
+
+export interface CatalogueProduct {
+  readonly id: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly category: Category;
+  readonly skus: readonly Sku[];
+}
+
+export interface Sku {
+  readonly provider: string;
+  readonly externalId: string;
+}
+
+export interface Catalogue {
+  readonly products: readonly CatalogueProduct[];
+  /** Never without an answer: a SKU nobody has named yet is a product of its own. */
+  productOf(sku: Sku): CatalogueProduct;
+}
+
+export interface CatalogueView {
+  /** Cached for `cacheMs`. */
+  of(workspace: string, environment: Environment): Promise<Catalogue>;
+}
+
+/** Bounds the load; short, since people and tests look at what they have just changed. */
+const cacheMs = 200;
+const cacheEntriesMax = 1_000;
+
+export function openCatalogueView(postgres: Postgres): CatalogueView {
+  const cache = new ExpiringCache({
+    ttlMs: cacheMs,
+    entriesMax: cacheEntriesMax,
+    load: (name) => {
+      const [workspace, environment] = name.split("\n");
+      return loadCatalogue(postgres, workspace ?? "", environment === "test" ? "test" : "live");
+    },
+  });
+  return { of: (workspace, environment) => cache.get(`${workspace}\n${environment}`) };
+}
+
+interface Row {
+  readonly id: string;
+  readonly name: string;
+  readonly slug: string | null;
+  readonly category: Category | null;
+  /** Null for a product without SKUs. */
+  readonly provider: string | null;
+  readonly external_id: string | null;
+}
+
+async function loadCatalogue(
+  postgres: Postgres,
+  workspace: string,
+  environment: Environment,
+): Promise<Catalogue> {
+  const rows = await postgres.query<Row>(
+    `SELECT p.id, p.name, p.slug, p.category, s.provider, s.external_id
+     FROM products p LEFT JOIN skus s ON s.product = p.id
+     WHERE p.workspace = $1 AND p.environment = $2
+     ORDER BY p.id, s.provider, s.external_id`,
+    [workspace, environment],
+  );
+  return catalogueOf(rows, workspace, environment);
+}
+
+/** @param rows one for each SKU, those of a product together */
+export function catalogueOf(
+  rows: readonly Row[],
+  workspace: string,
+  environment: Environment,
+): Catalogue {
+  const skusOf = new Map<Row, Sku[]>();
+  let current: { readonly row: Row; readonly skus: Sku[] } | undefined;
+  for (const row of rows) {
+    if (current?.row.id !== row.id) {
+      current = { row, skus: [] };
+      skusOf.set(row, current.skus);
+    }
+    if (row.provider !== null && row.external_id !== null) {
+      current.skus.push({ provider: row.provider, externalId: row.external_id });
+    }
+  }
+  const products = [...skusOf].map(([row, skus]) => productFrom(row, skus));
+  const bySku = new Map(
+    products.flatMap((product) => product.skus.map((sku) => [skuKey(sku), product])),
+  );
+  return {
+    products,
+    productOf: (sku) => bySku.get(skuKey(sku)) ?? unnamedProduct(workspace, environment, sku),
+  };
+}
+
+function productFrom(row: Row, skus: readonly Sku[]): CatalogueProduct {
+  return {
+    id: row.id,
+    name: row.name,
+    slug: row.slug ?? slugOf(row.name),
+    category: row.category ?? defaultCategory(skus.map((sku) => sku.provider)),
+    skus,
+  };
+}
+
+/** What no SKU was told of is one product of all providers; other SKUs show under their own id. */
+function unnamedProduct(workspace: string, environment: Environment, sku: Sku): CatalogueProduct {
+  const isTold = sku.externalId !== "";
+  const name = isTold ? sku.externalId : unattributed;
+  return {
+    id: productId(workspace, environment, isTold ? sku.provider : "", sku.externalId),
+    name,
+    slug: slugOf(name),
+    category: defaultCategory(isTold ? [sku.provider] : []),
+    skus: [sku],
+  };
+}
+
+/** No provider token holds a colon. */
+function skuKey(sku: Sku): string {
+  return `${sku.provider}:${sku.externalId}`;
+}

@@ -1,0 +1,26 @@
+/** The one shape in which a caller is told what is wrong (`definitions.md`, Errors). */
+import { z } from "zod";
+
+export const errorTypes = [
+  "invalid_request",
+  "authentication",
+  "permission",
+  "not_found",
+  "conflict",
+  "rate_limited",
+  "unavailable",
+  "internal",
+] as const;
+
+export const errorAnswer = z
+  .object({
+    status: z.literal("error"),
+    error: z.object({
+      type: z.enum(errorTypes),
+      code: z.string().meta({ description: "Stable, for programs." }),
+      message: z.string().meta({ description: "For people." }),
+      param: z.string().optional().meta({ description: "The field or parameter that is wrong." }),
+      request_id: z.string(),
+    }),
+  })
+  .meta({ id: "Error" });

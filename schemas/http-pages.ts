@@ -1,0 +1,36 @@
+/** Pages of the list endpoints (`definitions.md`, Pages). */
+import { z } from "zod";
+
+export const pageRows = { default: 50, max: 200 } as const;
+
+export const pageQuery = {
+  limit: z
+    .string()
+    .regex(/^\d{1,9}$/, "must be a whole number")
+    .transform(Number)
+    .pipe(z.number().min(1).max(pageRows.max))
+    .optional()
+    .meta({
+      type: "integer",
+      minimum: 1,
+      maximum: pageRows.max,
+      description: `Rows a page. Default: ${pageRows.default}.`,
+    }),
+  cursor: z
+    .string()
+    .min(1)
+    .max(4_096)
+    .optional()
+    .meta({
+      description:
+        "`next_cursor` of the page before. It holds the filters and the moment the walk began; " +
+        "filters given beside it must be the same.",
+    }),
+};
+
+export const pagination = z
+  .object({
+    has_more: z.boolean(),
+    next_cursor: z.string().nullable().meta({ description: "Null on the last page." }),
+  })
+  .meta({ id: "Pagination" });
