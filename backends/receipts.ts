@@ -35,7 +35,7 @@ export type Claimed =
   | { readonly outcome: "conflict"; readonly identity: string };
 
 export interface Receipts {
-  /** One statement for all; no identity may stand in two claims. The answers are in order. */
+  /** No identity may stand in two claims. The outcomes are in order. */
   claim(owner: ReceiptOwner, claims: readonly Claim[]): Promise<Claimed[]>;
   /** Resolves at once unless too many marks wait to be written. */
   markDurable(owner: ReceiptOwner, identities: readonly string[]): Promise<void>;
@@ -45,7 +45,8 @@ export interface Receipts {
 
 const claimTriesMax = 5;
 const marksWaitingMax = 50_000;
-const marksAtOnceMax = 10_000;
+/** Rows of one statement: the embedded Postgres works in this thread, and others wait for it. */
+const rowsAtOnceMax = 1_000;
 const purgeEveryMs = 60 * 60 * 1000;
 const purgeRowsMax = 50_000;
 
@@ -60,7 +61,13 @@ export function openReceipts(options: {
   }, purgeEveryMs);
   timer.unref();
   return {
-    claim: (owner, claims) => claim(postgres, owner, claims),
+    async claim(owner, claims) {
+      const outcomes: Claimed[] = [];
+      for (let from = 0; from < claims.length; from += rowsAtOnceMax) {
+        outcomes.push(...(await claim(postgres, owner, claims.slice(from, from + rowsAtOnceMax))));
+      }
+      return outcomes;
+    },
     markDurable: (owner, identities) => marks.add(owner, identities),
     async close() {
       clearInterval(timer);
@@ -199,7 +206,7 @@ class Marks {
 
   async #write(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const marks = this.#waiting.splice(0, marksAtOnceMax);
+      const marks = this.#waiting.splice(0, rowsAtOnceMax);
       try {
         await this.postgres.query(markSql, [
           marks.map(({ owner }) => owner.workspace),

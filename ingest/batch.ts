@@ -8,7 +8,14 @@ import type { Context } from "koa";
 import { ApiError, errorEnvelope, tooLarge, unprocessable } from "../backends/http/errors.js";
 import type { Claimed } from "../backends/receipts.js";
 import { limits } from "../config.js";
-import { type IngestCall, type PlannedEvent, claimOf, identityConflict, planEvent, resume } from "./event.js";
+import {
+  type IngestCall,
+  type PlannedEvent,
+  claimOf,
+  identityConflict,
+  planEvent,
+  resume,
+} from "./event.js";
 import type { IngestDoor } from "./events.js";
 import { keptAnswer } from "./kept-answer.js";
 import { take } from "./take.js";
@@ -47,7 +54,7 @@ export async function ingestBatch(
     planned.push(planLine({ ...call, ownIdentity }, bytes));
   }
 
-  // 4. One claim for all. Of lines that say the same event the first is taken, the rest repeat it.
+  // 4. All are claimed. Of lines that say the same event the first is taken, the rest repeat it.
   const outcomes = await claimLines(door, call, planned);
 
   // 5. One append: all of it durable, or 503 and the same batch again.
