@@ -23,8 +23,6 @@ export interface Walk<Filters, Position> {
   readonly filters: Filters;
   /** The last row of the page before; null on the first page. */
   readonly after: Position | null;
-  /** What answers under this walk may call complete. */
-  readonly completeTo: number;
   /** @param last the last row shown, when there are more */
   pagination(last: Position | null): { has_more: boolean; next_cursor: string | null };
 }
@@ -52,7 +50,7 @@ export interface WalkOptions<Filters, Position> {
 export function openWalk<Filters extends object, Position>(
   options: WalkOptions<Filters, Position>,
 ): Walk<Filters, Position> {
-  const { access, query, clocks, cursors } = options;
+  const { access, query, cursors } = options;
   const scope = [options.endpoint, access.workspace, access.environment];
   const state =
     query.cursor === undefined
@@ -77,7 +75,6 @@ export function openWalk<Filters extends object, Position>(
     limit,
     filters,
     after,
-    completeTo: clocks.completeTo,
     pagination: (last) => ({
       has_more: last !== null,
       next_cursor: last === null ? null : cursors.write(scope, { ...state, limit, after: last }),

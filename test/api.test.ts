@@ -1,5 +1,6 @@
 /** The four questions, asked over HTTP of the real service; rows put straight into its tables. */
 import { expect } from "chai";
+import { openApiDocument } from "../api/docs/openapi.js";
 import { cohortsAnswer } from "../schemas/http-cohorts.js";
 import { mrrAnswer } from "../schemas/http-mrr.js";
 import { productsAnswer } from "../schemas/http-products.js";
@@ -561,6 +562,18 @@ describe("The read interface", () => {
     it("should be open to everybody, as a machine reads it", async () => {
       const answer = await doors.call("/openapi.json");
       expect([answer.status, answer.json.openapi]).to.deep.equal([200, "3.1.0"]);
+    });
+
+    it("should describe every call there is, and no other", () => {
+      const described = Object.entries(openApiDocument().paths).flatMap(([path, methods]) =>
+        Object.keys(methods).map((method) => `${method} ${path.replace(/\{\w+\}/g, "{}")}`),
+      );
+      const mounted = doors.service.router.stack.flatMap(({ path, methods }) =>
+        methods
+          .filter((method) => method !== "HEAD" && String(path).startsWith("/v1/"))
+          .map((method) => `${method.toLowerCase()} ${String(path).replace(/:\w+/g, "{}")}`),
+      );
+      expect(mounted).to.have.members(described);
     });
 
     it("should be a page that loads nothing from elsewhere and runs nothing", async () => {

@@ -81,8 +81,10 @@ describe("the queries of the metrics and lists", () => {
         [cohortsQuery(asOf(tenant, at, at)), "by_vintage"],
       ];
       for (const [{ sql, params }, projection] of used) {
-        const forced = `${sql}, force_optimize_projection_name = '${projection}'`;
-        expect(await clickhouse.rows(forced, params)).to.not.deep.equal([]);
+        const plan = await clickhouse.rows<{ explain: string }>(`EXPLAIN ${sql}`, params);
+        const text = plan.map(({ explain }) => explain).join("\n");
+        expect(text).to.include(`ReadFromMergeTree (${projection})`);
+        expect(text).to.include("(by_time)");
       }
     });
 

@@ -3,7 +3,11 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { connect } from "node:net";
 import { expect } from "chai";
-import { WebSocket } from "ws";
+import { WebSocket, WebSocketServer } from "ws";
+import { createCursors } from "../api/cursors.js";
+import { Hub } from "../api/stream/hub.js";
+import { Subscriber } from "../api/stream/subscriber.js";
+import { openCatalogueView } from "../backends/catalogue-view.js";
 import { limits } from "../config.js";
 import { type StreamMessage, streamMessage } from "../schemas/http-transactions.js";
 import { type TransactionRecord, topics, transactionCodec } from "../schemas/records.js";
@@ -86,7 +90,7 @@ describe("The live stream", () => {
     expect(message?.cursor).to.match(/^[\w-]+$/);
   });
 
-  it("should push what passes the filters, of its workspace and environment, no history", async () => {
+  it("should push what passes the filters, of its workspace and environment only", async () => {
     const elsewhere = await openDoors();
     const all = await listen();
     const filtered = await listen("?provider=apple&status=refunded");
@@ -176,6 +180,38 @@ describe("The live stream", () => {
     // A close frame of less than 126 bytes: 0x88, length, code.
     expect(received[close - 2]).to.equal(0x88);
     expect(received.length).to.be.lessThan(count * product_name.length);
+  });
+
+  it("should cut off a peer that does not answer a ping, and keep one that does", async () => {
+    const { service, workspace } = doors;
+    const catalogues = openCatalogueView(service.postgres);
+    const { hub, tail } = await Hub.open(service, createCursors(service.vault), catalogues);
+    const server = new WebSocketServer({ port: 0 });
+    await once(server, "listening");
+    const address = server.address();
+    if (typeof address === "string" || address === null) throw new Error("no port");
+    const access = { workspace, environment: "live" } as const;
+    /** Whether the peer is still there after the second ping. */
+    const survives = async (autoPong: boolean): Promise<boolean> => {
+      const peer = new WebSocket(`ws://localhost:${address.port}`, { autoPong });
+      const [socket]: WebSocket[] = await once(server, "connection");
+      if (socket === undefined) throw new Error("no socket");
+      const subscriber = new Subscriber(socket, hub, service.log, access, {});
+      const ponged = autoPong ? once(socket, "pong") : once(peer, "ping");
+      subscriber.ping();
+      await ponged;
+      subscriber.ping();
+      const isOpen = socket.readyState === WebSocket.OPEN;
+      peer.terminate();
+      return isOpen;
+    };
+    try {
+      expect(await survives(true)).to.equal(true);
+      expect(await survives(false)).to.equal(false);
+    } finally {
+      server.close();
+      await tail.close();
+    }
   });
 
   it("should close 1009 a client that sends long messages, and ignore short ones", async () => {

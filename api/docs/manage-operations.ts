@@ -9,7 +9,7 @@ export const manageOperations: readonly Operation[] = [
   read("/workspaces/{id}", "One workspace", manage.workspace),
   create("/workspaces/{id}/keys", "Make an API key", manage.newKey, manage.createdKey),
   list("/workspaces/{id}/keys", "API keys, masked", manage.key),
-  remove("/workspaces/{id}/keys/{key}", "Revoke a key"),
+  remove("/workspaces/{id}/keys/{key}", "Revoke a key", manage.key),
   create(
     "/workspaces/{id}/integrations",
     "Connect a provider account",
@@ -23,7 +23,11 @@ export const manageOperations: readonly Operation[] = [
     manage.changedIntegration,
     manage.integration,
   ),
-  remove("/workspaces/{id}/integrations/{integration}", "Disconnect a provider account"),
+  remove(
+    "/workspaces/{id}/integrations/{integration}",
+    "Disconnect a provider account",
+    manage.integration,
+  ),
   list("/workspaces/{id}/products", "Products", manage.managedProduct, manage.productsQuery),
   change(
     "/workspaces/{id}/products/{product}",
@@ -90,6 +94,6 @@ function change(path: string, summary: string, body: z.ZodType, data: z.ZodType)
   return { ...create(path, summary, body, data), method: "patch", status: 200 };
 }
 
-function remove(path: string, summary: string): Operation {
-  return { ...basics(path, summary), method: "delete", status: 200, answer: null, errors: [404] };
+function remove(path: string, summary: string, data: z.ZodType): Operation {
+  return { ...read(path, summary, data), method: "delete" };
 }

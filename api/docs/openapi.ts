@@ -86,9 +86,7 @@ function describe(operation: Operation, components: Components): OpenApiOperatio
     responses: {
       [operation.status]: {
         description: operation.status === 101 ? "The socket is open; its messages:" : "Done.",
-        ...(answer === null
-          ? {}
-          : { content: content(["application/json"], answer, "output", components) }),
+        content: content(["application/json"], answer, "output", components),
       },
       ...Object.fromEntries(
         errorsOf(operation).map((status) => [status, errorOf(status, components)]),

@@ -26,7 +26,7 @@ export interface Operation {
   readonly body?: z.ZodType;
   readonly bodyTypes?: readonly string[];
   readonly status: number;
-  readonly answer: z.ZodType | null;
+  readonly answer: z.ZodType;
   /** Statuses of errors beside those every call may meet. */
   readonly errors: readonly number[];
 }

@@ -120,7 +120,8 @@ function shape(schema: JsonSchema): string {
 }
 
 function table(heads: readonly string[], rows: readonly string[]): string {
-  return `<table><tr>${heads.map((head) => `<th>${head}</th>`).join("")}</tr>${rows.join("")}</table>`;
+  const head = heads.map((text) => `<th>${text}</th>`).join("");
+  return `<table><tr>${head}</tr>${rows.join("")}</table>`;
 }
 
 /** A type in a few words; nested shapes in braces, named ones as links. */

@@ -27,7 +27,7 @@ export class Subscriber implements Listener {
     private readonly socket: WebSocket,
     private readonly hub: Hub,
     private readonly log: Log,
-    access: Access,
+    access: Pick<Access, "workspace" | "environment">,
     private readonly filters: Pick<StreamQuery, "provider" | "status">,
   ) {
     this.tenant = tenantOf(access.workspace, access.environment);
