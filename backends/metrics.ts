@@ -12,8 +12,13 @@ export interface Metrics {
   readonly ingested: Counter<"verdict">;
   /** From the call of `append` until the records are durable. */
   readonly appendSeconds: Histogram;
-  /** A gauge whose value is asked for when somebody looks. */
-  gauge(name: string, help: string, read: () => number | Promise<number>): void;
+  /** A gauge of one label, whose values are asked for when somebody looks. */
+  gauge(
+    name: string,
+    help: string,
+    label: string,
+    read: () => Promise<Readonly<Record<string, number>>>,
+  ): void;
 }
 
 export function createMetrics(): Metrics {
@@ -47,13 +52,16 @@ export function createMetrics(): Metrics {
       buckets: secondsBuckets,
       registers,
     }),
-    gauge(name, help, read) {
+    gauge(name, help, label, read) {
       const gauge = new Gauge({
         name,
         help,
+        labelNames: [label],
         registers: [],
         async collect() {
-          this.set(await read());
+          for (const [value, number] of Object.entries(await read())) {
+            this.set({ [label]: value }, number);
+          }
         },
       });
       registry.registerMetric(gauge);

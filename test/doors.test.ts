@@ -357,6 +357,8 @@ describe("Machines ask", () => {
     expect(metrics.text).to.match(/^webhooks_total\{provider="stripe",verdict="taken"\} [1-9]/m);
     expect(metrics.text).to.include('route="/v1/webhooks/:token"');
     expect(metrics.text).to.include("log_append_duration_seconds_count");
+    expect(metrics.text).to.match(/^consumer_lag_records\{group="normalize"\} \d+$/m);
+    expect(metrics.text).to.match(/^rates_age_days\{source="ecb"\} \d+$/m);
     expect(metrics.text).to.not.include(doors.webhook);
   });
 

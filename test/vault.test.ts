@@ -1,7 +1,11 @@
 import { expect } from "chai";
 import { accountHasher } from "../backends/accounts.js";
 import { openRawEvent, sealRawEvent } from "../backends/raw-event.js";
+import { changeIntegration, createIntegration } from "../backends/integration-records.js";
+import { openIntegrations } from "../backends/integrations.js";
+import { resealIntegrations } from "../backends/reseal.js";
 import { SealBroken, openVault } from "../backends/vault.js";
+import { createWorkspace } from "../backends/workspaces.js";
 import type { RawEventMeta } from "../schemas/records.js";
 import { openTestPostgres } from "./stores.js";
 
@@ -150,5 +154,30 @@ describe("The hash of an account", () => {
       hash("ws_1", "live", "stripec", "us_1"),
     ];
     expect(new Set(names).size).to.equal(names.length);
+  });
+});
+
+describe("The secrets of integrations", () => {
+  it("should be sealed again after a rotation, so that the previous key may go", async () => {
+    const postgres = await openTestPostgres();
+    await postgres.query("DELETE FROM integrations");
+    const old = openVault(key);
+    const now = new Date();
+    const workspace = await createWorkspace(postgres, { name: "V", base_currency: "USD" }, now);
+    const made = await createIntegration(
+      postgres,
+      old,
+      workspace.id,
+      { provider: "stripe", environment: "live", name: null, credentials: { secret: 1 } },
+      now,
+    );
+    const rotation = { credentials: { secret: 2 }, expireOld: false };
+    await changeIntegration(postgres, old, made.id, rotation, now);
+
+    expect(await resealIntegrations(postgres, openVault(otherKey, key))).to.equal(1);
+    const vault = openVault(otherKey);
+    expect(await resealIntegrations(postgres, vault)).to.equal(0);
+    const found = await openIntegrations({ postgres, vault }).byToken(made.token);
+    expect(found?.credentials).to.deep.equal([{ secret: 2 }, { secret: 1 }]);
   });
 });

@@ -1,12 +1,16 @@
 /** `/healthz`, `/readyz`, `/metrics` (`definitions.md`, Settings): for machines, without a key. */
 import type Router from "@koa/router";
+import { type Topic, topics } from "../../schemas/records.js";
 import type { Service } from "../service.js";
+import { groups } from "../watermark.js";
 import { unavailable } from "./errors.js";
 
 export function healthRoutes(
   router: Router,
-  service: Pick<Service, "metrics" | "readiness">,
+  service: Pick<Service, "log" | "metrics" | "rates" | "readiness">,
 ): void {
+  gauges(service);
+
   router.get("/healthz", (ctx) => {
     ctx.body = { status: "success" };
   });
@@ -21,4 +25,28 @@ export function healthRoutes(
     ctx.type = service.metrics.registry.contentType;
     ctx.body = await service.metrics.registry.metrics();
   });
+}
+
+function gauges({ log, metrics, rates }: Pick<Service, "log" | "metrics" | "rates">): void {
+  metrics.gauge(
+    "consumer_lag_records",
+    "Records a consumer has yet to handle",
+    "group",
+    async () => ({
+      [groups.normalize]: await lag(topics.raw, groups.normalize),
+      [groups.money]: await lag(topics.facts, groups.money),
+      [groups.subscriptions]: await lag(topics.facts, groups.subscriptions),
+    }),
+  );
+  metrics.gauge("rates_age_days", "Days since the newest quote of a source", "source", () =>
+    Promise.resolve(rates.newestAgeDays()),
+  );
+
+  async function lag(topic: Topic, group: string): Promise<number> {
+    const [ends, committed] = await Promise.all([log.ends(topic), log.committed(topic, group)]);
+    return ends.reduce(
+      (sum, end, partition) => sum + Number(end - (committed[partition] ?? 0n)),
+      0,
+    );
+  }
 }
