@@ -119,6 +119,9 @@ const settings = z.object({
 
 export type Config = Readonly<z.output<typeof settings>>;
 
+/** Every setting there is, also those that are absent by default. */
+export const settingNames: readonly string[] = Object.keys(settings.shape);
+
 /** All that is wrong with the settings, one line each. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
