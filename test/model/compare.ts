@@ -1,0 +1,148 @@
+/** Holds every figure of the real interface against the reference model, to the cent. */
+import { AssertionError } from "chai";
+import { type Period, periods } from "./calendar.js";
+import type { Figures, TransactionFigures } from "./figures.js";
+import { at as field, list, number, text } from "./json.js";
+import type { ProductFigures } from "./products.js";
+import { type Merchant, read, readPages } from "./merchant.js";
+
+/**
+ * @param at ms since 1970: what happened up to then
+ * @param knownAt what was recorded up to then; null: everything
+ */
+export async function expectFigures(
+  merchant: Merchant,
+  figures: Figures,
+  at: number,
+  knownAt: string | null = null,
+  asked: readonly Period[] = periods,
+): Promise<void> {
+  const clocks = {
+    at: new Date(at).toISOString(),
+    ...(knownAt === null ? {} : { known_at: knownAt }),
+  };
+  const [mrr, cohorts, transactions, ...products] = await Promise.all([
+    read(merchant, "/v1/metrics/mrr", clocks),
+    read(merchant, "/v1/metrics/cohorts", clocks),
+    readPages(merchant, "/v1/transactions", clocks),
+    ...asked.map((period) => readPages(merchant, "/v1/products", { ...clocks, period })),
+  ]);
+  const expectedMrr = { ...figures.mrr(at), currency: merchant.baseCurrency };
+  const moment = JSON.stringify(clocks);
+  expectLines(`MRR ${moment}`, linesOf([field(mrr, "data")]), linesOf([expectedMrr]));
+  expectLines(
+    `cohorts ${moment}`,
+    list(cohorts, "data", "cohorts").map((row, index) => `${index} ${comparable(row)}`),
+    figures.cohorts(at).map((row, index) => `${index} ${comparable(row)}`),
+  );
+  for (const [index, period] of asked.entries()) {
+    const shown = (products[index] ?? []).map(shownProduct);
+    expectFalling(shown.map(({ total_revenue }) => total_revenue));
+    expectLines(
+      `products ${period} ${moment}`,
+      shown.flatMap((product) => relevant(product, figures)),
+      figures.products(period, at).flatMap((product) => relevant(product, figures)),
+    );
+  }
+  expectFalling(transactions.map((row) => Date.parse(text(row, "timestamp") ?? "")));
+  expectLines(
+    `transactions ${moment}`,
+    linesOf(transactions.map((row) => shownTransaction(row, figures))),
+    linesOf(
+      figures
+        .transactions(at)
+        .map(({ external_id: sku, ...rest }) => ({ ...rest, name: nameOf(figures, sku) })),
+    ),
+  );
+}
+
+/** The same lines in any order; names those that only one side has. */
+function expectLines(what: string, told: readonly string[], expected: readonly string[]): void {
+  const left = [...expected];
+  const extra = told.filter((line) => {
+    const found = left.indexOf(line);
+    if (found >= 0) left.splice(found, 1);
+    return found < 0;
+  });
+  if (extra.length + left.length === 0) return;
+  const lines = [
+    ...extra.map((line) => `  the service: ${line}`),
+    ...left.map((line) => `  the model:   ${line}`),
+  ];
+  throw new AssertionError(`${what}\n${lines.join("\n")}`);
+}
+
+function expectFalling(numbers: readonly number[]): void {
+  const isFalling = numbers.every((value, index) => value <= (numbers[index - 1] ?? Infinity));
+  if (!isFalling) throw new AssertionError(`not highest or newest first: ${numbers.join(", ")}`);
+}
+
+/** A product as a line of text; none where nothing was ever sold or subscribed. */
+function relevant(product: ProductFigures, figures: Figures): string[] {
+  const skus = product.providers.map(({ external_id }) => external_id);
+  const name = skus.flatMap((sku) => nameOf(figures, sku) ?? [])[0] ?? null;
+  const providers = product.providers.filter(
+    ({ revenue, sales_count }) => revenue !== 0 || sales_count !== 0,
+  );
+  const { total_revenue, total_sales, active_subscriptions, mrr } = product;
+  const isIdle =
+    providers.length === 0 && total_revenue === 0 && active_subscriptions === 0 && mrr === 0;
+  if (isIdle) return [];
+  const totals = { total_revenue, total_sales, active_subscriptions, mrr };
+  return [comparable({ name, ...totals, providers: providers.map(comparable).sort() })];
+}
+
+function shownProduct(row: unknown): ProductFigures {
+  return {
+    name: text(row, "name"),
+    total_revenue: number(row, "total_revenue") ?? NaN,
+    total_sales: number(row, "total_sales") ?? NaN,
+    active_subscriptions: number(row, "active_subscriptions") ?? NaN,
+    mrr: number(row, "mrr") ?? NaN,
+    providers: list(row, "providers").map((entry) => ({
+      provider: text(entry, "provider") ?? "",
+      external_id: text(entry, "external_id") ?? "",
+      revenue: number(entry, "revenue") ?? NaN,
+      sales_count: number(entry, "sales_count") ?? NaN,
+    })),
+  };
+}
+
+/** The product's name says which line is the largest; only names given by the test count. */
+function shownTransaction(
+  row: unknown,
+  figures: Figures,
+): Omit<TransactionFigures, "external_id"> & { name: string | null } {
+  const name = text(row, "product_name")?.toLowerCase() ?? null;
+  const isGiven = [...figures.names.values()].some((given) => given.toLowerCase() === name);
+  return {
+    provider: text(row, "provider") ?? "",
+    gross_amount: number(row, "gross_amount") ?? NaN,
+    original_currency: text(row, "original_currency") ?? "",
+    normalized_amount: number(row, "normalized_amount") ?? NaN,
+    fx_rate: number(row, "fx_rate") ?? NaN,
+    customer_country: text(row, "customer_country") ?? "",
+    type: text(row, "type") ?? "",
+    status: text(row, "status") ?? "",
+    refunded_amount: number(row, "refunded_amount") ?? NaN,
+    timestamp: text(row, "timestamp") ?? "",
+    name: isGiven || name === "unattributed" ? name : null,
+  };
+}
+
+function nameOf({ names }: Figures, sku: string): string | null {
+  return sku === "" ? "unattributed" : (names.get(sku)?.toLowerCase() ?? null);
+}
+
+function linesOf(values: readonly unknown[]): string[] {
+  return values.map(comparable);
+}
+
+/** Its fields in the order of their names, also of those within. */
+function comparable(value: unknown): string {
+  return JSON.stringify(value, (_name, part: unknown) =>
+    typeof part === "object" && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  );
+}

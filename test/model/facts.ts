@@ -1,0 +1,146 @@
+/**
+ * What the reference model reads from events. Amounts are minor units of ISO 4217, times are ms
+ * since 1970 (UTC).
+ */
+import type { Fraction } from "./fraction.js";
+
+/** One distinct event: a Stripe webhook's body, or a form A record. */
+export interface ModelEvent {
+  /** The service's name for it when it is known, else the sender's: decides ties. */
+  readonly id: string;
+  readonly receivedAt: number;
+  readonly source: "stripe" | "record";
+  readonly body: unknown;
+}
+
+export interface Line {
+  readonly sku: string;
+  readonly weight: bigint;
+}
+
+interface Told {
+  readonly eventId: string;
+  /** When the provider said it. */
+  readonly toldAt: number;
+  readonly provider: string;
+}
+
+export type PaymentType = "subscription" | "one_time";
+
+export interface Sale extends Told {
+  readonly kind: "sale";
+  readonly payment: string;
+  readonly at: number;
+  readonly amount: bigint;
+  readonly currency: string;
+  readonly country: string | null;
+  readonly type: PaymentType | null;
+  readonly lines: readonly Line[];
+}
+
+export interface Purchase extends Told {
+  readonly kind: "purchase";
+  readonly purchase: string;
+  readonly country: string | null;
+  readonly type: PaymentType | null;
+  readonly lines: readonly Line[];
+}
+
+export interface Link extends Told {
+  readonly kind: "link";
+  readonly payment: string;
+  readonly purchase: string;
+}
+
+export interface Refund extends Told {
+  readonly kind: "refund";
+  readonly refund: string;
+  /** Null: it names no sale. */
+  readonly payment: string | null;
+  readonly at: number;
+  readonly amount: bigint;
+  readonly currency: string;
+  readonly failedAt: number | null;
+  readonly sku: string | null;
+  readonly country: string | null;
+}
+
+/** All that was refunded of a payment up to `at`. */
+export interface RefundTotal extends Told {
+  readonly kind: "refund_total";
+  readonly payment: string;
+  readonly at: number;
+  readonly amount: bigint;
+  readonly currency: string;
+}
+
+export interface Dispute extends Told {
+  readonly kind: "dispute";
+  readonly dispute: string;
+  readonly payment: string;
+  readonly amount: bigint;
+  readonly currency: string;
+  readonly withdrawnAt: number | null;
+  readonly returnedAt: number | null;
+  /** 2: the money's own times; 1: a notice that it moved; 0: only the outcome. */
+  readonly certainty: 0 | 1 | 2;
+}
+
+export interface Item {
+  readonly item: string;
+  readonly sku: string;
+  /** Minor units a month. */
+  readonly monthly: Fraction;
+}
+
+export type Phase = "started" | "changed" | "ended";
+
+/** From `steps[0].at` on the subscription is worth these items; later steps were announced. */
+export interface Change extends Told {
+  readonly kind: "change";
+  readonly subscription: string;
+  readonly account: string;
+  readonly phase: Phase;
+  readonly currency: string;
+  readonly steps: readonly { readonly at: number; readonly items: readonly Item[] }[];
+}
+
+/** One side of a subscription that was sent without an id. */
+export interface Anonymous extends Told {
+  readonly kind: "anonymous";
+  readonly side: "start" | "churn";
+  readonly pool: string;
+  readonly at: number;
+  readonly subscription: string;
+  readonly account: string;
+}
+
+export interface Naming extends Told {
+  readonly kind: "naming";
+  readonly sku: string;
+  readonly name: string;
+}
+
+export type Fact =
+  | Sale
+  | Purchase
+  | Link
+  | Refund
+  | RefundTotal
+  | Dispute
+  | Change
+  | Anonymous
+  | Naming;
+
+/** Without what is put in for all facts of an event. */
+export type BareFact = Fact extends infer F
+  ? F extends Fact
+    ? Omit<F, keyof Told>
+    : never
+  : never;
+
+/** ISO 4217 minor units of the currencies the tests use: 2 unless listed. */
+export function exponentOf(currency: string): number {
+  if (["ISK", "JPY", "KRW", "VND", "CLP"].includes(currency)) return 0;
+  return ["BHD", "JOD", "KWD", "OMR", "TND"].includes(currency) ? 3 : 2;
+}

@@ -1,0 +1,208 @@
+/**
+ * Every figure of the interface, by brute force from the set of distinct events: slow, obvious and
+ * independent of the order in which they came (`definitions.md`).
+ */
+import { monthBefore, nextMonth, type Period } from "./calendar.js";
+import type { BareFact, Fact, ModelEvent } from "./facts.js";
+import { fraction, shown } from "./fraction.js";
+import { text } from "./json.js";
+import { moneyOf, type Money } from "./money.js";
+import { timelinesOf, worthAt, type Timeline } from "./mrr.js";
+import { type ProductFigures, productsAt } from "./products.js";
+import type { Quotes } from "./quotes.js";
+import { readRecord } from "./read-record.js";
+import { readStripe } from "./read-stripe.js";
+import { grouped, shownMicros, shownMinor } from "./showing.js";
+
+export interface MrrFigures {
+  readonly current_mrr: number;
+  readonly growth_mom_pct: number;
+  readonly previous_mrr: number;
+  readonly active_subscribers: number;
+  readonly breakdown_by_provider: Readonly<Record<string, number>>;
+}
+
+export interface CohortFigures {
+  readonly vintage: string;
+  readonly starting_mrr: number;
+  readonly nrr_percentage: number;
+  readonly retention_curve: readonly number[];
+}
+
+export interface TransactionFigures {
+  readonly provider: string;
+  readonly external_id: string;
+  readonly gross_amount: number;
+  readonly original_currency: string;
+  readonly normalized_amount: number;
+  readonly fx_rate: number;
+  readonly customer_country: string;
+  readonly type: string;
+  readonly status: string;
+  readonly refunded_amount: number;
+  readonly timestamp: string;
+}
+
+/** Each question is asked as of a moment, ms since 1970: what happened up to it, inclusive. */
+export interface Figures {
+  mrr(at: number): MrrFigures;
+  cohorts(at: number): CohortFigures[];
+  products(period: Period, at: number): ProductFigures[];
+  transactions(at: number): TransactionFigures[];
+  /** SKU → the name it was given. */
+  readonly names: ReadonlyMap<string, string>;
+}
+
+export function figuresOf(
+  events: readonly ModelEvent[],
+  base: string,
+  quotes: Quotes,
+  names?: ReadonlyMap<string, string>,
+): Figures {
+  const facts = distinct(events).flatMap((event) => factsOf(event, base, quotes));
+  const money = moneyOf(facts, base, quotes);
+  const timelines = timelinesOf(facts, base, quotes);
+  const named = names ?? namesIn(facts);
+  return {
+    mrr: (at) => mrrAt(timelines, base, at),
+    cohorts: (at) => cohortsAt(timelines, base, at),
+    products: (period, at) => productsAt(money, timelines, named, base, period, at),
+    transactions: (at) => transactionsAt(money, base, at),
+    names: named,
+  };
+}
+
+/** One of each id: the first receipt counts. */
+function distinct(events: readonly ModelEvent[]): ModelEvent[] {
+  const byReceipt = [...events].sort((a, b) => b.receivedAt - a.receivedAt);
+  return [...new Map(byReceipt.map((event) => [event.id, event])).values()];
+}
+
+/**
+ * The facts of one event: none of a test event (another environment), and none when one of its
+ * amounts has no rate (it is a reject).
+ */
+function factsOf(event: ModelEvent, base: string, quotes: Quotes): Fact[] {
+  const isStripe = event.source === "stripe";
+  if (isStripe && fieldOf(event.body, "livemode") !== true) return [];
+  const bare = isStripe ? readStripe(event.body) : readRecord(event.body, event.receivedAt);
+  const told = isStripe ? Number(fieldOf(event.body, "created")) * 1000 : null;
+  const provider = isStripe ? "stripe" : (text(event.body, "provider") ?? "");
+  const isQuoted = bare.every((fact) => {
+    const asked = conversionOf(fact);
+    return asked === null || quotes.quote(asked.currency, base, asked.at) !== null;
+  });
+  if (!isQuoted) return [];
+  return bare.map((fact) => ({
+    ...fact,
+    eventId: event.id,
+    toldAt: told ?? momentOf(fact) ?? event.receivedAt,
+    provider,
+  }));
+}
+
+function fieldOf(body: unknown, name: string): unknown {
+  return typeof body === "object" && body !== null
+    ? Object.entries(body).find(([key]) => key === name)?.[1]
+    : undefined;
+}
+
+function momentOf(fact: BareFact): number | null {
+  if (fact.kind === "change") return fact.steps[0]?.at ?? null;
+  return "at" in fact ? fact.at : null;
+}
+
+/** The currency of a fact and the moment whose quote it needs. */
+function conversionOf(fact: BareFact): { currency: string; at: number } | null {
+  if (fact.kind === "dispute") {
+    const at = fact.withdrawnAt ?? fact.returnedAt;
+    return at === null ? null : { currency: fact.currency, at };
+  }
+  if (fact.kind === "change" && fact.steps.every(({ items }) => items.length === 0)) return null;
+  const at = momentOf(fact);
+  return "currency" in fact && at !== null ? { currency: fact.currency, at } : null;
+}
+
+function namesIn(facts: readonly Fact[]): Map<string, string> {
+  return new Map(facts.flatMap((fact) => (fact.kind === "naming" ? [[fact.sku, fact.name]] : [])));
+}
+
+function mrrAt(timelines: readonly Timeline[], base: string, at: number): MrrFigures {
+  const now = totalOf(timelines, at);
+  const before = totalOf(timelines, monthBefore(at));
+  const breakdown = [...grouped(timelines, ({ provider }) => provider)].flatMap(
+    ([provider, some]): [string, number][] => {
+      const worth = totalOf(some, at);
+      return worth > 0n ? [[provider, shownMicros(worth, base)]] : [];
+    },
+  );
+  const growth = before === 0n ? 0 : shown(fraction((now - before) * 100n, before), 2);
+  return {
+    current_mrr: shownMicros(now, base),
+    growth_mom_pct: growth,
+    previous_mrr: shownMicros(before, base),
+    active_subscribers: accountsOf(timelines).filter((some) => totalOf(some, at) > 0n).length,
+    breakdown_by_provider: Object.fromEntries(breakdown),
+  };
+}
+
+function totalOf(some: readonly Timeline[], time: number): bigint {
+  return some.reduce((total, timeline) => total + worthAt(timeline, time), 0n);
+}
+
+function cohortsAt(timelines: readonly Timeline[], base: string, at: number): CohortFigures[] {
+  const born = accountsOf(timelines).flatMap((some) => {
+    const moments = some.flatMap(({ states }) => states.map((state) => state.at));
+    const worth = (time: number) => totalOf(some, time);
+    const first = moments.sort((a, b) => a - b).find((time) => worth(time) > 0n);
+    return first === undefined || first > at ? [] : [{ first, worth }];
+  });
+  const vintages = grouped(born, ({ first }) => new Date(first).toISOString().slice(0, 7));
+  return [...vintages]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([vintage, accounts]) => {
+      const starting = accounts.reduce((sum, { first, worth }) => sum + worth(first), 0n);
+      const curve = [100];
+      for (
+        let month = nextMonth(Date.parse(`${vintage}-01`));
+        month <= at;
+        month = nextMonth(month)
+      ) {
+        const end = Math.min(nextMonth(month) - 1, at);
+        const worth = accounts.reduce((sum, account) => sum + account.worth(end), 0n);
+        curve.push(shown(fraction(worth * 100n, starting), 1));
+      }
+      return {
+        vintage,
+        starting_mrr: shownMicros(starting, base),
+        nrr_percentage: curve.at(-1) ?? 100,
+        retention_curve: curve,
+      };
+    });
+}
+
+function transactionsAt({ payments }: Money, base: string, at: number): TransactionFigures[] {
+  return payments
+    .filter((payment) => payment.at <= at)
+    .map((payment) => {
+      const refunded = payment.refundedAt(at);
+      const isRefunded = payment.type === "refund" || refunded >= payment.amount;
+      return {
+        provider: payment.provider,
+        external_id: payment.sku,
+        gross_amount: shownMinor(payment.amount, payment.currency),
+        original_currency: payment.currency,
+        normalized_amount: shownMinor(payment.normalized, base),
+        fx_rate: shown(payment.rate, 20),
+        customer_country: payment.country,
+        type: payment.type,
+        status: payment.isDisputedAt(at) ? "disputed" : isRefunded ? "refunded" : "succeeded",
+        refunded_amount: shownMinor(refunded, payment.currency),
+        timestamp: new Date(payment.at).toISOString(),
+      };
+    });
+}
+
+function accountsOf(timelines: readonly Timeline[]): Timeline[][] {
+  return [...grouped(timelines, ({ account }) => account).values()];
+}

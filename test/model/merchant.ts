@@ -1,0 +1,163 @@
+/** A merchant at the real service: sends signed webhooks and records, reads answers, over HTTP. */
+import { createHmac, randomBytes } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import { eventBody } from "../../providers/stripe/payloads.js";
+import type { ModelEvent } from "./facts.js";
+import { at, list, must, text } from "./json.js";
+import type { Sent } from "./story.js";
+
+/** Where the service answers, and the token of its management interface. */
+export interface Door {
+  readonly base: string;
+  readonly adminToken: string;
+}
+
+export interface Merchant {
+  readonly door: Door;
+  readonly key: string;
+  readonly webhookPath: string;
+  readonly signingSecret: string;
+  readonly baseCurrency: string;
+}
+
+/** How long booking may lag behind before a test calls it stuck. */
+const bookedWithinMs = 60_000;
+const askAgainAfterMs = 25;
+const sendersMax = 16;
+const pageRows = 200;
+
+/** A workspace of its own with a Stripe integration and a key that may do everything. */
+export async function openMerchant(door: Door, baseCurrency: string): Promise<Merchant> {
+  const manage = async (path: string, body: object) => {
+    const answer = await fetch(`${door.base}/v1/manage/workspaces${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${door.adminToken}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    return at(await expectStatus(answer, 201), "data");
+  };
+  const signingSecret = `whsec_${randomBytes(16).toString("hex")}`;
+  const made = await manage("", { name: "Model", base_currency: baseCurrency });
+  const workspace = must(text(made, "id"), "a workspace id");
+  const environment = "Production";
+  const key = await manage(`/${workspace}/keys`, { environment, scope: "Full Ingress" });
+  const integration = await manage(`/${workspace}/integrations`, {
+    provider: "stripe",
+    environment,
+    credentials: { signing_secret: signingSecret },
+  });
+  return {
+    door,
+    baseCurrency,
+    signingSecret,
+    key: must(text(key, "key"), "a key"),
+    webhookPath: must(text(integration, "webhook_path"), "a webhook path"),
+  };
+}
+
+/** Sends in this order, several at a time. @returns what the model is to be told of them */
+export async function sendAll(merchant: Merchant, events: readonly Sent[]): Promise<ModelEvent[]> {
+  const told: ModelEvent[] = [];
+  const waiting = [...events];
+  const sender = async () => {
+    for (let event = waiting.shift(); event !== undefined; event = waiting.shift()) {
+      told.push(await send(merchant, event));
+    }
+  };
+  await Promise.all(Array.from({ length: sendersMax }, sender));
+  return told;
+}
+
+export async function send(merchant: Merchant, event: Sent): Promise<ModelEvent> {
+  const answer = await deliver(merchant, event);
+  // Without a rate a webhook is taken and parked; a record is refused.
+  const isRefused = event.source === "record" && answer.status === 422;
+  if (isRefused) await expectRateMissing(answer);
+  const body = isRefused ? {} : await expectStatus(answer, event.source === "stripe" ? 200 : 202);
+  const { source } = event;
+  const id = text(body, "event_id") ?? event.id;
+  return { id, source, body: event.body, receivedAt: Date.now() };
+}
+
+/** One call as a provider makes it; the answer is not looked at. */
+export function deliver(merchant: Merchant, event: Sent): Promise<Response> {
+  const json = { "content-type": "application/json" };
+  if (event.source === "record") {
+    return fetch(`${merchant.door.base}/v1/events/ingest`, {
+      method: "POST",
+      headers: { ...json, authorization: `Bearer ${merchant.key}` },
+      body: JSON.stringify(event.body),
+    });
+  }
+  const body = eventBody(event.body);
+  const time = Math.floor(Date.now() / 1000);
+  const digest = createHmac("sha256", merchant.signingSecret)
+    .update(`${time}.`)
+    .update(body)
+    .digest("hex");
+  return fetch(`${merchant.door.base}${merchant.webhookPath}`, {
+    method: "POST",
+    headers: { ...json, "stripe-signature": `t=${time},v1=${digest}` },
+    body,
+  });
+}
+
+/** @returns a `complete_to` that covers everything sent so far */
+export async function whenBooked(merchant: Merchant): Promise<string> {
+  const sentBy = Date.now();
+  for (;;) {
+    const complete = must(
+      text(await read(merchant, "/v1/metrics/mrr"), "complete_to"),
+      "complete_to",
+    );
+    if (Date.parse(complete) >= sentBy) return complete;
+    if (Date.now() - sentBy > bookedWithinMs) throw new Error(`booked only up to ${complete}`);
+    await pause(askAgainAfterMs);
+  }
+}
+
+export async function read(
+  merchant: Merchant,
+  path: string,
+  query: Readonly<Record<string, string>> = {},
+): Promise<unknown> {
+  const answer = await fetch(
+    `${merchant.door.base}${path}?${new URLSearchParams(query).toString()}`,
+    {
+      headers: { authorization: `Bearer ${merchant.key}` },
+    },
+  );
+  return expectStatus(answer, 200);
+}
+
+/** Every row of a list, page by page. */
+export async function readPages(
+  merchant: Merchant,
+  path: string,
+  query: Readonly<Record<string, string>>,
+): Promise<unknown[]> {
+  const rows: unknown[] = [];
+  let cursor: string | null = null;
+  do {
+    const page = cursor === null ? query : { ...query, cursor };
+    const answer = await read(merchant, path, { ...page, limit: String(pageRows) });
+    rows.push(...list(answer, "data"));
+    cursor = text(answer, "pagination", "next_cursor");
+  } while (cursor !== null);
+  return rows;
+}
+
+async function expectStatus(answer: Response, status: number): Promise<unknown> {
+  const body = await answer.text();
+  if (answer.status !== status) {
+    throw new Error(`${answer.url} answered ${answer.status}, not ${status}: ${body}`);
+  }
+  const parsed: unknown = JSON.parse(body);
+  return parsed;
+}
+
+async function expectRateMissing(answer: Response): Promise<void> {
+  const body: unknown = await answer.json();
+  const code = text(body, "error", "code");
+  if (code !== "fx_rate_missing") throw new Error(`refused: ${JSON.stringify(body)}`);
+}

@@ -1,0 +1,130 @@
+/**
+ * MRR by brute force: every subscription as a list of states, every question answered by walking
+ * all of them (`definitions.md`, MRR).
+ */
+import { exponentOf, type Anonymous, type Change, type Fact, type Phase } from "./facts.js";
+import { type Fraction, fraction, isEqual, rounded, tenTo, times } from "./fraction.js";
+import type { Quotes } from "./quotes.js";
+
+/** What one subscription is worth from `at` on; amounts in millionths of the base currency. */
+interface State {
+  readonly at: number;
+  readonly items: readonly { readonly sku: string; readonly micros: bigint }[];
+}
+
+export interface Timeline {
+  readonly account: string;
+  readonly provider: string;
+  readonly states: readonly State[];
+}
+
+export function timelinesOf(facts: readonly Fact[], base: string, quotes: Quotes): Timeline[] {
+  const changes = [...facts.filter(isChange), ...churnsOfPairs(facts)];
+  const keys = new Set(changes.map(({ provider, subscription }) => `${provider} ${subscription}`));
+  return [...keys].map((key) => {
+    const ours = changes.filter((change) => `${change.provider} ${change.subscription}` === key);
+    const { provider = "", account = "" } = ours[0] ?? {};
+    return { provider, account: `${provider} ${account}`, states: statesOf(ours, base, quotes) };
+  });
+}
+
+/** The state in force at that moment: what happened up to then, inclusive. */
+export function stateAt({ states }: Timeline, time: number): State["items"] {
+  return states.findLast(({ at }) => at <= time)?.items ?? [];
+}
+
+export function worthAt(timeline: Timeline, time: number): bigint {
+  return stateAt(timeline, time).reduce((sum, { micros }) => sum + micros, 0n);
+}
+
+export const isPaired = (fact: Fact): fact is Anonymous => fact.kind === "anonymous";
+const isChange = (fact: Fact): fact is Change => fact.kind === "change";
+
+const phaseRank: Record<Phase, number> = { started: 0, changed: 1, ended: 2 };
+
+/** The changes in force one after the other, with their rates held while a price stands. */
+function statesOf(changes: readonly Change[], base: string, quotes: Quotes): State[] {
+  const states: State[] = [];
+  let held = new Map<string, Held>();
+  const winners = winnersOf(changes);
+  for (const [index, change] of winners.entries()) {
+    const next = beginOf(winners[index + 1]) ?? Infinity;
+    for (const step of change.steps.filter(({ at }) => at < next)) {
+      const now = new Map<string, Held>();
+      for (const { item, sku, monthly } of step.items) {
+        const before = held.get(item);
+        const isSame =
+          before !== undefined &&
+          before.currency === change.currency &&
+          isEqual(before.monthly, monthly);
+        const rate = isSame
+          ? before.rate
+          : quotes.quote(change.currency, base, beginOf(change) ?? 0);
+        if (rate === null) throw new Error("no rate: such events are rejects");
+        now.set(item, { sku, currency: change.currency, monthly, rate });
+      }
+      held = now;
+      const items = [...now.values()].map(({ sku, currency, monthly, rate }) => ({
+        sku,
+        micros: rounded(times(times(monthly, rate), tenTo(6 - exponentOf(currency)))),
+      }));
+      states.push({ at: step.at, items });
+    }
+  }
+  return states;
+}
+
+interface Held {
+  readonly sku: string;
+  readonly currency: string;
+  readonly monthly: Fraction;
+  readonly rate: Fraction;
+}
+
+/** In order of time; at equal times ended beats changed beats started, then the greater id. */
+function winnersOf(changes: readonly Change[]): Change[] {
+  const ordered = [...changes].sort(
+    (a, b) =>
+      (beginOf(a) ?? 0) - (beginOf(b) ?? 0) ||
+      phaseRank[a.phase] - phaseRank[b.phase] ||
+      (a.eventId < b.eventId ? -1 : 1),
+  );
+  return ordered.filter((change, index) => beginOf(change) !== beginOf(ordered[index + 1]));
+}
+
+function beginOf(change: Change | undefined): number | undefined {
+  return change?.steps[0]?.at;
+}
+
+/** Subscriptions without an id: a churn ends the oldest open one of its pool. */
+function churnsOfPairs(facts: readonly Fact[]): Change[] {
+  const sides = facts
+    .filter(isPaired)
+    .sort((a, b) => a.at - b.at || (a.side === b.side ? 0 : a.side === "start" ? -1 : 1));
+  const churns: Change[] = [];
+  const open = new Map<string, Anonymous[]>();
+  for (const side of sides) {
+    const waiting = open.get(side.pool) ?? [];
+    open.set(side.pool, waiting);
+    if (side.side === "start") waiting.push(side);
+    const ended = side.side === "churn" ? waiting.shift() : undefined;
+    if (ended === undefined) continue;
+    const { subscription, account, provider } = ended;
+    const steps = [{ at: side.at, items: [] }];
+    const { eventId, toldAt } = side;
+    const told = { eventId, toldAt, provider };
+    churns.push({
+      kind: "change",
+      phase: "ended",
+      currency: "",
+      subscription,
+      account,
+      steps,
+      ...told,
+    });
+  }
+  return churns;
+}
+
+/** Sum in millionths → units of the base currency. */
+export const unitsOf = (micros: bigint): Fraction => fraction(micros, 1_000_000n);

@@ -1,0 +1,272 @@
+/** Random histories of one Stripe payment: its charge, invoice and link, refunds and disputes. */
+import * as fc from "fast-check";
+import { type ApiVersion, isNewLayout, type JsonObject } from "../../providers/stripe/payloads.js";
+import {
+  chargeObject,
+  disputeObject,
+  invoiceObject,
+  invoicePaymentObject,
+  refundObject,
+  sessionObject,
+} from "../../providers/stripe/payloads-money.js";
+import {
+  after,
+  type Drawn,
+  gaps,
+  type Moment,
+  type Script,
+  seldom,
+  stripeAmount,
+} from "./story.js";
+
+/** Who pays, and how their events look. */
+export interface Payer {
+  readonly customer: string;
+  readonly currency: string;
+  readonly country: string | null;
+  readonly version: ApiVersion;
+  readonly livemode: boolean;
+  readonly account: string | null;
+}
+
+export interface BoughtLine {
+  readonly sku: string;
+  /** Minor units of ISO 4217, before the discount; negative for a credited proration. */
+  readonly amount: bigint;
+  readonly discount: bigint;
+}
+
+const refunds = fc.record({
+  gap: gaps,
+  /** Of what is left, in percent. */
+  percent: fc.constantFrom(100, 100, 1, 33, 50),
+  told: fc.constantFrom("refund", "charge", "both"),
+  failsAfter: seldom(gaps),
+});
+
+const disputes = fc.record({
+  gap: gaps,
+  closesAfter: gaps,
+  outcome: fc.constantFrom("won", "lost", "open", "inquiry"),
+  isExact: fc.boolean(),
+});
+
+export const paymentFates = fc.record({
+  refunds: fc.oneof(
+    { weight: 3, arbitrary: fc.array(refunds, { maxLength: 0 }) },
+    { weight: 1, arbitrary: fc.array(refunds, { minLength: 1, maxLength: 3 }) },
+  ),
+  dispute: seldom(disputes),
+  /** Deliveries that never come. */
+  lost: fc.constantFrom("none", "none", "none", "none", "charge", "invoice", "link"),
+  isOutOfBand: fc.nat(9).map((drawn) => drawn === 0),
+});
+export type PaymentFate = Drawn<typeof paymentFates>;
+type Refunding = Drawn<typeof refunds>;
+type Disputing = Drawn<typeof disputes>;
+
+/**
+ * @param lines empty: a one-off payment without an invoice
+ * @param subscription null: a one-off invoice
+ */
+export function tellPayment(
+  script: Script,
+  payer: Payer,
+  at: number,
+  lines: readonly BoughtLine[],
+  subscription: string | null,
+  amount: bigint,
+  fate: PaymentFate,
+): void {
+  if (amount <= 0n || at > script.end) return;
+  const ids = {
+    charge: script.id("ch"),
+    paymentIntent: script.id("pi"),
+    invoice: script.id("in"),
+  };
+  const isInvoiced = lines.length > 0;
+  const isOutOfBand = isInvoiced && fate.isOutOfBand;
+  if (isInvoiced && (fate.lost !== "invoice" || isOutOfBand)) {
+    tellInvoice(script, payer, at, ids, lines, subscription, isOutOfBand);
+  }
+  if (isOutOfBand) return;
+  if (fate.lost !== "link") tellLink(script, payer, at, ids, amount, isInvoiced);
+  const { standingAt, actions } = refundsOf(fate.refunds, at, amount);
+  const chargeAt = (time: number): JsonObject =>
+    chargeObject({
+      id: ids.charge,
+      paymentIntent: ids.paymentIntent,
+      customer: payer.customer,
+      amount: stripeAmount(amount, payer.currency),
+      currency: payer.currency,
+      createdAt: at,
+      version: payer.version,
+      country: payer.country,
+      invoice: isInvoiced ? ids.invoice : null,
+      amountRefunded: stripeAmount(standingAt(time), payer.currency),
+    });
+  const say = (type: string, time: number, object: JsonObject) =>
+    script.stripe({ ...payer, type, at: time, object });
+  const isTold = fate.lost !== "charge";
+  if (isTold) say("charge.succeeded", at, chargeAt(at));
+  // Without its sale each refund is converted apart: one is enough to see that.
+  for (const { refund, time, failedAt, told } of isTold ? actions : actions.slice(0, 1)) {
+    const refundId = script.id(`re_${refund}`);
+    const objectOf = (status: "succeeded" | "failed") =>
+      refundObject({
+        ...ids,
+        id: refundId,
+        amount: stripeAmount(refund, payer.currency),
+        currency: payer.currency,
+        createdAt: time,
+        status,
+      });
+    if (told !== "charge" || !isTold) say("refund.created", time, objectOf("succeeded"));
+    if (told !== "refund" && isTold) say("charge.refunded", time, chargeAt(time));
+    if (failedAt !== null && isTold) say("refund.failed", failedAt, objectOf("failed"));
+  }
+  if (fate.dispute !== null && isTold) tellDispute(script, payer, at, ids, amount, fate.dispute);
+}
+
+interface Ids {
+  readonly charge: string;
+  readonly paymentIntent: string;
+  readonly invoice: string;
+}
+
+function tellInvoice(
+  script: Script,
+  payer: Payer,
+  at: number,
+  ids: Ids,
+  lines: readonly BoughtLine[],
+  subscription: string | null,
+  isOutOfBand: boolean,
+): void {
+  const object = invoiceObject({
+    id: ids.invoice,
+    customer: payer.customer,
+    currency: payer.currency,
+    createdAt: at,
+    paidAt: at,
+    version: payer.version,
+    subscription,
+    country: payer.country,
+    outOfBand: isOutOfBand,
+    ...(isOutOfBand ? {} : { paymentIntent: ids.paymentIntent, charge: ids.charge }),
+    lines: lines.map(({ sku, amount, discount }, index) => ({
+      id: `${ids.invoice}_line_${index}`,
+      product: sku,
+      price: `price_${sku}`,
+      amount: stripeAmount(amount, payer.currency),
+      discount: stripeAmount(discount, payer.currency),
+      ...(subscription === null ? {} : { subscription }),
+    })),
+  });
+  script.stripe({ ...payer, type: "invoice.paid", at, object });
+  script.stripe({ ...payer, type: "invoice.payment_succeeded", at, object });
+}
+
+/** What ties the payment to what was bought; the old layout's invoice names its payment itself. */
+function tellLink(
+  script: Script,
+  payer: Payer,
+  at: number,
+  ids: Ids,
+  amount: bigint,
+  isInvoiced: boolean,
+): void {
+  const { currency, customer, country } = payer;
+  const sent = stripeAmount(amount, currency);
+  if (isInvoiced && isNewLayout(payer.version)) {
+    const { invoice, paymentIntent: payment } = ids;
+    const id = script.id("inpay");
+    const object = invoicePaymentObject({
+      id,
+      invoice,
+      payment,
+      amount: sent,
+      currency,
+      paidAt: at,
+    });
+    script.stripe({ ...payer, type: "invoice_payment.paid", at, object });
+  } else if (!isInvoiced) {
+    const object = sessionObject({
+      id: script.id("cs"),
+      mode: "payment",
+      paymentStatus: "paid",
+      amount: sent,
+      currency,
+      createdAt: at,
+      customer,
+      country,
+      paymentIntent: ids.paymentIntent,
+    });
+    script.stripe({ ...payer, type: "checkout.session.completed", at, object });
+  }
+}
+
+interface RefundAction {
+  readonly refund: bigint;
+  readonly time: number;
+  readonly failedAt: number | null;
+  readonly told: Refunding["told"];
+}
+
+function refundsOf(plans: readonly Refunding[], at: number, amount: bigint) {
+  const actions: RefundAction[] = [];
+  const standingAt = (time: number) =>
+    actions
+      .filter((action) => action.time <= time && (action.failedAt ?? Infinity) > time)
+      .reduce((sum, { refund }) => sum + refund, 0n);
+  let time = at;
+  for (const { gap, percent, failsAfter, told } of plans) {
+    time = after(time, atLeastASecond(gap));
+    const left = amount - actions.reduce((sum, { refund }) => sum + refund, 0n);
+    const refund = (left * BigInt(percent)) / 100n;
+    if (refund <= 0n) continue;
+    const failedAt = failsAfter === null ? null : after(time, atLeastASecond(failsAfter));
+    actions.push({ refund, time, failedAt, told });
+  }
+  return { standingAt, actions };
+}
+
+function tellDispute(
+  script: Script,
+  payer: Payer,
+  at: number,
+  ids: Ids,
+  amount: bigint,
+  plan: Disputing,
+): void {
+  const id = script.id("dp");
+  const opened = after(at, atLeastASecond(plan.gap));
+  const closed = after(opened, atLeastASecond(plan.closesAfter));
+  const { outcome, isExact } = plan;
+  const tell = (type: string, time: number, status: string, moved: number) => {
+    const object = disputeObject({
+      ...ids,
+      id,
+      amount: stripeAmount(amount, payer.currency),
+      currency: payer.currency,
+      createdAt: opened,
+      status,
+      ...(isExact && moved > 0 ? { withdrawnAt: opened } : {}),
+      ...(isExact && moved > 1 ? { returnedAt: closed } : {}),
+    });
+    script.stripe({ ...payer, type: `charge.dispute.${type}`, at: time, object });
+  };
+  if (outcome === "inquiry") {
+    tell("created", opened, "warning_needs_response", 0);
+    tell("closed", closed, "warning_closed", 0);
+    return;
+  }
+  tell("created", opened, "needs_response", 1);
+  tell("funds_withdrawn", opened, "needs_response", 1);
+  if (outcome === "won") tell("funds_reinstated", closed, "won", 2);
+  if (outcome !== "open") tell("closed", closed, outcome, outcome === "won" ? 2 : 1);
+}
+
+function atLeastASecond(gap: Moment): Moment {
+  return { days: gap.days, seconds: gap.seconds + 1 };
+}

@@ -1,0 +1,56 @@
+/**
+ * The rule of rates, told a second time (`definitions.md`, Money and rates), over the published
+ * lists as they are bundled with the service.
+ */
+import { type Fraction, fractionOfText, one, over, significant } from "./fraction.js";
+
+export interface Quotes {
+  /** Base per original by the rule, 10 significant digits; null when none is known. */
+  quote(currency: string, base: string, time: number): Fraction | null;
+}
+
+/** One source: by currency, its quotes per EUR, oldest day first ("YYYY-MM-DD"). */
+export type Published = ReadonlyMap<string, readonly (readonly [day: string, perEur: string])[]>;
+
+const dayMs = 24 * 60 * 60 * 1000;
+/** How long a quote goes on counting when its source publishes others but not this one. */
+const gapDaysMax = 10;
+const predecessors = ["BGN", "CYP", "EEK", "HRK", "LTL", "LVL", "MTL", "SIT", "SKK"];
+
+/** @param sources in the order of trust */
+export function quotesOf(sources: readonly Published[]): Quotes {
+  const days = sources.map(publicationDays);
+  const legOf = (currency: string, day: string): Fraction | null => {
+    if (currency === "EUR") return one;
+    for (const [index, source] of sources.entries()) {
+      const last = source.get(currency)?.findLast(([published]) => published < day);
+      if (last === undefined) continue;
+      const newest = days[index]?.findLast((published) => published < day);
+      const age = (Date.parse(day) - Date.parse(last[0])) / dayMs;
+      const counts = last[0] === newest || age <= gapDaysMax || predecessors.includes(currency);
+      if (counts) return fractionOfText(last[1]);
+    }
+    return null;
+  };
+  const legs = new Map<string, Fraction | null>();
+  const cachedLegOf = (currency: string, day: string) => {
+    const key = currency + day;
+    const known = legs.get(key) ?? (legs.has(key) ? null : legOf(currency, day));
+    legs.set(key, known);
+    return known;
+  };
+  return {
+    quote(currency, base, time) {
+      if (currency === base) return one;
+      const day = new Date(time).toISOString().slice(0, 10);
+      const original = cachedLegOf(currency, day);
+      const target = cachedLegOf(base, day);
+      if (original === null || target === null) return null;
+      return significant(over(target, original), 10);
+    },
+  };
+}
+
+function publicationDays(source: Published): string[] {
+  return [...new Set([...source.values()].flatMap((quotes) => quotes.map(([day]) => day)))].sort();
+}

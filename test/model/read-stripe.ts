@@ -1,0 +1,195 @@
+/**
+ * The model's own minimal reading of Stripe's webhook bodies, from `providers.md` §1: both API
+ * layouts, only what moves money or MRR. It is asked about well-formed bodies only.
+ */
+import { exponentOf, type BareFact, type Line, type PaymentType } from "./facts.js";
+import { at, idOf, list, must, number, text } from "./json.js";
+import { readSubscription } from "./read-subscription.js";
+
+export function readStripe(event: unknown): readonly BareFact[] {
+  const type = must(text(event, "type"), "a type");
+  const object = at(event, "data", "object");
+  switch (text(object, "object")) {
+    case "charge":
+      return readCharge(event, object);
+    case "refund":
+      return readRefund(event, object);
+    case "dispute":
+      return readDispute(event, object);
+    case "invoice":
+      return ["invoice.paid", "invoice.payment_succeeded"].includes(type)
+        ? readInvoice(object)
+        : [];
+    case "invoice_payment":
+      return type === "invoice_payment.paid" ? readInvoicePayment(object) : [];
+    case "checkout.session":
+      return readSession(object);
+    case "subscription":
+      return readSubscription(event, object);
+    case "product":
+      return type === "product.deleted" ? [] : readProduct(object);
+    case null:
+    default:
+      return [];
+  }
+}
+
+/** Stripe's seconds as ms. */
+export function seconds(value: unknown, ...path: string[]): number {
+  return must(number(value, ...path), path.join(".")) * 1000;
+}
+
+export function currencyOf(object: unknown): string {
+  return must(text(object, "currency"), "a currency").toUpperCase();
+}
+
+/** Stripe sends ISK with two decimals that are always 00. */
+export function minorOf(amount: number, currency: string): bigint {
+  const divisor = currency === "ISK" || currency === "UGX" ? 100n : 1n;
+  return BigInt(amount) / (exponentOf(currency) === 0 ? divisor : 1n);
+}
+
+function amountOf(object: unknown, name: string): bigint {
+  return minorOf(must(number(object, name), name), currencyOf(object));
+}
+
+function readCharge(event: unknown, charge: unknown): BareFact[] {
+  const isPaid = at(charge, "paid") === true && text(charge, "status") === "succeeded";
+  if (!isPaid || at(charge, "captured") !== true) return [];
+  const payment = paymentOf(charge);
+  const currency = currencyOf(charge);
+  const facts: BareFact[] = [
+    {
+      kind: "sale",
+      payment,
+      at: seconds(charge, "created"),
+      amount: amountOf(
+        charge,
+        number(charge, "amount_captured") === null ? "amount" : "amount_captured",
+      ),
+      currency,
+      country: text(charge, "billing_details", "address", "country"),
+      type: null,
+      lines: [],
+    },
+  ];
+  const invoice = idOf(charge, "invoice");
+  if (invoice !== null) facts.push({ kind: "link", payment, purchase: invoice });
+  if ((number(charge, "amount_refunded") ?? 0) > 0) {
+    const amount = amountOf(charge, "amount_refunded");
+    facts.push({ kind: "refund_total", payment, at: seconds(event, "created"), amount, currency });
+  }
+  for (const refund of list(charge, "refunds", "data")) facts.push(...readRefund(event, refund));
+  return facts;
+}
+
+function paymentOf(object: unknown): string {
+  const charge = text(object, "object") === "charge" ? text(object, "id") : idOf(object, "charge");
+  return must(idOf(object, "payment_intent") ?? charge, "a payment");
+}
+
+function readRefund(event: unknown, refund: unknown): BareFact[] {
+  const isFailed = ["failed", "canceled"].includes(text(refund, "status") ?? "");
+  return [
+    {
+      kind: "refund",
+      refund: must(text(refund, "id"), "a refund id"),
+      payment: paymentOf(refund),
+      at: seconds(refund, "created"),
+      amount: amountOf(refund, "amount"),
+      currency: currencyOf(refund),
+      failedAt: isFailed ? seconds(event, "created") : null,
+      sku: null,
+      country: null,
+    },
+  ];
+}
+
+function readDispute(event: unknown, dispute: unknown): BareFact[] {
+  const told = seconds(event, "created");
+  const type = text(event, "type");
+  const status = text(dispute, "status");
+  const moved = list(dispute, "balance_transactions");
+  const exact = moved.length > 0;
+  const timeOf = (isOut: boolean) => {
+    const found = moved.find((entry) => (number(entry, "amount") ?? 0) < 0 === isOut);
+    return found === undefined ? null : seconds(found, "created");
+  };
+  const isClosed = type === "charge.dispute.closed";
+  const isOut = type === "charge.dispute.funds_withdrawn" || (isClosed && status === "lost");
+  const isBack = type === "charge.dispute.funds_reinstated" || (isClosed && status === "won");
+  return [
+    {
+      kind: "dispute",
+      dispute: must(text(dispute, "id"), "a dispute id"),
+      payment: paymentOf(dispute),
+      amount: amountOf(dispute, "amount"),
+      currency: currencyOf(dispute),
+      withdrawnAt: exact ? timeOf(true) : isOut ? told : null,
+      returnedAt: exact ? timeOf(false) : isBack ? told : null,
+      certainty: exact ? 2 : isClosed ? 0 : 1,
+    },
+  ];
+}
+
+function readInvoice(invoice: unknown): BareFact[] {
+  const id = must(text(invoice, "id"), "an invoice id");
+  const paid = number(invoice, "amount_paid") ?? 0;
+  const isOutOfBand = at(invoice, "paid_out_of_band") === true;
+  const total = isOutOfBand ? (number(invoice, "total") ?? 0) : 0;
+  const outOfBand = number(invoice, "amount_paid_off_stripe") ?? total;
+  if (paid === 0 && outOfBand === 0) return [];
+  const isSubscription =
+    idOf(invoice, "subscription") !== null ||
+    idOf(invoice, "parent", "subscription_details", "subscription") !== null;
+  const type: PaymentType = isSubscription ? "subscription" : "one_time";
+  const country = text(invoice, "customer_address", "country");
+  const lines = list(invoice, "lines", "data").map((line): Line =>
+    netLine(line, currencyOf(invoice)),
+  );
+  const facts: BareFact[] = [{ kind: "purchase", purchase: id, country, type, lines }];
+  const payment = idOf(invoice, "payment_intent") ?? idOf(invoice, "charge");
+  if (payment !== null) facts.push({ kind: "link", payment, purchase: id });
+  if (outOfBand > 0) {
+    const currency = currencyOf(invoice);
+    const amount = minorOf(outOfBand, currency);
+    const paidAt = seconds(at(invoice, "status_transitions"), "paid_at");
+    facts.push(
+      { kind: "sale", payment: id, at: paidAt, amount, currency, country, type, lines },
+      { kind: "link", payment: id, purchase: id },
+    );
+  }
+  return facts;
+}
+
+function netLine(line: unknown, currency: string): Line {
+  const discounts = list(line, "discount_amounts").map((entry) => number(entry, "amount") ?? 0);
+  const net = (number(line, "amount") ?? 0) - discounts.reduce((sum, amount) => sum + amount, 0);
+  const product =
+    idOf(line, "pricing", "price_details", "product") ??
+    idOf(line, "price", "product") ??
+    idOf(line, "plan", "product");
+  return { sku: product ?? "", weight: minorOf(net, currency) };
+}
+
+function readInvoicePayment(object: unknown): BareFact[] {
+  const payment = idOf(object, "payment", "payment_intent") ?? idOf(object, "payment", "charge");
+  const purchase = idOf(object, "invoice");
+  return payment === null || purchase === null ? [] : [{ kind: "link", payment, purchase }];
+}
+
+function readSession(session: unknown): BareFact[] {
+  if (text(session, "payment_status") !== "paid") return [];
+  const purchase = must(text(session, "id"), "a session id");
+  const type = text(session, "mode") === "subscription" ? "subscription" : "one_time";
+  const country = text(session, "customer_details", "address", "country");
+  const payment = idOf(session, "payment_intent");
+  const facts: BareFact[] = [{ kind: "purchase", purchase, country, type, lines: [] }];
+  if (payment !== null) facts.push({ kind: "link", payment, purchase });
+  return facts;
+}
+
+function readProduct(product: unknown): BareFact[] {
+  const sku = must(text(product, "id"), "a product id");
+  return [{ kind: "naming", sku, name: must(text(product, "name"), "a name") }];
+}

@@ -1,0 +1,110 @@
+/** Random form A records: sales with refunds, subscriptions with and without an id. */
+import * as fc from "fast-check";
+import type { JsonObject } from "../../providers/stripe/payloads.js";
+import { exponentOf } from "./facts.js";
+import { fraction, shown, tenTo, times } from "./fraction.js";
+import {
+  after,
+  amounts,
+  countries,
+  currencies,
+  type Drawn,
+  gaps,
+  momentBefore,
+  secondMs,
+  type Script,
+  starts,
+} from "./story.js";
+
+const kinds = fc.constantFrom(
+  ...(["sale", "refunded", "refund alone", "subscription", "anonymous"] as const),
+);
+
+export const recordPlans = fc.record({
+  kind: kinds,
+  provider: fc.constantFrom("custom", "gumroad", "apple"),
+  start: starts,
+  gaps: fc.array(gaps, { minLength: 1, maxLength: 4 }),
+  amount: amounts,
+  currency: currencies.filter((currency) => currency !== "KWD"),
+  country: countries,
+  sku: fc.constantFrom(null, "sku-one", "sku-two"),
+  percent: fc.constantFrom(100, 40),
+  interval: fc.constantFrom("month", "year", "week", "day"),
+  intervalCount: fc.constantFrom(1, 3),
+});
+export type RecordPlan = Drawn<typeof recordPlans>;
+
+/** @param position makes the moments of several plans differ, so that pairs are unambiguous */
+export function tellRecords(script: Script, plan: RecordPlan, position: number): void {
+  const start = momentBefore(script.end, plan.start) + position;
+  const say = (event_type: string, at: number, amount: bigint, more: JsonObject = {}) => {
+    if (at > script.end) return;
+    script.record({
+      provider: plan.provider,
+      event_type,
+      amount: shown(
+        times(fraction(amount), tenTo(-exponentOf(plan.currency))),
+        exponentOf(plan.currency),
+      ),
+      currency: plan.currency,
+      occurred_at: new Date(at).toISOString(),
+      ...(plan.sku === null ? {} : { product_id: plan.sku }),
+      ...(plan.country === null ? {} : { customer_country: plan.country }),
+      ...more,
+    });
+  };
+  const period = { interval: plan.interval, interval_count: plan.intervalCount };
+  const part = (plan.amount * BigInt(plan.percent)) / 100n;
+  switch (plan.kind) {
+    case "sale":
+      say("transaction.sale", start, plan.amount);
+      return;
+    case "refunded": {
+      const transaction_id = script.id("sale");
+      say("transaction.sale", start, plan.amount, { transaction_id });
+      const [gap = { days: 1, seconds: 0 }] = plan.gaps;
+      say("transaction.refund", after(start, gap) + secondMs, part, { transaction_id });
+      return;
+    }
+    case "refund alone":
+      say("transaction.refund", start, plan.amount);
+      return;
+    case "subscription":
+      tellNamed(script, plan, start, say, period);
+      return;
+    case "anonymous":
+      tellAnonymous(plan, start, say, period);
+      return;
+  }
+}
+
+type Say = (type: string, at: number, amount: bigint, more?: JsonObject) => void;
+
+/** New, paid again, new price, ended, and back. */
+function tellNamed(script: Script, plan: RecordPlan, start: number, say: Say, period: JsonObject) {
+  const named = { subscription_id: script.id("subscription"), customer_id: script.id("customer") };
+  const acts = [
+    (at: number) => say("transaction.sale", at, plan.amount, named),
+    (at: number) => say("subscription.new", at, plan.amount + 100n, { ...named, ...period }),
+    (at: number) => say("subscription.churn", at, plan.amount, named),
+    (at: number) => say("subscription.new", at, plan.amount, { ...named, ...period }),
+  ];
+  say("subscription.new", start, plan.amount, { ...named, ...period });
+  let time = start;
+  for (const [index, gap] of plan.gaps.entries()) {
+    time = after(time, gap) + 1;
+    acts[index]?.(time);
+  }
+}
+
+/** All of one pool, so that pairs must be found: the amount, product and currency are fixed. */
+function tellAnonymous(plan: RecordPlan, start: number, say: Say, period: JsonObject) {
+  say("subscription.new", start, 1_500n, period);
+  let time = start;
+  for (const [index, gap] of plan.gaps.entries()) {
+    time = after(time, gap) + secondMs;
+    if (index % 2 === 0) say("subscription.churn", time, 1_500n);
+    else say("subscription.new", time, 1_500n, period);
+  }
+}

@@ -1,0 +1,224 @@
+/** The structure of the project, checked like everything else (after TigerBeetle's tidy.zig). */
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect } from "chai";
+import { projectFile } from "../backends/root.js";
+
+const columnsMax = 100;
+const scriptsMax = 12;
+
+/** Nobody imports these: they are started. */
+const entryPoints = [/^main\.ts$/, /^ops\/[\w-]+\.ts$/, /\.test\.ts$/, /^test\/log-appender\.ts$/];
+
+/** What each folder may import of ours, besides itself. Tests may import everything. */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  "": ["ingest", "processors", "api", "ops", "backends", "providers", "schemas", ""],
+  ingest: ["providers", "backends", "schemas", ""],
+  processors: ["providers", "backends", "schemas", ""],
+  api: ["providers", "backends", "schemas", ""],
+  ops: ["providers", "backends", "schemas", ""],
+  backends: ["schemas", "providers", ""],
+  providers: ["schemas", ""],
+  schemas: [],
+};
+
+/** Drivers only the adapters may know: replacing one must be one file. */
+const drivers = ["lmdb", "chdb", "@clickhouse/client", "pg", "@electric-sql/pglite", "kafkajs"];
+
+/** Each ban names its replacement. */
+const bans: readonly { pattern: RegExp; where: RegExp; instead: string }[] = [
+  { pattern: /\bparseFloat\(/, where: /./, instead: "schemas/decimal: money is never a float" },
+  { pattern: /\.toFixed\(/, where: /./, instead: "schemas/money: decimal text of minor units" },
+  {
+    pattern: /\bNumber\([^)]*(amount|minor|mrr|monthly)/i,
+    where: /^(?!schemas\/money\.ts|test\/)/,
+    instead: "toJsonNumber of schemas/money, at the edge",
+  },
+  {
+    pattern: /\bMath\.random\(|\brandom(Bytes|UUID|Int)\(/,
+    where: /^(processors|providers|schemas)\//,
+    instead: "schemas/ids: the same event makes the same ids",
+  },
+  { pattern: /\bDate\.now\(/, where: /^(schemas|providers)\//, instead: "a clock as a parameter" },
+  { pattern: /\bas any\b/, where: /./, instead: "unknown and a type guard" },
+  { pattern: /@ts-(ignore|nocheck|expect-error)/, where: /./, instead: "the right type" },
+  { pattern: /\bconsole\./, where: /^(?!main\.ts|test\/|ops\/)/, instead: "backends/logger" },
+  { pattern: /\b(describe|it)\.(only|skip)\(/, where: /./, instead: "run them all" },
+  { pattern: /\b(FIXME|TODO)\b/, where: /./, instead: "do it, or open an issue" },
+];
+
+describe("the tree", () => {
+  it("should import in one direction, and roles never each other", () => {
+    const wrong = sources().flatMap(({ path, imports }) =>
+      imports.ours
+        .filter((target) => {
+          const allowed = mayImport[folderOf(path)];
+          const folder = folderOf(target);
+          return allowed !== undefined && folder !== folderOf(path) && !allowed.includes(folder);
+        })
+        .map((target) => `${path} imports ${target}`),
+    );
+    expect(wrong).to.deep.equal([]);
+  });
+
+  it("should let only types of providers into backends, and only settings from the root", () => {
+    const wrong = sources().flatMap(({ path, text }) =>
+      [...text.matchAll(importPattern)].flatMap(([statement, from = ""]) => {
+        const target = from.startsWith(".") ? join(dirname(path), from) : null;
+        if (target === null || folderOf(path) === "test" || folderOf(path) === "") return [];
+        const isType = /^(?:import|export)\s+type\b/.test(statement);
+        const isLeak = folderOf(path) === "backends" && folderOf(target) === "providers" && !isType;
+        const isRoot = folderOf(target) === "" && target !== "config.js";
+        return isLeak || isRoot ? [`${path} imports ${target}`] : [];
+      }),
+    );
+    expect(wrong).to.deep.equal([]);
+  });
+
+  it("should keep the drivers inside backends", () => {
+    const wrong = sources()
+      .filter(({ path }) => !["backends", "test"].includes(folderOf(path)))
+      .flatMap(({ path, imports }) =>
+        imports.packages
+          .filter((name) =>
+            drivers.some((driver) => name === driver || name.startsWith(`${driver}/`)),
+          )
+          .map((name) => `${path} imports ${name}`),
+      );
+    expect(wrong).to.deep.equal([]);
+  });
+
+  it("should have no file that nobody imports", () => {
+    const imported = new Set(sources().flatMap(({ imports }) => imports.ours));
+    const dead = sources()
+      .map(({ path }) => path)
+      .filter((path) => !imported.has(path.replace(/\.ts$/, ".js")))
+      .filter((path) => !entryPoints.some((pattern) => pattern.test(path)));
+    expect(dead).to.deep.equal([]);
+  });
+
+  it("should register every provider that has a folder", () => {
+    const index = readFileSync(projectFile("providers", "index.ts"), "utf8");
+    const folders = readdirSync(projectFile("providers"), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name);
+    expect(folders).to.include("stripe");
+    const missing = folders.filter((name) => !index.includes(`"./${name}/index.js"`));
+    expect(missing).to.deep.equal([]);
+  });
+
+  it(`should have no line over ${columnsMax} columns`, () => {
+    const long = sources().flatMap(({ path, text }) =>
+      text
+        .split("\n")
+        .flatMap((line, index) => (line.length > columnsMax ? [`${path}:${index + 1}`] : [])),
+    );
+    expect(long).to.deep.equal([]);
+  });
+
+  it("should hold nothing that is banned", () => {
+    const found = sources()
+      .filter(({ path }) => path !== "test/tidy.test.ts")
+      .flatMap(({ path, text }) =>
+        text
+          .split("\n")
+          .flatMap((line, index) =>
+            bans
+              .filter(({ pattern, where }) => where.test(path) && pattern.test(line))
+              .map(({ instead }) => `${path}:${index + 1} instead: ${instead}`),
+          ),
+      );
+    expect(found).to.deep.equal([]);
+  });
+
+  it("should name things, not heap them up", () => {
+    const heaps = tracked().filter((path) =>
+      /(^|\/)(utils?|helpers?|common|shared|misc)(\/|\.ts$)/.test(path),
+    );
+    expect(heaps).to.deep.equal([]);
+  });
+});
+
+describe("the project's papers", () => {
+  it("should pin every dependency exactly and keep the scripts few", () => {
+    const manifest: unknown = JSON.parse(readFileSync(projectFile("package.json"), "utf8"));
+    const loose = ["dependencies", "devDependencies"].flatMap((name) =>
+      fieldsOf(manifest, name).filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(String(version))),
+    );
+    expect(loose).to.deep.equal([]);
+    expect(fieldsOf(manifest, "scripts").length).to.be.within(1, scriptsMax);
+  });
+
+  it("should open the changelog with what is pending", () => {
+    const [title, ...rest] = readFileSync(projectFile("CHANGELOG.md"), "utf8").split("\n");
+    expect(title).to.match(/^# /);
+    expect(rest.find((line) => line.startsWith("## "))).to.match(/^## Pending/);
+  });
+
+  it("should date every decision, name the refused option and title every page once", () => {
+    const decisions = readdirSync(projectFile("docs", "decisions"));
+    expect(decisions).not.to.deep.equal([]);
+    for (const name of decisions) {
+      expect(name).to.match(/^\d{4}-\d{2}-\d{2}-[a-z0-9-]+\.md$/);
+      const text = readFileSync(projectFile("docs", "decisions", name), "utf8");
+      expect(text, name).to.match(/refused|rejected|instead of|not taken/i);
+    }
+    const pages = tracked().filter((path) => path.endsWith(".md"));
+    for (const path of pages) {
+      const text = readFileSync(projectFile(path), "utf8").replaceAll(/```[^]*?```/g, "");
+      expect(text.match(/^# /gm), path).to.have.lengthOf(1);
+    }
+  });
+});
+
+interface Source {
+  /** From the root of the project, with forward slashes. */
+  readonly path: string;
+  readonly text: string;
+  readonly imports: { readonly ours: readonly string[]; readonly packages: readonly string[] };
+}
+
+/** Static and re-exporting imports, or those without names, or dynamic ones. */
+const importPattern =
+  /(?:^(?:import|export)\s[^;"'`]*?from\s|^import\s|\bimport\(\s*)["']([^"']+)["']/gm;
+
+function sources(): Source[] {
+  return tracked()
+    .filter((path) => path.endsWith(".ts"))
+    .map((path) => {
+      const text = readFileSync(projectFile(path), "utf8");
+      const names = [...text.matchAll(importPattern)].map(([, name = ""]) => name);
+      return {
+        path,
+        text,
+        imports: {
+          ours: names
+            .filter((name) => name.startsWith("."))
+            .map((name) => join(dirname(path), name)),
+          packages: names.filter((name) => !name.startsWith(".")),
+        },
+      };
+    });
+}
+
+/** Files under version control, or about to be. */
+function tracked(): string[] {
+  const list = ["ls-files", "--cached", "--others", "--exclude-standard"];
+  const files = execFileSync("git", list, { cwd: projectFile(), encoding: "utf8" });
+  const deleted = execFileSync("git", ["ls-files", "--deleted"], {
+    cwd: projectFile(),
+    encoding: "utf8",
+  }).split("\n");
+  return files.split("\n").filter((path) => path !== "" && !deleted.includes(path));
+}
+
+function folderOf(path: string): string {
+  return path.includes("/") ? path.slice(0, path.indexOf("/")) : "";
+}
+
+function fieldsOf(value: unknown, name: string): [string, unknown][] {
+  const found = typeof value === "object" && value !== null ? Object.entries(value) : [];
+  const inner = found.find(([key]) => key === name)?.[1];
+  return typeof inner === "object" && inner !== null ? Object.entries(inner) : [];
+}
