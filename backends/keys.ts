@@ -37,7 +37,7 @@ export interface Keys {
   forget(): void;
 }
 
-const cacheMs = 5_000;
+const cacheMs = 4_000;
 const cacheEntriesMax = 10_000;
 const lastUseWrittenEveryMs = 60_000;
 const randomLength = 32;

@@ -52,6 +52,8 @@ export interface RejectFilter {
   readonly state: RejectRow["state"];
   readonly reason?: string | undefined;
   readonly ids?: readonly string[] | undefined;
+  /** Received before this moment, as ClickHouse writes it. */
+  readonly before?: string | undefined;
 }
 
 /** In the order of the list: newest first, then by id. */
@@ -89,6 +91,10 @@ export function rejectsQuery(
   if (filter.ids !== undefined) {
     conditions.push("event_id IN {ids:Array(String)}");
     params.ids = filter.ids;
+  }
+  if (filter.before !== undefined) {
+    conditions.push("received_at < {before:DateTime64(3, 'UTC')}");
+    params.before = filter.before;
   }
   if (after !== null) {
     conditions.push("(received_at, event_id) < ({receivedAt:DateTime64(3, 'UTC')}, {id:String})");

@@ -7,6 +7,7 @@
  * the raw topic, on the facts topic), so that none can slip from behind the look to before it.
  */
 import { factCodec, rawEventCodec, topics } from "../schemas/records.js";
+import { Backlog } from "./backlog.js";
 import type { Log, LogRecord } from "./log.js";
 
 export interface Receipt {
@@ -23,23 +24,18 @@ export const groups = {
   subscriptions: "book-subscriptions",
 } as const;
 
-const passages = [
-  { topic: topics.raw, group: groups.normalize, receivedAt: rawReceivedAt },
-  { topic: topics.facts, group: groups.money, receivedAt: factReceivedAt },
-  { topic: topics.facts, group: groups.subscriptions, receivedAt: factReceivedAt },
-] as const;
-
-/** More waiting records than this in one partition and `complete_to` stands still. */
-const waitingRecordsMax = 2_000;
-
 export class Watermark {
-  readonly #log: Log;
+  readonly #passages: readonly Backlog[];
   readonly #now: () => number;
   readonly #atTheDoor = new Map<symbol, number>();
   #told = 0;
 
   constructor(log: Log, now: () => number = Date.now) {
-    this.#log = log;
+    this.#passages = [
+      new Backlog(log, topics.raw, groups.normalize, rawReceivedAt),
+      new Backlog(log, topics.facts, groups.money, factReceivedAt),
+      new Backlog(log, topics.facts, groups.subscriptions, factReceivedAt),
+    ];
     this.#now = now;
   }
 
@@ -59,29 +55,14 @@ export class Watermark {
     let complete = this.#now() - 1;
     for (const receivedAt of this.#atTheDoor.values())
       complete = Math.min(complete, receivedAt - 1);
-    for (const passage of passages) complete = Math.min(complete, await this.#passed(passage));
+    for (const backlog of this.#passages) {
+      complete = Math.min(complete, (await backlog.earliestWaiting()) - 1);
+    }
     // Calls stamped while this looked are above what had been told before, not above this.
     for (const receivedAt of this.#atTheDoor.values())
       complete = Math.min(complete, receivedAt - 1);
     this.#told = Math.max(this.#told, complete);
     return this.#told;
-  }
-
-  async #passed({ topic, group, receivedAt }: (typeof passages)[number]): Promise<number> {
-    const [committed, ends] = await Promise.all([
-      this.#log.committed(topic, group),
-      this.#log.ends(topic),
-    ]);
-    let passed = Number.POSITIVE_INFINITY;
-    for (const [partition, offset] of committed.entries()) {
-      if (offset >= (ends[partition] ?? 0n)) continue;
-      const waiting = await this.#log.read(topic, partition, offset, waitingRecordsMax);
-      // Records lie nearly, not exactly, in the order of receipt: a slow raw partition hands on
-      // late. So all that wait are looked at; with too many of them nothing is claimed.
-      if (waiting.length === waitingRecordsMax) return this.#told;
-      for (const record of waiting) passed = Math.min(passed, receivedAt(record) - 1);
-    }
-    return passed;
   }
 }
 

@@ -34,8 +34,8 @@ export interface Completion {
   /** ms since 1970 of the earliest and the latest moment a fact may be dated. */
   readonly earliest: number;
   readonly latest: number;
-  hashAccount(account: string): string;
-  quote(currency: string, at: number): Quote | null;
+  readonly hashAccount: (account: string) => string;
+  readonly quote: (currency: string, at: number) => Quote | null;
 }
 
 export function completeFacts(decoded: readonly DecodedFact[], by: Completion): Completed {

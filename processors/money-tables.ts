@@ -44,7 +44,7 @@ const ledgerColumns =
   "workspace String, environment String, payment String, entry String, kind String, " +
   "provider String, external_id String, currency String, country String, " +
   "happened_at DateTime64(3, 'UTC'), recorded_at DateTime64(3, 'UTC'), event_id String, " +
-  "fact_id String, amount Int64, tax Int64, fee Int64, sales Int32";
+  "fact_id String, original_amount Int64, amount Int64, tax Int64, fee Int64, sales Int32";
 
 /**
  * *Should be recorded minus is recorded*, row by row. Payments whose facts have become more since
@@ -76,18 +76,18 @@ export async function insertLedger(
   const scope = "(workspace, environment, payment)";
   await clickhouse.write(
     `INSERT INTO ledger
-     SELECT ${ledgerDimensions}, sum(a) AS amount, sum(t) AS tax, sum(f) AS fee,
+     SELECT ${ledgerDimensions}, sum(o) AS original_amount, sum(a) AS amount, sum(t) AS tax, sum(f) AS fee,
             toInt32(sum(s)) AS sales
      FROM (
-       SELECT ${ledgerDimensions}, amount AS a, tax AS t, fee AS f, sales AS s
+       SELECT ${ledgerDimensions}, original_amount AS o, amount AS a, tax AS t, fee AS f, sales AS s
        FROM ${jsonRows(ledgerColumns, rows)}
        UNION ALL
-       SELECT ${ledgerDimensions}, -amount, -tax, -fee, -sales
+       SELECT ${ledgerDimensions}, -original_amount, -amount, -tax, -fee, -sales
        FROM ledger WHERE ${rowsIn(scope, payments)}
      )
      WHERE ${scope} NOT IN (${outdated(outcomes)})
      GROUP BY ${ledgerDimensions}
-     HAVING amount != 0 OR tax != 0 OR fee != 0 OR sales != 0`,
+     HAVING original_amount != 0 OR amount != 0 OR tax != 0 OR fee != 0 OR sales != 0`,
     {},
     "money",
   );

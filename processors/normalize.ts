@@ -15,10 +15,12 @@ import { insertRejects } from "../backends/rejects.js";
 
 export type NormalizingService = Pick<
   Service,
-  "clickhouse" | "log" | "logger" | "rates" | "vault"
+  "clickhouse" | "log" | "logger" | "postgres" | "rates" | "vault"
 > & {
   readonly providers: ReadonlyMap<string, Provider>;
   readonly baseCurrencyOf: (workspace: string) => Promise<string | null>;
+  /** Something was told that earlier events of the workspace may have lacked. */
+  readonly keptNews: (workspace: string) => void;
   readonly hashAccount: (
     workspace: string,
     environment: "live" | "test",

@@ -1,11 +1,12 @@
 /** One raw record: the seal, the adapter, the rates. Bad data is an outcome, never an exception. */
 import { parseStrictJson } from "../backends/http/strict-json.js";
+import { keepObjects, recallObjects } from "../backends/kept-objects.js";
 import type { LogRecord } from "../backends/log.js";
 import { openRawEvent } from "../backends/raw-event.js";
 import { SealBroken } from "../backends/vault.js";
 import { limits } from "../config.js";
 import { readIngestEvent } from "../providers/ingest-event.js";
-import type { Decoded } from "../providers/provider.js";
+import type { Decoded, Provider } from "../providers/provider.js";
 import { type Fact, type RawEvent, type RawEventMeta, rawEventCodec } from "../schemas/records.js";
 import { completeFacts, type MissingRate } from "./facts.js";
 import type { NormalizingService } from "./normalize.js";
@@ -47,7 +48,7 @@ export async function readRaw(service: NormalizingService, record: LogRecord): P
     const detail = "The workspace of this event does not exist.";
     return { ...seen, kind: "rejected", step: "open", reason: "workspace_unknown", detail };
   }
-  const decoded = decodeBody(service, event, body);
+  const decoded = await decodeBody(service, event, body);
   if (decoded.outcome === "ignored") return { ...seen, kind: "ignored", reason: decoded.why };
   if (decoded.outcome === "rejected") {
     const { reason, detail } = decoded;
@@ -87,13 +88,18 @@ function openSeal({ vault }: NormalizingService, raw: RawEvent): Buffer | null {
   }
 }
 
-function decodeBody({ providers }: NormalizingService, event: RawEventMeta, body: Buffer): Decoded {
+async function decodeBody(
+  service: NormalizingService,
+  event: RawEventMeta,
+  body: Buffer,
+): Promise<Decoded> {
+  const { providers } = service;
   const json = parseStrictJson(body);
   // The door has read it: only a rule that became stricter since can fail here.
   if (!json.ok) return { outcome: "rejected", reason: json.code, detail: json.message };
   if (event.form === "webhook") {
     const provider = providers.get(event.provider);
-    if (provider) return provider.decode(json.value);
+    if (provider) return decodeWebhook(service, provider, event, json.value);
     return {
       outcome: "rejected",
       reason: "provider_unknown",
@@ -103,6 +109,22 @@ function decodeBody({ providers }: NormalizingService, event: RawEventMeta, body
   const read = readIngestEvent(json.value, providers, event.received_at);
   if (!read.ok) return { outcome: "rejected", reason: read.code, detail: read.message };
   return { outcome: "facts", facts: read.facts(event.native_id) };
+}
+
+/** What the event names without telling it may have been told by an earlier one. */
+async function decodeWebhook(
+  { postgres, keptNews }: NormalizingService,
+  provider: Provider,
+  event: RawEventMeta,
+  value: unknown,
+): Promise<Decoded> {
+  const told = provider.keeps?.(value) ?? [];
+  if (told.length > 0 && (await keepObjects(postgres, event, told))) {
+    keptNews(event.workspace);
+  }
+  const needed = provider.needs?.(value) ?? [];
+  if (needed.length === 0) return provider.decode(value);
+  return provider.decode(value, await recallObjects(postgres, event, needed));
 }
 
 function unreadable(record: LogRecord): RawEventMeta {

@@ -4,7 +4,8 @@
  * is not there yet.
  */
 import type { Fact } from "../schemas/records.js";
-import { type Document, type Entry, paymentState } from "./payment.js";
+import type { Entry } from "./entries.js";
+import { type Document, paymentState } from "./payment.js";
 
 /** A version of a transaction and the fact that made it. */
 export interface Version {
@@ -58,7 +59,8 @@ function difference(after: Map<string, Entry>, before: Map<string, Entry>): Entr
   for (const entry of after.values()) add(sums, entry, 1);
   for (const entry of before.values()) add(sums, entry, -1);
   return [...sums.values()].filter(
-    ({ amount, tax, fee, sales }) => amount !== 0n || tax !== 0n || fee !== 0n || sales !== 0,
+    ({ original_amount: original, amount, tax, fee, sales }) =>
+      original !== 0n || amount !== 0n || tax !== 0n || fee !== 0n || sales !== 0,
   );
 }
 
@@ -68,6 +70,7 @@ function add(sums: Map<string, Entry>, entry: Entry, sign: 1 | -1): void {
   const sum = sums.get(key);
   sums.set(key, {
     ...entry,
+    original_amount: (sum?.original_amount ?? 0n) + BigInt(sign) * entry.original_amount,
     amount: (sum?.amount ?? 0n) + BigInt(sign) * entry.amount,
     tax: (sum?.tax ?? 0n) + BigInt(sign) * entry.tax,
     fee: (sum?.fee ?? 0n) + BigInt(sign) * entry.fee,

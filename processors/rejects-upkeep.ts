@@ -1,51 +1,86 @@
 /**
  * Rejects that mend themselves: those that wait for a rate are replayed when a new edition of
- * rates appears, and replayed ones that were booked are resolved.
+ * rates appears, those that wait for an object (a discount) when one is told, and replayed ones
+ * that were booked are resolved.
  */
 import { setTimeout as pause } from "node:timers/promises";
+import { clickhouseTime } from "../backends/clickhouse-rows.js";
 import { replayRejects } from "../backends/replay.js";
 import type { Service } from "../backends/service.js";
 
 const waitsForRate = "fx_rate_missing";
+const waitsForObject = "enrichment_unavailable";
 const settleEveryMs = 2_000;
+/** Workspaces that wait for their replay; beyond it the newest are dropped, with a warning. */
+const workspacesWaitingMax = 10_000;
 
-export function keepRejects(service: Service): void {
+export interface RejectsUpkeep {
+  /** What its events lacked may have been told now; replayed within `settleEveryMs`. */
+  replaySoon(workspace: string): void;
+}
+
+export function keepRejects(service: Service): RejectsUpkeep {
   const stopping = new AbortController();
+  const replayable = new Set<string>();
+  let newRates = false;
   const stopListening = service.rates.onEdition(() => {
-    replayWaiting(service).catch((error: unknown) => {
-      service.logger.error({ err: error }, "could not replay what waits for a rate");
-    });
+    newRates = true;
   });
-  const ended = settleUntil(service, stopping.signal);
+
+  async function upkeep(): Promise<void> {
+    if (newRates) {
+      newRates = false;
+      for (const workspace of await workspacesWaiting(service, waitsForRate)) {
+        await replayAll(service, workspace, waitsForRate);
+      }
+    }
+    for (const workspace of replayable) {
+      replayable.delete(workspace);
+      await replayAll(service, workspace, waitsForObject);
+    }
+    await settleReplayed(service);
+  }
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      // Rejects when stopping: that is the end of the loop.
+      await pause(settleEveryMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      if (stopping.signal.aborted) return;
+      try {
+        await upkeep();
+      } catch (error) {
+        service.logger.error({ err: error }, "rejects could not be kept up; trying again");
+      }
+    }
+  }
+
+  const ended = run();
   service.releases.push("rejects upkeep", async () => {
     stopListening();
     stopping.abort();
     await ended;
   });
+  return {
+    replaySoon(workspace) {
+      if (replayable.size < workspacesWaitingMax) replayable.add(workspace);
+      else service.logger.warn({ workspace }, "too many workspaces wait for a replay");
+    },
+  };
 }
 
-async function replayWaiting(service: Service): Promise<void> {
-  const workspaces = await service.clickhouse.rows<{ workspace: string }>(
-    `SELECT DISTINCT workspace FROM rejects FINAL
-     WHERE state = 'open' AND reason = '${waitsForRate}'`,
+async function workspacesWaiting(service: Service, reason: string): Promise<string[]> {
+  const rows = await service.clickhouse.rows<{ workspace: string }>(
+    "SELECT DISTINCT workspace FROM rejects FINAL WHERE state = 'open' AND reason = {reason:String}",
+    { reason },
   );
-  for (const { workspace } of workspaces) {
-    let more = true;
-    while (more) ({ more } = await replayRejects(service, { workspace, reason: waitsForRate }));
-  }
+  return rows.map(({ workspace }) => workspace);
 }
 
-async function settleUntil(service: Service, stopped: AbortSignal): Promise<void> {
-  while (!stopped.aborted) {
-    // Rejects with the signal's reason at once when stopping: that is the end of the loop.
-    await pause(settleEveryMs, undefined, { signal: stopped }).catch(() => undefined);
-    if (stopped.aborted) return;
-    try {
-      await settleReplayed(service);
-    } catch (error) {
-      service.logger.error({ err: error }, "could not settle replayed rejects; trying again");
-    }
-  }
+/** Each once: what is rejected again has a new receipt time and waits for the next news. */
+async function replayAll(service: Service, workspace: string, reason: string): Promise<void> {
+  const before = clickhouseTime(Date.now());
+  let more = true;
+  while (more) ({ more } = await replayRejects(service, { workspace, reason, before }));
 }
 
 /** A replayed reject whose newer raw record was normalized is resolved. */

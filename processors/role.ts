@@ -14,10 +14,12 @@ import { type NormalizingService, normalize } from "./normalize.js";
 import { keepRejects } from "./rejects-upkeep.js";
 
 export async function start(service: Service): Promise<void> {
+  const rejects = keepRejects(service);
   const normalizing: NormalizingService = {
     ...service,
     providers: createProviders(service.config),
     baseCurrencyOf: baseCurrencies(service),
+    keptNews: (workspace) => rejects.replaySoon(workspace),
     hashAccount: await accountHasher(service.postgres, service.vault),
   };
   const booking = { ...service, skus: openSkus(service.postgres) };
@@ -28,7 +30,14 @@ export async function start(service: Service): Promise<void> {
     batchRecordsMax: number,
     handle: (records: readonly LogRecord[]) => Promise<void>,
   ) => {
-    const consumer = service.log.consume({ topic, group, batchRecordsMax, handle });
+    const health = new ConsumerHealth();
+    service.readiness.add(`consumer ${group}`, () => health.check());
+    const consumer = service.log.consume({
+      topic,
+      group,
+      batchRecordsMax,
+      handle: (records) => health.watch(() => handle(records)),
+    });
     service.releases.push(`consumer ${group}`, () => consumer.close());
   };
   // The last to start is the first to stop: what is handed on stops growing before it is booked.
@@ -42,7 +51,27 @@ export async function start(service: Service): Promise<void> {
   consume(topics.raw, groups.normalize, normalizeBatchRecordsMax, (records) =>
     normalize(normalizing, records),
   );
-  keepRejects(service);
+}
+
+/** A consumer whose last batch failed is not ready: it is trying the same batch again. */
+class ConsumerHealth {
+  #failure: unknown = null;
+
+  async watch(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+      this.#failure = null;
+    } catch (error) {
+      this.#failure = error;
+      throw error;
+    }
+  }
+
+  check(): void {
+    if (this.#failure !== null) {
+      throw new Error("the last batch failed", { cause: this.#failure });
+    }
+  }
 }
 
 /** A base currency is fixed at creation, so what was found once is kept. */

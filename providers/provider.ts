@@ -58,6 +58,19 @@ export type Decoded =
   | { readonly outcome: "ignored"; readonly why: string }
   | { readonly outcome: "rejected"; readonly reason: string; readonly detail: string };
 
+/**
+ * An object this event tells whole and later events only name, like a discount by its id. Kept
+ * outside the vault: `object` is JSON with what decoding needs and nothing personal.
+ */
+export interface KeptObject {
+  readonly id: string;
+  /** ms since 1970; the newest telling counts. */
+  readonly toldAt: number;
+  /** Ids of further kept objects it only names. */
+  readonly refers: readonly string[];
+  readonly object: unknown;
+}
+
 export interface Provider<Credentials = unknown> {
   readonly token: ProviderToken;
   /** What an integration must be given; unknown fields are refused. */
@@ -76,8 +89,15 @@ export interface Provider<Credentials = unknown> {
   sign(body: Buffer, credentials: Credentials, now: number): Record<string, string>;
   /** @param body the strictly parsed JSON; null when it is no event of this provider */
   heading(body: unknown): Heading | null;
-  /** Reads the provider's own whole body. Never throws on data. */
-  decode(body: unknown): Decoded;
+  /** Objects to keep for later events; left out where every event is whole by itself. */
+  readonly keeps?: (body: unknown) => readonly KeptObject[];
+  /** Ids of kept objects the body names without telling them. */
+  readonly needs?: (body: unknown) => readonly string[];
+  /**
+   * Reads the provider's own whole body. Never throws on data.
+   * @param kept what is known of the objects it needs, by id
+   */
+  decode(body: unknown, kept?: ReadonlyMap<string, unknown>): Decoded;
   /**
    * Native types accepted in the flat form B, with the form A meaning each has
    * (`definitions.md`, Ingest).

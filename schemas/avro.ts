@@ -55,6 +55,8 @@ export interface Codec<T> {
 }
 
 export function codec<const S>(schema: S): Codec<Avro<S>> {
+  // avsc's types know neither our constants nor what they stand for: said once, here.
+  // oxlint-disable typescript/no-unsafe-type-assertion
   const type = avsc.Type.forSchema(nameOnce(schema) as avsc.Schema, {
     registry: { long: bigintLong },
     logicalTypes: { "timestamp-millis": TimestampMillis },
@@ -67,6 +69,7 @@ export function codec<const S>(schema: S): Codec<Avro<S>> {
     toText: (value) => type.toString(value),
     fromText: (text) => type.fromString(text) as Avro<S>,
   };
+  // oxlint-enable typescript/no-unsafe-type-assertion
 }
 
 /** Avro wants a named type written once and referred to by name; the constants repeat it. */

@@ -5,8 +5,8 @@ import type { Fact, FactBody, Quote } from "../schemas/records.js";
 
 const quotes: Record<string, string> = { USD: "0.9", GBP: "1.2", EUR: "1" };
 
-/** A fact received `receipt` seconds after the first, told at `told`. */
-function fact(receipt: number, body: FactBody, told = receipt): Fact {
+/** A fact received at second `receipt`, told by the provider at second `toldAt`. */
+function fact(receipt: number, body: FactBody, toldAt = receipt): Fact {
   const currency = currencyOf(body);
   const quote: Quote | null = currency === null ? null : quoteOf(currency);
   return {
@@ -19,7 +19,7 @@ function fact(receipt: number, body: FactBody, told = receipt): Fact {
     offset: 0n,
     native_type: "",
     received_at: receipt * 1000,
-    happened_at: told * 1000,
+    happened_at: toldAt * 1000,
     base_currency: "EUR",
     replay: false,
     backfill: false,

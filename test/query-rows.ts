@@ -80,6 +80,7 @@ export async function insertLedger(
     country: "US",
     event_id: "evt",
     fact_id: "fact",
+    original_amount: entry.amount,
     tax: 0,
     fee: 0,
     ...entry,
@@ -90,7 +91,7 @@ export async function insertLedger(
 const ledgerColumns = `workspace String, environment String, payment String, entry String,
   kind String, provider String, external_id String, currency String, country String,
   happened_at DateTime64(3, 'UTC'), recorded_at DateTime64(3, 'UTC'), event_id String,
-  fact_id String, amount Int64, tax Int64, fee Int64, sales Int32`;
+  fact_id String, original_amount Int64, amount Int64, tax Int64, fee Int64, sales Int32`;
 
 export interface TestVersion {
   readonly id: string;

@@ -68,6 +68,7 @@ CREATE TABLE IF NOT EXISTS ledger
     recorded_at DateTime64(3, 'UTC'),
     event_id String,
     fact_id String,
+    original_amount Int64 COMMENT 'minor units of currency, signed',
     amount Int64 COMMENT 'minor units of base currency, signed',
     tax Int64 COMMENT 'inside amount, of sales',
     fee Int64 COMMENT 'kept by the provider, of sales',

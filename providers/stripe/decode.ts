@@ -1,15 +1,16 @@
 /** From an event's type to what it tells. The table is the whole of Stripe's meaning here. */
 import { z } from "zod";
 import type { FactBody } from "../../schemas/records.js";
-import type { Decoded } from "../provider.js";
+import type { Decoded, KeptObject } from "../provider.js";
 import { readCharge } from "./charges.js";
+import { keptDiscounts } from "./discounts.js";
 import { readDispute } from "./disputes.js";
 import { field, ignored, isUntold, malformed, type Reader, rejected } from "./event.js";
 import { readInvoice } from "./invoices.js";
 import { productsIn } from "./products.js";
 import { readInvoicePayment, readSession } from "./purchases.js";
 import { readCreditNote, readRefund } from "./refunds.js";
-import { readSubscription } from "./subscriptions.js";
+import { neededBySubscription, readSubscription } from "./subscriptions.js";
 
 /** Names of products, which are read from every event of this table. */
 const readNames: Reader = () => ignored("it names no product");
@@ -55,7 +56,13 @@ const readers: ReadonlyMap<string, Reader> = new Map([
 ]);
 
 /** What a merchant should subscribe the webhook to. */
-export const knownTypes: readonly string[] = [...readers.keys()];
+export const knownTypes: readonly string[] = [
+  ...readers.keys(),
+  "customer.discount.created",
+  "customer.discount.updated",
+  "coupon.created",
+  "coupon.updated",
+];
 
 export const thinEvent = "v2.core.event";
 
@@ -69,7 +76,7 @@ const envelopeShape = z.object({
   }),
 });
 
-export function decode(body: unknown): Decoded {
+export function decode(body: unknown, kept: ReadonlyMap<string, unknown> = new Map()): Decoded {
   if (isThin(body)) {
     return rejected("thin_event", "Choose the payload style “snapshot” for this event destination");
   }
@@ -79,11 +86,25 @@ export function decode(body: unknown): Decoded {
   const read = readers.get(type);
   if (read === undefined) return ignored(`events of type ${type} tell no money and no MRR`);
   const previous = data.previous_attributes ?? {};
-  const told = read({ type, at, account: account ?? null, object: data.object, previous });
-  const names: FactBody[] = productsIn(data.object).map((Sku) => ({ Sku }));
+  const { object } = data;
+  const told = read({ type, at, account: account ?? null, object, previous, kept });
+  const names: FactBody[] = productsIn(object).map((Sku) => ({ Sku }));
   if (isUntold(told) && (told.outcome === "rejected" || names.length === 0)) return told;
   const bodies = [...(isUntold(told) ? [] : told), ...names];
   return { outcome: "facts", facts: bodies.map((fact) => ({ happenedAt: at, body: fact })) };
+}
+
+/** Discounts and coupons, which subscriptions of recent API versions name by id only. */
+export function keeps(body: unknown): KeptObject[] {
+  const envelope = envelopeShape.safeParse(body);
+  if (!envelope.success) return [];
+  return keptDiscounts(envelope.data.type, envelope.data.data.object, envelope.data.created);
+}
+
+export function needs(body: unknown): string[] {
+  const envelope = envelopeShape.safeParse(body);
+  if (!envelope.success || !envelope.data.type.startsWith("customer.subscription.")) return [];
+  return neededBySubscription(envelope.data.data.object);
 }
 
 function isThin(body: unknown): boolean {

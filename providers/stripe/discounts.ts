@@ -9,10 +9,12 @@ import {
   subtractFractions,
   zeroFraction,
 } from "../../schemas/monthly.js";
+import type { KeptObject } from "../provider.js";
 import { field, unavailable, type Untold } from "./event.js";
 import { isoMinor } from "./money.js";
 
 const couponShape = z.object({
+  id: z.string().nullish(),
   duration: z.string(),
   percent_off: z.number().positive().max(100).nullish(),
   amount_off: field.amount.nullish(),
@@ -31,6 +33,51 @@ const discountShape = z.object({
   source: z.object({ coupon: couponReference }).nullish(),
 });
 type Discount = z.output<typeof discountShape>;
+
+/** `customer.discount.…` and `coupon.…` events: what later events name by id only. */
+export function keptDiscounts(type: string, object: unknown, toldAt: number): KeptObject[] {
+  if (/^coupon\.(created|updated)$/.test(type)) {
+    const coupon = couponShape.safeParse(object);
+    if (!coupon.success || typeof coupon.data.id !== "string") return [];
+    return [
+      { id: couponId(coupon.data.id), toldAt, refers: [], object: rawParts(object, couponKeys) },
+    ];
+  }
+  if (!/^customer\.discount\.(created|updated)$/.test(type)) return [];
+  const discount = discountShape.safeParse(object);
+  if (!discount.success || typeof discount.data.id !== "string") return [];
+  const coupon = discount.data.coupon ?? discount.data.source?.coupon;
+  return [
+    {
+      id: discount.data.id,
+      toldAt,
+      refers: typeof coupon === "string" ? [couponId(coupon)] : [],
+      object: rawParts(object, ["id", "end", "coupon", "source"]),
+    },
+  ];
+}
+
+/** The ids under which what a subscription only names may be kept. */
+export function neededDiscounts(given: readonly GivenDiscount[]): string[] {
+  return given.flatMap((one) => {
+    if (typeof one === "string") return [one];
+    const coupon = one.coupon ?? one.source?.coupon;
+    return typeof coupon === "string" ? [couponId(coupon)] : [];
+  });
+}
+
+/** Coupon ids are the merchant's own words and could be like another object's id. */
+function couponId(id: string): string {
+  return `coupon:${id}`;
+}
+
+const couponKeys = Object.keys(couponShape.shape);
+
+/** As sent, so that it is read again by the same shapes; only the fields they know. */
+function rawParts(object: unknown, keys: readonly string[]): unknown {
+  if (typeof object !== "object" || object === null) return null;
+  return Object.fromEntries(Object.entries(object).filter(([key]) => keys.includes(key)));
+}
 
 /** Whole, or only an id where the field was not expanded. */
 export const givenDiscount = z.union([z.string(), discountShape]);
@@ -56,19 +103,19 @@ export interface Reducible {
 
 /**
  * The recurring discounts among those given, in order; a one-time coupon does not change MRR.
- * @param known every discount told whole anywhere in the event
  * @param currency of the subscription, upper case
  */
 export function readReductions(
   given: readonly GivenDiscount[],
-  known: ReadonlyMap<string, Discount>,
+  known: KnownDiscounts,
   currency: string,
 ): Reduction[] | Untold {
   const reductions: Reduction[] = [];
   for (const one of given) {
-    const discount = typeof one === "string" ? known.get(one) : one;
-    const coupon = discount?.coupon ?? discount?.source?.coupon;
-    if (discount === undefined || typeof coupon !== "object" || coupon === null) {
+    const discount = typeof one === "string" ? known.discount(one) : one;
+    const named = discount?.coupon ?? discount?.source?.coupon;
+    const coupon = typeof named === "string" ? known.coupon(named) : named;
+    if (discount === null || coupon === null || coupon === undefined) {
       return unavailable("the event names a discount by its id only");
     }
     if (coupon.duration === "once") continue;
@@ -79,14 +126,24 @@ export function readReductions(
   return reductions;
 }
 
+/** Discounts and coupons by id: told whole in the event, or kept from earlier ones. */
+export interface KnownDiscounts {
+  discount(id: string): Discount | null;
+  coupon(id: string): Coupon | null;
+}
+
 export function knownDiscounts(
   given: readonly (GivenDiscount | null | undefined)[],
-): ReadonlyMap<string, Discount> {
-  const known = new Map<string, Discount>();
-  for (const one of given) {
-    if (typeof one === "object" && typeof one?.id === "string") known.set(one.id, one);
-  }
-  return known;
+  kept: ReadonlyMap<string, unknown>,
+): KnownDiscounts {
+  const told = given.flatMap((one) => (typeof one === "object" && one !== null ? [one] : []));
+  return {
+    discount(id) {
+      const here = told.find((one) => one.id === id);
+      return here ?? discountShape.safeParse(kept.get(id)).data ?? null;
+    },
+    coupon: (id) => couponShape.safeParse(kept.get(couponId(id))).data ?? null,
+  };
 }
 
 /**

@@ -14,6 +14,8 @@ export interface StripeEvent {
   readonly object: unknown;
   /** What changed fields were before an `…updated` event. */
   readonly previous: Readonly<Record<string, unknown>>;
+  /** What earlier events told of objects this one only names. */
+  readonly kept: ReadonlyMap<string, unknown>;
 }
 
 export type Untold = Exclude<Decoded, { outcome: "facts" }>;

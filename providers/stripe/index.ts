@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import type { Provider } from "../provider.js";
-import { decode, knownTypes, thinEvent } from "./decode.js";
+import { decode, keeps, knownTypes, needs, thinEvent } from "./decode.js";
 import { signatureHeader, signatureOf, verifySignature } from "./signature.js";
 
 const credentials = z.strictObject({
@@ -49,6 +49,8 @@ export function createStripe(settings: {
         accountHint: data?.object.customer ?? data?.object.id ?? related?.id ?? null,
       };
     },
+    keeps,
+    needs,
     decode,
     flatTypes: {
       "checkout.session.completed": "transaction.sale",

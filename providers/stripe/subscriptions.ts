@@ -7,8 +7,11 @@ import { limits } from "../../config.js";
 import { type Fraction, monthlyFraction } from "../../schemas/monthly.js";
 import type { FactBody, Item } from "../../schemas/records.js";
 import {
+  type GivenDiscount,
   givenDiscount,
+  type KnownDiscounts,
   knownDiscounts,
+  neededDiscounts,
   readReductions,
   type Reducible,
   reducedAmounts,
@@ -67,7 +70,7 @@ export const readSubscription = reader(subscriptionShape, (subscription, event) 
   if (subscription.customer === null) return rejected("malformed", "customer: missing");
   const { phase, at } = momentOf(subscription, event);
   const counts = phase !== "ended" && isWorth(subscription);
-  const worth = counts ? worthFrom(subscription, at) : nothingFrom(at);
+  const worth = counts ? worthFrom(subscription, at, event.kept) : nothingFrom(at);
   if ("outcome" in worth) return worth;
   const account = accountKey(event, subscription.customer);
   return [
@@ -109,6 +112,17 @@ function momentOf(
   return { phase: "changed", at: event.at };
 }
 
+/** Ids of discounts and coupons a subscription's event names without telling them. */
+export function neededBySubscription(object: unknown): string[] {
+  const parsed = subscriptionShape.safeParse(object);
+  return parsed.success ? neededDiscounts(discountsOf(parsed.data)) : [];
+}
+
+function discountsOf({ discount, discounts: own, items }: Subscription): GivenDiscount[] {
+  const given = [discount, ...(own ?? []), ...items.data.flatMap((item) => item.discounts ?? [])];
+  return given.flatMap((one) => one ?? []);
+}
+
 type Worth = Pick<SubscriptionFact, "currency" | "steps">;
 
 function nothingFrom(at: number): Worth {
@@ -116,7 +130,11 @@ function nothingFrom(at: number): Worth {
 }
 
 /** One step from `at` on, and one more at every announced end of a discount after it. */
-function worthFrom(subscription: Subscription, at: number): Worth | Untold {
+function worthFrom(
+  subscription: Subscription,
+  at: number,
+  kept: ReadonlyMap<string, unknown>,
+): Worth | Untold {
   const { data: items, has_more: hasMore } = subscription.items;
   if (hasMore === true) return unavailable("the event lists only some of the items");
   if (items.length > limits.itemsPerSubscriptionMax) {
@@ -125,11 +143,7 @@ function worthFrom(subscription: Subscription, at: number): Worth | Untold {
   const currency = items.find(({ price }) => price !== null)?.price?.currency ?? "";
   const own = subscription.discounts ?? [];
   const given = own.length > 0 ? own : [subscription.discount ?? []].flat();
-  const known = knownDiscounts([
-    subscription.discount,
-    ...own,
-    ...items.flatMap((item) => item.discounts ?? []),
-  ]);
+  const known = knownDiscounts(discountsOf(subscription), kept);
   const priced = pricedItems(items, known, currency);
   if (isUntold(priced)) return priced;
   const whole = readReductions(given, known, currency);
@@ -146,7 +160,7 @@ function worthFrom(subscription: Subscription, at: number): Worth | Untold {
 
 function pricedItems(
   items: Subscription["items"]["data"],
-  known: ReturnType<typeof knownDiscounts>,
+  known: KnownDiscounts,
   currency: string,
 ): PricedItem[] | Untold {
   const priced: PricedItem[] = [];

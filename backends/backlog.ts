@@ -1,0 +1,100 @@
+/**
+ * What a consumer group has still to handle of a topic, by receipt time. Each record is looked at
+ * once, however often it is asked for, so that asking costs little even far behind.
+ */
+import type { Topic } from "../schemas/records.js";
+import type { Log, LogRecord } from "./log.js";
+
+/** Records read at a time; between them others get their turn. */
+const recordsAtOnce = 1_000;
+
+export class Backlog {
+  readonly #log: Log;
+  readonly #topic: Topic;
+  readonly #group: string;
+  readonly #receivedAt: (record: LogRecord) => number;
+  readonly #partitions: Waiting[] = [];
+  #looking: Promise<number> | null = null;
+
+  constructor(log: Log, topic: Topic, group: string, receivedAt: (record: LogRecord) => number) {
+    this.#log = log;
+    this.#topic = topic;
+    this.#group = group;
+    this.#receivedAt = receivedAt;
+  }
+
+  /** ms since 1970; Infinity when nothing waits. One look at a time: later callers look again. */
+  async earliestWaiting(): Promise<number> {
+    while (this.#looking) await this.#looking;
+    this.#looking = this.#look();
+    try {
+      return await this.#looking;
+    } finally {
+      this.#looking = null;
+    }
+  }
+
+  async #look(): Promise<number> {
+    const [committed, ends] = await Promise.all([
+      this.#log.committed(this.#topic, this.#group),
+      this.#log.ends(this.#topic),
+    ]);
+    let earliest = Number.POSITIVE_INFINITY;
+    for (const [partition, handled] of committed.entries()) {
+      const waiting = (this.#partitions[partition] ??= new Waiting());
+      waiting.forget(handled);
+      for (let end = ends[partition] ?? 0n; waiting.next < end;) {
+        const records = await this.#log.read(this.#topic, partition, waiting.next, recordsAtOnce);
+        // Retention may have taken what was not handled: then there is nothing to wait for.
+        if (records.length === 0) break;
+        for (const record of records) waiting.add(record.offset, this.#receivedAt(record));
+      }
+      earliest = Math.min(earliest, waiting.earliest());
+    }
+    return earliest;
+  }
+}
+
+/**
+ * The receipt times of one partition's waiting records, as a queue whose front is the earliest:
+ * records lie nearly, not exactly, in the order of receipt, and one that has a later, earlier
+ * received one behind it can never be the earliest again.
+ */
+class Waiting {
+  next = 0n;
+  #handled = 0n;
+  #front = 0;
+  #queue: { readonly offset: bigint; readonly receivedAt: number }[] = [];
+
+  add(offset: bigint, receivedAt: number): void {
+    let last = this.#queue.at(-1);
+    while (last && this.#queue.length > this.#front && last.receivedAt >= receivedAt) {
+      this.#queue.pop();
+      last = this.#queue.at(-1);
+    }
+    this.#queue.push({ offset, receivedAt });
+    this.next = offset + 1n;
+  }
+
+  /** Those before `handled` wait no more. A group that was set back waits anew. */
+  forget(handled: bigint): void {
+    if (handled < this.#handled) {
+      this.#queue = [];
+      this.#front = 0;
+      this.next = handled;
+    }
+    this.#handled = handled;
+    while ((this.#queue[this.#front]?.offset ?? handled) < handled) this.#front += 1;
+    if (this.#front > compactAfter) {
+      this.#queue = this.#queue.slice(this.#front);
+      this.#front = 0;
+    }
+    if (this.next < handled) this.next = handled;
+  }
+
+  earliest(): number {
+    return this.#queue[this.#front]?.receivedAt ?? Number.POSITIVE_INFINITY;
+  }
+}
+
+const compactAfter = 10_000;

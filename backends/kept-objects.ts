@@ -1,0 +1,65 @@
+/**
+ * Objects a provider tells whole once and later only names, kept so that the events naming them
+ * can be read (`providers/provider.ts`, KeptObject).
+ */
+import type { KeptObject } from "../providers/provider.js";
+import type { Environment } from "../schemas/records.js";
+import type { Postgres } from "./postgres.js";
+
+export interface KeptScope {
+  readonly workspace: string;
+  readonly environment: Environment;
+  readonly provider: string;
+}
+
+/** Objects naming objects naming objects: no provider goes deeper than two. */
+const depthMax = 3;
+
+/** @returns whether something was told that was not known */
+export async function keepObjects(
+  postgres: Postgres,
+  scope: KeptScope,
+  objects: readonly KeptObject[],
+): Promise<boolean> {
+  let news = false;
+  for (const { id, toldAt, refers, object } of objects) {
+    const [changed] = await postgres.transaction((sql) =>
+      sql.query(
+        `INSERT INTO kept_objects AS k
+           (workspace, environment, provider, id, told_at, refers, object)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)
+         ON CONFLICT (workspace, environment, provider, id) DO UPDATE
+           SET told_at = excluded.told_at, refers = excluded.refers, object = excluded.object
+           WHERE k.told_at < excluded.told_at
+         RETURNING id`,
+        [...values(scope), id, toldAt, refers, JSON.stringify(object)],
+      ),
+    );
+    news ||= changed !== undefined;
+  }
+  return news;
+}
+
+/** What is known of these ids and of what they refer to, by id. */
+export async function recallObjects(
+  postgres: Postgres,
+  scope: KeptScope,
+  ids: readonly string[],
+): Promise<Map<string, unknown>> {
+  const known = new Map<string, unknown>();
+  let wanted = [...new Set(ids)];
+  for (let depth = 0; depth < depthMax && wanted.length > 0; depth += 1) {
+    const rows = await postgres.query<{ id: string; refers: string[]; object: unknown }>(
+      `SELECT id, refers, object FROM kept_objects
+       WHERE workspace = $1 AND environment = $2 AND provider = $3 AND id = ANY($4::text[])`,
+      [...values(scope), wanted],
+    );
+    for (const { id, object } of rows) known.set(id, object);
+    wanted = [...new Set(rows.flatMap(({ refers }) => refers))].filter((id) => !known.has(id));
+  }
+  return known;
+}
+
+function values({ workspace, environment, provider }: KeptScope): string[] {
+  return [workspace, environment, provider];
+}

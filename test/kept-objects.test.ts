@@ -1,0 +1,173 @@
+/** Objects later events only name: a discount told by its own event completes a subscription. */
+import { expect } from "chai";
+import { createProviders } from "../providers/index.js";
+import type { Provider } from "../providers/provider.js";
+import { decode, keeps, needs } from "../providers/stripe/decode.js";
+import {
+  discountObject,
+  eventBody,
+  type JsonObject,
+  priceObject,
+  stripeEvent,
+  subscriptionObject,
+} from "../providers/stripe/payloads.js";
+import { type TestService, openTestService } from "./service.js";
+
+const version = "2025-09-30.clover";
+const createdAt = Date.UTC(2026, 5, 1);
+const half: JsonObject = {
+  ...discountObject({
+    id: "di_half",
+    percentOff: 50,
+    duration: "forever",
+    startAt: createdAt,
+    version,
+  }),
+  customer: "cus_kept",
+};
+const coupon: JsonObject = {
+  id: "HALF",
+  object: "coupon",
+  duration: "forever",
+  percent_off: 50,
+  amount_off: null,
+  currency: null,
+  name: "Half for friends",
+};
+const byCouponId: JsonObject = { ...half, source: { type: "coupon", coupon: "HALF" } };
+
+const subscription = stripeEvent({
+  id: "evt_kept_sub",
+  type: "customer.subscription.created",
+  at: createdAt,
+  version,
+  object: subscriptionObject({
+    id: "sub_kept",
+    customer: "cus_kept",
+    currency: "eur",
+    status: "active",
+    createdAt,
+    version,
+    discounts: ["di_half"],
+    items: [
+      {
+        id: "si_kept",
+        quantity: 1,
+        price: priceObject({
+          id: "price_kept",
+          product: "prod_kept",
+          currency: "eur",
+          unitAmount: 1000n,
+          interval: "month",
+          intervalCount: 1,
+        }),
+      },
+    ],
+  }),
+});
+const told = (id: string, type: string, object: JsonObject): JsonObject =>
+  stripeEvent({ id, type, at: createdAt, version, object });
+const discountCreated = told("evt_kept_di", "customer.discount.created", byCouponId);
+const couponCreated = told("evt_kept_coupon", "coupon.created", coupon);
+
+describe("What Stripe tells once and later only names", () => {
+  it("should name the discount a subscription needs", () => {
+    expect(needs(subscription)).to.deep.equal(["di_half"]);
+    expect(decode(subscription)).to.include({ reason: "enrichment_unavailable" });
+  });
+
+  it("should keep nothing of a discount that decoding does not need", () => {
+    const [kept] = keeps(told("evt", "customer.discount.created", half));
+    expect(Object.keys(kept?.object ?? {})).to.have.members(["id", "end", "source"]);
+    expect(JSON.stringify(keeps(couponCreated))).not.to.include("friends");
+  });
+
+  const cases: [string, JsonObject[]][] = [
+    ["a discount told whole", [told("evt", "customer.discount.created", half)]],
+    ["a discount and its coupon, each by its own event", [discountCreated, couponCreated]],
+  ];
+  for (const [title, events] of cases) {
+    it(`should price a subscription by ${title}`, () => {
+      const kept = new Map(
+        events.flatMap((event) => keeps(event).map(({ id, object }) => [id, object])),
+      );
+      const decoded = decode(subscription, kept);
+      const [fact] = decoded.outcome === "facts" ? decoded.facts : [];
+      expect(fact?.body).to.have.nested.property(
+        "Subscription.steps[0].items[0].monthly_numerator",
+        500n,
+      );
+    });
+  }
+
+  describe("on its way through the service", () => {
+    const credentials = { signing_secret: "whsec_of_kept_objects" };
+    let test: TestService;
+    let stripe: Provider;
+    let path = "";
+    let key = "";
+    let workspace = "";
+
+    before(async () => {
+      test = await openTestService();
+      const provider = createProviders(test.service.config).get("stripe");
+      if (!provider) throw new Error("no stripe adapter");
+      stripe = provider;
+      ({ id: workspace = "" } = await manage("POST", "", { name: "Kept", base_currency: "EUR" }));
+      const scope = { environment: "Production", scope: "Read-only" };
+      ({ key = "" } = await manage("POST", `/${workspace}/keys`, scope));
+      const integration = { provider: "stripe", environment: "Production", credentials };
+      ({ webhook_path: path = "" } = await manage(
+        "POST",
+        `/${workspace}/integrations`,
+        integration,
+      ));
+    });
+
+    it("should list a subscription that waits, and book it when the discount comes", async () => {
+      await deliver(subscription);
+      await until(async () => (await openRejects()).length === 1);
+      expect((await openRejects())[0]).to.include({ reason: "enrichment_unavailable" });
+      await deliver(discountCreated);
+      await deliver(couponCreated);
+      await until(async () => (await mrr()) === 5);
+      await until(async () => (await openRejects()).length === 0);
+    }).timeout(30_000);
+
+    async function deliver(event: JsonObject): Promise<void> {
+      const body = eventBody(event);
+      const headers = stripe.sign(body, credentials, Date.now());
+      const answer = await fetch(`${test.base}${path}`, { method: "POST", headers, body });
+      expect(answer.status).to.equal(200);
+    }
+
+    async function openRejects(): Promise<Record<string, unknown>[]> {
+      return manage<Record<string, unknown>[]>("GET", `/${workspace}/rejects`);
+    }
+
+    async function mrr(): Promise<number> {
+      const answer = await fetch(`${test.base}/v1/metrics/mrr`, {
+        headers: { Authorization: `Bearer ${key}` },
+      });
+      const { data } = (await answer.json()) as { data: { current_mrr: number } };
+      return data.current_mrr;
+    }
+
+    async function manage<T = Record<string, string>>(method: string, place: string, given?: object): Promise<T> {
+      const answer = await fetch(`${test.base}/v1/manage/workspaces${place}`, {
+        method,
+        headers: {
+          Authorization: `Bearer ${test.adminToken}`,
+          "Content-Type": "application/json",
+        },
+        ...(given === undefined ? {} : { body: JSON.stringify(given) }),
+      });
+      const { data } = (await answer.json()) as { data: T };
+      return data;
+    }
+
+    async function until(isTrue: () => Promise<boolean>): Promise<void> {
+      while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  });
+});

@@ -1,0 +1,93 @@
+import { expect } from "chai";
+import type { Log, LogRecord } from "../backends/log.js";
+import { groups, Watermark } from "../backends/watermark.js";
+import { type RawEvent, rawEventCodec, type Topic, topics } from "../schemas/records.js";
+
+/** What a Watermark reads of a log: one partition of raw events, received at the times given. */
+function logOf(received: number[]): Log & { handled: number } {
+  const log = {
+    handled: 0,
+    reads: 0,
+    committed: async (topic: Topic, group: string) =>
+      topic === topics.raw && group === groups.normalize ? [BigInt(log.handled)] : [0n],
+    ends: async (topic: Topic) => [topic === topics.raw ? BigInt(received.length) : 0n],
+    read: async (topic: Topic, partition: number, offset: bigint, recordsMax: number) =>
+      received
+        .slice(Number(offset), Number(offset) + recordsMax)
+        .map((receivedAt, index) => record(topic, partition, offset + BigInt(index), receivedAt)),
+  };
+  // Only what is read above is called; the rest of the port is not part of this test.
+  return log as unknown as Log & { handled: number };
+}
+
+function record(topic: Topic, partition: number, offset: bigint, receivedAt: number): LogRecord {
+  const raw: RawEvent = {
+    meta: {
+      event_id: "e",
+      workspace: "w",
+      environment: "live",
+      provider: "stripe",
+      integration: null,
+      form: "webhook",
+      native_id: "n",
+      native_type: "t",
+      received_at: receivedAt,
+      verdict: "signature",
+      rates_edition: 1,
+    },
+    sealed: Buffer.alloc(0),
+  };
+  return { topic, partition, offset, key: "k", value: rawEventCodec.encode(raw) };
+}
+
+describe("complete_to", () => {
+  const now = () => 1_000_000;
+
+  it("should be just before now when nothing waits", async () => {
+    expect(await new Watermark(logOf([]), now).completeTo()).to.equal(999_999);
+  });
+
+  it("should stay before a call at the door until it is settled", async () => {
+    const watermark = new Watermark(logOf([]), now);
+    const receipt = watermark.receive();
+    expect(await watermark.completeTo()).to.equal(receipt.receivedAt - 1);
+    receipt.settle();
+    expect(await watermark.completeTo()).to.equal(999_999);
+  });
+
+  it("should stamp later calls after what it has told", async () => {
+    const watermark = new Watermark(logOf([]), now);
+    const told = await watermark.completeTo();
+    expect(watermark.receive().receivedAt).to.be.greaterThan(told);
+  });
+
+  it("should stay before the earliest of the waiting records, in whatever order they lie", async () => {
+    const received = [500, 300, 400, 600];
+    const log = logOf(received);
+    const watermark = new Watermark(log, now);
+    const told: number[] = [];
+    for (log.handled = 0; log.handled <= received.length; log.handled += 1) {
+      told.push(await watermark.completeTo());
+    }
+    expect(told).to.deep.equal([299, 299, 399, 599, 999_999]);
+  });
+
+  it("should never go back, even when a group is set back", async () => {
+    const log = logOf([500]);
+    const watermark = new Watermark(log, now);
+    log.handled = 1;
+    expect(await watermark.completeTo()).to.equal(999_999);
+    log.handled = 0;
+    expect(await watermark.completeTo()).to.equal(999_999);
+  });
+
+  it("should see through a backlog longer than one reading", async () => {
+    const received = Array.from({ length: 2_500 }, (_, index) => 10_000 + index);
+    received[2_400] = 7;
+    const log = logOf(received);
+    const watermark = new Watermark(log, now);
+    expect(await watermark.completeTo()).to.equal(6);
+    log.handled = 2_401;
+    expect(await watermark.completeTo()).to.equal(10_000 + 2_401 - 1);
+  });
+});
