@@ -5,18 +5,21 @@
 import type { Topic } from "../schemas/records.js";
 import type { Log, LogRecord } from "./log.js";
 
+/** What of the log is looked at. */
+export type ReadableLog = Pick<Log, "committed" | "ends" | "read">;
+
 /** Records read at a time; between them others get their turn. */
 const recordsAtOnce = 1_000;
 
 export class Backlog {
-  readonly #log: Log;
+  readonly #log: ReadableLog;
   readonly #topic: Topic;
   readonly #group: string;
   readonly #receivedAt: (record: LogRecord) => number;
   readonly #partitions: Waiting[] = [];
   #looking: Promise<number> | null = null;
 
-  constructor(log: Log, topic: Topic, group: string, receivedAt: (record: LogRecord) => number) {
+  constructor(log: ReadableLog, topic: Topic, group: string, receivedAt: (record: LogRecord) => number) {
     this.#log = log;
     this.#topic = topic;
     this.#group = group;

@@ -7,8 +7,8 @@
  * the raw topic, on the facts topic), so that none can slip from behind the look to before it.
  */
 import { factCodec, rawEventCodec, topics } from "../schemas/records.js";
-import { Backlog } from "./backlog.js";
-import type { Log, LogRecord } from "./log.js";
+import { Backlog, type ReadableLog } from "./backlog.js";
+import type { LogRecord } from "./log.js";
 
 export interface Receipt {
   /** ms since 1970 */
@@ -30,7 +30,7 @@ export class Watermark {
   readonly #atTheDoor = new Map<symbol, number>();
   #told = 0;
 
-  constructor(log: Log, now: () => number = Date.now) {
+  constructor(log: ReadableLog, now: () => number = Date.now) {
     this.#passages = [
       new Backlog(log, topics.raw, groups.normalize, rawReceivedAt),
       new Backlog(log, topics.facts, groups.money, factReceivedAt),

@@ -1,7 +1,5 @@
 /** Objects later events only name: a discount told by its own event completes a subscription. */
 import { expect } from "chai";
-import { createProviders } from "../providers/index.js";
-import type { Provider } from "../providers/provider.js";
 import { decode, keeps, needs } from "../providers/stripe/decode.js";
 import {
   discountObject,
@@ -11,7 +9,7 @@ import {
   stripeEvent,
   subscriptionObject,
 } from "../providers/stripe/payloads.js";
-import { type TestService, openTestService } from "./service.js";
+import { type Doors, openDoors } from "./doors.js";
 
 const version = "2025-09-30.clover";
 const createdAt = Date.UTC(2026, 5, 1);
@@ -101,27 +99,10 @@ describe("What Stripe tells once and later only names", () => {
   }
 
   describe("on its way through the service", () => {
-    const credentials = { signing_secret: "whsec_of_kept_objects" };
-    let test: TestService;
-    let stripe: Provider;
-    let path = "";
-    let key = "";
-    let workspace = "";
+    let doors: Doors;
 
     before(async () => {
-      test = await openTestService();
-      const provider = createProviders(test.service.config).get("stripe");
-      if (!provider) throw new Error("no stripe adapter");
-      stripe = provider;
-      ({ id: workspace = "" } = await manage("POST", "", { name: "Kept", base_currency: "EUR" }));
-      const scope = { environment: "Production", scope: "Read-only" };
-      ({ key = "" } = await manage("POST", `/${workspace}/keys`, scope));
-      const integration = { provider: "stripe", environment: "Production", credentials };
-      ({ webhook_path: path = "" } = await manage(
-        "POST",
-        `/${workspace}/integrations`,
-        integration,
-      ));
+      doors = await openDoors();
     });
 
     it("should list a subscription that waits, and book it when the discount comes", async () => {
@@ -135,35 +116,19 @@ describe("What Stripe tells once and later only names", () => {
     }).timeout(30_000);
 
     async function deliver(event: JsonObject): Promise<void> {
-      const body = eventBody(event);
-      const headers = stripe.sign(body, credentials, Date.now());
-      const answer = await fetch(`${test.base}${path}`, { method: "POST", headers, body });
-      expect(answer.status).to.equal(200);
+      expect((await doors.deliver(eventBody(event))).status).to.equal(200);
     }
 
     async function openRejects(): Promise<Record<string, unknown>[]> {
-      return manage<Record<string, unknown>[]>("GET", `/${workspace}/rejects`);
+      const { json } = await doors.manage("GET", `/workspaces/${doors.workspace}/rejects`);
+      return json.data;
     }
 
     async function mrr(): Promise<number> {
-      const answer = await fetch(`${test.base}/v1/metrics/mrr`, {
-        headers: { Authorization: `Bearer ${key}` },
+      const answer = await doors.call("/v1/metrics/mrr", {
+        headers: { Authorization: `Bearer ${doors.readKey}` },
       });
-      const { data } = (await answer.json()) as { data: { current_mrr: number } };
-      return data.current_mrr;
-    }
-
-    async function manage<T = Record<string, string>>(method: string, place: string, given?: object): Promise<T> {
-      const answer = await fetch(`${test.base}/v1/manage/workspaces${place}`, {
-        method,
-        headers: {
-          Authorization: `Bearer ${test.adminToken}`,
-          "Content-Type": "application/json",
-        },
-        ...(given === undefined ? {} : { body: JSON.stringify(given) }),
-      });
-      const { data } = (await answer.json()) as { data: T };
-      return data;
+      return answer.json.data.current_mrr;
     }
 
     async function until(isTrue: () => Promise<boolean>): Promise<void> {

@@ -2,8 +2,6 @@
 import { expect } from "chai";
 import { WebSocket } from "ws";
 import { groups } from "../backends/watermark.js";
-import { createProviders } from "../providers/index.js";
-import type { Provider } from "../providers/provider.js";
 import { chargeObject } from "../providers/stripe/payloads-money.js";
 import { eventBody, stripeEvent } from "../providers/stripe/payloads.js";
 import {
@@ -13,9 +11,8 @@ import {
   topics,
   transactionCodec,
 } from "../schemas/records.js";
-import { type TestService, openTestService } from "./service.js";
+import { type Doors, openDoors, stripe } from "./doors.js";
 
-const credentials = { signing_secret: "whsec_of_the_walk" };
 const paidAt = Date.now() - 3_600_000;
 const body = eventBody(
   stripeEvent({
@@ -36,28 +33,16 @@ const body = eventBody(
   }),
 );
 
-interface Made {
-  readonly workspace: string;
-  readonly key: string;
-  readonly path: string;
-}
-
 describe("The way of one event", () => {
-  let test: TestService;
-  let made: Made;
-  let stripe: Provider;
+  let doors: Doors;
   const live: unknown[] = [];
   let socket: WebSocket;
   let eventId = "";
 
   before(async () => {
-    test = await openTestService();
-    const provider = createProviders(test.service.config).get("stripe");
-    if (!provider) throw new Error("no stripe adapter");
-    stripe = provider;
-    made = await makeWorkspace(test);
-    socket = new WebSocket(`${test.base.replace("http", "ws")}/v1/events/stream`, {
-      headers: { Authorization: `Bearer ${made.key}` },
+    doors = await openDoors();
+    socket = new WebSocket(`${doors.base.replace("http", "ws")}/v1/events/stream`, {
+      headers: { Authorization: `Bearer ${doors.readKey}` },
     });
     socket.on("message", (data: Buffer) => live.push(JSON.parse(data.toString())));
     await new Promise((resolve, reject) => socket.once("open", resolve).once("error", reject));
@@ -65,19 +50,18 @@ describe("The way of one event", () => {
   after(() => socket.terminate());
 
   it("1 door: should answer a genuine call with its event id", async () => {
-    const answer = await deliver(stripe.sign(body, credentials, Date.now()));
+    const answer = await doors.deliver(body);
     expect(answer.status).to.equal(200);
-    const told = (await answer.json()) as { status: string; event_id: string };
-    expect(told.status).to.equal("success");
-    expect(told.event_id).to.match(/^evt_norm_/);
-    eventId = told.event_id;
+    expect(answer.json.status).to.equal("success");
+    expect(answer.json.event_id).to.match(/^evt_norm_/);
+    eventId = String(answer.json.event_id);
   });
 
   it("1 door: should refuse a forged call before it reaches the log", async () => {
-    const ends = await test.service.log.ends(topics.raw);
+    const ends = await doors.service.log.ends(topics.raw);
     const forged = stripe.sign(body, { signing_secret: "whsec_of_somebody_else" }, Date.now());
-    expect((await deliver(forged)).status).to.equal(401);
-    expect(await test.service.log.ends(topics.raw)).to.deep.equal(ends);
+    expect((await doors.deliver(body, forged)).status).to.equal(401);
+    expect(await doors.service.log.ends(topics.raw)).to.deep.equal(ends);
   });
 
   it("2 durable: should find the sealed event on the raw topic, and no payload in the clear", async () => {
@@ -87,7 +71,7 @@ describe("The way of one event", () => {
     );
     expect(record.includes("cus_walk")).to.equal(false);
     expect(rawEventCodec.decode(record).meta).to.include({
-      workspace: made.workspace,
+      workspace: doors.workspace,
       provider: "stripe",
       verdict: "signature",
       native_id: "evt_walk",
@@ -107,7 +91,7 @@ describe("The way of one event", () => {
   });
 
   it("6 book: should find one transaction and one ledger entry of it", async () => {
-    const { clickhouse } = test.service;
+    const { clickhouse } = doors.service;
     for (const [table, amount] of [
       ["transactions", "normalized_amount"],
       ["ledger", "amount"],
@@ -115,7 +99,7 @@ describe("The way of one event", () => {
       const rows = await clickhouse.rows<{ event_id: string; amount: string }>(
         `SELECT event_id, toString(${amount}) AS amount FROM ${table}
          WHERE workspace = {workspace:String}`,
-        { workspace: made.workspace },
+        { workspace: doors.workspace },
       );
       expect(
         rows.map((row) => row.event_id),
@@ -131,7 +115,7 @@ describe("The way of one event", () => {
       (value) => transactionCodec.decode(value).event_id === eventId,
     );
     expect(transactionCodec.decode(record)).to.include({
-      workspace: made.workspace,
+      workspace: doors.workspace,
       version: 1,
       gross_amount: 4_900n,
       original_currency: "USD",
@@ -144,16 +128,16 @@ describe("The way of one event", () => {
       [topics.facts, groups.money],
       [topics.facts, groups.subscriptions],
     ] as const) {
-      const { log } = test.service;
+      const { log } = doors.service;
       expect(await log.committed(topic, group), group).to.deep.equal(await log.ends(topic));
     }
   });
 
   it("9 answer: should list the transaction", async () => {
-    const answer = await fetch(`${test.base}/v1/transactions`, {
-      headers: { Authorization: `Bearer ${made.key}` },
+    const answer = await doors.call("/v1/transactions", {
+      headers: { Authorization: `Bearer ${doors.readKey}` },
     });
-    const { data } = (await answer.json()) as { data: Record<string, unknown>[] };
+    const { data } = answer.json;
     expect(data).to.have.length(1);
     expect(data[0]).to.include({
       provider: "stripe",
@@ -174,12 +158,12 @@ describe("The way of one event", () => {
   });
 
   it("should change nothing when the same event is delivered again", async () => {
-    const again = await deliver(stripe.sign(body, credentials, Date.now() + 1000));
+    const again = await doors.deliver(body);
     expect(again.status).to.equal(200);
     await booked();
-    const rows = await test.service.clickhouse.rows(
+    const rows = await doors.service.clickhouse.rows(
       "SELECT 1 FROM ledger WHERE workspace = {workspace:String}",
-      { workspace: made.workspace },
+      { workspace: doors.workspace },
     );
     expect(rows).to.have.length(1);
     expect(live).to.have.length(1);
@@ -195,23 +179,17 @@ describe("The way of one event", () => {
       ...raw,
       meta: { ...raw.meta, event_id: "evt_norm_forged", received_at: Date.now() },
     };
-    await test.service.log.append(topics.raw, [
+    await doors.service.log.append(topics.raw, [
       { key: "any", value: rawEventCodec.encode(changed) },
     ]);
     await booked();
-    const answer = await fetch(`${test.base}/v1/manage/workspaces/${made.workspace}/rejects`, {
-      headers: { Authorization: `Bearer ${test.adminToken}` },
-    });
-    const { data } = (await answer.json()) as { data: Record<string, unknown>[] };
-    expect(data.map(({ step, reason }) => [step, reason])).to.deep.equal([["open", "seal_broken"]]);
+    const { json } = await doors.manage("GET", `/workspaces/${doors.workspace}/rejects`);
+    expect(json.data).to.have.length(1);
+    expect(json.data[0]).to.include({ step: "open", reason: "seal_broken" });
   });
 
-  function deliver(headers: Record<string, string>): Promise<Response> {
-    return fetch(`${test.base}${made.path}`, { method: "POST", headers, body });
-  }
-
   async function find(topic: Topic, wanted: (value: Buffer) => boolean): Promise<Buffer> {
-    const { log } = test.service;
+    const { log } = doors.service;
     for (const [partition, end] of (await log.ends(topic)).entries()) {
       const records = await log.read(topic, partition, 0n, Number(end));
       const found = records.find(({ value }) => wanted(value));
@@ -223,33 +201,10 @@ describe("The way of one event", () => {
   /** Everything received until now is booked. */
   async function booked(): Promise<void> {
     const now = Date.now();
-    while ((await test.service.watermark.completeTo()) < now) {
+    while ((await doors.service.watermark.completeTo()) < now) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     // The socket is behind the log by a moment.
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 });
-
-async function makeWorkspace(test: TestService): Promise<Made> {
-  const post = async (path: string, given: object) => {
-    const answer = await fetch(`${test.base}/v1/manage/workspaces${path}`, {
-      method: "POST",
-      headers: {
-        Authorization: `Bearer ${test.adminToken}`,
-        "Content-Type": "application/json",
-      },
-      body: JSON.stringify(given),
-    });
-    const { data } = (await answer.json()) as { data: Record<string, string> };
-    return data;
-  };
-  const { id = "" } = await post("", { name: "Walk", base_currency: "EUR" });
-  const { key = "" } = await post(`/${id}/keys`, { environment: "Production", scope: "Read-only" });
-  const { webhook_path: path = "" } = await post(`/${id}/integrations`, {
-    provider: "stripe",
-    environment: "Production",
-    credentials,
-  });
-  return { workspace: id, key, path };
-}

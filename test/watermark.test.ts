@@ -1,23 +1,30 @@
 import { expect } from "chai";
-import type { Log, LogRecord } from "../backends/log.js";
+import type { ReadableLog } from "../backends/backlog.js";
+import type { LogRecord } from "../backends/log.js";
 import { groups, Watermark } from "../backends/watermark.js";
 import { type RawEvent, rawEventCodec, type Topic, topics } from "../schemas/records.js";
 
 /** What a Watermark reads of a log: one partition of raw events, received at the times given. */
-function logOf(received: number[]): Log & { handled: number } {
-  const log = {
-    handled: 0,
-    reads: 0,
-    committed: async (topic: Topic, group: string) =>
-      topic === topics.raw && group === groups.normalize ? [BigInt(log.handled)] : [0n],
-    ends: async (topic: Topic) => [topic === topics.raw ? BigInt(received.length) : 0n],
-    read: async (topic: Topic, partition: number, offset: bigint, recordsMax: number) =>
-      received
-        .slice(Number(offset), Number(offset) + recordsMax)
-        .map((receivedAt, index) => record(topic, partition, offset + BigInt(index), receivedAt)),
-  };
-  // Only what is read above is called; the rest of the port is not part of this test.
-  return log as unknown as Log & { handled: number };
+class OnePartition implements ReadableLog {
+  handled = 0;
+  constructor(readonly received: readonly number[]) {}
+
+  async committed(topic: Topic, group: string): Promise<bigint[]> {
+    return [topic === topics.raw && group === groups.normalize ? BigInt(this.handled) : 0n];
+  }
+  async ends(topic: Topic): Promise<bigint[]> {
+    return [topic === topics.raw ? BigInt(this.received.length) : 0n];
+  }
+  async read(
+    topic: Topic,
+    partition: number,
+    offset: bigint,
+    recordsMax: number,
+  ): Promise<LogRecord[]> {
+    return this.received
+      .slice(Number(offset), Number(offset) + recordsMax)
+      .map((receivedAt, index) => record(topic, partition, offset + BigInt(index), receivedAt));
+  }
 }
 
 function record(topic: Topic, partition: number, offset: bigint, receivedAt: number): LogRecord {
@@ -44,11 +51,11 @@ describe("complete_to", () => {
   const now = () => 1_000_000;
 
   it("should be just before now when nothing waits", async () => {
-    expect(await new Watermark(logOf([]), now).completeTo()).to.equal(999_999);
+    expect(await new Watermark(new OnePartition([]), now).completeTo()).to.equal(999_999);
   });
 
   it("should stay before a call at the door until it is settled", async () => {
-    const watermark = new Watermark(logOf([]), now);
+    const watermark = new Watermark(new OnePartition([]), now);
     const receipt = watermark.receive();
     expect(await watermark.completeTo()).to.equal(receipt.receivedAt - 1);
     receipt.settle();
@@ -56,14 +63,14 @@ describe("complete_to", () => {
   });
 
   it("should stamp later calls after what it has told", async () => {
-    const watermark = new Watermark(logOf([]), now);
+    const watermark = new Watermark(new OnePartition([]), now);
     const told = await watermark.completeTo();
     expect(watermark.receive().receivedAt).to.be.greaterThan(told);
   });
 
   it("should stay before the earliest of the waiting records, in whatever order they lie", async () => {
     const received = [500, 300, 400, 600];
-    const log = logOf(received);
+    const log = new OnePartition(received);
     const watermark = new Watermark(log, now);
     const told: number[] = [];
     for (log.handled = 0; log.handled <= received.length; log.handled += 1) {
@@ -73,7 +80,7 @@ describe("complete_to", () => {
   });
 
   it("should never go back, even when a group is set back", async () => {
-    const log = logOf([500]);
+    const log = new OnePartition([500]);
     const watermark = new Watermark(log, now);
     log.handled = 1;
     expect(await watermark.completeTo()).to.equal(999_999);
@@ -84,7 +91,7 @@ describe("complete_to", () => {
   it("should see through a backlog longer than one reading", async () => {
     const received = Array.from({ length: 2_500 }, (_, index) => 10_000 + index);
     received[2_400] = 7;
-    const log = logOf(received);
+    const log = new OnePartition(received);
     const watermark = new Watermark(log, now);
     expect(await watermark.completeTo()).to.equal(6);
     log.handled = 2_401;
