@@ -1,0 +1,83 @@
+/**
+ * A made-up business: the events of its years, in the order in which a provider delivers them, and
+ * its own books. A function of its arguments: the same at every run, ids included.
+ */
+import { apiVersions, productObject, stripeEvent } from "../../providers/stripe/payloads.js";
+import { dayMs, hourMs, secondMs, wholeSecond } from "./calendar.js";
+import { products } from "./catalogue.js";
+import { Chance } from "./chance.js";
+import { Customer } from "./customer.js";
+import { tellHistory } from "./history.js";
+import { Journal, type Told } from "./journal.js";
+
+export interface BusinessPlan {
+  readonly seed: string;
+  readonly days: number;
+  /** Who ever bought something. */
+  readonly customers: number;
+  /** Of those, who were there on the first day. */
+  readonly customersAtFirst: number;
+  /** ms since 1970: nothing is dated later. */
+  readonly end: number;
+}
+
+export interface Business {
+  readonly journal: Journal;
+  /** In order of delivery; some come again. */
+  readonly deliveries: readonly Told[];
+}
+
+export function makeBusiness(plan: BusinessPlan): Business {
+  const end = wholeSecond(plan.end);
+  const journal = new Journal(end);
+  const start = end - plan.days * dayMs;
+  for (const product of products) tellProduct(journal, start, product);
+  for (let index = 0; index < plan.customers; index += 1) {
+    const tag = `demo${String(index + 1).padStart(4, "0")}`;
+    const chance = new Chance(`${plan.seed} customer ${index}`);
+    const customer = new Customer(tag, journal, chance);
+    tellHistory(customer, wholeSecond(start + joinedAfterMs(plan, index, chance)));
+  }
+  const deliveries = delivered(journal.told, new Chance(`${plan.seed} deliveries`));
+  return { journal, deliveries };
+}
+
+/** Customers grow with time to this power: a little faster every month. */
+const growthPower = 1.5;
+
+function joinedAfterMs(plan: BusinessPlan, index: number, chance: Chance): number {
+  const { customers, customersAtFirst: first, days } = plan;
+  if (index < first) return hourMs + chance.unit() * 28 * dayMs;
+  const rank = (index - first + chance.unit()) / (customers - first);
+  return hourMs + rank ** (1 / growthPower) * (days * dayMs - 2 * hourMs);
+}
+
+function tellProduct(
+  journal: Journal,
+  at: number,
+  { product, name }: { readonly product: string; readonly name: string },
+): void {
+  const object = productObject({ id: product, name, createdAt: at });
+  const id = `evt_${product}`;
+  const version = apiVersions[1];
+  const event = stripeEvent({ id, type: "product.created", at, object, version });
+  journal.tell({ at, event });
+}
+
+const latenessMsMax = 20 * secondMs;
+/** A receiver that was down, in percent of the deliveries. */
+const muchLaterPercent = 1;
+const muchLaterMsMax = 2 * dayMs;
+const againPercent = 1.5;
+
+/** Nearly as it happened: a little shuffled, a few much later, a few twice. */
+function delivered(told: readonly Told[], chance: Chance): Told[] {
+  const lateness = () =>
+    chance.unit() * (chance.happens(muchLaterPercent) ? muchLaterMsMax : latenessMsMax);
+  const calls = told.flatMap((one) => {
+    const first = { one, at: one.at + lateness() };
+    const again = chance.happens(againPercent);
+    return again ? [first, { one, at: first.at + chance.unit() * dayMs }] : [first];
+  });
+  return calls.sort((a, b) => a.at - b.at).map(({ one }) => one);
+}

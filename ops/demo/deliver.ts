@@ -1,0 +1,56 @@
+/** Delivers events as Stripe does: signed, over HTTP, again while the door says 503. */
+import { setTimeout as pause } from "node:timers/promises";
+import { createStripe } from "../../providers/stripe/index.js";
+import { eventBody, type JsonObject } from "../../providers/stripe/payloads.js";
+import type { Told } from "./journal.js";
+import type { Merchant } from "./merchant.js";
+
+/** Calls under way at once. */
+const sendersMax = 32;
+const attemptsMax = 8;
+const pauseMs = 250;
+
+const stripe = createStripe({ toleranceSeconds: 300 });
+
+/** As fast as the door takes them, nearly in this order. @throws when one is refused */
+export async function deliverAll(
+  merchant: Merchant,
+  deliveries: readonly Told[],
+  options: { readonly signal?: AbortSignal; readonly onTaken?: (count: number) => void } = {},
+): Promise<void> {
+  let next = 0;
+  let taken = 0;
+  const send = async (): Promise<void> => {
+    for (let told = deliveries[next]; told !== undefined; told = deliveries[next]) {
+      next += 1;
+      await deliver(merchant, told.event, options.signal);
+      taken += 1;
+      options.onTaken?.(taken);
+    }
+  };
+  await Promise.all(Array.from({ length: sendersMax }, send));
+}
+
+/** @throws when it is refused, or the service stays unavailable */
+export async function deliver(
+  merchant: Merchant,
+  event: JsonObject,
+  signal?: AbortSignal,
+): Promise<void> {
+  const body = eventBody(event);
+  for (let attempt = 1; ; attempt += 1) {
+    // Not given to fetch: it would leave a listener on the signal for every call.
+    signal?.throwIfAborted();
+    const response = await fetch(merchant.url + merchant.webhookPath, {
+      method: "POST",
+      headers: stripe.sign(body, { signing_secret: merchant.signingSecret }, Date.now()),
+      body,
+    });
+    const text = await response.text();
+    if (response.ok) return;
+    if (response.status !== 503 || attempt === attemptsMax) {
+      throw new Error(`the webhook door answered ${response.status}: ${text}`);
+    }
+    await pause(pauseMs * 2 ** attempt, undefined, { signal });
+  }
+}

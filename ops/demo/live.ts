@@ -1,0 +1,146 @@
+/**
+ * What happens after the history, one thing after another. It has customers of its own, so that a
+ * run needs to know nothing of what earlier runs did.
+ */
+import { monthsAfter, secondMs, wholeSecond } from "./calendar.js";
+import type { Chance, Weighted } from "./chance.js";
+import { Customer } from "./customer.js";
+import { lessThan, moreThan, newTerms } from "./history.js";
+import { Journal, type Told } from "./journal.js";
+import { type Payment, tellDispute, tellRefund, tellWorkshop } from "./payments.js";
+import { Subscription } from "./subscription.js";
+
+/** From here on as many cancel as come. */
+const subscribersMax = 25;
+/** Payments that may still be refunded; older ones are left alone. */
+const refundableMax = 20;
+
+type Happening =
+  | "signUp"
+  | "workshop"
+  | "more"
+  | "less"
+  | "lapse"
+  | "refund"
+  | "dispute"
+  | "cancel";
+
+const happenings: readonly Weighted<Happening>[] = [
+  [30, "signUp"],
+  [22, "workshop"],
+  [18, "more"],
+  [6, "less"],
+  [6, "lapse"],
+  [5, "refund"],
+  [1, "dispute"],
+  [8, "cancel"],
+];
+
+interface Active {
+  readonly subscription: Subscription;
+  readonly customer: Customer;
+  /** ms since 1970; one change a second, as events date changes by the second. */
+  changedAt: number;
+  isPastDue: boolean;
+}
+
+interface Refundable {
+  readonly customer: Customer;
+  readonly payment: Payment;
+}
+
+export class LiveBusiness {
+  readonly journal = new Journal(Infinity);
+  readonly #active: Active[] = [];
+  readonly #refundable: Refundable[] = [];
+  #customers = 0;
+
+  /** @param tag unique among the runs on a workspace */
+  constructor(
+    readonly tag: string,
+    readonly chance: Chance,
+  ) {}
+
+  get subscribers(): number {
+    return this.#active.length;
+  }
+
+  /**
+   * Lets one thing happen.
+   * @param now ms since 1970
+   * @returns the events that tell it
+   */
+  next(now: number): Told[] {
+    const at = wholeSecond(now);
+    const drawn = this.chance.weighted(happenings);
+    const isFull = this.#active.length >= subscribersMax;
+    this.#happen(drawn === "signUp" && isFull ? "cancel" : drawn, at);
+    if (this.journal.told.length === 0) this.#happen("workshop", at);
+    return this.journal.told.splice(0);
+  }
+
+  #happen(what: Happening, at: number): void {
+    const isOfPayment = what === "refund" || what === "dispute";
+    if (what === "signUp") this.#signUp(at);
+    else if (what === "workshop") this.#buyWorkshop(at);
+    else if (isOfPayment) this.#takeBack(what, at);
+    else this.#change(what, at);
+  }
+
+  #signUp(at: number): void {
+    const customer = this.#newCustomer();
+    const terms = newTerms(this.chance);
+    const subscription = new Subscription(customer, at, { status: "active", terms });
+    this.#keep(customer, subscription.pay(at, "subscription_create"));
+    this.#active.push({ subscription, customer, changedAt: at, isPastDue: false });
+  }
+
+  #buyWorkshop(at: number): void {
+    const customer = this.#newCustomer();
+    this.#keep(customer, tellWorkshop(customer, at));
+  }
+
+  #takeBack(what: "refund" | "dispute", at: number): void {
+    const index = this.chance.whole(0, this.#refundable.length - 1);
+    const [taken] = this.#refundable.splice(index, 1);
+    if (taken === undefined) return;
+    const { customer, payment } = taken;
+    if (what === "dispute") tellDispute(customer, payment, at, null);
+    else tellRefund(customer, payment, at, payment.amount / BigInt(this.chance.whole(1, 2)));
+  }
+
+  #change(what: "more" | "less" | "lapse" | "cancel", at: number): void {
+    const free = this.#active.filter(({ changedAt }) => changedAt <= at - secondMs);
+    const active = free[this.chance.whole(0, free.length - 1)];
+    if (active === undefined) return;
+    const { subscription, customer } = active;
+    active.changedAt = at;
+    if (what === "cancel") {
+      subscription.end(at);
+      this.#active.splice(this.#active.indexOf(active), 1);
+    } else if (what === "lapse") {
+      active.isPastDue = !active.isPastDue;
+      subscription.change(at, { status: active.isPastDue ? "past_due" : "active" });
+    } else if (what === "less") {
+      const terms = lessThan(subscription.terms);
+      if (terms !== null) subscription.change(at, { terms });
+    } else {
+      const terms = moreThan(subscription.terms, this.chance);
+      const from = subscription.createdAt;
+      const period = { from, to: monthsAfter(from, subscription.monthsPerPeriod) };
+      if (terms === null || at >= period.to) return;
+      this.#keep(customer, subscription.prorate(at, terms, period));
+    }
+  }
+
+  #newCustomer(): Customer {
+    this.#customers += 1;
+    return new Customer(`${this.tag}_${this.#customers}`, this.journal, this.chance);
+  }
+
+  #keep(customer: Customer, payment: Payment | null): void {
+    if (payment === null) return;
+    this.#refundable.push({ customer, payment });
+    if (this.#refundable.length > refundableMax) this.#refundable.shift();
+  }
+}

@@ -1,0 +1,50 @@
+/** How far something is: a bar on a terminal, now and then a line elsewhere. */
+import type { WriteStream } from "node:tty";
+
+const barColumns = 30;
+const redrawMs = 100;
+const linePercent = 10;
+
+export class Progress {
+  readonly #startedAt = performance.now();
+  #drawnAt = 0;
+  #percentSaid = 0;
+
+  constructor(
+    readonly out: WriteStream,
+    readonly label: string,
+    readonly total: number,
+  ) {}
+
+  update(done: number): void {
+    const percent = Math.min(100, Math.floor((done / this.total) * 100));
+    if (this.out.isTTY) {
+      const now = performance.now();
+      if (now - this.#drawnAt < redrawMs && done < this.total) return;
+      this.#drawnAt = now;
+      const filled = Math.round((percent / 100) * barColumns);
+      const bar = "█".repeat(filled) + "░".repeat(barColumns - filled);
+      overwrite(this.out, `${this.label} ${bar} ${percent} %`);
+    } else if (percent >= this.#percentSaid + linePercent) {
+      this.#percentSaid = percent - (percent % linePercent);
+      this.out.write(`${this.label} ${this.#percentSaid} %\n`);
+    }
+  }
+
+  /** @param said what stands there when it is done */
+  end(said: string): void {
+    if (this.out.isTTY) overwrite(this.out, `${this.label} ${said}\n`);
+    else this.out.write(`${this.label} ${said}\n`);
+  }
+
+  get seconds(): number {
+    return Math.max(1, Math.round((performance.now() - this.#startedAt) / 1000));
+  }
+}
+
+/** Replaces the line the cursor is on. */
+export function overwrite(out: WriteStream, text: string): void {
+  out.cursorTo(0);
+  out.clearLine(0);
+  out.write(text);
+}

@@ -1,0 +1,88 @@
+/** The service as a process of its own, just as `npm start` runs it, on embedded backends. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createWriteStream } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+export interface ServiceProcess {
+  /** `http://localhost:3000` */
+  readonly url: string;
+  /** Rejects when it ends without being asked to. */
+  readonly lost: Promise<never>;
+  /** Resolves when it has ended; what it had taken is in its log. */
+  stop(): Promise<void>;
+}
+
+/** The service did not start; the message is its own, for a person. */
+export class ServiceRefused extends Error {
+  override readonly name = "ServiceRefused";
+}
+
+const program = fileURLToPath(new URL("../../main.js", import.meta.url));
+const stopMsMax = 9_500;
+/** Characters of its first words that are kept. */
+const saidMax = 20_000;
+
+/** The demo never works on servers or secrets meant for something else. */
+const notInherited = [
+  "ADMIN_TOKEN",
+  "CLICKHOUSE_CLUSTER",
+  "CLICKHOUSE_URL",
+  "DATABASE_URL",
+  "KAFKA_BROKERS",
+  "PUBLIC_URL",
+  "VAULT_ENCRYPTION_KEY",
+  "VAULT_ENCRYPTION_KEY_PREVIOUS",
+];
+
+/**
+ * @param logFile takes what the service logs
+ * @throws ServiceRefused when it cannot start (its port is taken, its folder is in use)
+ */
+export async function startService(dataFolder: string, logFile: string): Promise<ServiceProcess> {
+  const env = Object.entries(process.env).filter(([name]) => !notInherited.includes(name));
+  const child = spawn(process.execPath, [program], {
+    // A group of its own: Ctrl-C reaches the demo, which stops the service when it has let go.
+    detached: true,
+    env: { LOG_LEVEL: "warn", ...Object.fromEntries(env), DATA_DIR: dataFolder },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const killHard = (): void => void child.kill("SIGKILL");
+  process.on("exit", killHard);
+  const logged = createWriteStream(logFile, { flags: "a", mode: 0o600 });
+  child.stdout.pipe(logged, { end: false });
+  const closed = once(child, "close").finally(() => {
+    process.off("exit", killHard);
+    logged.end();
+  });
+
+  let said = "";
+  child.stderr.on("data", (chunk: Buffer) => {
+    logged.write(chunk);
+    if (said.length < saidMax) said += chunk.toString();
+  });
+  let url: string | undefined;
+  while ((url = /Running at (http:\S+?),?\s/.exec(said)?.[1]) === undefined) {
+    const ended = await Promise.race([
+      once(child.stderr, "data").then(() => false),
+      closed.then(() => true),
+    ]);
+    if (ended) throw new ServiceRefused(said.trim());
+  }
+
+  let isStopping = false;
+  return {
+    url,
+    lost: closed.then(() => {
+      if (isStopping) return new Promise<never>(() => {});
+      throw new ServiceRefused(`The service ended by itself; its log is ${logFile}`);
+    }),
+    async stop() {
+      isStopping = true;
+      child.kill("SIGTERM");
+      const timer = setTimeout(killHard, stopMsMax);
+      await closed;
+      clearTimeout(timer);
+    },
+  };
+}
