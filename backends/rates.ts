@@ -210,7 +210,7 @@ class LiveRates implements Rates {
         failed.push(source);
         this.#warnOnceADay(`refresh ${source}`, "rates could not be refreshed", {
           source,
-          err: error,
+          reason: reasonOf(error),
         });
       }
     }
@@ -242,7 +242,7 @@ class LiveRates implements Rates {
     } catch (error) {
       this.#warnOnceADay("a day", "the wide list of a day could not be fetched", {
         day: wanted,
-        err: error,
+        reason: reasonOf(error),
       });
     }
     if (this.#failedDays.size >= failedDaysKeptMax) this.#failedDays.clear();
@@ -291,6 +291,12 @@ const patienceOfLimits: Patience = {
   attemptsMax: limits.ratesAttemptsMax,
   pauseMs: limits.ratesPauseMs,
 };
+
+/** A sentence, not a stack: that a source cannot be reached is an everyday thing. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return cause instanceof Error ? cause.message : String(cause);
+}
 
 function daysSince(day: string | null): number {
   const today = Date.parse(utcDay(Date.now()));

@@ -29,19 +29,27 @@ export interface Entry {
 /** ISO 3166's code for a country nobody told. */
 export const unknownCountry = "ZZ";
 
-/** @param sale null while it is not known: then its refunds and disputes stand alone */
-export function entriesOf(facts: readonly Fact[], sale: Sale | null): Entry[] {
+/** What is known of the payment its refunds and disputes belong to. */
+export interface Known {
+  /** Null while it was not told: they stand alone then, at their own rates. */
+  readonly sale: Sale | null;
+  /** One for each SKU; a purchase may tell them before the sale comes. */
+  readonly lines: readonly Line[];
+  readonly country: string | null;
+}
+
+export function entriesOf(facts: readonly Fact[], known: Known): Entry[] {
   return [
-    ...(sale === null ? [] : saleEntries(sale)),
+    ...(known.sale === null ? [] : saleEntries(known.sale)),
     ...refundSteps(facts).flatMap((step) =>
-      moneyOut({ ...step, kind: "refund", returns: false }, sale),
+      moneyOut({ ...step, kind: "refund", returns: false }, known),
     ),
     ...disputesOf(facts).flatMap((dispute) => {
       const { dispute: id, currency, quote, amount, withdrawnAt, returnedAt } = dispute;
       const whole = { currency, quote, before: 0n, after: amount, lines: [], country: null };
       const withdrawn = moneyOut(
         { ...whole, entry: `dispute:${id}`, kind: "dispute", at: withdrawnAt, returns: false },
-        sale,
+        known,
       );
       if (returnedAt === null) return withdrawn;
       const returned = moneyOut(
@@ -52,7 +60,7 @@ export function entriesOf(facts: readonly Fact[], sale: Sale | null): Entry[] {
           at: returnedAt,
           returns: true,
         },
-        sale,
+        known,
       );
       return [...withdrawn, ...returned];
     }),
@@ -98,23 +106,17 @@ interface MoneyOut {
   readonly returns: boolean;
 }
 
-function moneyOut(move: MoneyOut, sale: Sale | null): Entry[] {
+function moneyOut(move: MoneyOut, known: Known): Entry[] {
   const named = move.lines.length > 0;
-  const lines = sale === null || named ? bySku(move.lines) : sale.lines;
-  const originals = spread(move.before, move.after, lines, named);
-  const amounts = spread(
-    baseOf(move.before, move, sale),
-    baseOf(move.after, move, sale),
-    lines,
-    named,
-  );
+  const lines = named ? bySku(move.lines) : known.lines;
+  const { originals, amounts } = sharesOf(move, lines, named, known.sale);
   const sign = move.returns ? 1n : -1n;
   return lines.map((line, index) => ({
     entry: move.entry,
     kind: move.kind,
     external_id: line.external_id,
     currency: move.currency,
-    country: sale?.country ?? move.country ?? unknownCountry,
+    country: known.country ?? move.country ?? unknownCountry,
     happened_at: move.at,
     original_amount: sign * (originals[index] ?? 0n),
     amount: sign * (amounts[index] ?? 0n),
@@ -125,20 +127,34 @@ function moneyOut(move: MoneyOut, sale: Sale | null): Entry[] {
 }
 
 /**
- * In the sale's currency it is the converted running total, and all of the sale is all of its
- * converted amount, so that a full refund cancels its sale to the cent.
+ * In the sale's currency shares are differences of running totals, converted at the sale's rate
+ * and spread like the sale, so that a full refund cancels it to the cent. All else is converted by
+ * itself, at its own day's rate.
  */
-function baseOf(total: bigint, move: MoneyOut, sale: Sale | null): bigint {
-  if (sale === null || move.currency !== sale.currency) return inBase(total, move.quote);
-  return total === sale.amount ? sale.normalized : inBase(total, sale.quote);
-}
-
-/** Spread like the sale, the shares too are differences of running totals. */
-function spread(before: bigint, after: bigint, lines: readonly Line[], named: boolean): bigint[] {
+function sharesOf(
+  { before, after, currency, quote }: MoneyOut,
+  lines: readonly Line[],
+  named: boolean,
+  sale: Sale | null,
+): { originals: bigint[]; amounts: bigint[] } {
   const weights = lines.map((line) => line.weight);
-  if (named) return splitByWeight(after - before, weights);
-  const sharesBefore = splitByWeight(before, weights);
-  return splitByWeight(after, weights).map((share, index) => share - (sharesBefore[index] ?? 0n));
+  const difference = (from: bigint, to: bigint): bigint[] => {
+    if (named) return splitByWeight(to - from, weights);
+    const sharesBefore = splitByWeight(from, weights);
+    return splitByWeight(to, weights).map((share, index) => share - (sharesBefore[index] ?? 0n));
+  };
+  if (sale === null || currency !== sale.currency) {
+    return {
+      originals: splitByWeight(after - before, weights),
+      amounts: splitByWeight(inBase(after - before, quote), weights),
+    };
+  }
+  const converted = (total: bigint): bigint =>
+    total === sale.amount ? sale.normalized : inBase(total, sale.quote);
+  return {
+    originals: difference(before, after),
+    amounts: difference(converted(before), converted(after)),
+  };
 }
 
 /** Lines of one SKU become one; without any there is one nobody has named. */

@@ -6,7 +6,7 @@
  * ledger rows recorded with a fact are the entries after it minus the entries before it, so that
  * any past answer can be given again, however the facts happened to be batched.
  */
-import type { Fact, Line, Quote } from "../schemas/records.js";
+import type { Fact, FactBody, Line, Quote } from "../schemas/records.js";
 import { disputesOf } from "./disputes.js";
 import { bySku, type Entry, entriesOf, inBase, largestLine, unknownCountry } from "./entries.js";
 import { newestFirst } from "./readings.js";
@@ -38,10 +38,12 @@ export interface PaymentState {
   readonly entries: readonly Entry[];
 }
 
-/** @param facts of one payment and the purchases linked to it, in order of receipt */
+/** @param facts of one payment and of its purchases, in order of receipt */
 export function paymentState(facts: readonly Fact[]): PaymentState {
-  const sale = saleOf(facts);
-  const entries = entriesOf(facts, sale);
+  const told = partsTold(facts);
+  const sale = saleOf(facts, told);
+  const country = firstTold(told, (part) => part.country);
+  const entries = entriesOf(facts, { sale, country, lines: linesOf(told) });
   return { document: sale === null ? loneRefund(facts) : documentOf(facts, sale), entries };
 }
 
@@ -61,53 +63,65 @@ export interface Sale {
   readonly lines: readonly Line[];
 }
 
-function saleOf(facts: readonly Fact[]): Sale | null {
-  const readings = newestFirst(facts.filter((fact) => "Payment" in fact.body));
-  const newest = readings[0];
+/** What a payment's own readings and its purchases say alike; what comes first is believed. */
+type Part = PaymentBody | PurchaseBody;
+type PaymentBody = Extract<FactBody, { Payment: unknown }>["Payment"];
+type PurchaseBody = Extract<FactBody, { Purchase: unknown }>["Purchase"];
+
+function partsTold(facts: readonly Fact[]): Part[] {
+  const payments = newestFirst(facts).flatMap(({ body }) =>
+    "Payment" in body ? [body.Payment] : [],
+  );
+  return [...payments, ...purchasesOf(facts)];
+}
+
+/**
+ * The newest reading of each purchase that is linked here by one of these facts; those that name
+ * products come first. A purchase told before its link belongs to nothing yet.
+ */
+function purchasesOf(facts: readonly Fact[]): PurchaseBody[] {
+  const linked = new Set(facts.flatMap(({ body }) => ("Link" in body ? [body.Link.purchase] : [])));
+  const newest = new Map<string, PurchaseBody>();
+  for (const { body } of newestFirst(facts)) {
+    if (!("Purchase" in body) || !linked.has(body.Purchase.purchase)) continue;
+    const { purchase } = body.Purchase;
+    if (!newest.has(purchase)) newest.set(purchase, body.Purchase);
+  }
+  return [...newest.values()]
+    .sort((one, other) => (one.purchase < other.purchase ? -1 : 1))
+    .sort((one, other) => other.lines.length - one.lines.length);
+}
+
+function firstTold<T>(told: readonly Part[], read: (part: Part) => T | null): T | null {
+  for (const part of told) {
+    const value = read(part);
+    if (value !== null) return value;
+  }
+  return null;
+}
+
+function linesOf(told: readonly Part[]): Line[] {
+  return bySku(told.find((part) => part.lines.length > 0)?.lines ?? []);
+}
+
+function saleOf(facts: readonly Fact[], told: readonly Part[]): Sale | null {
+  const payment = told.find((part) => "payment" in part);
   // The rate of the first reading stays: converted once and for good.
   const quote = facts.find((fact) => "Payment" in fact.body)?.quote;
-  if (newest === undefined || !("Payment" in newest.body) || !quote) return null;
-  const payment = newest.body.Payment;
-  if (payment.amount <= 0n) return null;
-  const told = [
-    ...readings.flatMap(({ body }) => ("Payment" in body ? [body.Payment] : [])),
-    ...purchasesOf(facts),
-  ];
-  const first = <T>(read: (part: (typeof told)[number]) => T | null): T | null => {
-    for (const part of told) {
-      const value = read(part);
-      if (value !== null) return value;
-    }
-    return null;
-  };
-  const lines = told.find((part) => part.lines.length > 0)?.lines ?? [];
+  if (payment === undefined || !quote || payment.amount <= 0n) return null;
   return {
     at: payment.at,
     amount: payment.amount,
     normalized: inBase(payment.amount, quote),
     currency: payment.currency,
     quote,
-    country: first((part) => part.country) ?? unknownCountry,
-    account: first((part) => part.account) ?? "",
+    country: firstTold(told, (part) => part.country) ?? unknownCountry,
+    account: firstTold(told, (part) => part.account) ?? "",
     type: told.some((part) => part.type === "subscription") ? "subscription" : "one_time",
-    tax: first((part) => part.tax),
-    fee: first((part) => part.fee),
-    lines: bySku(lines),
+    tax: firstTold(told, (part) => part.tax),
+    fee: firstTold(told, (part) => part.fee),
+    lines: linesOf(told),
   };
-}
-
-/** The newest reading of each purchase linked here; those that name products come first. */
-function purchasesOf(facts: readonly Fact[]) {
-  const newest = new Map<string, { fact: Fact; lines: number }>();
-  for (const fact of newestFirst(facts)) {
-    if (!("Purchase" in fact.body)) continue;
-    const { purchase, lines } = fact.body.Purchase;
-    if (!newest.has(purchase)) newest.set(purchase, { fact, lines: lines.length });
-  }
-  return [...newest.entries()]
-    .sort(([one], [other]) => (one < other ? -1 : 1))
-    .sort(([, one], [, other]) => other.lines - one.lines)
-    .flatMap(([, { fact }]) => ("Purchase" in fact.body ? [fact.body.Purchase] : []));
 }
 
 function documentOf(facts: readonly Fact[], sale: Sale): Document {

@@ -72,6 +72,7 @@ const invoice = (lines: [string, bigint][]): FactBody => ({
     lines: lines.map(([external_id, weight]) => ({ external_id, weight })),
   },
 });
+const link: FactBody = { Link: { payment: "pi", purchase: "in" } };
 const refund = (
   id: string,
   amount: bigint,
@@ -136,6 +137,7 @@ describe("A payment as a function of what is known", () => {
             ["b", 2n],
           ]),
         ),
+        fact(3, link),
       ],
       ["sale a 300@1", "sale b 600@1"],
       "succeeded",
@@ -204,6 +206,20 @@ describe("A payment as a function of what is known", () => {
       null,
     ],
     [
+      "a refund before its sale by the product its invoice names",
+      [fact(1, invoice([["a", 1n]])), fact(2, link), fact(3, refund("r1", 1000n, 5))],
+      ["refund a -900@5"],
+      null,
+      null,
+    ],
+    [
+      "a sale as unattributed while only its invoice is known and no link",
+      [fact(1, payment(1000n)), fact(2, invoice([["a", 1n]]))],
+      ["sale - 900@1"],
+      "succeeded",
+      0n,
+    ],
+    [
       "a lost dispute",
       [fact(1, payment(1000n)), fact(2, dispute(1000n, 5, null))],
       ["sale - 900@1", "dispute - -900@5"],
@@ -255,6 +271,7 @@ describe("A payment as a function of what is known", () => {
       ]),
       refund("r1", 400n, 5),
       dispute(600n, 8, null),
+      link,
     ];
     const outcome = (order: number[]) =>
       told(
@@ -262,26 +279,28 @@ describe("A payment as a function of what is known", () => {
           order.map((index, receipt) => fact(receipt + 1, bodies[index] ?? payment(0n), index + 1)),
         ),
       );
-    expect(outcome([3, 2, 1, 0])).to.have.members(outcome([0, 1, 2, 3]));
-    expect(outcome([2, 0, 3, 1])).to.have.members(outcome([0, 1, 2, 3]));
+    expect(outcome([4, 3, 2, 1, 0])).to.have.members(outcome([0, 1, 2, 3, 4]));
+    expect(outcome([2, 0, 4, 3, 1])).to.have.members(outcome([0, 1, 2, 3, 4]));
   });
 });
 
 describe("What is recorded of a payment", () => {
-  it("should move the sale to its product by a difference when the invoice comes later", () => {
+  it("should move the sale to its product by a difference when the link comes last", () => {
     const { ledger, versions } = recordings([
       fact(1, payment(1000n)),
       fact(2, invoice([["a", 1n]])),
+      fact(3, link),
     ]);
     const rows = ledger.map((row) => [row.fact.fact_id, row.external_id, row.amount, row.sales]);
     expect(rows).to.have.deep.members([
       ["f1", "", 900n, 1],
-      ["f2", "", -900n, -1],
-      ["f2", "a", 900n, 1],
+      ["f3", "", -900n, -1],
+      ["f3", "a", 900n, 1],
     ]);
     expect(versions.map(({ version, changed }) => [version, changed])).to.deep.equal([
       [1, true],
-      [2, true],
+      [2, false],
+      [3, true],
     ]);
   });
 

@@ -25,7 +25,8 @@ import {
   utcDay,
 } from "../schemas/rates.js";
 
-const today = utcDay(Date.now());
+/** Asked for anew each time: a run may go on past midnight. */
+const today = () => utcDay(Date.now());
 
 describe("Quotes", () => {
   // source, day, currency, units per EUR; a line of dashes begins the next edition.
@@ -242,7 +243,10 @@ describe("Rates", () => {
     rates.onEdition((edition) => editions.push(edition));
     serve({
       "/ecb": ecbXml([["2026-11-19", { USD: "1.25", JPY: "170" }]]),
-      [`/wide/${dayAfter(today, -1)}`]: wideJson(dayAfter(today, -1), { usd: 1.2, vnd: 40_000 }),
+      [`/wide/${dayAfter(today(), -1)}`]: wideJson(dayAfter(today(), -1), {
+        usd: 1.2,
+        vnd: 40_000,
+      }),
     });
     expect(await rates.refresh()).to.deep.equal({ added: true, failed: [] });
     expect(editions).to.deep.equal([2, 3]);
@@ -349,7 +353,7 @@ describe("Rates", () => {
       ["for the euro", "EUR", "2026-03-05", {}],
       ["for a currency nobody knows", "XXX", "2026-03-05", {}],
       ["for days before there were lists", "VND", "2024-03-02", {}],
-      ["for days to come", "VND", dayAfter(today, 2), {}],
+      ["for days to come", "VND", dayAfter(today(), 400), {}],
       ["when refreshing is off", "VND", "2026-03-05", { RATES_REFRESH: "off" }],
     ];
   for (const [what, currency, day, settings] of unasked) {
