@@ -1,0 +1,80 @@
+/**
+ * `npm run bench [names…]`: measures the running service on this machine, each number beside its
+ * floor from the same run (docs/benchmarks.md). Missing a target is a result, not an error.
+ */
+import { parseArgs } from "node:util";
+import { doors } from "./bench/doors.js";
+import { type Figure, tableOf } from "./bench/figures.js";
+import { latency } from "./bench/latency.js";
+import { memory } from "./bench/memory.js";
+import type { Options } from "./bench/options.js";
+import { queries } from "./bench/queries.js";
+import { start } from "./bench/start.js";
+
+const benchmarks = new Map<string, (options: Options) => Promise<Figure[]>>(
+  Object.entries({ latency, doors, start, memory, queries }),
+);
+
+/** What runs in a process of its own: this program again, with `--child <name>`. */
+const children = new Map<string, () => Promise<{ run(words: readonly string[]): Promise<void> }>>([
+  ["door-floor", () => import("./bench/door-floor.js")],
+  ["store-floor", () => import("./bench/store-floor.js")],
+  ["fill", () => import("./bench/fill.js")],
+]);
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    /** Of load, in `latency`. */
+    seconds: { type: "string", default: "60" },
+    /** Medians are over these. */
+    rounds: { type: "string", default: "5" },
+    /** Webhooks, in `memory`: two a second for an hour. */
+    events: { type: "string", default: "7200" },
+    /** Of each table, in `queries`. */
+    rows: { type: "string", default: "1000000" },
+    /** A folder for CPU profiles of the service. */
+    profile: { type: "string" },
+    child: { type: "string" },
+  },
+});
+
+// The exit handlers of bench/processes.ts end what was started.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
+
+if (values.child === undefined) await runBenchmarks();
+else await runChild(values.child);
+
+async function runBenchmarks(): Promise<void> {
+  const options: Options = {
+    seconds: countOf("seconds", values.seconds, 3_600),
+    rounds: countOf("rounds", values.rounds, 100),
+    events: countOf("events", values.events, 100_000),
+    rows: countOf("rows", values.rows, 50_000_000),
+    profileFolder: values.profile ?? null,
+  };
+  const known = [...benchmarks.keys()];
+  const names = positionals.length > 0 ? positionals : known;
+  const unknown = names.filter((name) => !benchmarks.has(name));
+  if (unknown.length > 0) {
+    throw new Error(`no benchmark ${unknown.join(", ")}; there are ${known.join(", ")}`);
+  }
+  const figures: Figure[] = [];
+  for (const name of names) {
+    console.log(`\n${name}`);
+    figures.push(...((await benchmarks.get(name)?.(options)) ?? []));
+  }
+  console.log(`\n${tableOf(figures)}`);
+}
+
+async function runChild(name: string): Promise<void> {
+  const child = await children.get(name)?.();
+  if (child === undefined) throw new Error(`no child ${name}`);
+  await child.run(positionals);
+}
+
+function countOf(name: string, text: string, max: number): number {
+  const count = Number(text);
+  if (Number.isInteger(count) && count >= 1 && count <= max) return count;
+  throw new Error(`--${name} must be a whole number from 1 to ${max}`);
+}

@@ -1,0 +1,57 @@
+/**
+ * What a door costs without the service: a bare handler that reads the same body, checks the HMAC
+ * and parses the JSON. `koa` is the floor of the target; `http` is the same without Koa.
+ */
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { once } from "node:events";
+import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
+import Koa from "koa";
+import { z } from "zod";
+import { signatureHeader } from "../../providers/stripe/signature.js";
+import { tell } from "./processes.js";
+import { signingSecret } from "./tenant.js";
+
+/** Runs as a child: tells its port, and serves until it is ended. */
+export async function run([kind]: readonly string[]): Promise<void> {
+  const handle = kind === "koa" ? koaHandler() : answer;
+  const server = createServer((request, response) => void handle(request, response));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  tell(portMessage.parse(server.address()));
+  process.once("disconnect", () => process.exit(0));
+}
+
+export const portMessage = z.object({ port: z.int() });
+
+function koaHandler() {
+  const app = new Koa();
+  app.use(async (ctx) => {
+    ctx.body = { type: await checkedType(ctx.req) };
+  });
+  return app.callback();
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  response.end(JSON.stringify({ type: await checkedType(request) }));
+}
+
+const typed = z.object({ type: z.string() });
+
+/** @throws when the signature is not that of the body */
+async function checkedType(request: IncomingMessage): Promise<string> {
+  const body = await bodyOf(request);
+  const header = String(request.headers[signatureHeader]);
+  const [, time = "", hex = ""] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(header) ?? [];
+  const digest = createHmac("sha256", signingSecret).update(`${time}.`).update(body).digest();
+  if (!timingSafeEqual(digest, Buffer.from(hex, "hex"))) throw new Error("a wrong signature");
+  return typed.parse(JSON.parse(body.toString())).type;
+}
+
+function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => resolve(Buffer.concat(chunks)));
+    request.on("error", reject);
+  });
+}

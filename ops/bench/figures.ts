@@ -1,0 +1,77 @@
+/** What a benchmark hands back, and the table of all of it. */
+
+export interface Figure {
+  readonly name: string;
+  readonly value: number;
+  readonly unit: "ms" | "/s" | "MiB";
+  /** The same unit, measured in the same run: what no implementation could beat here. */
+  readonly floor?: number;
+  readonly target?: { readonly valueMax: number } | { readonly ratioMin: number };
+}
+
+/** One line a figure: name, value, floor, ratio, target, `ok` or `MISSED`. */
+export function tableOf(figures: readonly Figure[]): string {
+  const rows = [["", "value", "floor", "value ÷ floor", "target", ""], ...figures.map(cellsOf)];
+  const widths = rows[0]?.map((_, column) =>
+    Math.max(...rows.map((cells) => cells[column]?.length ?? 0)),
+  );
+  return rows
+    .map((cells) =>
+      cells
+        .map((cell, column) => {
+          const width = widths?.[column] ?? 0;
+          return column === 0 ? cell.padEnd(width) : cell.padStart(width);
+        })
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}
+
+function cellsOf(figure: Figure): string[] {
+  const { name, value, unit, floor, target } = figure;
+  const shown = (count: number) => `${short(count)} ${unit}`;
+  return [
+    name,
+    shown(value),
+    floor === undefined ? "" : shown(floor),
+    floor === undefined ? "" : ratioText(value / floor),
+    target === undefined
+      ? ""
+      : "valueMax" in target
+        ? `< ${shown(target.valueMax)}`
+        : `≥ ${ratioText(target.ratioMin)}`,
+    target === undefined ? "" : isReached(figure) ? "ok" : "MISSED",
+  ];
+}
+
+function isReached({ value, floor, target }: Figure): boolean {
+  if (target === undefined) return true;
+  if ("valueMax" in target) return value < target.valueMax;
+  return floor !== undefined && value / floor >= target.ratioMin;
+}
+
+/** The value below which the share `p` of all lies; NaN of none. */
+export function percentile(values: readonly number[], p: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(p * sorted.length) - 1)] ?? Number.NaN;
+}
+
+export function median(values: readonly number[]): number {
+  return percentile(values, 0.5);
+}
+
+/** `p50 11 ms, p90 …` of many durations. */
+export function spread(valuesMs: readonly number[]): string {
+  const at = (p: number) => short(percentile(valuesMs, p));
+  return `p50 ${at(0.5)}, p90 ${at(0.9)}, p99 ${at(0.99)}, max ${at(1)} ms (${valuesMs.length})`;
+}
+
+export function short(value: number): string {
+  const digits = value >= 100 ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: 3 };
+  return value.toLocaleString("en", digits);
+}
+
+function ratioText(ratio: number): string {
+  return ratio < 2 ? `${short(ratio * 100)} %` : `${short(ratio)} ×`;
+}

@@ -1,0 +1,37 @@
+/** Sales at an even pace through the webhook door. */
+import { ConnectionPool } from "./http-connection.js";
+import { sendEvenly } from "./load.js";
+import type { RunningService } from "./service.js";
+import { StripeSales } from "./stripe-sales.js";
+import { type Tenant, webhookRequest } from "./tenant.js";
+
+const connectionsMax = 256;
+
+/** Resolves when `count` webhooks were taken. @throws when one is not, or answers do not keep up */
+export async function sendSales(
+  service: RunningService,
+  tenant: Tenant,
+  perSecond: number,
+  count: number,
+): Promise<void> {
+  const sales = new StripeSales("sales");
+  const queue = sales.products(Date.now());
+  const pool = new ConnectionPool(service.base, connectionsMax);
+  const refusals: unknown[] = [];
+  const calls: Promise<void>[] = [];
+  await sendEvenly(perSecond, count, () => {
+    if (queue.length === 0) queue.push(...sales.next(Date.now()));
+    const event = queue.shift();
+    if (event === undefined) throw new Error("a sale is told by several events");
+    const request = webhookRequest(tenant.webhookPath, event.body);
+    calls.push(
+      pool.send(request).then(
+        ({ status }) => void (status === 200 || refusals.push(new Error(`refused: ${status}`))),
+        (error: unknown) => void refusals.push(error),
+      ),
+    );
+  });
+  await Promise.all(calls);
+  pool.close();
+  if (refusals.length > 0) throw refusals[0];
+}

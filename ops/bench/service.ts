@@ -1,0 +1,107 @@
+/** The service as a person runs it, in a child process on a folder of its own. */
+import assert from "node:assert";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { tokenFile } from "../../backends/data-folder.js";
+import { projectFile } from "../../backends/root.js";
+import { leadsGroup, stopChild, track } from "./processes.js";
+
+export interface RunningService {
+  readonly base: URL;
+  readonly adminToken: string;
+  /** From the start of the process to the first 200 of `/readyz`. */
+  readonly readyMs: number;
+  /** A number of `/metrics` without labels. */
+  metric(name: string): Promise<number>;
+}
+
+export interface Command {
+  readonly file: string;
+  readonly words: readonly string[];
+}
+
+const program = fileURLToPath(new URL("../../main.js", import.meta.url));
+const readyMsMax = 60_000;
+const readyPollMs = 5;
+
+export function nodeCommand(profileFolder: string | null = null): Command {
+  const flags = profileFolder === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`];
+  return { file: process.execPath, words: [...flags, program] };
+}
+
+export const npmStart: Command = { file: "npm", words: ["start", "--silent"] };
+
+/** Starts the service on `folder`, and stops it when `use` has ended. */
+export async function withService<T>(
+  folder: string,
+  command: Command,
+  use: (service: RunningService) => Promise<T>,
+): Promise<T> {
+  const startedAt = performance.now();
+  const child = spawn(command.file, command.words, {
+    cwd: projectFile(),
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      UV_THREADPOOL_SIZE: "16",
+      PORT: "0",
+      DATA_DIR: folder,
+      RATES_REFRESH: "off",
+      LOG_LEVEL: "warn",
+    },
+    // Its log lines go where the benchmark's errors go.
+    stdio: ["ignore", 2, "pipe"],
+    detached: command === npmStart,
+  });
+  track(child);
+  if (command === npmStart) leadsGroup(child);
+  try {
+    const base = await addressOf(child);
+    await ready(base);
+    return await use({
+      base,
+      adminToken: readFileSync(join(folder, tokenFile), "utf8").trim(),
+      readyMs: performance.now() - startedAt,
+      metric: (name) => metric(base, name),
+    });
+  } finally {
+    await stopChild(child);
+  }
+}
+
+/** @throws when the process ends instead of listening */
+async function addressOf(child: ChildProcess): Promise<URL> {
+  const { stderr } = child;
+  assert(stderr !== null, "it is a pipe");
+  let said = "";
+  stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  const closed = once(child, "close").then(() => true);
+  for (;;) {
+    const url = /Running at (http:\S+?),?\s/.exec(said)?.[1];
+    if (url !== undefined) return new URL(url);
+    const isClosed = await Promise.race([closed, once(stderr, "data").then(() => false)]);
+    if (isClosed) throw new Error(`the service ended: ${said}`);
+  }
+}
+
+async function ready(base: URL): Promise<void> {
+  const deadline = performance.now() + readyMsMax;
+  while (performance.now() < deadline) {
+    const answer = await fetch(new URL("/readyz", base));
+    await answer.text();
+    if (answer.ok) return;
+    await pause(readyPollMs);
+  }
+  throw new Error(`not ready within ${readyMsMax} ms`);
+}
+
+async function metric(base: URL, name: string): Promise<number> {
+  const text = await (await fetch(new URL("/metrics", base))).text();
+  const line = text.split("\n").find((each) => each.startsWith(`${name} `));
+  if (line === undefined) throw new Error(`/metrics does not tell ${name}`);
+  return Number(line.slice(name.length));
+}

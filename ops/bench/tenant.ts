@@ -1,0 +1,82 @@
+/** A workspace with a key and a Stripe integration, made through the management interface. */
+import { setTimeout as pause } from "node:timers/promises";
+import { z } from "zod";
+import { signatureHeader, signatureOf } from "../../providers/stripe/signature.js";
+import { createdKey, dataAnswer, integration, workspace } from "../../schemas/http-manage.js";
+import { requestBytes } from "./http-connection.js";
+import type { RunningService } from "./service.js";
+
+export interface Tenant {
+  readonly workspace: string;
+  readonly authorization: string;
+  readonly webhookPath: string;
+}
+
+export const signingSecret = "whsec_of_the_benchmark";
+const settledMsMax = 120_000;
+const settledPollMs = 250;
+
+export async function createTenant(service: RunningService): Promise<Tenant> {
+  const made = await manage(service, "", { name: "Benchmark", base_currency: "EUR" }, workspace);
+  const key = await manage(
+    service,
+    `/${made.id}/keys`,
+    { environment: "Production", scope: "Read-only" },
+    createdKey,
+  );
+  const stripe = await manage(
+    service,
+    `/${made.id}/integrations`,
+    {
+      provider: "stripe",
+      environment: "Production",
+      credentials: { signing_secret: signingSecret },
+    },
+    integration,
+  );
+  return {
+    workspace: made.id,
+    authorization: `Bearer ${key.key}`,
+    webhookPath: stripe.webhook_path,
+  };
+}
+
+/** A whole HTTP request as Stripe would send it now. */
+export function webhookRequest(path: string, body: Buffer): Buffer {
+  const signature = signatureOf(body, signingSecret, Date.now());
+  const headers = { "Content-Type": "application/json", [signatureHeader]: signature };
+  return requestBytes("POST", path, headers, body);
+}
+
+/** Resolves when everything received until now is booked. @throws when that takes too long */
+export async function settled(service: RunningService, tenant: Tenant): Promise<void> {
+  const since = Date.now();
+  while (Date.now() < since + settledMsMax) {
+    const answer = await fetch(new URL("/v1/transactions?limit=1", service.base), {
+      headers: { authorization: tenant.authorization },
+    });
+    const { complete_to: completeTo } = completeAnswer.parse(await answer.json());
+    if (Date.parse(completeTo) >= since) return;
+    await pause(settledPollMs);
+  }
+  throw new Error(`not booked within ${settledMsMax} ms`);
+}
+
+const completeAnswer = z.object({ complete_to: z.iso.datetime() });
+
+async function manage<T>(
+  service: RunningService,
+  path: string,
+  body: object,
+  answerSchema: z.ZodType<T>,
+): Promise<T> {
+  const answer = await fetch(new URL(`/v1/manage/workspaces${path}`, service.base), {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${service.adminToken}`,
+      "content-type": "application/json",
+    },
+    body: JSON.stringify(body),
+  });
+  return dataAnswer(answerSchema).parse(await answer.json()).data;
+}
