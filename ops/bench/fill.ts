@@ -79,7 +79,8 @@ const inserts = [
      currency, country, at, kind, vintage, mrr, accounts, subscriptions, recorded_at, event_id)
    SELECT ${tenant}, hex(sipHash128(account)), 'stripe', concat('sub_', toString(account)), sku,
      currency, country, t, kind, toStartOfMonth(began),
-     toDecimal128(multiIf(kind = 'expansion', 5, kind = 'contraction', -4, kind = 'churn', -9, 9), 6),
+     toDecimal128(multiIf(kind = 'expansion', 5, kind = 'contraction', -4, kind = 'churn', -9,
+       9), 6),
      multiIf(kind = 'new', 1, kind = 'churn', -1, 0),
      multiIf(kind = 'new', 1, kind = 'churn', -1, 0), t, event
    FROM (
