@@ -19,7 +19,12 @@ export class Backlog {
   readonly #partitions: Waiting[] = [];
   #looking: Promise<number> | null = null;
 
-  constructor(log: ReadableLog, topic: Topic, group: string, receivedAt: (record: LogRecord) => number) {
+  constructor(
+    log: ReadableLog,
+    topic: Topic,
+    group: string,
+    receivedAt: (record: LogRecord) => number,
+  ) {
     this.#log = log;
     this.#topic = topic;
     this.#group = group;

@@ -30,7 +30,8 @@ export interface SkuKey {
 type Sql = Pick<Postgres, "query">;
 
 const columns = `p.id, p.environment, p.name, p.slug, p.category, p.created_at,
-  coalesce((SELECT jsonb_agg(jsonb_build_object('provider', s.provider, 'external_id', s.external_id)
+  coalesce((SELECT jsonb_agg(
+      jsonb_build_object('provider', s.provider, 'external_id', s.external_id)
     ORDER BY s.provider, s.external_id) FROM skus s WHERE s.product = p.id), '[]') AS skus`;
 
 export function listProducts(

@@ -3,7 +3,7 @@
  * this process (`chdb`) or a server (`CLICKHOUSE_URL`).
  */
 
-/** A value ClickHouse binds to a `{name:Type}` placeholder; decimals and 64-bit integers as text. */
+/** A value for a `{name:Type}` placeholder; decimals and 64-bit integers as text. */
 export type QueryParam = string | number | boolean | readonly (string | number)[];
 
 export interface ClickHouse {

@@ -1,4 +1,4 @@
-/** Takes the oldest records away once a topic's time or size is reached. Work per run is bounded. */
+/** Takes the oldest records away once a topic's time or size is reached, bounded in each run. */
 import { type Partition, pageBytes } from "./log-lmdb-partition.js";
 import type { Writer } from "./log-lmdb-writer.js";
 import type { Subscription, TopicOptions } from "./log.js";

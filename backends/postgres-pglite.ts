@@ -33,7 +33,7 @@ export async function openPglite(path: string): Promise<Postgres> {
   };
 }
 
-/** PGlite writes its log without fsync; the log alone brings everything back, as in any Postgres. */
+/** PGlite writes its log without fsync; as in any Postgres, the log alone brings all back. */
 async function syncFiles(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     if (entry.isFile()) await sync(join(folder, entry.name));

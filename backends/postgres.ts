@@ -2,8 +2,9 @@
  * The metadata store port: workspaces, keys, integrations, catalogue, rates. PGlite or Postgres.
  *
  * Columns come the same from both: int8 (also `count(*)`) as bigint, numeric as text, date as
- * `YYYY-MM-DD` text, timestamptz as Date, bytea as Buffer, json and jsonb parsed, text[] as an array
- * (other arrays differ: cast them). Values go in the same ways; what is meant for a json column as `JSON.stringify` text.
+ * `YYYY-MM-DD` text, timestamptz as Date, bytea as Buffer, json and jsonb parsed, text[] as an
+ * array (other arrays differ: cast them). Values go in the same ways; what is meant for a json
+ * column as `JSON.stringify` text.
  */
 export interface Postgres {
   /**

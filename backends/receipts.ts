@@ -224,7 +224,8 @@ class Marks {
 }
 
 const markSql = `
-UPDATE ingest_receipts r SET durable = true, expires_at = CASE WHEN r.identity LIKE 'event:%' THEN NULL
+UPDATE ingest_receipts r SET durable = true,
+  expires_at = CASE WHEN r.identity LIKE 'event:%' THEN NULL
   ELSE now() + $4::int * interval '1 millisecond' END
 FROM unnest($1::text[], $2::text[], $3::text[]) AS t (workspace, environment, identity)
 WHERE r.workspace = t.workspace AND r.environment = t.environment AND r.identity = t.identity`;

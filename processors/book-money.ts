@@ -45,7 +45,8 @@ export async function bookMoney(
   await insertLedger(service.clickhouse, outcomes);
   await insertVersions(service.clickhouse, outcomes);
 
-  // 7. Publish. After a crash before the acknowledgement this repeats, with the same id and version.
+  // 7. Publish. After a crash before the acknowledgement this repeats, with the same id and
+  //    version.
   const messages = await Promise.all(
     outcomes.flatMap(({ payment, published }) =>
       published.map(async (version) => ({

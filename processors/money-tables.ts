@@ -76,7 +76,8 @@ export async function insertLedger(
   const scope = "(workspace, environment, payment)";
   await clickhouse.write(
     `INSERT INTO ledger
-     SELECT ${ledgerDimensions}, sum(o) AS original_amount, sum(a) AS amount, sum(t) AS tax, sum(f) AS fee,
+     SELECT ${ledgerDimensions}, sum(o) AS original_amount, sum(a) AS amount, sum(t) AS tax,
+            sum(f) AS fee,
             toInt32(sum(s)) AS sales
      FROM (
        SELECT ${ledgerDimensions}, original_amount AS o, amount AS a, tax AS t, fee AS f, sales AS s
@@ -110,7 +111,8 @@ function outdated(outcomes: readonly MoneyOutcome[]): string {
   return `
     SELECT workspace, environment, payment
     FROM ${jsonRows(
-      "workspace String, environment String, provider String, payment String, key String, facts UInt64",
+      "workspace String, environment String, provider String, payment String, key String, " +
+        "facts UInt64",
       seen,
     )} AS seen
     INNER JOIN (

@@ -70,7 +70,8 @@ export function keepRejects(service: Service): RejectsUpkeep {
 
 async function workspacesWaiting(service: Service, reason: string): Promise<string[]> {
   const rows = await service.clickhouse.rows<{ workspace: string }>(
-    "SELECT DISTINCT workspace FROM rejects FINAL WHERE state = 'open' AND reason = {reason:String}",
+    `SELECT DISTINCT workspace FROM rejects FINAL
+     WHERE state = 'open' AND reason = {reason:String}`,
     { reason },
   );
   return rows.map(({ workspace }) => workspace);

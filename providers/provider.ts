@@ -85,7 +85,7 @@ export interface Provider<Credentials = unknown> {
    * @param now ms since 1970, for the replay window
    */
   verify(delivery: Delivery, credentials: readonly Credentials[], now: number): Verdict;
-  /** The headers a genuine delivery of `body` carries: for tests, the demo and the load generator. */
+  /** The headers of a genuine delivery of `body`: for tests, the demo and the load generator. */
   sign(body: Buffer, credentials: Credentials, now: number): Record<string, string>;
   /** @param body the strictly parsed JSON; null when it is no event of this provider */
   heading(body: unknown): Heading | null;

@@ -122,9 +122,11 @@ WITH
            sum(mrr) OVER (PARTITION BY ${subscription}, sku ORDER BY at
              RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS sku_after,
            sku_after - sum(mrr) OVER (PARTITION BY ${subscription}, sku, at) AS sku_before,
-           row_number() OVER (PARTITION BY ${subscription}, sku, at ORDER BY currency, country) AS sku_row,
+           row_number() OVER (PARTITION BY ${subscription}, sku, at ORDER BY currency, country)
+             AS sku_row,
            row_number() OVER (
-             PARTITION BY ${account}, at ORDER BY abs(mrr) DESC, subscription, sku, currency, country)
+             PARTITION BY ${account}, at
+             ORDER BY abs(mrr) DESC, subscription, sku, currency, country)
              AS account_row,
            min(at) OVER (PARTITION BY ${account}) AS first_at
     FROM parts

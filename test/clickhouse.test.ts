@@ -45,7 +45,8 @@ describe("ClickHouse", () => {
   it("should bind names, limits and sets", async () => {
     const rows = await clickhouse.rows<{ n: string }>(
       `SELECT number AS n FROM {table:Identifier}.numbers
-       WHERE n IN {wanted:Array(UInt64)} AND toString(n) != {not:String} ORDER BY n LIMIT {max:UInt8}`,
+       WHERE n IN {wanted:Array(UInt64)} AND toString(n) != {not:String}
+        ORDER BY n LIMIT {max:UInt8}`,
       { table: "system", wanted: [3, 5, 7, 9], not: "5", max: 2 },
     );
     expect(rows).to.eql([{ n: "3" }, { n: "7" }]);
@@ -74,7 +75,8 @@ describe("ClickHouse", () => {
 
   it("should write rows given as objects and read them back", async () => {
     const structure = `id String, amount Int64, price Decimal(38, 6), at DateTime64(3, 'UTC'),
-      steps Array(Tuple(at DateTime64(3, 'UTC'), items Array(Tuple(item String, mrr Decimal(38, 6)))))`;
+      steps Array(Tuple(at DateTime64(3, 'UTC'),
+        items Array(Tuple(item String, mrr Decimal(38, 6)))))`;
     const at = new Date("2026-11-20T10:00:00.123Z");
     const rows = Array.from({ length: 3_000 }, (_, index) => ({
       id: `${index} ${nasty}`,
@@ -143,8 +145,10 @@ describe("ClickHouse", () => {
 
   it("should hold inserts on disk before it acknowledges them", async () => {
     const tables = await clickhouse.rows<{ name: string }>(
-      `SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'
-         AND name NOT LIKE 'rows_%' AND create_table_query NOT LIKE '%fsync_after_insert = 1, fsync_part_directory = 1%'`,
+      `SELECT name FROM system.tables
+       WHERE database = currentDatabase() AND engine LIKE '%MergeTree' AND name NOT LIKE 'rows_%'
+         AND create_table_query NOT LIKE
+           '%fsync_after_insert = 1, fsync_part_directory = 1%'`,
     );
     expect(tables).to.eql([]);
   });
@@ -156,7 +160,8 @@ describe("ClickHouse", () => {
       await clickhouse.write(
         `INSERT INTO ledger (workspace, environment, payment, happened_at, amount)
          SELECT * FROM ${jsonRows(
-           "workspace String, environment String, payment String, happened_at DateTime64(3, 'UTC'), amount Int64",
+           `workspace String, environment String, payment String,
+             happened_at DateTime64(3, 'UTC'), amount Int64`,
            [{ ...entry, amount }],
          )}`,
         {},

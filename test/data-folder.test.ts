@@ -69,7 +69,7 @@ describe("The data folder", () => {
     lockFolder(parent)();
   });
 
-  it("should be refused while another process holds it, and taken over when that is gone", async () => {
+  it("should be refused while another process holds it, and taken over after that", async () => {
     const lock = new URL("../backends/folder-lock.js", import.meta.url).href;
     const code = `import { lockFolder } from ${JSON.stringify(lock)};
       lockFolder(${JSON.stringify(parent)}); console.log("held"); setInterval(() => {}, 1000);`;

@@ -284,7 +284,8 @@ describe("Batches", () => {
   it("should answer each line in order and take the good ones", async () => {
     const before = await doors.taken();
     const answer = await doors.ingest(
-      `${lines(sale(), "{", sale({ amount: -1 }), sale({ currency: "JPY", amount: 100 }))}\r\n\n \n`,
+      lines(sale(), "{", sale({ amount: -1 }), sale({ currency: "JPY", amount: 100 })) +
+        "\r\n\n \n",
       ndjson,
     );
     expect(answer.status, answer.text).to.equal(200);

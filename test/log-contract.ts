@@ -7,7 +7,7 @@ import { expect } from "chai";
 import { type Log, type LogRecord, LogUnavailable, type TopicOptions } from "../backends/log.js";
 import { topics } from "../schemas/records.js";
 
-/** One place that keeps a log; opened again and again by a test, as by one process after another. */
+/** One place that keeps a log; opened again and again, as by one process after another. */
 export interface LogInstallation {
   open(options?: Partial<TopicOptions>): Promise<Log>;
   /** A process that appends to `revenue.raw` and prints `partition offset value` when durable. */
@@ -152,7 +152,7 @@ export function describeLogContract(name: string, install: () => Promise<LogInst
       expect((await log.committed(topic, "g"))[partition ?? 0]).to.equal(1n);
     });
 
-    it("should give the same batch again after a failure while other partitions go on", async () => {
+    it("should give the same batch again after a failure while other partitions run", async () => {
       await log.append(
         topic,
         keys.map((key) => record(key)),

@@ -252,7 +252,8 @@ describe("Managed products", () => {
     const { postgres } = doors.service;
     const id = `prod_unf_test_${process.pid}_${(made += 1)}`;
     await postgres.query(
-      "INSERT INTO products (id, workspace, environment, name, slug) VALUES ($1, $2, 'live', $3, $1)",
+      `INSERT INTO products (id, workspace, environment, name, slug)
+       VALUES ($1, $2, 'live', $3, $1)`,
       [id, doors.workspace, name],
     );
     for (const sku of ids) {

@@ -41,7 +41,7 @@ describe("Migrations", () => {
     }
   });
 
-  it("should make ClickHouse tables so that a start that was cut short can do it again", async () => {
+  it("should make ClickHouse tables so that a start cut short can do it again", async () => {
     const clickhouse = await openTestClickHouse();
     for (const { statements } of await readMigrations(projectFile("migrations", "clickhouse"))) {
       for (const statement of statements) {

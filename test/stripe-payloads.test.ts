@@ -138,7 +138,7 @@ describe("Made Stripe events", () => {
     });
   }
 
-  it("should carry the sandbox flag inside and out, and refuse amounts beyond a JSON integer", () => {
+  it("should carry the sandbox flag inside and out, and refuse amounts beyond JSON's", () => {
     const [version] = apiVersions;
     const object = chargeOf(version);
     const event = { id: "evt_1", type: "charge.succeeded", at, object, version };

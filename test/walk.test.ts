@@ -64,7 +64,7 @@ describe("The way of one event", () => {
     expect(await doors.service.log.ends(topics.raw)).to.deep.equal(ends);
   });
 
-  it("2 durable: should find the sealed event on the raw topic, and no payload in the clear", async () => {
+  it("2 durable: should find the event sealed on the raw topic, nothing in the clear", async () => {
     const record = await find(
       topics.raw,
       (value) => rawEventCodec.decode(value).meta.event_id === eventId,

@@ -68,7 +68,7 @@ describe("complete_to", () => {
     expect(watermark.receive().receivedAt).to.be.greaterThan(told);
   });
 
-  it("should stay before the earliest of the waiting records, in whatever order they lie", async () => {
+  it("should stay before the earliest of the waiting records, however they lie", async () => {
     const received = [500, 300, 400, 600];
     const log = new OnePartition(received);
     const watermark = new Watermark(log, now);

@@ -1,4 +1,4 @@
-/** Pages of the management lists: newest first, walked by an opaque cursor that pins the filters. */
+/** Pages of the management lists: newest first; an opaque cursor pins the filters. */
 import { z } from "zod";
 import type { ListPage } from "../../backends/list-page.js";
 import { limits } from "../../config.js";

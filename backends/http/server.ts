@@ -75,5 +75,6 @@ export function rawAnswer(error: ApiError): string {
     Connection: "close",
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 ${error.status} ${reasons[error.status] ?? "Error"}\r\n${lines.join("")}\r\n${body}`;
+  const status = `${error.status} ${reasons[error.status] ?? "Error"}`;
+  return `HTTP/1.1 ${status}\r\n${lines.join("")}\r\n${body}`;
 }

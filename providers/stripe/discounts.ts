@@ -1,4 +1,4 @@
-/** Recurring discounts: what they are, until when, and what they leave of a subscription's items. */
+/** Recurring discounts: what they are, until when, and what they leave of the items' prices. */
 import { z } from "zod";
 import {
   addFractions,

@@ -1,4 +1,4 @@
-/** The objects that tell money (see payloads.ts): charges, invoices, refunds, disputes, sessions. */
+/** The objects that tell money (see payloads.ts): charges, invoices, refunds, disputes. */
 import {
   type ApiVersion,
   isNewLayout,
