@@ -1,11 +1,34 @@
 /** Small pieces of SQL text for statements about given rows. */
 import { literal } from "./clickhouse-text.js";
 
-/** `(a, b) IN (('1', '2'), …)`, over text columns; never true without tuples. */
+/** Above this many groups one tuple comparison is the shorter statement. */
+const groupsMax = 16;
+
+/**
+ * The rows whose text columns equal one of the tuples; never true without tuples. Written as
+ * `a = '1' AND b IN ('2', '3') OR …`, grouped by all but the last column, because the engine takes
+ * half the time for it that it takes for `(a, b) IN (('1', '2'), …)`.
+ */
 export function rowsIn(columns: string, tuples: readonly (readonly string[])[]): string {
   if (tuples.length === 0) return "false";
-  const distinct = new Set(tuples.map((tuple) => `(${tuple.map(literal).join(", ")})`));
-  return `${columns} IN (${[...distinct].join(", ")})`;
+  const names = columns.replace(/[()]/g, "").split(", ");
+  const groups = new Map<string, Set<string>>();
+  for (const tuple of tuples) {
+    const group = tuple.slice(0, -1).map((value, index) => `${names[index]} = ${literal(value)}`);
+    const key = group.join(" AND ");
+    const values = groups.get(key) ?? new Set();
+    values.add(literal(tuple.at(-1) ?? ""));
+    groups.set(key, values);
+  }
+  if (groups.size > groupsMax) {
+    const distinct = new Set(tuples.map((tuple) => `(${tuple.map(literal).join(", ")})`));
+    return `${columns} IN (${[...distinct].join(", ")})`;
+  }
+  const parts = [...groups].map(([group, values]) => {
+    const last = `${names.at(-1)} IN (${[...values].join(", ")})`;
+    return group === "" ? `(${last})` : `(${group} AND ${last})`;
+  });
+  return `(${parts.join(" OR ")})`;
 }
 
 /** ms since 1970 as `YYYY-MM-DD hh:mm:ss.SSS` in UTC, as DateTime64(3) is written and read. */

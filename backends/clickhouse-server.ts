@@ -19,7 +19,13 @@ export function connectServer(url: string): Connections {
   });
   return {
     readers: Array.from({ length: readers }, () => client),
-    writers: { money: client, subscriptions: client, bookkeeping: client },
+    writers: {
+      facts: client,
+      money: client,
+      versions: client,
+      subscriptions: client,
+      bookkeeping: client,
+    },
     durableSettings: "",
     async endStatement(queryId) {
       await client.command({

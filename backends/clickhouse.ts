@@ -22,7 +22,7 @@ export interface ClickHouse {
 }
 
 /** Writes of one lane never overlap; lanes run side by side. */
-export const writeLanes = ["money", "subscriptions", "bookkeeping"] as const;
+export const writeLanes = ["facts", "money", "versions", "subscriptions", "bookkeeping"] as const;
 export type WriteLane = (typeof writeLanes)[number];
 
 /** More statements wait for a connection than `limits` allows; the caller may try again later. */

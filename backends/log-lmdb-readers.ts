@@ -50,7 +50,9 @@ export function consumePartition(
   logger: Logger,
 ): Subscription {
   return follow(async (stop) => {
+    let began = 0;
     while (!stop.aborted) {
+      await rest(began + (options.batchEveryMs ?? 0) - Date.now(), stop);
       if (place.offset() >= partition.end) {
         await arrivals.next(stop);
         continue;
@@ -60,6 +62,7 @@ export function consumePartition(
         const records = partition.read(place.offset(), options.batchRecordsMax);
         const last = records.at(-1);
         if (last === undefined || stop.aborted) return;
+        began = Date.now();
         await retry(stop, logger.child(whereabouts(options.group, records)), async () => {
           await options.handle(records);
           await place.move(Number(last.offset) + 1);
@@ -67,6 +70,11 @@ export function consumePartition(
       });
     }
   });
+}
+
+/** Resolves early when stopped, which the loops' conditions see. */
+async function rest(ms: number, stop: AbortSignal): Promise<void> {
+  if (ms > 0) await pause(ms, undefined, { signal: stop }).catch(() => undefined);
 }
 
 /** @param next by partition, the first offset wanted */
@@ -107,8 +115,7 @@ async function retry(stop: AbortSignal, logger: Logger, work: () => Promise<void
       return await work();
     } catch (error) {
       logger.error({ err: error, pauseMs }, "a batch failed and is handled again");
-      // Rejects when stopped, which the loop's condition sees.
-      await pause(pauseMs, undefined, { signal: stop }).catch(() => undefined);
+      await rest(pauseMs, stop);
       pauseMs = Math.min(pauseMs * 2, limits.retryPauseMsMax);
     }
   }

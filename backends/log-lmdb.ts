@@ -107,6 +107,8 @@ export function openLmdbLog(given: LmdbLogOptions): Log {
   }
 
   return {
+    shared: false,
+
     async append(topic: Topic, records: readonly NewRecord[]): Promise<Position[]> {
       if (records.length === 0) return [];
       for (const { key } of records) assertKey(key);

@@ -46,6 +46,11 @@ export interface ConsumeOptions {
   /** Members with the same name share the work and the offsets. */
   readonly group: string;
   readonly batchRecordsMax: number;
+  /**
+   * The least time from the beginning of a partition's batch to that of its next; 0 when left
+   * out. Offsets move meanwhile: only the next batch waits, and grows.
+   */
+  readonly batchEveryMs?: number;
   /** Called with 1 to `batchRecordsMax` records of one partition, in order. */
   handle(records: readonly LogRecord[]): Promise<void>;
 }
@@ -68,6 +73,11 @@ export class LogUnavailable extends Error {
 }
 
 export interface Log {
+  /**
+   * Other processes may be members of the same groups: what a member saw a moment ago may be old
+   * by the time it writes.
+   */
+  readonly shared: boolean;
   /** @throws LogUnavailable when the records may not be durable. */
   append(topic: Topic, records: readonly NewRecord[]): Promise<Position[]>;
   consume(options: ConsumeOptions): Subscription;

@@ -94,7 +94,11 @@ function openSecrets(config: Config, releases: Releases): Secrets & { made: read
   return { vaultKey, adminToken, made: [] };
 }
 
-const partitions = 4;
+/**
+ * One process does all the work of an embedded log: more partitions would only make the batches
+ * smaller, and a small batch costs the engine as much as a large one.
+ */
+const partitions = 1;
 const dayMs = 24 * 60 * 60 * 1000;
 const rejectedRetentionDays = 365;
 

@@ -5,6 +5,7 @@
 import { productId } from "../schemas/ids.js";
 import { slugOf, unattributed } from "../schemas/products.js";
 import type { Environment } from "../schemas/records.js";
+import { ExpiringCache } from "./expiring-cache.js";
 import type { Postgres } from "./postgres.js";
 
 export interface SkuName {
@@ -28,6 +29,11 @@ const seenMax = 100_000;
 
 export function openSkus(postgres: Postgres): Skus {
   const seen = new Set<string>();
+  const names = new ExpiringCache({
+    ttlMs: namesCachedMs,
+    entriesMax: namesCachedMax,
+    load: (key) => nameFor(postgres, key),
+  });
 
   async function see(skus: readonly SkuName[]): Promise<void> {
     for (const sku of skus) {
@@ -52,14 +58,22 @@ export function openSkus(postgres: Postgres): Skus {
     },
     async productName(sku) {
       if (sku.externalId === "") return unattributed;
-      const [row] = await postgres.query<{ name: string }>(
-        `SELECT p.name FROM skus s JOIN products p ON p.id = s.product
-         WHERE s.workspace = $1 AND s.environment = $2 AND s.provider = $3 AND s.external_id = $4`,
-        values(sku),
-      );
-      return row?.name ?? sku.externalId;
+      return (await names.get(keyOf(sku))) ?? sku.externalId;
     },
   };
+}
+
+/** A name is asked for with each payment published, and changes once in a while. */
+const namesCachedMs = 1_000;
+const namesCachedMax = 10_000;
+
+async function nameFor(postgres: Postgres, key: string): Promise<string | null> {
+  const [row] = await postgres.query<{ name: string }>(
+    `SELECT p.name FROM skus s JOIN products p ON p.id = s.product
+     WHERE s.workspace = $1 AND s.environment = $2 AND s.provider = $3 AND s.external_id = $4`,
+    key.split(keySeparator),
+  );
+  return row?.name ?? null;
 }
 
 type Sql = Pick<Postgres, "query">;
@@ -156,6 +170,9 @@ function values({ workspace, environment, provider, externalId }: SkuName): stri
   return [workspace, environment, provider, externalId];
 }
 
+/** Ids hold no NUL: Postgres could not store one (backends/http/strict-json.ts refuses it). */
+const keySeparator = "\0";
+
 function keyOf(sku: SkuName): string {
-  return JSON.stringify(values(sku));
+  return values(sku).join(keySeparator);
 }

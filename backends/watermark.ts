@@ -17,52 +17,54 @@ export interface Receipt {
   settle(): void;
 }
 
-/** The consumer groups an event passes, with what they read. */
+/** The consumer groups; the figures of an event are complete when all but the journal passed it. */
 export const groups = {
+  journal: "journal",
   normalize: "normalize",
   money: "book-money",
   subscriptions: "book-subscriptions",
 } as const;
 
+/** Money is booked first; MRR takes the engine longer and follows within a second. */
+export type Figures = "money" | "all";
+
 export class Watermark {
-  readonly #passages: readonly Backlog[];
+  /** By what is asked for: the consumers it has to pass, in the order an event does. */
+  readonly #passages: Readonly<Record<Figures, readonly Backlog[]>>;
   readonly #now: () => number;
   readonly #atTheDoor = new Map<symbol, number>();
-  #told = 0;
+  readonly #told: Record<Figures, number> = { money: 0, all: 0 };
 
   constructor(log: ReadableLog, now: () => number = Date.now) {
-    this.#passages = [
+    const money = [
       new Backlog(log, topics.raw, groups.normalize, rawReceivedAt),
       new Backlog(log, topics.facts, groups.money, factReceivedAt),
-      new Backlog(log, topics.facts, groups.subscriptions, factReceivedAt),
     ];
+    const subscriptions = new Backlog(log, topics.facts, groups.subscriptions, factReceivedAt);
+    this.#passages = { money, all: [...money, subscriptions] };
     this.#now = now;
   }
 
   /** Stamps a call; until `settle`, `complete_to` stays below its time. */
   receive(): Receipt {
-    const receivedAt = Math.max(this.#now(), this.#told + 1);
+    const receivedAt = Math.max(this.#now(), this.#told.money + 1, this.#told.all + 1);
     const token = Symbol();
     this.#atTheDoor.set(token, receivedAt);
     return { receivedAt, settle: () => this.#atTheDoor.delete(token) };
   }
 
   /**
-   * ms since 1970; everything received up to then (inclusive) is booked, rejected or ignored.
-   * Never goes back.
+   * ms since 1970; everything received up to then (inclusive) is booked, rejected or ignored, as
+   * far as `figures` go. Never goes back.
    */
-  async completeTo(): Promise<number> {
-    let complete = this.#now() - 1;
-    for (const receivedAt of this.#atTheDoor.values())
-      complete = Math.min(complete, receivedAt - 1);
-    for (const backlog of this.#passages) {
+  async completeTo(figures: Figures = "all"): Promise<number> {
+    let complete = Math.min(this.#now(), ...this.#atTheDoor.values()) - 1;
+    for (const backlog of this.#passages[figures]) {
       complete = Math.min(complete, (await backlog.earliestWaiting()) - 1);
     }
-    // Calls stamped while this looked are above what had been told before, not above this.
-    for (const receivedAt of this.#atTheDoor.values())
-      complete = Math.min(complete, receivedAt - 1);
-    this.#told = Math.max(this.#told, complete);
-    return this.#told;
+    // A call stamped while this looked is later than all that has been found.
+    this.#told[figures] = Math.max(this.#told[figures], complete);
+    return this.#told[figures];
   }
 }
 

@@ -8,8 +8,8 @@ import type { Service } from "../backends/service.js";
 import { type Fact, topics, transactionCodec } from "../schemas/records.js";
 import { transactionId } from "../schemas/ids.js";
 import { subjects } from "./facts.js";
-import { knownFacts, type KnownPayment } from "./known-facts.js";
-import { insertFacts, insertLedger, insertVersions } from "./money-tables.js";
+import { type KnownPayment, writeThenLook } from "./known-facts.js";
+import { insertLedger, insertVersions } from "./money-tables.js";
 import { isMoney, readFacts } from "./fact-batch.js";
 import { recordings, type Version } from "./recordings.js";
 import { transactionRecord } from "./transaction-record.js";
@@ -28,11 +28,10 @@ export async function bookMoney(
   if (batch.length === 0) return;
 
   // 2. Insert those that are not there yet: from now on every writer can see them.
-  await insertFacts(service.clickhouse, batch);
-
   // 3. Look: all that is known of the payments they touch, through links both ways. What was
   //    told before by another delivery of the same event is of no consequence.
-  const payments = await knownFacts(service.clickhouse, batch);
+  const { shared } = service.log;
+  const payments = await writeThenLook(service.clickhouse, batch, shared);
 
   // 4. Work out what should be recorded about each payment.
   const outcomes = payments.map((payment) => outcomeOf(service, payment, batch));
@@ -40,10 +39,12 @@ export async function bookMoney(
   // 5. SKUs named in passing get a place in the catalogue.
   await service.skus.see(outcomes.flatMap(({ skus }) => skus));
 
-  // 6. Bring the ledger to what it should be, then insert the versions that are not there yet. A
+  // 6. Bring the ledger to what it should be and insert the versions that are not there yet. A
   //    payment about which more is known by now is left to whoever wrote that: they look too.
-  await insertLedger(service.clickhouse, outcomes);
-  await insertVersions(service.clickhouse, outcomes);
+  await Promise.all([
+    insertLedger(service.clickhouse, outcomes, shared),
+    insertVersions(service.clickhouse, outcomes),
+  ]);
 
   // 7. Publish. After a crash before the acknowledgement this repeats, with the same id and
   //    version.
@@ -109,9 +110,9 @@ function outcomeOf(
       : versions.filter(
           (version) => version.version > first && (version.changed || !isHere(version)),
         );
-  const last = versions.at(-1);
+  const newest = inserted.findLast((version) => version.changed);
   const published = inserted.filter(
-    (version) => version.changed && (isHere(version) || version === last),
+    (version) => version.changed && (isHere(version) || version === newest),
   );
   const { workspace, environment, provider } = payment;
   const skus = [...new Set(ledger.map(({ external_id }) => external_id))]

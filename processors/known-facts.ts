@@ -7,6 +7,7 @@ import { rowsIn } from "../backends/clickhouse-rows.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
 import { type Environment, type Fact, factCodec } from "../schemas/records.js";
 import { paymentKey, purchaseKey, subjects } from "./facts.js";
+import { insertFacts } from "./money-tables.js";
 import { byReceipt } from "./readings.js";
 
 export interface KnownPayment {
@@ -16,24 +17,34 @@ export interface KnownPayment {
   readonly payment: string;
   /** Of the payment and of the purchases linked to it, in order of receipt, each once. */
   readonly facts: readonly Fact[];
-  /** How many rows were seen under each key; with more of them by now, this view is old. */
+  /** How many facts were seen under each key; with more of them by now, this view is old. */
   readonly keys: ReadonlyMap<string, number>;
 }
 
 type Scope = Pick<Fact, "workspace" | "environment" | "provider">;
 
-export async function knownFacts(
+/**
+ * Writes the facts that are not there yet and looks at all that is known of their payments.
+ * @param shared other writers may have written meanwhile: look again after the write
+ */
+export async function writeThenLook(
   clickhouse: ClickHouse,
   batch: readonly Fact[],
+  shared: boolean,
 ): Promise<KnownPayment[]> {
-  const known = new KnownRows(clickhouse);
-  // Three looks reach everything: what was touched, the payments of touched purchases, and the
-  // purchases of all those payments.
-  await known.load(batch.flatMap((fact) => subjects(fact.body).map((key) => ({ fact, key }))));
-  const payments = known.links(({ payment }) => paymentKey(payment));
-  await known.load(payments);
-  await known.load(known.links(({ purchase }) => purchaseKey(purchase)));
-  return known.payments();
+  const touched = batch.flatMap((fact) => subjects(fact.body).map((key) => ({ fact, key })));
+  const before = new KnownRows(clickhouse);
+  await before.load(touched);
+  const missing = batch.filter((fact) => !before.has(fact));
+  await insertFacts(clickhouse, missing);
+  before.add(missing);
+  const after = shared ? new KnownRows(clickhouse) : before;
+  if (shared) await after.load(touched);
+  // Two more looks reach everything: the payments of touched purchases, and the purchases of all
+  // those payments.
+  await after.load(after.links(({ payment }) => paymentKey(payment)));
+  await after.load(after.links(({ purchase }) => purchaseKey(purchase)));
+  return after.payments();
 }
 
 class KnownRows {
@@ -68,6 +79,19 @@ class KnownRows {
     for (const [name, entry] of missing) this.#rows.set(name, entry);
   }
 
+  has(fact: Fact): boolean {
+    return subjects(fact.body).every((key) =>
+      this.#rows.get(nameOf(fact, key))?.facts.some(({ fact_id }) => fact_id === fact.fact_id),
+    );
+  }
+
+  /** What has just been written, under keys that are loaded. */
+  add(facts: readonly Fact[]): void {
+    for (const fact of facts) {
+      for (const key of subjects(fact.body)) this.#rows.get(nameOf(fact, key))?.facts.push(fact);
+    }
+  }
+
   /** The keys at one end of all links seen so far. */
   links(
     end: (link: { payment: string; purchase: string }) => string,
@@ -81,13 +105,13 @@ class KnownRows {
     return [...this.#rows.values()].flatMap(({ scope, key, facts }) => {
       const payment = key.startsWith(paymentKey("")) ? key.slice(paymentKey("").length) : null;
       if (payment === null || facts.length === 0) return [];
-      const keys = new Map([[key, facts.length]]);
+      const keys = new Map([[key, countOf(facts)]]);
       const all = new Map(facts.map((fact) => [fact.fact_id, fact]));
       for (const { body } of facts) {
         if (!("Link" in body)) continue;
         const purchase = purchaseKey(body.Link.purchase);
         const there = this.#rows.get(nameOf(scope, purchase))?.facts ?? [];
-        keys.set(purchase, there.length);
+        keys.set(purchase, countOf(there));
         for (const fact of there) if ("Purchase" in fact.body) all.set(fact.fact_id, fact);
       }
       const { workspace, environment, provider } = scope;
@@ -103,6 +127,11 @@ class KnownRows {
       ];
     });
   }
+}
+
+/** A redelivery that raced may be there twice. */
+function countOf(facts: readonly Fact[]): number {
+  return new Set(facts.map(({ fact_id }) => fact_id)).size;
 }
 
 function nameOf({ workspace, environment, provider }: Scope, key: string): string {

@@ -11,8 +11,9 @@ const factColumns =
   "workspace String, environment String, provider String, key String, fact_id String, " +
   "event_id String, received_at DateTime64(3, 'UTC'), fact String";
 
-/** One row under each key a fact can be looked for by. */
+/** One row under each key a fact can be looked for by. A row that is there twice counts once. */
 export async function insertFacts(clickhouse: ClickHouse, facts: readonly Fact[]): Promise<void> {
+  if (facts.length === 0) return;
   const rows = facts.flatMap((fact) =>
     subjects(fact.body).map((key) => ({
       workspace: fact.workspace,
@@ -25,15 +26,10 @@ export async function insertFacts(clickhouse: ClickHouse, facts: readonly Fact[]
       fact: factCodec.toText(fact),
     })),
   );
-  const keys = rows.map((row) => [row.workspace, row.environment, row.provider, row.key]);
-  const identity = "workspace, environment, provider, key, fact_id";
   await clickhouse.write(
-    `INSERT INTO money_facts SELECT * FROM ${jsonRows(factColumns, rows)}
-     WHERE (${identity}) NOT IN (
-       SELECT ${identity} FROM money_facts
-       WHERE ${rowsIn("(workspace, environment, provider, key)", keys)})`,
+    `INSERT INTO money_facts SELECT * FROM ${jsonRows(factColumns, rows)}`,
     {},
-    "money",
+    "facts",
   );
 }
 
@@ -47,12 +43,14 @@ const ledgerColumns =
   "fact_id String, original_amount Int64, amount Int64, tax Int64, fee Int64, sales Int32";
 
 /**
- * *Should be recorded minus is recorded*, row by row. Payments whose facts have become more since
- * they were looked at are left out: what was worked out for them is old.
+ * *Should be recorded minus is recorded*, row by row.
+ * @param shared other writers may know more by now: payments whose facts have become more since
+ *   they were looked at are left out, what was worked out for them is old
  */
 export async function insertLedger(
   clickhouse: ClickHouse,
   outcomes: readonly MoneyOutcome[],
+  shared: boolean,
 ): Promise<void> {
   const rows = outcomes.flatMap(({ payment, ledger }) =>
     ledger.map(({ fact, ...entry }) => ({
@@ -86,7 +84,7 @@ export async function insertLedger(
        SELECT ${ledgerDimensions}, -original_amount, -amount, -tax, -fee, -sales
        FROM ledger WHERE ${rowsIn(scope, payments)}
      )
-     WHERE ${scope} NOT IN (${outdated(outcomes)})
+     ${shared ? `WHERE ${scope} NOT IN (${outdated(outcomes)})` : ""}
      GROUP BY ${ledgerDimensions}
      HAVING original_amount != 0 OR amount != 0 OR tax != 0 OR fee != 0 OR sales != 0`,
     {},
@@ -116,7 +114,7 @@ function outdated(outcomes: readonly MoneyOutcome[]): string {
       seen,
     )} AS seen
     INNER JOIN (
-      SELECT ${scope}, count() AS stored FROM money_facts
+      SELECT ${scope}, uniqExact(fact_id) AS stored FROM money_facts
       WHERE ${rowsIn(`(${scope})`, keys)} GROUP BY ${scope}
     ) AS now USING (${scope})
     WHERE stored > facts`;
@@ -160,7 +158,7 @@ export async function insertVersions(
        SELECT ${identity} FROM transactions
        WHERE ${rowsIn("(workspace, environment, timestamp, id)", places)})`,
     {},
-    "money",
+    "versions",
   );
 }
 

@@ -8,7 +8,6 @@ import type { Provider } from "../providers/provider.js";
 import { factCodec, rejectCodec, topics } from "../schemas/records.js";
 import { utcDay } from "../schemas/rates.js";
 import { factKeys } from "./facts.js";
-import { insertRawEvents } from "./raw-events.js";
 import { type Outcome, readRaw } from "./read-raw.js";
 import { rejectRow, rejectMessage } from "./reject.js";
 import { insertRejects } from "../backends/rejects.js";
@@ -68,8 +67,5 @@ export async function normalize(
     }
   }
 
-  // 4. Write down what became of each raw event.
-  await insertRawEvents(service.clickhouse, outcomes);
-
-  // 5. Acknowledge: the consumer moves the offset when this resolves.
+  // 4. Acknowledge: the consumer moves the offset when this resolves.
 }

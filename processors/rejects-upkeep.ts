@@ -84,24 +84,26 @@ async function replayAll(service: Service, workspace: string, reason: string): P
   while (more) ({ more } = await replayRejects(service, { workspace, reason, before }));
 }
 
-/** A replayed reject whose newer raw record was normalized is resolved. */
-export async function settleReplayed({ clickhouse }: Pick<Service, "clickhouse">): Promise<void> {
+/**
+ * A replayed reject is resolved once all that was received until its replay is normalized and it
+ * has not been rejected again, which would have opened it again.
+ */
+export async function settleReplayed({
+  clickhouse,
+  watermark,
+}: Pick<Service, "clickhouse" | "watermark">): Promise<void> {
+  const complete = await watermark.completeTo();
+  // A replay is marked with the moment before its new receipt time (backends/replay.ts).
+  const settled = `state = 'replayed' AND revision < ${complete}`;
   const [waiting] = await clickhouse.rows<{ found: string }>(
-    "SELECT count() AS found FROM rejects FINAL WHERE state = 'replayed'",
+    `SELECT count() AS found FROM rejects FINAL WHERE ${settled}`,
   );
   if (waiting === undefined || waiting.found === "0") return;
   await clickhouse.write(
     `INSERT INTO rejects
-     SELECT r.workspace, r.environment, r.event_id, r.provider, r.native_type, r.received_at,
-            r.step, r.reason, r.detail, r.partition, r.offset, 'resolved',
-            toUnixTimestamp64Milli(now64(3))
-     FROM (SELECT * FROM rejects FINAL WHERE state = 'replayed') AS r
-     INNER JOIN (
-       SELECT workspace, environment, event_id, max(received_at) AS normalized
-       FROM raw_events WHERE outcome != 'rejected'
-       GROUP BY workspace, environment, event_id
-     ) AS e USING (workspace, environment, event_id)
-     WHERE e.normalized > r.received_at`,
+     SELECT workspace, environment, event_id, provider, native_type, received_at, step, reason,
+            detail, partition, offset, 'resolved', ${complete}
+     FROM rejects FINAL WHERE ${settled}`,
     {},
     "bookkeeping",
   );

@@ -10,6 +10,7 @@ import { createProviders } from "../providers/index.js";
 import { type Topic, topics } from "../schemas/records.js";
 import { bookMoney } from "./book-money.js";
 import { bookSubscriptions } from "./book-subscriptions.js";
+import { keepJournal } from "./journal.js";
 import { type NormalizingService, normalize } from "./normalize.js";
 import { keepRejects } from "./rejects-upkeep.js";
 
@@ -29,6 +30,7 @@ export async function start(service: Service): Promise<void> {
     group: string,
     batchRecordsMax: number,
     handle: (records: readonly LogRecord[]) => Promise<void>,
+    batchEveryMs = 0,
   ) => {
     const health = new ConsumerHealth();
     service.readiness.add(`consumer ${group}`, () => health.check());
@@ -36,22 +38,41 @@ export async function start(service: Service): Promise<void> {
       topic,
       group,
       batchRecordsMax,
+      batchEveryMs,
       handle: (records) => health.watch(() => handle(records)),
     });
     service.releases.push(`consumer ${group}`, () => consumer.close());
   };
   // The last to start is the first to stop: what is handed on stops growing before it is booked.
   const { normalizeBatchRecordsMax, bookBatchRecordsMax } = limits;
+  consume(
+    topics.raw,
+    groups.journal,
+    bookBatchRecordsMax,
+    (records) => keepJournal(normalizing, records),
+    journalEveryMs,
+  );
   consume(topics.facts, groups.money, bookBatchRecordsMax, (records) =>
     bookMoney(booking, records),
   );
-  consume(topics.facts, groups.subscriptions, bookBatchRecordsMax, (records) =>
-    bookSubscriptions(booking, records),
+  consume(
+    topics.facts,
+    groups.subscriptions,
+    bookBatchRecordsMax,
+    (records) => bookSubscriptions(booking, records),
+    subscriptionsEveryMs,
   );
   consume(topics.raw, groups.normalize, normalizeBatchRecordsMax, (records) =>
     normalize(normalizing, records),
   );
 }
+
+/**
+ * A batch costs the engine much the same however large it is, so these consumers rest between
+ * batches: what is urgent (money) has the processor, and under load their batches grow instead.
+ */
+const subscriptionsEveryMs = 500;
+const journalEveryMs = 1_000;
 
 /** A consumer whose last batch failed is not ready: it is trying the same batch again. */
 class ConsumerHealth {

@@ -26,8 +26,8 @@ export const movementDimensions = [
 
 export const movementMeasures = ["mrr", "accounts", "subscriptions"] as const;
 
-const account = "workspace, environment, account";
-const subscription = `${account}, subscription`;
+/** An account is a keyed hash over its workspace, environment and provider too: enough alone. */
+const owner = "account, subscription";
 const farFuture = "toDateTime64('2299-12-31 00:00:00', 3, 'UTC')";
 /** `leadInFrame` and `lagInFrame` see only the frame, so it must be the whole partition. */
 const wholePartition = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING";
@@ -43,39 +43,40 @@ WITH
   -- One change for each moment of a subscription: ended beats changed beats started, then the
   -- greater event id. A revision replaces its earlier ones; a void one takes the change back.
   winners AS (
-    SELECT ${subscription}, provider, country, at, steps
+    SELECT ${owner}, country, at, steps,
+           (workspace, environment, provider) AS place
     FROM (
       SELECT * FROM subscription_changes
       WHERE ${changesFilter}
       ORDER BY revision DESC
-      LIMIT 1 BY ${account}, change_id
+      LIMIT 1 BY account, change_id
     )
     WHERE NOT void
     ORDER BY phase DESC, event_id DESC
-    LIMIT 1 BY ${subscription}, at
+    LIMIT 1 BY ${owner}, at
   ),
   -- A step announced for later comes true unless another change comes first.
   states AS (
-    SELECT ${subscription}, provider, country, step.1 AS at, step.2 AS items
+    SELECT place, ${owner}, country, step.1 AS at, step.2 AS items
     FROM (
       SELECT *, arrayJoin(arrayFilter(s -> s.1 < next_at, steps)) AS step
       FROM (
         SELECT *, leadInFrame(at, 1, ${farFuture}) OVER (
-          PARTITION BY ${subscription} ORDER BY at ${wholePartition}) AS next_at
+          PARTITION BY ${owner} ORDER BY at ${wholePartition}) AS next_at
         FROM winners
       )
     )
   ),
   -- One row for each item a state has, and one without a price for each it no longer has.
   cells AS (
-    SELECT ${subscription}, provider, at, entry.1 AS item, entry.2 AS external_id,
+    SELECT place, ${owner}, at, entry.1 AS item, entry.2 AS external_id,
            entry.3 AS price, entry.4 AS own_mrr, if(price = '', '', country) AS cell_country
     FROM (
       SELECT *, arrayJoin(arrayConcat(items, arrayMap(name -> (name, '', '', toDecimal128(0, 6)),
         arrayFilter(name -> NOT has(names, name), names_before)))) AS entry
       FROM (
         SELECT *, tupleElement(items, 1) AS names, lagInFrame(names) OVER (
-          PARTITION BY ${subscription} ORDER BY at ${wholePartition}) AS names_before
+          PARTITION BY ${owner} ORDER BY at ${wholePartition}) AS names_before
         FROM states
       )
     )
@@ -83,55 +84,55 @@ WITH
   -- The rate is held while the price of the item is: only the first of equal prices sets a value.
   held AS (
     SELECT *, anyLastIf(own_mrr, price != price_before) OVER (
-      PARTITION BY ${subscription}, item ORDER BY at
+      PARTITION BY ${owner}, item ORDER BY at
       ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS value
     FROM (
       SELECT *, lagInFrame(price) OVER item_states AS price_before,
              lagInFrame(external_id) OVER item_states AS external_id_before,
              lagInFrame(cell_country) OVER item_states AS country_before
       FROM cells
-      WINDOW item_states AS (PARTITION BY ${subscription}, item ORDER BY at ${wholePartition})
+      WINDOW item_states AS (PARTITION BY ${owner}, item ORDER BY at ${wholePartition})
     )
     WHERE price != price_before OR external_id != external_id_before
        OR cell_country != country_before
   ),
-  -- What each SKU of a subscription gains and loses at each moment.
+  -- What the SKU of each item gains and loses at each moment. Items of one SKU stay apart here:
+  -- a GROUP BY costs the engine's planner as much as all that lies below it.
   parts AS (
-    SELECT ${subscription}, provider, at,
-           if(gained, external_id, external_id_before) AS sku,
+    SELECT place, ${owner}, item, at, if(gained, external_id, external_id_before) AS sku,
            splitByChar(':', if(gained, price, price_before))[1] AS currency,
            if(gained, cell_country, country_before) AS country,
-           sum(if(gained, value, -value_before)) AS mrr
+           if(gained, value, -value_before) AS mrr
     FROM (
       SELECT *, arrayJoin([true, false]) AS gained
       FROM (
         SELECT *, lagInFrame(value) OVER (
-          PARTITION BY ${subscription}, item ORDER BY at ${wholePartition}) AS value_before
+          PARTITION BY ${owner}, item ORDER BY at ${wholePartition}) AS value_before
         FROM held
       )
     )
-    GROUP BY ${subscription}, provider, at, sku, currency, country
-    HAVING mrr != 0
+    WHERE mrr != 0
   ),
   -- The account before and after, and whether the subscription begins or ends to count for the SKU.
   totals AS (
     SELECT *,
-           sum(mrr) OVER (PARTITION BY ${account} ORDER BY at
+           sum(mrr) OVER (PARTITION BY account ORDER BY at
              RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS total_after,
-           total_after - sum(mrr) OVER (PARTITION BY ${account}, at) AS total_before,
-           sum(mrr) OVER (PARTITION BY ${subscription}, sku ORDER BY at
+           total_after - sum(mrr) OVER (PARTITION BY account, at) AS total_before,
+           sum(mrr) OVER (PARTITION BY ${owner}, sku ORDER BY at
              RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS sku_after,
-           sku_after - sum(mrr) OVER (PARTITION BY ${subscription}, sku, at) AS sku_before,
-           row_number() OVER (PARTITION BY ${subscription}, sku, at ORDER BY currency, country)
+           sku_after - sum(mrr) OVER (PARTITION BY ${owner}, sku, at) AS sku_before,
+           row_number() OVER (PARTITION BY ${owner}, sku, at ORDER BY item, mrr)
              AS sku_row,
            row_number() OVER (
-             PARTITION BY ${account}, at
-             ORDER BY abs(mrr) DESC, subscription, sku, currency, country)
+             PARTITION BY account, at
+             ORDER BY abs(mrr) DESC, subscription, sku, currency, country, item, mrr)
              AS account_row,
-           min(at) OVER (PARTITION BY ${account}) AS first_at
+           min(at) OVER (PARTITION BY account) AS first_at
     FROM parts
   )
-SELECT ${account}, provider, subscription, sku AS external_id, currency, country, at,
+SELECT place.1 AS workspace, place.2 AS environment, account, place.3 AS provider, subscription,
+       sku AS external_id, currency, country, at,
        multiIf(
          total_before = 0 AND at = first_at, 'new',
          total_before = 0, 'reactivation',
@@ -145,28 +146,38 @@ SELECT ${account}, provider, subscription, sku AS external_id, currency, country
 FROM totals`;
 }
 
+/** SQL expressions over `workspace`, `environment`, `account`: what caused an account's rows. */
+export interface Cause {
+  readonly recordedAt: string;
+  readonly eventId: string;
+}
+
 /**
- * *Should be recorded minus is recorded*, for the accounts of `touched`: nothing when all is right.
+ * *Should be recorded minus is recorded*, for the accounts of a condition: nothing when all is
+ * right.
  *
- * @param touched a SELECT of workspace, environment, account, recorded_at, event_id: the accounts
- *   and the newest raw event that touched each, which becomes the cause of its differences
- * @param changesFilter see `shouldBeSql`
+ * @param accountsFilter SQL condition on workspace, environment and account
  */
-export function differenceSql(touched: string, changesFilter: string): string {
+export function differenceSql(accountsFilter: string, cause: Cause): string {
   const dimensions = movementDimensions.join(", ");
-  const inTouched = `(${account}) IN (SELECT ${account} FROM (${touched}))`;
+  const unpacked = [...movementDimensions, "m", "a", "s"]
+    .map((name, index) => `row.${index + 1} AS ${name}`)
+    .join(", ");
   return `
-SELECT ${dimensions}, mrr, accounts, subscriptions, recorded_at, event_id
+SELECT ${dimensions}, sum(m) AS mrr, toInt32(sum(a)) AS accounts, toInt32(sum(s)) AS subscriptions,
+       ${cause.recordedAt} AS recorded_at, ${cause.eventId} AS event_id
 FROM (
-  SELECT ${dimensions}, sum(m) AS mrr, toInt32(sum(a)) AS accounts, toInt32(sum(s)) AS subscriptions
+  -- A scalar subquery is planned once; below the GROUP BY it would be planned three times.
+  SELECT ${unpacked}
   FROM (
-    SELECT ${dimensions}, mrr AS m, accounts AS a, subscriptions AS s
-    FROM (${shouldBeSql(`(${changesFilter}) AND ${inTouched}`)})
-    UNION ALL
-    SELECT ${dimensions}, -mrr, -accounts, -subscriptions FROM mrr_movements WHERE ${inTouched}
+    SELECT arrayJoin((
+      SELECT groupArray((${dimensions}, ${movementMeasures.join(", ")}))
+      FROM (${shouldBeSql(accountsFilter)})
+    )) AS row
   )
-  GROUP BY ${dimensions}
-  HAVING mrr != 0 OR accounts != 0 OR subscriptions != 0
-) AS difference
-INNER JOIN (${touched}) AS cause USING (${account})`;
+  UNION ALL
+  SELECT ${dimensions}, -mrr, -accounts, -subscriptions FROM mrr_movements WHERE ${accountsFilter}
+)
+GROUP BY ${dimensions}
+HAVING mrr != 0 OR accounts != 0 OR subscriptions != 0`;
 }

@@ -1,11 +1,18 @@
 /** What every read route does: look at the clocks first, then run its queries. */
 import type { Service } from "../../backends/service.js";
+import type { Figures } from "../../backends/watermark.js";
 import type { Clocks } from "../as-of.js";
 import type { Query } from "../queries/query.js";
 
-/** Before any table is read: the tables then hold at least what `completeTo` promises. */
-export async function clocksOf(service: Pick<Service, "watermark">): Promise<Clocks> {
-  return { completeTo: await service.watermark.completeTo(), now: Date.now() };
+/**
+ * Before any table is read: the tables then hold at least what `completeTo` promises.
+ * @param figures what the answer tells: money alone is complete sooner than MRR
+ */
+export async function clocksOf(
+  service: Pick<Service, "watermark">,
+  figures: Figures = "all",
+): Promise<Clocks> {
+  return { completeTo: await service.watermark.completeTo(figures), now: Date.now() };
 }
 
 export function completeText(clocks: Pick<Clocks, "completeTo">): string {

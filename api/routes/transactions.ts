@@ -26,7 +26,7 @@ export function transactionsRoute(
 ): void {
   router.get("/v1/transactions", requireKey(service, { scope: "read" }), async (ctx) => {
     const access = accessOf(ctx);
-    const clocks = await clocksOf(service);
+    const clocks = await clocksOf(service, "money");
     const query = readQuery(ctx, transactionsQueryParameters);
     const walk = openWalk({
       endpoint: "transactions",
