@@ -10,7 +10,7 @@ import { transactionId } from "../schemas/ids.js";
 import { subjects } from "./facts.js";
 import { type KnownPayment, writeThenLook } from "./known-facts.js";
 import { insertLedger, insertVersions } from "./money-tables.js";
-import { isMoney, readFacts } from "./fact-batch.js";
+import { readFacts } from "./fact-batch.js";
 import { recordings, type Version } from "./recordings.js";
 import { transactionRecord } from "./transaction-record.js";
 import type { Skus } from "../backends/skus.js";
@@ -24,7 +24,7 @@ export async function bookMoney(
   records: readonly LogRecord[],
 ): Promise<void> {
   // 1. Read the facts of this batch that are about money.
-  const batch = readFacts(records).filter(isMoney);
+  const batch = readFacts(records, "money");
   if (batch.length === 0) return;
 
   // 2. Insert those that are not there yet: from now on every writer can see them.

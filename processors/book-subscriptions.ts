@@ -8,7 +8,7 @@ import { type Fact, movementCodec, topics } from "../schemas/records.js";
 import { bookAnonymous } from "./anonymous.js";
 import type { BookingService } from "./book-money.js";
 import { insertChanges, subscriptionChange } from "./changes.js";
-import { isMoney, readFacts } from "./fact-batch.js";
+import { readFacts } from "./fact-batch.js";
 import { insertDifferences, recordedMovements, type TouchedAccount } from "./movements.js";
 
 export async function bookSubscriptions(
@@ -16,7 +16,7 @@ export async function bookSubscriptions(
   records: readonly LogRecord[],
 ): Promise<void> {
   // 1. Read the facts of this batch that are not about money.
-  const batch = readFacts(records).filter((fact) => !isMoney(fact));
+  const batch = readFacts(records, "others");
   if (batch.length === 0) return;
 
   // 2. SKUs get their names and their places in the catalogue.

@@ -95,6 +95,12 @@ export function factKeys(fact: Fact): string[] {
   return subjects(fact.body).map((subject) => `${scope}/${subject}`);
 }
 
+/** Whether facts under this key (see `factKeys`) are about money. */
+export function isMoneyKey(key: string): boolean {
+  const subject = key.split("/", 4)[3] ?? "";
+  return subject.startsWith(paymentKey("")) || subject.startsWith(purchaseKey(""));
+}
+
 /** What a fact is about; money is looked up by these in `money_facts`. */
 export function subjects(body: FactBody): string[] {
   if ("Payment" in body) return [paymentKey(body.Payment.payment)];

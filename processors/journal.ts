@@ -7,12 +7,41 @@ import type { NormalizingService } from "./normalize.js";
 import { insertRawEvents } from "./raw-events.js";
 import { type Outcome, readRaw } from "./read-raw.js";
 
+/** What normalizing made of events the journal has yet to write; without it they are read again. */
+export class RecentOutcomes {
+  readonly #outcomes = new Map<string, Outcome>();
+
+  keep(outcomes: readonly Outcome[]): void {
+    for (const outcome of outcomes) this.#outcomes.set(placeOf(outcome.record), outcome);
+    // After a long pause of the journal the oldest are read again instead.
+    for (const place of this.#outcomes.keys()) {
+      if (this.#outcomes.size <= outcomesKeptMax) break;
+      this.#outcomes.delete(place);
+    }
+  }
+
+  take(record: LogRecord): Outcome | null {
+    const place = placeOf(record);
+    const outcome = this.#outcomes.get(place) ?? null;
+    this.#outcomes.delete(place);
+    return outcome;
+  }
+}
+
+const outcomesKeptMax = 10_000;
+
 /** A repeat of the batch replaces its rows. */
 export async function keepJournal(
   service: NormalizingService,
   records: readonly LogRecord[],
 ): Promise<void> {
   const outcomes: Outcome[] = [];
-  for (const record of records) outcomes.push(await readRaw(service, record));
+  for (const record of records) {
+    outcomes.push(service.recent.take(record) ?? (await readRaw(service, record)));
+  }
   await insertRawEvents(service.clickhouse, outcomes);
+}
+
+function placeOf({ partition, offset }: LogRecord): string {
+  return `${partition}/${offset}`;
 }

@@ -8,6 +8,7 @@ import type { Provider } from "../providers/provider.js";
 import { factCodec, rejectCodec, topics } from "../schemas/records.js";
 import { utcDay } from "../schemas/rates.js";
 import { factKeys } from "./facts.js";
+import type { RecentOutcomes } from "./journal.js";
 import { type Outcome, readRaw } from "./read-raw.js";
 import { rejectRow, rejectMessage } from "./reject.js";
 import { insertRejects } from "../backends/rejects.js";
@@ -18,6 +19,8 @@ export type NormalizingService = Pick<
 > & {
   readonly providers: ReadonlyMap<string, Provider>;
   readonly baseCurrencyOf: (workspace: string) => Promise<string | null>;
+  /** For the journal, which follows behind. */
+  readonly recent: RecentOutcomes;
   /** Something was told that earlier events of the workspace may have lacked. */
   readonly keptNews: (workspace: string) => void;
   readonly hashAccount: (
@@ -66,6 +69,8 @@ export async function normalize(
       }
     }
   }
+
+  service.recent.keep(outcomes);
 
   // 4. Acknowledge: the consumer moves the offset when this resolves.
 }

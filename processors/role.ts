@@ -10,7 +10,7 @@ import { createProviders } from "../providers/index.js";
 import { type Topic, topics } from "../schemas/records.js";
 import { bookMoney } from "./book-money.js";
 import { bookSubscriptions } from "./book-subscriptions.js";
-import { keepJournal } from "./journal.js";
+import { keepJournal, RecentOutcomes } from "./journal.js";
 import { type NormalizingService, normalize } from "./normalize.js";
 import { keepRejects } from "./rejects-upkeep.js";
 
@@ -19,6 +19,7 @@ export async function start(service: Service): Promise<void> {
   const normalizing: NormalizingService = {
     ...service,
     providers: createProviders(service.config),
+    recent: new RecentOutcomes(),
     baseCurrencyOf: baseCurrencies(service),
     keptNews: (workspace) => rejects.replaySoon(workspace),
     hashAccount: await accountHasher(service.postgres, service.vault),

@@ -20,11 +20,11 @@ const webhooksPerSecond = 200;
 const warmUpSeconds = 5;
 /** Calls under way; with more the service has stood still for 20 seconds. */
 const connectionsMax = 4_000;
-/** One payment in so many is looked for in the list: about five a second. */
-const paymentsPerProbe = 13;
-const probePauseMs = 5;
+/** One payment in so many is looked for in the list: about one a second. */
+const paymentsPerProbe = 67;
+const probePauseMs = 10;
 /** Under way at a time: what looks must not become a load of its own. */
-const probesMax = 4;
+const probesMax = 1;
 /** A probe that takes longer counts as never. */
 const probeMsMax = 30_000;
 /** From the end of booking until the last message is here. */
