@@ -72,7 +72,7 @@ export async function start(service: Service): Promise<void> {
  * A batch costs the engine much the same however large it is, so these consumers rest between
  * batches: what is urgent (money) has the processor, and under load their batches grow instead.
  */
-const subscriptionsEveryMs = 500;
+const subscriptionsEveryMs = 300;
 const journalEveryMs = 1_000;
 
 /** A consumer whose last batch failed is not ready: it is trying the same batch again. */

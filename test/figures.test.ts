@@ -14,7 +14,7 @@ import { type Portfolio, portfolios } from "./model/portfolio.js";
 import { dayMs, secondMs } from "./model/story.js";
 import { openTestService } from "./service.js";
 
-const minutes = Number(process.env["FUZZ_MINUTES"] ?? "0.4");
+const minutes = Number(process.env["FUZZ_MINUTES"] ?? "0.2");
 const limitMs = minutes * 60 * secondMs;
 const runsMax = 100_000;
 const quotes = bundledQuotes();
