@@ -7,6 +7,8 @@ import type { Logger } from "./logger.js";
 
 const firstPauseMs = 100;
 const tailRecordsMax = 256;
+/** A batch that took long, because it had to be repeated, is no reason to rest long. */
+const restMsMax = 2_000;
 
 /** Wakes whoever waits for new records of a topic. */
 export class Arrivals {
@@ -50,9 +52,9 @@ export function consumePartition(
   logger: Logger,
 ): Subscription {
   return follow(async (stop) => {
-    let began = 0;
+    let next = 0;
     while (!stop.aborted) {
-      await rest(began + (options.batchEveryMs ?? 0) - Date.now(), stop);
+      await rest(next - Date.now(), stop);
       if (place.offset() >= partition.end) {
         await arrivals.next(stop);
         continue;
@@ -62,11 +64,13 @@ export function consumePartition(
         const records = partition.read(place.offset(), options.batchRecordsMax);
         const last = records.at(-1);
         if (last === undefined || stop.aborted) return;
-        began = Date.now();
+        const began = Date.now();
         await retry(stop, logger.child(whereabouts(options.group, records)), async () => {
           await options.handle(records);
           await place.move(Number(last.offset) + 1);
         });
+        const took = Date.now() - began;
+        next = Date.now() + Math.min(restMsMax, took / (options.shareMax ?? 1) - took);
       });
     }
   });

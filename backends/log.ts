@@ -47,10 +47,10 @@ export interface ConsumeOptions {
   readonly group: string;
   readonly batchRecordsMax: number;
   /**
-   * The least time from the beginning of a partition's batch to that of its next; 0 when left
-   * out. Offsets move meanwhile: only the next batch waits, and grows.
+   * The share of time a partition's batches may take, up to 1 (also when left out): after a batch
+   * it rests accordingly, and its next batch grows meanwhile.
    */
-  readonly batchEveryMs?: number;
+  readonly shareMax?: number;
   /** Called with 1 to `batchRecordsMax` records of one partition, in order. */
   handle(records: readonly LogRecord[]): Promise<void>;
 }

@@ -53,6 +53,11 @@ export class Watermark {
     return { receivedAt, settle: () => this.#atTheDoor.delete(token) };
   }
 
+  /** Calls that are being taken now. */
+  get callsAtTheDoor(): number {
+    return this.#atTheDoor.size;
+  }
+
   /**
    * ms since 1970; everything received up to then (inclusive) is booked, rejected or ignored, as
    * far as `figures` go. Never goes back.

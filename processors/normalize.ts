@@ -2,6 +2,7 @@
  * Normalizes raw events into facts. Stateless: nothing here depends on another event. The steps
  * below are the whole of it; each may be repeated at any time.
  */
+import { setImmediate as letOthersRun } from "node:timers/promises";
 import type { LogRecord } from "../backends/log.js";
 import type { Service } from "../backends/service.js";
 import type { Provider } from "../providers/provider.js";
@@ -31,13 +32,19 @@ export type NormalizingService = Pick<
   ) => string;
 };
 
+/** About 10 ms of work; then the doors of this process get their turn. */
+const recordsAtOnce = 25;
+
 export async function normalize(
   service: NormalizingService,
   records: readonly LogRecord[],
 ): Promise<void> {
   // 1. Open the seal, decode, complete, convert: each event becomes facts, nothing, or a reject.
   const outcomes: Outcome[] = [];
-  for (const record of records) outcomes.push(await readRaw(service, record));
+  for (const [index, record] of records.entries()) {
+    if (index % recordsAtOnce === recordsAtOnce - 1) await letOthersRun();
+    outcomes.push(await readRaw(service, record));
+  }
 
   // 2. Hand on. From here the facts are durable; a crash now only repeats this batch.
   const facts = outcomes.flatMap((outcome) => (outcome.kind === "facts" ? outcome.facts : []));

@@ -10,6 +10,7 @@ import { createProviders } from "../providers/index.js";
 import { type Topic, topics } from "../schemas/records.js";
 import { bookMoney } from "./book-money.js";
 import { bookSubscriptions } from "./book-subscriptions.js";
+import { giveWay } from "./give-way.js";
 import { keepJournal, RecentOutcomes } from "./journal.js";
 import { type NormalizingService, normalize } from "./normalize.js";
 import { keepRejects } from "./rejects-upkeep.js";
@@ -31,7 +32,7 @@ export async function start(service: Service): Promise<void> {
     group: string,
     batchRecordsMax: number,
     handle: (records: readonly LogRecord[]) => Promise<void>,
-    batchEveryMs = 0,
+    shareMax = 1,
   ) => {
     const health = new ConsumerHealth();
     service.readiness.add(`consumer ${group}`, () => health.check());
@@ -39,8 +40,11 @@ export async function start(service: Service): Promise<void> {
       topic,
       group,
       batchRecordsMax,
-      batchEveryMs,
-      handle: (records) => health.watch(() => handle(records)),
+      shareMax,
+      handle: async (records) => {
+        await giveWay(service.watermark);
+        await health.watch(() => handle(records));
+      },
     });
     service.releases.push(`consumer ${group}`, () => consumer.close());
   };
@@ -51,7 +55,7 @@ export async function start(service: Service): Promise<void> {
     groups.journal,
     bookBatchRecordsMax,
     (records) => keepJournal(normalizing, records),
-    journalEveryMs,
+    journalShareMax,
   );
   consume(topics.facts, groups.money, bookBatchRecordsMax, (records) =>
     bookMoney(booking, records),
@@ -61,7 +65,7 @@ export async function start(service: Service): Promise<void> {
     groups.subscriptions,
     bookBatchRecordsMax,
     (records) => bookSubscriptions(booking, records),
-    subscriptionsEveryMs,
+    subscriptionsShareMax,
   );
   consume(topics.raw, groups.normalize, normalizeBatchRecordsMax, (records) =>
     normalize(normalizing, records),
@@ -72,8 +76,8 @@ export async function start(service: Service): Promise<void> {
  * A batch costs the engine much the same however large it is, so these consumers rest between
  * batches: what is urgent (money) has the processor, and under load their batches grow instead.
  */
-const subscriptionsEveryMs = 300;
-const journalEveryMs = 1_000;
+const subscriptionsShareMax = 1 / 3;
+const journalShareMax = 1 / 10;
 
 /** A consumer whose last batch failed is not ready: it is trying the same batch again. */
 class ConsumerHealth {
