@@ -1,6 +1,6 @@
 /**
- * Doors first: while callers crowd at them, a batch waits its turn. What is taken is durable and can
- * be booked a moment later; a provider that gets no answer sends everything again.
+ * Doors first: while callers crowd at them, a batch waits its turn. What is taken is durable and
+ * can be booked a moment later; a provider that gets no answer sends everything again.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Watermark } from "../backends/watermark.js";
