@@ -5,10 +5,10 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Watermark } from "../backends/watermark.js";
 
-/** More calls than this at once are a crowd; 200 webhooks a second are about five. */
-const callsMax = 24;
-/** A batch waits no longer, so that booking goes on under any load. */
-const waitMsMax = 1_500;
+/** More calls than this at once are a crowd; 200 webhooks a second are two or three. */
+const callsMax = 10;
+/** A burst this long is taken before it is booked; booking goes on under any load. */
+const waitMsMax = 2_000;
 const lookEveryMs = 25;
 
 export async function giveWay(watermark: Pick<Watermark, "callsAtTheDoor">): Promise<void> {
