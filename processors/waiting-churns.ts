@@ -2,7 +2,7 @@
  * Churns that end nothing (yet) are listed as rejects, `no_open_subscription`, until a partner
  * comes: then they are resolved by themselves.
  */
-import { rowsIn } from "../backends/clickhouse-rows.js";
+import { clickhouseTime, rowsIn } from "../backends/clickhouse-rows.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
 import { insertRejects, type RejectRow } from "../backends/rejects.js";
 import type { Fact } from "../schemas/records.js";
@@ -45,7 +45,7 @@ function rejectOf(fact: Fact, revision: number): RejectRow {
     event_id: fact.event_id,
     provider: fact.provider,
     native_type: fact.native_type,
-    received_at: new Date(fact.received_at).toISOString().replace("T", " ").replace("Z", ""),
+    received_at: clickhouseTime(fact.received_at),
     step: "book",
     reason,
     detail: "No subscription that this churn could end is open at its time.",
