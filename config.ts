@@ -37,6 +37,8 @@ export const limits = {
   /** Lines of one payment, items of one subscription. */
   linesPerPurchaseMax: 1_000,
   itemsPerSubscriptionMax: 500,
+  /** Rounds of questions to a provider's API one event may lead to. */
+  enrichmentRoundsMax: 8,
   /** Records one step takes at a time. */
   normalizeBatchRecordsMax: 500,
   bookBatchRecordsMax: 1_000,
@@ -93,7 +95,14 @@ const settings = z.object({
   DATABASE_URL: z.url().optional(),
   SCHEMA_REGISTRY_URL: url.optional(),
   LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
+  /** Where each provider's API is: scheme and host; absent where the credentials decide. */
   STRIPE_API_URL: url.default("https://api.stripe.com"),
+  PADDLE_API_URL: url.optional(),
+  LEMONSQUEEZY_API_URL: url.default("https://api.lemonsqueezy.com"),
+  REVENUECAT_API_URL: url.default("https://api.revenuecat.com"),
+  GUMROAD_API_URL: url.default("https://api.gumroad.com"),
+  APPLE_API_URL: url.optional(),
+  GOOGLE_API_URL: url.default("https://androidpublisher.googleapis.com"),
   /** Where the wide list of rates is fetched by date; `{date}` is replaced. */
   WIDE_RATES_URL: z
     .string()
@@ -110,6 +119,11 @@ const settings = z.object({
   RATE_LIMIT_REFUSED: positive.default(20),
   /** Seconds a Stripe signature may be old; Stripe's own libraries use 300. */
   STRIPE_TOLERANCE_SECONDS: positive.default(300),
+  /** Paddle's own libraries use 5, too little behind a queue or a proxy. */
+  PADDLE_TOLERANCE_SECONDS: positive.default(60),
+  /** RevenueCat and Standard Webhooks name 300. */
+  REVENUECAT_TOLERANCE_SECONDS: positive.default(300),
+  CUSTOM_TOLERANCE_SECONDS: positive.default(300),
   RAW_RETENTION_DAYS: positive.optional(),
   FACTS_RETENTION_DAYS: positive.default(7),
   PUBLIC_TOPICS_RETENTION_DAYS: positive.default(90),

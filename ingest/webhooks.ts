@@ -3,8 +3,15 @@
  * the event is durable (`definitions.md`, Webhooks; `design.md`, hops 1 and 2).
  */
 import type { Context, Middleware } from "koa";
-import { readBytes, requireContentType, strictJson } from "../backends/http/body.js";
-import { ApiError, notFound, unauthenticated, unprocessable } from "../backends/http/errors.js";
+import { readBytes, requireContentType } from "../backends/http/body.js";
+import {
+  ApiError,
+  malformed,
+  notFound,
+  unauthenticated,
+  unprocessable,
+} from "../backends/http/errors.js";
+import { contentTypes, parseBody } from "../backends/http/strict-body.js";
 import type { Integration } from "../backends/integrations.js";
 import { limits } from "../config.js";
 import type { Provider, Refusal } from "../providers/provider.js";
@@ -44,17 +51,17 @@ async function receive(
   if (provider === undefined) throw new Error(`no adapter for ${integration.provider}`);
 
   // 2. The untouched bytes, bounded: what is signed is exactly what is sealed below.
-  requireContentType(ctx, "application/json");
+  requireContentType(ctx, contentTypes[provider.bodyType ?? "json"]);
   const body = await readBytes(ctx, limits.bodyBytesMax);
 
   // 3. Before anything is read into the body: did the provider send it? A forged call costs one
   //    HMAC and never reaches the log.
   const delivery = { headers: headersOf(ctx), body };
-  const verdict = provider.verify(delivery, integration.credentials, Date.now());
+  const verdict = await provider.verify(delivery, integration.credentials, Date.now());
   if (!verdict.ok) throw unauthenticated(verdict.reason, refusals[verdict.reason]);
 
   // 4. One meaning only, and an identity: every redelivery gets the same event id.
-  const heading = provider.heading(strictJson(body));
+  const heading = provider.heading(bodyOf(provider, body));
   if (heading === null) {
     throw unprocessable("event_unrecognized", `This is no event of ${provider.token}.`);
   }
@@ -87,6 +94,13 @@ async function receive(
 
   // 7. Only now may the provider forget it.
   return { status: "success", event_id };
+}
+
+/** @throws ApiError 400 */
+function bodyOf(provider: Provider, bytes: Buffer): unknown {
+  const parsed = parseBody(provider, bytes);
+  if (!parsed.ok) throw malformed(parsed.code, parsed.message);
+  return parsed.value;
 }
 
 const refusals: Readonly<Record<Refusal["reason"], string>> = {

@@ -1,5 +1,5 @@
 /** One raw record: the seal, the adapter, the rates. Bad data is an outcome, never an exception. */
-import { parseStrictJson } from "../backends/http/strict-json.js";
+import { parseBody } from "../backends/http/strict-body.js";
 import { keepObjects, recallObjects } from "../backends/kept-objects.js";
 import type { LogRecord } from "../backends/log.js";
 import { openRawEvent } from "../backends/raw-event.js";
@@ -94,18 +94,15 @@ async function decodeBody(
   body: Buffer,
 ): Promise<Decoded> {
   const { providers } = service;
-  const json = parseStrictJson(body);
+  const webhookOf = event.form === "webhook" ? providers.get(event.provider) : null;
+  if (webhookOf === undefined) {
+    const detail = `This version has no adapter for ${event.provider}.`;
+    return { outcome: "rejected", reason: "provider_unknown", detail };
+  }
+  const json = parseBody(webhookOf ?? {}, body);
   // The door has read it: only a rule that became stricter since can fail here.
   if (!json.ok) return { outcome: "rejected", reason: json.code, detail: json.message };
-  if (event.form === "webhook") {
-    const provider = providers.get(event.provider);
-    if (provider) return decodeWebhook(service, provider, event, json.value);
-    return {
-      outcome: "rejected",
-      reason: "provider_unknown",
-      detail: `This version has no adapter for ${event.provider}.`,
-    };
-  }
+  if (webhookOf !== null) return decodeWebhook(service, webhookOf, event, json.value);
   const read = readIngestEvent(json.value, providers, event.received_at);
   if (!read.ok) return { outcome: "rejected", reason: read.code, detail: read.message };
   return { outcome: "facts", facts: read.facts(event.native_id) };
@@ -124,7 +121,8 @@ async function decodeWebhook(
   }
   const needed = provider.needs?.(value) ?? [];
   if (needed.length === 0) return provider.decode(value);
-  return provider.decode(value, await recallObjects(postgres, event, needed));
+  const kept = await recallObjects(postgres, event, needed);
+  return provider.decode(value, { kept, answers: new Map() });
 }
 
 function unreadable(record: LogRecord): RawEventMeta {

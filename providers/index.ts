@@ -3,9 +3,7 @@ import type { Config } from "../config.js";
 import type { Provider, ProviderToken } from "./provider.js";
 import { createStripe } from "./stripe/index.js";
 
-export function createProviders(
-  settings: Pick<Config, "STRIPE_TOLERANCE_SECONDS">,
-): ReadonlyMap<ProviderToken, Provider> {
+export function createProviders(settings: Config): ReadonlyMap<ProviderToken, Provider> {
   const providers: readonly Provider[] = [
     createStripe({ toleranceSeconds: settings.STRIPE_TOLERANCE_SECONDS }),
   ];

@@ -17,6 +17,11 @@ export interface Delivery {
   readonly body: Buffer;
 }
 
+/** A delivery as a client sends it. */
+export interface Signed extends Delivery {
+  readonly headers: Record<string, string>;
+}
+
 /** Why a call is not believed; the sender sees `reason`, so it holds no secret. */
 export interface Refusal {
   readonly ok: false;
@@ -54,7 +59,15 @@ export interface DecodedFact {
  * relevant, but it cannot be understood; kept and listed, to be replayed once it can.
  */
 export type Decoded =
-  | { readonly outcome: "facts"; readonly facts: readonly DecodedFact[] }
+  | {
+      readonly outcome: "facts";
+      readonly facts: readonly DecodedFact[];
+      /**
+       * The store that sold this and may tell it itself: where the workspace has an integration of
+       * that provider, the event is kept but not booked (`definitions.md`, Providers: mirrored).
+       */
+      readonly mirrorOf?: ProviderToken;
+    }
   | { readonly outcome: "ignored"; readonly why: string }
   | { readonly outcome: "rejected"; readonly reason: string; readonly detail: string };
 
@@ -71,7 +84,53 @@ export interface KeptObject {
   readonly object: unknown;
 }
 
-export interface Provider<Credentials = unknown> {
+/** One GET of the provider's API, whose answer decoding needs or is glad of. */
+export interface Question {
+  /** Path and query below the API's base URL; also its name among the answers. */
+  readonly path: string;
+  /**
+   * `needed`: without an answer the event is rejected as `enrichment_unavailable`, to be replayed.
+   * `adorns`: without one it is decoded all the same (a product's name).
+   */
+  readonly importance: "needed" | "adorns";
+  /**
+   * How long the answer to the same path may serve further events, in ms; 0 for what changes with
+   * every event. Whatever was answered is kept, sealed, with the event it was asked for, so that
+   * a replay reads the same.
+   */
+  readonly freshForMs: number;
+}
+
+/** What is known beside the body when it is decoded. */
+export interface Known {
+  /** Kept objects by id (`keeps`, `needs`). */
+  readonly kept: ReadonlyMap<string, unknown>;
+  /**
+   * Parsed JSON by the path of its question. `null`: the API has no such thing (404, 410). Absent:
+   * not asked, or not to be had.
+   */
+  readonly answers: ReadonlyMap<string, unknown>;
+}
+
+/** How the provider's API is reached; left out where nothing is ever asked. */
+export interface ProviderApi<Credentials> {
+  /** Scheme and host; a setting `<TOKEN>_API_URL` replaces it. */
+  baseUrl(credentials: Credentials): string;
+  /**
+   * The headers of one call, and how long they may be used again, in ms since 1970; null when the
+   * credentials allow no calls. `post` sends a form and returns the parsed JSON, for OAuth.
+   */
+  authorize(
+    credentials: Credentials,
+    now: number,
+    post: (url: string, form: Readonly<Record<string, string>>) => Promise<unknown>,
+  ): Promise<{ readonly headers: Record<string, string>; readonly until: number } | null>;
+  /** What the provider allows one account, or a careful guess below it. */
+  readonly requestsPerSecond: number;
+}
+
+/** @typeParam Signer what signs a delivery, where the credentials only verify (a private key) */
+export interface Provider<Credentials = unknown, Signer = Credentials> {
   readonly token: ProviderToken;
   /** What an integration must be given; unknown fields are refused. */
   readonly credentials: z.ZodType<Credentials>;
@@ -84,20 +143,32 @@ export interface Provider<Credentials = unknown> {
    * signatures and several credentials (a rotation) may be given and any may match.
    * @param now ms since 1970, for the replay window
    */
-  verify(delivery: Delivery, credentials: readonly Credentials[], now: number): Verdict;
-  /** The headers of a genuine delivery of `body`: for tests, the demo and the load generator. */
-  sign(body: Buffer, credentials: Credentials, now: number): Record<string, string>;
-  /** @param body the strictly parsed JSON; null when it is no event of this provider */
+  verify(
+    delivery: Delivery,
+    credentials: readonly Credentials[],
+    now: number,
+  ): Verdict | Promise<Verdict>;
+  /**
+   * A genuine delivery of what `body` tells, for tests, the demo and the load generator. Where the
+   * signature is part of the body (Apple), the delivery's body wraps the one given.
+   */
+  sign(body: Buffer, signer: Signer, now: number): Signed;
+  /** How a body is written; JSON unless told. A form becomes an object of strings. */
+  readonly bodyType?: "form";
+  /** @param body the strictly parsed body; null when it is no event of this provider */
   heading(body: unknown): Heading | null;
   /** Objects to keep for later events; left out where every event is whole by itself. */
   readonly keeps?: (body: unknown) => readonly KeptObject[];
   /** Ids of kept objects the body names without telling them. */
   readonly needs?: (body: unknown) => readonly string[];
+  readonly api?: ProviderApi<Credentials>;
   /**
-   * Reads the provider's own whole body. Never throws on data.
-   * @param kept what is known of the objects it needs, by id
+   * Questions the body leaves open, given what is answered so far: asked again until it has none
+   * that are not answered or found unanswerable, at most `limits.enrichmentRoundsMax` times.
    */
-  decode(body: unknown, kept?: ReadonlyMap<string, unknown>): Decoded;
+  readonly asks?: (body: unknown, known: Known) => readonly Question[];
+  /** Reads the provider's own whole body. Never throws on data. */
+  decode(body: unknown, known?: Known): Decoded;
   /**
    * Native types accepted in the flat form B, with the form A meaning each has
    * (`definitions.md`, Ingest).

@@ -36,7 +36,7 @@ describe("Bad webhooks", () => {
   const json = { "content-type": "application/json" };
   const event = () => Buffer.from(JSON.stringify(newStripeEvent()));
   const signed = (body: Buffer, atMs = Date.now(), credentials = secret) =>
-    stripe.sign(body, credentials, atMs);
+    stripe.sign(body, credentials, atMs).headers;
   const post = (headers: Record<string, string>, body: Buffer, path = doors.webhook) =>
     doors.call(path, { method: "POST", headers, body });
   const minuteMs = 60_000;
@@ -199,7 +199,7 @@ describe("Bad HTTP", () => {
     const before = await doors.taken();
     const body = JSON.stringify(newStripeEvent());
     const headers = Object.entries(
-      stripe.sign(Buffer.from(body), { signing_secret: signingSecret }, Date.now()),
+      stripe.sign(Buffer.from(body), { signing_secret: signingSecret }, Date.now()).headers,
     ).map(([name, value]) => `${name}: ${value}\r\n`);
     const head = `POST ${doors.webhook} HTTP/1.1\r\nHost: x\r\n${headers.join("")}`;
     const short = await raw(`${head}Content-Length: 10\r\n\r\n${body}`);

@@ -91,7 +91,7 @@ export async function openDoors(): Promise<Doors> {
       }),
     deliver: (body, more = {}) => {
       const bytes = Buffer.from(body);
-      const signed = stripe.sign(bytes, { signing_secret: signingSecret }, Date.now());
+      const signed = stripe.sign(bytes, { signing_secret: signingSecret }, Date.now()).headers;
       return call(webhook, { method: "POST", headers: { ...signed, ...more }, body: bytes });
     },
     taken: async () => {

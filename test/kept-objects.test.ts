@@ -89,7 +89,7 @@ describe("What Stripe tells once and later only names", () => {
       const kept = new Map(
         events.flatMap((event) => keeps(event).map(({ id, object }) => [id, object])),
       );
-      const decoded = decode(subscription, kept);
+      const decoded = decode(subscription, { kept, answers: new Map() });
       const [fact] = decoded.outcome === "facts" ? decoded.facts : [];
       expect(fact?.body).to.have.nested.property(
         "Subscription.steps[0].items[0].monthly_numerator",

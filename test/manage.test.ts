@@ -196,7 +196,7 @@ describe("Managed integrations", () => {
   };
   const deliver = (where: string, secret: string, livemode?: boolean) => {
     const body = Buffer.from(JSON.stringify(newStripeEvent({ livemode })));
-    const headers = stripe.sign(body, { signing_secret: secret }, Date.now());
+    const { headers } = stripe.sign(body, { signing_secret: secret }, Date.now());
     return doors.call(where, { method: "POST", headers, body });
   };
 

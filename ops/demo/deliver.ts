@@ -43,7 +43,7 @@ export async function deliver(
     signal?.throwIfAborted();
     const response = await fetch(merchant.url + merchant.webhookPath, {
       method: "POST",
-      headers: stripe.sign(body, { signing_secret: merchant.signingSecret }, Date.now()),
+      headers: stripe.sign(body, { signing_secret: merchant.signingSecret }, Date.now()).headers,
       body,
     });
     const text = await response.text();

@@ -1,7 +1,7 @@
 /** From an event's type to what it tells. The table is the whole of Stripe's meaning here. */
 import { z } from "zod";
 import type { FactBody } from "../../schemas/records.js";
-import type { Decoded, KeptObject } from "../provider.js";
+import type { Decoded, KeptObject, Known } from "../provider.js";
 import { readCharge } from "./charges.js";
 import { keptDiscounts } from "./discounts.js";
 import { readDispute } from "./disputes.js";
@@ -76,7 +76,8 @@ const envelopeShape = z.object({
   }),
 });
 
-export function decode(body: unknown, kept: ReadonlyMap<string, unknown> = new Map()): Decoded {
+export function decode(body: unknown, known?: Known): Decoded {
+  const kept = known?.kept ?? new Map<string, unknown>();
   if (isThin(body)) {
     return rejected("thin_event", "Choose the payload style “snapshot” for this event destination");
   }

@@ -35,8 +35,11 @@ export function createStripe(settings: {
         now,
       ),
     sign: (body, { signing_secret: secret }, now) => ({
-      "content-type": "application/json; charset=utf-8",
-      [signatureHeader]: signatureOf(body, secret, now),
+      headers: {
+        "content-type": "application/json; charset=utf-8",
+        [signatureHeader]: signatureOf(body, secret, now),
+      },
+      body,
     }),
     heading: (body) => {
       const parsed = headingShape.safeParse(body);
