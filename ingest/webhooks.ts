@@ -61,7 +61,7 @@ async function receive(
   if (!verdict.ok) throw unauthenticated(verdict.reason, refusals[verdict.reason]);
 
   // 4. One meaning only, and an identity: every redelivery gets the same event id.
-  const heading = provider.heading(bodyOf(provider, body));
+  const heading = provider.heading(bodyOf(provider, body), delivery.headers);
   if (heading === null) {
     throw unprocessable("event_unrecognized", `This is no event of ${provider.token}.`);
   }

@@ -120,9 +120,10 @@ async function decodeWebhook(
     keptNews(event.workspace);
   }
   const needed = provider.needs?.(value) ?? [];
-  if (needed.length === 0) return provider.decode(value);
-  const kept = await recallObjects(postgres, event, needed);
-  return provider.decode(value, { kept, answers: new Map() });
+  const kept =
+    needed.length === 0 ? new Map<string, unknown>() : await recallObjects(postgres, event, needed);
+  const { native_id: nativeId, received_at: receivedAt } = event;
+  return provider.decode(value, { kept, answers: new Map(), nativeId, receivedAt });
 }
 
 function unreadable(record: LogRecord): RawEventMeta {

@@ -110,6 +110,10 @@ export interface Known {
    * not asked, or not to be had.
    */
   readonly answers: ReadonlyMap<string, unknown>;
+  /** The event's own id as the door read it, also from a header the body does not repeat. */
+  readonly nativeId?: string;
+  /** When the door took it, ms since 1970: the date of what the provider does not date. */
+  readonly receivedAt?: number;
 }
 
 /** How the provider's API is reached; left out where nothing is ever asked. */
@@ -155,8 +159,12 @@ export interface Provider<Credentials = unknown, Signer = Credentials> {
   sign(body: Buffer, signer: Signer, now: number): Signed;
   /** How a body is written; JSON unless told. A form becomes an object of strings. */
   readonly bodyType?: "form";
-  /** @param body the strictly parsed body; null when it is no event of this provider */
-  heading(body: unknown): Heading | null;
+  /**
+   * @param body the strictly parsed body
+   * @param headers of the delivery; absent where the body came by the ingest endpoint
+   * @returns null when it is no event of this provider
+   */
+  heading(body: unknown, headers?: Headers): Heading | null;
   /** Objects to keep for later events; left out where every event is whole by itself. */
   readonly keeps?: (body: unknown) => readonly KeptObject[];
   /** Ids of kept objects the body names without telling them. */
