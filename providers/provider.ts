@@ -67,6 +67,11 @@ export type Decoded =
        * that provider, the event is kept but not booked (`definitions.md`, Providers: mirrored).
        */
       readonly mirrorOf?: ProviderToken;
+      /**
+       * The provider's own sandbox flag where only its API tells it (Google): decides the
+       * environment of these facts, as `Heading.sandbox` does where the body tells it.
+       */
+      readonly sandbox?: boolean;
     }
   | { readonly outcome: "ignored"; readonly why: string }
   | { readonly outcome: "rejected"; readonly reason: string; readonly detail: string };
@@ -165,10 +170,16 @@ export interface Provider<Credentials = unknown, Signer = Credentials> {
    * @returns null when it is no event of this provider
    */
   heading(body: unknown, headers?: Headers): Heading | null;
-  /** Objects to keep for later events; left out where every event is whole by itself. */
-  readonly keeps?: (body: unknown) => readonly KeptObject[];
-  /** Ids of kept objects the body names without telling them. */
-  readonly needs?: (body: unknown) => readonly string[];
+  /**
+   * Objects to keep for later events; left out where every event is whole by itself. Called again
+   * with what is known once all questions are answered: an answer may tell some, too.
+   */
+  readonly keeps?: (body: unknown, known?: Known) => readonly KeptObject[];
+  /**
+   * Ids of kept objects the body names without telling them; with `known`, in each round of
+   * questions, also those only the answers name.
+   */
+  readonly needs?: (body: unknown, known?: Known) => readonly string[];
   readonly api?: ProviderApi<Credentials>;
   /**
    * Questions the body leaves open, given what is answered so far: asked again until it has none
