@@ -1,15 +1,13 @@
-/** Recurring discounts: what they are, until when, and what they leave of the items' prices. */
+/** Recurring discounts: what they are and until when. */
 import { z } from "zod";
 import {
-  addFractions,
-  type Fraction,
   fraction,
   multiplyFractions,
   parseFraction,
   subtractFractions,
-  zeroFraction,
 } from "../../schemas/monthly.js";
 import type { KeptObject } from "../provider.js";
+import type { Reduction } from "../reductions.js";
 import { field, unavailable, type Untold } from "./event.js";
 import { isoMinor } from "./money.js";
 
@@ -83,24 +81,6 @@ function rawParts(object: unknown, keys: readonly string[]): unknown {
 export const givenDiscount = z.union([z.string(), discountShape]);
 export type GivenDiscount = z.output<typeof givenDiscount>;
 
-export interface Reduction {
-  /** From this moment on it no longer applies; null: for ever. */
-  readonly endsAt: number | null;
-  /** What is left of an amount: 7/8 after 12.5 % off. */
-  readonly factor: Fraction;
-  /** ISO minor units off one period */
-  readonly amountOff: bigint;
-  /** Limited to these; null: all. */
-  readonly products: readonly string[] | null;
-}
-
-export interface Reducible {
-  readonly product: string;
-  /** ISO minor units of one period, before discounts */
-  readonly amount: Fraction;
-  readonly own: readonly Reduction[];
-}
-
 /**
  * The recurring discounts among those given, in order; a one-time coupon does not change MRR.
  * @param currency of the subscription, upper case
@@ -144,72 +124,6 @@ export function knownDiscounts(
     },
     coupon: (id) => couponShape.safeParse(kept.get(couponId(id))).data ?? null,
   };
-}
-
-/**
- * What one period costs after the discounts that apply at a moment: an item's own first, then
- * those of the whole subscription, each on what those before it left (`definitions.md`, MRR).
- */
-export function reducedAmounts(
-  items: readonly Reducible[],
-  whole: readonly Reduction[],
-  at: number,
-): Fraction[] {
-  const applies = ({ endsAt }: Reduction): boolean => endsAt === null || endsAt > at;
-  let amounts = items.map((item) => item.amount);
-  for (const item of items) {
-    for (const reduction of item.own.filter(applies)) {
-      amounts = reduced(amounts, items, reduction, (other) => other === item);
-    }
-  }
-  for (const reduction of whole.filter(applies)) {
-    amounts = reduced(amounts, items, reduction, () => true);
-  }
-  return amounts;
-}
-
-/** A percentage takes its part of each item it covers; an amount is shared out over them. */
-function reduced(
-  amounts: readonly Fraction[],
-  items: readonly Reducible[],
-  { factor, amountOff, products }: Reduction,
-  isMeant: (item: Reducible) => boolean,
-): Fraction[] {
-  const covered = items.map(
-    (item) => isMeant(item) && (products === null || products.includes(item.product)),
-  );
-  const left = amounts.map((amount, index) =>
-    covered[index] ? multiplyFractions(amount, factor) : amount,
-  );
-  const shares = shareOut(
-    amountOff,
-    left.map((amount, index) => (covered[index] ? amount : zeroFraction)),
-  );
-  return left.map((amount, index) => subtractFractions(amount, shares[index] ?? zeroFraction));
-}
-
-/**
- * Pro rata in whole minor units, as Stripe's invoices do: truncated shares, the remainder to the
- * largest (the first of equals). No share exceeds its amount: a coupon worth more makes it free.
- */
-function shareOut(off: bigint, amounts: readonly Fraction[]): Fraction[] {
-  const total = amounts.reduce(addFractions, zeroFraction);
-  if (!isLess(fraction(off), total)) return [...amounts];
-  const shares = amounts.map(
-    ({ numerator, denominator }) =>
-      (off * numerator * total.denominator) / (denominator * total.numerator),
-  );
-  const remainder = shares.reduce((left, share) => left - share, off);
-  const largest = amounts.reduce((best, amount) => (isLess(best, amount) ? amount : best));
-  const taker = amounts.indexOf(largest);
-  return amounts.map((amount, index) => {
-    const share = fraction((shares[index] ?? 0n) + (index === taker ? remainder : 0n));
-    return isLess(amount, share) ? amount : share;
-  });
-}
-
-function isLess(one: Fraction, other: Fraction): boolean {
-  return one.numerator * other.denominator < other.numerator * one.denominator;
 }
 
 /** @returns null when the coupon tells no amount in this currency */

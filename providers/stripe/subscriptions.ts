@@ -6,6 +6,7 @@ import { z } from "zod";
 import { limits } from "../../config.js";
 import { type Fraction, monthlyFraction } from "../../schemas/monthly.js";
 import type { FactBody, Item } from "../../schemas/records.js";
+import { type Reducible, reducedAmounts, type Reduction } from "../reductions.js";
 import {
   type GivenDiscount,
   givenDiscount,
@@ -13,9 +14,6 @@ import {
   knownDiscounts,
   neededDiscounts,
   readReductions,
-  type Reducible,
-  reducedAmounts,
-  type Reduction,
 } from "./discounts.js";
 import {
   accountKey,
