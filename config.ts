@@ -19,6 +19,10 @@ export const limits = {
   idempotencyKeyLengthMax: 255,
   pageRowsDefault: pageRows.default,
   pageRowsMax: pageRows.max,
+  /** Intervals of one series over time: ten years of days. */
+  seriesIntervalsMax: 4_000,
+  /** Rows of one series, its intervals times its groups. */
+  seriesRowsMax: 100_000,
   /**
    * Minor units, of the original and of the base currency. Fifteen digits are what a JSON number
    * (a double) shows exactly wherever the decimal point stands.
@@ -39,6 +43,27 @@ export const limits = {
   itemsPerSubscriptionMax: 500,
   /** Rounds of questions to a provider's API one event may lead to. */
   enrichmentRoundsMax: 8,
+  /** Questions of one event in all; what they leave open is as if the API could not be had. */
+  enrichmentQuestionsMax: 500,
+  /** Events that ask at a time, and how long their answers may take in all. */
+  enrichmentBatchRecordsMax: 25,
+  enrichmentMsMax: 30_000,
+  /** One call of a provider's API: its answer, its tries, the pause doubling from this. */
+  apiAnswerMsMax: 10_000,
+  apiAnswerBytesMax: 4 * mebibyte,
+  apiAttemptsMax: 3,
+  apiPauseMs: 500,
+  /** Calls at once for one integration, and calls that wait; the next fails at once. */
+  apiCallsAtOnceMax: 4,
+  apiCallsWaitingMax: 1_000,
+  /** Failures in a row after which an integration's API is left alone, and for how long. */
+  apiFailuresMax: 5,
+  apiLeftAloneMs: 15_000,
+  /** Integrations whose calls are regulated at a time; the longest unused is forgotten. */
+  apiLinesMax: 1_000,
+  /** Answers kept for further events, and the largest that is. */
+  apiAnswersKeptMax: 2_000,
+  apiAnswerKeptBytesMax: 32 * kibibyte,
   /** Records one step takes at a time. */
   normalizeBatchRecordsMax: 500,
   bookBatchRecordsMax: 1_000,
@@ -50,6 +75,12 @@ export const limits = {
   logCommitRecordsMax: 5_000,
   /** Rejects one call of the management interface puts back on the raw topic. */
   replayRecordsMax: 1_000,
+  /** Changes, and as many movements, an audit or a rebuild looks at in one statement. */
+  auditSliceRows: 100_000,
+  /** Facts about money an audit holds at a time. */
+  auditFactsMax: 5_000,
+  /** Differences an audit names of each table of a workspace; all are counted. */
+  auditExamplesMax: 20,
   /** A consumer's handler failed: pause before the same batch, doubling up to this. */
   retryPauseMsMax: 30_000,
   /** At a stop, how long calls that are being answered may go on. */

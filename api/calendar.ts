@@ -1,7 +1,8 @@
 /** The UTC calendar of `definitions.md`: periods, months, "the same day of the month before". */
 import type { Period } from "../schemas/http-products.js";
+import type { Interval } from "../schemas/http-series.js";
 
-const dayMs = 24 * 60 * 60 * 1000;
+export const dayMs = 24 * 60 * 60 * 1000;
 
 /** @returns 00:00 of the period's first day, ms since 1970; null for `lifetime` */
 export function periodStart(period: Period, at: number): number | null {
@@ -26,6 +27,31 @@ export function growthThen(at: number): number {
 
 export function startOfDay(at: number): number {
   return Math.floor(at / dayMs) * dayMs;
+}
+
+/** 00:00 of the first day of the interval that moment lies in; weeks begin on Monday. */
+export function intervalStart(interval: Interval, at: number): number {
+  if (interval === "day") return startOfDay(at);
+  // 1970-01-01 was a Thursday, three days after a Monday.
+  if (interval === "week") return startOfDay(at) - ((Math.floor(at / dayMs) + 3) % 7) * dayMs;
+  const months = intervalMonths[interval];
+  const first = Math.floor(monthNumber(at) / months) * months;
+  return Date.UTC(Math.floor(first / 12), first % 12);
+}
+
+/** Where the interval after the one that begins at `start` begins. */
+export function nextInterval(interval: Interval, start: number): number {
+  if (interval === "day") return start + dayMs;
+  if (interval === "week") return start + 7 * dayMs;
+  const date = new Date(start);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + intervalMonths[interval]);
+}
+
+export const intervalMonths = { month: 1, quarter: 3, year: 12 } as const;
+
+/** @param at 00:00 of the day @returns `YYYY-MM-DD` */
+export function dayText(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
 }
 
 export function startOfMonth(at: number): number {

@@ -7,7 +7,9 @@ import { createCursors } from "./cursors.js";
 import { docsRoutes } from "./docs/routes.js";
 import { manageRoutes } from "./manage/routes.js";
 import { metricsRoutes } from "./routes/metrics.js";
+import { movementsRoute } from "./routes/movements.js";
 import { productsRoute } from "./routes/products.js";
+import { revenueRoute } from "./routes/revenue.js";
 import { transactionsRoute } from "./routes/transactions.js";
 import { openStream } from "./stream/stream.js";
 import { streamPath } from "./stream/subscriber.js";
@@ -17,6 +19,8 @@ export async function start(service: Service): Promise<void> {
   const cursors = createCursors(service.vault);
   const catalogues = openCatalogueView(service.postgres);
   metricsRoutes(router, service);
+  movementsRoute(router, service, catalogues);
+  revenueRoute(router, service, catalogues);
   productsRoute(router, service, cursors, catalogues);
   transactionsRoute(router, service, cursors, catalogues);
   router.use(manageRoutes(service).routes());

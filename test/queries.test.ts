@@ -5,8 +5,10 @@ import { periodStart } from "../api/calendar.js";
 import { presentCohorts } from "../api/presenters/cohorts.js";
 import { presentMrr } from "../api/presenters/mrr.js";
 import { type CohortRow, cohortsQuery } from "../api/queries/cohorts.js";
+import { movementSeriesQuery } from "../api/queries/movement-series.js";
 import { type MrrRow, mrrQuery } from "../api/queries/mrr.js";
 import type { Query } from "../api/queries/query.js";
+import { revenueQuery } from "../api/queries/revenue.js";
 import { type SkuRevenueRow, skuRevenueQuery } from "../api/queries/sku-revenue.js";
 import {
   type ProductSubscriptionsRow,
@@ -14,6 +16,9 @@ import {
   productSubscriptionsQuery,
   skuSubscriptionsQuery,
 } from "../api/queries/sku-subscriptions.js";
+import { cellOf } from "../api/cells.js";
+import { readSeries } from "../api/series.js";
+import { catalogueOf } from "../backends/catalogue-view.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
 import {
   type TestChange,
@@ -76,11 +81,18 @@ describe("the queries of the metrics and lists", () => {
       // In parts smaller than a granule every way to read costs the engine the same.
       await clickhouse.write("OPTIMIZE TABLE mrr_movements FINAL");
       const at = day("2025-02-10T12:00");
+      const series = (interval: "day" | "quarter") => readSeries({ interval }, asOf(tenant, at));
+      const cell = (query: object) => cellOf(query, catalogueOf([], tenant.workspace, "live"));
       const used: readonly [Query, string][] = [
         [mrrQuery(asOf(tenant, at)), "by_day"],
         [cohortsQuery(asOf(tenant, at)), "by_vintage"],
         [mrrQuery(asOf(tenant, at, at)), "by_day"],
         [cohortsQuery(asOf(tenant, at, at)), "by_vintage"],
+        [movementSeriesQuery(asOf(tenant, at), series("day"), cell({})), "by_day"],
+        [
+          movementSeriesQuery(asOf(tenant, at, at), series("quarter"), cell({ country: "US" })),
+          "by_day",
+        ],
       ];
       for (const [{ sql, params }, projection] of used) {
         const plan = await clickhouse.rows<{ explain: string }>(`EXPLAIN ${sql}`, params);
@@ -255,6 +267,22 @@ describe("the queries of the metrics and lists", () => {
       };
       expect(await vintages()).to.deep.equal(["2025-04"]);
       expect(await vintages(at)).to.deep.equal(["2025-06"]);
+    });
+  });
+
+  describe("revenue over time", () => {
+    it("should read whole days from the aggregate projection", async () => {
+      const tenant = newTenant();
+      await insertLedger(clickhouse, tenant, scatteredEntries(5_000));
+      await clickhouse.write("OPTIMIZE TABLE ledger FINAL");
+      for (const group of [undefined, "product", "country"] as const) {
+        const series = readSeries({ interval: "quarter" }, asOf(tenant, day("2026-02-10T12:00")));
+        const { sql, params } = revenueQuery(series, group, 100);
+        const plan = await clickhouse.rows<{ explain: string }>(`EXPLAIN ${sql}`, params);
+        const text = plan.map(({ explain }) => explain).join("\n");
+        expect(text).to.include("ReadFromMergeTree (by_day)");
+        expect(text).to.include("(by_time)");
+      }
     });
   });
 

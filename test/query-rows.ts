@@ -26,6 +26,8 @@ export interface TestMovement {
   readonly external_id?: string;
   readonly accounts?: number;
   readonly subscriptions?: number;
+  readonly currency?: string;
+  readonly country?: string;
 }
 
 export async function insertMovements(
@@ -64,6 +66,10 @@ export interface TestEntry {
   readonly sales: number;
   readonly provider?: string;
   readonly external_id?: string;
+  readonly currency?: string;
+  readonly country?: string;
+  readonly tax?: number;
+  readonly fee?: number;
 }
 
 export async function insertLedger(
@@ -103,6 +109,9 @@ export interface TestVersion {
   readonly external_id?: string;
   readonly gross_amount?: number;
   readonly refunded_amount?: number;
+  readonly fee_amount?: number;
+  readonly customer_country?: string;
+  readonly original_currency?: string;
   readonly type?: "subscription" | "one_time" | "refund";
 }
 

@@ -10,7 +10,7 @@ import {
 import { roundToMinor, toJsonNumber } from "../../schemas/money.js";
 
 /** Decimals of an MRR sum, as the tables have them. */
-const mrrPlaces = 6;
+export const mrrPlaces = 6;
 
 /** @param text an MRR sum as ClickHouse gives it @returns millionths of the base currency */
 export function mrrOf(text: string): bigint {

@@ -1,0 +1,148 @@
+/** Revenue over time (`docs/metrics.md`), from sums in minor units: what is shown adds up. */
+import type { Catalogue } from "../../backends/catalogue-view.js";
+import { knownExponentOf } from "../../schemas/currencies.js";
+import type { RevenueAnswer, RevenueGroup, RevenueRow } from "../../schemas/http-revenue.js";
+import { providerToken } from "../../schemas/http-transactions.js";
+import { toJsonNumber } from "../../schemas/money.js";
+import { dayText } from "../calendar.js";
+import type { FeesToldRow, RevenueSumsRow } from "../queries/revenue.js";
+import type { Series, SeriesPart } from "../series.js";
+
+/** Minor units of base currency. */
+interface Figures {
+  readonly gross: bigint;
+  readonly refunds: bigint;
+  readonly disputes: bigint;
+  readonly tax: bigint;
+  readonly fees: bigint;
+  readonly sales: number;
+  /** Of `sales`: those whose fee is told. */
+  readonly told: number;
+}
+
+type GroupFields = Pick<
+  RevenueRow,
+  "provider" | "product_id" | "product_name" | "country" | "original_currency"
+>;
+
+export function presentRevenue(
+  sums: readonly RevenueSumsRow[],
+  fees: readonly FeesToldRow[],
+  series: Series,
+  group: RevenueGroup | undefined,
+  catalogue: Catalogue,
+  currency: string,
+): RevenueAnswer["data"] {
+  const cells = new Map<string, Map<string, { fields: GroupFields; figures: Figures }>>();
+  const add = (row: RevenueSumsRow | FeesToldRow, more: Figures) => {
+    const fields = groupFields(row, group, catalogue);
+    const key = Object.values(fields).join("\n");
+    const cellsOfStart = cells.get(row.start) ?? new Map();
+    cells.set(row.start, cellsOfStart);
+    const figures = plus(cellsOfStart.get(key)?.figures ?? nothing, more);
+    cellsOfStart.set(key, { fields, figures });
+  };
+  for (const row of sums) add(row, figuresOf(row));
+  for (const row of fees) add(row, { ...nothing, told: Number(row.told) });
+  const exponent = knownExponentOf(currency);
+  const revenue = series.parts.flatMap((part): RevenueRow[] => {
+    const found = [...(cells.get(dayText(part.start)) ?? [])]
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([, cell]) => cell);
+    const shown =
+      found.length > 0 || group !== undefined ? found : [{ fields: {}, figures: nothing }];
+    return shown.map(({ fields, figures }) => ({
+      ...daysOf(part),
+      ...fields,
+      ...presentFigures(figures, exponent),
+    }));
+  });
+  const whole = [...cells.values()]
+    .flatMap((some) => [...some.values()])
+    .reduce((sum, { figures }) => plus(sum, figures), nothing);
+  return {
+    currency,
+    interval: series.interval,
+    revenue,
+    totals: { ...daysOf(series), ...presentFigures(whole, exponent) },
+  };
+}
+
+const nothing: Figures = {
+  gross: 0n,
+  refunds: 0n,
+  disputes: 0n,
+  tax: 0n,
+  fees: 0n,
+  sales: 0,
+  told: 0,
+};
+
+function figuresOf(row: RevenueSumsRow): Figures {
+  return {
+    gross: BigInt(row.gross),
+    refunds: BigInt(row.refunds),
+    disputes: BigInt(row.disputes),
+    tax: BigInt(row.tax),
+    fees: BigInt(row.fees),
+    sales: Number(row.sales),
+    told: 0,
+  };
+}
+
+function plus(one: Figures, other: Figures): Figures {
+  return {
+    gross: one.gross + other.gross,
+    refunds: one.refunds + other.refunds,
+    disputes: one.disputes + other.disputes,
+    tax: one.tax + other.tax,
+    fees: one.fees + other.fees,
+    sales: one.sales + other.sales,
+    told: one.told + other.told,
+  };
+}
+
+function groupFields(
+  row: RevenueSumsRow | FeesToldRow,
+  group: RevenueGroup | undefined,
+  catalogue: Catalogue,
+): GroupFields {
+  const { provider = "", external_id: externalId = "", country = "", currency = "" } = row;
+  switch (group) {
+    case undefined:
+      return {};
+    case "provider":
+      return { provider: providerToken.parse(provider) };
+    case "product": {
+      const { id, name } = catalogue.productOf({ provider, externalId });
+      return { product_id: id, product_name: name };
+    }
+    case "country":
+      return { country };
+    case "currency":
+      return { original_currency: currency };
+    default:
+      return group satisfies never;
+  }
+}
+
+function presentFigures(figures: Figures, exponent: number) {
+  const money = (amount: bigint) => toJsonNumber(amount, exponent);
+  const { gross, refunds, disputes, tax, fees, sales, told } = figures;
+  const revenue = gross + refunds + disputes;
+  return {
+    gross: money(gross),
+    refunds: money(refunds),
+    disputes: money(disputes),
+    revenue: money(revenue),
+    tax: money(tax),
+    fees: sales > 0 && told === 0 && fees === 0n ? null : money(fees),
+    net: money(revenue - tax - fees),
+    sales,
+    sales_without_fee: sales - told,
+  };
+}
+
+function daysOf(part: Pick<SeriesPart, "from" | "to">) {
+  return { from: dayText(part.from), to: dayText(part.to) };
+}

@@ -1,0 +1,31 @@
+/** Movements by interval and kind, with the balance before the first interval. */
+import type { AsOf } from "../as-of.js";
+import type { Cell } from "../cells.js";
+import type { Series } from "../series.js";
+import { fromSql, intervalSql } from "./intervals.js";
+import { sumMovementsSql } from "./movements.js";
+import { type Query, asOfParams, oneSnapshotSql } from "./query.js";
+
+export interface MovementSeriesRow {
+  /** First day of the interval, `YYYY-MM-DD`; `beforeAll` for what happened before the series. */
+  readonly start: string;
+  readonly kind: string;
+  /** decimal text, base currency */
+  readonly mrr: string;
+  readonly accounts: string;
+}
+
+/** No movement is as old (`limits.eventEarliest`). */
+export const beforeAll = "1970-01-01";
+
+/** @param asOf of the series, or a reading of it */
+export function movementSeriesQuery(asOf: AsOf, series: Series, cell: Cell): Query {
+  const start = intervalSql(series.interval, "toDate(at)");
+  const columns = [`if(toDate(at) < toDate(${fromSql}), toDate(0), ${start}) AS start`, "kind"];
+  return {
+    sql: `SELECT start, kind, mrr, accounts FROM (
+${sumMovementsSql(columns, "by_day", asOf, cell.condition)}
+) ORDER BY start, kind ${oneSnapshotSql}`,
+    params: { ...asOfParams(asOf), ...cell.params, from: series.from },
+  };
+}

@@ -1,0 +1,36 @@
+/** `GET /v1/metrics/mrr/movements`: MRR as balances and what moved them. */
+import type Router from "@koa/router";
+import type { CatalogueView } from "../../backends/catalogue-view.js";
+import { requireKey } from "../../backends/http/auth.js";
+import { readQuery } from "../../backends/http/query.js";
+import { accessOf } from "../../backends/http/state.js";
+import type { Service } from "../../backends/service.js";
+import { type MovementsAnswer, movementsQueryParameters } from "../../schemas/http-movements.js";
+import { readAsOf } from "../as-of.js";
+import { cellOf } from "../cells.js";
+import { readMovements } from "../movement-reading.js";
+import { presentMovements } from "../presenters/movement-series.js";
+import { type MovementSeriesRow, movementSeriesQuery } from "../queries/movement-series.js";
+import { readSeries } from "../series.js";
+import { clocksOf, completeText } from "./reading.js";
+
+export function movementsRoute(router: Router, service: Service, catalogues: CatalogueView): void {
+  const path = "/v1/metrics/mrr/movements";
+  router.get(path, requireKey(service, { scope: "read" }), async (ctx) => {
+    const access = accessOf(ctx);
+    const clocks = await clocksOf(service);
+    const query = readQuery(ctx, movementsQueryParameters);
+    const series = readSeries(query, readAsOf(access, query, clocks));
+    const cell = cellOf(query, await catalogues.of(access.workspace, access.environment));
+    const rows = await readMovements<MovementSeriesRow>(
+      service.clickhouse,
+      (asOf) => movementSeriesQuery(asOf, series, cell),
+      series.asOf,
+    );
+    ctx.body = {
+      status: "success",
+      data: presentMovements(rows, series, access.baseCurrency, cell.hasWholeAccounts),
+      complete_to: completeText(clocks),
+    } satisfies MovementsAnswer;
+  });
+}

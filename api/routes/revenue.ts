@@ -1,0 +1,40 @@
+/** `GET /v1/metrics/revenue`: sums of the ledger over time. */
+import type Router from "@koa/router";
+import type { CatalogueView } from "../../backends/catalogue-view.js";
+import { requireKey } from "../../backends/http/auth.js";
+import { readQuery } from "../../backends/http/query.js";
+import { accessOf } from "../../backends/http/state.js";
+import type { Service } from "../../backends/service.js";
+import { limits } from "../../config.js";
+import { type RevenueAnswer, revenueQueryParameters } from "../../schemas/http-revenue.js";
+import { readAsOf } from "../as-of.js";
+import { presentRevenue } from "../presenters/revenue.js";
+import {
+  type FeesToldRow,
+  type RevenueSumsRow,
+  feesToldQuery,
+  revenueQuery,
+} from "../queries/revenue.js";
+import { readSeries, tooLong } from "../series.js";
+import { clocksOf, completeText, rowsOf } from "./reading.js";
+
+export function revenueRoute(router: Router, service: Service, catalogues: CatalogueView): void {
+  router.get("/v1/metrics/revenue", requireKey(service, { scope: "read" }), async (ctx) => {
+    const access = accessOf(ctx);
+    const clocks = await clocksOf(service, "money");
+    const query = readQuery(ctx, revenueQueryParameters);
+    const series = readSeries(query, readAsOf(access, query, clocks));
+    const group = query.group_by;
+    const [sums, fees, catalogue] = await Promise.all([
+      rowsOf<RevenueSumsRow>(service, revenueQuery(series, group, limits.seriesRowsMax)),
+      rowsOf<FeesToldRow>(service, feesToldQuery(series, group)),
+      catalogues.of(access.workspace, access.environment),
+    ]);
+    if (sums.length > limits.seriesRowsMax) throw tooLong("rows");
+    ctx.body = {
+      status: "success",
+      data: presentRevenue(sums, fees, series, group, catalogue, access.baseCurrency),
+      complete_to: completeText(clocks),
+    } satisfies RevenueAnswer;
+  });
+}

@@ -1,0 +1,60 @@
+/** `GET /v1/metrics/revenue`: what was sold, given back and kept, over time. */
+import { z } from "zod";
+import { clocksQuery, completeTo } from "./http-clocks.js";
+import { intervalDays, intervals, seriesQuery } from "./http-series.js";
+import { providerToken } from "./http-transactions.js";
+
+export const revenueGroups = ["provider", "product", "country", "currency"] as const;
+export type RevenueGroup = (typeof revenueGroups)[number];
+
+export const revenueQueryParameters = z.object({
+  ...seriesQuery,
+  group_by: z
+    .enum(revenueGroups)
+    .optional()
+    .meta({ description: "One row for each interval and group that has any; else one for each." }),
+  ...clocksQuery,
+});
+
+const figures = {
+  gross: z.number().meta({ description: "Sales, tax included." }),
+  refunds: z.number().meta({ description: "Below 0, at the time of the refund." }),
+  disputes: z
+    .number()
+    .meta({ description: "Withdrawn less won back; below 0 when more was lost." }),
+  revenue: z.number().meta({ description: "`gross + refunds + disputes`: the sum of the ledger." }),
+  tax: z.number().meta({ description: "In `revenue`, as far as providers tell it." }),
+  fees: z.number().nullable().meta({
+    description: "Kept by providers, of the sales they tell it of; null when of none.",
+  }),
+  net: z.number().meta({ description: "`revenue − tax − fees`." }),
+  sales: z.int(),
+  sales_without_fee: z.int().meta({ description: "Of `sales`: those whose fee nobody told." }),
+};
+
+export const revenueRow = z
+  .object({
+    ...intervalDays,
+    provider: providerToken.optional().meta({ description: "Of `group_by=provider`." }),
+    product_id: z.string().optional().meta({ description: "Of `group_by=product`." }),
+    product_name: z.string().optional(),
+    country: z.string().optional().meta({ description: "Of `group_by=country`." }),
+    original_currency: z.string().optional().meta({ description: "Of `group_by=currency`." }),
+    ...figures,
+  })
+  .meta({ id: "Revenue" });
+export type RevenueRow = z.output<typeof revenueRow>;
+
+export const revenueAnswer = z
+  .object({
+    status: z.literal("success"),
+    data: z.object({
+      currency: z.string().meta({ description: "ISO 4217, of the workspace: of all amounts." }),
+      interval: z.enum(intervals),
+      revenue: z.array(revenueRow).meta({ description: "Oldest first, then by group." }),
+      totals: z.object({ ...intervalDays, ...figures }).meta({ id: "RevenueTotals" }),
+    }),
+    complete_to: completeTo,
+  })
+  .meta({ id: "RevenueAnswer" });
+export type RevenueAnswer = z.output<typeof revenueAnswer>;
