@@ -21,6 +21,8 @@ export interface Integration {
 export interface Integrations {
   /** Cached: a change by another process is seen after 5 s at the latest. */
   byToken(token: string): Promise<Integration | null>;
+  /** Null also for a deleted one. Only the current credentials; cached alike. */
+  byId(id: string): Promise<Integration | null>;
   /** After a change made by this process. */
   forget(): void;
 }
@@ -38,7 +40,13 @@ export function openIntegrations(options: {
     ttlMs: cacheMs,
     entriesMax: cacheEntriesMax,
     now,
-    load: (hash) => findIntegration(postgres, vault, Buffer.from(hash, "base64")),
+    load: (hash) => findIntegration(postgres, vault, "token_hash", Buffer.from(hash, "base64")),
+  });
+  const cacheById = new ExpiringCache({
+    ttlMs: cacheMs,
+    entriesMax: cacheEntriesMax,
+    now,
+    load: (id) => findIntegration(postgres, vault, "id", id),
   });
   return {
     async byToken(token) {
@@ -48,7 +56,16 @@ export function openIntegrations(options: {
       const both = previous !== null && previousValidUntil > now();
       return { ...integration, credentials: both ? [current, previous] : [current] };
     },
-    forget: () => cache.clear(),
+    async byId(id) {
+      const found = await cacheById.get(id);
+      if (found === null) return null;
+      const { current, previous: _previous, previousValidUntil: _until, ...integration } = found;
+      return { ...integration, credentials: [current] };
+    },
+    forget() {
+      cache.clear();
+      cacheById.clear();
+    },
   };
 }
 
@@ -70,6 +87,21 @@ export function openSecret(vault: Vault, id: string, what: IntegrationSecret, se
 
 const secretOf = (id: string, what: IntegrationSecret) => Buffer.from(`integration:${id}:${what}`);
 
+/** Whether the workspace had one that was neither made after nor deleted by a moment. */
+export async function hadIntegration(
+  postgres: Postgres,
+  of: { readonly workspace: string; readonly environment: Environment; readonly provider: string },
+  at: number,
+): Promise<boolean> {
+  const rows = await postgres.query(
+    `SELECT 1 FROM integrations
+     WHERE workspace = $1 AND environment = $2 AND provider = $3
+       AND created_at <= $4 AND (deleted_at IS NULL OR deleted_at > $4) LIMIT 1`,
+    [of.workspace, of.environment, of.provider, new Date(at)],
+  );
+  return rows.length > 0;
+}
+
 interface Found extends Omit<Integration, "credentials"> {
   readonly current: unknown;
   readonly previous: unknown;
@@ -80,7 +112,8 @@ interface Found extends Omit<Integration, "credentials"> {
 async function findIntegration(
   postgres: Postgres,
   vault: Vault,
-  hash: Buffer,
+  column: "token_hash" | "id",
+  value: Buffer | string,
 ): Promise<Found | null> {
   const [row] = await postgres.query<{
     id: string;
@@ -93,8 +126,8 @@ async function findIntegration(
   }>(
     `SELECT id, workspace, provider, environment, credentials_sealed, previous_credentials_sealed,
        previous_valid_until
-     FROM integrations WHERE token_hash = $1 AND deleted_at IS NULL`,
-    [hash],
+     FROM integrations WHERE ${column} = $1 AND deleted_at IS NULL`,
+    [value],
   );
   if (row === undefined) return null;
   const { id, workspace, provider, environment } = row;

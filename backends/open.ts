@@ -121,6 +121,7 @@ function topicOptions(config: Config): Record<Topic, TopicOptions> {
   });
   return {
     [topics.raw]: keptDays(config.RAW_RETENTION_DAYS),
+    [topics.incomplete]: keptDays(config.FACTS_RETENTION_DAYS),
     [topics.facts]: keptDays(config.FACTS_RETENTION_DAYS),
     [topics.rejected]: keptDays(rejectedRetentionDays),
     [topics.transactions]: keptDays(config.PUBLIC_TOPICS_RETENTION_DAYS),

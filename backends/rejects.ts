@@ -51,6 +51,8 @@ export interface RejectFilter {
   readonly workspace: string;
   readonly state: RejectRow["state"];
   readonly reason?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly step?: string | undefined;
   readonly ids?: readonly string[] | undefined;
   /** Received before this moment, as ClickHouse writes it. */
   readonly before?: string | undefined;
@@ -87,6 +89,14 @@ export function rejectsQuery(
   if (filter.reason !== undefined) {
     conditions.push("reason = {reason:String}");
     params.reason = filter.reason;
+  }
+  if (filter.provider !== undefined) {
+    conditions.push("provider = {provider:String}");
+    params.provider = filter.provider;
+  }
+  if (filter.step !== undefined) {
+    conditions.push("step = {step:String}");
+    params.step = filter.step;
   }
   if (filter.ids !== undefined) {
     conditions.push("event_id IN {ids:Array(String)}");

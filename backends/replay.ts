@@ -3,6 +3,7 @@
  * and the rates edition are new, because a replay is recorded now (`definitions.md`, Two clocks).
  */
 import { limits } from "../config.js";
+import { clickhouseTime } from "./clickhouse-rows.js";
 import { rawEventCodec, topics } from "../schemas/records.js";
 import { openRawEvent, sealRawEvent } from "./raw-event.js";
 import { type RejectFilter, type RejectListRow, insertRejects, listRejects } from "./rejects.js";
@@ -16,7 +17,7 @@ export interface Replayed {
   readonly more: boolean;
 }
 
-type ReplayService = Pick<Service, "clickhouse" | "log" | "rates" | "vault" | "watermark">;
+export type ReplayService = Pick<Service, "clickhouse" | "log" | "rates" | "vault" | "watermark">;
 
 /** Up to `limits.replayRecordsMax` of the open rejects that pass the filter, newest first. */
 export async function replayRejects(
@@ -57,6 +58,16 @@ export async function replayRejects(
   } finally {
     receipt.settle();
   }
+}
+
+/** Each once: what is rejected again has a new receipt time and waits for the next news. */
+export async function replayAll(
+  service: ReplayService,
+  filter: Omit<RejectFilter, "state" | "before">,
+): Promise<void> {
+  const before = clickhouseTime(Date.now());
+  let more = true;
+  while (more) ({ more } = await replayRejects(service, { ...filter, before }));
 }
 
 async function stampedAgain(

@@ -6,7 +6,7 @@
  * is final. What is not booked yet is looked for in the order an event travels (at the door, on
  * the raw topic, on the facts topic), so that none can slip from behind the look to before it.
  */
-import { factCodec, rawEventCodec, topics } from "../schemas/records.js";
+import { factCodec, incompleteCodec, rawEventCodec, topics } from "../schemas/records.js";
 import { Backlog, type ReadableLog } from "./backlog.js";
 import type { LogRecord } from "./log.js";
 
@@ -17,10 +17,15 @@ export interface Receipt {
   settle(): void;
 }
 
-/** The consumer groups; the figures of an event are complete when all but the journal passed it. */
+/**
+ * The consumer groups; the figures of an event are complete when all passed it but the journal and
+ * `adorn`, whose facts are received when they are answered.
+ */
 export const groups = {
   journal: "journal",
   normalize: "normalize",
+  complete: "complete",
+  adorn: "adorn",
   money: "book-money",
   subscriptions: "book-subscriptions",
 } as const;
@@ -38,6 +43,7 @@ export class Watermark {
   constructor(log: ReadableLog, now: () => number = Date.now) {
     const money = [
       new Backlog(log, topics.raw, groups.normalize, rawReceivedAt),
+      new Backlog(log, topics.incomplete, groups.complete, incompleteReceivedAt),
       new Backlog(log, topics.facts, groups.money, factReceivedAt),
     ];
     const subscriptions = new Backlog(log, topics.facts, groups.subscriptions, factReceivedAt);
@@ -79,4 +85,9 @@ function rawReceivedAt(record: LogRecord): number {
 
 function factReceivedAt(record: LogRecord): number {
   return factCodec.decode(record.value).received_at;
+}
+
+function incompleteReceivedAt(record: LogRecord): number {
+  const { step, received_at: receivedAt } = incompleteCodec.decode(record.value);
+  return step === "complete" ? receivedAt : Number.POSITIVE_INFINITY;
 }

@@ -37,8 +37,11 @@ export async function keepJournal(
 ): Promise<void> {
   const outcomes: Outcome[] = [];
   for (const record of records) {
-    outcomes.push(service.recent.take(record) ?? (await readRaw(service, record)));
+    const outcome = service.recent.take(record) ?? (await readRaw(service, record));
+    // What waits for its provider's API is written when that is done (enrich-complete.ts).
+    if (outcome.kind !== "asking") outcomes.push(outcome);
   }
+  if (outcomes.length === 0) return;
   await insertRawEvents(service.clickhouse, outcomes);
 }
 

@@ -15,7 +15,16 @@ export async function insertRawEvents(
   clickhouse: ClickHouse,
   outcomes: readonly Outcome[],
 ): Promise<void> {
-  const rows = outcomes.map(({ record, event, ...outcome }) => ({
+  const rows = outcomes.flatMap((outcome) => (outcome.kind === "asking" ? [] : [rowOf(outcome)]));
+  await clickhouse.write(
+    `INSERT INTO raw_events SELECT * FROM ${jsonRows(columns, rows)}`,
+    {},
+    "bookkeeping",
+  );
+}
+
+function rowOf({ record, event, ...outcome }: Exclude<Outcome, { kind: "asking" }>) {
+  return {
     workspace: event.workspace,
     environment: event.environment,
     event_id: event.event_id,
@@ -33,10 +42,5 @@ export async function insertRawEvents(
     reason: outcome.kind === "facts" ? "" : outcome.reason,
     facts: outcome.kind === "facts" ? outcome.facts.length : 0,
     normalized_at: clickhouseTime(Date.now()),
-  }));
-  await clickhouse.write(
-    `INSERT INTO raw_events SELECT * FROM ${jsonRows(columns, rows)}`,
-    {},
-    "bookkeeping",
-  );
+  };
 }

@@ -1,13 +1,18 @@
-/** One raw record: the seal, the adapter, the rates. Bad data is an outcome, never an exception. */
+/**
+ * One raw record: the seal, the adapter, the rates. Bad data is an outcome, never an exception.
+ * `openRaw`, then questions to the provider's API if the adapter has any, then `conclude`.
+ */
 import { parseBody } from "../backends/http/strict-body.js";
+import { hadIntegration } from "../backends/integrations.js";
 import { keepObjects, recallObjects } from "../backends/kept-objects.js";
 import type { LogRecord } from "../backends/log.js";
 import { openRawEvent } from "../backends/raw-event.js";
 import { SealBroken } from "../backends/vault.js";
 import { limits } from "../config.js";
 import { readIngestEvent } from "../providers/ingest-event.js";
-import type { Decoded, Provider } from "../providers/provider.js";
+import type { Decoded, Known, Provider } from "../providers/provider.js";
 import { type Fact, type RawEvent, type RawEventMeta, rawEventCodec } from "../schemas/records.js";
+import { adornsNews, asksNeeded } from "./enrich-questions.js";
 import { completeFacts, type MissingRate } from "./facts.js";
 import type { NormalizingService } from "./normalize.js";
 
@@ -24,12 +29,36 @@ export interface Rejected extends Seen {
   readonly missingRate?: MissingRate;
 }
 export type Outcome =
-  | (Seen & { readonly kind: "facts"; readonly facts: readonly Fact[] })
+  /** `adorns`: the provider's API may have more to tell; it is booked without. */
+  | (Seen & { readonly kind: "facts"; readonly facts: readonly Fact[]; readonly adorns: boolean })
   | (Seen & { readonly kind: "ignored"; readonly reason: string })
+  /** The provider's API must be asked first (see enrich-complete.ts). */
+  | (Seen & { readonly kind: "asking" })
   | Rejected;
+
+/** An event whose seal holds, ready to be decoded. */
+export interface Opened extends Seen {
+  readonly kind: "opened";
+  readonly baseCurrency: string;
+  /** Null for events of the ingest endpoint, which ask nothing. */
+  readonly provider: Provider | null;
+  readonly body: unknown;
+  /** Without answers. */
+  readonly known: Known;
+}
 
 /** @throws when the world fails (a database, the rates): the whole batch is tried again */
 export async function readRaw(service: NormalizingService, record: LogRecord): Promise<Outcome> {
+  const opened = await openRaw(service, record);
+  if (opened.kind === "rejected") return opened;
+  if (asksNeeded(opened)) return { record, event: opened.event, kind: "asking" };
+  return conclude(service, opened, new Map());
+}
+
+export async function openRaw(
+  service: NormalizingService,
+  record: LogRecord,
+): Promise<Opened | Rejected> {
   const raw = decodeRecord(record);
   if (raw === null) {
     const event = unreadable(record);
@@ -37,22 +66,53 @@ export async function readRaw(service: NormalizingService, record: LogRecord): P
     return { kind: "rejected", record, event, step: "open", reason: "not_a_raw_event", detail };
   }
   const event = raw.meta;
-  const seen = { record, event };
-  const body = openSeal(service, raw);
-  if (body === null) {
+  const rejected = (step: string, reason: string, detail: string): Rejected => {
+    return { record, event, kind: "rejected", step, reason, detail };
+  };
+  const bytes = openSeal(service, raw);
+  if (bytes === null) {
     const detail = "The seal does not fit: changed after the door, or sealed with another key.";
-    return { ...seen, kind: "rejected", step: "open", reason: "seal_broken", detail };
+    return rejected("open", "seal_broken", detail);
   }
   const baseCurrency = await service.baseCurrencyOf(event.workspace);
   if (baseCurrency === null) {
-    const detail = "The workspace of this event does not exist.";
-    return { ...seen, kind: "rejected", step: "open", reason: "workspace_unknown", detail };
+    return rejected("open", "workspace_unknown", "The workspace of this event does not exist.");
   }
-  const decoded = await decodeBody(service, event, body);
+  const isProviders = event.form === "webhook" || event.form === "history";
+  const provider = isProviders ? service.providers.get(event.provider) : null;
+  if (provider === undefined) {
+    const detail = `This version has no adapter for ${event.provider}.`;
+    return rejected("decode", "provider_unknown", detail);
+  }
+  const json = parseBody(provider ?? {}, bytes);
+  // The door has read it: only a rule that became stricter since can fail here.
+  if (!json.ok) return rejected("decode", json.code, json.message);
+  const kept = await keptFor(service, provider, event, json.value);
+  const known = {
+    kept,
+    answers: new Map<string, unknown>(),
+    nativeId: event.native_id,
+    receivedAt: event.received_at,
+  };
+  return { kind: "opened", record, event, baseCurrency, provider, body: json.value, known };
+}
+
+/** @param answers parsed, of the provider's API */
+export async function conclude(
+  service: NormalizingService,
+  opened: Opened,
+  answers: ReadonlyMap<string, unknown>,
+): Promise<Outcome> {
+  const { record, event, baseCurrency } = opened;
+  const seen = { record, event };
+  const decoded = decodeOpened(service, opened, answers);
   if (decoded.outcome === "ignored") return { ...seen, kind: "ignored", reason: decoded.why };
   if (decoded.outcome === "rejected") {
     const { reason, detail } = decoded;
     return { ...seen, kind: "rejected", step: "decode", reason, detail };
+  }
+  if (await isMirrored(service, event, decoded.mirrorOf)) {
+    return { ...seen, kind: "ignored", reason: "mirrored" };
   }
   await service.rates.know(event.rates_edition);
   const completed = completeFacts(decoded.facts, {
@@ -66,9 +126,19 @@ export async function readRaw(service: NormalizingService, record: LogRecord): P
       service.hashAccount(event.workspace, event.environment, event.provider, account),
     quote: (currency, at) => service.rates.quote(currency, baseCurrency, at, event.rates_edition),
   });
-  return completed.outcome === "facts"
-    ? { ...seen, kind: "facts", facts: completed.facts }
-    : { ...seen, ...completed, kind: "rejected" };
+  if (completed.outcome === "rejected") return { ...seen, ...completed, kind: "rejected" };
+  const adorns = adornsNews(service.apis, opened, answers);
+  return { ...seen, kind: "facts", facts: completed.facts, adorns };
+}
+
+/** The store that sold it tells it itself, to the same workspace (`definitions.md`, Providers). */
+async function isMirrored(
+  { postgres }: NormalizingService,
+  { workspace, environment, received_at: receivedAt }: RawEventMeta,
+  provider: string | undefined,
+): Promise<boolean> {
+  if (provider === undefined) return false;
+  return hadIntegration(postgres, { workspace, environment, provider }, receivedAt);
 }
 
 function decodeRecord(record: LogRecord): RawEvent | null {
@@ -88,42 +158,28 @@ function openSeal({ vault }: NormalizingService, raw: RawEvent): Buffer | null {
   }
 }
 
-async function decodeBody(
-  service: NormalizingService,
+/** What the event names without telling it may have been told by an earlier one. */
+async function keptFor(
+  { postgres, keptNews }: NormalizingService,
+  provider: Provider | null,
   event: RawEventMeta,
-  body: Buffer,
-): Promise<Decoded> {
-  const { providers } = service;
-  const webhookOf = event.form === "webhook" ? providers.get(event.provider) : null;
-  if (webhookOf === undefined) {
-    const detail = `This version has no adapter for ${event.provider}.`;
-    return { outcome: "rejected", reason: "provider_unknown", detail };
-  }
-  const json = parseBody(webhookOf ?? {}, body);
-  // The door has read it: only a rule that became stricter since can fail here.
-  if (!json.ok) return { outcome: "rejected", reason: json.code, detail: json.message };
-  if (webhookOf !== null) return decodeWebhook(service, webhookOf, event, json.value);
-  const read = readIngestEvent(json.value, providers, event.received_at);
-  if (!read.ok) return { outcome: "rejected", reason: read.code, detail: read.message };
-  return { outcome: "facts", facts: read.facts(event.native_id) };
+  body: unknown,
+): Promise<ReadonlyMap<string, unknown>> {
+  const told = provider?.keeps?.(body) ?? [];
+  if (told.length > 0 && (await keepObjects(postgres, event, told))) keptNews(event.workspace);
+  const needed = provider?.needs?.(body) ?? [];
+  return needed.length === 0 ? new Map() : recallObjects(postgres, event, needed);
 }
 
-/** What the event names without telling it may have been told by an earlier one. */
-async function decodeWebhook(
-  { postgres, keptNews }: NormalizingService,
-  provider: Provider,
-  event: RawEventMeta,
-  value: unknown,
-): Promise<Decoded> {
-  const told = provider.keeps?.(value) ?? [];
-  if (told.length > 0 && (await keepObjects(postgres, event, told))) {
-    keptNews(event.workspace);
-  }
-  const needed = provider.needs?.(value) ?? [];
-  const kept =
-    needed.length === 0 ? new Map<string, unknown>() : await recallObjects(postgres, event, needed);
-  const { native_id: nativeId, received_at: receivedAt } = event;
-  return provider.decode(value, { kept, answers: new Map(), nativeId, receivedAt });
+function decodeOpened(
+  { providers }: NormalizingService,
+  { provider, event, body, known }: Opened,
+  answers: ReadonlyMap<string, unknown>,
+): Decoded {
+  if (provider !== null) return provider.decode(body, { ...known, answers });
+  const read = readIngestEvent(body, providers, event.received_at);
+  if (!read.ok) return { outcome: "rejected", reason: read.code, detail: read.message };
+  return { outcome: "facts", facts: read.facts(event.native_id) };
 }
 
 function unreadable(record: LogRecord): RawEventMeta {

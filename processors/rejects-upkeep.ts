@@ -1,12 +1,12 @@
 /**
  * Rejects that mend themselves: those that wait for a rate are replayed when a new edition of
- * rates appears, those that wait for an object (a discount) when one is told, and replayed ones
- * that were booked are resolved.
+ * rates appears, those that wait for an object (a discount) when one is told, those that wait for
+ * a provider's API when it answers again, and replayed ones that were booked are resolved.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { clickhouseTime } from "../backends/clickhouse-rows.js";
-import { replayRejects } from "../backends/replay.js";
+import { replayAll } from "../backends/replay.js";
 import type { Service } from "../backends/service.js";
+import { WaitingForApis } from "./rejects-of-apis.js";
 
 const waitsForRate = "fx_rate_missing";
 const waitsForObject = "enrichment_unavailable";
@@ -17,11 +17,14 @@ const workspacesWaitingMax = 10_000;
 export interface RejectsUpkeep {
   /** What its events lacked may have been told now; replayed within `settleEveryMs`. */
   replaySoon(workspace: string): void;
+  /** This provider's API answered for an event of this workspace. */
+  answered(workspace: string, provider: string): void;
 }
 
 export function keepRejects(service: Service): RejectsUpkeep {
   const stopping = new AbortController();
   const replayable = new Set<string>();
+  const waitingForApis = new WaitingForApis(service);
   let newRates = false;
   const stopListening = service.rates.onEdition(() => {
     newRates = true;
@@ -31,13 +34,14 @@ export function keepRejects(service: Service): RejectsUpkeep {
     if (newRates) {
       newRates = false;
       for (const workspace of await workspacesWaiting(service, waitsForRate)) {
-        await replayAll(service, workspace, waitsForRate);
+        await replayAll(service, { workspace, reason: waitsForRate });
       }
     }
     for (const workspace of replayable) {
       replayable.delete(workspace);
-      await replayAll(service, workspace, waitsForObject);
+      await replayAll(service, { workspace, reason: waitsForObject, step: "decode" });
     }
+    await waitingForApis.replay();
     await settleReplayed(service);
   }
 
@@ -61,6 +65,7 @@ export function keepRejects(service: Service): RejectsUpkeep {
     await ended;
   });
   return {
+    answered: (workspace, provider) => waitingForApis.answered(workspace, provider),
     replaySoon(workspace) {
       if (replayable.size < workspacesWaitingMax) replayable.add(workspace);
       else service.logger.warn({ workspace }, "too many workspaces wait for a replay");
@@ -75,13 +80,6 @@ async function workspacesWaiting(service: Service, reason: string): Promise<stri
     { reason },
   );
   return rows.map(({ workspace }) => workspace);
-}
-
-/** Each once: what is rejected again has a new receipt time and waits for the next news. */
-async function replayAll(service: Service, workspace: string, reason: string): Promise<void> {
-  const before = clickhouseTime(Date.now());
-  let more = true;
-  while (more) ({ more } = await replayRejects(service, { workspace, reason, before }));
 }
 
 /**

@@ -1,6 +1,8 @@
 /** The role `processors`: normalizes raw events and books facts, as consumers of the log. */
 import { accountHasher } from "../backends/accounts.js";
+import { forgetOldAnswers } from "../backends/kept-answers.js";
 import type { LogRecord } from "../backends/log.js";
+import { openProviderApis } from "../backends/provider-api.js";
 import type { Service } from "../backends/service.js";
 import { openSkus } from "../backends/skus.js";
 import { groups } from "../backends/watermark.js";
@@ -10,21 +12,28 @@ import { createProviders } from "../providers/index.js";
 import { type Topic, topics } from "../schemas/records.js";
 import { bookMoney } from "./book-money.js";
 import { bookSubscriptions } from "./book-subscriptions.js";
+import { adornEvents } from "./enrich-adorn.js";
+import { completeEvents, type EnrichingService } from "./enrich-complete.js";
 import { giveWay } from "./give-way.js";
 import { keepJournal, RecentOutcomes } from "./journal.js";
-import { type NormalizingService, normalize } from "./normalize.js";
+import { normalize } from "./normalize.js";
 import { keepRejects } from "./rejects-upkeep.js";
 
 export async function start(service: Service): Promise<void> {
   const rejects = keepRejects(service);
-  const normalizing: NormalizingService = {
+  const stopping = new AbortController();
+  const enriching: EnrichingService = {
     ...service,
     providers: createProviders(service.config),
     recent: new RecentOutcomes(),
     baseCurrencyOf: baseCurrencies(service),
+    apis: openProviderApis(service.config),
+    stopping: stopping.signal,
     keptNews: (workspace) => rejects.replaySoon(workspace),
+    answered: (workspace, provider) => rejects.answered(workspace, provider),
     hashAccount: await accountHasher(service.postgres, service.vault),
   };
+  forgetOldAnswers(service);
   const booking = { ...service, skus: openSkus(service.postgres) };
 
   const consume = (
@@ -49,12 +58,12 @@ export async function start(service: Service): Promise<void> {
     service.releases.push(`consumer ${group}`, () => consumer.close());
   };
   // The last to start is the first to stop: what is handed on stops growing before it is booked.
-  const { normalizeBatchRecordsMax, bookBatchRecordsMax } = limits;
+  const { bookBatchRecordsMax, enrichmentBatchRecordsMax, normalizeBatchRecordsMax } = limits;
   consume(
     topics.raw,
     groups.journal,
     bookBatchRecordsMax,
-    (records) => keepJournal(normalizing, records),
+    (records) => keepJournal(enriching, records),
     journalShareMax,
   );
   consume(topics.facts, groups.money, bookBatchRecordsMax, (records) =>
@@ -67,8 +76,15 @@ export async function start(service: Service): Promise<void> {
     (records) => bookSubscriptions(booking, records),
     subscriptionsShareMax,
   );
+  consume(topics.incomplete, groups.adorn, enrichmentBatchRecordsMax, (records) =>
+    adornEvents(enriching, records),
+  );
+  consume(topics.incomplete, groups.complete, enrichmentBatchRecordsMax, (records) =>
+    completeEvents(enriching, records),
+  );
+  service.releases.push("questions to providers", () => stopping.abort());
   consume(topics.raw, groups.normalize, normalizeBatchRecordsMax, (records) =>
-    normalize(normalizing, records),
+    normalize(enriching, records),
   );
 }
 

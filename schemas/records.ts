@@ -10,6 +10,7 @@ const environment = { type: "enum", name: "Environment", symbols: ["live", "test
 /** Topic names, in the order an event travels. */
 export const topics = {
   raw: "revenue.raw",
+  incomplete: "revenue.incomplete",
   facts: "revenue.facts",
   rejected: "revenue.rejected",
   transactions: "revenue.transactions",
@@ -35,14 +36,14 @@ export const rawEventMetaSchema = {
       type: {
         type: "enum",
         name: "Form",
-        symbols: ["webhook", "record", "native"],
+        symbols: ["webhook", "record", "native", "history"],
       },
-      doc: "webhook; record = ingest form A; native = ingest form B",
+      doc: "webhook; record = ingest form A; native = ingest form B; history = a backfill read it",
     },
     { name: "native_id", type: "string", doc: "the provider's own event id, or the drawn one" },
     { name: "native_type", type: "string" },
     { name: "received_at", type: timestamp, doc: "the recorded clock of all that follows" },
-    { name: "verdict", type: "string", doc: "what was checked: signature, api_key, url" },
+    { name: "verdict", type: "string", doc: "what was checked: signature, api_key, url, api" },
     { name: "rates_edition", type: "int", doc: "the newest edition of rates at the door" },
   ],
 } as const;
@@ -57,6 +58,24 @@ export const rawEventSchema = {
   ],
 } as const;
 export type RawEvent = Avro<typeof rawEventSchema>;
+
+/** A raw event whose provider must be asked before it, or all of it, can be booked. */
+export const incompleteSchema = {
+  type: "record",
+  name: "Incomplete",
+  fields: [
+    {
+      name: "step",
+      type: { type: "enum", name: "EnrichmentStep", symbols: ["complete", "adorn"] },
+      doc: "complete: nothing of it is booked yet; adorn: all but what the answers add is",
+    },
+    { name: "partition", type: "int", doc: "where the raw event lies on its topic" },
+    { name: "offset", type: "long" },
+    { name: "received_at", type: timestamp, doc: "of the raw event" },
+    { name: "raw", type: "bytes", doc: "the raw record as it lies there, sealed" },
+  ],
+} as const;
+export type Incomplete = Avro<typeof incompleteSchema>;
 
 /** One product of a payment; `weight` splits the payment and may be negative (a credited line). */
 const lineSchema = {
@@ -394,3 +413,4 @@ export const factCodec = codec(factSchema);
 export const transactionCodec = codec(transactionSchema);
 export const movementCodec = codec(movementSchema);
 export const rejectCodec = codec(rejectSchema);
+export const incompleteCodec = codec(incompleteSchema);

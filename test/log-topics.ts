@@ -11,6 +11,7 @@ export function lmdbTopics(options: Partial<TopicOptions> = {}): Record<Topic, T
   };
   return {
     [topics.raw]: every,
+    [topics.incomplete]: every,
     [topics.facts]: every,
     [topics.rejected]: every,
     [topics.transactions]: every,

@@ -34,6 +34,8 @@ function gauges({ log, metrics, rates }: Pick<Service, "log" | "metrics" | "rate
     "group",
     async () => ({
       [groups.normalize]: await lag(topics.raw, groups.normalize),
+      [groups.complete]: await lag(topics.incomplete, groups.complete),
+      [groups.adorn]: await lag(topics.incomplete, groups.adorn),
       [groups.money]: await lag(topics.facts, groups.money),
       [groups.subscriptions]: await lag(topics.facts, groups.subscriptions),
     }),

@@ -36,6 +36,7 @@ export async function run([folder = ""]: readonly string[]): Promise<void> {
     path: join(folder, "log"),
     topics: {
       [topics.raw]: kept,
+      [topics.incomplete]: kept,
       [topics.facts]: kept,
       [topics.rejected]: kept,
       [topics.transactions]: kept,

@@ -1,0 +1,56 @@
+/**
+ * Answers of providers' APIs that serve further events: bounded in number, size and time. Questions
+ * asked at the same time share one call, also where the answer itself is not kept.
+ */
+import type { Asked } from "./provider-api.js";
+
+export class FreshAnswers {
+  readonly #kept = new Map<string, { readonly asked: Asked; readonly until: number }>();
+  readonly #asking = new Map<string, Promise<Asked>>();
+  readonly #entriesMax: number;
+  readonly #bytesMax: number;
+
+  constructor(options: { readonly entriesMax: number; readonly bytesMax: number }) {
+    this.#entriesMax = options.entriesMax;
+    this.#bytesMax = options.bytesMax;
+  }
+
+  has(integration: string, path: string): boolean {
+    return (this.#kept.get(nameOf(integration, path))?.until ?? 0) > Date.now();
+  }
+
+  /** @param ask never rejects */
+  async get(
+    integration: string,
+    path: string,
+    freshForMs: number,
+    ask: () => Promise<Asked>,
+  ): Promise<Asked> {
+    const name = nameOf(integration, path);
+    const kept = this.#kept.get(name);
+    if (kept !== undefined && kept.until > Date.now()) return kept.asked;
+    const asking = this.#asking.get(name);
+    if (asking !== undefined) return asking;
+    const asked = ask();
+    this.#asking.set(name, asked);
+    try {
+      const answer = await asked;
+      if (freshForMs > 0) this.#keep(name, answer, Date.now() + freshForMs);
+      return answer;
+    } finally {
+      this.#asking.delete(name);
+    }
+  }
+
+  #keep(name: string, asked: Asked, until: number): void {
+    if (asked.outcome !== "answered" || (asked.text?.length ?? 0) > this.#bytesMax) return;
+    this.#kept.delete(name);
+    this.#kept.set(name, { asked, until });
+    const oldest = this.#kept.keys().next();
+    if (this.#kept.size > this.#entriesMax && !oldest.done) this.#kept.delete(oldest.value);
+  }
+}
+
+function nameOf(integration: string, path: string): string {
+  return `${integration} ${path}`;
+}

@@ -1,0 +1,95 @@
+/**
+ * Questions an adapter leaves to the provider's API, and their answers, round by round until none
+ * is open (`providers/provider.ts`, asks).
+ */
+import { parseStrictJson } from "../backends/http/strict-json.js";
+import type { Asker, ProviderApis } from "../backends/provider-api.js";
+import { limits } from "../config.js";
+import type { Known, Question } from "../providers/provider.js";
+import type { Opened } from "./read-raw.js";
+
+export type Importance = Question["importance"];
+
+/** What came of all questions of one event. */
+export interface Answered {
+  /** JSON text by path; null: the API has no such thing. */
+  readonly answers: ReadonlyMap<string, string | null>;
+  /** It may be answered later: why it was not, for a person. */
+  readonly trouble: string | null;
+  /** The API will not answer this with these credentials. */
+  readonly refusal: string | null;
+}
+
+/** Never rejects. @param signal ends the asking; what is open then is trouble. */
+export async function askAll(
+  apis: ProviderApis,
+  asker: Asker,
+  opened: Opened,
+  importance: Importance,
+  given: ReadonlyMap<string, string | null>,
+  signal: AbortSignal,
+): Promise<Answered> {
+  const answers = new Map(given);
+  const closed = new Set<string>();
+  let trouble: string | null = null;
+  let refusal: string | null = null;
+  for (let round = 0; round < limits.enrichmentRoundsMax; round += 1) {
+    const open = questionsOf(opened, parsedAnswers(answers), importance).filter(
+      ({ path }) => !answers.has(path) && !closed.has(path),
+    );
+    if (open.length === 0) return { answers, trouble, refusal };
+    if (answers.size + closed.size + open.length > limits.enrichmentQuestionsMax) break;
+    const asked = await Promise.all(open.map((question) => apis.ask(asker, question, signal)));
+    for (const [index, answer] of asked.entries()) {
+      const path = open[index]?.path ?? "";
+      if (answer.outcome === "silent") return { answers, trouble: null, refusal: null };
+      if (answer.outcome === "answered") answers.set(path, answer.text);
+      else closed.add(path);
+      if (answer.outcome === "trouble") trouble ??= answer.detail;
+      if (answer.outcome === "refused") refusal ??= answer.detail;
+    }
+  }
+  return { answers, trouble, refusal: refusal ?? "it leads to more questions than one event may" };
+}
+
+export function parsedAnswers(
+  answers: ReadonlyMap<string, string | null>,
+): ReadonlyMap<string, unknown> {
+  const parsed = new Map<string, unknown>();
+  for (const [path, text] of answers) {
+    const read = text === null ? null : parseStrictJson(Buffer.from(text));
+    // What is no strict JSON is as if it had not been answered: nothing is read from it.
+    if (read === null || read.ok) parsed.set(path, read === null ? null : read.value);
+  }
+  return parsed;
+}
+
+export function asksNeeded(opened: Opened): boolean {
+  return questionsOf(opened, opened.known.answers, "needed").length > 0;
+}
+
+/** Whether asking could bring something not handed on lately. */
+export function adornsNews(
+  apis: ProviderApis,
+  opened: Opened,
+  answers: ReadonlyMap<string, unknown>,
+): boolean {
+  const { integration } = opened.event;
+  if (integration === null || apis.isSilent(integration)) return false;
+  return questionsOf(opened, answers, "adorns").some(
+    ({ path, freshForMs }) =>
+      !answers.has(path) && (freshForMs === 0 || !apis.isFresh(integration, path)),
+  );
+}
+
+/** Each path once. */
+function questionsOf(
+  { provider, event, body, known }: Opened,
+  answers: ReadonlyMap<string, unknown>,
+  importance: Importance,
+): Question[] {
+  if (provider?.asks === undefined || event.integration === null) return [];
+  const all: Known = { ...known, answers };
+  const asked = provider.asks(body, all).filter((question) => question.importance === importance);
+  return [...new Map(asked.map((question) => [question.path, question])).values()];
+}
