@@ -2,6 +2,7 @@
  * The ledger entries of a payment: what moved, when, and for which SKU. Pure. Rules:
  * `definitions.md`, Ledger and revenue.
  */
+import { divideRounded } from "../schemas/decimal.js";
 import { convertMinor, splitByWeight } from "../schemas/money.js";
 import type { Fact, Line, Quote } from "../schemas/records.js";
 import { disputesOf } from "./disputes.js";
@@ -109,7 +110,7 @@ interface MoneyOut {
 function moneyOut(move: MoneyOut, known: Known): Entry[] {
   const named = move.lines.length > 0;
   const lines = named ? bySku(move.lines) : known.lines;
-  const { originals, amounts } = sharesOf(move, lines, named, known.sale);
+  const { originals, amounts, taxes } = sharesOf(move, lines, named, known.sale);
   const sign = move.returns ? 1n : -1n;
   return lines.map((line, index) => ({
     entry: move.entry,
@@ -120,7 +121,7 @@ function moneyOut(move: MoneyOut, known: Known): Entry[] {
     happened_at: move.at,
     original_amount: sign * (originals[index] ?? 0n),
     amount: sign * (amounts[index] ?? 0n),
-    tax: 0n,
+    tax: sign * (taxes[index] ?? 0n),
     fee: 0n,
     sales: 0,
   }));
@@ -128,15 +129,15 @@ function moneyOut(move: MoneyOut, known: Known): Entry[] {
 
 /**
  * In the sale's currency shares are differences of running totals, converted at the sale's rate
- * and spread like the sale, so that a full refund cancels it to the cent. All else is converted by
- * itself, at its own day's rate.
+ * and spread like the sale, so that a full refund cancels it to the cent, its tax too. All else is
+ * converted by itself, at its own day's rate, and nobody tells the tax in it.
  */
 function sharesOf(
   { before, after, currency, quote }: MoneyOut,
   lines: readonly Line[],
   named: boolean,
   sale: Sale | null,
-): { originals: bigint[]; amounts: bigint[] } {
+): { originals: bigint[]; amounts: bigint[]; taxes: bigint[] } {
   const weights = lines.map((line) => line.weight);
   const difference = (from: bigint, to: bigint): bigint[] => {
     if (named) return splitByWeight(to - from, weights);
@@ -147,13 +148,17 @@ function sharesOf(
     return {
       originals: splitByWeight(after - before, weights),
       amounts: splitByWeight(inBase(after - before, quote), weights),
+      taxes: [],
     };
   }
   const converted = (total: bigint): bigint =>
     total === sale.amount ? sale.normalized : inBase(total, sale.quote);
+  const tax = inBase(sale.tax ?? 0n, sale.quote);
+  const taxIn = (total: bigint): bigint => divideRounded(tax * total, sale.amount);
   return {
     originals: difference(before, after),
     amounts: difference(converted(before), converted(after)),
+    taxes: difference(taxIn(before), taxIn(after)),
   };
 }
 

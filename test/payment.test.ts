@@ -72,6 +72,18 @@ const invoice = (lines: [string, bigint][]): FactBody => ({
     lines: lines.map(([external_id, weight]) => ({ external_id, weight })),
   },
 });
+const purchaseOfTwo = {
+  purchase: "in",
+  account: "a",
+  country: null,
+  type: null,
+  tax: null,
+  fee: null,
+  lines: [
+    { external_id: "a", weight: 600n },
+    { external_id: "b", weight: 300n },
+  ],
+};
 const link: FactBody = { Link: { payment: "pi", purchase: "in" } };
 const refund = (
   id: string,
@@ -281,6 +293,35 @@ describe("A payment as a function of what is known", () => {
       );
     expect(outcome([4, 3, 2, 1, 0])).to.have.members(outcome([0, 1, 2, 3, 4]));
     expect(outcome([2, 0, 4, 3, 1])).to.have.members(outcome([0, 1, 2, 3, 4]));
+  });
+
+  it("should give back the sale's tax with its money, to the cent", () => {
+    const taxed: FactBody = { Purchase: { ...purchaseOfTwo, tax: 160n } };
+    const facts = [fact(1, payment(1000n)), fact(2, taxed), fact(3, link)];
+    const taxes = (more: Fact[]) =>
+      paymentState([...facts, ...more]).entries.map(
+        ({ entry, external_id, tax }) => `${entry} ${external_id} ${tax}`,
+      );
+    const sale = ["sale a 96", "sale b 48"];
+    expect(taxes([])).to.have.members(sale);
+    const refunds = [fact(4, refund("r1", 333n, 5)), fact(5, refund("r2", 667n, 6))];
+    const returned = taxes(refunds).filter((text) => !text.startsWith("sale"));
+    expect(returned).to.have.lengthOf(4);
+    for (const [sku, whole] of [
+      ["a", -96],
+      ["b", -48],
+    ] as const) {
+      const parts = returned.filter((text) => text.includes(` ${sku} `));
+      expect(parts.reduce((sum, text) => sum + Number(text.split(" ").at(-1)), 0)).to.equal(whole);
+    }
+    const disputed = taxes([fact(4, dispute(1000n, 8, 9))]);
+    expect(disputed).to.have.members([
+      ...sale,
+      "dispute:dp a -96",
+      "dispute:dp b -48",
+      "dispute_won:dp a 96",
+      "dispute_won:dp b 48",
+    ]);
   });
 });
 
