@@ -1,0 +1,71 @@
+/**
+ * The accounts of a tenant in slices of bounded size, in the order of the tables' primary keys, so
+ * that a statement over everything becomes many over little: memory stays level at any size.
+ */
+import { limits } from "../config.js";
+import type { Environment } from "../schemas/records.js";
+import { literal } from "./clickhouse-text.js";
+import type { ClickHouse } from "./clickhouse.js";
+
+export interface Tenant {
+  readonly workspace: string;
+  readonly environment: Environment;
+}
+
+/** Accounts after the first up to the second, inclusive; null: to the last. */
+export interface AccountSlice extends Tenant {
+  readonly after: string;
+  readonly upTo: string | null;
+}
+
+/** Whole accounts, with about `rowsMax` changes and as many movements at the most. */
+export async function* accountSlices(
+  clickhouse: Pick<ClickHouse, "rows">,
+  tenant: Tenant,
+  rowsMax: number = limits.auditSliceRows,
+): AsyncGenerator<AccountSlice> {
+  let after: string | null = "";
+  while (after !== null) {
+    const rest: AccountSlice = { ...tenant, after, upTo: null };
+    // Movements without changes are an error to be found, so they are counted too.
+    const ends = await Promise.all(
+      ["subscription_changes", "mrr_movements"].map((table) =>
+        clickhouse.rows<{ account: string }>(
+          `SELECT account FROM ${table} WHERE ${inSlice(rest)}
+           ORDER BY account LIMIT 1 OFFSET ${rowsMax}`,
+        ),
+      ),
+    );
+    const accounts = ends.flat().map(({ account }) => account);
+    const upTo: string | null = accounts.sort()[0] ?? null;
+    yield { ...rest, upTo };
+    after = upTo;
+  }
+}
+
+/** SQL condition on `workspace`, `environment`, `account`. */
+export function inSlice(slice: AccountSlice): string {
+  const { after, upTo } = slice;
+  const end = upTo === null ? "" : ` AND account <= ${literal(upTo)}`;
+  return `${tenantSql(slice)} AND account > ${literal(after)}${end}`;
+}
+
+export function tenantSql({ workspace, environment }: Tenant): string {
+  return `workspace = ${literal(workspace)} AND environment = ${literal(environment)}`;
+}
+
+/** Every workspace and environment the table has rows of. */
+export function tenantsOf(
+  clickhouse: Pick<ClickHouse, "rows">,
+  tables: readonly string[],
+  workspace: string | null,
+): Promise<Tenant[]> {
+  const only = workspace === null ? "true" : `workspace = ${literal(workspace)}`;
+  const each = tables.map(
+    (table) => `SELECT DISTINCT workspace, environment FROM ${table} WHERE ${only}`,
+  );
+  return clickhouse.rows<Tenant>(
+    `SELECT DISTINCT workspace, environment FROM (${each.join(" UNION ALL ")})
+     ORDER BY workspace, environment`,
+  );
+}

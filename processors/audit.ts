@@ -1,0 +1,149 @@
+/**
+ * The audit: for each workspace and environment, whether what is recorded is what should be, row by
+ * row. It reads in bounded slices and rests in between as it is told, so that it can run beside
+ * booking. It repairs only when told to, and then nothing may be booking.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import { accountSlices, type Tenant, tenantSql, tenantsOf } from "../backends/account-slices.js";
+import { auditSlice, repairSlice, type SliceFinding } from "../backends/audit-movements.js";
+import { clickhouseTime } from "../backends/clickhouse-rows.js";
+import type { ClickHouse } from "../backends/clickhouse.js";
+import type { Watermark } from "../backends/watermark.js";
+import { limits } from "../config.js";
+import type { AuditedTable, AuditFinding } from "../schemas/audit.js";
+import { decimalText, parseDecimal, powerOfTen } from "../schemas/decimal.js";
+import { insertLedgerDifferences, ledgerDifferences, ledgerFinding } from "./audit-ledger.js";
+import { paymentSlices, paymentsIn } from "./audit-money.js";
+import { insertVersionDifferences, versionDifferences, versionFinding } from "./audit-versions.js";
+import { recordings } from "./recordings.js";
+
+export interface AuditService {
+  readonly clickhouse: ClickHouse;
+  readonly watermark: Pick<Watermark, "completeTo">;
+}
+
+export interface AuditOptions {
+  /** Null: every workspace. */
+  readonly workspace: string | null;
+  readonly repair: boolean;
+  /** The share of time it may take, up to 1: after a slice it rests accordingly. */
+  readonly shareMax: number;
+  /** Aborted: it ends with an exception before the next slice. */
+  readonly stop?: AbortSignal;
+}
+
+/** @returns one finding for each workspace, environment and table that has rows */
+export async function audit(service: AuditService, options: AuditOptions): Promise<AuditFinding[]> {
+  const tables = ["subscription_changes", "mrr_movements", "money_facts", "ledger", "transactions"];
+  const findings: AuditFinding[] = [];
+  for (const tenant of await tenantsOf(service.clickhouse, tables, options.workspace)) {
+    findings.push(await movementsFinding(service, options, tenant));
+    findings.push(...(await moneyFindings(service, options, tenant)));
+  }
+  return findings;
+}
+
+async function movementsFinding(
+  service: AuditService,
+  options: AuditOptions,
+  tenant: Tenant,
+): Promise<AuditFinding> {
+  const { clickhouse, watermark } = service;
+  let finding = emptyFinding(tenant, "mrr_movements");
+  const pace = new Pace(options);
+  for await (const slice of accountSlices(clickhouse, tenant)) {
+    const found = await auditSlice(clickhouse, slice, () => watermark.completeTo());
+    if (options.repair && found.differences > 0) await repairSlice(clickhouse, slice);
+    finding = plus(finding, found);
+    await pace.rest();
+  }
+  return finding;
+}
+
+async function moneyFindings(
+  { clickhouse, watermark }: AuditService,
+  options: AuditOptions,
+  tenant: Tenant,
+): Promise<AuditFinding[]> {
+  let ledger = emptyFinding(tenant, "ledger");
+  let transactions = emptyFinding(tenant, "transactions");
+  const knownTo = await watermark.completeTo("money");
+  const stored = await versionsStored(clickhouse, tenant, knownTo);
+  const pace = new Pace(options);
+  let read = 0;
+  for await (const slice of paymentSlices(clickhouse, tenant, knownTo)) {
+    const payments = (await paymentsIn(clickhouse, slice)).map(({ payment, facts }) => ({
+      payment,
+      ...recordings(facts),
+    }));
+    const entries = await ledgerDifferences(clickhouse, slice, payments);
+    const versions = await versionDifferences(clickhouse, slice, payments);
+    if (options.repair) {
+      await insertLedgerDifferences(clickhouse, slice, entries.differences);
+      await insertVersionDifferences(clickhouse, slice, versions.differences);
+    }
+    ledger = plus(ledger, ledgerFinding(entries));
+    transactions = plus(transactions, versionFinding(versions));
+    read += versions.stored;
+    await pace.rest();
+  }
+  if (stored !== read) transactions = plus(transactions, strayVersions(stored - read, knownTo));
+  return [ledger, transactions];
+}
+
+/** Versions that lie where no payment has any. */
+function strayVersions(count: number, knownTo: number): SliceFinding {
+  const at = new Date(knownTo).toISOString();
+  const example = { subject: "", at, what: "versions of unknown payments", amount: null };
+  return { rows: count, differences: count, amount: "0", examples: [example] };
+}
+
+async function versionsStored(
+  clickhouse: Pick<ClickHouse, "rows">,
+  tenant: Tenant,
+  knownTo: number,
+): Promise<number> {
+  const [row] = await clickhouse.rows<{ stored: string }>(
+    `SELECT count() AS stored FROM transactions
+     WHERE ${tenantSql(tenant)} AND recorded_at <= '${clickhouseTime(knownTo)}'`,
+  );
+  return Number(row?.stored ?? 0);
+}
+
+class Pace {
+  #began = Date.now();
+
+  constructor(private readonly options: Pick<AuditOptions, "shareMax" | "stop">) {}
+
+  async rest(): Promise<void> {
+    const { shareMax, stop } = this.options;
+    const took = Date.now() - this.#began;
+    const restMs = took / shareMax - took;
+    if (restMs > 0) await pause(restMs, undefined, stop === undefined ? {} : { signal: stop });
+    stop?.throwIfAborted();
+    this.#began = Date.now();
+  }
+}
+
+function emptyFinding(tenant: Tenant, table: AuditedTable): AuditFinding {
+  return { ...tenant, table, rows: 0, differences: 0, amount: "0", examples: [] };
+}
+
+function plus(sum: AuditFinding, found: SliceFinding): AuditFinding {
+  return {
+    ...sum,
+    rows: sum.rows + found.rows,
+    differences: sum.differences + found.differences,
+    amount: decimalSum(sum.amount, found.amount),
+    examples: [...sum.examples, ...found.examples].slice(0, limits.auditExamplesMax),
+  };
+}
+
+/** Of decimal texts this service wrote itself. */
+function decimalSum(one: string, other: string): string {
+  const [a, b] = [parseDecimal(one), parseDecimal(other)];
+  if (a === null || b === null) throw new Error(`not decimals: ${one}, ${other}`);
+  const scale = Math.max(a.scale, b.scale);
+  const digits = a.digits * powerOfTen(scale - a.scale) + b.digits * powerOfTen(scale - b.scale);
+  return decimalText({ digits, scale });
+}

@@ -1,0 +1,142 @@
+/** The audit on real rows: clean when all is right; whatever is broken is named and mended. */
+import { expect } from "chai";
+import type { ClickHouse } from "../backends/clickhouse.js";
+import { audit } from "../processors/audit.js";
+import type { AuditedTable, AuditFinding } from "../schemas/audit.js";
+import { type Doors, openDoors } from "./doors.js";
+import { whenBooked } from "./model/merchant.js";
+import { rowsIn } from "../backends/clickhouse-rows.js";
+
+const inOneGo = { repair: false, shareMax: 1 };
+
+describe("the audit", () => {
+  let doors: Doors;
+  let clickhouse: ClickHouse;
+
+  before(async () => {
+    doors = await openDoors();
+    ({ clickhouse } = doors.service);
+    for (const event of history()) {
+      const answer = await doors.ingest(event);
+      expect(answer.status, answer.text).to.equal(202);
+    }
+    await whenBooked(merchantOf(doors));
+  });
+
+  it("should find nothing where nothing is wrong, and say what it compared", async () => {
+    const findings = await audit(doors.service, { ...inOneGo, workspace: doors.workspace });
+    expect(findings.map(({ table, differences }) => [table, differences])).to.deep.equal([
+      ["mrr_movements", 0],
+      ["ledger", 0],
+      ["transactions", 0],
+    ]);
+    expect(findings.map(({ rows }) => rows > 0)).to.deep.equal([true, true, true]);
+  });
+
+  const damages: readonly {
+    readonly what: string;
+    readonly table: AuditedTable;
+    readonly columns: Readonly<Record<string, string>>;
+    readonly amount: string;
+    /** Nothing can be added that would take it back. */
+    readonly isLasting?: true;
+  }[] = [
+    {
+      what: "a movement counted twice",
+      table: "mrr_movements",
+      columns: {},
+      amount: "-10",
+    },
+    {
+      what: "a movement of an account that has no changes",
+      table: "mrr_movements",
+      columns: { account: "'nobody'" },
+      amount: "-10",
+    },
+    {
+      what: "a movement under another kind",
+      table: "mrr_movements",
+      columns: { kind: "'expansion'", mrr: "toDecimal128(0, 6)", accounts: "3" },
+      amount: "0",
+    },
+    { what: "a ledger entry counted twice", table: "ledger", columns: {}, amount: "-1000" },
+    {
+      what: "a ledger entry of a payment nobody told",
+      table: "ledger",
+      columns: { payment: "'custom:nobody'" },
+      amount: "-1000",
+    },
+    {
+      what: "a version that says something else",
+      table: "transactions",
+      columns: { version: "version + 1", status: "'disputed'" },
+      amount: "0",
+    },
+    {
+      what: "a version of a payment nobody told",
+      table: "transactions",
+      columns: { id: "'tx_norm_nobody'" },
+      amount: "0",
+      isLasting: true,
+    },
+  ];
+  for (const { what, table, columns, amount, isLasting } of damages) {
+    it(`should name ${what}, and ${isLasting ? "go on naming it" : "mend it when told to"}`, async () => {
+      const { workspace } = doors;
+      await copyRow(clickhouse, workspace, table, columns);
+      const broken = findingOf(await audit(doors.service, { ...inOneGo, workspace }), table);
+      expect(broken.differences).to.be.greaterThan(0);
+      expect(broken.amount).to.equal(amount);
+      expect(broken.examples).to.have.lengthOf(broken.differences);
+      const told = await audit(doors.service, { ...inOneGo, workspace, repair: true });
+      expect(findingOf(told, table).differences).to.equal(broken.differences);
+      const after = findingOf(await audit(doors.service, { ...inOneGo, workspace }), table);
+      expect(after.differences).to.equal(isLasting ? broken.differences : 0);
+    });
+  }
+});
+
+/** Once more as it is, but for the columns given (SQL expressions). */
+async function copyRow(
+  clickhouse: ClickHouse,
+  workspace: string,
+  table: AuditedTable,
+  columns: Readonly<Record<string, string>>,
+): Promise<void> {
+  const replaced = Object.entries(columns).map(([name, sql]) => `${sql} AS ${name}`);
+  const replace = replaced.length === 0 ? "" : ` REPLACE (${replaced.join(", ")})`;
+  await clickhouse.write(
+    `INSERT INTO ${table} SELECT *${replace} FROM (
+       SELECT * FROM ${table} WHERE ${rowsIn("(workspace)", [[workspace]])}
+       ORDER BY recorded_at LIMIT 1
+     )`,
+  );
+}
+
+function findingOf(findings: readonly AuditFinding[], table: AuditedTable): AuditFinding {
+  const found = findings.find((finding) => finding.table === table);
+  if (found === undefined) throw new Error(`no finding of ${table}`);
+  return found;
+}
+
+function merchantOf({ base, adminToken, key, webhook }: Doors) {
+  const door = { base, adminToken };
+  return { door, key, webhookPath: webhook, signingSecret: "", baseCurrency: "EUR" };
+}
+
+/** A subscription of 10 a month that ends, and a sale with a refund. */
+function history(): object[] {
+  const about = { provider: "custom", currency: "EUR", amount: 10 };
+  const subscription = { subscription_id: "sub_audited", customer_id: "customer_audited" };
+  const sale = { transaction_id: "sale_audited" };
+  return [
+    { ...about, ...subscription, event_type: "subscription.new", occurred_at: at(1) },
+    { ...about, ...subscription, event_type: "subscription.churn", occurred_at: at(20) },
+    { ...about, ...sale, event_type: "transaction.sale", occurred_at: at(2) },
+    { ...about, ...sale, event_type: "transaction.refund", amount: 4, occurred_at: at(3) },
+  ];
+}
+
+function at(day: number): string {
+  return new Date(Date.UTC(2026, 8, day)).toISOString();
+}
