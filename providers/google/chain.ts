@@ -1,0 +1,60 @@
+/**
+ * Which account a purchase belongs to: the first purchase of its chain (`definitions.md`,
+ * Providers). Each purchase names the one it replaces (`linkedPurchaseToken`), but Google answers
+ * for a purchase only until 60 days after its end: so what was found is kept, and stays.
+ */
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import type { KeptObject, Known } from "../provider.js";
+import { apiName } from "./notification.js";
+import { subscriptionPath } from "./paths.js";
+
+/** Purchases asked back in one go; a longer chain is known from its earlier notifications. */
+const linksMax = 6;
+
+export interface Chain {
+  /** The purchase itself, then the one it replaced, and so on, as far as the answers go. */
+  readonly tokens: readonly string[];
+  /** The first token; null while the API has to be asked about the last of `tokens`. */
+  readonly account: string | null;
+}
+
+export function chainOf(packageName: string, token: string, known: Known): Chain {
+  const tokens = [token];
+  for (let links = 0; links < linksMax; links += 1) {
+    const current = tokens[links] ?? token;
+    const kept = keptShape.safeParse(known.kept.get(keptId(current)));
+    if (kept.success) return { tokens, account: kept.data.first };
+    const answer = known.answers.get(subscriptionPath(packageName, current));
+    if (answer === undefined) return { tokens, account: null };
+    const linked = linkShape.safeParse(answer).data?.linkedPurchaseToken ?? null;
+    if (linked === null || tokens.includes(linked)) return { tokens, account: current };
+    tokens.push(linked);
+  }
+  return { tokens, account: tokens.at(-1) ?? token };
+}
+
+/** The first finding stays, however much of the chain is still answered later. */
+const toldFirst = 0;
+
+export function keptChain({ tokens, account }: Chain): KeptObject[] {
+  if (account === null) return [];
+  return tokens.map((token) => ({
+    id: keptId(token),
+    toldAt: toldFirst,
+    refers: [],
+    object: { first: account },
+  }));
+}
+
+export function keptId(token: string): string {
+  return `chain:${digestOf(token)}`;
+}
+
+/** Who has the token may ask for the purchase: it is not written where others read. */
+export function digestOf(token: string): string {
+  return createHash("sha256").update(token).digest("hex");
+}
+
+const keptShape = z.object({ first: apiName });
+const linkShape = z.object({ linkedPurchaseToken: apiName.nullish() });

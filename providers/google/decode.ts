@@ -1,0 +1,162 @@
+/** From a notification and what Google answers about it to facts. */
+import type { FactBody } from "../../schemas/records.js";
+import type { Decoded, KeptObject, Known } from "../provider.js";
+import { nameIn } from "./catalogue.js";
+import { chainOf, keptChain, keptId } from "./chain.js";
+import {
+  isTelling,
+  type PurchaseNotification,
+  readNotification,
+  readPush,
+  tellingNotification,
+  typeOf,
+} from "./notification.js";
+import { ordersIn } from "./order-answers.js";
+import { type Order, readOrder } from "./orders.js";
+import { productPath, subscriptionPath } from "./paths.js";
+import { pricedPeriods } from "./periods.js";
+import { productOrderIds, productPurchaseShape } from "./products.js";
+import { orderIdsOf, purchaseShape } from "./purchase.js";
+import { cataloguePath } from "./questions.js";
+import { ignored, isUntold, malformed, rejected, unavailable, type Untold } from "./reading.js";
+import { readPurchase } from "./subscriptions.js";
+
+export function decode(body: unknown, known: Known = nothingKnown): Decoded {
+  const push = readPush(body);
+  if (push === null) return rejected("malformed", "no push of Cloud Pub/Sub");
+  const notification = readNotification(push);
+  if ("unreadable" in notification) return rejected("malformed", notification.unreadable);
+  if (!isTelling(notification)) {
+    return ignored(`${typeOf(notification)} tells of no money and no MRR`);
+  }
+  const told =
+    notification.kind === "subscription"
+      ? readSubscription(notification, known)
+      : readProduct(notification, known);
+  if (isUntold(told)) return told;
+  const { facts, isTest } = told;
+  if (facts.length === 0) return ignored("nothing was paid");
+  return {
+    outcome: "facts",
+    facts: facts.map((fact) => ({ happenedAt: notification.at, body: fact })),
+    ...(isTest === null ? {} : { sandbox: isTest }),
+  };
+}
+
+const nothingKnown: Known = { kept: new Map(), answers: new Map() };
+
+/** The account of the purchase's chain, for when Google no longer answers for its beginning. */
+export function keeps(body: unknown, known: Known = nothingKnown): KeptObject[] {
+  const purchase = subscriptionIn(body);
+  if (purchase === null) return [];
+  const { packageName, token } = purchase;
+  const answer = known.answers.get(subscriptionPath(packageName, token));
+  if (!purchaseShape.safeParse(answer).success) return [];
+  return keptChain(chainOf(packageName, token, known));
+}
+
+export function needs(body: unknown, known: Known = nothingKnown): string[] {
+  const purchase = subscriptionIn(body);
+  if (purchase === null) return [];
+  return chainOf(purchase.packageName, purchase.token, known).tokens.map(keptId);
+}
+
+function subscriptionIn(body: unknown): PurchaseNotification | null {
+  const notification = tellingNotification(body);
+  return notification?.kind === "subscription" ? notification : null;
+}
+
+interface Told {
+  readonly facts: readonly FactBody[];
+  /** Null where Google does not tell. */
+  readonly isTest: boolean | null;
+}
+
+function readSubscription(notification: PurchaseNotification, known: Known): Told | Untold {
+  const { packageName, token, order } = notification;
+  const answer = known.answers.get(subscriptionPath(packageName, token));
+  if (answer === undefined) return unavailable("the purchase");
+  // A chargeback may come after Google has forgotten the purchase; its order it remembers.
+  if (answer === null) return readOrdersOf(packageName, order, known);
+  const purchase = purchaseShape.safeParse(answer);
+  if (!purchase.success) return malformed("purchase", purchase.error);
+  const { account } = chainOf(packageName, token, known);
+  if (account === null) return unavailable("the purchase it replaced");
+
+  const ids = orderIdsOf(purchase.data, order);
+  if ("outcome" in ids) return ids;
+  const orders = ordersIn(packageName, ids, known);
+  if (isUntold(orders)) return orders;
+  const found = new Set(orders.map(({ orderId }) => orderId));
+  const latest = purchase.data.lineItems.flatMap((item) => item.latestSuccessfulOrderId ?? []);
+  if (!latest.every((id) => found.has(id))) return orderUnknown();
+  const periods = pricedPeriods(orders, (line) =>
+    known.answers.get(cataloguePath(packageName, line)),
+  );
+  if (isUntold(periods)) return periods;
+  const subject = { token, account, toldAt: notification.at, type: notification.type };
+  const changes = readPurchase(subject, purchase.data, periods);
+  if (isUntold(changes)) return changes;
+  const buyer = { account, country: purchase.data.regionCode };
+  return {
+    facts: [
+      ...changes,
+      ...orders.flatMap((one) => readOrder(one, buyer)),
+      ...namesIn(packageName, orders, known),
+    ],
+    isTest: purchase.data.testPurchase !== undefined,
+  };
+}
+
+function readProduct(notification: PurchaseNotification, known: Known): Told | Untold {
+  const { packageName, token, order } = notification;
+  const answer = known.answers.get(productPath(packageName, token));
+  if (answer === undefined) return unavailable("the purchase");
+  if (answer === null) return readOrdersOf(packageName, order, known);
+  const purchase = productPurchaseShape.safeParse(answer);
+  if (!purchase.success) return malformed("purchase", purchase.error);
+  const { regionCode, testPurchaseContext: test } = purchase.data;
+  const ids = productOrderIds(purchase.data, order);
+  if (ids.length === 0) return ignored("a purchase without an order: nothing was paid");
+  const orders = ordersIn(packageName, ids, known);
+  if (isUntold(orders)) return orders;
+  if (orders.length < ids.length) return orderUnknown();
+  const buyer = { account: token, country: regionCode };
+  return {
+    facts: [
+      ...orders.flatMap((one) => readOrder(one, buyer)),
+      ...namesIn(packageName, orders, known),
+    ],
+    isTest: test !== undefined,
+  };
+}
+
+/** Of a purchase Google no longer answers for; who bought is known from earlier readings. */
+function readOrdersOf(packageName: string, order: string | null, known: Known): Told | Untold {
+  if (order === null) {
+    return rejected("purchase_unknown", "Google knows no such purchase, or no longer");
+  }
+  const orders = ordersIn(packageName, [order], known);
+  if (isUntold(orders)) return orders;
+  if (orders.length === 0) return orderUnknown();
+  const buyer = { account: null, country: null };
+  return { facts: orders.flatMap((one) => readOrder(one, buyer)), isTest: null };
+}
+
+function orderUnknown(): Untold {
+  return rejected("order_unknown", "Google names an order and does not answer for it");
+}
+
+/**
+ * The catalogue's names; where it has no such product (any more), the title in the order, though
+ * that is in the buyer's language.
+ */
+function namesIn(packageName: string, orders: readonly Order[], known: Known): FactBody[] {
+  const names = new Map<string, string>();
+  for (const line of orders.flatMap(({ lineItems }) => lineItems)) {
+    const answer = known.answers.get(cataloguePath(packageName, line));
+    const title = answer === null ? (line.productTitle?.trim() ?? "") : (nameIn(answer) ?? "");
+    if (title !== "") names.set(line.productId, title);
+  }
+  return [...names].map(([external_id, name]) => ({ Sku: { external_id, name } }));
+}

@@ -1,0 +1,122 @@
+/**
+ * Google Play: real-time developer notifications, pushed by Cloud Pub/Sub. They carry no money:
+ * questions.ts says what is asked of Google for each, decode.ts what the answers mean.
+ * docs/providers/google.md is the page for merchants.
+ */
+import { z } from "zod";
+import type { Delivery, Provider, Verdict } from "../provider.js";
+import { api, serviceAccountKey } from "./api.js";
+import { digestOf } from "./chain.js";
+import { decode, keeps, needs } from "./decode.js";
+import { googleKeysUrl, jwkSet, keysOf, PublishedKeys } from "./keys.js";
+import { namedTypes, readNotification, readPush, typeOf } from "./notification.js";
+import { asks } from "./questions.js";
+import { tokenHeader, tokenOf, type TokenSigner, verifyToken } from "./token.js";
+
+const credentials = z.strictObject({
+  audience: z.string().trim().min(1),
+  service_account_email: z.string().trim().min(1),
+  package_name: z.string().trim().min(1),
+  service_account_key: serviceAccountKey.optional(),
+  jwks: jwkSet.refine((set) => keysOf(set).size > 0, "must have an RSA key with a kid").optional(),
+});
+export type GoogleCredentials = z.output<typeof credentials>;
+
+/** What a message that can never be read is called; it is taken, or it would come for days. */
+const unreadableType = "UNREADABLE";
+
+/** @param settings.keysUrl where Google's public keys are, unless an integration brings its own */
+export function createGoogle(
+  settings: { readonly keysUrl?: string } = {},
+): Provider<GoogleCredentials, TokenSigner> {
+  const published = new PublishedKeys(settings.keysUrl ?? googleKeysUrl);
+  return {
+    token: "google",
+    credentials,
+    credentialHelp: {
+      audience:
+        "Google Cloud console > Pub/Sub > Subscriptions > your push subscription > " +
+        "Authentication: Audience; where it is empty, the endpoint URL itself",
+      service_account_email:
+        "Same place: the service account that authenticates the push (…gserviceaccount.com)",
+      package_name: "Play Console: the app's package name, like com.example.app",
+      service_account_key:
+        "Google Cloud console > IAM > Service accounts > Keys > Add key > JSON: the whole file " +
+        "as a JSON object. In Play Console > Users and permissions, invite that account with " +
+        "“View app information” and “View financial data”. Without it nothing can be booked",
+      jwks: "Leave it out: Google's own keys are used. A JSON Web Key Set replaces them in tests",
+    },
+    subscribeTo: namedTypes,
+    verify: (delivery, given, now) => verifyPush(delivery, given, now, published),
+    sign: (body, signer, now) => ({
+      headers: {
+        "content-type": "application/json",
+        [tokenHeader]: `Bearer ${tokenOf(signer, now)}`,
+      },
+      body,
+    }),
+    heading: (body) => {
+      const push = readPush(body);
+      if (push === null) return null;
+      const notification = readNotification(push);
+      const isReadable = !("unreadable" in notification);
+      const token = "token" in notification ? notification.token : null;
+      return {
+        nativeId: push.messageId,
+        nativeType: isReadable ? typeOf(notification) : unreadableType,
+        sandbox: null,
+        accountHint: token === null ? null : digestOf(token),
+      };
+    },
+    keeps,
+    needs,
+    api,
+    asks,
+    decode,
+    flatTypes: {
+      ONE_TIME_PRODUCT_PURCHASED: "transaction.sale",
+      SUBSCRIPTION_PURCHASED: "subscription.new",
+      SUBSCRIPTION_RENEWED: "transaction.sale",
+      SUBSCRIPTION_RECOVERED: "transaction.sale",
+      SUBSCRIPTION_EXPIRED: "subscription.churn",
+      SUBSCRIPTION_REVOKED: "subscription.churn",
+      VOIDED_PURCHASE: "transaction.refund",
+    },
+  };
+}
+
+/**
+ * Whoever may publish on the merchant's topic can write any message, so its package must be the
+ * integration's, and all it names is confirmed by the API before anything is booked.
+ */
+function verifyPush(
+  delivery: Delivery,
+  given: readonly GoogleCredentials[],
+  now: number,
+  published: PublishedKeys,
+): Promise<Verdict> {
+  const packageName = packageIn(delivery.body);
+  const ours = given.filter((one) => packageName === null || one.package_name === packageName);
+  return verifyToken(
+    delivery,
+    ours.map(({ audience, service_account_email: email, jwks }) => ({
+      audience,
+      email,
+      keyOf: (kid) => (jwks ? (keysOf(jwks).get(kid) ?? null) : published.find(kid, now)),
+    })),
+    now,
+  );
+}
+
+/** @returns null for what cannot be read: it belongs to nobody else either */
+function packageIn(bytes: Buffer): string | null {
+  let body: unknown;
+  try {
+    body = JSON.parse(bytes.toString("utf8"));
+  } catch {
+    return null;
+  }
+  const push = readPush(body);
+  const notification = push && readNotification(push);
+  return notification && !("unreadable" in notification) ? notification.packageName : null;
+}

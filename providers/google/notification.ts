@@ -1,0 +1,190 @@
+/**
+ * The push of Cloud Pub/Sub and the developer notification of Google Play inside it. Source:
+ * developer.android.com/google/play/billing/rtdn-reference, cloud.google.com/pubsub/docs/push.
+ */
+import { z } from "zod";
+
+interface Told {
+  readonly packageName: string;
+  /** `eventTimeMillis`, ms since 1970 */
+  readonly at: number;
+}
+
+/** Something happened to a purchase: what, Google has to be asked. */
+export interface PurchaseNotification extends Told {
+  readonly kind: "subscription" | "product";
+  /** The purchase token. */
+  readonly token: string;
+  /** `notificationType`; null where an order was voided */
+  readonly type: number | null;
+  /** The order that was voided; null for all else. */
+  readonly order: string | null;
+}
+
+export type Notification =
+  | PurchaseNotification
+  | (Told & { readonly kind: "other"; readonly name: string });
+
+/** Names of `subscriptionNotification.notificationType`, as Google's reference has them. */
+const subscriptionTypes: ReadonlyMap<number, string> = new Map([
+  [1, "SUBSCRIPTION_RECOVERED"],
+  [2, "SUBSCRIPTION_RENEWED"],
+  [3, "SUBSCRIPTION_CANCELED"],
+  [4, "SUBSCRIPTION_PURCHASED"],
+  [5, "SUBSCRIPTION_ON_HOLD"],
+  [6, "SUBSCRIPTION_IN_GRACE_PERIOD"],
+  [7, "SUBSCRIPTION_RESTARTED"],
+  [8, "SUBSCRIPTION_PRICE_CHANGE_CONFIRMED"],
+  [9, "SUBSCRIPTION_DEFERRED"],
+  [10, "SUBSCRIPTION_PAUSED"],
+  [11, "SUBSCRIPTION_PAUSE_SCHEDULE_CHANGED"],
+  [12, "SUBSCRIPTION_REVOKED"],
+  [13, "SUBSCRIPTION_EXPIRED"],
+  [17, "SUBSCRIPTION_ITEMS_CHANGED"],
+  [18, "SUBSCRIPTION_CANCELLATION_SCHEDULED"],
+  [19, "SUBSCRIPTION_PRICE_CHANGE_UPDATED"],
+  [20, "SUBSCRIPTION_PENDING_PURCHASE_CANCELED"],
+  [22, "SUBSCRIPTION_PRICE_STEP_UP_CONSENT_UPDATED"],
+]);
+const productTypes: ReadonlyMap<number, string> = new Map([
+  [1, "ONE_TIME_PRODUCT_PURCHASED"],
+  [2, "ONE_TIME_PRODUCT_CANCELED"],
+]);
+const voidedType = "VOIDED_PURCHASE";
+
+/** All native types with a name; numbers to come are named after theirs. */
+export const namedTypes: readonly string[] = [
+  ...subscriptionTypes.values(),
+  ...productTypes.values(),
+  voidedType,
+];
+
+export function typeOf(notification: Notification): string {
+  if (notification.kind === "other") return notification.name;
+  const { kind, type } = notification;
+  if (type === null) return voidedType;
+  return kind === "subscription"
+    ? nameOf(subscriptionTypes, type, "SUBSCRIPTION")
+    : nameOf(productTypes, type, "ONE_TIME_PRODUCT");
+}
+
+function nameOf(names: ReadonlyMap<number, string>, type: number, family: string): string {
+  return names.get(type) ?? `${family}_${type}`;
+}
+
+const name = z.string().min(1).max(255);
+const pushShape = z
+  .object({
+    message: z.object({
+      messageId: name.optional(),
+      message_id: name.optional(),
+      data: z.string().optional().catch(undefined),
+    }),
+    subscription: name,
+  })
+  .transform(({ message }, context) => {
+    const messageId = message.messageId ?? message.message_id;
+    if (messageId !== undefined) return { messageId, data: message.data ?? "" };
+    context.addIssue({ code: "custom", message: "no messageId" });
+    return z.NEVER;
+  });
+
+export interface Push {
+  /** The same for every redelivery. */
+  readonly messageId: string;
+  /** base64; empty where the message has only attributes */
+  readonly data: string;
+}
+
+/** @returns null for what is no push of Pub/Sub */
+export function readPush(body: unknown): Push | null {
+  return pushShape.safeParse(body).data ?? null;
+}
+
+/** What stands in a path of the API: printable, so that it can be encoded. */
+export const apiName = z.string().regex(/^[\x21-\x7e]{1,2048}$/, "not a printable name");
+
+const dateMsMax = 253_402_300_799_999; // 9999-12-31
+const time = z
+  .union([z.string().regex(/^\d{1,15}$/), z.int().nonnegative()])
+  .transform(Number)
+  .refine((at) => at <= dateMsMax, "no time");
+const notificationShape = z.object({
+  packageName: apiName,
+  eventTimeMillis: time,
+  subscriptionNotification: z
+    .object({ notificationType: z.int(), purchaseToken: apiName })
+    .nullish(),
+  oneTimeProductNotification: z
+    .object({ notificationType: z.int(), purchaseToken: apiName })
+    .nullish(),
+  voidedPurchaseNotification: z
+    .object({ purchaseToken: apiName, orderId: apiName, productType: z.int() })
+    .nullish(),
+  testNotification: z.unknown(),
+});
+
+/** `voidedPurchaseNotification.productType`; 2 is a one-time product */
+const subscriptionProduct = 1;
+
+export type Unreadable = { readonly unreadable: string };
+
+/** @returns what is wrong with it; such a message can never be read and must still be taken */
+export function readNotification({ data }: Push): Notification | Unreadable {
+  const parsed = notificationShape.safeParse(parseData(data));
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    return { unreadable: `message.data.${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}` };
+  }
+  const { packageName, eventTimeMillis: at, ...one } = parsed.data;
+  const told = { packageName, at };
+  const { subscriptionNotification: subscription, oneTimeProductNotification: product } = one;
+  const { voidedPurchaseNotification: voided } = one;
+  if (subscription) {
+    const { notificationType: type, purchaseToken: token } = subscription;
+    return { ...told, kind: "subscription", type, token, order: null };
+  }
+  if (product) {
+    const { notificationType: type, purchaseToken: token } = product;
+    return { ...told, kind: "product", type, token, order: null };
+  }
+  if (voided) {
+    const { purchaseToken: token, orderId: order, productType } = voided;
+    const kind = productType === subscriptionProduct ? "subscription" : "product";
+    return { ...told, kind, type: null, token, order };
+  }
+  return { ...told, kind: "other", name: one.testNotification === undefined ? "OTHER" : "TEST" };
+}
+
+/** The notification in a body; null where it cannot be read or moves neither money nor MRR. */
+export function tellingNotification(body: unknown): PurchaseNotification | null {
+  const push = readPush(body);
+  const notification = push && readNotification(push);
+  return notification && !("unreadable" in notification) && isTelling(notification)
+    ? notification
+    : null;
+}
+
+/** Types that tell of plans, prices to come or purchases never paid: nothing is asked for them. */
+const silentSubscriptionTypes: ReadonlySet<number> = new Set([8, 11, 19, 20, 22]);
+const purchasedProduct = 1;
+
+/** Whether it may have moved money or MRR; of types to come that is not known. */
+export function isTelling(notification: Notification): notification is PurchaseNotification {
+  if (notification.kind === "other") return false;
+  const { kind, type } = notification;
+  if (type === null) return true;
+  return kind === "subscription"
+    ? subscriptionTypes.has(type) && !silentSubscriptionTypes.has(type)
+    : type === purchasedProduct;
+}
+
+/** @returns undefined for what is no JSON in base64 */
+function parseData(data: string): unknown {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(data, "base64").toString("utf8"));
+    return value;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,187 @@
+/**
+ * Orders: the one place where Google's money is read from. Each paid order is a payment, its
+ * history tells what was returned of it.
+ */
+import { z } from "zod";
+import { limits } from "../../config.js";
+import type { FactBody } from "../../schemas/records.js";
+import { minorOf, money } from "./money.js";
+import { apiName } from "./notification.js";
+import { country, time } from "./reading.js";
+
+const phases = z
+  .object({
+    freeTrialDetails: z.unknown(),
+    introductoryPriceDetails: z.unknown(),
+    prorationPeriodDetails: z.unknown(),
+  })
+  .nullish();
+
+const lineShape = z.object({
+  productId: apiName,
+  productTitle: z.string().nullish().catch(null),
+  listingPrice: money.nullish(),
+  total: money.nullish(),
+  tax: money.nullish(),
+  subscriptionDetails: z
+    .object({
+      basePlanId: z.string().nullish(),
+      // Deprecated for the details below, which say the same and more.
+      offerPhase: z.string().nullish(),
+      offerPhaseDetails: phases,
+      servicePeriodStartTime: time.nullish(),
+      servicePeriodEndTime: time.nullish(),
+    })
+    .nullish(),
+});
+
+const refundDetails = z.object({ total: money.nullish() }).nullish();
+
+export const orderShape = z.object({
+  orderId: apiName,
+  state: z.string(),
+  createTime: time,
+  lastEventTime: time.nullish(),
+  total: money,
+  tax: money.nullish(),
+  buyerAddress: z.object({ buyerCountry: country }).nullish().catch(null),
+  developerRevenueInBuyerCurrency: money.nullish().catch(null),
+  lineItems: z.array(lineShape).max(limits.linesPerPurchaseMax).default([]),
+  orderHistory: z
+    .object({
+      partialRefundEvents: z
+        .array(
+          z.object({
+            createTime: time,
+            processTime: time.nullish(),
+            state: z.string().nullish(),
+            refundDetails,
+          }),
+        )
+        .max(limits.factsPerPaymentMax)
+        .nullish(),
+      refundEvent: z
+        .object({ eventTime: time, refundReason: z.string().nullish(), refundDetails })
+        .nullish(),
+    })
+    .nullish(),
+});
+export type Order = z.output<typeof orderShape>;
+export type OrderLine = Order["lineItems"][number];
+
+/** Whose order it is, as the purchase knows it. */
+export interface Buyer {
+  readonly account: string | null;
+  readonly country: string | null;
+}
+
+/** The order was charged, whatever came after; an order of nothing is none. */
+export function isPaid({ state }: Order): boolean {
+  return ["PROCESSED", "PENDING_REFUND", "PARTIALLY_REFUNDED", "REFUNDED"].includes(state);
+}
+
+/** The payment, dated when the order was made, and all that was returned of it since. */
+export function readOrder(order: Order, buyer: Buyer): FactBody[] {
+  const amount = minorOf(order.total);
+  if (!isPaid(order) || amount <= 0n) return [];
+  const { currency } = order.total;
+  const isSubscription = order.lineItems.some((line) => line.subscriptionDetails);
+  const payment: FactBody = {
+    Payment: {
+      payment: order.orderId,
+      at: order.createTime,
+      amount,
+      currency,
+      account: buyer.account,
+      country: order.buyerAddress?.buyerCountry ?? buyer.country,
+      type: isSubscription ? "subscription" : "one_time",
+      tax: order.tax?.currency === currency ? minorOf(order.tax) : null,
+      fee: feeOf(order, amount),
+      lines: order.lineItems.map((line) => ({
+        external_id: line.productId,
+        weight: netOf(line),
+      })),
+    },
+  };
+  return [payment, ...returnedOf(order, amount)];
+}
+
+/**
+ * What Google kept: the total less tax and revenue. The revenue is told after refunds, so that a
+ * refunded order tells no fee; an earlier reading has told it.
+ */
+function feeOf(order: Order, amount: bigint): bigint | null {
+  const { developerRevenueInBuyerCurrency: revenue, tax, total } = order;
+  if (order.state !== "PROCESSED" || !revenue || revenue.currency !== total.currency) return null;
+  const fee = amount - (tax ? minorOf(tax) : 0n) - minorOf(revenue);
+  return fee >= 0n ? fee : null;
+}
+
+function netOf({ total, tax, listingPrice }: OrderLine): bigint {
+  const paid = total ?? listingPrice;
+  if (!paid) return 0n;
+  return minorOf(paid) - (tax?.currency === paid.currency ? minorOf(tax) : 0n);
+}
+
+/**
+ * Partial refunds count once they are processed. A full refund returns what they left, whichever
+ * of the two Google tells as its total; a chargeback takes it by way of a dispute.
+ */
+function returnedOf(order: Order, amount: bigint): FactBody[] {
+  const { orderId: payment, orderHistory: history, total } = order;
+  const { currency } = total;
+  const partial = (history?.partialRefundEvents ?? [])
+    .filter(({ state }) => (state ?? processed) === processed)
+    .flatMap(({ createTime, processTime, refundDetails: details }) =>
+      details?.total?.currency === currency
+        ? [{ createTime, at: processTime ?? createTime, amount: minorOf(details.total) }]
+        : [],
+    )
+    .filter((refund) => refund.amount > 0n);
+  const facts = partial.map((refund, index) => {
+    const twins = partial.slice(0, index).filter((one) => one.createTime === refund.createTime);
+    const id = [payment, new Date(refund.createTime).toISOString(), twins.length].join("/");
+    return refundOf(id, payment, refund.at, refund.amount, currency);
+  });
+  const left = partial.reduce((rest, refund) => rest - refund.amount, amount);
+  const full = history?.refundEvent ?? null;
+  const refundedAt = full?.eventTime ?? (order.state === "REFUNDED" ? order.lastEventTime : null);
+  if (left <= 0n || refundedAt === null || refundedAt === undefined) return facts;
+  if (full?.refundReason !== "CHARGEBACK") {
+    return [...facts, refundOf(`${payment}/full`, payment, refundedAt, left, currency)];
+  }
+  const dispute = {
+    dispute: `${payment}/chargeback`,
+    payment,
+    amount: left,
+    currency,
+    withdrawn_at: refundedAt,
+    returned_at: null,
+    told_by: "money" as const,
+  };
+  return [...facts, { Dispute: dispute }];
+}
+
+const processed = "PROCESSED_SUCCESSFULLY";
+
+function refundOf(
+  refund: string,
+  payment: string,
+  at: number,
+  amount: bigint,
+  currency: string,
+): FactBody {
+  return {
+    Refund: {
+      refund,
+      payment,
+      at,
+      amount,
+      currency,
+      failed_at: null,
+      account: null,
+      country: null,
+      lines: [],
+    },
+  };
+}

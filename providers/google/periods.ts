@@ -1,0 +1,88 @@
+/** What each period of a subscription is worth a month, from the order that paid for it. */
+import { type BillingPeriod, billingPeriodBetween } from "../../schemas/billing-periods.js";
+import { type Fraction, monthlyFraction, zeroFraction } from "../../schemas/monthly.js";
+import { billingPeriodIn } from "./catalogue.js";
+import { minorFractionOf } from "./money.js";
+import { isPaid, type Order, type OrderLine } from "./orders.js";
+import { rejected, unavailable, type Untold } from "./reading.js";
+
+/** One product from `from` on, until a later period of it or its end. */
+export interface PricedPeriod {
+  readonly product: string;
+  /** ms since 1970, as `until` */
+  readonly from: number;
+  readonly until: number | null;
+  readonly currency: string;
+  /** Of one minor unit; 0 in a free trial. */
+  readonly monthly: Fraction;
+}
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+/**
+ * Whether the two ends of the line's period tell how often it is billed. Those of a proration
+ * period do not, nor those of a test purchase, whose month lasts five minutes.
+ */
+export function periodIsTold({ subscriptionDetails: details }: OrderLine): boolean {
+  return !details || isFree(details) || endsOf(details) !== null;
+}
+
+/** @param catalogueOf the answer about a line's product; undefined where it was not to be had */
+export function pricedPeriods(
+  orders: readonly Order[],
+  catalogueOf: (line: OrderLine) => unknown,
+): PricedPeriod[] | Untold {
+  const periods: PricedPeriod[] = [];
+  for (const order of orders.filter(isPaid)) {
+    for (const line of order.lineItems) {
+      const { subscriptionDetails: details, productId: product, listingPrice } = line;
+      if (!details) continue;
+      const from = details.servicePeriodStartTime ?? order.createTime;
+      const until = details.servicePeriodEndTime ?? null;
+      const common = { product, from, until };
+      if (isFree(details)) {
+        periods.push({ ...common, currency: order.total.currency, monthly: zeroFraction });
+        continue;
+      }
+      if (!listingPrice) return rejected("malformed", "order: lineItems.listingPrice: missing");
+      const billing = billingPeriodOf(line, catalogueOf);
+      if ("outcome" in billing) return billing;
+      const monthly = monthlyFraction({
+        unitAmountMinor: minorFractionOf(listingPrice),
+        quantity: 1n,
+        ...billing,
+      });
+      periods.push({ ...common, currency: listingPrice.currency, monthly });
+    }
+  }
+  return periods;
+}
+
+type Details = NonNullable<OrderLine["subscriptionDetails"]>;
+
+function isFree({ offerPhase, offerPhaseDetails }: Details): boolean {
+  return offerPhaseDetails
+    ? offerPhaseDetails.freeTrialDetails !== undefined
+    : offerPhase === "FREE_TRIAL";
+}
+
+function endsOf(details: Details): { from: number; until: number } | null {
+  const from = details.servicePeriodStartTime ?? null;
+  const until = details.servicePeriodEndTime ?? null;
+  const isProration = details.offerPhaseDetails?.prorationPeriodDetails !== undefined;
+  if (isProration || from === null || until === null || until - from < dayMs) return null;
+  return { from, until };
+}
+
+function billingPeriodOf(
+  line: OrderLine,
+  catalogueOf: (line: OrderLine) => unknown,
+): BillingPeriod | Untold {
+  const ends = line.subscriptionDetails ? endsOf(line.subscriptionDetails) : null;
+  const told = ends && billingPeriodBetween(ends.from, ends.until);
+  if (told) return told;
+  const answer = catalogueOf(line);
+  if (answer === undefined) return unavailable("the billing period of a base plan");
+  const billing = billingPeriodIn(answer, line.subscriptionDetails?.basePlanId ?? null);
+  return billing ?? rejected("interval_unknown", "Neither order nor catalogue tells the period");
+}

@@ -1,0 +1,86 @@
+/**
+ * What a notification makes us ask, in rounds: the purchase; then its orders and the purchases it
+ * replaced; then what the orders leave open. Each round asks for all that is known to be needed.
+ */
+import type { Known, Question } from "../provider.js";
+import { chainOf } from "./chain.js";
+import { type PurchaseNotification, tellingNotification } from "./notification.js";
+import { ordersIn, ordersToAsk } from "./order-answers.js";
+import type { Order, OrderLine } from "./orders.js";
+import {
+  oneTimeProductPath,
+  productPath,
+  subscriptionPath,
+  subscriptionProductPath,
+} from "./paths.js";
+import { periodIsTold } from "./periods.js";
+import { productOrderIds, productPurchaseShape } from "./products.js";
+import { orderIdsOf, purchaseShape } from "./purchase.js";
+import { isUntold } from "./reading.js";
+
+/** Names and billing periods hardly ever change. */
+const catalogueFreshForMs = 24 * 60 * 60 * 1000;
+
+export function asks(body: unknown, known: Known): Question[] {
+  const notification = tellingNotification(body);
+  if (notification === null) return [];
+  return notification.kind === "subscription"
+    ? ofSubscription(notification, known)
+    : ofProduct(notification, known);
+}
+
+function ofSubscription(
+  { packageName, token, order }: PurchaseNotification,
+  known: Known,
+): Question[] {
+  const path = subscriptionPath(packageName, token);
+  const questions = [needed(path)];
+  const answer = known.answers.get(path);
+  if (answer === undefined) return questions;
+  const purchase = purchaseShape.safeParse(answer).data;
+  const ids = purchase === undefined ? [order ?? []].flat() : orderIdsOf(purchase, order);
+  if ("outcome" in ids) return questions;
+  questions.push(...ordersToAsk(packageName, ids, known).map(needed));
+  if (purchase !== undefined) {
+    const { tokens, account } = chainOf(packageName, token, known);
+    const open = account === null ? tokens : [];
+    questions.push(...open.map((each) => needed(subscriptionPath(packageName, each))));
+  }
+  const orders = ordersIn(packageName, ids, known);
+  return isUntold(orders) ? questions : [...questions, ...ofCatalogue(packageName, orders)];
+}
+
+function ofProduct({ packageName, token, order }: PurchaseNotification, known: Known): Question[] {
+  const path = productPath(packageName, token);
+  const purchase = productPurchaseShape.safeParse(known.answers.get(path)).data;
+  const ids = productOrderIds(purchase, order);
+  const orders = ordersIn(packageName, ids, known);
+  return [
+    needed(path),
+    ...ordersToAsk(packageName, ids, known).map(needed),
+    ...(isUntold(orders) ? [] : ofCatalogue(packageName, orders)),
+  ];
+}
+
+/** Names adorn; the billing period is needed where the order's own does not tell it. */
+function ofCatalogue(packageName: string, orders: readonly Order[]): Question[] {
+  const lines = orders.flatMap((order) => order.lineItems);
+  const paths = new Map<string, Question>();
+  for (const line of lines) {
+    const path = cataloguePath(packageName, line);
+    const isNeeded = !periodIsTold(line) || paths.get(path)?.importance === "needed";
+    const importance = isNeeded ? "needed" : "adorns";
+    paths.set(path, { path, importance, freshForMs: catalogueFreshForMs });
+  }
+  return [...paths.values()];
+}
+
+export function cataloguePath(packageName: string, line: OrderLine): string {
+  return line.subscriptionDetails
+    ? subscriptionProductPath(packageName, line.productId)
+    : oneTimeProductPath(packageName, line.productId);
+}
+
+function needed(path: string): Question {
+  return { path, importance: "needed", freshForMs: 0 };
+}

@@ -1,0 +1,157 @@
+/**
+ * Subscriptions: the purchase and its orders tell the whole history of what it was worth, each
+ * time anew, so that a lost or late notification costs nothing. Rules: `definitions.md`, MRR and
+ * Providers (Google).
+ */
+import { limits } from "../../config.js";
+import { zeroFraction } from "../../schemas/monthly.js";
+import type { FactBody, Item } from "../../schemas/records.js";
+import type { PricedPeriod } from "./periods.js";
+import type { Purchase } from "./purchase.js";
+import { rejected, type Untold } from "./reading.js";
+
+/** `subscriptionNotification.notificationType` 10 */
+const pausedType = 10;
+
+interface Subject {
+  readonly token: string;
+  readonly account: string;
+  /** When Play says it happened, ms since 1970. */
+  readonly toldAt: number;
+  /** Null where the notification is about an order. */
+  readonly type: number | null;
+}
+
+type SubscriptionFact = Extract<FactBody, { Subscription: unknown }>;
+type Worth = { readonly currency: string; readonly items: readonly Item[] };
+
+export function readPurchase(
+  { token, account, toldAt, type }: Subject,
+  purchase: Purchase,
+  periods: readonly PricedPeriod[],
+): SubscriptionFact[] | Untold {
+  const { startTime: start, regionCode, linkedPurchaseToken: replaced } = purchase;
+  // Pending: nothing is granted, and nothing replaced, before the first payment.
+  if (start === null || start === undefined) return [];
+  const change = (
+    subscription: string,
+    phase: SubscriptionFact["Subscription"]["phase"],
+    at: number,
+    { currency, items }: Worth = nothing,
+  ): SubscriptionFact => ({
+    Subscription: {
+      subscription,
+      account,
+      country: regionCode,
+      currency: items.length === 0 ? "" : currency,
+      phase,
+      steps: [{ at, items: [...items] }],
+    },
+  });
+
+  const facts: SubscriptionFact[] = [];
+  for (const { at, worth } of historyOf(periods, start, toldAt)) {
+    if ("outcome" in worth) return worth;
+    facts.push(change(token, at === start ? "started" : "changed", at, worth));
+  }
+  if (type === pausedType) facts.push(change(token, "changed", toldAt));
+  if (purchase.subscriptionState === "SUBSCRIPTION_STATE_EXPIRED" && !isReplaced(purchase)) {
+    const ends = purchase.lineItems.flatMap(({ expiryTime }) => expiryTime ?? []);
+    facts.push(change(token, "ended", ends.length === 0 ? toldAt : Math.max(...ends)));
+  }
+  if (replaced !== null && replaced !== undefined) facts.push(change(replaced, "ended", start));
+  return facts;
+}
+
+const nothing: Worth = { currency: "", items: [] };
+
+/** Its successor ends it, in the moment that one starts: no gap, however the expiry is rounded. */
+function isReplaced({ canceledStateContext: context }: Purchase): boolean {
+  return context?.replacementCancellation !== undefined;
+}
+
+/**
+ * What the subscription was worth from each moment on. A renewal that follows at the same price
+ * says nothing new; one after a gap does, because a pause may lie between, and so does the last. A
+ * period that lies further ahead than events may is told by its own notification.
+ */
+function historyOf(
+  periods: readonly PricedPeriod[],
+  start: number,
+  toldAt: number,
+): { at: number; worth: Worth | Untold }[] {
+  const first = firstOf(periods, start);
+  const later = periods.filter(
+    ({ from }) => from > start && from <= toldAt + limits.eventAheadMsMax,
+  );
+  const known = [
+    ...first.map((period) => ({ ...period, from: start })),
+    ...later.filter((period) => !first.includes(period)),
+  ].sort((one, other) => one.from - other.from);
+  const moments = [...new Set([start, ...known.map(({ from }) => from)])];
+  const history: { at: number; worth: Worth | Untold }[] = [];
+  let told = "";
+  let paidUntil = start;
+  for (const at of moments) {
+    const current = currentAt(known, at);
+    const text = JSON.stringify(
+      current.map(({ product, currency, monthly }) => [
+        product,
+        currency,
+        monthly.numerator.toString(),
+        monthly.denominator.toString(),
+      ]),
+    );
+    const isNews = text !== told || at > paidUntil || at === moments.at(-1);
+    if (isNews) history.push({ at, worth: worthOf(current) });
+    told = text;
+    paidUntil = Math.max(at, ...current.map(({ until }) => until ?? at));
+  }
+  return history;
+}
+
+/**
+ * What it started with: of each product the last period begun by then (of a purchase it replaced),
+ * else the earliest, which is paid for from the start although a top-up counts it from later.
+ */
+function firstOf(periods: readonly PricedPeriod[], start: number): PricedPeriod[] {
+  const begun = currentAt(periods, start);
+  if (begun.length > 0) return begun;
+  const earliest = Math.min(...periods.map(({ from }) => from));
+  return periods.filter(({ from }) => from === earliest);
+}
+
+/** Of each product its newest period, unless that is over while another product goes on. */
+function currentAt(periods: readonly PricedPeriod[], at: number): PricedPeriod[] {
+  const newest = new Map<string, PricedPeriod>();
+  for (const period of periods) {
+    const before = newest.get(period.product);
+    if (period.from <= at && (!before || before.from <= period.from)) {
+      newest.set(period.product, period);
+    }
+  }
+  const current = [...newest.values()];
+  const goesOn = ({ from, until }: PricedPeriod) => from === at || (until ?? at + 1) > at;
+  return current.some(goesOn) ? current.filter(goesOn) : current;
+}
+
+function worthOf(periods: readonly PricedPeriod[]): Worth | Untold {
+  const priced = periods.filter(({ monthly }) => monthly.numerator !== zeroFraction.numerator);
+  const currency = priced[0]?.currency ?? "";
+  if (priced.some((period) => period.currency !== currency)) {
+    return rejected("malformed", "orders: several currencies at a time");
+  }
+  const items = priced.map(({ product, monthly }) => ({
+    item: product,
+    external_id: product,
+    monthly_numerator: monthly.numerator,
+    monthly_denominator: monthly.denominator,
+  }));
+  return items.every(fitsRecord)
+    ? { currency, items }
+    : rejected("price_too_precise", "a monthly price beyond 64 bits");
+}
+
+function fitsRecord({ monthly_numerator: above, monthly_denominator: below }: Item): boolean {
+  return BigInt.asIntN(64, above) === above && BigInt.asIntN(64, below) === below;
+}
