@@ -1,11 +1,13 @@
 /** The providers, one line each. Adding one = its folder and its line. */
 import type { Config } from "../config.js";
+import { createApple } from "./apple/index.js";
 import type { Provider, ProviderToken } from "./provider.js";
 import { createStripe } from "./stripe/index.js";
 
 export function createProviders(settings: Config): ReadonlyMap<ProviderToken, Provider> {
   const providers: readonly Provider[] = [
     createStripe({ toleranceSeconds: settings.STRIPE_TOLERANCE_SECONDS }),
+    createApple(),
   ];
   return new Map(providers.map((provider) => [provider.token, provider]));
 }

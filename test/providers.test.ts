@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { parseBody } from "../backends/http/strict-body.js";
 import { projectFile } from "../backends/root.js";
 import { readConfig } from "../config.js";
+import { makeTestChain } from "../providers/apple/test-chain.js";
 import { createProviders } from "../providers/index.js";
 import type { Known, ProviderToken } from "../providers/provider.js";
 
@@ -21,12 +22,22 @@ interface Case {
   readonly signsBody: boolean;
 }
 
+/** Two App Stores of nobody's trust but ours. */
+const [appStore, otherAppStore] = [makeTestChain(), makeTestChain()];
+
 /** A new provider adds its line. */
 const cases: Partial<Record<ProviderToken, Case>> = {
   stripe: {
     current: { signing_secret: "whsec_dGhlIHByb3ZpZGVycyB0ZXN0" },
     other: { signing_secret: "whsec_YW5vdGhlciBlbmRwb2ludA" },
     toleranceSeconds: 300,
+    signsBody: true,
+  },
+  apple: {
+    current: { bundle_id: "com.example.atlas", root_certificates: appStore.x5c.slice(2) },
+    other: { bundle_id: "com.example.atlas", root_certificates: otherAppStore.x5c.slice(2) },
+    signers: [appStore, otherAppStore],
+    toleranceSeconds: null,
     signsBody: true,
   },
 };

@@ -1,0 +1,158 @@
+/** From a notification's type to what it tells. The table is the whole of Apple's meaning here. */
+import type { z } from "zod";
+import type { FactBody } from "../../schemas/records.js";
+import type { Decoded } from "../provider.js";
+import {
+  appOf,
+  isOfAppStore,
+  type Notification,
+  readNotification,
+  readPayload,
+} from "./notification.js";
+import {
+  endFact,
+  isShared,
+  isSubscription,
+  paymentFacts,
+  priceOf,
+  revokedPart,
+  subscriptionFact,
+  type Transaction,
+  transactionShape,
+  unknownCurrency,
+} from "./transaction.js";
+
+type Untold = Exclude<Decoded, { outcome: "facts" }>;
+type Told = readonly FactBody[] | Untold;
+type Reader = (transaction: Transaction, notification: Notification) => Told;
+
+/**
+ * A transaction is one payment, for one period of a subscription. Every notification carries the
+ * last one; only those that begin, change or end something are read.
+ */
+const readers: ReadonlyMap<string, Reader> = new Map([
+  ["SUBSCRIBED", readPurchase],
+  ["DID_RENEW", readPurchase],
+  ["OFFER_REDEEMED", readChange],
+  ["DID_CHANGE_RENEWAL_PREF", readChange],
+  ["ONE_TIME_CHARGE", readPurchase],
+  ["EXPIRED", readExpiry],
+  ["REFUND", readRefund],
+  ["REFUND_REVERSED", readReversal],
+]);
+
+/** A merchant cannot choose: Apple sends all types. These are the ones that move anything. */
+export const knownTypes: readonly string[] = [...readers.keys()];
+
+export function decode(body: unknown): Decoded {
+  const read = readNotification(body);
+  if (!read.success) return malformed(read.error);
+  const notification = read.data;
+  const environment = appOf(notification)?.environment;
+  if (environment !== undefined && !isOfAppStore(environment)) {
+    return rejected("environment_untrusted", `${environment} is not signed by the App Store`);
+  }
+  const type = notification.notificationType;
+  const reader = readers.get(type);
+  if (reader === undefined)
+    return ignored(`notifications of type ${type} tell no money and no MRR`);
+  const text = notification.data?.signedTransactionInfo;
+  if (text === undefined) return rejected("malformed", "data.signedTransactionInfo: missing");
+  const transaction = transactionShape.safeParse(readPayload(text));
+  if (!transaction.success) return malformed(transaction.error);
+  if (isShared(transaction.data)) return ignored("shared by a family: nobody paid for it");
+  const told = reader(transaction.data, notification);
+  if ("outcome" in told) return told;
+  if (told.length === 0) return ignored("nothing was paid and nothing changed");
+  const happenedAt = notification.signedDate;
+  return { outcome: "facts", facts: told.map((fact) => ({ happenedAt, body: fact })) };
+}
+
+/** Money, and for a subscription the price from this period on. A free trial is worth nothing. */
+function readPurchase(transaction: Transaction, notification: Notification): Told {
+  const price = priceOf(transaction);
+  if (price === null) return unpriced;
+  const paid = paymentFacts(transaction, price);
+  // Upgraded since: another transaction says what the subscription is worth.
+  if (!isSubscription(transaction) || transaction.isUpgraded === true) return paid;
+  const isNew = notification.notificationType === "SUBSCRIBED";
+  const phase = isNew ? "started" : "changed";
+  const state = subscriptionFact(transaction, price, transaction.purchaseDate, phase);
+  if (state === null) return rejected("malformed", "expiresDate: not after purchaseDate");
+  return [...paid, state];
+}
+
+/** An upgrade is bought at once; whatever waits for the next renewal is told by that. */
+function readChange(transaction: Transaction, notification: Notification): Told {
+  const { notificationType: type, subtype } = notification;
+  const waits = type === "OFFER_REDEEMED" ? subtype === "DOWNGRADE" : subtype !== "UPGRADE";
+  return waits
+    ? ignored("it changes nothing before the next renewal")
+    : readPurchase(transaction, notification);
+}
+
+/**
+ * A cancelled subscription ended with its last period. One that Apple gave up to charge counted
+ * while it was retried, so it ends when Apple says so.
+ */
+function readExpiry(transaction: Transaction, { subtype, signedDate }: Notification): Told {
+  if (!isSubscription(transaction)) return ignored("no subscription expired");
+  const periodEnd = Math.min(transaction.expiresDate ?? signedDate, signedDate);
+  return [endFact(transaction, subtype === "BILLING_RETRY" ? signedDate : periodEnd)];
+}
+
+/** `data.status` */
+const status = { active: 1, revoked: 5 } as const;
+
+/**
+ * The transaction shows what of it is revoked by now, so a second refund includes the first. It
+ * ends the subscription only when the App Store says so: an older period's refund does not.
+ */
+function readRefund(transaction: Transaction, { data, signedDate }: Notification): Told {
+  const price = priceOf(transaction);
+  if (price === null) return unpriced;
+  const at = transaction.revocationDate ?? signedDate;
+  const ends = isSubscription(transaction) && data?.status === status.revoked;
+  const end = ends ? [endFact(transaction, at)] : [];
+  if (price.amount === 0n) return end;
+  const { transactionId: payment } = transaction;
+  return [{ RefundTotal: { payment, at, ...revokedPart(price, transaction) } }, ...end];
+}
+
+/** The money is back, and so is the subscription if the refund had ended it in its own period. */
+function readReversal(transaction: Transaction, { data, signedDate: at }: Notification): Told {
+  const price = priceOf(transaction);
+  if (price === null) return unpriced;
+  const { transactionId: payment, expiresDate, isUpgraded } = transaction;
+  const isCurrent = (expiresDate ?? 0) > at && isUpgraded !== true;
+  const isBack = isSubscription(transaction) && isCurrent && data?.status === status.active;
+  const state = isBack ? subscriptionFact(transaction, price, at, "changed") : null;
+  const resumed = state === null ? [] : [state];
+  if (price.amount === 0n) return resumed;
+  return [{ RefundTotal: { payment, at, amount: 0n, currency: price.currency } }, ...resumed];
+}
+
+const unpriced = rejected(
+  "enrichment_unavailable",
+  "The transaction tells no price, as those of before October 2023 do not",
+);
+
+function ignored(why: string): Untold {
+  return { outcome: "ignored", why };
+}
+
+function rejected(reason: string, detail: string): Untold {
+  return { outcome: "rejected", reason, detail };
+}
+
+/** Says where the body is odd, never what it holds: details are kept outside the vault. */
+function malformed(error: z.ZodError): Untold {
+  const currency = error.issues.find(({ message }) => message === unknownCurrency);
+  if (currency !== undefined) {
+    return rejected(unknownCurrency, `${currency.path.join(".")} is no currency of ISO 4217`);
+  }
+  const places = error.issues
+    .slice(0, 3)
+    .map(({ path, message }) => `${path.join(".")}: ${message}`);
+  return rejected("malformed", places.join("; "));
+}

@@ -1,0 +1,51 @@
+/**
+ * Apple: App Store Server Notifications, version 2. What each type means stands in decode.ts;
+ * docs/providers/apple.md is the page for merchants.
+ */
+import { z } from "zod";
+import type { Provider } from "../provider.js";
+import { VerifiedChains } from "./chain.js";
+import { type AppleCredentials, credentialHelp, credentials } from "./credentials.js";
+import { decode, knownTypes } from "./decode.js";
+import type { Signer } from "./jws.js";
+import { appOf, field, readNotification, readPayload } from "./notification.js";
+import { verifySignature } from "./signature.js";
+import { signNotification } from "./payloads.js";
+
+export function createApple(): Provider<AppleCredentials, Signer> {
+  const chains = new VerifiedChains();
+  return {
+    token: "apple",
+    credentials,
+    credentialHelp,
+    subscribeTo: knownTypes,
+    verify: (delivery, given) => verifySignature(delivery, given, chains),
+    sign: (body, signer) => ({
+      headers: { "content-type": "application/json" },
+      body: signNotification(body, signer),
+    }),
+    heading: (body) => {
+      const read = readNotification(body);
+      if (!read.success) return null;
+      const { notificationUUID, notificationType, data } = read.data;
+      const app = appOf(read.data);
+      const transaction = hintShape.safeParse(readPayload(data?.signedTransactionInfo ?? ""));
+      return {
+        nativeId: notificationUUID,
+        nativeType: notificationType,
+        sandbox: app === null ? null : app.environment !== "Production",
+        accountHint: transaction.success ? transaction.data.originalTransactionId : null,
+      };
+    },
+    decode,
+    flatTypes: {
+      SUBSCRIBED: "subscription.new",
+      DID_RENEW: "transaction.sale",
+      ONE_TIME_CHARGE: "transaction.sale",
+      REFUND: "transaction.refund",
+      EXPIRED: "subscription.churn",
+    },
+  };
+}
+
+const hintShape = z.object({ originalTransactionId: field.id });

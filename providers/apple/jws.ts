@@ -1,0 +1,86 @@
+/**
+ * JSON Web Signatures as Apple writes them (RFC 7515, compact): ES256, with the chain of
+ * certificates of the signing key in the header. `signJws` stands beside for tests and the demo.
+ */
+import { type KeyObject, sign, verify } from "node:crypto";
+import { z } from "zod";
+
+export interface Jws {
+  /** The header as it stands in the text: what makes two chains the same. */
+  readonly headerText: string;
+  readonly payloadText: string;
+  /** R and S, 32 bytes each. */
+  readonly signature: Buffer;
+}
+
+const partPattern = /^[A-Za-z0-9_-]+$/;
+/** Three certificates have about 4,500 characters in a header. */
+const headerLengthMax = 24_000;
+const signatureBytes = 64;
+/** 64 bytes fill 85 characters and a third of the last: the rest of it must be 0. */
+const signaturePattern = /^[A-Za-z0-9_-]{85}[AQgw]$/;
+
+/** @returns null when the text is no compact JWS of an ES256 signature's size */
+export function readJws(text: string): Jws | null {
+  const [headerText = "", payloadText = "", signatureText = "", ...more] = text.split(".", 4);
+  if (more.length > 0 || headerText.length > headerLengthMax) return null;
+  if (!partPattern.test(headerText) || !partPattern.test(payloadText)) return null;
+  if (!signaturePattern.test(signatureText)) return null;
+  const signature = Buffer.from(signatureText, "base64url");
+  return signature.length === signatureBytes ? { headerText, payloadText, signature } : null;
+}
+
+/** The chain in a header, as DER: leaf, intermediate, root; null when it is not Apple's kind. */
+export function chainOf(
+  jws: Jws,
+): readonly [leaf: Buffer, intermediate: Buffer, root: Buffer] | null {
+  const header = headerShape.safeParse(parseJson(jws.headerText));
+  if (!header.success) return null;
+  const [leaf, intermediate, root] = header.data.x5c;
+  return [bytesOf(leaf), bytesOf(intermediate), bytesOf(root)];
+}
+
+const certificateText = z.base64().min(1);
+const headerShape = z.object({
+  // Nothing else, whatever the header says: `none` and keyed digests are how such checks fail.
+  alg: z.literal("ES256"),
+  x5c: z.tuple([certificateText, certificateText, certificateText]),
+  // Names extensions that must be understood; none is.
+  crit: z.undefined().optional(),
+});
+
+function bytesOf(base64: string): Buffer {
+  return Buffer.from(base64, "base64");
+}
+
+/** The payload, whoever signed it; undefined when it is no JSON. */
+export function payloadOf(jws: Jws): unknown {
+  return parseJson(jws.payloadText);
+}
+
+function parseJson(base64url: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(base64url, "base64url").toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+export function isSignedBy(jws: Jws, key: KeyObject): boolean {
+  const signed = Buffer.from(`${jws.headerText}.${jws.payloadText}`, "latin1");
+  return verify("sha256", signed, { key, dsaEncoding: "ieee-p1363" }, jws.signature);
+}
+
+/** A key and its certificates, base64 DER: leaf, intermediate, root. */
+export interface Signer {
+  readonly key: KeyObject;
+  readonly x5c: readonly string[];
+}
+
+export function signJws(payload: unknown, { key, x5c }: Signer): string {
+  const signed = [{ alg: "ES256", x5c }, payload]
+    .map((part) => Buffer.from(JSON.stringify(part)).toString("base64url"))
+    .join(".");
+  const signature = sign("sha256", Buffer.from(signed), { key, dsaEncoding: "ieee-p1363" });
+  return `${signed}.${signature.toString("base64url")}`;
+}

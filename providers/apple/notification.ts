@@ -1,0 +1,83 @@
+/**
+ * App Store Server Notifications, version 2, as they are sent: `{"signedPayload": "<JWS>"}` with
+ * further JWS inside. Here payloads are read without a look at who signed them: the door verified
+ * them (signature.ts) and the seal keeps it so.
+ */
+import { z } from "zod";
+import { payloadOf, readJws } from "./jws.js";
+
+const timeMax = 253_402_300_799_999; // 9999-12-31
+
+/** Fields as Apple writes them. */
+export const field = {
+  id: z.string().min(1).max(255),
+  /** ms since 1970 */
+  time: z.int().nonnegative().max(timeMax),
+};
+
+/** Which app and which of Apple's environments a part of a notification is of. */
+const ofApp = {
+  bundleId: z.string(),
+  /** Absent in the sandbox. */
+  appAppleId: z.int().optional(),
+  environment: z.string(),
+};
+
+const notificationShape = z.object({
+  notificationType: field.id,
+  subtype: z.string().nullish(),
+  notificationUUID: field.id,
+  signedDate: field.time,
+  data: z
+    .object({
+      ...ofApp,
+      status: z.int().nullish(),
+      signedTransactionInfo: z.string().optional(),
+      signedRenewalInfo: z.string().optional(),
+    })
+    .optional(),
+  summary: z.object(ofApp).optional(),
+  appData: z.object({ ...ofApp, signedAppTransactionInfo: z.string().optional() }).optional(),
+  externalPurchaseToken: z
+    .object({
+      bundleId: ofApp.bundleId,
+      appAppleId: ofApp.appAppleId,
+      externalPurchaseId: z.string().optional(),
+    })
+    .optional(),
+});
+export type Notification = z.output<typeof notificationShape>;
+
+const bodyShape = z.object({ signedPayload: z.string().transform(readPayload) });
+
+/** @param body the strictly parsed webhook body */
+export function readNotification(body: unknown) {
+  const read = bodyShape.safeParse(body);
+  return notificationShape.safeParse(read.success ? read.data.signedPayload : undefined);
+}
+
+/** The payload of a JWS, whoever signed it; undefined when it is none. */
+export function readPayload(text: string): unknown {
+  const jws = readJws(text);
+  return jws === null ? undefined : payloadOf(jws);
+}
+
+/** The app a notification is about: one of four parts tells it. */
+export function appOf(notification: Notification): {
+  readonly bundleId: string;
+  readonly appAppleId: number | null;
+  readonly environment: string;
+} | null {
+  const { data, summary, appData, externalPurchaseToken: token } = notification;
+  const told = data ?? summary ?? appData;
+  if (told !== undefined) return { ...told, appAppleId: told.appAppleId ?? null };
+  if (token === undefined) return null;
+  const isSandbox = token.externalPurchaseId?.startsWith("SANDBOX") === true;
+  const environment = isSandbox ? "Sandbox" : "Production";
+  return { bundleId: token.bundleId, appAppleId: token.appAppleId ?? null, environment };
+}
+
+/** `Xcode` and `LocalTesting` are signed by a developer's own machine: nobody's word. */
+export function isOfAppStore(environment: string): boolean {
+  return environment === "Production" || environment === "Sandbox";
+}
