@@ -9,12 +9,19 @@ import {
   malformed,
   notFound,
   unauthenticated,
+  unavailable,
   unprocessable,
 } from "../backends/http/errors.js";
 import { contentTypes, parseBody } from "../backends/http/strict-body.js";
 import type { Integration } from "../backends/integrations.js";
 import { limits } from "../config.js";
-import type { Provider, Refusal } from "../providers/provider.js";
+import {
+  type Delivery,
+  KeysUnavailable,
+  type Provider,
+  type Refusal,
+  type Verdict,
+} from "../providers/provider.js";
 import type { WebhookAnswer } from "../schemas/http-ingest.js";
 import { eventId } from "../schemas/ids.js";
 import { type DoorService, take } from "./take.js";
@@ -57,7 +64,7 @@ async function receive(
   // 3. Before anything is read into the body: did the provider send it? A forged call costs one
   //    HMAC and never reaches the log.
   const delivery = { headers: headersOf(ctx), body };
-  const verdict = await provider.verify(delivery, integration.credentials, Date.now());
+  const verdict = await verdictOn(provider, delivery, integration);
   if (!verdict.ok) throw unauthenticated(verdict.reason, refusals[verdict.reason]);
 
   // 4. One meaning only, and an identity: every redelivery gets the same event id.
@@ -94,6 +101,20 @@ async function receive(
 
   // 7. Only now may the provider forget it.
   return { status: "success", event_id };
+}
+
+/** @throws ApiError 503 while keys the provider publishes cannot be fetched */
+async function verdictOn(
+  provider: Provider,
+  delivery: Delivery,
+  { credentials }: Integration,
+): Promise<Verdict> {
+  try {
+    return await provider.verify(delivery, credentials, Date.now());
+  } catch (error) {
+    if (!(error instanceof KeysUnavailable)) throw error;
+    throw unavailable("keys_unavailable", "The provider's keys cannot be had now; call again.");
+  }
 }
 
 /** @throws ApiError 400 */

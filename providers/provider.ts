@@ -33,6 +33,14 @@ export interface Refusal {
 }
 export type Verdict = { readonly ok: true; readonly verdict: string } | Refusal;
 
+/** The keys `verify` needs cannot be fetched now: the door answers 503, the call comes again. */
+export class KeysUnavailable extends Error {
+  override readonly name = "KeysUnavailable";
+  constructor(url: string, options?: ErrorOptions) {
+    super(`The keys at ${url} cannot be had`, options);
+  }
+}
+
 /** What the door needs to know of a body before it seals it. */
 export interface Heading {
   /** The provider's own event id: the identity of all its redeliveries. */
@@ -145,12 +153,17 @@ export interface Provider<Credentials = unknown, Signer = Credentials> {
   readonly credentials: z.ZodType<Credentials>;
   /** Credential fields a person has to look up, each with where to find it. */
   readonly credentialHelp: Readonly<Record<string, string>>;
+  /**
+   * Credential fields made when they are left out, and shown once: each from 32 random bytes.
+   */
+  readonly makes?: Readonly<Record<string, (random: Buffer) => string>>;
   /** Provider event types a merchant should subscribe the webhook to. */
   readonly subscribeTo: readonly string[];
   /**
    * True when the untouched bytes were sent by the provider. Constant time in the digests; several
    * signatures and several credentials (a rotation) may be given and any may match.
    * @param now ms since 1970, for the replay window
+   * @throws KeysUnavailable where keys are fetched
    */
   verify(
     delivery: Delivery,
