@@ -3,15 +3,22 @@ import { readConfig } from "../config.js";
 import { type Started, roleNames, start } from "../start.js";
 import type { Service } from "../backends/service.js";
 import { testFolder, testLogger, testReleases } from "./stores.js";
+import { openStripeApi, type StripeApi } from "./stripe-api.js";
 
 export interface TestService {
   readonly service: Service;
   /** `http://localhost:<port>` */
   readonly base: string;
   readonly adminToken: string;
+  /** Where the service asks Stripe; nothing but a test's own integration has a key for it. */
+  readonly stripeApi: StripeApi;
 }
 
-let opened: { readonly settings: string; readonly started: Promise<Started> } | undefined;
+interface Opened {
+  readonly settings: string;
+  readonly started: Promise<Started & Pick<TestService, "stripeApi">>;
+}
+let opened: Opened | undefined;
 
 /**
  * One for the whole run, closed after it: the first call decides the settings, and another call
@@ -25,20 +32,24 @@ export async function openTestService(
   if (opened.settings !== settings && settings !== "{}") {
     throw new Error(`the service of this run is open with other settings: ${opened.settings}`);
   }
-  const { service, url } = await opened.started;
-  return { service, base: url, adminToken: service.adminToken };
+  const { service, url, stripeApi } = await opened.started;
+  return { service, base: url, adminToken: service.adminToken, stripeApi };
 }
 
-async function startForTests(overrides: Readonly<Record<string, string>>): Promise<Started> {
+async function startForTests(
+  overrides: Readonly<Record<string, string>>,
+): Promise<Started & Pick<TestService, "stripeApi">> {
+  const stripeApi = await openStripeApi();
   const config = readConfig({
     PORT: "0",
     DATA_DIR: testFolder,
     RATES_REFRESH: "off",
+    STRIPE_API_URL: stripeApi.url,
     // Tests make refused calls from one address faster than any honest caller.
     RATE_LIMIT_REFUSED: "100000",
     ...overrides,
   });
   const started = await start(config, roleNames, testLogger);
   testReleases.push("service", () => started.stop());
-  return started;
+  return { ...started, stripeApi };
 }

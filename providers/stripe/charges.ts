@@ -1,6 +1,8 @@
 /** Charges: the one place where Stripe's money is read from. */
 import { z } from "zod";
+import { divideRounded } from "../../schemas/decimal.js";
 import type { FactBody } from "../../schemas/records.js";
+import { type Answers, paths } from "./answers.js";
 import { accountKey, field, ignored, reader } from "./event.js";
 import { isoMinor } from "./money.js";
 import { hasFailed, refundFact, refundShape } from "./refunds.js";
@@ -20,6 +22,7 @@ const chargeShape = z.object({
   payment_intent: field.reference,
   billing_details: z.object({ address: field.address }).nullish(),
   invoice: field.reference,
+  balance_transaction: z.union([z.string(), z.object({ id: z.string() }).loose()]).nullish(),
   refunds: z.object({ data: z.array(refundShape) }).nullish(),
 });
 type Charge = z.output<typeof chargeShape>;
@@ -47,7 +50,7 @@ export const readCharge = reader(chargeShape, (charge, event) => {
         country: charge.billing_details?.address ?? null,
         type: null, // what was bought says so; nothing said is one_time
         tax: null,
-        fee: null,
+        fee: feeOf(charge, amount, event.answers),
         lines: [],
       },
     },
@@ -55,6 +58,28 @@ export const readCharge = reader(chargeShape, (charge, event) => {
   if (charge.invoice !== null) facts.push({ Link: { payment, purchase: charge.invoice } });
   return [...facts, ...refundsOf(charge, payment, amount, event.at)];
 });
+
+const balanceShape = z.object({
+  amount: field.amount,
+  fee: field.amount,
+  currency: field.currency,
+});
+
+/**
+ * The fee stands on the balance transaction, which events only name, in the currency of the payout.
+ * In another currency than the payment's it is the same part of the payment.
+ * @returns ISO minor units of the charge's currency; null while unknown
+ */
+function feeOf(charge: Charge, amount: bigint, answers: Answers): bigint | null {
+  const named = charge.balance_transaction;
+  const told = typeof named === "string" ? answers.get(paths.balanceTransaction(named)) : named;
+  const balance = balanceShape.safeParse(told);
+  if (!balance.success) return null;
+  const { fee, currency } = balance.data;
+  if (currency === charge.currency) return isoMinor(fee, currency);
+  if (balance.data.amount <= 0n) return null;
+  return divideRounded(isoMinor(amount, charge.currency) * fee, balance.data.amount);
+}
 
 /**
  * What a partial capture released was never collected, but Stripe adds it to `amount_refunded` and

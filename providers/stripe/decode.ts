@@ -1,7 +1,9 @@
 /** From an event's type to what it tells. The table is the whole of Stripe's meaning here. */
 import { z } from "zod";
 import type { FactBody } from "../../schemas/records.js";
-import type { Decoded, KeptObject, Known } from "../provider.js";
+import type { Decoded, KeptObject, Known, Question } from "../provider.js";
+import { keptAndAnswered, withAnswers } from "./answers.js";
+import { asks as asksOf } from "./asks.js";
 import { readCharge } from "./charges.js";
 import { keptDiscounts } from "./discounts.js";
 import { readDispute } from "./disputes.js";
@@ -77,7 +79,8 @@ const envelopeShape = z.object({
 });
 
 export function decode(body: unknown, known?: Known): Decoded {
-  const kept = known?.kept ?? new Map<string, unknown>();
+  const answers = known?.answers ?? new Map<string, unknown>();
+  const kept = keptAndAnswered(known?.kept ?? new Map<string, unknown>(), answers);
   if (isThin(body)) {
     return rejected("thin_event", "Choose the payload style “snapshot” for this event destination");
   }
@@ -87,12 +90,20 @@ export function decode(body: unknown, known?: Known): Decoded {
   const read = readers.get(type);
   if (read === undefined) return ignored(`events of type ${type} tell no money and no MRR`);
   const previous = data.previous_attributes ?? {};
-  const { object } = data;
-  const told = read({ type, at, account: account ?? null, object, previous, kept });
-  const names: FactBody[] = productsIn(object).map((Sku) => ({ Sku }));
+  const object = withAnswers(data.object, answers);
+  const told = read({ type, at, account: account ?? null, object, previous, kept, answers });
+  const named = [...productsIn(object), ...productsIn([...answers.values()])];
+  const names: FactBody[] = named.map((Sku) => ({ Sku }));
   if (isUntold(told) && (told.outcome === "rejected" || names.length === 0)) return told;
   const bodies = [...(isUntold(told) ? [] : told), ...names];
   return { outcome: "facts", facts: bodies.map((fact) => ({ happenedAt: at, body: fact })) };
+}
+
+export function asks(body: unknown, known: Known): Question[] {
+  const envelope = envelopeShape.safeParse(body);
+  if (!envelope.success || !readers.has(envelope.data.type)) return [];
+  const { type, account, data } = envelope.data;
+  return asksOf({ type, account: account ?? null }, data.object, known);
 }
 
 /** Discounts and coupons, which subscriptions of recent API versions name by id only. */

@@ -64,8 +64,24 @@ export function neededDiscounts(given: readonly GivenDiscount[]): string[] {
   });
 }
 
+/** What neither the event nor an earlier one told: ids of discounts, and of coupons of known ones. */
+export function unknownDiscounts(
+  given: readonly GivenDiscount[],
+  known: KnownDiscounts,
+): { readonly discounts: readonly string[]; readonly coupons: readonly string[] } {
+  const discounts: string[] = [];
+  const coupons: string[] = [];
+  for (const one of given) {
+    const discount = typeof one === "string" ? known.discount(one) : one;
+    const coupon = discount?.coupon ?? discount?.source?.coupon;
+    if (discount === null && typeof one === "string") discounts.push(one);
+    else if (typeof coupon === "string" && known.coupon(coupon) === null) coupons.push(coupon);
+  }
+  return { discounts, coupons };
+}
+
 /** Coupon ids are the merchant's own words and could be like another object's id. */
-function couponId(id: string): string {
+export function couponId(id: string): string {
   return `coupon:${id}`;
 }
 

@@ -16,6 +16,8 @@ export interface StripeEvent {
   readonly previous: Readonly<Record<string, unknown>>;
   /** What earlier events told of objects this one only names. */
   readonly kept: ReadonlyMap<string, unknown>;
+  /** What Stripe's API answered, by path (see answers.ts). */
+  readonly answers: ReadonlyMap<string, unknown>;
 }
 
 export type Untold = Exclude<Decoded, { outcome: "facts" }>;

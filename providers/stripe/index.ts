@@ -4,7 +4,8 @@
  */
 import { z } from "zod";
 import type { Provider } from "../provider.js";
-import { decode, keeps, knownTypes, needs, thinEvent } from "./decode.js";
+import { stripeApi } from "./api.js";
+import { asks, decode, keeps, knownTypes, needs, thinEvent } from "./decode.js";
 import { signatureHeader, signatureOf, verifySignature } from "./signature.js";
 
 const credentials = z.strictObject({
@@ -54,6 +55,8 @@ export function createStripe(settings: {
     },
     keeps,
     needs,
+    api: stripeApi,
+    asks,
     decode,
     flatTypes: {
       "checkout.session.completed": "transaction.sale",

@@ -37,6 +37,7 @@ const tiers = {
 };
 
 export const priceShape = z.object({
+  id: z.string().nullish(),
   currency: field.currency,
   product: field.reference,
   unit_amount: wholeUnits,
@@ -52,6 +53,7 @@ export type Price = z.output<typeof priceShape>;
 /** What prices were called before 2020: the same fields under other names. */
 export const planShape = z
   .object({
+    id: z.string().nullish(),
     currency: field.currency,
     product: field.reference,
     amount: wholeUnits,

@@ -13,6 +13,18 @@ export function productsIn(value: unknown): Sku[] {
   return own === null ? Object.values(value).flatMap(productsIn) : [own];
 }
 
+/** Ids of products an object names without telling them: fields `product`, however deep. */
+export function namedProducts(value: unknown): string[] {
+  return [...new Set(referencesIn(value))];
+}
+
+function referencesIn(value: unknown): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) =>
+    key === "product" && typeof inner === "string" ? [inner] : referencesIn(inner),
+  );
+}
+
 function productOf(value: object): Sku | null {
   if (!("object" in value) || value.object !== "product") return null;
   if (!("id" in value) || typeof value.id !== "string" || value.id === "") return null;

@@ -7,6 +7,7 @@ import { limits } from "../../config.js";
 import { type Fraction, monthlyFraction } from "../../schemas/monthly.js";
 import type { FactBody, Item } from "../../schemas/records.js";
 import { type Reducible, reducedAmounts, type Reduction } from "../reductions.js";
+import { type Answers, keptAndAnswered } from "./answers.js";
 import {
   type GivenDiscount,
   givenDiscount,
@@ -14,6 +15,7 @@ import {
   knownDiscounts,
   neededDiscounts,
   readReductions,
+  unknownDiscounts,
 } from "./discounts.js";
 import {
   accountKey,
@@ -114,6 +116,42 @@ function momentOf(
 export function neededBySubscription(object: unknown): string[] {
   const parsed = subscriptionShape.safeParse(object);
   return parsed.success ? neededDiscounts(discountsOf(parsed.data)) : [];
+}
+
+/** What is missing for the price of a subscription that counts. */
+export interface SubscriptionGaps {
+  /** Not all items are there. */
+  readonly items: boolean;
+  /** Ids of prices whose tiers are not. */
+  readonly tiers: readonly string[];
+  /** A discount is named that nothing told. */
+  readonly discounts: boolean;
+  readonly coupons: readonly string[];
+}
+
+export function gapsOfSubscription(
+  type: string,
+  object: unknown,
+  kept: ReadonlyMap<string, unknown>,
+  answers: Answers,
+): SubscriptionGaps {
+  const { data: subscription } = subscriptionShape.safeParse(object);
+  if (!subscription || type === "customer.subscription.deleted" || !isWorth(subscription)) {
+    return { items: false, tiers: [], discounts: false, coupons: [] };
+  }
+  const given = discountsOf(subscription);
+  const known = knownDiscounts(given, keptAndAnswered(kept, answers));
+  const unknown = unknownDiscounts(given, known);
+  const tiers = subscription.items.data.flatMap(({ price }) => {
+    if (price === null || periodOf(price) === null) return [];
+    return price.billing_scheme === "tiered" && !price.tiers ? (price.id ?? []) : [];
+  });
+  return {
+    items: subscription.items.has_more === true,
+    tiers,
+    discounts: unknown.discounts.length > 0,
+    coupons: unknown.coupons,
+  };
 }
 
 function discountsOf({ discount, discounts: own, items }: Subscription): GivenDiscount[] {

@@ -1,0 +1,119 @@
+/** What Stripe's API answered, put in where an event left it out. */
+import { z } from "zod";
+import { couponId } from "./discounts.js";
+
+export type Answers = ReadonlyMap<string, unknown>;
+
+/** Paths of questions; each is the name of its answer. */
+export const paths = {
+  invoiceLines: (invoice: string, after: string | null) =>
+    `/v1/invoices/${encodeURIComponent(invoice)}/lines?limit=100${startingAfter(after)}`,
+  subscriptionItems: (subscription: string, after: string | null) =>
+    `/v1/subscription_items?subscription=${encodeURIComponent(subscription)}&limit=100` +
+    startingAfter(after),
+  subscriptionDiscounts: (subscription: string) =>
+    `/v1/subscriptions/${encodeURIComponent(subscription)}` +
+    "?expand[]=discounts&expand[]=items.data.discounts",
+  coupon: (coupon: string) =>
+    `/v1/coupons/${encodeURIComponent(coupon)}?expand[]=applies_to&expand[]=currency_options`,
+  price: (price: string) => `/v1/prices/${encodeURIComponent(price)}?expand[]=tiers`,
+  product: (product: string) => `/v1/products/${encodeURIComponent(product)}`,
+  balanceTransaction: (id: string) => `/v1/balance_transactions/${encodeURIComponent(id)}`,
+} as const;
+
+const anyObject = z.looseObject({ id: z.string() });
+const page = z.object({ data: z.array(anyObject), has_more: z.boolean() });
+
+/** A list the event shows the beginning of, as far as its pages were answered. */
+export interface PagedList {
+  readonly data: readonly unknown[];
+  readonly hasMore: boolean;
+  /** Of the next page; null when there is none. */
+  readonly nextPath: string | null;
+}
+
+/** @param pathOf the page after an id; the first page holds what the event shows, too */
+export function pagesOf(
+  answers: Answers,
+  pathOf: (after: string | null) => string,
+): PagedList | null {
+  const data: unknown[] = [];
+  let after: string | null = null;
+  for (;;) {
+    const path = pathOf(after);
+    const answer = page.safeParse(answers.get(path));
+    if (!answer.success) {
+      return data.length === 0 ? null : { data, hasMore: true, nextPath: path };
+    }
+    data.push(...answer.data.data);
+    const last = answer.data.data.at(-1)?.id;
+    if (!answer.data.has_more || last === undefined || last === after) {
+      return { data, hasMore: false, nextPath: null };
+    }
+    after = last;
+  }
+}
+
+const subscriptionAnswer = z.object({
+  discounts: z.array(anyObject).catch([]),
+  items: z.object({ data: z.array(z.object({ discounts: z.array(anyObject).catch([]) })) }),
+});
+
+/** What was kept from earlier events, and what was answered of the same kind. */
+export function keptAndAnswered(
+  kept: ReadonlyMap<string, unknown>,
+  answers: Answers,
+): ReadonlyMap<string, unknown> {
+  if (answers.size === 0) return kept;
+  const all = new Map<string, unknown>();
+  for (const [path, answer] of answers) {
+    if (path.startsWith("/v1/coupons/")) {
+      const coupon = anyObject.safeParse(answer);
+      if (coupon.success) all.set(couponId(coupon.data.id), coupon.data);
+    } else if (path.startsWith("/v1/subscriptions/")) {
+      const told = subscriptionAnswer.safeParse(answer);
+      const items = told.data?.items.data.flatMap((item) => item.discounts) ?? [];
+      for (const one of [...(told.data?.discounts ?? []), ...items]) all.set(one.id, one);
+    }
+  }
+  // What an event told was told then, and Stripe's answer is of now.
+  for (const [id, object] of kept) all.set(id, object);
+  return all;
+}
+
+const tiered = z.looseObject({ tiers: z.array(z.unknown()) });
+
+/** The object as the event shows it, its lists and tiers made whole by answers. */
+export function withAnswers(object: Readonly<Record<string, unknown>>, answers: Answers) {
+  const { id, lines, items } = object;
+  if (answers.size === 0 || typeof id !== "string") return object;
+  if (isCut(lines)) {
+    const all = pagesOf(answers, (after) => paths.invoiceLines(id, after));
+    if (all !== null) return { ...object, lines: { data: all.data, has_more: all.hasMore } };
+  }
+  if (typeof items !== "object" || items === null || !("data" in items)) return object;
+  const all = isCut(items) ? pagesOf(answers, (after) => paths.subscriptionItems(id, after)) : null;
+  const { data, hasMore } = all ?? { data: items.data, hasMore: isCut(items) };
+  if (!Array.isArray(data)) return object;
+  return {
+    ...object,
+    items: { data: data.map((item: unknown) => withTiers(item, answers)), has_more: hasMore },
+  };
+}
+
+function withTiers(item: unknown, answers: Answers): unknown {
+  if (typeof item !== "object" || item === null || !("price" in item)) return item;
+  const price = anyObject.safeParse(item.price);
+  if (!price.success || "tiers" in price.data) return item;
+  const answer = tiered.safeParse(answers.get(paths.price(price.data.id)));
+  if (!answer.success) return item;
+  return { ...item, price: { ...price.data, tiers: answer.data.tiers } };
+}
+
+function isCut(list: unknown): boolean {
+  return typeof list === "object" && list !== null && "has_more" in list && list.has_more === true;
+}
+
+function startingAfter(after: string | null): string {
+  return after === null ? "" : `&starting_after=${encodeURIComponent(after)}`;
+}

@@ -1,0 +1,82 @@
+/** What an event leaves out and Stripe's API has: asked when the integration has an `api_key`. */
+import type { Known, Question } from "../provider.js";
+import { type Answers, pagesOf, paths, withAnswers } from "./answers.js";
+import { namedProducts } from "./products.js";
+import { gapsOfSubscription } from "./subscriptions.js";
+
+const dayMs = 24 * 60 * 60 * 1000;
+/** Pages of 100 lines or items: rounds of questions are bounded, see `limits`. */
+const pagesMax = 6;
+const productsMax = 100;
+
+/**
+ * Events of connected accounts ask nothing: the platform's key alone would look in the wrong
+ * account.
+ */
+export function asks(
+  event: { readonly type: string; readonly account: string | null },
+  object: Readonly<Record<string, unknown>>,
+  known: Pick<Known, "kept" | "answers">,
+): Question[] {
+  if (event.account !== null || typeof object.id !== "string") return [];
+  return [
+    ...neededBy(event, object.id, object, known),
+    ...namedProducts(object)
+      .slice(0, productsMax)
+      .map((product) => adorns(paths.product(product))),
+    ...feeOf(event.type, object),
+  ];
+}
+
+function neededBy(
+  { type }: { readonly type: string },
+  id: string,
+  object: Readonly<Record<string, unknown>>,
+  { kept, answers }: Pick<Known, "kept" | "answers">,
+): Question[] {
+  if (type.startsWith("invoice.") && object.object === "invoice") {
+    const isPaid = object.status === "paid" || object.paid === true;
+    return isPaid ? nextPage(object.lines, answers, (after) => paths.invoiceLines(id, after)) : [];
+  }
+  if (!type.startsWith("customer.subscription.")) return [];
+  const gaps = gapsOfSubscription(type, withAnswers(object, answers), kept, answers);
+  return [
+    ...(gaps.items
+      ? nextPage(object.items, answers, (after) => paths.subscriptionItems(id, after))
+      : []),
+    ...gaps.tiers.map((price) => needed(paths.price(price), dayMs)),
+    ...(gaps.discounts ? [needed(paths.subscriptionDiscounts(id), 0)] : []),
+    ...gaps.coupons.map((coupon) => needed(paths.coupon(coupon), 0)),
+  ];
+}
+
+function nextPage(
+  list: unknown,
+  answers: Answers,
+  pathOf: (after: string | null) => string,
+): Question[] {
+  const isCut =
+    typeof list === "object" && list !== null && "has_more" in list && list.has_more === true;
+  if (!isCut) return [];
+  const pages = pagesOf(answers, pathOf);
+  if (pages === null) return [needed(pathOf(null), 0)];
+  const isLast = pages.nextPath === null || pages.data.length >= pagesMax * 100;
+  return isLast || pages.nextPath === null ? [] : [needed(pages.nextPath, 0)];
+}
+
+/** A charge names the balance transaction that has its fee. */
+function feeOf(type: string, object: Readonly<Record<string, unknown>>): Question[] {
+  const id = object.balance_transaction;
+  const isCollected = object.object === "charge" && object.paid === true;
+  if (!type.startsWith("charge.") || !isCollected || typeof id !== "string") return [];
+  return [adorns(paths.balanceTransaction(id))];
+}
+
+function needed(path: string, freshForMs: number): Question {
+  return { path, importance: "needed", freshForMs };
+}
+
+/** What was answered once was handed on once: within a day nothing asks again. */
+function adorns(path: string): Question {
+  return { path, importance: "adorns", freshForMs: dayMs };
+}

@@ -1,0 +1,171 @@
+/** Calls of a provider's API, against a real HTTP server that behaves and misbehaves. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { expect } from "chai";
+import { type Asked, openProviderApis, type ProviderApis } from "../backends/provider-api.js";
+import { readConfig } from "../config.js";
+import { createStripe } from "../providers/stripe/index.js";
+import { apiKey, openStripeApi, send, type StripeApi } from "./stripe-api.js";
+
+const patience = {
+  answerMsMax: 300,
+  bytesMax: 1_000,
+  attemptsMax: 3,
+  pauseMs: 10,
+  failuresMax: 4,
+  leftAloneMs: 200,
+};
+const provider = createStripe({ toleranceSeconds: 300 });
+const path = "/v1/products/prod_1";
+const product = { id: "prod_1", object: "product", name: "Atlas" };
+
+type Answer = (response: ServerResponse, request: IncomingMessage) => void;
+
+const wait: Answer = () => undefined;
+const cut: Answer = (response) => response.destroy();
+const status =
+  (code: number, headers: Readonly<Record<string, string>> = {}): Answer =>
+  (response) =>
+    send(response, code, {}, headers);
+const text =
+  (body: string): Answer =>
+  (response) =>
+    response.writeHead(200, { "content-type": "application/json" }).end(body);
+const half: Answer = (response) => {
+  response.writeHead(200, { "content-type": "application/json", "content-length": "100" });
+  response.write('{"id":');
+  setImmediate(() => response.destroy());
+};
+
+describe("Calls of a provider's API", () => {
+  let api: StripeApi;
+  let apis: ProviderApis;
+  let asked = 0;
+
+  before(async () => {
+    api = await openStripeApi();
+    api.objects.set(path, product);
+  });
+
+  beforeEach(() => {
+    api.calls.length = 0;
+    api.misbehave = null;
+    apis = openProviderApis(readConfig({ STRIPE_API_URL: api.url }), patience);
+  });
+
+  function ask(question: { path?: string; key?: string | null; freshForMs?: number } = {}) {
+    const key = question.key === undefined ? apiKey : question.key;
+    const credentials = { signing_secret: "whsec", ...(key === null ? {} : { api_key: key }) };
+    return apis.ask(
+      { provider, integration: { id: "int_1", credentials } },
+      { path: question.path ?? path, freshForMs: question.freshForMs ?? 0 },
+      AbortSignal.timeout(5_000),
+    );
+  }
+
+  /** Answers calls in turn; then as the server does. */
+  function answerBy(answers: readonly Answer[]): void {
+    asked = 0;
+    api.misbehave = (request, response) => {
+      const answer = answers[asked];
+      asked += 1;
+      answer?.(response, request);
+      return answer !== undefined;
+    };
+  }
+
+  const good = { outcome: "answered", text: JSON.stringify(product) } as const;
+  const trouble = (detail: string): Asked => ({ outcome: "trouble", detail });
+  const cases: [string, readonly Answer[], Asked, number][] = [
+    ["an answer", [], good, 1],
+    ["nothing there (404)", [status(404)], { outcome: "answered", text: null }, 1],
+    ["no longer there (410)", [status(410)], { outcome: "answered", text: null }, 1],
+    ["a key that may not (403)", [status(403)], { outcome: "refused", detail: "answered 403" }, 1],
+    ["a wrong key (401)", [status(401)], { outcome: "refused", detail: "answered 401" }, 1],
+    ["two failures, then an answer", [status(500), status(503)], good, 3],
+    ["failures only", [status(500), status(502), status(500)], trouble("answered 500"), 3],
+    ["too many calls, come back at once", [status(429, { "retry-after": "0" })], good, 2],
+    ["too many calls, come back at a date", [status(429, { "retry-after": past() })], good, 2],
+    ["a connection cut before the answer", [cut], good, 2],
+    ["a connection cut within the answer", [half], good, 2],
+    ["no answer in time", [wait, wait, wait], trouble("no answer in time"), 3],
+    ["an answer that is no JSON", [text("<html>")], good, 2],
+    ["an answer without end", [text(`"${"x".repeat(2_000)}"`)], good, 2],
+    ["a way elsewhere", [status(302, { location: "/v1/products/prod_2" })], good, 2],
+  ];
+  for (const [title, answers, expected, calls] of cases) {
+    it(`should make of ${title}: ${expected.outcome} after ${calls}`, async () => {
+      answerBy(answers);
+      expect(await ask()).to.deep.equal(expected);
+      expect(api.calls).to.have.lengthOf(calls);
+    });
+  }
+
+  it("should send the key and the version, and ask nothing without a key", async () => {
+    const headers: IncomingMessage["headers"][] = [];
+    answerBy([]);
+    api.misbehave = (request) => {
+      headers.push(request.headers);
+      return false;
+    };
+    await ask();
+    expect(headers[0]).to.include({
+      authorization: `Bearer ${apiKey}`,
+      "stripe-version": "2025-09-30.clover",
+    });
+    expect(await ask({ key: null })).to.deep.equal({ outcome: "silent" });
+    expect(apis.isSilent("int_1")).to.equal(true);
+    expect(headers).to.have.lengthOf(1);
+  });
+
+  it("should leave a dead API alone, and find it again when it lives", async () => {
+    api.misbehave = (_request, response) => {
+      status(500)(response, _request);
+      return true;
+    };
+    await ask();
+    await ask();
+    const calls = api.calls.length;
+    expect(calls).to.equal(patience.failuresMax);
+    expect(await ask()).to.deep.equal(trouble("left alone after repeated failures"));
+    expect(api.calls).to.have.lengthOf(calls);
+    api.misbehave = null;
+    while ((await ask()).outcome !== "answered") await new Promise((go) => setTimeout(go, 20));
+  });
+
+  it("should begin anew with new credentials", async () => {
+    expect((await ask({ key: "rk_of_nobody" })).outcome).to.equal("refused");
+    expect(await ask()).to.deep.equal(good);
+  });
+
+  it("should share one call among those who ask at the same time", async () => {
+    const answers = await Promise.all([ask(), ask(), ask()]);
+    expect(answers).to.deep.equal([good, good, good]);
+    expect(api.calls).to.have.lengthOf(1);
+    await ask();
+    expect(api.calls).to.have.lengthOf(2);
+  });
+
+  it("should let an answer serve again while it is fresh", async () => {
+    await ask({ freshForMs: 60_000 });
+    expect(await ask({ freshForMs: 60_000 })).to.deep.equal(good);
+    expect(apis.isFresh("int_1", path)).to.equal(true);
+    expect(apis.isFresh("int_2", path)).to.equal(false);
+    expect(api.calls).to.have.lengthOf(1);
+  });
+
+  it("should stop asking when it is told to", async () => {
+    answerBy([wait]);
+    const stop = new AbortController();
+    const asking = apis.ask(
+      { provider, integration: { id: "int_1", credentials: { api_key: apiKey } } },
+      { path, freshForMs: 0 },
+      stop.signal,
+    );
+    stop.abort();
+    expect(await asking).to.deep.equal(trouble("no answer in time"));
+  });
+});
+
+function past(): string {
+  return new Date(Date.UTC(2026, 0, 1)).toUTCString();
+}
