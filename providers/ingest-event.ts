@@ -111,7 +111,13 @@ function readWhole(given: {
   if (eventType !== heading.nativeType) {
     return refuse("event_type_conflict", "event_type", `is not ${heading.nativeType}, as payload`);
   }
-  const decoded = adapter.decode(payload);
+  const { nativeId } = heading;
+  const decoded = adapter.decode(payload, {
+    kept: new Map(),
+    answers: new Map(),
+    nativeId,
+    receivedAt,
+  });
   if (decoded.outcome === "rejected") return refuse(decoded.reason, "payload", decoded.detail);
   if (decoded.outcome === "ignored" && !adapter.subscribeTo.includes(eventType)) {
     const known = adapter.subscribeTo.join(", ");

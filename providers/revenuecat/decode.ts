@@ -1,0 +1,202 @@
+/** From an event's type to what it tells. The table is the whole of RevenueCat's meaning here. */
+import { z } from "zod";
+import { billingPeriodBetween } from "../../schemas/billing-periods.js";
+import { fraction, monthlyFraction } from "../../schemas/monthly.js";
+import type { FactBody, Item } from "../../schemas/records.js";
+import type { Decoded, ProviderToken } from "../provider.js";
+import {
+  countryOf,
+  eventShape,
+  ignored,
+  type Price,
+  priceOf,
+  rejected,
+  type RevenueCatEvent,
+  type Untold,
+} from "./event.js";
+
+type Told = readonly FactBody[] | Untold;
+type Reader = (event: RevenueCatEvent) => Told;
+
+/**
+ * `PRODUCT_CHANGE`, `SUBSCRIPTION_PAUSED`, `UNCANCELLATION`, `BILLING_ISSUE` and the like announce
+ * and change nothing: what they lead to comes as one of these.
+ */
+const readers: ReadonlyMap<string, Reader> = new Map([
+  ["INITIAL_PURCHASE", readPeriod],
+  ["RENEWAL", readPeriod],
+  ["NON_RENEWING_PURCHASE", readPurchase],
+  ["CANCELLATION", readCancellation],
+  ["REFUND_REVERSED", readReversal],
+  ["EXPIRATION", readExpiration],
+]);
+
+export const knownTypes: readonly string[] = [...readers.keys()];
+
+/** Who may tell the same sale by itself (`definitions.md`, Providers: mirrored). */
+const storesOfProviders: Readonly<Record<string, ProviderToken>> = {
+  APP_STORE: "apple",
+  MAC_APP_STORE: "apple",
+  PLAY_STORE: "google",
+  STRIPE: "stripe",
+  PADDLE: "paddle",
+};
+
+const envelopeShape = z.object({ event: z.looseObject({ type: z.string() }) });
+
+export function decode(body: unknown): Decoded {
+  const envelope = envelopeShape.safeParse(body);
+  if (!envelope.success) return malformed(envelope.error);
+  const { type } = envelope.data.event;
+  const read = readers.get(type);
+  if (read === undefined) return ignored(`events of type ${type} tell no money and no MRR`);
+  const parsed = eventShape.safeParse(envelope.data.event);
+  if (!parsed.success) return malformed(parsed.error);
+  const event = parsed.data;
+  // Charts of RevenueCat leave them out, too: somebody else paid.
+  if (event.is_family_share === true) return ignored("shared in a family: no money and no MRR");
+  const told = read(event);
+  if ("outcome" in told) return told;
+  const mirrorOf = storesOfProviders[event.store ?? ""];
+  const happenedAt = event.event_timestamp_ms;
+  return {
+    outcome: "facts",
+    facts: told.map((fact) => ({ happenedAt, body: fact })),
+    ...(mirrorOf === undefined ? {} : { mirrorOf }),
+  };
+}
+
+/**
+ * A paid period began: a payment, and what the subscription is worth from then on. A trial is worth
+ * nothing, whatever price it shows; its conversion is a `RENEWAL`.
+ */
+function readPeriod(event: RevenueCatEvent): Told {
+  const { purchased_at_ms: at, expiration_at_ms: end } = event;
+  const account = accountOf(event);
+  if (typeof at !== "number") return rejected("malformed", "event.purchased_at_ms: missing");
+  if (account === null) return rejected("malformed", "event.original_app_user_id: missing");
+  const price = event.period_type === "TRIAL" ? free : (priceOf(event) ?? unknownPrice);
+  if ("outcome" in price) return price;
+  if (price.amount < 0n) return rejected("malformed", "event.price: negative");
+  const period = typeof end === "number" ? billingPeriodBetween(at, end) : null;
+  if (price.amount > 0n && period === null) {
+    return rejected("malformed", "event.expiration_at_ms: no end after the purchase");
+  }
+  const subscription = event.original_transaction_id ?? event.transaction_id;
+  const monthly =
+    period && monthlyFraction({ ...period, unitAmountMinor: fraction(price.amount), quantity: 1n });
+  const items: Item[] =
+    monthly === null || price.amount === 0n
+      ? []
+      : [
+          {
+            item: subscription,
+            external_id: event.product_id ?? "",
+            monthly_numerator: monthly.numerator,
+            monthly_denominator: monthly.denominator,
+          },
+        ];
+  const state: FactBody = {
+    Subscription: {
+      subscription,
+      account,
+      country: countryOf(event),
+      currency: items.length === 0 ? "" : price.currency,
+      phase: event.type === "INITIAL_PURCHASE" ? "started" : "changed",
+      steps: [{ at, items }],
+    },
+  };
+  return [...payment(event, at, price, "subscription"), state];
+}
+
+function readPurchase(event: RevenueCatEvent): Told {
+  const { purchased_at_ms: at } = event;
+  if (typeof at !== "number") return rejected("malformed", "event.purchased_at_ms: missing");
+  const price = priceOf(event) ?? unknownPrice;
+  if ("outcome" in price) return price;
+  if (price.amount < 0n) return rejected("malformed", "event.price: negative");
+  return price.amount === 0n ? ignored("nothing was paid") : payment(event, at, price, "one_time");
+}
+
+/**
+ * Support refunded the payment: RevenueCat tells the whole of it, at once. Every other reason is a
+ * renewal that will not come, and ends nothing yet.
+ */
+function readCancellation(event: RevenueCatEvent): Told {
+  if (event.cancel_reason !== "CUSTOMER_SUPPORT") {
+    return ignored("it will not renew; EXPIRATION ends it");
+  }
+  const price = priceOf(event) ?? unknownPrice;
+  if ("outcome" in price) return price;
+  const amount = price.amount < 0n ? -price.amount : price.amount;
+  return amount === 0n ? ignored("a refund of nothing") : refunded(event, amount, price.currency);
+}
+
+/** From now on nothing of it is refunded; it may be refunded again. */
+function readReversal(event: RevenueCatEvent): Told {
+  const price = priceOf(event) ?? unknownPrice;
+  return "outcome" in price ? price : refunded(event, 0n, price.currency);
+}
+
+function readExpiration(event: RevenueCatEvent): Told {
+  const account = accountOf(event);
+  if (account === null) return rejected("malformed", "event.original_app_user_id: missing");
+  return [
+    {
+      Subscription: {
+        subscription: event.original_transaction_id ?? event.transaction_id,
+        account,
+        country: countryOf(event),
+        currency: "",
+        phase: "ended",
+        steps: [{ at: event.expiration_at_ms ?? event.event_timestamp_ms, items: [] }],
+      },
+    },
+  ];
+}
+
+const free: Price = { amount: 0n, currency: "", tax: null, fee: null };
+const unknownPrice = rejected("price_unknown", "The store did not tell RevenueCat the price");
+
+function payment(
+  event: RevenueCatEvent,
+  at: number,
+  { amount, currency, tax, fee }: Price,
+  type: "subscription" | "one_time",
+): FactBody[] {
+  if (amount === 0n) return [];
+  const lines = [{ external_id: event.product_id ?? "", weight: amount }];
+  return [
+    {
+      Payment: {
+        payment: event.transaction_id,
+        at,
+        amount,
+        currency,
+        account: accountOf(event),
+        country: countryOf(event),
+        type,
+        tax,
+        fee,
+        lines,
+      },
+    },
+  ];
+}
+
+function refunded(event: RevenueCatEvent, amount: bigint, currency: string): FactBody[] {
+  const at = event.event_timestamp_ms;
+  return [{ RefundTotal: { payment: event.transaction_id, at, amount, currency } }];
+}
+
+function accountOf(event: RevenueCatEvent): string | null {
+  return event.original_app_user_id ?? event.app_user_id ?? null;
+}
+
+/** Says where the body is odd, never what it holds: details are kept outside the vault. */
+function malformed(error: z.ZodError): Untold {
+  const places = error.issues
+    .slice(0, 3)
+    .map(({ path, message }) => `${["event", ...path].join(".")}: ${message}`);
+  return rejected("malformed", places.join("; "));
+}

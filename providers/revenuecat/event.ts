@@ -1,0 +1,110 @@
+/** The fields of a RevenueCat event that move money or MRR, turned into ours. */
+import { z } from "zod";
+import { exponentOf } from "../../schemas/currencies.js";
+import { type Decimal, divideRounded, parseDecimal, powerOfTen } from "../../schemas/decimal.js";
+import { ExactNumber } from "../../schemas/exact-number.js";
+import type { Decoded } from "../provider.js";
+
+const timeMsMax = 253_402_300_799_999; // 9999-12-31
+
+export type Untold = Exclude<Decoded, { outcome: "facts" }>;
+
+/** A JSON number as its own decimal text says, so that 19.99 is 1999 cents. */
+const decimal = z
+  .custom<number | ExactNumber>(
+    (value) =>
+      value instanceof ExactNumber || (typeof value === "number" && Number.isFinite(value)),
+  )
+  .transform((value, context): Decimal => {
+    const parsed = parseDecimal(value instanceof ExactNumber ? value.text : String(value));
+    if (parsed !== null) return parsed;
+    context.addIssue({ code: "custom", message: "no amount" });
+    return z.NEVER;
+  })
+  .nullish();
+const time = z.int().nonnegative().max(timeMsMax);
+const id = z.string().min(1).max(255);
+
+/** Of every type that is read. */
+export const eventShape = z.object({
+  type: z.string(),
+  event_timestamp_ms: time,
+  store: z.string().nullish(),
+  period_type: z.string().nullish(),
+  purchased_at_ms: time.nullish(),
+  expiration_at_ms: time.nullish(),
+  product_id: id.nullish(),
+  transaction_id: id,
+  original_transaction_id: id.nullish(),
+  app_user_id: id.nullish(),
+  original_app_user_id: id.nullish(),
+  is_family_share: z.boolean().nullish(),
+  cancel_reason: z.string().nullish(),
+  currency: z.string().nullish(),
+  price: decimal,
+  price_in_purchased_currency: decimal,
+  tax_percentage: decimal,
+  commission_percentage: decimal,
+  country_code: z.unknown(),
+});
+export type RevenueCatEvent = z.output<typeof eventShape>;
+
+/** What an event says was paid, with its sign. */
+export interface Price {
+  readonly amount: bigint;
+  /** ISO 4217 */
+  readonly currency: string;
+  readonly tax: bigint | null;
+  readonly fee: bigint | null;
+}
+
+/**
+ * In the currency of the purchase; where that is not told the estimate in USD, never one's number
+ * with the other's currency. Null: no price is known.
+ */
+export function priceOf(event: RevenueCatEvent): Price | Untold | null {
+  const { price_in_purchased_currency: own, price: inUsd } = event;
+  const told = event.currency ? own : null;
+  const value = told ?? inUsd;
+  if (value === null || value === undefined) return null;
+  const currency = told ? (event.currency ?? "").toUpperCase() : "USD";
+  const exponent = exponentOf(currency);
+  if (exponent === null) {
+    return rejected("currency_unknown", "event.currency is no currency of ISO 4217");
+  }
+  const part = (share: Decimal | null | undefined): bigint | null =>
+    share && isShare(share) ? minorOf(multiplied(value, share), exponent) : null;
+  return {
+    amount: minorOf(value, exponent),
+    currency,
+    tax: part(event.tax_percentage),
+    fee: part(event.commission_percentage),
+  };
+}
+
+/** ISO 3166-1 alpha-2; anything odd is an unknown country and costs no payment. */
+export function countryOf({ country_code: code }: RevenueCatEvent): string | null {
+  const upper = typeof code === "string" ? code.toUpperCase() : "";
+  return /^[A-Z]{2}$/.test(upper) ? upper : null;
+}
+
+export function ignored(why: string): Untold {
+  return { outcome: "ignored", why };
+}
+
+export function rejected(reason: string, detail: string): Untold {
+  return { outcome: "rejected", reason, detail };
+}
+
+/** Tax and fee adorn a payment: an odd percentage (they are fractions, 0 to 1) must not cost it. */
+function isShare({ digits, scale }: Decimal): boolean {
+  return digits >= 0n && digits <= powerOfTen(scale);
+}
+
+function minorOf({ digits, scale }: Decimal, exponent: number): bigint {
+  return divideRounded(digits * powerOfTen(exponent), powerOfTen(scale));
+}
+
+function multiplied(one: Decimal, other: Decimal): Decimal {
+  return { digits: one.digits * other.digits, scale: one.scale + other.scale };
+}
