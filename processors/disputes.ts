@@ -13,25 +13,58 @@ export interface Withdrawn {
 }
 
 /** An inquiry never withdraws anything and is not among them. */
-export function disputesOf(facts: readonly Fact[]): Withdrawn[] {
+export function disputesOf(facts: readonly Fact[]): readonly Withdrawn[] {
+  const readings = readingsOf(facts);
+  const told = [...readings.keys()].sort().map((dispute) => readings.get(dispute) ?? []);
+  const returns = told.flatMap((each) => loneReturn(each) ?? []).sort((one, other) => one - other);
+  return withReturns(
+    told.flatMap((each) => withdrawnBy(each, facts)),
+    returns,
+  );
+}
+
+function readingsOf(facts: readonly Fact[]): Map<string, Fact[]> {
   const readings = new Map<string, Fact[]>();
   for (const fact of newestFirst(facts)) {
     if (!("Dispute" in fact.body)) continue;
     const { dispute } = fact.body.Dispute;
     readings.set(dispute, [...(readings.get(dispute) ?? []), fact]);
   }
-  return [...readings.keys()].sort().flatMap((dispute) => {
-    const told = readings.get(dispute) ?? [];
-    const newest = told[0];
-    const withdrawnAt = timeOf(told, "withdrawn_at");
-    // The rate of the first reading stays; a reading without a time carries none.
-    const quote = facts.find((fact) => fact.quote && told.includes(fact))?.quote;
-    if (!newest || !("Dispute" in newest.body) || withdrawnAt === null || !quote) return [];
-    const { amount, currency } = newest.body.Dispute;
-    return [
-      { dispute, amount, currency, quote, withdrawnAt, returnedAt: timeOf(told, "returned_at") },
-    ];
-  });
+  return readings;
+}
+
+/** @param told all readings of one dispute, newest first */
+function withdrawnBy(told: readonly Fact[], facts: readonly Fact[]): Withdrawn[] {
+  const newest = told[0];
+  const withdrawnAt = timeOf(told, "withdrawn_at");
+  // The rate of the first reading stays; a reading without a time carries none.
+  const quote = facts.find((fact) => fact.quote && told.includes(fact))?.quote;
+  if (!newest || !("Dispute" in newest.body) || withdrawnAt === null || !quote) return [];
+  const { dispute, amount, currency } = newest.body.Dispute;
+  return [
+    { dispute, amount, currency, quote, withdrawnAt, returnedAt: timeOf(told, "returned_at") },
+  ];
+}
+
+/** When money came back under an id that was never withdrawn: at Paddle each move has its own. */
+function loneReturn(told: readonly Fact[]): number | null {
+  return timeOf(told, "withdrawn_at") === null ? timeOf(told, "returned_at") : null;
+}
+
+/** Each return in order of time goes to the dispute that was open then and the longest. */
+function withReturns(
+  disputes: readonly Withdrawn[],
+  returns: readonly number[],
+): readonly Withdrawn[] {
+  const open = [...disputes].sort((one, other) => one.withdrawnAt - other.withdrawnAt);
+  for (const returnedAt of returns) {
+    const index = open.findIndex(
+      (dispute) => dispute.returnedAt === null && dispute.withdrawnAt <= returnedAt,
+    );
+    const dispute = open[index];
+    if (dispute !== undefined) open[index] = { ...dispute, returnedAt };
+  }
+  return open.sort((one, other) => (one.dispute < other.dispute ? -1 : 1));
 }
 
 const byTrust = ["money", "notice", "outcome"] as const;

@@ -36,6 +36,8 @@ export interface Known {
   readonly sale: Sale | null;
   /** One for each SKU; a purchase may tell them before the sale comes. */
   readonly lines: readonly Line[];
+  /** Products by the provider's ids of the lines, which refunds may name instead. */
+  readonly skus: ReadonlyMap<string, string>;
   readonly country: string | null;
 }
 
@@ -109,7 +111,7 @@ interface MoneyOut {
 
 function moneyOut(move: MoneyOut, known: Known): Entry[] {
   const named = move.lines.length > 0;
-  const lines = named ? bySku(move.lines) : known.lines;
+  const lines = named ? bySku(move.lines.map((line) => withSku(line, known.skus))) : known.lines;
   const { originals, amounts, taxes } = sharesOf(move, lines, named, known.sale);
   const sign = move.returns ? 1n : -1n;
   return lines.map((line, index) => ({
@@ -125,6 +127,11 @@ function moneyOut(move: MoneyOut, known: Known): Entry[] {
     fee: 0n,
     sales: 0,
   }));
+}
+
+function withSku(line: Line, skus: ReadonlyMap<string, string>): Line {
+  if (line.external_id !== "" || !line.item) return line;
+  return { ...line, external_id: skus.get(line.item) ?? "" };
 }
 
 /**

@@ -43,7 +43,7 @@ export function paymentState(facts: readonly Fact[]): PaymentState {
   const told = partsTold(facts);
   const sale = saleOf(facts, told);
   const country = firstTold(told, (part) => part.country);
-  const entries = entriesOf(facts, { sale, country, lines: linesOf(told) });
+  const entries = entriesOf(facts, { sale, country, lines: linesOf(told), skus: skusOf(told) });
   return { document: sale === null ? loneRefund(facts) : documentOf(facts, sale), entries };
 }
 
@@ -76,20 +76,37 @@ function partsTold(facts: readonly Fact[]): Part[] {
 }
 
 /**
- * The newest reading of each purchase that is linked here by one of these facts; those that name
- * products come first. A purchase told before its link belongs to nothing yet.
+ * One reading of each purchase that is linked here by one of these facts; those that name products
+ * come first. A purchase told before its link belongs to nothing yet.
  */
 function purchasesOf(facts: readonly Fact[]): PurchaseBody[] {
-  const linked = new Set(facts.flatMap(({ body }) => ("Link" in body ? [body.Link.purchase] : [])));
-  const newest = new Map<string, PurchaseBody>();
-  for (const { body } of newestFirst(facts)) {
-    if (!("Purchase" in body) || !linked.has(body.Purchase.purchase)) continue;
-    const { purchase } = body.Purchase;
-    if (!newest.has(purchase)) newest.set(purchase, body.Purchase);
+  const links = new Map<string, number | null>();
+  for (const { body } of facts) {
+    if (!("Link" in body)) continue;
+    const { purchase, as_of: asOf = null } = body.Link;
+    const other = links.get(purchase) ?? null;
+    links.set(purchase, asOf !== null && other !== null ? Math.min(asOf, other) : (asOf ?? other));
   }
-  return [...newest.values()]
+  const newest = newestFirst(facts);
+  return [...links]
+    .flatMap(([purchase, asOf]) => readingAsOf(newest, purchase, asOf) ?? [])
     .sort((one, other) => (one.purchase < other.purchase ? -1 : 1))
     .sort((one, other) => other.lines.length - one.lines.length);
+}
+
+/** The newest reading up to a moment; one that began to be told later counts as it began. */
+function readingAsOf(
+  newest: readonly Fact[],
+  purchase: string,
+  asOf: number | null,
+): PurchaseBody | null {
+  let earliest: PurchaseBody | null = null;
+  for (const { body, happened_at: toldAt } of newest) {
+    if (!("Purchase" in body) || body.Purchase.purchase !== purchase) continue;
+    if (asOf === null || toldAt <= asOf) return body.Purchase;
+    earliest = body.Purchase;
+  }
+  return earliest;
 }
 
 function firstTold<T>(told: readonly Part[], read: (part: Part) => T | null): T | null {
@@ -104,13 +121,22 @@ function linesOf(told: readonly Part[]): Line[] {
   return bySku(told.find((part) => part.lines.length > 0)?.lines ?? []);
 }
 
+/** The product of each line by the provider's id of the line. */
+function skusOf(told: readonly Part[]): ReadonlyMap<string, string> {
+  const lines = told.flatMap((part) => part.lines).reverse();
+  return new Map(lines.flatMap(({ item, external_id }) => (item ? [[item, external_id]] : [])));
+}
+
 function saleOf(facts: readonly Fact[], told: readonly Part[]): Sale | null {
   const payment = told.find((part) => "payment" in part);
-  // The rate of the first reading stays: converted once and for good.
-  const quote = facts.find((fact) => "Payment" in fact.body)?.quote;
-  if (payment === undefined || !quote || payment.amount <= 0n) return null;
+  // Time and rate of the first reading stay: converted once and for good, and a transaction's
+  // timestamp never changes (an order and its invoice may differ by seconds).
+  const first = facts.find(({ body }) => "Payment" in body);
+  if (payment === undefined || payment.amount <= 0n) return null;
+  if (first === undefined || !("Payment" in first.body) || !first.quote) return null;
+  const { quote } = first;
   return {
-    at: payment.at,
+    at: first.body.Payment.at,
     amount: payment.amount,
     normalized: inBase(payment.amount, quote),
     currency: payment.currency,

@@ -29,8 +29,9 @@ interface Told {
   readonly country: string | null;
   /** Added to the sum of single refunds; negative when one failed. */
   readonly single: bigint;
-  /** A cumulative reading. */
+  /** A cumulative reading of what `witness` keeps. */
   readonly total: bigint | null;
+  readonly witness: string;
 }
 
 export function refundSteps(facts: readonly Fact[]): RefundStep[] {
@@ -51,38 +52,50 @@ export function refundedTotal(facts: readonly Fact[], currency: string): bigint 
 function stepsOf(told: readonly Told[]): RefundStep[] {
   const steps: RefundStep[] = [];
   let single = 0n;
-  let total = 0n;
+  const kept = new Map<string, bigint>();
   let before = 0n;
-  for (const { single: added, total: reading, ...step } of told) {
+  for (const { single: added, total: reading, witness, ...step } of told) {
     single += added;
-    // A failure after the last reading is not in it yet.
-    if (added < 0n) total += added;
-    if (reading !== null) total = reading;
-    const after = [single, total, 0n].reduce((most, each) => (each > most ? each : most));
+    if (added < 0n) {
+      // A failure after the last reading is not in it yet.
+      for (const [name, total] of kept) kept.set(name, total + added);
+    }
+    if (reading !== null) kept.set(witness, reading);
+    const after = [single, ...kept.values()].reduce(
+      (most, each) => (each > most ? each : most),
+      0n,
+    );
     if (after !== before) steps.push({ ...step, before, after });
     before = after;
   }
   return steps;
 }
 
+/**
+ * Where a provider dates a refund by the event that shows it (Paddle), later events repeat it with
+ * a later date: the earliest counts. One that failed by then never moved anything.
+ */
 function singles(facts: readonly Fact[]): Told[] {
   const seen = new Set<string>();
   return newestFirst(facts).flatMap((fact) => {
     if (!("Refund" in fact.body) || !fact.quote) return [];
-    const { refund, at, amount, currency, lines, country } = fact.body.Refund;
+    const { refund, amount, currency, lines, country } = fact.body.Refund;
     if (seen.has(refund)) return [];
     seen.add(refund);
+    const { at, quote } = earliest(facts, refund) ?? { at: fact.body.Refund.at, quote: fact.quote };
+    const failedAt = firstFailure(facts, refund);
+    if (failedAt !== null && failedAt <= at) return [];
     const made = {
       entry: `refund:${refund}`,
       at,
       currency,
-      quote: firstQuote(facts, refund) ?? fact.quote,
+      quote,
       lines,
       country,
       single: amount,
       total: null,
+      witness: "",
     };
-    const failedAt = firstFailure(facts, refund);
     if (failedAt === null) return [made];
     return [made, { ...made, entry: `refund_failed:${refund}`, at: failedAt, single: -amount }];
   });
@@ -96,16 +109,20 @@ function firstFailure(facts: readonly Fact[], refund: string): number | null {
   return times.length === 0 ? null : Math.min(...times);
 }
 
-/** The rate of the first reading stays: converted once and for good. */
-function firstQuote(facts: readonly Fact[], refund: string): Quote | null {
-  const first = facts.find(({ body }) => "Refund" in body && body.Refund.refund === refund);
-  return first?.quote ?? null;
+/** Of readings with one date the first received: what is converted stays converted. */
+function earliest(facts: readonly Fact[], refund: string): { at: number; quote: Quote } | null {
+  let found: { at: number; quote: Quote } | null = null;
+  for (const { body, quote } of facts) {
+    if (!("Refund" in body) || body.Refund.refund !== refund || !quote) continue;
+    if (found === null || body.Refund.at < found.at) found = { at: body.Refund.at, quote };
+  }
+  return found;
 }
 
 function totals(facts: readonly Fact[]): Told[] {
   return facts.flatMap((fact) => {
     if (!("RefundTotal" in fact.body) || !fact.quote) return [];
-    const { at, amount, currency } = fact.body.RefundTotal;
+    const { at, amount, currency, witness = "" } = fact.body.RefundTotal;
     return [
       {
         // After a single refund of the same moment: "refund_total" sorts behind "refund:".
@@ -117,6 +134,7 @@ function totals(facts: readonly Fact[]): Told[] {
         country: null,
         single: 0n,
         total: amount,
+        witness,
       },
     ];
   });

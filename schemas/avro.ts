@@ -34,7 +34,7 @@ export type Avro<S> = S extends "string"
                   ? Avro<I>[]
                   : S extends { readonly type: "record"; readonly fields: infer F }
                     ? F extends readonly AvroField[]
-                      ? { [K in F[number] as K["name"]]: Avro<K["type"]> }
+                      ? AvroRecord<F[number]>
                       : never
                     : S extends readonly ["null", infer T]
                       ? Avro<T> | null
@@ -43,6 +43,13 @@ export type Avro<S> = S extends "string"
                           ? { [K in N & string]: Avro<R> }
                           : never
                         : never;
+
+/** A field with a default may be left out when writing, and is there after reading. */
+type AvroRecord<F extends AvroField> = {
+  [K in Exclude<F, { readonly default: unknown }> as K["name"]]: Avro<K["type"]>;
+} & {
+  [K in Extract<F, { readonly default: unknown }> as K["name"]]?: Avro<K["type"]>;
+};
 
 /** Reads and writes values of one schema, as bytes and as JSON text (for rows a person reads). */
 export interface Codec<T> {

@@ -84,6 +84,12 @@ const lineSchema = {
   fields: [
     { name: "external_id", type: "string", doc: "SKU at the provider; empty when not told" },
     { name: "weight", type: "long", doc: "net line amount, minor units of the payment" },
+    {
+      name: "item",
+      type: "string",
+      default: "",
+      doc: "the provider's id of the line; a refund may name only this of a line of its payment",
+    },
   ],
 } as const;
 export type Line = Avro<typeof lineSchema>;
@@ -109,13 +115,16 @@ const saleFields = [
   { name: "lines", type: { type: "array", items: lineSchema } },
 ] as const;
 
-/** Money came in. The newest reading (happened_at, then event id) of a payment counts. */
+/**
+ * Money came in. The newest reading (happened_at, then event id) of a payment counts; its time and
+ * rate stay those of the reading received first.
+ */
 const paymentSchema = {
   type: "record",
   name: "Payment",
   fields: [
     { name: "payment", type: "string" },
-    { name: "at", type: timestamp, doc: "when it was paid; the same in every reading" },
+    { name: "at", type: timestamp, doc: "when it was paid" },
     ...moneyFields,
     ...saleFields,
   ],
@@ -135,10 +144,19 @@ const linkSchema = {
   fields: [
     { name: "payment", type: "string" },
     { name: "purchase", type: "string" },
+    {
+      name: "as_of",
+      type: ["null", timestamp],
+      default: null,
+      doc: "the reading of the purchase that was valid then; null: its newest",
+    },
   ],
 } as const;
 
-/** One refund. The newest reading counts; `failed_at` gives the money back to the merchant. */
+/**
+ * One refund. The newest reading counts, at the earliest time any reading tells; `failed_at` gives
+ * the money back to the merchant.
+ */
 const refundSchema = {
   type: "record",
   name: "Refund",
@@ -158,10 +176,23 @@ const refundSchema = {
 const refundTotalSchema = {
   type: "record",
   name: "RefundTotal",
-  fields: [{ name: "payment", type: "string" }, { name: "at", type: timestamp }, ...moneyFields],
+  fields: [
+    { name: "payment", type: "string" },
+    { name: "at", type: timestamp },
+    ...moneyFields,
+    {
+      name: "witness",
+      type: "string",
+      default: "",
+      doc: "what keeps the total, where several do (an order and its invoice): the greatest counts",
+    },
+  ],
 } as const;
 
-/** The state of a dispute. Times of the money win over a notice's, those over an outcome's. */
+/**
+ * The state of a dispute. Times of the money win over a notice's, those over an outcome's. A return
+ * under an id of its own (never withdrawn) belongs to the earliest dispute still open then.
+ */
 const disputeSchema = {
   type: "record",
   name: "Dispute",

@@ -28,7 +28,7 @@ describe("Avro records", () => {
         type: "subscription",
         tax: null,
         fee: 3n,
-        lines: [{ external_id: "prod_1", weight: -5n }],
+        lines: [{ external_id: "prod_1", weight: -5n, item: "" }],
       },
     },
   };
