@@ -9,25 +9,32 @@ export interface Jws {
   /** The header as it stands in the text: what makes two chains the same. */
   readonly headerText: string;
   readonly payloadText: string;
-  /** R and S, 32 bytes each. */
-  readonly signature: Buffer;
+  /** Header and payload, as they were signed. */
+  readonly signed: string;
+  readonly signatureText: string;
 }
 
-const partPattern = /^[A-Za-z0-9_-]+$/;
 /** Three certificates have about 4,500 characters in a header. */
 const headerLengthMax = 24_000;
-const signatureBytes = 64;
-/** 64 bytes fill 85 characters and a third of the last: the rest of it must be 0. */
+/** R and S are 64 bytes: 85 characters and a third of the last, the rest of which must be 0. */
 const signaturePattern = /^[A-Za-z0-9_-]{85}[AQgw]$/;
 
-/** @returns null when the text is no compact JWS of an ES256 signature's size */
+/**
+ * Header and payload may be any text here: all of it is signed, and read only after.
+ * @returns null when the text is no compact JWS with a signature of the right size
+ */
 export function readJws(text: string): Jws | null {
-  const [headerText = "", payloadText = "", signatureText = "", ...more] = text.split(".", 4);
-  if (more.length > 0 || headerText.length > headerLengthMax) return null;
-  if (!partPattern.test(headerText) || !partPattern.test(payloadText)) return null;
-  if (!signaturePattern.test(signatureText)) return null;
-  const signature = Buffer.from(signatureText, "base64url");
-  return signature.length === signatureBytes ? { headerText, payloadText, signature } : null;
+  const first = text.indexOf(".");
+  const second = text.indexOf(".", first + 1);
+  const signatureText = text.slice(second + 1);
+  if (first < 0 || second < 0 || !signaturePattern.test(signatureText)) return null;
+  if (first > headerLengthMax) return null;
+  return {
+    headerText: text.slice(0, first),
+    payloadText: text.slice(first + 1, second),
+    signed: text.slice(0, second),
+    signatureText,
+  };
 }
 
 /** The chain in a header, as DER: leaf, intermediate, root; null when it is not Apple's kind. */
@@ -67,8 +74,9 @@ function parseJson(base64url: string): unknown {
 }
 
 export function isSignedBy(jws: Jws, key: KeyObject): boolean {
-  const signed = Buffer.from(`${jws.headerText}.${jws.payloadText}`, "latin1");
-  return verify("sha256", signed, { key, dsaEncoding: "ieee-p1363" }, jws.signature);
+  const signature = Buffer.from(jws.signatureText, "base64url");
+  const signed = Buffer.from(jws.signed, "latin1");
+  return verify("sha256", signed, { key, dsaEncoding: "ieee-p1363" }, signature);
 }
 
 /** A key and its certificates, base64 DER: leaf, intermediate, root. */

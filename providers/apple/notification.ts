@@ -23,7 +23,7 @@ const ofApp = {
   environment: z.string(),
 };
 
-const notificationShape = z.object({
+export const notificationShape = z.object({
   notificationType: field.id,
   subtype: z.string().nullish(),
   notificationUUID: field.id,

@@ -10,7 +10,7 @@ import { refused } from "../signatures.js";
 import type { VerifiedChains } from "./chain.js";
 import type { AppleCredentials } from "./credentials.js";
 import { isSignedBy, payloadOf, readJws } from "./jws.js";
-import { appOf, field, isOfAppStore, readNotification } from "./notification.js";
+import { appOf, field, isOfAppStore, notificationShape } from "./notification.js";
 import { appleRootG3 } from "./roots.js";
 
 /**
@@ -31,7 +31,7 @@ export function verifySignature(
   const trusted = new Set(credentials.flatMap(rootsOf));
   const outer = verifyPart(signedPayload, trusted, chains);
   if (outer === null) return refused("signature_mismatch");
-  const read = readNotification(body.data);
+  const read = notificationShape.safeParse(outer.payload);
   const app = read.success ? appOf(read.data) : null;
   // Genuine, but of no shape that could be told to belong to this app.
   if (!read.success || app === null || !isOfAppStore(app.environment)) {
@@ -76,6 +76,7 @@ function rootsOf({ root_certificates: given }: AppleCredentials): readonly strin
 /** A verified JWS: what its payload says of itself. */
 interface Part {
   readonly root: string;
+  readonly payload: unknown;
   readonly bundleId?: string | undefined;
   readonly environment?: string | undefined;
 }
@@ -103,9 +104,10 @@ function verifyPart(
   const jws = readJws(text);
   const chain = jws && chains.find(jws, trusted);
   if (jws === null || chain === null || !isSignedBy(jws, chain.key)) return null;
-  const payload = partShape.safeParse(payloadOf(jws));
-  if (!payload.success) return null;
-  const { signedAt, ...told } = payload.data;
+  const payload = payloadOf(jws);
+  const part = partShape.safeParse(payload);
+  if (!part.success) return null;
+  const { signedAt, ...told } = part.data;
   if (signedAt === null || signedAt < chain.validFrom || signedAt > chain.validTo) return null;
-  return { root: chain.root, ...told };
+  return { root: chain.root, payload, ...told };
 }
