@@ -91,7 +91,7 @@ export async function ask(
   const integration = found && { id: found.id, credentials: found.credentials[0] };
   const signal = AbortSignal.any([service.stopping, AbortSignal.timeout(limits.enrichmentMsMax)]);
   const asker = { provider, integration };
-  const answered = await askAll(service.apis, asker, opened, importance, given, signal);
+  const answered = await askAll(service, asker, opened, importance, given, signal);
   if (service.stopping.aborted) throw new Error("stopped while asking a provider's API");
   const isAnswered = answered.trouble === null && answered.answers.size > given.size;
   if (isAnswered) service.answered(event.workspace, event.provider);

@@ -6,6 +6,8 @@ import { parseStrictJson } from "../backends/http/strict-json.js";
 import type { Asker, ProviderApis } from "../backends/provider-api.js";
 import { limits } from "../config.js";
 import type { Known, Question } from "../providers/provider.js";
+import { withNamed } from "./named-objects.js";
+import type { NormalizingService } from "./normalize.js";
 import type { Opened } from "./read-raw.js";
 
 export type Importance = Question["importance"];
@@ -20,9 +22,12 @@ export interface Answered {
   readonly refusal: string | null;
 }
 
-/** Never rejects. @param signal ends the asking; what is open then is trouble. */
+/**
+ * @param signal ends the asking; what is open then is trouble
+ * @throws when kept objects the answers name cannot be read
+ */
 export async function askAll(
-  apis: ProviderApis,
+  { apis, postgres }: Pick<NormalizingService, "apis" | "postgres">,
   asker: Asker,
   opened: Opened,
   importance: Importance,
@@ -34,7 +39,9 @@ export async function askAll(
   let trouble: string | null = null;
   let refusal: string | null = null;
   for (let round = 0; round < limits.enrichmentRoundsMax; round += 1) {
-    const open = questionsOf(opened, parsedAnswers(answers), importance).filter(
+    const parsed = parsedAnswers(answers);
+    const named = await withNamed({ postgres }, opened, parsed);
+    const open = questionsOf(named, parsed, importance).filter(
       ({ path }) => !answers.has(path) && !closed.has(path),
     );
     if (open.length === 0) return { answers, trouble, refusal };

@@ -4,7 +4,6 @@
  */
 import { parseBody } from "../backends/http/strict-body.js";
 import { hadIntegration } from "../backends/integrations.js";
-import { keepObjects, recallObjects } from "../backends/kept-objects.js";
 import type { LogRecord } from "../backends/log.js";
 import { openRawEvent } from "../backends/raw-event.js";
 import { SealBroken } from "../backends/vault.js";
@@ -14,6 +13,7 @@ import type { Decoded, Known, Provider } from "../providers/provider.js";
 import { type Fact, type RawEvent, type RawEventMeta, rawEventCodec } from "../schemas/records.js";
 import { adornsNews, asksNeeded } from "./enrich-questions.js";
 import { completeFacts, type MissingRate } from "./facts.js";
+import { keepAnswered, keptFor, withNamed } from "./named-objects.js";
 import type { NormalizingService } from "./normalize.js";
 
 interface Seen {
@@ -105,7 +105,9 @@ export async function conclude(
 ): Promise<Outcome> {
   const { record, event, baseCurrency } = opened;
   const seen = { record, event };
-  const decoded = decodeOpened(service, opened, answers);
+  const named = await withNamed(service, opened, answers);
+  await keepAnswered(service, named, answers);
+  const decoded = decodeOpened(service, named, answers);
   if (decoded.outcome === "ignored") return { ...seen, kind: "ignored", reason: decoded.why };
   if (decoded.outcome === "rejected") {
     const { reason, detail } = decoded;
@@ -115,20 +117,26 @@ export async function conclude(
     return { ...seen, kind: "ignored", reason: "mirrored" };
   }
   await service.rates.know(event.rates_edition);
+  const meta = inEnvironment(event, decoded.sandbox);
   const completed = completeFacts(decoded.facts, {
-    meta: event,
+    meta,
     position: record,
     baseCurrency,
     amountMinorMax: limits.amountMinorMax,
     earliest: limits.eventEarliest,
     latest: event.received_at + limits.eventAheadMsMax,
     hashAccount: (account) =>
-      service.hashAccount(event.workspace, event.environment, event.provider, account),
+      service.hashAccount(meta.workspace, meta.environment, meta.provider, account),
     quote: (currency, at) => service.rates.quote(currency, baseCurrency, at, event.rates_edition),
   });
   if (completed.outcome === "rejected") return { ...seen, ...completed, kind: "rejected" };
   const adorns = adornsNews(service.apis, opened, answers);
   return { ...seen, kind: "facts", facts: completed.facts, adorns };
+}
+
+/** The provider's own flag decides, where only its answers tell it (`definitions.md`). */
+function inEnvironment(event: RawEventMeta, sandbox: boolean | undefined): RawEventMeta {
+  return sandbox === undefined ? event : { ...event, environment: sandbox ? "test" : "live" };
 }
 
 /** The store that sold it tells it itself, to the same workspace (`definitions.md`, Providers). */
@@ -156,19 +164,6 @@ function openSeal({ vault }: NormalizingService, raw: RawEvent): Buffer | null {
     if (error instanceof SealBroken) return null;
     throw error;
   }
-}
-
-/** What the event names without telling it may have been told by an earlier one. */
-async function keptFor(
-  { postgres, keptNews }: NormalizingService,
-  provider: Provider | null,
-  event: RawEventMeta,
-  body: unknown,
-): Promise<ReadonlyMap<string, unknown>> {
-  const told = provider?.keeps?.(body) ?? [];
-  if (told.length > 0 && (await keepObjects(postgres, event, told))) keptNews(event.workspace);
-  const needed = provider?.needs?.(body) ?? [];
-  return needed.length === 0 ? new Map() : recallObjects(postgres, event, needed);
 }
 
 function decodeOpened(
