@@ -1,0 +1,383 @@
+/** What events leave out is asked of the provider's API, and holds up nothing else. */
+import { expect } from "chai";
+import { hadIntegration } from "../backends/integrations.js";
+import { asks, decode } from "../providers/stripe/decode.js";
+import { paths } from "../providers/stripe/answers.js";
+import {
+  discountObject,
+  eventBody,
+  type JsonObject,
+  priceObject,
+  productObject,
+  stripeEvent,
+  subscriptionObject,
+} from "../providers/stripe/payloads.js";
+import { chargeObject, invoiceObject } from "../providers/stripe/payloads-money.js";
+import { rawEventCodec, topics } from "../schemas/records.js";
+import { type Doors, openDoors, stripe } from "./doors.js";
+import { apiKey, send, type StripeApi } from "./stripe-api.js";
+
+const version = "2025-09-30.clover";
+const at = Date.UTC(2026, 5, 1, 9);
+const none = new Map<string, unknown>();
+
+function told(id: string, type: string, object: JsonObject): JsonObject {
+  return stripeEvent({ id: `evt_enrich_${id}`, type, at, version, object });
+}
+
+function charge(id: string): JsonObject {
+  const object = chargeObject({
+    id: `ch_${id}`,
+    paymentIntent: `pi_${id}`,
+    customer: "cus_1",
+    amount: 10_000n,
+    currency: "eur",
+    createdAt: at,
+    version,
+  });
+  return told(`charge_${id}`, "charge.succeeded", object);
+}
+
+function subscription(id: string, more: { discounts?: string[]; tiers?: boolean } = {}) {
+  const { discounts = [], tiers = false } = more;
+  const object = subscriptionObject({
+    id: `sub_${id}`,
+    customer: `cus_${id}`,
+    currency: "eur",
+    status: "active",
+    createdAt: at,
+    version,
+    discounts,
+    items: [
+      {
+        id: `si_${id}`,
+        quantity: 1,
+        price: priceObject({
+          id: `price_${id}`,
+          product: `prod_${id}`,
+          currency: "eur",
+          unitAmount: tiers ? null : 2000n,
+          ...(tiers ? { tiersMode: "volume" as const } : {}),
+        }),
+      },
+    ],
+  });
+  return told(`sub_${id}`, "customer.subscription.created", object);
+}
+
+function invoice(id: string, linesShown: number): JsonObject {
+  const object = invoiceObject({
+    id: `in_${id}`,
+    customer: "cus_1",
+    currency: "eur",
+    createdAt: at,
+    paidAt: at,
+    version,
+    hasMoreLines: true,
+    total: 3_000n,
+    lines: lines(id).slice(0, linesShown),
+  });
+  return told(`invoice_${id}`, "invoice.paid", object);
+}
+
+function lines(id: string) {
+  return [1000n, 1500n, 500n].map((amount, place) => ({
+    id: `il_${id}_${place}`,
+    product: `prod_${id}_${place}`,
+    price: `price_${id}_${place}`,
+    amount,
+  }));
+}
+
+function pageOf(data: JsonObject[], hasMore = false): JsonObject {
+  return { object: "list", data, has_more: hasMore };
+}
+
+/** Lines as the API shows them: an invoice's own. */
+function linePage(id: string, from: number, to: number, hasMore: boolean): JsonObject {
+  const whole = invoiceObject({
+    id: `in_${id}`,
+    customer: "cus_1",
+    currency: "eur",
+    createdAt: at,
+    paidAt: at,
+    version,
+    lines: lines(id).slice(from, to),
+  });
+  const { data } = Object(whole.lines);
+  return pageOf(data, hasMore);
+}
+
+const half = discountObject({
+  id: "di_half",
+  percentOff: 50,
+  duration: "forever",
+  startAt: at,
+  version,
+});
+const byCouponId: JsonObject = { ...half, source: { type: "coupon", coupon: "HALF" } };
+const coupon: JsonObject = { id: "HALF", object: "coupon", duration: "forever", percent_off: 50 };
+
+const linesPath = paths.invoiceLines("in_cut", null);
+const nextLinesPath = paths.invoiceLines("in_cut", "il_cut_1");
+const discountsPath = paths.subscriptionDiscounts("sub_off");
+const answeredDiscount = { id: "sub_off", discounts: [byCouponId], items: { data: [] } };
+
+describe("What Stripe is asked", () => {
+  const rows: [string, JsonObject, Record<string, unknown>, string[]][] = [
+    ["a charge's fee", charge("fee"), {}, ["adorns /v1/balance_transactions/txn_ch_fee"]],
+    ["a name", subscription("name"), {}, ["adorns /v1/products/prod_name"]],
+    [
+      "tiers",
+      subscription("tiered", { tiers: true }),
+      {},
+      ["needed /v1/prices/price_tiered?expand[]=tiers", "adorns /v1/products/prod_tiered"],
+    ],
+    [
+      "a discount",
+      subscription("off", { discounts: ["di_half"] }),
+      {},
+      [`needed ${discountsPath}`, "adorns /v1/products/prod_off"],
+    ],
+    [
+      "then its coupon",
+      subscription("off", { discounts: ["di_half"] }),
+      { [discountsPath]: answeredDiscount },
+      [`needed ${paths.coupon("HALF")}`, "adorns /v1/products/prod_off"],
+    ],
+    [
+      "nothing more of a discount that is gone",
+      subscription("off", { discounts: ["di_half"] }),
+      { [discountsPath]: { id: "sub_off", discounts: [], items: { data: [] } } },
+      [`needed ${discountsPath}`, "adorns /v1/products/prod_off"],
+    ],
+    ["an invoice's lines", invoice("cut", 0), {}, [`needed ${linesPath}`]],
+    [
+      "and their next page",
+      invoice("cut", 0),
+      { [linesPath]: linePage("cut", 0, 2, true) },
+      [`needed ${nextLinesPath}`],
+    ],
+    [
+      "and nothing after the last",
+      invoice("cut", 0),
+      {
+        [linesPath]: linePage("cut", 0, 2, true),
+        [nextLinesPath]: linePage("cut", 2, 3, false),
+      },
+      [],
+    ],
+    ["nothing of a connected account", { ...charge("fee"), account: "acct_1" }, {}, []],
+    ["nothing of what it does not read", told("x", "payment_intent.created", { id: "pi" }), {}, []],
+  ];
+  for (const [title, event, answers, expected] of rows) {
+    it(`should be ${title}`, () => {
+      const questions = asks(event, { kept: none, answers: new Map(Object.entries(answers)) });
+      const asked = questions.map(({ importance, path }) => `${importance} ${path}`);
+      expect(asked).to.deep.equal(expected);
+    });
+  }
+
+  const fees: [string, JsonObject, bigint][] = [
+    ["in the payment's currency", { amount: 10_000, fee: 320, currency: "eur" }, 320n],
+    ["in another as its part", { amount: 10_810, fee: 346, currency: "usd" }, 320n],
+    ["in yen, rounded to the cent", { amount: 16_000, fee: 511, currency: "jpy" }, 319n],
+  ];
+  for (const [title, balance, expected] of fees) {
+    it(`should read a fee ${title}`, () => {
+      const path = paths.balanceTransaction("txn_ch_fee");
+      const decoded = decode(charge("fee"), { kept: none, answers: new Map([[path, balance]]) });
+      const [fact] = decoded.outcome === "facts" ? decoded.facts : [];
+      expect(fact?.body).to.have.nested.property("Payment.fee", expected);
+    });
+  }
+});
+
+describe("Events that ask", function suite() {
+  this.timeout(60_000);
+  let doors: Doors;
+  let api: StripeApi;
+  let webhook: string;
+  const secret = "whsec_of_enrichment";
+
+  before(async () => {
+    doors = await openDoors();
+    api = doors.stripeApi;
+    const path = `/workspaces/${doors.workspace}/integrations`;
+    const made = await doors.manage("POST", path, {
+      provider: "stripe",
+      environment: "Production",
+      credentials: { signing_secret: secret, api_key: apiKey },
+    });
+    webhook = String(made.json.data.webhook_path);
+  });
+
+  afterEach(() => {
+    api.misbehave = null;
+  });
+
+  it("should book a charge at once, and its fee when it is answered", async () => {
+    let answer = (): void => {};
+    api.misbehave = (request, response) => {
+      if (!request.url?.startsWith("/v1/balance_transactions/")) return false;
+      answer = () => send(response, 200, { id: "txn", amount: 10_000, fee: 320, currency: "eur" });
+      return true;
+    };
+    await deliver(charge("adorned"));
+    await until(async () => (await transaction())?.gross_amount === 100);
+    expect(await transaction()).to.include({ fee_amount: null, version: 1 });
+    const before = await completeTo();
+    await until(() => Promise.resolve(api.calls.some((path) => path.includes("txn_ch_adorned"))));
+    answer();
+    await until(async () => (await transaction())?.fee_amount === 3.2);
+    expect(await transaction()).to.include({ gross_amount: 100, version: 2 });
+    // What was told as known then stays as it was.
+    expect(await transaction(`?known_at=${encodeURIComponent(before)}`)).to.include({ version: 1 });
+  });
+
+  it("should name a product that no event names", async () => {
+    api.objects.set(
+      "/v1/products/prod_named",
+      productObject({ id: "prod_named", name: "Named by the API", createdAt: at }),
+    );
+    await deliver(subscription("named"));
+    await until(async () => (await productNames()).includes("Named by the API"));
+  });
+
+  it("should price a subscription by the discount it only names", async () => {
+    api.objects.set("/v1/subscriptions/sub_half", { ...answeredDiscount, id: "sub_half" });
+    api.objects.set("/v1/coupons/HALF", coupon);
+    const before = await mrr();
+    await deliver(subscription("half", { discounts: ["di_half"] }));
+    await until(async () => (await mrr()) === before + 10);
+    expect(await outcomesOf("evt_enrich_sub_half")).to.deep.equal(["facts"]);
+  });
+
+  it("should read the same again without asking, in a replay of the topic", async () => {
+    const record = await rawRecordOf("evt_enrich_sub_half");
+    const calls = api.calls.length;
+    const before = await mrr();
+    await doors.service.log.append(topics.raw, [record]);
+    await until(async () => (await outcomesOf("evt_enrich_sub_half")).length === 2);
+    expect(await outcomesOf("evt_enrich_sub_half")).to.deep.equal(["facts", "facts"]);
+    const isCompleting = (path: string) => /subscriptions\/sub_half|coupons/.test(path);
+    expect(api.calls.slice(calls).filter(isCompleting)).to.deep.equal([]);
+    expect(await mrr()).to.equal(before);
+  });
+
+  it("should reject what cannot be had, hold up nothing, and book it when it can", async () => {
+    let isDead = true;
+    api.objects.set("/v1/subscriptions/sub_late", { ...answeredDiscount, id: "sub_late" });
+    api.misbehave = (request, response) => {
+      if (!isDead || request.url?.includes("sub_late") !== true) return false;
+      send(response, 500, {});
+      return true;
+    };
+    const before = await mrr();
+    await deliver(subscription("late", { discounts: ["di_half"] }));
+    await deliver(subscription("plain"));
+    await until(async () => (await mrr()) === before + 20);
+    await until(async () => (await openRejects()).length === 1);
+    const [reject] = await openRejects();
+    expect(reject).to.include({ step: "complete", reason: "enrichment_unavailable" });
+    isDead = false;
+    await until(async () => (await mrr()) === before + 30);
+    await until(async () => (await openRejects()).length === 0);
+  });
+
+  it("should list what the API refuses, and leave it to a person", async () => {
+    api.misbehave = (request, response) => {
+      if (request.url?.includes("sub_refused") !== true) return false;
+      send(response, 403, {});
+      return true;
+    };
+    await deliver(subscription("refused", { discounts: ["di_half"] }));
+    await until(async () => (await openRejects()).length === 1);
+    expect((await openRejects())[0]).to.include({ step: "complete", reason: "enrichment_refused" });
+  });
+
+  async function deliver(event: JsonObject): Promise<void> {
+    const body = eventBody(event);
+    const { headers } = stripe.sign(body, { signing_secret: secret }, Date.now());
+    const answer = await doors.call(webhook, { method: "POST", headers, body });
+    expect(answer.status, answer.text).to.equal(200);
+  }
+
+  function read(path: string) {
+    return doors.call(path, { headers: { authorization: `Bearer ${doors.readKey}` } });
+  }
+  async function transaction(query = ""): Promise<Record<string, unknown> | undefined> {
+    const { json } = await read(`/v1/transactions${query}`);
+    return json.data[0];
+  }
+  async function completeTo(): Promise<string> {
+    return String((await read("/v1/transactions")).json.complete_to);
+  }
+  async function mrr(): Promise<number> {
+    return (await read("/v1/metrics/mrr")).json.data.current_mrr;
+  }
+  async function productNames(): Promise<string[]> {
+    const { json } = await read("/v1/products");
+    return json.data.map(({ name }: { name: string }) => name);
+  }
+  async function openRejects(): Promise<Record<string, unknown>[]> {
+    const { json } = await doors.manage("GET", `/workspaces/${doors.workspace}/rejects`);
+    return json.data;
+  }
+  async function outcomesOf(nativeId: string): Promise<string[]> {
+    const rows = await doors.service.clickhouse.rows<{ outcome: string }>(
+      "SELECT outcome FROM raw_events FINAL WHERE native_id = {nativeId:String} ORDER BY offset",
+      { nativeId },
+    );
+    return rows.map(({ outcome }) => outcome);
+  }
+  async function rawRecordOf(nativeId: string) {
+    const records = await doors.service.log.read(topics.raw, 0, 0n, 100_000);
+    const found = records.find(
+      ({ value }) => rawEventCodec.decode(value).meta.native_id === nativeId,
+    );
+    if (found === undefined) throw new Error(`no raw record of ${nativeId}`);
+    return { key: found.key, value: found.value };
+  }
+  async function until(isTrue: () => Promise<boolean>): Promise<void> {
+    while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+});
+
+describe("The mirror rule", () => {
+  it("should ask whether the store's own integration was there at the receipt", async () => {
+    const doors = await openDoors();
+    const { json } = await doors.manage("POST", "/workspaces", {
+      name: "Mirrored",
+      base_currency: "EUR",
+    });
+    const workspace = String(json.data.id);
+    const path = `/workspaces/${workspace}/integrations`;
+    const made = await doors.manage("POST", path, {
+      provider: "stripe",
+      environment: "Production",
+      credentials: { signing_secret: secretOfMirror },
+    });
+    const from = Date.parse(made.json.data.created_at);
+    await doors.manage("DELETE", `${path}/${made.json.data.id}`);
+    const [row] = await doors.service.postgres.query<{ deleted_at: Date }>(
+      "SELECT deleted_at FROM integrations WHERE id = $1",
+      [made.json.data.id],
+    );
+    const to = row?.deleted_at.getTime() ?? 0;
+    const scope = { workspace, environment: "live", provider: "stripe" } as const;
+    const moments: [number, Partial<typeof scope> | { environment: "test" }, boolean][] = [
+      [from - 1, {}, false],
+      [from, {}, true],
+      [to - 1, {}, to > from],
+      [to, {}, false],
+      [from, { environment: "test" }, false],
+    ];
+    for (const [moment, other, expected] of moments) {
+      const had = await hadIntegration(doors.service.postgres, { ...scope, ...other }, moment);
+      expect(had, JSON.stringify([moment - from, other])).to.equal(expected);
+    }
+  });
+});
+
+const secretOfMirror = "whsec_of_the_mirror";
