@@ -2,8 +2,11 @@
 import { expect } from "chai";
 import { openApiDocument } from "../api/docs/openapi.js";
 import { cohortsAnswer } from "../schemas/http-cohorts.js";
+import { movementsAnswer } from "../schemas/http-movements.js";
 import { mrrAnswer } from "../schemas/http-mrr.js";
 import { productsAnswer } from "../schemas/http-products.js";
+import { revenueAnswer } from "../schemas/http-revenue.js";
+import { summaryAnswer } from "../schemas/http-summary.js";
 import { transactionsAnswer } from "../schemas/http-transactions.js";
 import { productId } from "../schemas/ids.js";
 import { type Doors, openDoors } from "./doors.js";
@@ -16,7 +19,16 @@ import {
 } from "./query-rows.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
-const paths = ["/v1/metrics/mrr", "/v1/metrics/cohorts", "/v1/products", "/v1/transactions"];
+const shapes = {
+  "/v1/metrics/mrr": mrrAnswer,
+  "/v1/metrics/cohorts": cohortsAnswer,
+  "/v1/metrics/mrr/movements": movementsAnswer,
+  "/v1/metrics/revenue": revenueAnswer,
+  "/v1/metrics/summary": summaryAnswer,
+  "/v1/products": productsAnswer,
+  "/v1/transactions": transactionsAnswer,
+};
+const paths = Object.keys(shapes);
 
 describe("The read interface", () => {
   let doors: Doors;
@@ -32,11 +44,10 @@ describe("The read interface", () => {
   describe("every question", () => {
     it("should be answered in its documented shape, also when nothing was booked", async () => {
       const fresh = await openDoors();
-      const shapes = [mrrAnswer, cohortsAnswer, productsAnswer, transactionsAnswer];
-      for (const [index, path] of paths.entries()) {
+      for (const [path, shape] of Object.entries(shapes)) {
         const answer = await get(path, fresh.readKey);
         expect(answer.status, path).to.equal(200);
-        shapes[index]?.parse(answer.json);
+        shape.parse(answer.json);
         expect(answer.headers.get("x-request-id")).to.match(/^[0-9a-f-]{36}$/);
         expect(answer.headers.get("ratelimit")).to.match(/^"key";r=\d+;t=1$/);
       }

@@ -1,18 +1,14 @@
 /** Figures over time, asked over HTTP of the real service: small tables to check by hand. */
 import { expect } from "chai";
 import type { z } from "zod";
+import { openSkus } from "../backends/skus.js";
 import { type MovementsRow, movementsAnswer } from "../schemas/http-movements.js";
 import { revenueAnswer } from "../schemas/http-revenue.js";
 import { productId } from "../schemas/ids.js";
 import { type Doors, openDoors } from "./doors.js";
-import { cell, momentOf, rowsOf } from "./model/table.js";
-import {
-  type Tenant,
-  type TestMovement,
-  insertLedger,
-  insertMovements,
-  insertTransactions,
-} from "./query-rows.js";
+import { momentOf, rowsOf } from "./model/table.js";
+import { movementsIn } from "./movement-table.js";
+import { type Tenant, insertLedger, insertMovements, insertTransactions } from "./query-rows.js";
 
 describe("series over time", () => {
   let doors: Doors;
@@ -74,6 +70,9 @@ describe("series over time", () => {
 
     it("should show the parts of a provider, a product or a currency", async () => {
       await insert(story);
+      await openSkus(doors.service.postgres).see([
+        { ...tenant, provider: "stripe", externalId: "prod_b" },
+      ]);
       const cells: readonly (readonly [query: Readonly<Record<string, string>>, table: string])[] =
         [
           [
@@ -81,6 +80,13 @@ describe("series over time", () => {
             `
             from       | start | new   | expansion | contraction | churn  | reactivation | end  | accounts
             2026-01-01 |  0.00 | 20.00 |      0.00 |        0.00 | -20.00 |         1.50 | 1.50 | 0 +1 -1 +1 = 1
+            `,
+          ],
+          [
+            { product: productId(tenant.workspace, "live", "stripe", "prod_b") },
+            `
+            from       | start | new  | expansion | contraction | churn | reactivation | end  | accounts
+            2026-01-01 |  0.00 | 3.00 |      0.00 |        0.00 |  0.00 |         0.00 | 3.00 |
             `,
           ],
           [
@@ -304,29 +310,6 @@ describe("series over time", () => {
     }
   });
 });
-
-/** Recorded when they happened; the vintage is the month of the account's first row. */
-function movementsIn(table: string): TestMovement[] {
-  const first = new Map<string, string>();
-  return rowsOf(table).map((row) => {
-    const at = momentOf(cell(row, "at"));
-    const account = cell(row, "account");
-    const vintage = first.get(account) ?? `${cell(row, "at").slice(0, 7)}-01`;
-    first.set(account, vintage);
-    return {
-      at,
-      account,
-      vintage,
-      recorded_at: at,
-      kind: cell(row, "kind"),
-      mrr: cell(row, "mrr"),
-      accounts: Number(cell(row, "accounts")),
-      provider: row["provider"] ?? "stripe",
-      external_id: `prod_${row["sku"] ?? "a"}`,
-      currency: row["currency"] ?? "EUR",
-    };
-  });
-}
 
 /** Each row of the answer as the table writes it, and added up as a person would. */
 function expectBridge(rows: readonly MovementsRow[], table: string): void {

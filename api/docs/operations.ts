@@ -3,8 +3,11 @@ import { z } from "zod";
 import { eventRecordShape, flatPayloadShape } from "../../providers/record.js";
 import { cohortsAnswer, cohortsQueryParameters } from "../../schemas/http-cohorts.js";
 import { ingestAnswer, webhookAnswer } from "../../schemas/http-ingest.js";
+import { movementsAnswer, movementsQueryParameters } from "../../schemas/http-movements.js";
 import { mrrAnswer, mrrQueryParameters } from "../../schemas/http-mrr.js";
 import { productsAnswer, productsQueryParameters } from "../../schemas/http-products.js";
+import { revenueAnswer, revenueQueryParameters } from "../../schemas/http-revenue.js";
+import { summaryAnswer, summaryQueryParameters } from "../../schemas/http-summary.js";
 import {
   streamMessage,
   streamQueryParameters,
@@ -58,11 +61,48 @@ export const operations: readonly Operation[] = [
     method: "get",
     path: "/v1/metrics/cohorts",
     tag: "Metrics",
-    summary: "Net revenue retention by vintage",
+    summary: "Net (and gross) revenue retention, or accounts kept, by vintage",
     security: "key",
     query: cohortsQueryParameters,
     status: 200,
     answer: cohortsAnswer,
+    errors: [400, 422],
+  },
+  {
+    method: "get",
+    path: "/v1/metrics/mrr/movements",
+    tag: "Metrics",
+    summary: "MRR as balances and the movements between them",
+    description:
+      "For each interval `start_mrr` and the five movements make `end_mrr`, exactly, in the whole " +
+      "and in the part of a provider, product, currency or country.",
+    security: "key",
+    query: movementsQueryParameters,
+    status: 200,
+    answer: movementsAnswer,
+    errors: [400, 422],
+  },
+  {
+    method: "get",
+    path: "/v1/metrics/revenue",
+    tag: "Metrics",
+    summary: "Sales, refunds, disputes, tax and fees over time",
+    security: "key",
+    query: revenueQueryParameters,
+    status: 200,
+    answer: revenueAnswer,
+    errors: [400, 422],
+  },
+  {
+    method: "get",
+    path: "/v1/metrics/summary",
+    tag: "Metrics",
+    summary: "ARR, ARPA, churn, quick ratio and LTV",
+    description: "Rates look back 30 days from `at`.",
+    security: "key",
+    query: summaryQueryParameters,
+    status: 200,
+    answer: summaryAnswer,
     errors: [400, 422],
   },
   {

@@ -7,7 +7,7 @@ import {
   powerOfTen,
   rescale,
 } from "../../schemas/decimal.js";
-import { roundToMinor, toJsonNumber } from "../../schemas/money.js";
+import { toJsonNumber } from "../../schemas/money.js";
 
 /** Decimals of an MRR sum, as the tables have them. */
 export const mrrPlaces = 6;
@@ -19,17 +19,24 @@ export function mrrOf(text: string): bigint {
   return rescale(decimal, mrrPlaces).digits;
 }
 
-/** @param mrr millionths @returns the number JSON shows, rounded to the minor unit */
-export function showMrr(mrr: bigint, currency: string): number {
+/**
+ * @param mrr millionths
+ * @param parts it is shared among
+ * @returns the number JSON shows, rounded once to the minor unit
+ */
+export function showMrr(mrr: bigint, currency: string, parts = 1n): number {
   const exponent = knownExponentOf(currency);
-  return toJsonNumber(
-    roundToMinor(decimalText({ digits: mrr, scale: mrrPlaces }), exponent),
-    exponent,
-  );
+  const amountMinor = divideRounded(mrr * powerOfTen(exponent), parts * powerOfTen(mrrPlaces));
+  return toJsonNumber(amountMinor, exponent);
 }
 
 /** `part ÷ whole × 100`, rounded once to so many decimals. */
 export function percent(part: bigint, whole: bigint, decimals: number): number {
-  const digits = divideRounded(part * 100n * powerOfTen(decimals), whole);
+  return ratio(part * 100n, whole, decimals);
+}
+
+/** `part ÷ whole`, rounded once to so many decimals. */
+export function ratio(part: bigint, whole: bigint, decimals: number): number {
+  const digits = divideRounded(part * powerOfTen(decimals), whole);
   return Number(decimalText({ digits, scale: decimals }));
 }

@@ -37,6 +37,20 @@ export function sumMovementsSql(
   return `SELECT ${names}, ${sums} FROM (\n${parts.join("\nUNION ALL\n")}\n) GROUP BY ${names}`;
 }
 
+/**
+ * The movements as of both moments, as sources that each hold whole accounts: what is summed for
+ * each account by itself may be worked out source by source, and put together then. All end in a
+ * condition.
+ */
+export function accountSources(asOf: AsOf): string[] {
+  const rows = `mrr_movements WHERE ${tenantSql} AND at <= ${atSql}`;
+  if (asOf.knownAt === null) return [rows];
+  return [
+    `${rows} AND account NOT IN (${touchedSql})`,
+    `(${shouldBeSql(knownOfTouchedSql)}) WHERE at <= ${atSql}`,
+  ];
+}
+
 /** One row when anything about the time up to `at` was recorded after `known_at`, else none. */
 export function learnedSinceQuery(asOf: AsOf & { readonly knownAt: number }): Query {
   return {
@@ -65,7 +79,6 @@ function storedSources(wholes: Wholes): string[] {
  */
 function correctionSources(asOf: AsOf): string[] {
   if (asOf.knownAt === null) return [];
-  const known = `${tenantSql} AND recorded_at <= ${knownAtSql} AND account IN (${touchedSql})`;
   return [
     `(
   SELECT * EXCEPT (mrr, accounts, subscriptions),
@@ -73,7 +86,7 @@ function correctionSources(asOf: AsOf): string[] {
   FROM mrr_movements
   WHERE ${tenantSql} AND account IN (${touchedSql})
 ) WHERE at <= ${atSql}`,
-    `(${shouldBeSql(known)}) WHERE at <= ${atSql}`,
+    `(${shouldBeSql(knownOfTouchedSql)}) WHERE at <= ${atSql}`,
   ];
 }
 
@@ -88,3 +101,6 @@ const touchedSql = ["subscription_changes", "mrr_movements"]
       `WHERE ${tenantSql} AND at <= ${atSql} AND recorded_at > ${knownAtSql}`,
   )
   .join(" UNION ALL ");
+
+/** The changes known at `known_at` of those accounts. */
+const knownOfTouchedSql = `${tenantSql} AND recorded_at <= ${knownAtSql} AND account IN (${touchedSql})`;

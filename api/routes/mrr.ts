@@ -1,21 +1,18 @@
-/** `GET /v1/metrics/mrr` and `GET /v1/metrics/cohorts`. */
+/** `GET /v1/metrics/mrr`. */
 import type Router from "@koa/router";
 import { accessOf } from "../../backends/http/state.js";
 import { requireKey } from "../../backends/http/auth.js";
 import { readQuery } from "../../backends/http/query.js";
 import type { Service } from "../../backends/service.js";
-import { type CohortsAnswer, cohortsQueryParameters } from "../../schemas/http-cohorts.js";
 import { type MrrAnswer, mrrQueryParameters } from "../../schemas/http-mrr.js";
 import { readAsOf } from "../as-of.js";
 import { growthThen } from "../calendar.js";
 import { readMovements } from "../movement-reading.js";
-import { presentCohorts } from "../presenters/cohorts.js";
 import { presentMrr } from "../presenters/mrr.js";
-import { type CohortRow, cohortsQuery } from "../queries/cohorts.js";
 import { type MrrRow, mrrQuery } from "../queries/mrr.js";
 import { clocksOf, completeText } from "./reading.js";
 
-export function metricsRoutes(router: Router, service: Service): void {
+export function mrrRoute(router: Router, service: Service): void {
   router.get("/v1/metrics/mrr", requireKey(service, { scope: "read" }), async (ctx) => {
     const access = accessOf(ctx);
     const clocks = await clocksOf(service);
@@ -29,17 +26,5 @@ export function metricsRoutes(router: Router, service: Service): void {
       data: presentMrr(now, then, access.baseCurrency),
       complete_to: completeText(clocks),
     } satisfies MrrAnswer;
-  });
-
-  router.get("/v1/metrics/cohorts", requireKey(service, { scope: "read" }), async (ctx) => {
-    const access = accessOf(ctx);
-    const clocks = await clocksOf(service);
-    const asOf = readAsOf(access, readQuery(ctx, cohortsQueryParameters), clocks);
-    const rows = await readMovements<CohortRow>(service.clickhouse, cohortsQuery, asOf);
-    ctx.body = {
-      status: "success",
-      data: { cohorts: presentCohorts(rows, asOf.at, access.baseCurrency) },
-      complete_to: completeText(clocks),
-    } satisfies CohortsAnswer;
   });
 }

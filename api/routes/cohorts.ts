@@ -1,0 +1,55 @@
+/** `GET /v1/metrics/cohorts`. */
+import type Router from "@koa/router";
+import type { CatalogueView } from "../../backends/catalogue-view.js";
+import { requireKey } from "../../backends/http/auth.js";
+import { unprocessable } from "../../backends/http/errors.js";
+import { readQuery } from "../../backends/http/query.js";
+import { accessOf } from "../../backends/http/state.js";
+import type { Service } from "../../backends/service.js";
+import { type CohortsAnswer, cohortsQueryParameters } from "../../schemas/http-cohorts.js";
+import { type AsOf, readAsOf } from "../as-of.js";
+import { cellOf } from "../cells.js";
+import { readMovements } from "../movement-reading.js";
+import { presentAccountCohorts, presentCohorts } from "../presenters/cohorts.js";
+import { type CohortRow, accountCohortsQuery, cohortsQuery } from "../queries/cohorts.js";
+import type { Query } from "../queries/query.js";
+import { clocksOf, completeText } from "./reading.js";
+
+export function cohortsRoute(router: Router, service: Service, catalogues: CatalogueView): void {
+  router.get("/v1/metrics/cohorts", requireKey(service, { scope: "read" }), async (ctx) => {
+    const access = accessOf(ctx);
+    const clocks = await clocksOf(service);
+    const query = readQuery(ctx, cohortsQueryParameters);
+    const isGross = query.gross === "true";
+    if (isGross && query.basis === "accounts") {
+      throw unprocessable("gross_of_accounts", "Accounts do not grow: net is gross.", "gross");
+    }
+    const asOf = readAsOf(access, query, clocks);
+    const cell = cellOf(query, await catalogues.of(access.workspace, access.environment));
+    const read = (rowsAsOf: (reading: AsOf) => Query) =>
+      readMovements<CohortRow>(service.clickhouse, rowsAsOf, asOf);
+
+    async function cohorts(): Promise<CohortsAnswer["data"]["cohorts"]> {
+      const { interval } = query;
+      if (query.basis === "accounts") {
+        const rows = await read((reading) =>
+          cell.hasWholeAccounts
+            ? cohortsQuery(reading, cell, "accounts")
+            : accountCohortsQuery(reading, cell, "accounts"),
+        );
+        return presentAccountCohorts(rows, asOf.at, interval);
+      }
+      const [net, gross] = await Promise.all([
+        read((reading) => cohortsQuery(reading, cell)),
+        isGross ? read((reading) => accountCohortsQuery(reading, cell, "gross")) : null,
+      ]);
+      return presentCohorts(net, asOf.at, access.baseCurrency, interval, gross);
+    }
+
+    ctx.body = {
+      status: "success",
+      data: { cohorts: await cohorts() },
+      complete_to: completeText(clocks),
+    } satisfies CohortsAnswer;
+  });
+}

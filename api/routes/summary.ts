@@ -1,0 +1,50 @@
+/** `GET /v1/metrics/summary`: MRR and the ratios made of it. */
+import type Router from "@koa/router";
+import type { CatalogueView } from "../../backends/catalogue-view.js";
+import { requireKey } from "../../backends/http/auth.js";
+import { readQuery } from "../../backends/http/query.js";
+import { accessOf } from "../../backends/http/state.js";
+import type { Service } from "../../backends/service.js";
+import {
+  type SummaryAnswer,
+  summaryDays,
+  summaryQueryParameters,
+} from "../../schemas/http-summary.js";
+import { type AsOf, readAsOf } from "../as-of.js";
+import { dayMs } from "../calendar.js";
+import { cellOf } from "../cells.js";
+import { readMovements } from "../movement-reading.js";
+import { presentSummary } from "../presenters/summary.js";
+import { type MovementKindRow, movementKindsQuery } from "../queries/movement-kinds.js";
+import { clocksOf, completeText } from "./reading.js";
+
+export function summaryRoute(router: Router, service: Service, catalogues: CatalogueView): void {
+  router.get("/v1/metrics/summary", requireKey(service, { scope: "read" }), async (ctx) => {
+    const access = accessOf(ctx);
+    const clocks = await clocksOf(service);
+    const query = readQuery(ctx, summaryQueryParameters);
+    const now = readAsOf(access, query, clocks);
+    const then: AsOf = { ...now, at: Math.max(0, now.at - summaryDays * dayMs) };
+    const cell = cellOf(query, await catalogues.of(access.workspace, access.environment));
+    const kinds = (asOf: AsOf) =>
+      readMovements<MovementKindRow>(
+        service.clickhouse,
+        (reading) => movementKindsQuery(reading, cell),
+        asOf,
+      );
+    const figures = presentSummary(
+      ...(await Promise.all([kinds(now), kinds(then)])),
+      access.baseCurrency,
+    );
+    ctx.body = {
+      status: "success",
+      data: {
+        currency: access.baseCurrency,
+        since: new Date(then.at).toISOString(),
+        until: new Date(now.at).toISOString(),
+        ...figures,
+      },
+      complete_to: completeText(clocks),
+    } satisfies SummaryAnswer;
+  });
+}
