@@ -3,12 +3,14 @@ import type { Config } from "../config.js";
 import { createApple } from "./apple/index.js";
 import type { Provider, ProviderToken } from "./provider.js";
 import { createCustom } from "./custom/index.js";
+import { createPaddle } from "./paddle/index.js";
 import { createRevenueCat } from "./revenuecat/index.js";
 import { createStripe } from "./stripe/index.js";
 
 export function createProviders(settings: Config): ReadonlyMap<ProviderToken, Provider> {
   const providers: readonly Provider[] = [
     createStripe({ toleranceSeconds: settings.STRIPE_TOLERANCE_SECONDS }),
+    createPaddle({ toleranceSeconds: settings.PADDLE_TOLERANCE_SECONDS }),
     createApple(),
     createRevenueCat({ toleranceSeconds: settings.REVENUECAT_TOLERANCE_SECONDS }),
     createCustom({ toleranceSeconds: settings.CUSTOM_TOLERANCE_SECONDS }),

@@ -33,6 +33,12 @@ const cases: Partial<Record<ProviderToken, Case>> = {
     toleranceSeconds: 300,
     signsBody: true,
   },
+  paddle: {
+    current: { signing_secret: "pdl_ntfset_01jdone_dGhlIHByb3ZpZGVycyB0ZXN0" },
+    other: { signing_secret: "pdl_ntfset_01jdtwo_YW5vdGhlciBkZXN0aW5hdGlvbg" },
+    toleranceSeconds: 60,
+    signsBody: true,
+  },
   revenuecat: {
     current: { authorization: "Bearer of one", signing_secret: "rc_secret_of_one" },
     other: { authorization: "Bearer of another", signing_secret: "rc_secret_of_another" },

@@ -1,0 +1,65 @@
+/** From an event's type to what it tells. The table is the whole of Paddle's meaning here. */
+import { z } from "zod";
+import type { FactBody } from "../../schemas/records.js";
+import type { Decoded, KeptObject, Known } from "../provider.js";
+import { readAdjustment } from "./adjustments.js";
+import { keptDiscount } from "./discounts.js";
+import { field, ignored, isUntold, malformed, type Reader } from "./event.js";
+import { namesIn } from "./products.js";
+import { readSubscription } from "./subscriptions.js";
+import { readTransaction } from "./transactions.js";
+
+/** Names of products, which are read from every event of this table. */
+const readNames: Reader = () => ignored("it names no product");
+
+const readers: ReadonlyMap<string, Reader> = new Map([
+  ["transaction.completed", readTransaction],
+  ["transaction.updated", readTransaction],
+  ["transaction.revised", readTransaction],
+  ["adjustment.created", readAdjustment],
+  ["adjustment.updated", readAdjustment],
+  ["subscription.created", readSubscription],
+  ["subscription.imported", readSubscription],
+  ["subscription.trialing", readSubscription],
+  ["subscription.activated", readSubscription],
+  ["subscription.updated", readSubscription],
+  ["subscription.past_due", readSubscription],
+  ["subscription.paused", readSubscription],
+  ["subscription.resumed", readSubscription],
+  ["subscription.canceled", readSubscription],
+  ["product.created", readNames],
+  ["product.updated", readNames],
+  ["product.imported", readNames],
+]);
+
+const discountTypes = ["discount.created", "discount.updated", "discount.imported"];
+
+/** What a merchant should subscribe the destination to. */
+export const knownTypes: readonly string[] = [...readers.keys(), ...discountTypes];
+
+const envelopeShape = z.object({
+  event_type: z.string(),
+  occurred_at: field.time,
+  data: z.looseObject({}),
+});
+
+export function decode(body: unknown, known?: Known): Decoded {
+  const envelope = envelopeShape.safeParse(body);
+  if (!envelope.success) return malformed(envelope.error);
+  const { event_type: type, occurred_at: at, data } = envelope.data;
+  const read = readers.get(type);
+  if (read === undefined) return ignored(`events of type ${type} tell no money and no MRR`);
+  const event = { type, at, data, known: known ?? { kept: new Map(), answers: new Map() } };
+  const told = read(event);
+  const names: FactBody[] = namesIn(event).map((Sku) => ({ Sku }));
+  if (isUntold(told) && (told.outcome === "rejected" || names.length === 0)) return told;
+  const bodies = [...(isUntold(told) ? [] : told), ...names];
+  return { outcome: "facts", facts: bodies.map((fact) => ({ happenedAt: at, body: fact })) };
+}
+
+/** Discounts, which subscriptions name by their ids only. */
+export function keeps(body: unknown): KeptObject[] {
+  const envelope = envelopeShape.safeParse(body);
+  if (!envelope.success || !discountTypes.includes(envelope.data.event_type)) return [];
+  return keptDiscount(envelope.data.data, envelope.data.occurred_at);
+}

@@ -1,0 +1,74 @@
+/** Recurring discounts: what they take off a period of a subscription. */
+import { z } from "zod";
+import {
+  fraction,
+  multiplyFractions,
+  parseFraction,
+  subtractFractions,
+} from "../../schemas/monthly.js";
+import type { KeptObject } from "../provider.js";
+import type { Reduction } from "../reductions.js";
+import { field, rejected, type Untold } from "./event.js";
+
+export const discountShape = z.object({
+  id: field.id,
+  type: z.enum(["percentage", "flat", "flat_per_seat"]),
+  /** A percentage, or minor units of `currency_code`. */
+  amount: z.string().refine((text) => (parseFraction(text)?.numerator ?? -1n) >= 0n, "no amount"),
+  currency_code: z.string().nullish(),
+  recur: z.boolean().nullish(),
+  restrict_to: z.array(z.string()).nullish(),
+});
+export type Discount = z.output<typeof discountShape>;
+
+/** What later subscriptions name by its id only; what it is for is the merchant's own business. */
+export function keptDiscount(data: unknown, toldAt: number): KeptObject[] {
+  const discount = discountShape.safeParse(data);
+  if (!discount.success) return [];
+  return [{ id: discount.data.id, toldAt, refers: [], object: discount.data }];
+}
+
+/** An item a discount may cover, told apart by its price. */
+export interface Covered {
+  readonly price: string;
+  readonly productId: string;
+  readonly quantity: bigint;
+  readonly currency: string;
+}
+
+/**
+ * The part of each item (percentage), so much of each seat, or so much of the whole. In the order
+ * of the items; `whole` is shared out over all that are covered.
+ * @param endsAt from then on it no longer applies, ms since 1970; null: for ever
+ */
+export function readReductions(
+  discount: Discount,
+  items: readonly Covered[],
+  endsAt: number | null,
+): { whole: Reduction[]; own: Reduction[][] } | Untold {
+  const only = discount.restrict_to ?? null;
+  const covers = ({ price, productId }: Covered): boolean =>
+    only === null || only.includes(price) || only.includes(productId);
+  const products = items.filter(covers).map(({ price }) => price);
+  const none = { whole: [], own: items.map(() => []) };
+  const amount = parseFraction(discount.amount);
+  if (discount.recur === false || amount === null || products.length === 0) return none;
+  if (discount.type === "percentage") {
+    const left = multiplyFractions(subtractFractions(fraction(100n), amount), fraction(1n, 100n));
+    const factor = left.numerator < 0n ? fraction(0n) : left;
+    return { ...none, whole: [{ endsAt, products, factor, amountOff: 0n }] };
+  }
+  const currency = items[0]?.currency ?? "";
+  if (discount.currency_code !== currency || amount.denominator !== 1n) {
+    const detail = `What a discount in another currency is worth in ${currency} is not told`;
+    return rejected("discount_unclear", detail);
+  }
+  const off = { endsAt, products, factor: fraction(1n) };
+  if (discount.type === "flat") {
+    return { ...none, whole: [{ ...off, amountOff: amount.numerator }] };
+  }
+  const own = items.map((item) =>
+    covers(item) ? [{ ...off, amountOff: amount.numerator * item.quantity }] : [],
+  );
+  return { whole: [], own };
+}

@@ -1,0 +1,99 @@
+/**
+ * Paddle Billing (not Classic): merchant of record. What each type means stands in decode.ts;
+ * docs/providers/paddle.md is the page for merchants.
+ */
+import { z } from "zod";
+import type { Provider } from "../provider.js";
+import { decode, keeps, knownTypes } from "./decode.js";
+import { asks, needs } from "./questions.js";
+import { signatureHeader, signatureOf, verifySignature } from "./signature.js";
+
+const credentials = z.strictObject({
+  signing_secret: z.string().trim().min(1),
+  api_key: z.string().trim().min(1).optional(),
+  api_environment: z.enum(["production", "live", "sandbox"]).optional(),
+});
+export type PaddleCredentials = z.output<typeof credentials>;
+
+const productionUrl = "https://api.paddle.com";
+const sandboxUrl = "https://sandbox-api.paddle.com";
+/** 240 a minute for one address: developer.paddle.com, rate limiting. */
+const requestsPerSecond = 4;
+/** Of a sandbox account; live ones begin with `pdl_live_`, those made before 2025 with neither. */
+const sandboxKeyPrefix = "pdl_sdbx_";
+/** Events and notifications of Paddle's webhook simulator. */
+const simulated = /^ntfsim/;
+
+/** @param settings.toleranceSeconds how old a signature may be; Paddle's libraries use 5 */
+export function createPaddle(settings: {
+  readonly toleranceSeconds: number;
+}): Provider<PaddleCredentials> {
+  return {
+    token: "paddle",
+    credentials,
+    credentialHelp: {
+      signing_secret:
+        "Paddle > Developer tools > Notifications > your destination > Secret key (pdl_ntfset_…)",
+      api_key:
+        "Optional. Paddle > Developer tools > Authentication: an API key that may read customers " +
+        "(addresses), products and discounts",
+      api_environment:
+        "Optional. production or sandbox; told by the API key when it begins with pdl_",
+    },
+    subscribeTo: knownTypes,
+    verify: (delivery, given, now) =>
+      verifySignature(
+        delivery,
+        given.map(({ signing_secret: secret }) => secret),
+        settings.toleranceSeconds,
+        now,
+      ),
+    sign: (body, { signing_secret: secret }, now) => ({
+      headers: {
+        "content-type": "application/json",
+        [signatureHeader]: signatureOf(body, secret, now),
+      },
+      body,
+    }),
+    heading: (body) => {
+      const parsed = headingShape.safeParse(body);
+      if (!parsed.success) return null;
+      const { event_id: id, notification_id: notification, event_type: type, data } = parsed.data;
+      return {
+        nativeId: id,
+        nativeType: type,
+        // Sandboxes are accounts of their own and say nothing; the simulator works in both.
+        sandbox: simulated.test(id) || simulated.test(notification ?? "") ? true : null,
+        accountHint: data.customer_id ?? data.id ?? null,
+      };
+    },
+    keeps,
+    needs,
+    asks,
+    api: {
+      baseUrl: ({ api_key: key, api_environment: environment }) => {
+        const isSandbox = environment === undefined && key?.startsWith(sandboxKeyPrefix) === true;
+        return isSandbox || environment === "sandbox" ? sandboxUrl : productionUrl;
+      },
+      authorize: async ({ api_key: key }) =>
+        key === undefined
+          ? null
+          : {
+              headers: { authorization: `Bearer ${key}`, "paddle-version": "1" },
+              until: Number.MAX_SAFE_INTEGER,
+            },
+      requestsPerSecond,
+    },
+    decode,
+    // The ingest endpoint does not take Paddle (`definitions.md`, Ingest).
+    flatTypes: {},
+  };
+}
+
+const hint = z.string().optional().catch(undefined);
+const headingShape = z.object({
+  event_id: z.string().min(1).max(255),
+  event_type: z.string().min(1).max(255),
+  notification_id: hint,
+  data: z.object({ id: hint, customer_id: hint }),
+});

@@ -1,0 +1,28 @@
+/** Names of products, wherever an event carries a whole product or the API was asked for one. */
+import type { FactBody } from "../../schemas/records.js";
+import type { PaddleEvent } from "./event.js";
+import { answeredNames } from "./questions.js";
+
+type Sku = Extract<FactBody, { Sku: unknown }>["Sku"];
+
+export function namesIn({ data, known }: PaddleEvent): Sku[] {
+  const told = [...answeredNames(known), ...productsIn(data)];
+  const names = new Map(told.map(({ external_id, name }) => [external_id, name]));
+  return [...names].map(([external_id, name]) => ({ external_id, name }));
+}
+
+/**
+ * A product is whole in its own events, in line items and in subscription items. The door bounds
+ * depth and size of a body.
+ */
+function productsIn(value: unknown): Sku[] {
+  if (typeof value !== "object" || value === null) return [];
+  const own = productOf(value);
+  return own === null ? Object.values(value).flatMap(productsIn) : [own];
+}
+
+function productOf(value: object): Sku | null {
+  if (!("id" in value) || typeof value.id !== "string" || !value.id.startsWith("pro_")) return null;
+  if (!("name" in value) || typeof value.name !== "string" || value.name.trim() === "") return null;
+  return { external_id: value.id, name: value.name.trim() };
+}

@@ -1,0 +1,103 @@
+/** What Paddle's webhooks leave out and its API tells: countries, names, what a discount is. */
+import { z } from "zod";
+import type { Known, Question } from "../provider.js";
+import { discountShape } from "./discounts.js";
+import { field } from "./event.js";
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+const shape = z.object({
+  event_type: z.string(),
+  data: z.object({
+    customer_id: field.id.nullish().catch(null),
+    address_id: field.id.nullish().catch(null),
+    discount: z.object({ id: field.id }).nullish().catch(null),
+    items: z
+      .array(
+        z.object({
+          price: z.object({ product_id: field.id }).nullish().catch(null),
+          product: z.object({ name: z.string() }).nullish().catch(null),
+        }),
+      )
+      .nullish()
+      .catch(null),
+  }),
+});
+
+/** A country and names only adorn; a discount changes MRR and is needed, unless it is kept. */
+export function asks(body: unknown, known: Known): Question[] {
+  const parsed = shape.safeParse(body);
+  if (!parsed.success || !/^(subscription|transaction)\./.test(parsed.data.event_type)) return [];
+  const { event_type: type, data } = parsed.data;
+  const questions: Question[] = [];
+  if (data.customer_id && data.address_id) {
+    const path = addressPath(data.customer_id, data.address_id);
+    questions.push({ path, importance: "adorns", freshForMs: dayMs });
+  }
+  if (!type.startsWith("subscription.")) return questions;
+  for (const { price, product } of data.items ?? []) {
+    if (product || !price) continue;
+    const path = productPath(price.product_id);
+    questions.push({ path, importance: "adorns", freshForMs: dayMs });
+  }
+  if (data.discount && !known.kept.has(data.discount.id)) {
+    const path = discountPath(data.discount.id);
+    questions.push({ path, importance: "needed", freshForMs: dayMs });
+  }
+  return questions;
+}
+
+/** Ids of discounts the body names without telling them. */
+export function needs(body: unknown): string[] {
+  const parsed = shape.safeParse(body);
+  if (!parsed.success || !parsed.data.event_type.startsWith("subscription.")) return [];
+  const { discount } = parsed.data.data;
+  return discount ? [discount.id] : [];
+}
+
+/** ISO 3166-1 alpha-2 of an address the event only names; null while nobody told it. */
+export function countryOf(
+  { answers }: Known,
+  customer: string | null | undefined,
+  address: string | null | undefined,
+): string | null {
+  if (!customer || !address) return null;
+  const answer = addressAnswer.safeParse(answers.get(addressPath(customer, address)));
+  return answer.success ? answer.data.data.country_code : null;
+}
+
+/** What the API calls products the event only names. */
+export function answeredNames({ answers }: Known): { external_id: string; name: string }[] {
+  return [...answers].flatMap(([path, answer]) => {
+    const product = path.startsWith(productPath("")) ? productAnswer.safeParse(answer) : null;
+    if (!product?.success) return [];
+    const { id, name } = product.data.data;
+    return [{ external_id: id, name }];
+  });
+}
+
+/** A discount by its id, as an event told it or the API did; null when neither has. */
+export function discountOf({ kept, answers }: Known, id: string) {
+  const answer = discountAnswer.safeParse(answers.get(discountPath(id)));
+  return discountShape.safeParse(kept.get(id)).data ?? answer.data?.data ?? null;
+}
+
+const addressAnswer = z.object({
+  data: z.object({ country_code: z.string().regex(/^[A-Z]{2}$/) }),
+});
+const productAnswer = z.object({
+  data: z.object({ id: field.id, name: z.string().trim().min(1) }),
+});
+const discountAnswer = z.object({ data: discountShape });
+
+function addressPath(customer: string, address: string): string {
+  return `/customers/${encodeURIComponent(customer)}/addresses/${encodeURIComponent(address)}`;
+}
+
+function productPath(product: string): string {
+  return `/products/${encodeURIComponent(product)}`;
+}
+
+function discountPath(discount: string): string {
+  return `/discounts/${encodeURIComponent(discount)}`;
+}

@@ -1,0 +1,263 @@
+/**
+ * Subscriptions: every event carries the whole state, so each tells what the subscription is worth
+ * from a moment on. Events carry no totals: MRR is items × unit price, less the discount.
+ */
+import { z } from "zod";
+import { limits } from "../../config.js";
+import { fraction, monthlyFraction } from "../../schemas/monthly.js";
+import type { FactBody, Item } from "../../schemas/records.js";
+import { reducedAmounts } from "../reductions.js";
+import { type Covered, readReductions } from "./discounts.js";
+import { field, type PaddleEvent, reader, rejected, type Untold } from "./event.js";
+import { countryOf, discountOf } from "./questions.js";
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+const cycle = z.object({
+  interval: z.enum(["day", "week", "month", "year"]),
+  frequency: z.int().positive(),
+});
+
+const itemShape = z.object({
+  status: z.string().nullish(),
+  recurring: z.boolean().nullish(),
+  quantity: z.int().nonnegative(),
+  trial_dates: z.object({ ends_at: field.time }).nullish(),
+  price: z.object({
+    id: field.id,
+    product_id: field.id,
+    unit_price: z.object({ amount: field.amount, currency_code: field.currency }),
+    billing_cycle: cycle.nullish(),
+    trial_period: z.looseObject({}).nullish(),
+  }),
+});
+
+const subscriptionShape = z.object({
+  id: field.id,
+  status: z.string(),
+  customer_id: field.id,
+  address_id: field.id.nullish(),
+  transaction_id: field.id.nullish(),
+  created_at: field.time,
+  started_at: field.time.nullish(),
+  first_billed_at: field.time.nullish(),
+  paused_at: field.time.nullish(),
+  canceled_at: field.time.nullish(),
+  current_billing_period: z.object({ starts_at: field.time }).nullish(),
+  discount: z
+    .object({
+      id: field.id,
+      starts_at: field.time.nullish(),
+      ends_at: field.time.nullish(),
+    })
+    .nullish(),
+  items: z.array(itemShape),
+});
+type Subscription = z.output<typeof subscriptionShape>;
+type SubscriptionFact = Extract<FactBody, { Subscription: unknown }>["Subscription"];
+
+export const readSubscription = reader(subscriptionShape, (subscription, event) => {
+  const { id, customer_id: account } = subscription;
+  const country = countryOf(event.known, account, subscription.address_id);
+  const { phase, at } = momentOf(subscription, event);
+  const counts = phase !== "ended" && isWorth(subscription);
+  const worth = counts
+    ? worthFrom(subscription, firstPaidAt(subscription, at), at, event)
+    : nothing(at);
+  if ("outcome" in worth) return worth;
+  const state: FactBody = { Subscription: { subscription: id, account, country, phase, ...worth } };
+  return [state, ...firstPayment(subscription, country)];
+});
+
+/** Only `subscription.created` names the transaction that paid for it. */
+function firstPayment(
+  { id, transaction_id: payment, customer_id: account }: Subscription,
+  country: string | null,
+): FactBody[] {
+  if (!payment) return [];
+  const told = { account, country, type: "subscription", tax: null, fee: null, lines: [] } as const;
+  return [{ Purchase: { purchase: id, ...told, lines: [] } }, { Link: { payment, purchase: id } }];
+}
+
+/** Past due still counts; a trial, a pause and every other status do not. */
+function isWorth({ status }: Subscription): boolean {
+  return status === "active" || status === "past_due";
+}
+
+/**
+ * When the told state began. Paddle's own dates beat the event's where a state is told later than
+ * it began. A scheduled change does nothing: its event comes when it takes effect.
+ */
+function momentOf(
+  subscription: Subscription,
+  { type, at }: PaddleEvent,
+): { phase: SubscriptionFact["phase"]; at: number } {
+  const { status } = subscription;
+  if (status === "canceled" || type === "subscription.canceled") {
+    return { phase: "ended", at: subscription.canceled_at ?? at };
+  }
+  const isFirst = ["subscription.created", "subscription.imported", "subscription.trialing"];
+  if (isFirst.includes(type)) return { phase: "started", at: startedAt(subscription) };
+  if (status === "paused") {
+    return { phase: "changed", at: Math.min(subscription.paused_at ?? at, at) };
+  }
+  const trialEnd = trialEndOf(subscription);
+  // Told after the trial's end but before the conversion, which bears the date of that end: a
+  // moment earlier, so as not to undo it.
+  if (status === "trialing" && trialEnd !== null && trialEnd <= at) {
+    return { phase: "changed", at: trialEnd - 1 };
+  }
+  if (type === "subscription.activated") {
+    return { phase: "changed", at: Math.min(activatedAt(subscription) ?? at, at) };
+  }
+  return { phase: "changed", at };
+}
+
+function startedAt(subscription: Subscription): number {
+  return subscription.started_at ?? subscription.created_at;
+}
+
+/** @returns null where nothing was on trial */
+function trialEndOf({ items }: Subscription): number | null {
+  const ends = items.flatMap(({ trial_dates: trial }) => trial?.ends_at ?? []);
+  return ends.length > 0 ? Math.max(...ends) : null;
+}
+
+/**
+ * The beginning of the first paid period: the trial's end, or the very start. Null when the period
+ * is a later one (a payment that failed was made up for), or when a trial's end is not told.
+ */
+function activatedAt(subscription: Subscription): number | null {
+  const begins = subscription.current_billing_period?.starts_at ?? null;
+  const billed = subscription.first_billed_at ?? null;
+  if (begins !== null && billed !== null && billed < begins) return null;
+  const trialEnd = trialEndOf(subscription);
+  const started = startedAt(subscription);
+  const isEarly = begins !== null && begins > started && begins < (trialEnd ?? begins);
+  if (trialEnd !== null) return isEarly ? begins : trialEnd;
+  const hadTrial = subscription.items.some(({ price }) => price.trial_period);
+  if (!hadTrial) return started;
+  return begins !== null && begins > started ? begins : null;
+}
+
+/** A subscription told first after its trial (an import) is worth nothing until that ended. */
+function firstPaidAt(subscription: Subscription, at: number): number {
+  const trialEnd = trialEndOf(subscription);
+  return at === startedAt(subscription) && trialEnd !== null && trialEnd > at ? trialEnd : at;
+}
+
+type Worth = Pick<SubscriptionFact, "currency" | "steps">;
+
+function nothing(at: number): Worth {
+  return { currency: "", steps: [{ at, items: [] }] };
+}
+
+/** An item that counts, as one of its periods is priced. */
+interface Priced extends Covered {
+  readonly amount: bigint;
+  readonly cycle: z.output<typeof cycle>;
+}
+
+/** One step where the worth begins, and one where the discount's start or end falls after it. */
+function worthFrom(
+  subscription: Subscription,
+  paidFrom: number,
+  at: number,
+  { known }: PaddleEvent,
+): Worth | Untold {
+  if (subscription.items.length > limits.itemsPerSubscriptionMax) {
+    return rejected("too_many_items", `More than ${limits.itemsPerSubscriptionMax} items`);
+  }
+  const items = pricedItems(subscription);
+  const currency = items[0]?.currency ?? "";
+  if (items.some((item) => item.currency !== currency)) {
+    return rejected("malformed", "items: several currencies");
+  }
+  const { starts_at: from = null, ends_at: until = null, id = "" } = subscription.discount ?? {};
+  const applies = id !== "" && (until === null || until > paidFrom);
+  const discount = applies ? discountOf(known, id) : null;
+  if (applies && discount === null) {
+    const detail = "Paddle must be asked: the event names a discount by its id only";
+    return rejected("enrichment_unavailable", detail);
+  }
+  const none = { whole: [], own: items.map(() => []) };
+  const reductions = discount === null ? none : readReductions(discount, items, until);
+  if ("outcome" in reductions) return reductions;
+
+  // A discount given at the checkout may begin seconds after the subscription.
+  const isLater = applies && from !== null && from > paidFrom + dayMs;
+  const changes = [isLater ? from : null, applies ? until : null].flatMap((time) => time ?? []);
+  const times = [paidFrom, ...new Set(changes.filter((time) => time > paidFrom))];
+  const steps = times
+    .sort((one, other) => one - other)
+    .map((time) => {
+      const isOn = !isLater || from <= time;
+      return { at: time, items: itemsAt(items, isOn ? reductions : none, time) };
+    });
+  if (!steps.flatMap((step) => step.items).every(fitsRecord)) {
+    return rejected("price_too_precise", "a monthly price beyond 64 bits");
+  }
+  const free = steps.every((step) => step.items.length === 0);
+  const trial = paidFrom > at ? [{ at, items: [] }] : [];
+  return { currency: free ? "" : currency, steps: [...trial, ...steps] };
+}
+
+function pricedItems({ items }: Subscription): Priced[] {
+  return items.flatMap(({ price, status, recurring, quantity }) => {
+    const isPaid = recurring !== false && status !== "inactive" && status !== "trialing";
+    if (!isPaid || !price.billing_cycle) return [];
+    return [
+      {
+        price: price.id,
+        productId: price.product_id,
+        quantity: BigInt(quantity),
+        currency: price.unit_price.currency_code,
+        amount: price.unit_price.amount * BigInt(quantity),
+        cycle: price.billing_cycle,
+      },
+    ];
+  });
+}
+
+function itemsAt(
+  items: readonly Priced[],
+  { whole, own }: Exclude<ReturnType<typeof readReductions>, Untold>,
+  at: number,
+): Item[] {
+  const reducible = items.map(({ price, amount }, index) => ({
+    product: price, // a discount may be limited to one of several prices of a product
+    amount: fraction(amount),
+    own: own[index] ?? [],
+  }));
+  const amounts = reducedAmounts(reducible, whole, at);
+  return items.flatMap(({ productId, cycle: { interval, frequency } }, index) => {
+    const amount = amounts[index];
+    // What is free changes no figure, and needs no rate.
+    if (amount === undefined || amount.numerator <= 0n) return [];
+    const monthly = monthlyFraction({
+      unitAmountMinor: amount,
+      quantity: 1n,
+      interval,
+      intervalCount: BigInt(frequency),
+    });
+    return [
+      {
+        item: itemName(items, index),
+        external_id: productId,
+        monthly_numerator: monthly.numerator,
+        monthly_denominator: monthly.denominator,
+      },
+    ];
+  });
+}
+
+/** Paddle's items have no ids: their prices tell them apart, and its place one listed twice. */
+function itemName(items: readonly Priced[], index: number): string {
+  const price = items[index]?.price ?? "";
+  const place = items.slice(0, index).filter((item) => item.price === price).length;
+  return place === 0 ? price : `${price}#${place + 1}`;
+}
+
+function fitsRecord({ monthly_numerator: above, monthly_denominator: below }: Item): boolean {
+  return BigInt.asIntN(64, above) === above && BigInt.asIntN(64, below) === below;
+}

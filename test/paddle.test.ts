@@ -1,0 +1,126 @@
+/** What Paddle is asked, what is kept of its events, and where its API is. */
+import { expect } from "chai";
+import { createPaddle } from "../providers/paddle/index.js";
+import {
+  discountData,
+  paddleEvent,
+  priceData,
+  productData,
+  subscriptionData,
+} from "../providers/paddle/payloads.js";
+import { transactionData } from "../providers/paddle/payloads-money.js";
+
+const paddle = createPaddle({ toleranceSeconds: 60 });
+const at = Date.UTC(2026, 2, 10, 9);
+const product = productData({ id: "pro_1", name: "Atlas", createdAt: at });
+const price = priceData({ id: "pri_1", product: "pro_1", unitAmount: 1000n, currency: "EUR" });
+const discount = discountData({
+  id: "dsc_1",
+  type: "percentage",
+  amount: "25",
+  recur: true,
+  createdAt: at,
+});
+const nothing = { kept: new Map(), answers: new Map() };
+const addressPath = "/customers/ctm_1/addresses/add_1";
+
+function subscription(more: object = {}) {
+  const data = subscriptionData({
+    id: "sub_1",
+    customer: "ctm_1",
+    address: "add_1",
+    currency: "EUR",
+    status: "active",
+    startedAt: at,
+    items: [{ price, quantity: 1 }],
+    ...more,
+  });
+  return paddleEvent({ id: "evt_1", type: "subscription.created", at, data });
+}
+const discounted = subscription({ discount: { id: "dsc_1", startsAt: at } });
+const discountCreated = paddleEvent({ id: "evt_2", type: "discount.created", at, data: discount });
+
+describe("What Paddle is asked", () => {
+  const line = { id: "txnitm_1", price, product, subtotal: 1000n };
+  const paid = { id: "txn_1", currency: "EUR", createdAt: at, paidAt: at, lines: [line] };
+  const transaction = (address?: string) =>
+    paddleEvent({
+      id: "evt_3",
+      type: "transaction.completed",
+      at,
+      data: transactionData({
+        ...paid,
+        customer: "ctm_1",
+        ...(address === undefined ? {} : { address }),
+      }),
+    });
+  const whole = subscription({ items: [{ price, quantity: 1, product }] });
+  const cases: [title: string, body: unknown, asked: string[]][] = [
+    ["the country of a payment", transaction("add_1"), [`adorns ${addressPath}`]],
+    ["nothing where no address is named", transaction(), []],
+    ["the country of a subscription", whole, [`adorns ${addressPath}`]],
+    [
+      "the name of a product that is only named, and what a discount is",
+      discounted,
+      [`adorns ${addressPath}`, "adorns /products/pro_1", "needed /discounts/dsc_1"],
+    ],
+    [
+      "nothing of a product's own event",
+      paddleEvent({ id: "evt_4", type: "product.created", at, data: product }),
+      [],
+    ],
+    ["nothing of what is no event", [], []],
+  ];
+  for (const [title, body, asked] of cases) {
+    it(`should be ${title}`, () => {
+      const questions = paddle.asks?.(body, nothing) ?? [];
+      expect(questions.map(({ importance, path }) => `${importance} ${path}`)).to.deep.equal(asked);
+    });
+  }
+
+  it("should not be a discount that an event has told", () => {
+    const [kept] = paddle.keeps?.(discountCreated) ?? [];
+    expect(kept).to.include({ id: "dsc_1", toldAt: at });
+    expect(JSON.stringify(kept)).not.to.include("friends");
+    expect(paddle.needs?.(discounted)).to.deep.equal(["dsc_1"]);
+    const known = { ...nothing, kept: new Map([["dsc_1", kept?.object]]) };
+    const asked = paddle.asks?.(discounted, known).map(({ path }) => path);
+    expect(asked).not.to.include("/discounts/dsc_1");
+    const decoded = paddle.decode(discounted, known);
+    expect(decoded).to.have.nested.property(
+      "facts[0].body.Subscription.steps[0].items[0].monthly_numerator",
+      750n,
+    );
+  });
+});
+
+describe("Paddle's API", () => {
+  const cases: [title: string, credentials: object, url: string][] = [
+    ["live", {}, "https://api.paddle.com"],
+    ["a sandbox by its key", { api_key: "pdl_sdbx_apikey_1" }, "https://sandbox-api.paddle.com"],
+    ["live by its key", { api_key: "pdl_live_apikey_1" }, "https://api.paddle.com"],
+    ["a sandbox when told", { api_environment: "sandbox" }, "https://sandbox-api.paddle.com"],
+    [
+      "live when told, whatever the key",
+      { api_key: "pdl_sdbx_apikey_1", api_environment: "production" },
+      "https://api.paddle.com",
+    ],
+  ];
+  for (const [title, more, url] of cases) {
+    it(`should be that of ${title}`, () => {
+      const credentials = paddle.credentials.parse({ signing_secret: "pdl_1", ...more });
+      expect(paddle.api?.baseUrl(credentials)).to.equal(url);
+    });
+  }
+
+  it("should be asked with the key and the version, and not without a key", async () => {
+    const post = async () => null;
+    const none = { signing_secret: "pdl_1" };
+    expect(await paddle.api?.authorize(none, at, post)).to.equal(null);
+    const authorized = await paddle.api?.authorize({ ...none, api_key: "pdl_key" }, at, post);
+    expect(authorized?.headers).to.deep.equal({
+      authorization: "Bearer pdl_key",
+      "paddle-version": "1",
+    });
+  });
+});
