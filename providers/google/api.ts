@@ -18,8 +18,6 @@ export const serviceAccountKey = z.object({
 const scope = "https://www.googleapis.com/auth/androidpublisher";
 const grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const assertionSeconds = 3600;
-/** A token that is about to end might end on the way. */
-const spareMs = 60_000;
 
 const tokenAnswer = z.object({ access_token: z.string().min(1), expires_in: z.number() });
 
@@ -33,7 +31,7 @@ export const api: ProviderApi<Keyed> = {
     const { access_token: token, expires_in: seconds } = tokenAnswer.parse(
       await post(key.token_uri, form),
     );
-    return { headers: { authorization: `Bearer ${token}` }, until: now + seconds * 1000 - spareMs };
+    return { headers: { authorization: `Bearer ${token}` }, until: now + seconds * 1000 };
   },
   // Google allows 3,000 a minute for each of several buckets; the day's quota is 200,000 calls.
   requestsPerSecond: 20,

@@ -121,7 +121,7 @@ const notificationShape = z.object({
   voidedPurchaseNotification: z
     .object({ purchaseToken: apiName, orderId: apiName, productType: z.int() })
     .nullish(),
-  testNotification: z.unknown(),
+  testNotification: z.unknown().optional(),
 });
 
 /** `voidedPurchaseNotification.productType`; 2 is a one-time product */

@@ -11,9 +11,9 @@ import { country, time } from "./reading.js";
 
 const phases = z
   .object({
-    freeTrialDetails: z.unknown(),
-    introductoryPriceDetails: z.unknown(),
-    prorationPeriodDetails: z.unknown(),
+    freeTrialDetails: z.unknown().optional(),
+    introductoryPriceDetails: z.unknown().optional(),
+    prorationPeriodDetails: z.unknown().optional(),
   })
   .nullish();
 

@@ -8,7 +8,7 @@ export const productPurchaseShape = z.object({
   orderId: apiName.nullish(),
   regionCode: country,
   /** There for a test purchase only. */
-  testPurchaseContext: z.unknown(),
+  testPurchaseContext: z.unknown().optional(),
 });
 
 /** @param voided the order a notification names; the API no longer answers for some purchases */

@@ -11,8 +11,8 @@ export const purchaseShape = z.object({
   regionCode: country,
   linkedPurchaseToken: apiName.nullish(),
   /** An object of nothing where it is a test purchase. */
-  testPurchase: z.unknown(),
-  canceledStateContext: z.object({ replacementCancellation: z.unknown() }).nullish(),
+  testPurchase: z.unknown().optional(),
+  canceledStateContext: z.object({ replacementCancellation: z.unknown().optional() }).nullish(),
   lineItems: z
     .array(
       z.object({

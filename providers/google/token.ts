@@ -88,7 +88,11 @@ export function signedText(header: object, claims: object): string {
 
 const tokenShape = /^Bearer +([\w-]+)\.([\w-]+)\.([\w-]+)$/i;
 /** `crit` names what a reader must understand; Google names nothing, and so do we. */
-const joseShape = z.object({ alg: z.literal("RS256"), kid: z.string(), crit: z.undefined() });
+const joseShape = z.object({
+  alg: z.literal("RS256"),
+  kid: z.string(),
+  crit: z.undefined().optional(),
+});
 const claimsShape = z.object({
   iss: z.string(),
   aud: z.string(),
