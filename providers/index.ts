@@ -2,6 +2,7 @@
 import type { Config } from "../config.js";
 import { createApple } from "./apple/index.js";
 import type { Provider, ProviderToken } from "./provider.js";
+import { createGoogle } from "./google/index.js";
 import { createCustom } from "./custom/index.js";
 import { createPaddle } from "./paddle/index.js";
 import { createRevenueCat } from "./revenuecat/index.js";
@@ -12,6 +13,7 @@ export function createProviders(settings: Config): ReadonlyMap<ProviderToken, Pr
     createStripe({ toleranceSeconds: settings.STRIPE_TOLERANCE_SECONDS }),
     createPaddle({ toleranceSeconds: settings.PADDLE_TOLERANCE_SECONDS }),
     createApple(),
+    createGoogle(),
     createRevenueCat({ toleranceSeconds: settings.REVENUECAT_TOLERANCE_SECONDS }),
     createCustom({ toleranceSeconds: settings.CUSTOM_TOLERANCE_SECONDS }),
   ];

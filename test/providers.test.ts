@@ -6,6 +6,7 @@ import { readConfig } from "../config.js";
 import { makeTestChain } from "../providers/apple/test-chain.js";
 import { createProviders } from "../providers/index.js";
 import type { Known, ProviderToken } from "../providers/provider.js";
+import { credentialsOf, makeSigner } from "./google-signer.js";
 
 const now = Date.UTC(2026, 10, 20);
 const providers = createProviders(readConfig({}));
@@ -24,6 +25,9 @@ interface Case {
 
 /** Two App Stores of nobody's trust but ours. */
 const [appStore, otherAppStore] = [makeTestChain(), makeTestChain()];
+
+/** Two push subscriptions of Pub/Sub, each with a key that stands in for Google's. */
+const [push, otherPush] = [makeSigner("one"), makeSigner("two", "https://other.example/push")];
 
 /** A new provider adds its line. */
 const cases: Partial<Record<ProviderToken, Case>> = {
@@ -57,6 +61,14 @@ const cases: Partial<Record<ProviderToken, Case>> = {
     signers: [appStore, otherAppStore],
     toleranceSeconds: null,
     signsBody: true,
+  },
+  google: {
+    current: credentialsOf(push),
+    other: credentialsOf(otherPush),
+    signers: [push, otherPush],
+    // A token is good for an hour, and clocks may differ by five minutes.
+    toleranceSeconds: 3600 + 300,
+    signsBody: false,
   },
 };
 
