@@ -68,7 +68,7 @@ async function receive(
   if (!verdict.ok) throw unauthenticated(verdict.reason, refusals[verdict.reason]);
 
   // 4. One meaning only, and an identity: every redelivery gets the same event id.
-  const heading = provider.heading(bodyOf(provider, body), delivery.headers);
+  const heading = provider.heading(bodyOf(provider, body), delivery.headers, Date.now());
   if (heading === null) {
     throw unprocessable("event_unrecognized", `This is no event of ${provider.token}.`);
   }

@@ -5,6 +5,7 @@ import type { Provider, ProviderToken } from "./provider.js";
 import { createGoogle } from "./google/index.js";
 import { createCustom } from "./custom/index.js";
 import { createPaddle } from "./paddle/index.js";
+import { createGumroad } from "./gumroad/index.js";
 import { createRevenueCat } from "./revenuecat/index.js";
 import { createStripe } from "./stripe/index.js";
 
@@ -15,6 +16,7 @@ export function createProviders(settings: Config): ReadonlyMap<ProviderToken, Pr
     createApple(),
     createGoogle(),
     createRevenueCat({ toleranceSeconds: settings.REVENUECAT_TOLERANCE_SECONDS }),
+    createGumroad(),
     createCustom({ toleranceSeconds: settings.CUSTOM_TOLERANCE_SECONDS }),
   ];
   return new Map(providers.map((provider) => [provider.token, provider]));

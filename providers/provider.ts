@@ -180,9 +180,10 @@ export interface Provider<Credentials = unknown, Signer = Credentials> {
   /**
    * @param body the strictly parsed body
    * @param headers of the delivery; absent where the body came by the ingest endpoint
+   * @param receivedAt ms since 1970, about; only for what no body tells apart (Gumroad's refunds)
    * @returns null when it is no event of this provider
    */
-  heading(body: unknown, headers?: Headers): Heading | null;
+  heading(body: unknown, headers?: Headers, receivedAt?: number): Heading | null;
   /**
    * Objects to keep for later events; left out where every event is whole by itself. Called again
    * with what is known once all questions are answered: an answer may tell some, too.

@@ -49,6 +49,12 @@ const cases: Partial<Record<ProviderToken, Case>> = {
     toleranceSeconds: 300,
     signsBody: true,
   },
+  gumroad: {
+    current: { seller_id: "c2VsbGVyLW9uZQ==", access_token: "token_of_one" },
+    other: { seller_id: "c2VsbGVyLXR3bw==" },
+    toleranceSeconds: null,
+    signsBody: false,
+  },
   custom: {
     current: { signing_secret: "whsec_b25lIHNlbmRlciBvZiB0aGUgcHJvdmlkZXIgdGVzdA==" },
     other: { signing_secret: "whsec_YW5vdGhlciBzZW5kZXIgb2YgdGhlIHRlc3QsIHRvbw==" },
@@ -160,19 +166,23 @@ interface Fixture {
   readonly expected: { readonly outcome: string };
 }
 
-/** Beside `<name>.json` (or `.form`) may lie `<name>.answers.json`: the API's answers by path. */
+/**
+ * Beside `<name>.json` (or `.form`) may lie `<name>.answers.json`, the API's answers by path, and
+ * `<name>.kept.json`, kept objects by id.
+ */
 function fixturesOf(token: ProviderToken): Fixture[] {
   const folder = projectFile("providers", token, "fixtures");
   return readdirSync(folder)
-    .filter((file) => /(?<!\.facts|\.answers)\.(json|form)$/.test(file))
+    .filter((file) => /(?<!\.facts|\.answers|\.kept)\.(json|form)$/.test(file))
     .map((file) => {
       const name = file.slice(0, file.lastIndexOf("."));
       const answers = `${folder}/${name}.answers.json`;
+      const kept = `${folder}/${name}.kept.json`;
       return {
         name,
         body: readFileSync(`${folder}/${file}`),
         known: {
-          kept: new Map(),
+          kept: new Map(existsSync(kept) ? Object.entries(readJson(kept)) : []),
           answers: new Map(existsSync(answers) ? Object.entries(readJson(answers)) : []),
         },
         expected: readJson(`${folder}/${name}.facts.json`),

@@ -10,7 +10,10 @@ export const contentTypes = {
   form: "application/x-www-form-urlencoded",
 } as const;
 
-/** Never throws. A form is an object of strings; a key that is there twice is refused. */
+/**
+ * Never throws. A form is an object of strings; a key that is there twice is refused, except one
+ * that ends in `[]`: that is how a list is written, and it becomes one.
+ */
 export function parseBody(
   provider: { readonly bodyType?: "form" },
   bytes: Uint8Array,
@@ -28,15 +31,18 @@ function parseForm(bytes: Uint8Array): StrictBody {
   } catch {
     return refusal("form_malformed", "The body is not a form in UTF-8.");
   }
-  const value: Record<string, string> = {};
+  const value: Record<string, string | string[]> = {};
   for (const [key, text] of pairs) {
     if (key === "__proto__") return refusal("form_forbidden_key", "The form has a forbidden key.");
-    if (Object.hasOwn(value, key))
+    const before = Object.hasOwn(value, key) ? value[key] : undefined;
+    if (typeof before === "string") {
       return refusal("form_duplicate_key", `The form has ${key} twice.`);
+    }
     if (key.includes("\0") || text.includes("\0")) {
       return refusal("form_forbidden_character", "The form has a NUL character.");
     }
-    value[key] = text;
+    if (before !== undefined) before.push(text);
+    else value[key] = key.endsWith("[]") ? [text] : text;
   }
   return { ok: true, value };
 }

@@ -1,0 +1,116 @@
+/** From a ping's resource to what it tells. The tables are the whole of Gumroad's meaning here. */
+import type { FactBody } from "../../schemas/records.js";
+import type { Decoded, KeptObject, Known, Question } from "../provider.js";
+import {
+  keptPlans,
+  keptSale,
+  type MembershipReader,
+  neededOf,
+  readEnd,
+  readPlanChange,
+  readRestart,
+} from "./memberships.js";
+import {
+  fieldsOf,
+  ignored,
+  malformed,
+  membershipShape,
+  rejected,
+  resourceOf,
+  type Sale,
+  saleShape,
+} from "./ping.js";
+import { questionOf } from "./record.js";
+import {
+  readDispute,
+  readDisputeWon,
+  readRefund,
+  readSale,
+  type SaleReader,
+  type Told,
+} from "./sales.js";
+
+const saleReaders: ReadonlyMap<string, SaleReader> = new Map([
+  ["sale", readSale],
+  ["refund", readRefund],
+  ["dispute", readDispute],
+  ["dispute_won", readDisputeWon],
+]);
+
+/** `cancellation` announces an end; `subscription_ended` is it. */
+const membershipReaders: ReadonlyMap<string, MembershipReader> = new Map([
+  ["subscription_updated", readPlanChange],
+  ["subscription_restarted", readRestart],
+  ["subscription_ended", readEnd],
+]);
+
+/** What a merchant should subscribe to. */
+export const knownTypes: readonly string[] = [...saleReaders.keys(), ...membershipReaders.keys()];
+
+export function decode(body: unknown, known?: Known): Decoded {
+  const fields = fieldsOf(body) ?? {};
+  const resource = resourceOf(fields);
+  if (resource === null) return rejected("malformed", "resource_name: missing");
+  const readMembership = membershipReaders.get(resource);
+  if (readMembership !== undefined) {
+    const membership = membershipShape.safeParse(fields);
+    if (!membership.success) return malformed(membership.error);
+    return factsOf(readMembership(membership.data, known), null);
+  }
+  const readOfSale = saleReaders.get(resource);
+  if (readOfSale === undefined) return ignored(`pings of ${resource} tell no money and no MRR`);
+  const sale = saleShape.safeParse(fields);
+  if (!sale.success) return malformed(sale.error);
+  const at = resource === "sale" ? sale.data.sale_timestamp : (known?.receivedAt ?? 0);
+  return factsOf(readOfSale(sale.data, known), at);
+}
+
+/** Nothing signs a ping: with an access token every sale is looked up before it is booked. */
+export function asks(body: unknown): Question[] {
+  const fields = fieldsOf(body) ?? {};
+  const saleId = fields["sale_id"];
+  const isOfSale = saleReaders.has(resourceOf(fields) ?? "");
+  // A gift's copy is not booked, whatever its record says.
+  if (!isOfSale || !saleId || fields["is_gift_receiver_purchase"] === "true") return [];
+  return [questionOf(saleId)];
+}
+
+export function keeps(body: unknown): KeptObject[] {
+  const fields = fieldsOf(body) ?? {};
+  const resource = resourceOf(fields);
+  if (resource === "sale") {
+    const sale = saleShape.safeParse(fields);
+    return sale.success && isCharged(sale.data) ? keptSale(sale.data) : [];
+  }
+  if (resource !== "subscription_updated") return [];
+  const membership = membershipShape.safeParse(fields);
+  return membership.success ? keptPlans(membership.data) : [];
+}
+
+export function needs(body: unknown): string[] {
+  const fields = fieldsOf(body) ?? {};
+  const resource = resourceOf(fields) ?? "";
+  const subscription = fields["subscription_id"];
+  if (subscription === undefined || subscription === "") return [];
+  const isRenewal = resource === "sale" && fields["is_recurring_charge"] === "true";
+  const isChange = resource === "subscription_updated" || resource === "subscription_restarted";
+  return isRenewal || isChange ? neededOf(subscription) : [];
+}
+
+function isCharged(sale: Sale): boolean {
+  return !sale.is_gift_receiver_purchase && !sale.is_preorder_authorization;
+}
+
+/** @param at when it happened, ms since 1970; null: when the state it tells begins */
+function factsOf(told: Told, at: number | null): Decoded {
+  if ("outcome" in told) return told;
+  if (told.length === 0) return ignored("nothing was paid");
+  return {
+    outcome: "facts",
+    facts: told.map((body) => ({ happenedAt: at ?? beginningOf(body), body })),
+  };
+}
+
+function beginningOf(body: FactBody): number {
+  return "Subscription" in body ? (body.Subscription.steps[0]?.at ?? 0) : 0;
+}

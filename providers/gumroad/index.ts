@@ -1,0 +1,118 @@
+/**
+ * Gumroad: unsigned pings, written as forms. The URL is the secret; `seller_id` is compared where a
+ * ping carries it, and with an access token every sale is confirmed by the API before it is booked.
+ * docs/providers/gumroad.md is the page for merchants and says what that means.
+ */
+import { z } from "zod";
+import type { Delivery, Heading, Headers, Provider, Verdict } from "../provider.js";
+import { anyEqual, refused } from "../signatures.js";
+import { asks, decode, keeps, knownTypes, needs } from "./decode.js";
+import { fieldsOf, membershipResources, resourceOf } from "./ping.js";
+
+const credentials = z.strictObject({
+  seller_id: z.string().trim().min(1),
+  access_token: z.string().trim().min(1).optional(),
+});
+export type GumroadCredentials = z.output<typeof credentials>;
+
+/** Gumroad names no limit; a busy seller has a few sales a second. */
+const requestsPerSecond = 5;
+const authorizationMs = 60 * 60 * 1000;
+
+export function createGumroad(): Provider<GumroadCredentials> {
+  return {
+    token: "gumroad",
+    credentials,
+    credentialHelp: {
+      seller_id:
+        "Gumroad > Settings > Advanced > Ping > Send test ping: the field seller_id of what " +
+        "arrives. It is the same in every ping",
+      access_token:
+        "Optional, and the only proof that a ping is true: Gumroad > Settings > Advanced > " +
+        "Applications > your application > Generate access token, with view_sales",
+    },
+    subscribeTo: [...knownTypes, "cancellation"],
+    bodyType: "form",
+    verify: ({ body }, given) => verifySeller(body, given),
+    sign: (body, { seller_id: seller }) => ({
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+      body: withSeller(body, seller),
+    }),
+    heading,
+    keeps,
+    needs,
+    api: {
+      baseUrl: () => "https://api.gumroad.com",
+      authorize: async ({ access_token: token }, now) =>
+        token === undefined
+          ? null
+          : { headers: { authorization: `Bearer ${token}` }, until: now + authorizationMs },
+      requestsPerSecond,
+    },
+    asks,
+    decode,
+    flatTypes: {
+      sale: "transaction.sale",
+      refund: "transaction.refund",
+      subscription_ended: "subscription.churn",
+    },
+  };
+}
+
+/** Pings about memberships carry no seller: there the URL decides alone. */
+function verifySeller(body: Delivery["body"], given: readonly GumroadCredentials[]): Verdict {
+  const seller = new URLSearchParams(body.toString("utf8")).get("seller_id");
+  if (seller === null) return { ok: true, verdict: "url" };
+  const expected = given.map(({ seller_id: id }) => Buffer.from(id));
+  return anyEqual(expected, [Buffer.from(seller)])
+    ? { ok: true, verdict: "url" }
+    : refused("signature_mismatch");
+}
+
+function withSeller(body: Buffer, seller: string): Buffer {
+  const form = new URLSearchParams(body.toString("utf8"));
+  if (!form.has("seller_id")) return body;
+  form.set("seller_id", seller);
+  return Buffer.from(form.toString());
+}
+
+/** What tells one ping of a resource from the next; a retry repeats it. */
+const momentFields: Readonly<Record<string, readonly string[]>> = {
+  cancellation: ["cancelled_at"],
+  subscription_ended: ["ended_at"],
+  subscription_restarted: ["restarted_at"],
+  subscription_updated: ["effective_as_of", "new_plan[price_cents]", "new_plan[recurrence]"],
+};
+
+function heading(body: unknown, _headers?: Headers, receivedAt?: number): Heading | null {
+  const fields = fieldsOf(body) ?? {};
+  const resource = resourceOf(fields);
+  const { sale_id: sale, subscription_id: subscription } = fields;
+  const object = isOfMembership(resource) ? subscription : (sale ?? subscription);
+  if (resource === null || object === undefined) return null;
+  const moments = (momentFields[resource] ?? []).map((name) => fields[name] ?? "");
+  const parts = resource === "refund" ? refundParts(fields, receivedAt) : moments;
+  const nativeId = [resource, object, ...parts].join(":");
+  if (nativeId.length > nativeIdLengthMax) return null;
+  return {
+    nativeId,
+    nativeType: resource,
+    sandbox: fields["test"] === "true" ? true : null,
+    accountHint: subscription ?? object,
+  };
+}
+
+function isOfMembership(resource: string | null): boolean {
+  return membershipResources.some((known) => known === resource);
+}
+
+const nativeIdLengthMax = 500;
+
+/**
+ * Two refunds of parts of one sale are told by the same body. Each delivery is an event of its own:
+ * what is read is the total by then, so one told twice changes nothing.
+ */
+function refundParts(fields: Readonly<Record<string, string>>, receivedAt?: number): string[] {
+  if (fields["refunded"] === "true") return ["whole"];
+  return ["part", ...(receivedAt === undefined ? [] : [receivedAt.toString()])];
+}

@@ -1,0 +1,201 @@
+/**
+ * Makes pings as Gumroad posts them, and the sales its API answers with: for tests, the demo and
+ * the property test. `sign` in index.ts puts the seller in. Times are ms since 1970; prices are US
+ * cents (`bigint`), those of plans in the minor unit of the listing.
+ */
+export type Recurrence = "monthly" | "quarterly" | "biannually" | "yearly" | "every_two_years";
+
+export interface SaleInput {
+  readonly sale: string;
+  readonly at: number;
+  readonly product: string;
+  readonly productName?: string;
+  readonly cents: bigint;
+  readonly feeCents?: bigint;
+  /** What the product is listed in; the price is in US cents all the same. */
+  readonly listedIn?: string;
+  readonly email?: string;
+  /** The buyer's account at Gumroad; guests have none. */
+  readonly purchaser?: string;
+  readonly subscription?: string;
+  readonly recurrence?: Recurrence;
+  readonly recurring?: boolean;
+  /** English name, by the buyer's IP address. */
+  readonly country?: string;
+  /** Fields only some sales have: `test`, `refunded`, `disputed`, `offer_code` … */
+  readonly more?: Fields;
+}
+
+type Field = string | number | boolean | readonly string[] | { readonly [key: string]: Field };
+type Fields = Readonly<Record<string, Field>>;
+
+export type SaleResource = "sale" | "refund" | "dispute" | "dispute_won";
+
+export function salePing(resource: SaleResource, input: SaleInput): Buffer {
+  return form({
+    seller_id: "c2VsbGVyLWZpeHR1cmU=",
+    product_id: input.product,
+    product_name: input.productName ?? "Brush Pack",
+    permalink: "brushes",
+    product_permalink: "https://acme.example/l/brushes",
+    short_product_id: "brushes",
+    email: input.email ?? "buyer@example.com",
+    price: input.cents.toString(),
+    gumroad_fee: (input.feeCents ?? input.cents / 10n).toString(),
+    currency: input.listedIn ?? "usd",
+    quantity: 1,
+    discover_fee_charged: false,
+    can_contact: true,
+    referrer: "direct",
+    card: { visual: "**** **** **** 1881", type: "visa", bin: "", expiry_month: "" },
+    order_number: 481516234,
+    sale_id: input.sale,
+    sale_timestamp: time(input.at),
+    ...(input.purchaser === undefined ? {} : { purchaser_id: input.purchaser }),
+    ...(input.subscription === undefined ? {} : { subscription_id: input.subscription }),
+    ...(input.recurring === true ? { is_recurring_charge: true } : {}),
+    ip_country: input.country ?? "United States",
+    ...(input.recurrence === undefined ? {} : { recurrence: input.recurrence }),
+    is_gift_receiver_purchase: false,
+    refunded: false,
+    resource_name: resource,
+    disputed: resource === "dispute" || resource === "dispute_won",
+    dispute_won: resource === "dispute_won",
+    ...input.more,
+  });
+}
+
+export interface MembershipInput {
+  readonly subscription: string;
+  readonly product: string;
+  readonly productName?: string;
+  readonly user?: string;
+  readonly email?: string;
+  readonly createdAt: number;
+  readonly recurrence: Recurrence;
+  readonly trialEndsAt?: number;
+  /** Sales of it so far. */
+  readonly sales?: readonly string[];
+}
+
+/** What happened to a membership, and the fields that tell it. */
+export type MembershipNews =
+  | { readonly resource: "cancellation"; readonly cancelledAt: number }
+  | { readonly resource: "subscription_ended"; readonly endedAt: number; readonly reason?: string }
+  | { readonly resource: "subscription_restarted"; readonly restartedAt: number }
+  | {
+      readonly resource: "subscription_updated";
+      readonly type: "upgrade" | "downgrade";
+      readonly effectiveAt: number;
+      readonly before: Plan;
+      readonly after: Plan;
+    };
+
+export interface Plan {
+  readonly tier: string;
+  readonly recurrence: Recurrence;
+  /** Minor unit of the listing. */
+  readonly price: bigint;
+}
+
+export function membershipPing(input: MembershipInput, news: MembershipNews): Buffer {
+  return form({
+    subscription_id: input.subscription,
+    product_id: input.product,
+    product_name: input.productName ?? "Brush Club",
+    user_id: input.user ?? "",
+    user_email: input.email ?? "buyer@example.com",
+    purchase_ids: input.sales ?? ["sale-1", "sale-2"],
+    created_at: time(input.createdAt),
+    charge_occurrence_count: "",
+    recurrence: input.recurrence,
+    free_trial_ends_at: input.trialEndsAt === undefined ? "" : time(input.trialEndsAt),
+    resource_name: news.resource,
+    ...newsFields(news),
+  });
+}
+
+function newsFields(news: MembershipNews): Fields {
+  switch (news.resource) {
+    case "cancellation":
+      return { cancelled: true, cancelled_at: time(news.cancelledAt), cancelled_by_buyer: true };
+    case "subscription_ended":
+      return { ended_at: time(news.endedAt), ended_reason: news.reason ?? "cancelled" };
+    case "subscription_restarted":
+      return { restarted_at: time(news.restartedAt) };
+    case "subscription_updated":
+      return {
+        type: news.type,
+        effective_as_of: time(news.effectiveAt),
+        old_plan: planFields(news.before),
+        new_plan: planFields(news.after),
+      };
+  }
+}
+
+function planFields({ tier, recurrence, price }: Plan): Field {
+  const id = `tier-${tier.toLowerCase()}`;
+  return { tier: { id, name: tier }, recurrence, price_cents: price.toString(), quantity: 1 };
+}
+
+export interface RecordInput {
+  readonly sale: string;
+  readonly at: number;
+  readonly product: string;
+  readonly cents: bigint;
+  readonly feeCents?: bigint;
+  readonly refunded?: boolean;
+  readonly partiallyRefunded?: boolean;
+  /** As people write it, in the currency of the listing: "1,234.50". */
+  readonly refundable?: string;
+  readonly countryCode?: string;
+  readonly recurring?: boolean;
+  readonly upgrade?: boolean;
+  /** "Mar 8, 2026" */
+  readonly trialEndsOn?: string;
+}
+
+/** What `GET /v2/sales/<id>` answers. */
+export function saleAnswer(input: RecordInput): { success: true; sale: Record<string, unknown> } {
+  const cents = (amount: bigint) => Number.parseInt(amount.toString(), 10);
+  return {
+    success: true,
+    sale: {
+      id: input.sale,
+      created_at: time(input.at),
+      price: cents(input.cents),
+      gumroad_fee: cents(input.feeCents ?? input.cents / 10n),
+      product_id: input.product,
+      refunded: input.refunded ?? false,
+      partially_refunded: input.partiallyRefunded ?? false,
+      amount_refundable_in_currency: input.refundable ?? "0",
+      currency_symbol: "$",
+      ...(input.countryCode === undefined ? {} : { country_iso2: input.countryCode }),
+      ...(input.recurring === undefined ? {} : { recurring_charge: input.recurring }),
+      ...(input.trialEndsOn === undefined ? {} : { free_trial_ends_on: input.trialEndsOn }),
+      is_upgrade_purchase: input.upgrade ?? false,
+    },
+  };
+}
+
+export function pathOfSale(sale: string): string {
+  return `/v2/sales/${encodeURIComponent(sale)}`;
+}
+
+/** Objects as `name[inner]`, lists as `name[]` once for each element, as Gumroad's client does. */
+function form(fields: Fields): Buffer {
+  const pairs: string[] = [];
+  const write = (name: string, value: Field): void => {
+    if (Array.isArray(value)) for (const part of value) write(`${name}[]`, String(part));
+    else if (typeof value === "object") {
+      for (const [inner, part] of Object.entries(value)) write(`${name}[${inner}]`, part);
+    } else pairs.push(`${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`);
+  };
+  for (const [name, value] of Object.entries(fields)) write(name, value);
+  return Buffer.from(pairs.join("&"));
+}
+
+/** As Rails writes it. */
+function time(ms: number): string {
+  return new Date(ms).toISOString().replace(".000Z", "Z");
+}

@@ -1,0 +1,133 @@
+/**
+ * Gumroad's pings: forms whose every value is a string. Resources about a sale repeat the whole
+ * sale; those about a membership name it and what happened to it.
+ */
+import { z } from "zod";
+import { limits } from "../../config.js";
+import { alpha2OfName } from "../../schemas/countries.js";
+import type { Decoded } from "../provider.js";
+
+export type Untold = Exclude<Decoded, { outcome: "facts" }>;
+
+/** About a membership, not one of its sales. */
+export const membershipResources = [
+  "cancellation",
+  "subscription_updated",
+  "subscription_ended",
+  "subscription_restarted",
+] as const;
+
+const digitsMax = limits.amountMinorMax.toString().length;
+const id = z.string().min(1).max(255);
+const cents = z
+  .string()
+  .regex(new RegExp(`^\\d{1,${digitsMax}}$`))
+  .transform((text) => BigInt(text));
+const time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
+const flag = z
+  .string()
+  .optional()
+  .transform((text) => text === "true");
+const optionalId = id.optional().catch(undefined);
+
+/** Months one charge pays for. */
+const months: ReadonlyMap<string, bigint> = new Map([
+  ["monthly", 1n],
+  ["quarterly", 3n],
+  ["biannually", 6n],
+  ["yearly", 12n],
+  ["every_two_years", 24n],
+]);
+const recurrence = z.string().transform((text, context): bigint => {
+  const count = months.get(text);
+  if (count !== undefined) return count;
+  context.addIssue({ code: "custom", message: "unknown recurrence" });
+  return z.NEVER;
+});
+
+/** `price` and `gumroad_fee` are US cents, whatever `currency` the product is listed in. */
+export const saleShape = z.object({
+  sale_id: id,
+  sale_timestamp: time,
+  product_id: id,
+  product_name: z.string().optional(),
+  price: cents,
+  gumroad_fee: cents.optional().catch(undefined),
+  currency: z.string().optional(),
+  purchaser_id: optionalId,
+  email: z.string().optional(),
+  subscription_id: optionalId,
+  recurrence: recurrence.optional(),
+  ip_country: z.string().optional(),
+  is_recurring_charge: flag,
+  is_preorder_authorization: flag,
+  is_gift_receiver_purchase: flag,
+  refunded: flag,
+});
+export type Sale = z.output<typeof saleShape>;
+
+export const membershipShape = z.object({
+  subscription_id: id,
+  product_id: id,
+  user_id: optionalId,
+  user_email: z.string().optional(),
+  recurrence: recurrence.optional(),
+  free_trial_ends_at: time.optional().catch(undefined),
+  ended_at: time.optional(),
+  restarted_at: time.optional(),
+  effective_as_of: time.optional(),
+  "old_plan[price_cents]": cents.optional(),
+  "new_plan[price_cents]": cents.optional(),
+  "new_plan[recurrence]": recurrence.optional(),
+});
+export type Membership = z.output<typeof membershipShape>;
+
+/**
+ * The fields by name, as a form writes them. By the ingest endpoint a ping may come as JSON: its
+ * objects become `name[inner]`, its numbers and flags text.
+ */
+export function fieldsOf(body: unknown): Readonly<Record<string, string>> | null {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) return null;
+  const fields: Record<string, string> = {};
+  const write = (name: string, value: unknown): void => {
+    if (typeof value === "object" && value !== null) {
+      if (Array.isArray(value)) return; // lists (`purchase_ids[]`) tell nothing that is read
+      for (const [inner, part] of Object.entries(value)) write(`${name}[${inner}]`, part);
+    } else if (typeof value === "string" || typeof value === "number") {
+      // An empty field is Rails' way of writing nothing.
+      if (value !== "") fields[name] = String(value);
+    } else if (typeof value === "boolean") fields[name] = String(value);
+  };
+  for (const [name, value] of Object.entries(body)) write(name, value);
+  return fields;
+}
+
+/** Which resource a ping is of; the account-wide ping setting of old names none. */
+export function resourceOf(fields: Readonly<Record<string, string>>): string | null {
+  return fields["resource_name"] ?? (fields["sale_id"] === undefined ? null : "sale");
+}
+
+/** The buyer's Gumroad account, else the e-mail, which is hashed before it is kept. */
+export function accountOf(user: string | undefined, email: string | undefined): string | null {
+  return user ?? (email?.trim().toLowerCase() || null);
+}
+
+export function countryOf({ ip_country: name }: Sale): string | null {
+  return name === undefined ? null : alpha2OfName(name);
+}
+
+export function ignored(why: string): Untold {
+  return { outcome: "ignored", why };
+}
+
+export function rejected(reason: string, detail: string): Untold {
+  return { outcome: "rejected", reason, detail };
+}
+
+/** Says where the body is odd, never what it holds: details are kept outside the vault. */
+export function malformed(error: z.ZodError): Untold {
+  const places = error.issues
+    .slice(0, 3)
+    .map(({ path, message }) => `${path.join(".")}: ${message}`);
+  return rejected("malformed", places.join("; "));
+}

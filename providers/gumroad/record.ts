@@ -1,0 +1,92 @@
+/**
+ * The sale as Gumroad's API has it (`GET /v2/sales/<id>`), asked with the integration's
+ * `access_token`: nothing signs a ping, so the record decides what a sale, its refund or its
+ * dispute is worth. Without a token the ping is believed, because its URL is a secret.
+ */
+import { z } from "zod";
+import { limits } from "../../config.js";
+import { majorToMinor } from "../../schemas/money.js";
+import type { Known, Question } from "../provider.js";
+import { malformed, rejected, type Sale, type Untold } from "./ping.js";
+
+const cents = z
+  .int()
+  .nonnegative()
+  .max(Number(limits.amountMinorMax))
+  .transform((amount) => BigInt(amount));
+
+const recordShape = z.object({
+  price: cents,
+  gumroad_fee: cents.nullish(),
+  refunded: z.boolean().nullish(),
+  partially_refunded: z.boolean().nullish(),
+  /** In the currency of the listing, as people write it: "1,234.50". */
+  amount_refundable_in_currency: z.string().nullish(),
+  country_iso2: z.string().nullish().catch(null),
+  recurring_charge: z.boolean().nullish(),
+  is_upgrade_purchase: z.boolean().nullish(),
+  is_preorder_authorization: z.boolean().nullish(),
+  /** "Mar 8, 2026" */
+  free_trial_ends_on: z.string().nullish(),
+});
+export type SaleRecord = z.output<typeof recordShape>;
+
+const foundShape = z.object({ success: z.literal(true), sale: recordShape });
+/** Gumroad answers 200 to that, too. */
+const notFoundShape = z.object({ success: z.literal(false) });
+
+export function questionOf(saleId: string): Question {
+  return { path: pathOf(saleId), importance: "needed", freshForMs: 0 };
+}
+
+/** @returns null when the API was not asked (no token) */
+export function recordOf(saleId: string, known: Known | undefined): SaleRecord | Untold | null {
+  const answer = known?.answers.get(pathOf(saleId));
+  if (answer === undefined) return null;
+  if (answer === null || notFoundShape.safeParse(answer).success) {
+    return rejected("sale_unknown", "Gumroad knows no such sale of this seller");
+  }
+  const found = foundShape.safeParse(answer);
+  return found.success ? found.data.sale : malformed(found.error);
+}
+
+/**
+ * What of the sale is refunded by now, US cents. The ping of a part does not tell how much, and
+ * the record tells what is left in the currency of the listing: only dollars can be subtracted.
+ */
+export function refundedCents(sale: Sale, record: SaleRecord | null): bigint | Untold {
+  if (record === null) {
+    if (sale.refunded) return sale.price;
+    return rejected(
+      "enrichment_unavailable",
+      "How much of a sale was refunded is told by Gumroad's API only: give an access_token",
+    );
+  }
+  if (record.refunded === true) return record.price;
+  if (record.partially_refunded !== true) {
+    return rejected("refund_unconfirmed", "Gumroad shows no refund of this sale");
+  }
+  if (sale.currency !== "usd") {
+    return rejected("refund_amount_unknown", "A part refunded of a sale not listed in dollars");
+  }
+  const left = record.amount_refundable_in_currency?.replaceAll(",", "") ?? "";
+  const leftCents = majorToMinor(left, 2);
+  if (leftCents === null || leftCents <= 0n || leftCents >= record.price) {
+    return rejected("refund_amount_unknown", "What is left of the sale contradicts its refund");
+  }
+  return record.price - leftCents;
+}
+
+/** ms since 1970 of the day a free trial ends; null where there is none, or it cannot be read. */
+export function trialEndOf({ free_trial_ends_on: text }: SaleRecord): number | null {
+  const match = /^([A-Z][a-z]{2}) (\d{1,2}), (\d{4})$/.exec(text ?? "");
+  const month = monthNames.indexOf(match?.[1] ?? "");
+  if (match === null || month < 0) return null;
+  return Date.UTC(Number(match[3]), month, Number(match[2]));
+}
+
+const monthNames = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
+
+function pathOf(saleId: string): string {
+  return `/v2/sales/${encodeURIComponent(saleId)}`;
+}

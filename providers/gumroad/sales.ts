@@ -1,0 +1,101 @@
+/** Sales, refunds and disputes: the pings that carry a whole sale. */
+import type { FactBody } from "../../schemas/records.js";
+import type { Known } from "../provider.js";
+import { firstPeriod } from "./memberships.js";
+import { accountOf, countryOf, ignored, rejected, type Sale, type Untold } from "./ping.js";
+import { recordOf, refundedCents, type SaleRecord } from "./record.js";
+
+export type Told = readonly FactBody[] | Untold;
+export type SaleReader = (sale: Sale, known: Known | undefined) => Told;
+
+/** Everything Gumroad charges is told in US cents. */
+const currency = "USD";
+
+/** A sale whose trial has just begun shows the full price and charges nothing. */
+export function readSale(sale: Sale, known: Known | undefined): Told {
+  if (sale.is_gift_receiver_purchase) return ignored("the gift's copy: its giver paid");
+  const record = recordOf(sale.sale_id, known);
+  if (record !== null && "outcome" in record) return record;
+  if (sale.is_preorder_authorization || record?.is_preorder_authorization === true) {
+    return ignored("a preorder: nothing is charged yet");
+  }
+  const recurring = record?.recurring_charge ?? sale.is_recurring_charge;
+  if (record?.free_trial_ends_on && !recurring) return ignored("a free trial began");
+  const amount = record?.price ?? sale.price;
+  return [
+    ...paymentOf(sale, record, amount),
+    ...firstPeriod({ sale, record, recurring, amount }, known?.kept ?? new Map()),
+    ...nameOf(sale),
+  ];
+}
+
+/** Dated when the ping is received: none tells when the refund was made. */
+export function readRefund(sale: Sale, known: Known | undefined): Told {
+  const record = recordOf(sale.sale_id, known);
+  if (record !== null && "outcome" in record) return record;
+  const amount = refundedCents(sale, record);
+  if (typeof amount === "object") return amount;
+  const at = known?.receivedAt;
+  if (at === undefined) return undated;
+  return amount === 0n
+    ? ignored("a refund of nothing")
+    : [{ RefundTotal: { payment: sale.sale_id, at, amount, currency } }];
+}
+
+export function readDispute(sale: Sale, known: Known | undefined): Told {
+  return disputeOf(sale, known, (at) => ({ withdrawn_at: at, returned_at: null }));
+}
+
+export function readDisputeWon(sale: Sale, known: Known | undefined): Told {
+  return disputeOf(sale, known, (at) => ({ withdrawn_at: null, returned_at: at }));
+}
+
+function disputeOf(
+  sale: Sale,
+  known: Known | undefined,
+  timesAt: (at: number) => { withdrawn_at: number | null; returned_at: number | null },
+): Told {
+  const record = recordOf(sale.sale_id, known);
+  if (record !== null && "outcome" in record) return record;
+  const at = known?.receivedAt;
+  if (at === undefined) return undated;
+  const amount = record?.price ?? sale.price;
+  if (amount === 0n) return ignored("a dispute of nothing");
+  const { sale_id: payment } = sale;
+  return [
+    {
+      Dispute: { dispute: payment, payment, amount, currency, ...timesAt(at), told_by: "notice" },
+    },
+  ];
+}
+
+const undated = rejected("malformed", "A ping without a time of receipt");
+
+function paymentOf(sale: Sale, record: SaleRecord | null, amount: bigint): FactBody[] {
+  if (amount === 0n) return [];
+  return [
+    {
+      Payment: {
+        payment: sale.sale_id,
+        at: sale.sale_timestamp,
+        amount,
+        currency,
+        account: accountOf(sale.purchaser_id, sale.email),
+        country: countryCodeOf(record) ?? countryOf(sale),
+        type: sale.subscription_id === undefined ? "one_time" : "subscription",
+        tax: null, // Gumroad collects it beside the price
+        fee: record?.gumroad_fee ?? sale.gumroad_fee ?? null,
+        lines: [{ external_id: sale.product_id, weight: amount }],
+      },
+    },
+  ];
+}
+
+function countryCodeOf(record: SaleRecord | null): string | null {
+  const code = record?.country_iso2 ?? "";
+  return /^[A-Z]{2}$/.test(code) ? code : null;
+}
+
+function nameOf({ product_id: external_id, product_name: name }: Sale): FactBody[] {
+  return name === undefined || name.trim() === "" ? [] : [{ Sku: { external_id, name } }];
+}
