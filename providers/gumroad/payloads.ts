@@ -116,21 +116,20 @@ export function membershipPing(input: MembershipInput, news: MembershipNews): Bu
 }
 
 function newsFields(news: MembershipNews): Fields {
-  switch (news.resource) {
-    case "cancellation":
-      return { cancelled: true, cancelled_at: time(news.cancelledAt), cancelled_by_buyer: true };
-    case "subscription_ended":
-      return { ended_at: time(news.endedAt), ended_reason: news.reason ?? "cancelled" };
-    case "subscription_restarted":
-      return { restarted_at: time(news.restartedAt) };
-    case "subscription_updated":
-      return {
-        type: news.type,
-        effective_as_of: time(news.effectiveAt),
-        old_plan: planFields(news.before),
-        new_plan: planFields(news.after),
-      };
+  const { resource } = news;
+  if (resource === "cancellation") {
+    return { cancelled: true, cancelled_at: time(news.cancelledAt), cancelled_by_buyer: true };
   }
+  if (resource === "subscription_ended") {
+    return { ended_at: time(news.endedAt), ended_reason: news.reason ?? "cancelled" };
+  }
+  if (resource === "subscription_restarted") return { restarted_at: time(news.restartedAt) };
+  return {
+    type: news.type,
+    effective_as_of: time(news.effectiveAt),
+    old_plan: planFields(news.before),
+    new_plan: planFields(news.after),
+  };
 }
 
 function planFields({ tier, recurrence, price }: Plan): Field {
