@@ -1,0 +1,275 @@
+/** What Google Play is asked for a notification, and what is remembered of its answers. */
+import { expect } from "chai";
+import { limits } from "../config.js";
+import { api } from "../providers/google/api.js";
+import { createGoogle } from "../providers/google/index.js";
+import {
+  type JsonObject,
+  moneyOf,
+  orderAnswer,
+  pushBody,
+  subscriptionNotification,
+  subscriptionPurchase,
+} from "../providers/google/payloads.js";
+import { orderPath, subscriptionPath, subscriptionProductPath } from "../providers/google/paths.js";
+import type { Decoded, Known } from "../providers/provider.js";
+import { answerTo, type GooglePlay, openGooglePlay } from "./google-play.js";
+import { credentialsOf, makeSigner, packageName } from "./google-signer.js";
+
+const google = createGoogle();
+const hour = 60 * 60 * 1000;
+const day = 24 * hour;
+const start = Date.UTC(2026, 0, 10, 9);
+const product = "atlas.pro";
+const purchased = 4;
+/** In the last round the processors only see that nothing is open. */
+const roundsMax = limits.enrichmentRoundsMax - 1;
+const credentials = credentialsOf(makeSigner("one"));
+
+function push(type: number, token: string, at = start + 1000): JsonObject {
+  const notification = subscriptionNotification(type, token, product);
+  return pushBody({ messageId: `${token}-${type}-${at}`, packageName, at, notification });
+}
+
+/** A purchase and its orders, monthly, each told by the base order and `renewals` more. */
+function purchase(
+  play: Pick<GooglePlay, "answers" | "orders">,
+  token: string,
+  more: { renewals?: number; replaces?: string; startAt?: number } = {},
+): void {
+  const { renewals = 0, startAt = start, replaces } = more;
+  const base = `GPA.${token}`;
+  const ids = [base, ...Array.from({ length: renewals }, (_, renewal) => `${base}..${renewal}`)];
+  for (const [month, id] of ids.entries()) {
+    const from = startAt + month * 28 * day;
+    const period = { basePlan: "weekly", from, until: from + 28 * day, phase: "base" as const };
+    const line = { product, title: "Atlas", listingPrice: 999n, total: 999n, tax: 0n, period };
+    const order = { id, token, createdAt: from, currency: "EUR", lines: [line] };
+    play.orders.set(id, orderAnswer(order));
+  }
+  const expiresAt = startAt + ids.length * 28 * day;
+  play.answers.set(
+    subscriptionPath(packageName, token),
+    subscriptionPurchase({
+      state: "ACTIVE",
+      startAt,
+      country: "DE",
+      items: [{ product, basePlan: "weekly", expiresAt, latestOrder: ids.at(-1) ?? base }],
+      ...(replaces === undefined ? {} : { replaces }),
+    }),
+  );
+}
+
+interface Asked {
+  readonly rounds: readonly (readonly string[])[];
+  readonly known: Known;
+}
+
+/** As the processors ask: round by round, until nothing is open. */
+function askAll(
+  play: Pick<GooglePlay, "answers" | "orders">,
+  body: JsonObject,
+  kept: ReadonlyMap<string, unknown> = new Map(),
+): Asked {
+  const answers = new Map<string, unknown>();
+  const rounds: string[][] = [];
+  const known = { kept, answers };
+  for (;;) {
+    const open = (google.asks?.(body, known) ?? []).filter(({ path }) => !answers.has(path));
+    if (open.length === 0) return { rounds, known };
+    rounds.push(open.map(({ path }) => path));
+    for (const { path } of open) answers.set(path, answerTo(play, path));
+  }
+}
+
+function accountsIn(decoded: Decoded): string[] {
+  if (decoded.outcome !== "facts") return [decoded.outcome];
+  const accounts = decoded.facts.flatMap(({ body }) =>
+    "Subscription" in body ? [body.Subscription.account] : [],
+  );
+  return [...new Set(accounts)];
+}
+
+describe("What Google Play is asked", () => {
+  it("should be the purchase, then its orders, then what they leave open", () => {
+    const play = { answers: new Map(), orders: new Map() };
+    purchase(play, "one", { renewals: 1 });
+    const orders = "orders:batchGet?orderIds=GPA.one&orderIds=GPA.one..0";
+    expect(askAll(play, push(2, "one")).rounds).to.deep.equal([
+      [subscriptionPath(packageName, "one")],
+      [`/androidpublisher/v3/applications/${packageName}/${orders}`],
+      [subscriptionProductPath(packageName, product)],
+    ]);
+  });
+
+  it("should be a hundred orders at a time", () => {
+    const play = { answers: new Map(), orders: new Map() };
+    purchase(play, "old", { renewals: 150 });
+    const [, orders = []] = askAll(play, push(2, "old")).rounds;
+    expect(orders.map((path) => path.split("orderIds=").length - 1)).to.deep.equal([100, 51]);
+    expect(orders.every((path) => path.length < 4_000)).to.equal(true);
+  });
+
+  it("should be each order alone where one of many does not exist", () => {
+    const play = { answers: new Map(), orders: new Map() };
+    purchase(play, "gap", { renewals: 2 });
+    play.orders.delete("GPA.gap..0");
+    const { rounds, known } = askAll(play, push(2, "gap"));
+    expect(rounds[2]).to.include(orderPath(packageName, "GPA.gap..0"));
+    expect(google.decode(push(2, "gap"), known).outcome).to.equal("facts");
+  });
+
+  it("should never be more orders than a subscription can have", () => {
+    const play = { answers: new Map(), orders: new Map() };
+    purchase(play, "many");
+    const path = subscriptionPath(packageName, "many");
+    const text = JSON.stringify(play.answers.get(path));
+    play.answers.set(path, JSON.parse(text.replaceAll("GPA.many", "GPA.many..999999999")));
+    const { rounds, known } = askAll(play, push(2, "many"));
+    expect(rounds).to.have.lengthOf(1);
+    expect(google.decode(push(2, "many"), known)).to.include({ reason: "too_many_orders" });
+  });
+
+  it("should be nothing for what moves neither money nor MRR", () => {
+    for (const type of [0, 8, 11, 14, 19, 20, 22, 99]) {
+      const known = { kept: new Map(), answers: new Map() };
+      expect(google.asks?.(push(type, "one"), known), String(type)).to.deep.equal([]);
+    }
+  });
+
+  it("should need the billing period where an order's own does not tell it", () => {
+    const play = { answers: new Map(), orders: new Map() };
+    purchase(play, "test");
+    const order = JSON.stringify(play.orders.get("GPA.test"));
+    play.orders.set("GPA.test", JSON.parse(order.replace("2026-02-07T09:00", "2026-01-10T09:05")));
+    const { known } = askAll(play, push(purchased, "test"));
+    const path = subscriptionProductPath(packageName, product);
+    const question = google.asks?.(push(purchased, "test"), known).find((q) => q.path === path);
+    expect(question?.importance).to.equal("needed");
+    expect(google.decode(push(purchased, "test"), known)).to.include({
+      reason: "interval_unknown",
+    });
+  });
+});
+
+describe("The account of a Google purchase", () => {
+  /** first ← second ← third … */
+  function chain(tokens: readonly string[]) {
+    const play = { answers: new Map<string, JsonObject>(), orders: new Map<string, JsonObject>() };
+    for (const [index, token] of tokens.entries()) {
+      const before = tokens[index - 1];
+      const startAt = start + index * 30 * day;
+      purchase(play, token, { startAt, ...(before === undefined ? {} : { replaces: before }) });
+    }
+    return play;
+  }
+
+  it("should be the first token of its chain", () => {
+    const play = chain(["a", "b", "c", "d"]);
+    const { known, rounds } = askAll(play, push(purchased, "d", start + 91 * day));
+    expect(accountsIn(google.decode(push(purchased, "d", start + 91 * day), known))).to.deep.equal([
+      "a",
+    ]);
+    expect(rounds.length).to.be.at.most(roundsMax);
+  });
+
+  it("should stay the same when Google has forgotten the purchases it replaced", () => {
+    const play = chain(["a", "b", "c"]);
+    const kept = new Map<string, unknown>();
+    const tell = (token: string, at: number) => {
+      const body = push(purchased, token, at);
+      const { known } = askAll(play, body, kept);
+      for (const { id, object } of google.keeps?.(body, known) ?? []) {
+        if (!kept.has(id)) kept.set(id, object);
+      }
+      return accountsIn(google.decode(body, known));
+    };
+    expect(tell("b", start + 30 * day + 1000)).to.deep.equal(["a"]);
+    play.answers.delete(subscriptionPath(packageName, "a"));
+    expect(tell("c", start + 60 * day + 1000)).to.deep.equal(["a"]);
+    play.answers.delete(subscriptionPath(packageName, "b"));
+    expect(tell("c", start + 200 * day)).to.deep.equal(["a"]);
+  });
+
+  it("should need what was kept of every purchase its chain names", () => {
+    const play = chain(["a", "b"]);
+    const body = push(purchased, "b", start + 31 * day);
+    const { known } = askAll(play, body);
+    expect(google.needs?.(body)).to.have.lengthOf(1);
+    expect(google.needs?.(body, known)).to.have.lengthOf(2);
+  });
+
+  it("should be found in a bounded number of rounds, and without going in circles", () => {
+    const tokens = Array.from({ length: 20 }, (_, index) => `t${index}`);
+    const long = askAll(chain(tokens), push(purchased, "t19", start + 571 * day));
+    expect(long.rounds.length).to.be.at.most(roundsMax);
+    const circle = chain(["a", "b"]);
+    purchase(circle, "a", { replaces: "b" });
+    expect(askAll(circle, push(purchased, "b")).rounds.length).to.be.at.most(roundsMax);
+  });
+});
+
+describe("Google's money", () => {
+  const cases: readonly [amountMinor: bigint, currency: string, told: JsonObject][] = [
+    [699n, "USD", { currencyCode: "USD", units: "6", nanos: 990_000_000 }],
+    [0n, "EUR", { currencyCode: "EUR" }],
+    [5n, "EUR", { currencyCode: "EUR", nanos: 50_000_000 }],
+    [1200n, "JPY", { currencyCode: "JPY", units: "1200" }],
+    [1250n, "KWD", { currencyCode: "KWD", units: "1", nanos: 250_000_000 }],
+    [-175n, "USD", { currencyCode: "USD", units: "-1", nanos: -750_000_000 }],
+  ];
+  for (const [amountMinor, currency, told] of cases) {
+    it(`should tell ${amountMinor} of ${currency} in units and billionths`, () => {
+      expect(moneyOf(amountMinor, currency)).to.deep.equal(told);
+    });
+  }
+});
+
+describe("A service account's access token", () => {
+  let play: GooglePlay;
+  before(async () => {
+    play = await openGooglePlay();
+  });
+
+  /** The machine's own `post`, in small. */
+  async function post(url: string, form: Readonly<Record<string, string>>): Promise<unknown> {
+    const answer = await fetch(url, { method: "POST", body: new URLSearchParams(form) });
+    const body: unknown = await answer.json();
+    if (!answer.ok) throw new Error(JSON.stringify(body));
+    return body;
+  }
+
+  it("should be asked for with a signed assertion, and kept while it is good", async () => {
+    const { service_account_key: key } = google.credentials.parse({
+      ...credentials,
+      service_account_key: play.serviceAccountKey,
+    });
+    const authorized = await api.authorize({ service_account_key: key }, start, post);
+    expect(authorized).to.deep.equal({
+      headers: { authorization: "Bearer ya29.of-the-tests" },
+      until: start + 3_599_000,
+    });
+  });
+
+  it("should not be asked for without a key", async () => {
+    expect(await api.authorize({}, start, post)).to.equal(null);
+  });
+
+  it("should refuse a key that is none when it is entered", () => {
+    const withKey = (more: object) => ({
+      ...credentials,
+      service_account_key: { ...play.serviceAccountKey, ...more },
+    });
+    expect(google.credentials.safeParse(withKey({})).success).to.equal(true);
+    for (const wrong of [
+      { private_key: "secret" },
+      { token_uri: "ftp://x" },
+      { client_email: "" },
+    ]) {
+      expect(google.credentials.safeParse(withKey(wrong)).success).to.equal(false);
+    }
+    expect(google.credentials.safeParse({ ...credentials, jwks: { keys: [] } }).success).to.equal(
+      false,
+    );
+  });
+});
