@@ -19,6 +19,12 @@ export const limits = {
   idempotencyKeyLengthMax: 255,
   pageRowsDefault: pageRows.default,
   pageRowsMax: pageRows.max,
+  /** Deliveries shown of one raw event, the first ones. */
+  eventDeliveriesMax: 100,
+  /** Rows of each kind shown of what was recorded under one raw event. */
+  eventRowsMax: 1_000,
+  /** Records at the end of a topic that are looked through for an event not in the journal yet. */
+  eventSearchRecordsMax: 10_000,
   /** Intervals of one series over time: ten years of days. */
   seriesIntervalsMax: 4_000,
   /** Rows of one series, its intervals times its groups. */

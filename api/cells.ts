@@ -48,7 +48,11 @@ export function cellOf(query: CellQuery, catalogue: Catalogue): Cell {
   };
 }
 
-function skusOf(id: string, catalogue: Catalogue): string[] {
+/**
+ * @returns `provider:external_id` of each
+ * @throws ApiError 422 when there is no such product
+ */
+export function skusOf(id: string, catalogue: Catalogue): string[] {
   const product = catalogue.products.find((each) => each.id === id);
   if (product !== undefined) {
     return product.skus.map((sku) => `${sku.provider}:${sku.externalId}`);

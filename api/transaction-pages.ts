@@ -6,6 +6,7 @@ import {
   type TransactionPosition,
   type TransactionRow,
   type TransactionsWanted,
+  isWanted,
   transactionsQuery,
 } from "./queries/transactions.js";
 import { transactionAsOf } from "./status-as-of.js";
@@ -32,7 +33,7 @@ export async function readTransactions(
     const versions = await clickhouse.rows<TransactionRow>(sql, params);
     const chosen = firstOfEachId(versions);
     const shown = wanted.isPast ? await asOfThen(clickhouse, asOf, chosen) : chosen;
-    found.push(...shown.filter((row) => [undefined, row.status].includes(wanted.status)));
+    found.push(...shown.filter((row) => isWanted(row, wanted)));
     if (found.length > limit) {
       const rows = found.slice(0, limit);
       return { rows, last: positionOf(rows.at(-1)) };
@@ -48,7 +49,8 @@ function firstOfEachId(rows: readonly TransactionRow[]): TransactionRow[] {
   return rows.filter((row, index) => row.id !== rows[index - 1]?.id);
 }
 
-async function asOfThen(
+/** Rows as they were at `at`, though more is known. */
+export async function asOfThen(
   clickhouse: Pick<ClickHouse, "rows">,
   asOf: PinnedAsOf,
   rows: readonly TransactionRow[],
@@ -59,7 +61,8 @@ async function asOfThen(
   return rows.map((row) => transactionAsOf(row, byPayment.get(ledgerPayment(row))));
 }
 
-function ledgerPayment(row: TransactionRow): string {
+/** How the ledger names the payment of a transaction. */
+export function ledgerPayment(row: Pick<TransactionRow, "provider" | "payment">): string {
   return `${row.provider}:${row.payment}`;
 }
 

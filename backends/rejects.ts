@@ -75,6 +75,21 @@ export function listRejects(
   return clickhouse.rows<RejectListRow>(sql, params);
 }
 
+/** The newest revision of an event's reject; null when it never was one. */
+export async function findReject(
+  clickhouse: Pick<ClickHouse, "rows">,
+  { workspace, environment }: Pick<RejectListRow, "workspace" | "environment">,
+  eventId: string,
+): Promise<Pick<RejectListRow, "step" | "reason" | "detail" | "state"> | null> {
+  const [row] = await clickhouse.rows<Pick<RejectListRow, "step" | "reason" | "detail" | "state">>(
+    `SELECT step, reason, detail, state FROM rejects FINAL
+     WHERE workspace = {workspace:String} AND environment = {environment:String}
+       AND event_id = {event_id:String}`,
+    { workspace, environment, event_id: eventId },
+  );
+  return row ?? null;
+}
+
 export function rejectsQuery(
   filter: RejectFilter,
   after: RejectPosition | null,

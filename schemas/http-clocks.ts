@@ -2,7 +2,7 @@
 import { z } from "zod";
 
 /** An ISO 8601 date-time with `Z` or an offset; read as ms since 1970. */
-const instant = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
+export const instant = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 
 export const clocksQuery = {
   at: instant.optional().meta({

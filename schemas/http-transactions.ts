@@ -1,7 +1,7 @@
 /** `GET /v1/transactions` and the messages of the stream (`spec.md` 2.1, 4.4, 4.6). */
 import { z } from "zod";
-import { clocksQuery, completeTo } from "./http-clocks.js";
-import { pageQuery, pagination } from "./http-pages.js";
+import { completeTo } from "./http-clocks.js";
+import { pagination } from "./http-pages.js";
 import { providerTokens } from "./provider-tokens.js";
 
 export const providerToken = z.enum(providerTokens).meta({ id: "Provider" });
@@ -9,19 +9,12 @@ export const providerToken = z.enum(providerTokens).meta({ id: "Provider" });
 export const transactionStatuses = ["succeeded", "refunded", "disputed"] as const;
 export type TransactionStatus = (typeof transactionStatuses)[number];
 
-const transactionFilters = {
-  provider: z.enum(providerTokens).optional(),
-  status: z.enum(transactionStatuses).optional(),
-};
-
-export const transactionsQueryParameters = z.object({
-  ...transactionFilters,
-  ...pageQuery,
-  ...clocksQuery,
-});
+export const transactionTypes = ["subscription", "one_time", "refund"] as const;
+export type TransactionType = (typeof transactionTypes)[number];
 
 export const streamQueryParameters = z.object({
-  ...transactionFilters,
+  provider: z.enum(providerTokens).optional(),
+  status: z.enum(transactionStatuses).optional(),
   after: z.string().min(1).max(4_096).optional().meta({
     description: "`cursor` of the last message seen: what was missed since is sent first.",
   }),
@@ -45,7 +38,7 @@ export const transaction = z
     tax_amount: z.number().nullable().meta({ description: "Within `gross_amount`, if told." }),
     fee_amount: z.number().nullable().meta({ description: "Kept by the provider, if told." }),
     customer_country: z.string().meta({ description: "ISO 3166-1; `ZZ` when nobody tells it." }),
-    type: z.enum(["subscription", "one_time", "refund"]),
+    type: z.enum(transactionTypes),
     status: z.enum(transactionStatuses),
     timestamp: z.iso.datetime().meta({ description: "When it was paid." }),
   })

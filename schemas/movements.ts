@@ -35,9 +35,11 @@ const wholePartition = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
 /**
  * @param changesFilter SQL condition on `subscription_changes`: which accounts, and (for a reading
  *   of the past) `recorded_at <= …`. It must keep whole accounts together.
+ * @param changes SQL source with the columns of `subscription_changes`, for readings of several
+ *   pasts at once
  * @returns a SELECT with the columns `movementDimensions` and `movementMeasures`
  */
-export function shouldBeSql(changesFilter: string): string {
+export function shouldBeSql(changesFilter: string, changes = "subscription_changes"): string {
   return `
 WITH
   -- One change for each moment of a subscription: ended beats changed beats started, then the
@@ -46,7 +48,7 @@ WITH
     SELECT ${owner}, country, at, steps,
            (workspace, environment, provider) AS place
     FROM (
-      SELECT * FROM subscription_changes
+      SELECT * FROM ${changes}
       WHERE ${changesFilter}
       ORDER BY revision DESC
       LIMIT 1 BY account, change_id

@@ -2,9 +2,11 @@
 import { z } from "zod";
 import { eventRecordShape, flatPayloadShape } from "../../providers/record.js";
 import { cohortsAnswer, cohortsQueryParameters } from "../../schemas/http-cohorts.js";
+import { eventAnswer, eventQueryParameters } from "../../schemas/http-events.js";
 import { ingestAnswer, webhookAnswer } from "../../schemas/http-ingest.js";
 import { movementsAnswer, movementsQueryParameters } from "../../schemas/http-movements.js";
 import { mrrAnswer, mrrQueryParameters } from "../../schemas/http-mrr.js";
+import { mrrChangesAnswer, mrrChangesQueryParameters } from "../../schemas/http-mrr-changes.js";
 import { productsAnswer, productsQueryParameters } from "../../schemas/http-products.js";
 import { revenueAnswer, revenueQueryParameters } from "../../schemas/http-revenue.js";
 import { summaryAnswer, summaryQueryParameters } from "../../schemas/http-summary.js";
@@ -12,8 +14,9 @@ import {
   streamMessage,
   streamQueryParameters,
   transactionsAnswer,
-  transactionsQueryParameters,
 } from "../../schemas/http-transactions.js";
+import { transactionAnswer, transactionQueryParameters } from "../../schemas/http-transaction.js";
+import { transactionsQueryParameters } from "../../schemas/http-transactions-query.js";
 import { manageOperations } from "./manage-operations.js";
 
 export interface Operation {
@@ -66,6 +69,20 @@ export const operations: readonly Operation[] = [
     query: cohortsQueryParameters,
     status: 200,
     answer: cohortsAnswer,
+    errors: [400, 422],
+  },
+  {
+    method: "get",
+    path: "/v1/metrics/mrr/changes",
+    tag: "Metrics",
+    summary: "Why MRR was read differently at two moments",
+    description:
+      "Two readings of the same figure, and the movements between them under the raw events that " +
+      "were recorded meanwhile; docs/explaining.md.",
+    security: "key",
+    query: mrrChangesQueryParameters,
+    status: 200,
+    answer: mrrChangesAnswer,
     errors: [400, 422],
   },
   {
@@ -126,6 +143,29 @@ export const operations: readonly Operation[] = [
     status: 200,
     answer: transactionsAnswer,
     errors: [400, 422],
+  },
+  {
+    method: "get",
+    path: "/v1/transactions/{id}",
+    tag: "Lists",
+    summary: "One transaction, its versions, the raw events behind them, its ledger entries",
+    security: "key",
+    query: transactionQueryParameters,
+    status: 200,
+    answer: transactionAnswer,
+    errors: [400, 404, 422],
+  },
+  {
+    method: "get",
+    path: "/v1/events/{event_id}",
+    tag: "Lists",
+    summary: "One raw event's way through the service, and all that was recorded under it",
+    description: "Never its payload.",
+    security: "key",
+    query: eventQueryParameters,
+    status: 200,
+    answer: eventAnswer,
+    errors: [400, 404, 503],
   },
   {
     method: "get",

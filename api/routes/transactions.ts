@@ -9,9 +9,14 @@ import type { Service } from "../../backends/service.js";
 import {
   type TransactionsAnswer,
   transactionStatuses,
-  transactionsQueryParameters,
+  transactionTypes,
 } from "../../schemas/http-transactions.js";
+import {
+  type TransactionsQuery,
+  transactionsQueryParameters,
+} from "../../schemas/http-transactions-query.js";
 import { providerTokens } from "../../schemas/provider-tokens.js";
+import { skusOf } from "../cells.js";
 import type { Cursors } from "../cursors.js";
 import { openWalk } from "../pages.js";
 import { presentTransactionRow } from "../presenters/transaction.js";
@@ -32,21 +37,26 @@ export function transactionsRoute(
       endpoint: "transactions",
       access,
       query,
-      filters: { provider: query.provider, status: query.status },
+      filters: filtersOf(query),
       clocks,
       cursors,
       filtersSchema,
       positionSchema,
     });
+    const catalogue = await catalogues.of(access.workspace, access.environment);
+    const { product, ...filters } = walk.filters;
     const page = await readTransactions(
       service.clickhouse,
       walk.asOf,
-      // What is known may be of later than `at` only if `at` was asked for.
-      { ...walk.filters, isPast: walk.asOf.at < walk.asOf.knownAt },
+      {
+        ...filters,
+        skus: product === undefined ? undefined : skusOf(product, catalogue),
+        // What is known may be of later than `at` only if `at` was asked for.
+        isPast: walk.asOf.at < walk.asOf.knownAt,
+      },
       walk.after,
       walk.limit,
     );
-    const catalogue = await catalogues.of(access.workspace, access.environment);
     ctx.body = {
       status: "success",
       data: page.rows.map((row) =>
@@ -61,9 +71,22 @@ export function transactionsRoute(
   });
 }
 
+function filtersOf(query: TransactionsQuery): Filters {
+  const { provider, status, type, product, currency, country, from, to } = query;
+  return { provider, status, type, product, currency, country, from, to };
+}
+
+/** As the cursor holds them; moments in ms since 1970. */
 const filtersSchema = z.object({
   provider: z.enum(providerTokens).optional(),
   status: z.enum(transactionStatuses).optional(),
+  type: z.enum(transactionTypes).optional(),
+  product: z.string().optional(),
+  currency: z.string().optional(),
+  country: z.string().optional(),
+  from: z.number().int().optional(),
+  to: z.number().int().optional(),
 });
+type Filters = z.output<typeof filtersSchema>;
 
 const positionSchema = z.object({ timestamp: z.number().int(), id: z.string() });

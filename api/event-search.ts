@@ -1,0 +1,158 @@
+/** Finds a raw event: in the journal, or where it waits to be written there. */
+import { setImmediate as letOthersRun } from "node:timers/promises";
+import { unavailable } from "../backends/http/errors.js";
+import type { LogRecord } from "../backends/log.js";
+import { openRawEvent } from "../backends/raw-event.js";
+import type { Service } from "../backends/service.js";
+import { SealBroken } from "../backends/vault.js";
+import { groups } from "../backends/watermark.js";
+import { limits } from "../config.js";
+import {
+  type RawEvent,
+  type RawEventMeta,
+  incompleteCodec,
+  rawEventCodec,
+  topics,
+} from "../schemas/records.js";
+import type { AsOf } from "./as-of.js";
+import { type JournalRow, journalQuery } from "./queries/journal.js";
+
+type Tenant = Pick<AsOf, "workspace" | "environment">;
+type SearchService = Pick<Service, "clickhouse" | "log">;
+
+/** A delivery whose outcome nobody has written down yet. */
+export interface Waiting {
+  readonly meta: RawEventMeta;
+  readonly partition: number;
+  readonly offset: bigint;
+}
+
+export interface FoundEvent {
+  /** In the order of receipt. */
+  readonly journal: readonly JournalRow[];
+  /** Empty when the journal knows the event. */
+  readonly waiting: readonly Waiting[];
+}
+
+/**
+ * @returns null when the workspace has no such event in that environment
+ * @throws ApiError 503 when so much waits that it cannot be told
+ */
+export async function findEvent(
+  service: SearchService,
+  tenant: Tenant,
+  eventId: string,
+): Promise<FoundEvent | null> {
+  // The positions first: what is journalled while this looks is behind them, or in the table.
+  const places = await Promise.all(waitingPlaces.map((place) => tailOf(service, place)));
+  const { sql, params } = journalQuery(tenant, [eventId], limits.eventDeliveriesMax + 1);
+  const journal = await service.clickhouse.rows<JournalRow>(sql, params);
+  if (journal.length > 0) return { journal, waiting: [] };
+  const waiting = (await Promise.all(places.map((tail) => search(service, tail)))).flat();
+  const found = waiting.filter(
+    ({ meta }) =>
+      meta.event_id === eventId &&
+      meta.workspace === tenant.workspace &&
+      meta.environment === tenant.environment,
+  );
+  if (found.length > 0) return { journal, waiting: found };
+  if (places.some(({ isCut }) => isCut)) {
+    throw unavailable("journal_behind", "The journal is behind; the event may not be in it yet.");
+  }
+  return null;
+}
+
+/** What has been received but is in no journal yet, and how a record of it is read. */
+const waitingPlaces = [
+  {
+    topic: topics.raw,
+    group: groups.journal,
+    read: ({ partition, offset, value }: LogRecord): Waiting[] => {
+      const raw = rawEventOf(value);
+      return raw === null ? [] : [{ meta: raw.meta, partition, offset }];
+    },
+  },
+  {
+    topic: topics.incomplete,
+    group: groups.complete,
+    read: ({ value }: LogRecord): Waiting[] => {
+      const { partition, offset, raw: bytes } = incompleteCodec.decode(value);
+      const raw = rawEventOf(bytes);
+      return raw === null ? [] : [{ meta: raw.meta, partition, offset }];
+    },
+  },
+] as const;
+
+type Place = (typeof waitingPlaces)[number];
+
+interface Tail {
+  readonly place: Place;
+  /** By partition: the first offset wanted, and how many records from there. */
+  readonly parts: readonly { readonly from: bigint; readonly records: number }[];
+  /** More wait than are looked through. */
+  readonly isCut: boolean;
+}
+
+/** The newest records that wait: somebody who asks has usually just sent the event. */
+async function tailOf({ log }: SearchService, place: Place): Promise<Tail> {
+  const committed = await log.committed(place.topic, place.group);
+  const ends = await log.ends(place.topic);
+  const recordsMax = BigInt(Math.ceil(limits.eventSearchRecordsMax / Math.max(1, ends.length)));
+  let isCut = false;
+  const parts = ends.map((end, partition) => {
+    const handled = committed[partition] ?? 0n;
+    isCut ||= end - handled > recordsMax;
+    const from = end - handled > recordsMax ? end - recordsMax : handled;
+    return { from, records: Number(end - from) };
+  });
+  return { place, parts, isCut };
+}
+
+/** Records read at a time; between them others get their turn. */
+const recordsAtOnce = 500;
+
+async function search({ log }: SearchService, { place, parts }: Tail): Promise<Waiting[]> {
+  const found: Waiting[] = [];
+  for (const [partition, { from, records }] of parts.entries()) {
+    for (let read = 0; read < records; read += recordsAtOnce) {
+      const batch = await log.read(
+        place.topic,
+        partition,
+        from + BigInt(read),
+        Math.min(recordsAtOnce, records - read),
+      );
+      for (const record of batch) found.push(...place.read(record));
+      await letOthersRun();
+    }
+  }
+  return found;
+}
+
+/** Whether the sealed record of a delivery is what the door wrote. */
+export async function sealOf(
+  { log, vault }: Pick<Service, "log" | "vault">,
+  eventId: string,
+  partition: number,
+  offset: bigint,
+): Promise<"intact" | "broken" | "removed"> {
+  const [record] = await log.read(topics.raw, partition, offset, 1);
+  if (record === undefined || record.offset !== offset) return "removed";
+  const raw = rawEventOf(record.value);
+  if (raw === null || raw.meta.event_id !== eventId) return "broken";
+  try {
+    openRawEvent(vault, raw);
+    return "intact";
+  } catch (error) {
+    if (error instanceof SealBroken) return "broken";
+    throw error;
+  }
+}
+
+/** Null: something else wrote to the topic. */
+function rawEventOf(value: Buffer): RawEvent | null {
+  try {
+    return rawEventCodec.decode(value);
+  } catch {
+    return null;
+  }
+}

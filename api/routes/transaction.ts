@@ -1,0 +1,71 @@
+/** `GET /v1/transactions/{id}`: one transaction, and why it is what it is. */
+import type Router from "@koa/router";
+import type { CatalogueView } from "../../backends/catalogue-view.js";
+import { requireKey } from "../../backends/http/auth.js";
+import { notFound } from "../../backends/http/errors.js";
+import { readQuery } from "../../backends/http/query.js";
+import { accessOf } from "../../backends/http/state.js";
+import type { Service } from "../../backends/service.js";
+import { limits } from "../../config.js";
+import {
+  type TransactionAnswer,
+  transactionQueryParameters,
+} from "../../schemas/http-transaction.js";
+import { readAsOf } from "../as-of.js";
+import type { PinnedAsOf } from "../pages.js";
+import { factsOfPayment } from "../payment-facts.js";
+import {
+  type ExplainedTransaction,
+  presentExplained,
+} from "../presenters/explained-transaction.js";
+import { type JournalRow, journalQuery } from "../queries/journal.js";
+import { type EntryRow, paymentEntriesQuery } from "../queries/payment-entries.js";
+import { type VersionRow, transactionVersionsQuery } from "../queries/transaction-versions.js";
+import { asOfThen, ledgerPayment } from "../transaction-pages.js";
+import { clocksOf, completeText, rowsOf } from "./reading.js";
+
+export function transactionRoute(
+  router: Router,
+  service: Service,
+  catalogues: CatalogueView,
+): void {
+  router.get("/v1/transactions/:id", requireKey(service, { scope: "read" }), async (ctx) => {
+    const access = accessOf(ctx);
+    const clocks = await clocksOf(service, "money");
+    const asOf = readAsOf(access, readQuery(ctx, transactionQueryParameters), clocks);
+    // As the list has it, which shows what is complete.
+    const pinned = { ...asOf, knownAt: asOf.knownAt ?? clocks.completeTo };
+    const explained = await explain(service, pinned, String(ctx.params["id"]));
+    if (explained === null) {
+      throw notFound("transaction_not_found", "There is no such transaction as of then.");
+    }
+    const catalogue = await catalogues.of(access.workspace, access.environment);
+    ctx.body = {
+      status: "success",
+      data: presentExplained(explained, catalogue, access.baseCurrency),
+      complete_to: completeText(clocks),
+    } satisfies TransactionAnswer;
+  });
+}
+
+async function explain(
+  service: Service,
+  asOf: PinnedAsOf,
+  id: string,
+): Promise<ExplainedTransaction | null> {
+  const versions = await rowsOf<VersionRow>(service, transactionVersionsQuery(asOf, id));
+  const newest = versions.at(-1);
+  if (newest === undefined) return null;
+  const isPast = asOf.at < asOf.knownAt;
+  const [[shown = newest], facts, entries] = await Promise.all([
+    isPast ? asOfThen(service.clickhouse, asOf, [newest]) : [newest],
+    factsOfPayment(service.clickhouse, asOf, newest.provider, newest.payment),
+    rowsOf<EntryRow>(service, paymentEntriesQuery(asOf, ledgerPayment(newest))),
+  ]);
+  const events = [...new Set(facts.map((fact) => fact.event_id))];
+  const journal =
+    events.length === 0
+      ? []
+      : await rowsOf<JournalRow>(service, journalQuery(asOf, events, limits.eventDeliveriesMax));
+  return { shown, versions, facts, entries, journal };
+}

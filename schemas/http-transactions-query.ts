@@ -1,0 +1,34 @@
+/** Which transactions `GET /v1/transactions` lists. Apart from their shape, which series use too. */
+import { z } from "zod";
+import { clocksQuery } from "./http-clocks.js";
+import { pageQuery } from "./http-pages.js";
+import { countryCode, currencyCode } from "./http-series.js";
+import { transactionStatuses, transactionTypes } from "./http-transactions.js";
+import { providerTokens } from "./provider-tokens.js";
+
+/** A date stands for its 00:00 in UTC; read as ms since 1970. */
+const moment = z
+  .union([z.iso.date(), z.iso.datetime({ offset: true })], "must be a date or a date-time")
+  .transform((text) => Date.parse(text));
+
+export const transactionsQueryParameters = z.object({
+  provider: z.enum(providerTokens).optional(),
+  status: z.enum(transactionStatuses).optional(),
+  type: z.enum(transactionTypes).optional(),
+  product: z.string().min(1).max(100).optional().meta({
+    description: "Id of a unified product, as SKUs are grouped today: that of the largest line.",
+  }),
+  currency: currencyCode.optional().meta({ description: "`original_currency`" }),
+  country: countryCode.optional().meta({ description: "`customer_country`" }),
+  from: moment.optional().meta({
+    type: "string",
+    description: "Paid then or later: a date (its 00:00 UTC) or a date-time.",
+  }),
+  to: moment.optional().meta({
+    type: "string",
+    description: "Paid before then: the moment itself is not included.",
+  }),
+  ...pageQuery,
+  ...clocksQuery,
+});
+export type TransactionsQuery = z.output<typeof transactionsQueryParameters>;

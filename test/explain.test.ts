@@ -1,0 +1,472 @@
+/** Why a figure is what it is: from a transaction, an event or a difference down to raw events. */
+import { expect } from "chai";
+import { invoiceObject, invoicePaymentObject } from "../providers/stripe/payloads-money.js";
+import { chargeObject, refundObject } from "../providers/stripe/payloads-money.js";
+import { type JsonObject, eventBody, stripeEvent } from "../providers/stripe/payloads.js";
+import { type EventAnswer, eventAnswer } from "../schemas/http-events.js";
+import type { LedgerEntry } from "../schemas/http-evidence.js";
+import { type MrrChangesAnswer, mrrChangesAnswer } from "../schemas/http-mrr-changes.js";
+import { type TransactionAnswer, transactionAnswer } from "../schemas/http-transaction.js";
+import { type Answer, type Doors, expectError, openDoors } from "./doors.js";
+
+const version = "2025-09-30.clover";
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+const paidAt = Math.floor((Date.now() - 40 * dayMs) / 1000) * 1000;
+const refundedAt = paidAt + 2 * dayMs;
+
+describe("Why", () => {
+  let doors: Doors;
+  before(async () => {
+    doors = await openDoors();
+  });
+
+  const get = (path: string, key = doors.readKey) =>
+    doors.call(path, { headers: { authorization: `Bearer ${key}` } });
+
+  /** @returns a `complete_to` that covers all sent so far */
+  async function booked(): Promise<string> {
+    const now = Date.now();
+    for (;;) {
+      const complete = await doors.service.watermark.completeTo();
+      if (complete >= now) return new Date(complete).toISOString();
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+
+  /** @returns the event id */
+  async function tell(id: string, type: string, at: number, object: JsonObject): Promise<string> {
+    const body = eventBody(stripeEvent({ id, type, at, version, object }));
+    const answer = await doors.deliver(body);
+    expect(answer.status, answer.text).to.equal(200);
+    return String(answer.json.event_id);
+  }
+
+  const money = { amount: 4_000n, currency: "usd" };
+  const charge = chargeObject({
+    ...money,
+    version,
+    id: "ch_why",
+    paymentIntent: "pi_why",
+    createdAt: paidAt,
+    customer: "cus_why",
+    country: "DE",
+  });
+  const refund = refundObject({
+    id: "re_why",
+    charge: "ch_why",
+    paymentIntent: "pi_why",
+    amount: 1_000n,
+    currency: "usd",
+    createdAt: refundedAt,
+  });
+  const line = { price: "price_why", subscription: "sub_why" };
+  const invoice = invoiceObject({
+    version,
+    id: "in_why",
+    customer: "cus_why",
+    currency: "usd",
+    createdAt: paidAt,
+    paidAt,
+    subscription: "sub_why",
+    lines: [
+      { ...line, id: "il_1", product: "prod_seats", amount: 3_000n },
+      { ...line, id: "il_2", product: "prod_extra", amount: 1_000n },
+    ],
+  });
+  const link = invoicePaymentObject({
+    ...money,
+    id: "inpay_why",
+    invoice: "in_why",
+    payment: "pi_why",
+    paidAt,
+  });
+
+  describe("GET /v1/transactions/{id}", () => {
+    let id: string;
+    let events: string[];
+    let beforeLink: string;
+    let shown: TransactionAnswer["data"];
+
+    before("a refund before its sale, the link to the products last", async () => {
+      events = [
+        await tell("evt_why_1", "refund.created", refundedAt, refund),
+        await tell("evt_why_2", "charge.succeeded", paidAt, charge),
+        await tell("evt_why_3", "invoice.paid", paidAt, invoice),
+      ];
+      beforeLink = await booked();
+      events.push(await tell("evt_why_4", "invoice_payment.paid", paidAt, link));
+      await booked();
+      const { json } = await get("/v1/transactions?type=subscription");
+      id = String(json.data[0].id);
+      await journalled(events);
+      shown = await explained("");
+    });
+
+    async function explained(query: string): Promise<TransactionAnswer["data"]> {
+      const answer = await get(`/v1/transactions/${id}${query}`);
+      expect(answer.status, answer.text).to.equal(200);
+      return transactionAnswer.parse(answer.json).data;
+    }
+
+    it("should show the transaction as the list does", async () => {
+      const { json } = await get("/v1/transactions");
+      const [listed] = json.data;
+      expect(listed.id).to.equal(id);
+      expect(shown).to.deep.include(listed);
+      expect(shown).to.include({ refunded_amount: 10, payment: "pi_why", fx_source: "ecb" });
+      expect(shown.fx_edition).to.be.a("number");
+    });
+
+    it("should show its versions in order, each with the raw events behind it", () => {
+      const told = shown.versions.map((each) => each.events.map((event) => event.event_id));
+      const [refunded = "", paid = "", invoiced = "", linked = ""] = events;
+      expect(told).to.deep.equal([
+        [refunded, paid],
+        [invoiced, linked],
+      ]);
+      const [first, last] = shown.versions;
+      expect(first).to.include({ event_id: paid, type: "one_time", refunded_amount: 10 });
+      expect(last).to.include({ event_id: linked, type: "subscription", version: shown.version });
+    });
+
+    it("should say where each event lies, what was checked and which rate it was given", () => {
+      const [first] = shown.versions;
+      const paid = first?.events[1];
+      expect(paid).to.include({
+        topic: "revenue.raw",
+        verdict: "signature",
+        form: "webhook",
+        provider: "stripe",
+        native_type: "charge.succeeded",
+        native_id: "evt_why_2",
+      });
+      expect(paid?.offset).to.be.greaterThan(first?.events[0]?.offset ?? Infinity);
+      expect(paid?.facts).to.have.length(1);
+      expect(paid?.facts[0]).to.include({
+        kind: "payment",
+        about: "pi_why",
+        amount: 40,
+        currency: "USD",
+        fx_rate: shown.fx_rate,
+        fx_date: shown.fx_date,
+        fx_source: "ecb",
+        fx_edition: shown.fx_edition,
+      });
+    });
+
+    it("should show ledger entries that add up to the amounts, product by product", () => {
+      const sales = shown.ledger.filter(({ kind }) => kind === "sale");
+      expect(cents(sales, "original_amount")).to.equal(4_000n);
+      expect(cents(sales, "amount")).to.equal(centsOf(shown.normalized_amount));
+      expect(sales.reduce((sum, { sales: count }) => sum + count, 0)).to.equal(1);
+      const refunds = shown.ledger.filter(({ kind }) => kind === "refund");
+      expect(cents(refunds, "original_amount")).to.equal(-1_000n);
+      const left = (sku: string) =>
+        cents(
+          shown.ledger.filter(({ external_id }) => external_id === sku),
+          "original_amount",
+        );
+      expect([left("prod_seats"), left("prod_extra"), left("")]).to.deep.equal([2_250n, 750n, 0n]);
+    });
+
+    it("should show what was known at a moment, and what had happened by one", async () => {
+      const known = await explained(`?known_at=${beforeLink}`);
+      expect(known.versions).to.have.length(1);
+      expect(known).to.include({ type: "one_time", refunded_amount: 10 });
+      expect(new Set(known.ledger.map(({ external_id }) => external_id))).to.deep.equal(
+        new Set([""]),
+      );
+      const happened = await explained(`?at=${new Date(refundedAt - 1).toISOString()}`);
+      expect(happened).to.include({ type: "subscription", refunded_amount: 0 });
+      expect(happened.ledger.map(({ kind }) => kind)).to.not.include("refund");
+    });
+
+    it("should not be found before it happened, elsewhere, or under another name", async () => {
+      const before = `?at=${new Date(paidAt - 1).toISOString()}`;
+      const other = await openDoors();
+      const testKey = await doors.manage("POST", `/workspaces/${doors.workspace}/keys`, {
+        environment: "Test",
+        scope: "Read-only",
+      });
+      const answers = [
+        await get(`/v1/transactions/${id}${before}`),
+        await get(`/v1/transactions/${id}`, other.readKey),
+        await get(`/v1/transactions/${id}`, String(testKey.json.data.key)),
+        await get("/v1/transactions/tx_norm_of_nothing"),
+      ];
+      for (const answer of answers) {
+        expectError(answer, { status: 404, code: "transaction_not_found", type: "not_found" });
+      }
+    });
+  });
+
+  describe("GET /v1/events/{event_id}", () => {
+    it("should show an event that was only just received as in progress, and then what it did", async () => {
+      // The consumers let a crowd at the doors go first.
+      const crowd = Array.from({ length: 11 }, () => doors.service.watermark.receive());
+      let id: string;
+      try {
+        id = await record({ event_id: "just-now", event_type: "transaction.sale", amount: 5 });
+        const early = await eventOf(id);
+        expect(early).to.include({ state: "in_progress", native_id: "just-now", form: "record" });
+        expect(early.deliveries).to.have.length(1);
+        expect(early.deliveries[0]).to.include({
+          verdict: "api_key",
+          seal: "intact",
+          outcome: null,
+        });
+      } finally {
+        for (const call of crowd) call.settle();
+      }
+      await booked();
+      await journalled([id]);
+      const done = await eventOf(id);
+      expect(done.state).to.equal("booked");
+      expect(done.deliveries[0]).to.include({ outcome: "facts", facts: 1, seal: "intact" });
+      expect(done.facts.map(({ kind }) => kind)).to.deep.equal(["payment"]);
+      expect(cents(done.ledger, "amount")).to.equal(500n);
+      expect(done.transactions).to.have.length(1);
+      expect(JSON.stringify(done)).to.not.include("buyer@example.com");
+    });
+
+    it("should show every delivery, and the movements recorded under the event", async () => {
+      const sent = {
+        event_id: "begins",
+        event_type: "subscription.new",
+        amount: 30,
+        subscription_id: "sub_event",
+      };
+      const id = await record(sent);
+      await booked();
+      await journalled([id]);
+      const done = await eventOf(id);
+      expect(done.subscription_changes.map(({ phase, mrr }) => [phase, mrr])).to.deep.equal([
+        ["started", 30],
+      ]);
+      expect(done.movements.map(({ kind, mrr }) => [kind, mrr])).to.deep.equal([["new", 30]]);
+    });
+
+    it("should show why an event was rejected", async () => {
+      const object = chargeObject({
+        version,
+        id: "ch_odd",
+        paymentIntent: "pi_odd",
+        amount: 100n,
+        currency: "zzz",
+        createdAt: paidAt,
+        customer: null,
+      });
+      const id = await tell("evt_why_odd", "charge.succeeded", paidAt, object);
+      await booked();
+      await journalled([id]);
+      const done = await eventOf(id);
+      expect(done.state).to.equal("rejected");
+      expect(done.reject).to.include({ step: "decode", reason: "currency_unknown", state: "open" });
+      expect(done.ledger).to.deep.equal([]);
+    });
+
+    it("should find no event of another workspace, and none that was never received", async () => {
+      const id = await record({ event_id: "mine", event_type: "transaction.sale", amount: 5 });
+      const other = await openDoors();
+      for (const answer of [
+        await get(`/v1/events/${id}`, other.readKey),
+        await get("/v1/events/evt_norm_of_nothing"),
+      ]) {
+        expectError(answer, { status: 404, code: "event_not_found", type: "not_found" });
+      }
+      await booked();
+      await journalled([id]);
+      const later = await get(`/v1/events/${id}`, other.readKey);
+      expectError(later, { status: 404, code: "event_not_found" });
+      expect((await get("/v1/events/ingest")).status).to.equal(405);
+    });
+  });
+
+  async function eventOf(id: string): Promise<EventAnswer["data"]> {
+    const answer = await get(`/v1/events/${id}`);
+    expect(answer.status, answer.text).to.equal(200);
+    return eventAnswer.parse(answer.json).data;
+  }
+
+  /** Sends a form A record. @returns its event id */
+  async function record(more: JsonObject, at = paidAt, key?: string): Promise<string> {
+    const answer = await doors.ingest(
+      {
+        provider: "custom",
+        currency: "EUR",
+        occurred_at: new Date(at).toISOString(),
+        customer_id: "buyer@example.com",
+        ...more,
+      },
+      key === undefined ? {} : { authorization: `Bearer ${key}` },
+    );
+    expect(answer.status, answer.text).to.equal(202);
+    return String(answer.json.event_id);
+  }
+
+  /** The journal is written behind. */
+  async function journalled(ids: readonly string[]): Promise<void> {
+    for (;;) {
+      const rows = await doors.service.clickhouse.rows(
+        "SELECT DISTINCT event_id FROM raw_events WHERE event_id IN {ids:Array(String)}",
+        { ids },
+      );
+      if (rows.length === new Set(ids).size) return;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  describe("GET /v1/metrics/mrr/changes", () => {
+    let fresh: Doors;
+    let from: string;
+    let to: string;
+    const at = new Date(paidAt + 20 * dayMs).toISOString();
+    const sent: Record<string, string> = {};
+
+    before("corrections that come after the first reading", async () => {
+      fresh = await openDoors();
+      const subscription = (name: string, type: string, amount: number, day: number) => {
+        const event_id = `${name} ${type} ${day}`;
+        return {
+          event_id,
+          event_type: `subscription.${type}`,
+          amount,
+          subscription_id: name,
+          customer_id: name,
+          product_id: "plan",
+          day,
+        };
+      };
+      const send = async ({ day, ...more }: ReturnType<typeof subscription>) => {
+        sent[more.event_id] = await record(more, paidAt + day * dayMs, fresh.key);
+      };
+      await send(subscription("steady", "new", 10, 0));
+      await send(subscription("raised", "new", 20, 5));
+      await send(subscription("ended", "new", 40.01, 5));
+      from = await booked();
+      // It had begun before, with less: what was new becomes an expansion of an older vintage.
+      await send(subscription("raised", "new", 7.7, -40));
+      await send(subscription("ended", "churn", 40.01, 12));
+      await booked();
+      // After the moment that is asked about, and no news.
+      await send(subscription("later", "new", 99, 25));
+      await send({ ...subscription("steady", "new", 10, 10), event_id: "the same price" });
+      // Takes part of what was said just before back: two events about one account.
+      await send(subscription("ended", "new", 3.33, 15));
+      to = await booked();
+    });
+
+    async function changes(query: string): Promise<MrrChangesAnswer> {
+      const answer = await get(`/v1/metrics/mrr/changes?${query}`, fresh.readKey);
+      expect(answer.status, answer.text).to.equal(200);
+      return mrrChangesAnswer.parse(answer.json);
+    }
+
+    it("should tell both readings as they are told by themselves", async () => {
+      const { readings } = await changes(`from_known_at=${from}&to_known_at=${to}&at=${at}`);
+      for (const [reading, knownAt] of [
+        [readings.from, from],
+        [readings.to, to],
+      ] as const) {
+        const { json } = await get(`/v1/metrics/mrr?at=${at}&known_at=${knownAt}`, fresh.readKey);
+        expect(reading.mrr).to.equal(json.data.current_mrr);
+        expect(reading.active_subscribers).to.equal(json.data.active_subscribers);
+      }
+      expect(readings.from.mrr_exact).to.equal("70.010000");
+      expect(readings.to.mrr_exact).to.equal("33.330000");
+    });
+
+    it("should list the movements between, under their events, adding up exactly", async () => {
+      const { data, readings } = await changes(`from_known_at=${from}&to_known_at=${to}&at=${at}`);
+      const told = data.map((row) => [row.event_id, row.kind, row.vintage, row.mrr_exact]);
+      const month = (day: number) => new Date(paidAt + day * dayMs).toISOString().slice(0, 7);
+      expect(told).to.have.deep.members([
+        [sent["ended new 15"], "reactivation", month(5), "3.330000"],
+        [sent["ended churn 12"], "churn", month(5), "-40.010000"],
+        [sent["raised new -40"], "new", month(-40), "7.700000"],
+        [sent["raised new -40"], "new", month(5), "-20.000000"],
+        [sent["raised new -40"], "expansion", month(-40), "12.300000"],
+      ]);
+      expectAddsUp(data, readings);
+      expect(readings.difference.mrr_exact).to.equal("-36.680000");
+    });
+
+    it("should show the same in pages of two rows as in one page", async () => {
+      const query = `from_known_at=${from}&to_known_at=${to}&at=${at}`;
+      const whole = await changes(query);
+      const rows = [];
+      let cursor: string | null = "";
+      while (cursor !== null) {
+        const page: MrrChangesAnswer = await changes(
+          cursor === "" ? `${query}&limit=2` : `cursor=${cursor}&limit=2`,
+        );
+        expect(page.readings).to.deep.equal(whole.readings);
+        rows.push(...page.data);
+        cursor = page.pagination.next_cursor;
+      }
+      expect(rows).to.deep.equal(whole.data);
+    });
+
+    it("should ask about the first reading's own moment when no other is given", async () => {
+      const { readings, data } = await changes(`from_known_at=${from}`);
+      expect(readings.at).to.equal(from);
+      expect(readings.from.known_at).to.equal(from);
+      // By now, what is dated later than `at` above has happened too.
+      expect(readings.to.mrr_exact).to.equal("132.330000");
+      expectAddsUp(data, readings);
+    });
+
+    it("should tell nothing of a provider that had no part", async () => {
+      const { data, readings } = await changes(
+        `from_known_at=${from}&to_known_at=${to}&provider=stripe`,
+      );
+      expect(data).to.deep.equal([]);
+      expect(readings.difference.mrr_exact).to.equal("0.000000");
+    });
+
+    const refused: readonly (readonly [query: () => string, code: string, param: string])[] = [
+      [() => "", "parameter_missing", "from_known_at"],
+      [() => `from_known_at=${to}&to_known_at=${from}`, "readings_reversed", "from_known_at"],
+      [() => "from_known_at=2999-01-01T00:00:00Z", "moment_in_future", "from_known_at"],
+      [
+        () => `from_known_at=${from}&to_known_at=2999-01-01T00:00:00Z`,
+        "moment_in_future",
+        "to_known_at",
+      ],
+      [() => `from_known_at=${from}&known_at=${to}`, "parameter_unknown", "known_at"],
+    ];
+    for (const [query, code, param] of refused) {
+      it(`should refuse what is ${code} of ${param}`, async () => {
+        const answer: Answer = await get(`/v1/metrics/mrr/changes?${query()}`, fresh.readKey);
+        expectError(answer, { status: answer.status, code, param });
+        expect(answer.status).to.be.within(400, 422);
+      });
+    }
+  });
+});
+
+function expectAddsUp(
+  rows: MrrChangesAnswer["data"],
+  { difference, from, to }: MrrChangesAnswer["readings"],
+): void {
+  const sum = rows.reduce((total, row) => total + micros(row.mrr_exact), 0n);
+  expect(sum).to.equal(micros(difference.mrr_exact));
+  expect(sum).to.equal(micros(to.mrr_exact) - micros(from.mrr_exact));
+  const accounts = rows.reduce((total, row) => total + row.active_subscribers, 0);
+  expect(accounts).to.equal(difference.active_subscribers);
+}
+
+/** `-3.330000` → -3330000n */
+function micros(text: string): bigint {
+  return BigInt(text.replace(".", ""));
+}
+
+function cents(rows: readonly LedgerEntry[], column: "amount" | "original_amount"): bigint {
+  return rows.reduce((sum, row) => sum + centsOf(row[column]), 0n);
+}
+
+/** Of an amount with two decimals. */
+function centsOf(amount: number): bigint {
+  return BigInt(Math.round(amount * 100));
+}
