@@ -3,6 +3,7 @@ import { readConfig } from "../config.js";
 import { type Started, roleNames, start } from "../start.js";
 import type { Service } from "../backends/service.js";
 import { testFolder, testLogger, testReleases } from "./stores.js";
+import { type GooglePlay, openGooglePlay } from "./google-play.js";
 import { openStripeApi, type StripeApi } from "./stripe-api.js";
 
 export interface TestService {
@@ -12,11 +13,13 @@ export interface TestService {
   readonly adminToken: string;
   /** Where the service asks Stripe; nothing but a test's own integration has a key for it. */
   readonly stripeApi: StripeApi;
+  /** Where it asks Google Play. */
+  readonly play: GooglePlay;
 }
 
 interface Opened {
   readonly settings: string;
-  readonly started: Promise<Started & Pick<TestService, "stripeApi">>;
+  readonly started: Promise<Started & Pick<TestService, "stripeApi" | "play">>;
 }
 let opened: Opened | undefined;
 
@@ -32,24 +35,26 @@ export async function openTestService(
   if (opened.settings !== settings && settings !== "{}") {
     throw new Error(`the service of this run is open with other settings: ${opened.settings}`);
   }
-  const { service, url, stripeApi } = await opened.started;
-  return { service, base: url, adminToken: service.adminToken, stripeApi };
+  const { service, url, stripeApi, play } = await opened.started;
+  return { service, base: url, adminToken: service.adminToken, stripeApi, play };
 }
 
 async function startForTests(
   overrides: Readonly<Record<string, string>>,
-): Promise<Started & Pick<TestService, "stripeApi">> {
+): Promise<Started & Pick<TestService, "stripeApi" | "play">> {
   const stripeApi = await openStripeApi();
+  const play = await openGooglePlay();
   const config = readConfig({
     PORT: "0",
     DATA_DIR: testFolder,
     RATES_REFRESH: "off",
     STRIPE_API_URL: stripeApi.url,
+    GOOGLE_API_URL: play.url,
     // Tests make refused calls from one address faster than any honest caller.
     RATE_LIMIT_REFUSED: "100000",
     ...overrides,
   });
   const started = await start(config, roleNames, testLogger);
   testReleases.push("service", () => started.stop());
-  return { ...started, stripeApi };
+  return { ...started, stripeApi, play };
 }

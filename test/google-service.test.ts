@@ -1,0 +1,196 @@
+/** Google Play through the whole service: pushes in any order, the API asked over HTTP. */
+import { setTimeout as pause } from "node:timers/promises";
+import { expect } from "chai";
+import { createGoogle } from "../providers/google/index.js";
+import {
+  type JsonObject,
+  orderAnswer,
+  type OrderInput,
+  type PurchaseInput,
+  pushBody,
+  pushBytes,
+  subscriptionNotification,
+  subscriptionProduct,
+  subscriptionPurchase,
+  voidedPurchaseNotification,
+} from "../providers/google/payloads.js";
+import { subscriptionPath, subscriptionProductPath } from "../providers/google/paths.js";
+import { type Answer, type Doors, openDoors } from "./doors.js";
+import { credentialsOf, makeSigner, packageName } from "./google-signer.js";
+
+const google = createGoogle();
+const signer = makeSigner("of-the-service");
+const bookedWithinMs = 20_000;
+const bought = Date.parse("2026-06-10T09:00:00Z");
+const renewed = Date.parse("2026-07-10T09:00:00Z");
+const upgraded = Date.parse("2026-07-20T12:00:00Z");
+const charged = Date.parse("2026-08-02T12:00:00Z");
+const base = "GPA.3344-1111-2222-33301";
+const upgrade = "GPA.3344-1111-2222-33302";
+
+describe("Google Play, through the service", () => {
+  let doors: Doors;
+  let webhook: string;
+  let testKey: string;
+
+  before(async () => {
+    doors = await openDoors();
+    const path = `/workspaces/${doors.workspace}`;
+    const integration = await doors.manage("POST", `${path}/integrations`, {
+      provider: "google",
+      environment: "Production",
+      credentials: {
+        ...credentialsOf(signer),
+        service_account_key: doors.play.serviceAccountKey,
+      },
+    });
+    expect(integration.status, integration.text).to.equal(201);
+    webhook = integration.json.data.webhook_path;
+    const key = await doors.manage("POST", `${path}/keys`, {
+      environment: "Test",
+      scope: "Read-only",
+    });
+    testKey = key.json.data.key;
+    tellWorld();
+  });
+
+  /** As Google answers in the end: bought, renewed, upgraded; the renewal was charged back. */
+  function tellWorld(): void {
+    purchase("ada", {
+      state: "EXPIRED",
+      startAt: bought,
+      isReplaced: true,
+      items: [item("atlas.pro", upgraded - 400, `${base}..0`)],
+    });
+    order({ id: base, token: "ada", createdAt: bought }, 999n, bought, renewed);
+    const refund = { at: charged, isChargeback: true };
+    const back = { id: `${base}..0`, token: "ada", createdAt: renewed, refund };
+    order({ ...back, state: "REFUNDED" }, 999n, renewed, Date.parse("2026-08-10T09:00:00Z"));
+    purchase("eve", {
+      startAt: upgraded,
+      replaces: "ada",
+      items: [item("atlas.team", Date.parse("2026-08-20T12:00:00Z"), upgrade)],
+    });
+    const until = Date.parse("2026-08-20T12:00:00Z");
+    order({ id: upgrade, token: "eve", createdAt: upgraded }, 2999n, upgraded, until, "atlas.team");
+    purchase("tester", { startAt: bought, isTest: true, items: [item("atlas.pro", renewed, "T")] });
+    order({ id: "T", token: "tester", createdAt: bought }, 999n, bought, renewed);
+    for (const [product, title] of [
+      ["atlas.pro", "Atlas Pro"],
+      ["atlas.team", "Atlas Team"],
+    ] as const) {
+      const answer = subscriptionProduct({ packageName, product, title, basePlans: { m: "P1M" } });
+      doors.play.answers.set(subscriptionProductPath(packageName, product), answer);
+    }
+  }
+
+  function item(product: string, expiresAt: number, latestOrder: string) {
+    return { product, basePlan: "m", expiresAt, latestOrder };
+  }
+
+  function purchase(
+    token: string,
+    more: Partial<PurchaseInput> & Pick<PurchaseInput, "items" | "startAt">,
+  ): void {
+    const answer = subscriptionPurchase({ state: "ACTIVE", country: "DE", ...more });
+    doors.play.answers.set(subscriptionPath(packageName, token), answer);
+  }
+
+  function order(
+    input: Omit<OrderInput, "currency" | "lines">,
+    price: bigint,
+    from: number,
+    until: number,
+    product = "atlas.pro",
+  ): void {
+    const period = { basePlan: "m", from, until, phase: "base" as const };
+    const line = { product, title: "?", listingPrice: price, total: price, tax: 0n, period };
+    doors.play.orders.set(input.id, orderAnswer({ ...input, currency: "EUR", lines: [line] }));
+  }
+
+  async function push(notification: JsonObject, at: number): Promise<Answer> {
+    const messageId = `${at}${JSON.stringify(notification).length}`;
+    const body = pushBytes(pushBody({ messageId, packageName, at, notification }));
+    const { headers } = google.sign(body, signer, Date.now());
+    return doors.call(webhook, { method: "POST", headers, body: new Uint8Array(body) });
+  }
+
+  async function read(path: string, key = doors.key): Promise<Answer> {
+    return doors.call(path, { headers: { authorization: `Bearer ${key}` } });
+  }
+
+  async function untilBooked(path: string, key = doors.key): Promise<Answer> {
+    const from = Date.now();
+    for (;;) {
+      const answer = await read(path, key);
+      if (Date.parse(answer.json.complete_to) >= from) return answer;
+      if (Date.now() - from > bookedWithinMs) throw new Error(`stuck: ${answer.text}`);
+      await pause(50);
+    }
+  }
+
+  it("should book purchases, renewals and upgrades told in any order, each order once", async () => {
+    const told: readonly [JsonObject, number][] = [
+      [subscriptionNotification(4, "eve"), upgraded + 3_000],
+      [subscriptionNotification(13, "ada"), upgraded + 4_000],
+      [subscriptionNotification(2, "ada"), renewed + 1_000],
+      [subscriptionNotification(4, "ada"), bought + 2_000],
+      [subscriptionNotification(4, "eve"), upgraded + 3_000],
+    ];
+    for (const [notification, at] of told) {
+      const answer = await push(notification, at);
+      expect(answer.status, answer.text).to.equal(200);
+    }
+    const { json } = await untilBooked("/v1/metrics/mrr");
+    expect(json.data).to.include({ current_mrr: 29.99, active_subscribers: 1 });
+    const transactions = (await read("/v1/transactions?provider=google")).json.data;
+    expect(
+      transactions.map((row: { gross_amount: number; status: string; product_name: string }) => [
+        row.gross_amount,
+        row.status,
+        row.product_name,
+      ]),
+    ).to.deep.equal([
+      [29.99, "succeeded", "Atlas Team"],
+      [9.99, "disputed", "Atlas Pro"],
+      [9.99, "succeeded", "Atlas Pro"],
+    ]);
+    const before = await read("/v1/metrics/mrr?at=2026-07-15T00:00:00Z");
+    expect(before.json.data).to.include({ current_mrr: 9.99, active_subscribers: 1 });
+    const cohorts = (await read("/v1/metrics/cohorts")).json.data.cohorts;
+    expect(cohorts.map((cohort: { vintage: string }) => cohort.vintage)).to.deep.equal(["2026-06"]);
+    expect(cohorts[0].starting_mrr).to.equal(9.99);
+  });
+
+  it("should keep a test purchase to the test environment, which only the API tells", async () => {
+    await push(subscriptionNotification(4, "tester"), bought + 5_000);
+    const { json } = await untilBooked("/v1/metrics/mrr");
+    expect(json.data.current_mrr).to.equal(29.99);
+    const tested = await untilBooked("/v1/metrics/mrr", testKey);
+    expect(tested.json.data.current_mrr).to.equal(9.99);
+    expect((await read("/v1/transactions", testKey)).json.data).to.have.lengthOf(1);
+  });
+
+  it("should reject what Google knows nothing of, which anyone on the topic could send", async () => {
+    const purchaseToken = "forged";
+    const voided = { purchaseToken, orderId: "GPA.9", isSubscription: false };
+    expect((await push(subscriptionNotification(2, purchaseToken), renewed)).status).to.equal(200);
+    expect((await push(voidedPurchaseNotification(voided), renewed)).status).to.equal(200);
+    await untilBooked("/v1/metrics/mrr");
+    const rejects = await doors.manage("GET", `/workspaces/${doors.workspace}/rejects`);
+    const reasons = rejects.json.data.map(({ reason }: { reason: string }) => reason).sort();
+    expect(reasons).to.deep.equal(["order_unknown", "purchase_unknown"]);
+  });
+
+  it("should refuse a push whose token is another's", async () => {
+    const body = pushBytes(pushBody({ messageId: "1", packageName, at: bought, notification: {} }));
+    const { headers } = google.sign(body, makeSigner("of-the-service"), Date.now());
+    const answer = await doors.call(webhook, {
+      method: "POST",
+      headers,
+      body: new Uint8Array(body),
+    });
+    expect(answer.status).to.equal(401);
+    expect(answer.json.error.code).to.equal("signature_mismatch");
+  });
+});
