@@ -70,6 +70,12 @@ export const limits = {
   /** Answers kept for further events, and the largest that is. */
   apiAnswersKeptMax: 2_000,
   apiAnswerKeptBytesMax: 32 * kibibyte,
+  /** Records a backfill may be ahead of normalizing: live events wait behind no more than these. */
+  backfillAheadRecordsMax: 300,
+  /** How long a process may be silent before another goes on with its backfill. */
+  backfillLeaseMs: 60_000,
+  /** The pause of a backfill whose API cannot be had, doubling up to this. */
+  backfillPauseMsMax: 5 * 60 * 1000,
   /** Records one step takes at a time. */
   normalizeBatchRecordsMax: 500,
   bookBatchRecordsMax: 1_000,

@@ -131,7 +131,9 @@ export async function conclude(
   });
   if (completed.outcome === "rejected") return { ...seen, ...completed, kind: "rejected" };
   const adorns = adornsNews(service.apis, opened, answers);
-  return { ...seen, kind: "facts", facts: completed.facts, adorns };
+  const backfill = event.form === "history";
+  const facts = completed.facts.map((fact) => ({ ...fact, backfill }));
+  return { ...seen, kind: "facts", facts, adorns };
 }
 
 /** The provider's own flag decides, where only its answers tell it (`definitions.md`). */

@@ -10,6 +10,7 @@ import { findWorkspace } from "../backends/workspaces.js";
 import { limits } from "../config.js";
 import { createProviders } from "../providers/index.js";
 import { type Topic, topics } from "../schemas/records.js";
+import { type BackfillingService, runBackfills } from "./backfill.js";
 import { bookMoney } from "./book-money.js";
 import { bookSubscriptions } from "./book-subscriptions.js";
 import { adornEvents } from "./enrich-adorn.js";
@@ -22,7 +23,7 @@ import { keepRejects } from "./rejects-upkeep.js";
 export async function start(service: Service): Promise<void> {
   const rejects = keepRejects(service);
   const stopping = new AbortController();
-  const enriching: EnrichingService = {
+  const enriching: EnrichingService & BackfillingService = {
     ...service,
     providers: createProviders(service.config),
     recent: new RecentOutcomes(),
@@ -82,6 +83,8 @@ export async function start(service: Service): Promise<void> {
   consume(topics.incomplete, groups.complete, enrichmentBatchRecordsMax, (records) =>
     completeEvents(enriching, records),
   );
+  const backfills = runBackfills(enriching);
+  service.releases.push("backfills", () => backfills);
   service.releases.push("questions to providers", () => stopping.abort());
   consume(topics.raw, groups.normalize, normalizeBatchRecordsMax, (records) =>
     normalize(enriching, records),

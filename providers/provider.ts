@@ -5,6 +5,7 @@
 import type { z } from "zod";
 import { type ProviderToken, providerTokens } from "../schemas/provider-tokens.js";
 import type { FactBody } from "../schemas/records.js";
+import type { Backfill } from "./backfill.js";
 import type { EventRecord } from "./record.js";
 
 export { providerTokens, type ProviderToken };
@@ -200,6 +201,8 @@ export interface Provider<Credentials = unknown, Signer = Credentials> {
    * that are not answered or found unanswerable, at most `limits.enrichmentRoundsMax` times.
    */
   readonly asks?: (body: unknown, known: Known) => readonly Question[];
+  /** How its history is read through its API; left out where it cannot be. */
+  readonly backfill?: Backfill;
   /** Reads the provider's own whole body. Never throws on data. */
   decode(body: unknown, known?: Known): Decoded;
   /**

@@ -74,6 +74,40 @@ export const integration = z.object({
 });
 export type IntegrationView = z.infer<typeof integration>;
 
+export const newBackfill = z.strictObject({
+  from: z
+    .union([z.iso.date(), timestamp])
+    .describe("The first moment of history wanted: a day, or a date-time"),
+});
+const backfillSums = z.object({
+  count: z.int(),
+  amount: z.number(),
+  refunded: z.number(),
+});
+export const backfill = z.object({
+  id: z.string(),
+  from: timestamp,
+  to: timestamp.describe("When it was asked for: what comes later comes by the webhook"),
+  state: z.enum(["reading", "comparing", "done", "different", "failed"]),
+  list: z.string().describe("What is read, or compared, now"),
+  counts: z.record(z.string(), z.int()).describe("Objects read so far, by list"),
+  comparison: z
+    .array(
+      z.object({
+        month: z.string().describe("YYYY-MM"),
+        currency: z.string(),
+        listed: backfillSums.describe("By the provider"),
+        booked: backfillSums,
+        same: z.boolean(),
+      }),
+    )
+    .nullable()
+    .describe("Payments of each month; null before it is compared"),
+  problem: z.string().nullable().describe("Why it waits, or failed"),
+  updated_at: timestamp,
+});
+export type BackfillView = z.infer<typeof backfill>;
+
 const sku = z.strictObject({
   provider: z.string().min(1).max(100),
   external_id: z.string().min(1).max(500),

@@ -16,6 +16,23 @@ export function eventId(
   return `evt_norm_${hashOf("event", workspace, environment, provider, nativeId)}`;
 }
 
+/**
+ * Of what a backfill read. It begins with zeros, so that where a reading of history and an event
+ * tell the same moment, the event's greater id wins (`definitions.md`, MRR).
+ */
+export function historyEventId(
+  workspace: string,
+  environment: Environment,
+  provider: string,
+  nativeId: string,
+): string {
+  const hash = hashOf("history", workspace, environment, provider, nativeId);
+  return `evt_norm_${"0".repeat(zerosOfHistory)}${hash.slice(zerosOfHistory)}`;
+}
+
+/** An event's id begins so once in 2·10¹⁴; 19 characters of hash remain. */
+const zerosOfHistory = 8;
+
 /** @param payment the provider's own id of the payment */
 export function transactionId(
   workspace: string,

@@ -28,6 +28,21 @@ export const manageOperations: readonly Operation[] = [
     "Disconnect a provider account",
     manage.integration,
   ),
+  {
+    ...create(
+      "/workspaces/{id}/integrations/{integration}/backfill",
+      "Read the provider's history",
+      manage.newBackfill,
+      manage.backfill,
+    ),
+    status: 202,
+    errors: [400, 404, 409, 413, 415, 422],
+  },
+  read(
+    "/workspaces/{id}/integrations/{integration}/backfill",
+    "How far the newest backfill has come",
+    manage.backfill,
+  ),
   list("/workspaces/{id}/products", "Products", manage.managedProduct, manage.productsQuery),
   change(
     "/workspaces/{id}/products/{product}",

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import type Router from "@koa/router";
 import type { Context } from "koa";
 import type { z } from "zod";
@@ -21,6 +22,7 @@ import { integrationView, storedEnvironment } from "./views.js";
 import { workspaceOf } from "./workspace-of.js";
 
 const path = "/workspaces/:workspace/integrations";
+const secretBytes = 32;
 
 type Providers = ReadonlyMap<string, Provider>;
 
@@ -40,6 +42,7 @@ export function integrationRoutes(
     const workspace = await workspaceOf(ctx, service);
     const given = readJson(ctx, newIntegration);
     const provider = providerOf(providers, given.provider);
+    const made = madeFor(provider, given.credentials);
     const created = await createIntegration(
       postgres,
       vault,
@@ -48,12 +51,12 @@ export function integrationRoutes(
         provider: provider.token,
         environment: storedEnvironment(given.environment),
         name: given.name ?? null,
-        credentials: credentialsOf(provider, given.credentials),
+        credentials: credentialsOf(provider, { ...given.credentials, ...made }),
       },
       new Date(),
     );
     ctx.status = 201;
-    ctx.body = { status: "success", data: view(ctx)(created) };
+    ctx.body = { status: "success", data: { ...view(ctx)(created), ...shownOnce(made) } };
   });
 
   router.get(path, async (ctx) => {
@@ -67,14 +70,17 @@ export function integrationRoutes(
   router.patch(`${path}/:integration`, async (ctx) => {
     const found = await integrationOf(ctx, service);
     const given = readJson(ctx, changedIntegration);
+    const provider = providerOf(providers, found.provider);
+    const made = given.credentials === undefined ? {} : madeFor(provider, given.credentials);
     const credentials =
       given.credentials === undefined
         ? undefined
-        : credentialsOf(providerOf(providers, found.provider), given.credentials);
+        : credentialsOf(provider, { ...given.credentials, ...made });
     const change = { name: given.name, credentials, expireOld: given.expire_old === true };
     await changeIntegration(postgres, vault, found.id, change, new Date());
     service.integrations.forget();
-    ctx.body = { status: "success", data: view(ctx)(await integrationOf(ctx, service)) };
+    const changed = view(ctx)(await integrationOf(ctx, service));
+    ctx.body = { status: "success", data: { ...changed, ...shownOnce(made) } };
   });
 
   router.delete(`${path}/:integration`, async (ctx) => {
@@ -86,7 +92,7 @@ export function integrationRoutes(
 }
 
 /** @throws ApiError 404 */
-async function integrationOf(ctx: Context, service: Service): Promise<IntegrationRecord> {
+export async function integrationOf(ctx: Context, service: Service): Promise<IntegrationRecord> {
   const workspace = await workspaceOf(ctx, service);
   const id = String(ctx.params.integration);
   const found = await findIntegrationRecord(service.postgres, service.vault, workspace.id, id);
@@ -100,6 +106,21 @@ function providerOf(providers: Providers, token: string): Provider {
   if (provider !== undefined) return provider;
   const known = [...providers.keys()].join(", ");
   throw unprocessable("provider_unknown", `provider must be one of: ${known}`, "provider");
+}
+
+/** Secrets the adapter makes where none is given (`definitions.md`, Providers: custom). */
+function madeFor(
+  provider: Provider,
+  given: Readonly<Record<string, unknown>>,
+): Record<string, string> {
+  const missing = Object.entries(provider.makes ?? {}).filter(([name]) => !(name in given));
+  return Object.fromEntries(
+    missing.map(([name, make]) => [name, make(randomBytes(secretBytes))] as const),
+  );
+}
+
+function shownOnce(made: Readonly<Record<string, string>>): { credentials?: typeof made } {
+  return Object.keys(made).length === 0 ? {} : { credentials: made };
 }
 
 /** @throws ApiError 422 naming the field that is missing, and where to find it */

@@ -8,6 +8,7 @@ import { jsonBody } from "../../backends/http/body.js";
 import type { Service } from "../../backends/service.js";
 import { createProviders } from "../../providers/index.js";
 import { createCursors } from "../cursors.js";
+import { backfillRoutes } from "./backfill.js";
 import { integrationRoutes } from "./integrations.js";
 import { keyRoutes } from "./keys.js";
 import { productRoutes } from "./products.js";
@@ -20,7 +21,9 @@ export function manageRoutes(service: Service): Router {
   const cursors = createCursors(service.vault);
   workspaceRoutes(router, service, cursors);
   keyRoutes(router, service, cursors);
-  integrationRoutes(router, service, cursors, createProviders(service.config));
+  const providers = createProviders(service.config);
+  integrationRoutes(router, service, cursors, providers);
+  backfillRoutes(router, service, providers);
   productRoutes(router, service, cursors);
   rejectRoutes(router, service, cursors);
   return router;

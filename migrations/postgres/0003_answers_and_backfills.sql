@@ -32,6 +32,8 @@ CREATE TABLE backfills (
   comparison jsonb,
   -- Why it waits or failed, a sentence for a person; null when all is well.
   problem text,
+  -- A process works on it until then; another that does so too changes nothing.
+  leased_until timestamptz NOT NULL,
   created_at timestamptz NOT NULL,
   updated_at timestamptz NOT NULL
 );

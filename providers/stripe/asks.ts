@@ -46,7 +46,8 @@ function neededBy(
       : []),
     ...gaps.tiers.map((price) => needed(paths.price(price), dayMs)),
     ...(gaps.discounts ? [needed(paths.subscriptionDiscounts(id), 0)] : []),
-    ...gaps.coupons.map((coupon) => needed(paths.coupon(coupon), 0)),
+    // What a coupon takes off never changes.
+    ...gaps.coupons.map((coupon) => needed(paths.coupon(coupon), dayMs)),
   ];
 }
 

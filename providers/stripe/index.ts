@@ -5,6 +5,7 @@
 import { z } from "zod";
 import type { Provider } from "../provider.js";
 import { stripeApi } from "./api.js";
+import { stripeBackfill } from "./backfill.js";
 import { asks, decode, keeps, knownTypes, needs, thinEvent } from "./decode.js";
 import { signatureHeader, signatureOf, verifySignature } from "./signature.js";
 
@@ -57,6 +58,7 @@ export function createStripe(settings: {
     needs,
     api: stripeApi,
     asks,
+    backfill: stripeBackfill,
     decode,
     flatTypes: {
       "checkout.session.completed": "transaction.sale",

@@ -1,0 +1,57 @@
+/**
+ * How a provider's history is read: lists of its API, page by page, whose objects are told as the
+ * events its webhook would have sent. The next provider's backfill is one file in its folder.
+ */
+
+export interface Backfill {
+  /** In the order they are read: what names things before what refers to them. */
+  readonly lists: readonly HistoryList[];
+}
+
+export interface HistoryList {
+  /** `charges`; the position of a backfill is kept under it. */
+  readonly name: string;
+  /** It says what was paid: read once more at the end, and compared with what is booked. */
+  readonly tellsPayments: boolean;
+  /** Path and query of one page. @param after `next` of the page before; null for the first */
+  path(span: Span, after: string | null): string;
+  /** @param now ms since 1970: dates a state of which the provider does not say since when it is */
+  read(answer: unknown, now: number): HistoryPage | null;
+}
+
+/** ms since 1970, both inclusive. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Null instead: the answer is no page of this list. */
+export interface HistoryPage {
+  /** Objects on the page. */
+  readonly objects: number;
+  readonly events: readonly HistoryEvent[];
+  /** What the list says was paid, for the comparison at the end; empty in most lists. */
+  readonly payments: readonly ListedPayment[];
+  /** Null on the last page. */
+  readonly next: string | null;
+}
+
+export interface HistoryEvent {
+  /**
+   * The same for the same state of the same object, so that reading it again changes nothing, and
+   * another when it changed.
+   */
+  readonly nativeId: string;
+  /** The body of an event, as `decode` reads it. */
+  readonly body: unknown;
+}
+
+/** Minor units of `currency`. */
+export interface ListedPayment {
+  /** As in `Payment` facts. */
+  readonly payment: string;
+  readonly at: number;
+  readonly currency: string;
+  readonly amount: bigint;
+  readonly refunded: bigint;
+}

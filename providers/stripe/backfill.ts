@@ -1,0 +1,179 @@
+/**
+ * Stripe's history, told as events. What Stripe does not keep cannot be told: see
+ * docs/providers/stripe.md, History.
+ */
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { canonicalJson } from "../../schemas/canonical-json.js";
+import type { FactBody } from "../../schemas/records.js";
+import type { Backfill, HistoryEvent, HistoryList, ListedPayment, Span } from "../backfill.js";
+import { apiVersion } from "./api.js";
+import { decode } from "./decode.js";
+import { subscriptionHistory } from "./backfill-subscriptions.js";
+
+const pageObjects = 100;
+const dayMs = 24 * 60 * 60 * 1000;
+/** An invoice is often older than the payment it is paid by. */
+const invoicesBeforeMs = 90 * dayMs;
+
+const object = z.looseObject({
+  id: z.string().min(1),
+  created: z.number(),
+  // Refunds have none.
+  livemode: z.boolean().optional(),
+});
+export type HistoryObject = z.output<typeof object>;
+const page = z.object({ object: z.literal("list"), data: z.array(object), has_more: z.boolean() });
+
+/** What an object tells, before its event gets an id. */
+export interface Told {
+  readonly type: string;
+  /** ms since 1970: orders the readings of one thing */
+  readonly at: number;
+  readonly object: Readonly<Record<string, unknown>>;
+  readonly previous?: Readonly<Record<string, unknown>>;
+}
+
+export const stripeBackfill: Backfill = {
+  lists: [
+    list("products", "/v1/products", null, (product, now) => [
+      { type: "product.updated", at: now, object: product },
+    ]),
+    // Whatever their date: one that began long ago may still count.
+    list("subscriptions", "/v1/subscriptions", null, subscriptionHistory, {
+      status: "all",
+      "expand[0]": "data.discounts",
+      "expand[1]": "data.items.data.discounts",
+    }),
+    list("charges", "/v1/charges", ({ from }) => from, chargeHistory, {
+      "expand[]": "data.balance_transaction",
+    }),
+    list(
+      "invoices",
+      "/v1/invoices",
+      ({ from }) => from - invoicesBeforeMs,
+      (invoice, now) => [{ type: "invoice.paid", at: now, object: invoice }],
+      { status: "paid" },
+    ),
+    list(
+      "invoice_payments",
+      "/v1/invoice_payments",
+      ({ from }) => from,
+      (paid, now) => [{ type: "invoice_payment.paid", at: now, object: paid }],
+      { status: "paid" },
+    ),
+    list("refunds", "/v1/refunds", ({ from }) => from, refundHistory, {
+      "expand[]": "data.failure_balance_transaction",
+    }),
+    list(
+      "disputes",
+      "/v1/disputes",
+      ({ from }) => from,
+      (dispute, now) => [{ type: "charge.dispute.updated", at: now, object: dispute }],
+    ),
+  ],
+};
+
+/** @param since the earliest `created` listed; null: all, whatever their date */
+function list(
+  name: string,
+  path: string,
+  since: ((span: Span) => number) | null,
+  tell: (object: HistoryObject, now: number) => readonly Told[],
+  more: Readonly<Record<string, string>> = {},
+): HistoryList {
+  return {
+    name,
+    tellsPayments: name === "charges",
+    path(span, after) {
+      const query = new URLSearchParams({ limit: `${pageObjects}`, ...more });
+      if (since !== null) {
+        query.set("created[gte]", seconds(since(span)));
+        query.set("created[lte]", seconds(span.to));
+      }
+      if (after !== null) query.set("starting_after", after);
+      return `${path}?${query.toString()}`;
+    },
+    read(answer, now) {
+      const parsed = page.safeParse(answer);
+      if (!parsed.success) return null;
+      const { data, has_more: hasMore } = parsed.data;
+      return {
+        objects: data.length,
+        events: data.flatMap((one) => tell(one, now).map((told) => eventOf(told, one))),
+        payments: name === "charges" ? data.flatMap(listedPayment) : [],
+        next: hasMore ? (data.at(-1)?.id ?? null) : null,
+      };
+    },
+  };
+}
+
+/**
+ * Refunds have a list of their own, which dates them; the charge's total, which does not, would
+ * only say the same again.
+ */
+function chargeHistory(charge: HistoryObject, now: number): Told[] {
+  if (charge.paid !== true) return [];
+  const { amount_refunded: _total, refunds: _some, ...rest } = charge;
+  return [{ type: "charge.updated", at: now, object: rest }];
+}
+
+/** When a refund failed is the date of the money that came back. */
+function refundHistory(refund: HistoryObject, now: number): Told[] {
+  const back = refund.failure_balance_transaction;
+  const isDated = typeof back === "object" && back !== null && "created" in back;
+  const failedAt = isDated && typeof back.created === "number" ? back.created * 1000 : null;
+  const failed = refund.status === "failed" || refund.status === "canceled";
+  const at = failed ? (failedAt ?? refund.created * 1000) : now;
+  return [{ type: "refund.updated", at, object: refund }];
+}
+
+/**
+ * The id holds what is told but not when it was read, nor what changes without a meaning (links to
+ * receipts), so that the same state read twice is one event.
+ */
+function eventOf({ type, at, object: told, previous }: Told, source: HistoryObject): HistoryEvent {
+  const body = {
+    id: "",
+    object: "event",
+    api_version: apiVersion,
+    created: Math.floor(at / 1000),
+    data: { object: told, ...(previous === undefined ? {} : { previous_attributes: previous }) },
+    ...(source.livemode === undefined ? {} : { livemode: source.livemode }),
+    type,
+  };
+  const state = Object.fromEntries(
+    Object.entries(told).filter(([key]) => !/_(url|pdf)$/.test(key)),
+  );
+  const digest = createHash("sha256").update(canonicalJson([type, state, previous ?? null]));
+  const nativeId = `history:${source.id}:${type}:${digest.digest("hex").slice(0, 32)}`;
+  return { nativeId, body: { ...body, id: nativeId } };
+}
+
+/** As the adapter reads it, so that the comparison finds what booking made of it. */
+function listedPayment(charge: HistoryObject): ListedPayment[] {
+  const told = eventOf(
+    { type: "charge.updated", at: charge.created * 1000, object: charge },
+    charge,
+  );
+  const decoded = decode(told.body);
+  if (decoded.outcome !== "facts") return [];
+  const bodies = decoded.facts.map(({ body }) => body);
+  const payment = bodies.find(isPayment)?.Payment;
+  if (payment === undefined) return [];
+  const { at, currency, amount } = payment;
+  const total = bodies.find(isTotal)?.RefundTotal.amount ?? 0n;
+  return [{ payment: payment.payment, at, currency, amount, refunded: total }];
+}
+
+function isPayment(body: FactBody): body is Extract<FactBody, { Payment: unknown }> {
+  return "Payment" in body;
+}
+
+function isTotal(body: FactBody): body is Extract<FactBody, { RefundTotal: unknown }> {
+  return "RefundTotal" in body;
+}
+
+function seconds(atMs: number): string {
+  return `${Math.floor(atMs / 1000)}`;
+}

@@ -1,0 +1,392 @@
+/** Reading Stripe's history, from a real HTTP server that lists it as Stripe does. */
+import { expect } from "chai";
+import { limits } from "../config.js";
+import {
+  type Json,
+  eventBody,
+  type JsonObject,
+  priceObject,
+  productObject,
+  stripeEvent,
+  subscriptionObject,
+} from "../providers/stripe/payloads.js";
+import {
+  chargeObject,
+  disputeObject,
+  invoiceObject,
+  invoicePaymentObject,
+  refundObject,
+} from "../providers/stripe/payloads-money.js";
+import { type Doors, expectError, openDoors, stripe } from "./doors.js";
+import { apiKey, send, type StripeApi } from "./stripe-api.js";
+
+const version = "2025-09-30.clover";
+const day = 24 * 60 * 60 * 1000;
+const from = Date.UTC(2026, 0, 1);
+const customers = 110;
+
+/** A subscription of ten euros a month since some day of January, its invoice, its charge. */
+function bought(number: number) {
+  const createdAt = from + number * 6 * 60 * 60 * 1000;
+  const [customer, invoice, intent] = [`cus_h${number}`, `in_h${number}`, `pi_h${number}`];
+  const shared = { customer, currency: "eur", createdAt, version } as const;
+  const price = priceObject({
+    id: "price_h",
+    product: "prod_h",
+    currency: "eur",
+    unitAmount: 1000n,
+  });
+  return {
+    subscription: subscriptionObject({
+      ...shared,
+      id: `sub_h${number}`,
+      status: "active",
+      items: [{ id: `si_h${number}`, quantity: 1, price }],
+    }),
+    charge: {
+      ...chargeObject({ ...shared, id: `ch_h${number}`, paymentIntent: intent, amount: 1000n }),
+      balance_transaction: { id: `txn_${number}`, amount: 1000, fee: 54, currency: "eur" },
+    },
+    invoice: invoiceObject({
+      ...shared,
+      id: invoice,
+      paidAt: createdAt,
+      subscription: `sub_h${number}`,
+      country: "DE",
+      lines: [
+        {
+          id: `il_h${number}`,
+          product: "prod_h",
+          price: "price_h",
+          amount: 1000n,
+          subscription: `sub_h${number}`,
+        },
+      ],
+    }),
+    paid: invoicePaymentObject({
+      id: `inpay_h${number}`,
+      invoice,
+      payment: intent,
+      amount: 1000n,
+      currency: "eur",
+      paidAt: createdAt,
+    }),
+  };
+}
+
+const all = Array.from({ length: customers }, (_, number) => bought(number));
+const refund = refundObject({
+  id: "re_h0",
+  charge: "ch_h0",
+  paymentIntent: "pi_h0",
+  amount: 400n,
+  currency: "eur",
+  createdAt: from + 3 * day,
+});
+const dispute = disputeObject({
+  id: "du_h1",
+  charge: "ch_h1",
+  paymentIntent: "pi_h1",
+  amount: 1000n,
+  currency: "eur",
+  createdAt: from + 4 * day,
+  status: "lost",
+  withdrawnAt: from + 4 * day,
+});
+const refundedCharge: JsonObject = { ...all[0]?.charge, amount_refunded: 400 };
+const ended: JsonObject = {
+  ...all[2]?.subscription,
+  status: "canceled",
+  ended_at: (from + 40 * day) / 1000,
+};
+
+function history(): [string, JsonObject[]][] {
+  const without = (list: readonly JsonObject[], instead: JsonObject): JsonObject[] =>
+    list.map((object) => (object.id === instead.id ? instead : object));
+  const product = productObject({ id: "prod_h", name: "From history", createdAt: from });
+  return [
+    ["/v1/products", [product]],
+    [
+      "/v1/subscriptions",
+      without(
+        all.map(({ subscription }) => subscription),
+        ended,
+      ),
+    ],
+    [
+      "/v1/charges",
+      without(
+        all.map(({ charge }) => charge),
+        refundedCharge,
+      ),
+    ],
+    ["/v1/invoices", all.map(({ invoice }) => invoice)],
+    ["/v1/invoice_payments", all.map(({ paid }) => paid)],
+    ["/v1/refunds", [refund]],
+    ["/v1/disputes", [dispute]],
+  ];
+}
+
+describe("A backfill of Stripe", function suite() {
+  this.timeout(120_000);
+  let doors: Doors;
+  let api: StripeApi;
+  let integration: string;
+  let webhook: string;
+  const secret = "whsec_of_history";
+
+  before(async () => {
+    doors = await openDoors();
+    api = doors.stripeApi;
+    for (const [path, objects] of history()) api.lists.set(path, objects);
+    ({ integration, webhook } = await connect({ api_key: apiKey }));
+  });
+
+  afterEach(() => {
+    api.misbehave = null;
+  });
+
+  it("should read all, book it at its own dates, and find it as listed", async () => {
+    // What came by the webhook before must not count twice.
+    const [first] = all;
+    await deliver(stripeEvent({ ...told("charge.succeeded", first?.charge), id: "evt_h_before" }));
+    const started = await backfill({ from: "2026-01-01" });
+    expect(started.status, started.text).to.equal(202);
+    expect(started.json.data).to.include({ state: "reading", list: "products" });
+    expectError(await backfill({ from: "2026-01-01" }), { status: 409, code: "backfill_running" });
+    // The API fails now and then meanwhile.
+    let calls = 0;
+    api.misbehave = (_request, response) => {
+      calls += 1;
+      if (calls % 5 !== 0) return false;
+      if (calls % 2 === 0) response.destroy();
+      else send(response, 429, {}, { "retry-after": "0" });
+      return true;
+    };
+    const done = await whenEnded();
+    expect(done, done.problem ?? "").to.include({ state: "done", problem: null });
+    expect(done.counts).to.deep.equal({
+      products: 1,
+      subscriptions: customers,
+      charges: customers,
+      invoices: customers,
+      invoice_payments: customers,
+      refunds: 1,
+      disputes: 1,
+    });
+    const sums = done.comparison.map(({ month, currency, listed, booked, same }) => [
+      month,
+      currency,
+      listed.count,
+      listed.amount,
+      listed.refunded,
+      booked.count,
+      same,
+    ]);
+    expect(sums).to.deep.equal([["2026-01", "EUR", 110, 1100, 4, 110, true]]);
+  });
+
+  it("should have booked what webhooks would have told", async () => {
+    const transactions = await read("/v1/transactions?limit=200");
+    expect(transactions.data).to.have.lengthOf(customers);
+    expect(transactions.data.at(-1)).to.include({
+      gross_amount: 10,
+      refunded_amount: 4,
+      fee_amount: 0.54,
+      status: "succeeded",
+      type: "subscription",
+      product_name: "From history",
+      customer_country: "DE",
+      timestamp: new Date(from).toISOString(),
+    });
+    expect(transactions.data.at(-2)).to.include({ status: "disputed" });
+    expect(await mrrAt("2026-01-15T00:00:00Z")).to.equal(57 * 10);
+    expect(await mrrAt("2026-01-31T23:00:00Z")).to.equal(customers * 10);
+    expect(await mrrAt("2026-03-01T00:00:00Z")).to.equal((customers - 1) * 10);
+    const products = await read("/v1/products?period=lifetime");
+    expect(products.data[0]).to.include({ name: "From history", total_sales: customers });
+    expect(products.data[0]?.total_revenue).to.equal(customers * 10 - 4 - 10);
+  });
+
+  it("should not send history to the live stream", async () => {
+    const rows = await doors.service.clickhouse.rows<{ backfill: number; rows: string }>(
+      `SELECT backfill, count() AS rows FROM transactions
+       WHERE workspace = {workspace:String} AND payment = 'pi_h5' GROUP BY backfill`,
+      { workspace: doors.workspace },
+    );
+    expect(rows.map(({ backfill: flag }) => flag)).to.deep.equal([1]);
+  });
+
+  it("should change nothing when webhooks tell the same, or it reads again", async () => {
+    const before = await figures();
+    const [, , third, fourth] = all;
+    await deliver(stripeEvent({ ...told("charge.succeeded", third?.charge), id: "evt_h_ch" }));
+    await deliver(stripeEvent({ ...told("invoice.paid", third?.invoice), id: "evt_h_in" }));
+    await deliver(
+      stripeEvent({
+        ...told("customer.subscription.created", fourth?.subscription),
+        id: "evt_h_sub",
+      }),
+    );
+    await backfill({ from: "2026-01-01" });
+    expect(await whenEnded()).to.include({ state: "done" });
+    expect(await figures()).to.deep.equal(before);
+  });
+
+  it("should believe a webhook where both tell the same moment", async () => {
+    const price = priceObject({
+      id: "price_dear",
+      product: "prod_h",
+      currency: "eur",
+      unitAmount: 3000n,
+    });
+    const items = { data: [{ id: "si_h6", quantity: 1, price }] };
+    const dearer: JsonObject = { ...all[6]?.subscription, items };
+    const before = await mrrAt("2026-02-01T00:00:00Z");
+    const event = told("customer.subscription.created", dearer);
+    await deliver(stripeEvent({ ...event, id: "evt_h_dear" }));
+    await until(async () => (await mrrAt("2026-02-01T00:00:00Z")) === before + 20);
+    // Now it is what Stripe listed as its present state.
+    expect((await read("/v1/metrics/mrr")).data.current_mrr).to.equal((customers - 1) * 10);
+  });
+
+  it("should report a difference, and not call it done", async () => {
+    const odd = { ...all[4]?.charge, currency: "zzz", id: "ch_odd", payment_intent: "pi_odd" };
+    const late = { ...all[4]?.charge, id: "ch_late", payment_intent: "pi_late" };
+    const charges = api.lists.get("/v1/charges") ?? [];
+    let reads = 0;
+    api.misbehave = (request) => {
+      // It appears between the reading and the comparison.
+      if (request.url?.startsWith("/v1/charges?") === true && !request.url.includes("after")) {
+        reads += 1;
+        if (reads === 2) api.lists.set("/v1/charges", [...charges, odd, late]);
+      }
+      return false;
+    };
+    await backfill({ from: "2026-01-01" });
+    const different = await whenEnded();
+    api.lists.set("/v1/charges", charges);
+    expect(different).to.include({ state: "different" });
+    const [january] = different.comparison;
+    expect(january?.same).to.equal(false);
+    expect(january?.listed.count).to.equal(customers + 1);
+    expect(january?.booked.count).to.equal(customers);
+  });
+
+  it("should wait while the API cannot be had, saying so, and go on where it was", async () => {
+    api.misbehave = (request, response) => {
+      if (request.url?.startsWith("/v1/charges?") !== true) return false;
+      send(response, 503, {});
+      return true;
+    };
+    await backfill({ from: "2026-01-01" });
+    await until(async () => (await shown()).problem !== null);
+    expect(await shown()).to.include({ state: "reading", list: "charges" });
+    const calls = api.calls.length;
+    api.misbehave = null;
+    expect(await whenEnded()).to.include({ state: "done" });
+    expect(api.calls.slice(calls).filter((path) => path.includes("/v1/products?"))).to.deep.equal(
+      [],
+    );
+  });
+
+  const refusals: [string, object, object, string][] = [
+    ["no key", {}, { signing_secret: secret }, "no key"],
+    ["a wrong key", {}, { signing_secret: secret, api_key: "rk_wrong" }, "refused products"],
+  ];
+  for (const [title, _none, credentials, problem] of refusals) {
+    it(`should fail with ${title}, saying so`, async () => {
+      const other = await connect(credentials);
+      await backfill({ from: "2026-01-01" }, other.integration);
+      await until(async () => (await shown(other.integration)).state === "failed");
+      expect((await shown(other.integration)).problem).to.include(problem);
+    });
+  }
+
+  it("should refuse a date out of range, and show nothing where nothing was asked", async () => {
+    const other = await connect({});
+    const early = new Date(limits.eventEarliest - 1).toISOString();
+    for (const wrong of [early, "2999-01-01"]) {
+      const answer = await backfill({ from: wrong }, other.integration);
+      expectError(answer, { status: 422, code: "from_out_of_range", param: "from" });
+    }
+    const path = `/workspaces/${doors.workspace}/integrations/${other.integration}/backfill`;
+    expectError(await doors.manage("GET", path), { status: 404, code: "backfill_unknown" });
+  });
+
+  async function connect(more: object) {
+    const path = `/workspaces/${doors.workspace}/integrations`;
+    const made = await doors.manage("POST", path, {
+      provider: "stripe",
+      environment: "Production",
+      credentials: { signing_secret: secret, ...more },
+    });
+    const { id, webhook_path: hook } = made.json.data;
+    return { integration: String(id), webhook: String(hook) };
+  }
+
+  function backfill(body: object, id = integration) {
+    const path = `/workspaces/${doors.workspace}/integrations/${id}/backfill`;
+    return doors.manage("POST", path, body);
+  }
+
+  interface Sums {
+    count: number;
+    amount: number;
+    refunded: number;
+  }
+  interface Shown {
+    state: string;
+    list: string;
+    problem: string | null;
+    counts: Record<string, number>;
+    comparison: {
+      month: string;
+      currency: string;
+      listed: Sums;
+      booked: Sums;
+      same: boolean;
+    }[];
+  }
+  async function shown(id = integration): Promise<Shown> {
+    const path = `/workspaces/${doors.workspace}/integrations/${id}/backfill`;
+    return (await doors.manage("GET", path)).json.data;
+  }
+  async function whenEnded(): Promise<Shown> {
+    await until(async () => !["reading", "comparing"].includes((await shown()).state));
+    return shown();
+  }
+
+  function told(type: string, object: Json | undefined) {
+    if (typeof object !== "object" || object === null || Array.isArray(object)) {
+      throw new Error("no object");
+    }
+    return { type, object, at: from + 5 * day, version } as const;
+  }
+  async function deliver(event: JsonObject): Promise<void> {
+    const body = eventBody(event);
+    const { headers } = stripe.sign(body, { signing_secret: secret }, Date.now());
+    const answer = await doors.call(webhook, { method: "POST", headers, body });
+    expect(answer.status, answer.text).to.equal(200);
+  }
+
+  async function read(path: string) {
+    const headers = { authorization: `Bearer ${doors.readKey}` };
+    const { json } = await doors.call(path, { headers });
+    return json;
+  }
+  async function mrrAt(at: string): Promise<number> {
+    return (await read(`/v1/metrics/mrr?at=${at}`)).data.current_mrr;
+  }
+  async function figures() {
+    const [mrr, cohorts, products] = [
+      await read("/v1/metrics/mrr"),
+      await read("/v1/metrics/cohorts"),
+      await read("/v1/products?period=lifetime"),
+    ];
+    return [mrr.data, cohorts.data, products.data];
+  }
+  async function until(isTrue: () => Promise<boolean>): Promise<void> {
+    while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+});
