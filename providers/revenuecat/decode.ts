@@ -1,6 +1,6 @@
 /** From an event's type to what it tells. The table is the whole of RevenueCat's meaning here. */
 import { z } from "zod";
-import { billingPeriodBetween } from "../../schemas/billing-periods.js";
+import { type BillingPeriod, billingPeriodBetween } from "../../schemas/billing-periods.js";
 import { fraction, monthlyFraction } from "../../schemas/monthly.js";
 import type { FactBody, Item } from "../../schemas/records.js";
 import type { Decoded, ProviderToken } from "../provider.js";
@@ -42,6 +42,8 @@ const storesOfProviders: Readonly<Record<string, ProviderToken>> = {
   PADDLE: "paddle",
 };
 
+const dayMs = 24 * 60 * 60 * 1000;
+
 const envelopeShape = z.object({ event: z.looseObject({ type: z.string() }) });
 
 export function decode(body: unknown): Decoded {
@@ -78,7 +80,7 @@ function readPeriod(event: RevenueCatEvent): Told {
   const price = event.period_type === "TRIAL" ? free : (priceOf(event) ?? unknownPrice);
   if ("outcome" in price) return price;
   if (price.amount < 0n) return rejected("malformed", "event.price: negative");
-  const period = typeof end === "number" ? billingPeriodBetween(at, end) : null;
+  const period = typeof end === "number" ? periodOf(event, at, end) : null;
   if (price.amount > 0n && period === null) {
     return rejected("malformed", "event.expiration_at_ms: no end after the purchase");
   }
@@ -107,6 +109,12 @@ function readPeriod(event: RevenueCatEvent): Told {
     },
   };
   return [...payment(event, at, price, "subscription"), state];
+}
+
+/** In the stores' sandboxes a period takes minutes; what it plays is not told: a month is taken. */
+function periodOf(event: RevenueCatEvent, at: number, end: number): BillingPeriod | null {
+  const isPlayed = event.environment === "SANDBOX" && end > at && end - at <= dayMs;
+  return isPlayed ? { interval: "month", intervalCount: 1n } : billingPeriodBetween(at, end);
 }
 
 function readPurchase(event: RevenueCatEvent): Told {

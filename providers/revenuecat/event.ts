@@ -29,6 +29,7 @@ const id = z.string().min(1).max(255);
 export const eventShape = z.object({
   type: z.string(),
   event_timestamp_ms: time,
+  environment: z.string().nullish(),
   store: z.string().nullish(),
   period_type: z.string().nullish(),
   purchased_at_ms: time.nullish(),
