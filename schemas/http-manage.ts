@@ -73,6 +73,12 @@ export const integration = z.object({
   old_credentials_valid_until: timestamp.nullable(),
 });
 export type IntegrationView = z.infer<typeof integration>;
+export const createdIntegration = integration.extend({
+  credentials: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe("What was made because it was left out; shown only here"),
+});
 
 export const newBackfill = z.strictObject({
   from: z

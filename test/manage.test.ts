@@ -1,6 +1,8 @@
 import { expect } from "chai";
 import { insertRejects } from "../backends/rejects.js";
 import { sealRawEvent } from "../backends/raw-event.js";
+import { createCustom } from "../providers/custom/index.js";
+import { recordBody } from "../providers/custom/payloads.js";
 import { eventId } from "../schemas/ids.js";
 import { rawEventCodec, topics } from "../schemas/records.js";
 import {
@@ -13,6 +15,7 @@ import {
   stripe,
 } from "./doors.js";
 
+const custom = createCustom({ toleranceSeconds: 300 });
 let doors: Doors;
 let path: string;
 
@@ -211,6 +214,37 @@ describe("Managed integrations", () => {
     const rows = await doors.service.postgres.query("SELECT * FROM integrations");
     expect(JSON.stringify(rows)).to.not.include(made.webhook_path.split("/").at(-1));
     expect(Buffer.from(JSON.stringify(rows)).includes(signingSecret)).to.equal(false);
+  });
+
+  it("should make a custom integration's secret, show it once, and take what it signs", async () => {
+    const input = { provider: "custom", environment: "Production", credentials: {} };
+    const made = await doors.manage("POST", `${path}/integrations`, input);
+    const { id, webhook_path: where, credentials } = made.json.data;
+    expect(credentials.signing_secret).to.match(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect((await doors.manage("GET", `${path}/integrations`)).text).to.not.match(/whsec_/);
+
+    const send = async (secret: string) => {
+      const body = recordBody({
+        eventType: "transaction.sale",
+        amountMinor: 500n,
+        currency: "EUR",
+      });
+      const { headers } = custom.sign(body, { signing_secret: secret }, Date.now());
+      return doors.call(where, { method: "POST", headers, body });
+    };
+    expect((await send(credentials.signing_secret)).status).to.equal(200);
+
+    const one = `${path}/integrations/${id}`;
+    const again = await doors.manage("PATCH", one, { credentials: {}, expire_old: true });
+    const { signing_secret: secret } = again.json.data.credentials;
+    expect(secret).to.not.equal(credentials.signing_secret);
+    expect((await send(secret)).status).to.equal(200);
+    expectError(await send(credentials.signing_secret), {
+      status: 401,
+      code: "signature_mismatch",
+    });
+    const renamed = await doors.manage("PATCH", one, { name: "Till" });
+    expect(renamed.json.data).to.not.have.property("credentials");
   });
 
   it("should use its environment where the event has no flag of its own", async () => {

@@ -14,14 +14,14 @@ export const manageOperations: readonly Operation[] = [
     "/workspaces/{id}/integrations",
     "Connect a provider account",
     manage.newIntegration,
-    manage.integration,
+    manage.createdIntegration,
   ),
   list("/workspaces/{id}/integrations", "Connected provider accounts", manage.integration),
   change(
     "/workspaces/{id}/integrations/{integration}",
     "Rotate credentials",
     manage.changedIntegration,
-    manage.integration,
+    manage.createdIntegration,
   ),
   remove(
     "/workspaces/{id}/integrations/{integration}",
