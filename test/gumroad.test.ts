@@ -1,0 +1,120 @@
+import { expect } from "chai";
+import { parseBody } from "../backends/http/strict-body.js";
+import { createGumroad } from "../providers/gumroad/index.js";
+import {
+  membershipPing,
+  type MembershipNews,
+  pathOfSale,
+  salePing,
+  type SaleResource,
+} from "../providers/gumroad/payloads.js";
+
+const gumroad = createGumroad();
+const seller = { seller_id: "c2VsbGVyLW1pbmU=" };
+const at = Date.UTC(2026, 4, 4, 12);
+const sale = { sale: "sale-1==", at, product: "prd-1==", cents: 1000n };
+const ofMembership = { ...sale, subscription: "mem-1==", recurrence: "monthly" as const };
+const membership = {
+  subscription: "mem-1==",
+  product: "prd-1==",
+  createdAt: at,
+  recurrence: "monthly" as const,
+};
+const upgrade: MembershipNews = {
+  resource: "subscription_updated",
+  type: "upgrade",
+  effectiveAt: at,
+  before: { tier: "Pro", recurrence: "monthly", price: 1000n },
+  after: { tier: "Max", recurrence: "monthly", price: 2500n },
+};
+
+function parsed(body: Buffer): unknown {
+  const read = parseBody(gumroad, body);
+  if (!read.ok) throw new Error(read.message);
+  return read.value;
+}
+
+describe("Gumroad's pings", () => {
+  const verdictOf = async (body: Buffer, ...given: { seller_id: string }[]) => {
+    const verdict = await gumroad.verify({ headers: {}, body }, given, at);
+    return verdict.ok ? verdict.verdict : verdict.reason;
+  };
+  const { body: mine } = gumroad.sign(salePing("sale", sale), seller, at);
+
+  it("should be refused when they name another seller, whatever else they say", async () => {
+    expect(await verdictOf(mine, seller)).to.equal("url");
+    expect(await verdictOf(mine, { seller_id: "other" })).to.equal("signature_mismatch");
+    expect(await verdictOf(mine, { seller_id: "other" }, seller)).to.equal("url");
+    const empty = Buffer.from(mine.toString().replace(/seller_id=[^&]*/, "seller_id="));
+    expect(await verdictOf(empty, seller)).to.equal("signature_mismatch");
+  });
+
+  it("should be let in by the URL where they name no seller", async () => {
+    expect(await verdictOf(membershipPing(membership, upgrade), seller)).to.equal("url");
+  });
+
+  it("should keep what is written as a list, however long, and refuse any other key twice", () => {
+    const ping = membershipPing({ ...membership, sales: ["s1", "s2", "s3"] }, upgrade);
+    expect(parsed(ping)).to.deep.include({ "purchase_ids[]": ["s1", "s2", "s3"] });
+    expect(parseBody(gumroad, Buffer.from("price=1&price=2"))).to.include({
+      ok: false,
+      code: "form_duplicate_key",
+    });
+  });
+
+  const refund = (more: object) => parsed(salePing("refund", { ...sale, more: { ...more } }));
+  const idOf = (body: unknown, receivedAt?: number) =>
+    gumroad.heading(body, {}, receivedAt)?.nativeId;
+
+  it("should be one event each, also when a retry adds a count to the body", () => {
+    const first = parsed(salePing("sale", sale));
+    const retried = parsed(salePing("sale", { ...sale, more: { retry_count: 2 } }));
+    expect(idOf(first, at)).to.equal(idOf(retried, at + 60_000));
+    expect(idOf(refund({ refunded: true }), at)).to.equal(idOf(refund({ refunded: true }), at + 1));
+  });
+
+  it("should be events of their own for two parts of one sale refunded", () => {
+    expect(idOf(refund({}), at)).to.not.equal(idOf(refund({}), at + 1));
+  });
+
+  it("should ask for the record of whatever moves a sale's money, and need it", () => {
+    const resources: SaleResource[] = ["sale", "refund", "dispute", "dispute_won"];
+    const question = { path: pathOfSale(sale.sale), importance: "needed", freshForMs: 0 };
+    const known = { kept: new Map(), answers: new Map() };
+    for (const resource of resources) {
+      expect(gumroad.asks?.(parsed(salePing(resource, sale)), known)).to.deep.equal([question]);
+    }
+    expect(gumroad.asks?.(parsed(membershipPing(membership, upgrade)), known)).to.deep.equal([]);
+  });
+
+  it("should be answered by the API only with an access token", async () => {
+    const noPost = async () => null;
+    expect(await gumroad.api?.authorize(seller, at, noPost)).to.equal(null);
+    const granted = await gumroad.api?.authorize({ ...seller, access_token: "t" }, at, noPost);
+    expect(granted?.headers).to.deep.equal({ authorization: "Bearer t" });
+  });
+
+  it("should keep the earliest sale of a membership, its first and its newest plan", () => {
+    const [first] = gumroad.keeps?.(parsed(salePing("sale", ofMembership))) ?? [];
+    const later = { ...ofMembership, at: at + 1000, recurring: true };
+    const [second] = gumroad.keeps?.(parsed(salePing("sale", later))) ?? [];
+    expect(first?.id).to.equal(second?.id);
+    expect(first?.toldAt).to.be.greaterThan(second?.toldAt ?? 0);
+    const change = parsed(membershipPing(membership, upgrade));
+    const kept = gumroad.keeps?.(change).map(({ id }) => id) ?? [];
+    expect(gumroad.needs?.(change)).to.have.members([first?.id, ...kept]);
+    expect(gumroad.keeps?.(parsed(salePing("sale", sale)))).to.deep.equal([]);
+  });
+
+  it("should mean the same as JSON by the ingest endpoint", () => {
+    const news = { resource: "subscription_ended", endedAt: at } as const;
+    const form = parsed(membershipPing(membership, news));
+    const json = { ...Object(form), "purchase_ids[]": undefined, purchase_ids: ["s1"] };
+    expect(gumroad.decode(json)).to.deep.equal(gumroad.decode(form));
+    const plan = { price_cents: 1000, recurrence: "monthly" };
+    const nested = { ...Object(parsed(membershipPing(membership, upgrade))), old_plan: plan };
+    expect(gumroad.decode(nested).outcome).to.equal("rejected");
+    const kept = new Map([["first-sale:mem-1==", { cents: "1000", recurring: false }]]);
+    expect(gumroad.decode(nested, { kept, answers: new Map() }).outcome).to.equal("facts");
+  });
+});
