@@ -4,6 +4,7 @@ import { createApple } from "./apple/index.js";
 import type { Provider, ProviderToken } from "./provider.js";
 import { createGoogle } from "./google/index.js";
 import { createCustom } from "./custom/index.js";
+import { createLemonSqueezy } from "./lemonsqueezy/index.js";
 import { createPaddle } from "./paddle/index.js";
 import { createGumroad } from "./gumroad/index.js";
 import { createRevenueCat } from "./revenuecat/index.js";
@@ -13,6 +14,7 @@ export function createProviders(settings: Config): ReadonlyMap<ProviderToken, Pr
   const providers: readonly Provider[] = [
     createStripe({ toleranceSeconds: settings.STRIPE_TOLERANCE_SECONDS }),
     createPaddle({ toleranceSeconds: settings.PADDLE_TOLERANCE_SECONDS }),
+    createLemonSqueezy(),
     createApple(),
     createGoogle(),
     createRevenueCat({ toleranceSeconds: settings.REVENUECAT_TOLERANCE_SECONDS }),

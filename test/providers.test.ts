@@ -43,6 +43,12 @@ const cases: Partial<Record<ProviderToken, Case>> = {
     toleranceSeconds: 60,
     signsBody: true,
   },
+  lemonsqueezy: {
+    current: { signing_secret: "the providers test" },
+    other: { signing_secret: "another webhook" },
+    toleranceSeconds: null,
+    signsBody: true,
+  },
   revenuecat: {
     current: { authorization: "Bearer of one", signing_secret: "rc_secret_of_one" },
     other: { authorization: "Bearer of another", signing_secret: "rc_secret_of_another" },

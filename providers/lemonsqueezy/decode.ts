@@ -1,0 +1,59 @@
+/** From an event's name to what it tells. The table is the whole of Lemon Squeezy's meaning here. */
+import { z } from "zod";
+import type { FactBody } from "../../schemas/records.js";
+import type { Decoded, Known } from "../provider.js";
+import { envelopeShape } from "./envelope.js";
+import { factsAt, field, ignored, isUntold, malformed, type Reader } from "./event.js";
+import { readInvoice } from "./invoices.js";
+import { readOrder } from "./orders.js";
+import { readSubscription } from "./subscriptions.js";
+
+/** `subscription_payment_recovered` repeats the success of the same invoice. */
+const readers: ReadonlyMap<string, Reader> = new Map([
+  ["order_created", readOrder],
+  ["order_refunded", readOrder],
+  ["subscription_created", readSubscription],
+  ["subscription_updated", readSubscription],
+  ["subscription_cancelled", readSubscription],
+  ["subscription_resumed", readSubscription],
+  ["subscription_expired", readSubscription],
+  ["subscription_paused", readSubscription],
+  ["subscription_unpaused", readSubscription],
+  ["subscription_payment_success", readInvoice],
+  ["subscription_payment_recovered", readInvoice],
+  ["subscription_payment_refunded", readInvoice],
+]);
+
+/** What a merchant should subscribe the webhook to. */
+export const knownTypes: readonly string[] = [...readers.keys()];
+
+const noneKnown: Known = { kept: new Map(), answers: new Map() };
+
+export function decode(body: unknown, known: Known = noneKnown): Decoded {
+  const envelope = envelopeShape.safeParse(body);
+  if (!envelope.success) return malformed(envelope.error);
+  const { meta, data } = envelope.data;
+  const name = meta.event_name;
+  const read = readers.get(name);
+  if (read === undefined) return ignored(`events named ${name} tell no money and no MRR`);
+  const told = read({ name, id: data.id, attributes: data.attributes, known });
+  const names = namesIn(data.attributes);
+  if (isUntold(told) && (told.outcome === "rejected" || names.length === 0)) return told;
+  return { outcome: "facts", facts: [...(isUntold(told) ? [] : told), ...names] };
+}
+
+/** An order names the product of its first item, a subscription its own; an invoice none. */
+function namesIn(attributes: unknown) {
+  const order = orderShape.safeParse(attributes);
+  const named = order.success ? order.data.first_order_item : attributes;
+  const product = productShape.safeParse(named);
+  const time = timeShape.safeParse(attributes);
+  if (!product.success || !time.success) return [];
+  const { product_id: external_id, product_name: name } = product.data;
+  const sku: FactBody = { Sku: { external_id, name } };
+  return factsAt(time.data.updated_at, [sku]);
+}
+
+const productShape = z.object({ product_id: field.id, product_name: z.string().trim().min(1) });
+const orderShape = z.object({ first_order_item: z.looseObject({}) });
+const timeShape = z.object({ updated_at: field.time });

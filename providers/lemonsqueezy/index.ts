@@ -1,0 +1,95 @@
+/**
+ * Lemon Squeezy: merchant of record. What each event means stands in decode.ts;
+ * docs/providers/lemonsqueezy.md is the page for merchants.
+ */
+import { z } from "zod";
+import type { Provider } from "../provider.js";
+import { decode, knownTypes } from "./decode.js";
+import { keeps } from "./kept.js";
+import { asks, needs } from "./questions.js";
+import { signatureHeader, signatureOf, verifySignature } from "./signature.js";
+
+const credentials = z.strictObject({
+  signing_secret: z.string().trim().min(1),
+  api_key: z.string().trim().min(1).optional(),
+});
+export type LemonSqueezyCredentials = z.output<typeof credentials>;
+
+const apiUrl = "https://api.lemonsqueezy.com";
+/** 300 a minute: docs.lemonsqueezy.com, API, rate limiting. */
+const requestsPerSecond = 5;
+
+export function createLemonSqueezy(): Provider<LemonSqueezyCredentials> {
+  return {
+    token: "lemonsqueezy",
+    credentials,
+    credentialHelp: {
+      signing_secret:
+        "Lemon Squeezy > Settings > Webhooks > your webhook > Signing secret (the words you chose)",
+      api_key:
+        "Lemon Squeezy > Settings > API. Without it subscriptions have no price, so no MRR; " +
+        "payments and refunds are booked all the same",
+    },
+    subscribeTo: knownTypes,
+    verify: (delivery, given) =>
+      verifySignature(
+        delivery,
+        given.map(({ signing_secret: secret }) => secret),
+      ),
+    sign: (body, { signing_secret: secret }) => ({
+      headers: { "content-type": "application/json", [signatureHeader]: signatureOf(body, secret) },
+      body,
+    }),
+    heading: (body) => {
+      const parsed = headingShape.safeParse(body);
+      if (!parsed.success) return null;
+      const { meta, data } = parsed.data;
+      const { customer_id: customer, updated_at: updatedAt, test_mode: testMode } = data.attributes;
+      return {
+        // Events have no ids: the same state told again under the same name is a redelivery.
+        nativeId: [meta.event_name, data.type, data.id, updatedAt].join(":"),
+        nativeType: meta.event_name,
+        sandbox: meta.test_mode ?? testMode ?? null,
+        accountHint: customer === undefined ? data.id : String(customer),
+      };
+    },
+    keeps,
+    needs,
+    asks,
+    api: {
+      baseUrl: () => apiUrl,
+      authorize: async ({ api_key: key }) =>
+        key === undefined
+          ? null
+          : {
+              headers: { authorization: `Bearer ${key}`, accept: "application/vnd.api+json" },
+              until: Number.MAX_SAFE_INTEGER,
+            },
+      requestsPerSecond,
+    },
+    decode,
+    flatTypes: {
+      order_created: "transaction.sale",
+      subscription_created: "subscription.new",
+      subscription_payment_success: "transaction.sale",
+      subscription_payment_recovered: "transaction.sale",
+      order_refunded: "transaction.refund",
+      subscription_payment_refunded: "transaction.refund",
+      subscription_expired: "subscription.churn",
+    },
+  };
+}
+
+const sandbox = z.boolean().optional().catch(undefined);
+const headingShape = z.object({
+  meta: z.object({ event_name: z.string().min(1).max(100), test_mode: sandbox }),
+  data: z.object({
+    type: z.string().min(1).max(50),
+    id: z.string().min(1).max(50),
+    attributes: z.object({
+      updated_at: z.string().min(1).max(40),
+      customer_id: z.union([z.int(), z.string()]).optional().catch(undefined),
+      test_mode: sandbox,
+    }),
+  }),
+});

@@ -1,0 +1,42 @@
+/** What later events only name: a subscription's order, and that an order had no discount. */
+import { z } from "zod";
+import type { KeptObject } from "../provider.js";
+import { envelopeShape } from "./envelope.js";
+import { field } from "./event.js";
+
+/** Neither ever changes, so the first telling stays: `toldAt` is the object's birth. */
+export function keeps(body: unknown): KeptObject[] {
+  const envelope = envelopeShape.safeParse(body);
+  if (!envelope.success) return [];
+  const { type, id, attributes } = envelope.data.data;
+  if (type === "orders") return keptOrder(id, attributes);
+  return type === "subscriptions" ? keptSubscription(id, attributes) : [];
+}
+
+/** Orders and subscriptions count their ids apart. */
+export function keptOrderId(order: string): string {
+  return `order:${order}`;
+}
+
+export function keptSubscriptionId(subscription: string): string {
+  return `subscription:${subscription}`;
+}
+
+/** That it had no discount spares its subscription a question. */
+function keptOrder(id: string, attributes: unknown): KeptObject[] {
+  const order = orderShape.safeParse(attributes);
+  if (!order.success) return [];
+  const { created_at: toldAt, discount_total: discount } = order.data;
+  return [{ id: keptOrderId(id), toldAt, refers: [], object: { discounted: discount > 0 } }];
+}
+
+/** Which order began it is what its initial invoice does not say. */
+function keptSubscription(id: string, attributes: unknown): KeptObject[] {
+  const subscription = subscriptionShape.safeParse(attributes);
+  if (!subscription.success) return [];
+  const { order_id: order, created_at: toldAt } = subscription.data;
+  return [{ id: keptSubscriptionId(id), toldAt, refers: [], object: { order_id: order } }];
+}
+
+const orderShape = z.object({ created_at: field.time, discount_total: z.number() });
+const subscriptionShape = z.object({ order_id: field.id, created_at: field.time });

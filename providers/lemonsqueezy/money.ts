@@ -1,0 +1,59 @@
+/**
+ * What an order and an invoice say alike about money, and whether it can be believed. Everything is
+ * "in cents", which nobody documents for currencies without them: there the twin in US dollars
+ * tells whether ¥1200 was written 1200 or 120000.
+ */
+import { z } from "zod";
+import { exponentOf } from "../../schemas/currencies.js";
+import { type Decimal, isFartherApart, parseDecimal } from "../../schemas/decimal.js";
+import { field, rejected, type Untold } from "./event.js";
+
+const documentedExponent = 2;
+/** Rates and rounding put the two a little apart; a misplaced point at least a hundred times. */
+const timesApartMax = 30n;
+
+export const moneyFields = {
+  currency: field.currency,
+  total: field.amount,
+  tax: field.amount.nullish(),
+  refunded: z.boolean().nullish(),
+  refunded_amount: field.amount.nullish(),
+  status: z.string(),
+  created_at: field.time,
+  updated_at: field.time,
+  // Only looked at to check the unit. The documentation shows fractions of a cent in such twins.
+  currency_rate: z.union([z.string(), z.number()]).nullish().catch(null),
+  total_usd: z.number().nullish().catch(null),
+};
+const money = z.object(moneyFields);
+type Money = z.output<typeof money>;
+
+/** Of what there is a payment; pending, failed and void documents are none. */
+export function isPaid({ status, total }: Money): boolean {
+  const paid = ["paid", "refunded", "partial_refund", "fraudulent"];
+  return paid.includes(status) && total > 0n;
+}
+
+/** All that was refunded so far; older documents only say that it was all. */
+export function refundedOf({ refunded_amount: amount, refunded, status, total }: Money): bigint {
+  const isWhole = refunded === true || status === "refunded";
+  return amount ?? (isWhole ? total : 0n);
+}
+
+/** @returns null when the amounts are minor units as far as can be seen */
+export function unclearUnit({ currency, total, currency_rate: rate, total_usd: usd }: Money) {
+  const exponent = exponentOf(currency) ?? documentedExponent;
+  const perUnit = parseDecimal(String(rate ?? ""));
+  const told = parseDecimal(String(usd ?? ""));
+  if (exponent === documentedExponent || perUnit === null || told === null) return null;
+  if (perUnit.digits <= 0n || told.digits <= 0n) return null;
+  // Cents: the total in major units × dollars for one × 100.
+  const digits = total * perUnit.digits * 100n;
+  const computed: Decimal = { digits, scale: exponent + perUnit.scale };
+  if (!isFartherApart(computed, told, timesApartMax)) return null;
+  const refusal: Untold = rejected(
+    "amount_unclear",
+    `The amount in ${currency} and its twin in USD do not agree on the minor unit`,
+  );
+  return refusal;
+}

@@ -1,0 +1,90 @@
+/** What one period of a subscription costs, by the price object the API answers. */
+import { z } from "zod";
+import {
+  addFractions,
+  type Fraction,
+  fraction,
+  multiplyFractions,
+  parseFraction,
+  zeroFraction,
+} from "../../schemas/monthly.js";
+
+/** Whole cents, or decimal text where a price has fractions of one. */
+const unitPrice = {
+  unit_price: z.int().nonnegative().nullish(),
+  unit_price_decimal: z
+    .string()
+    .refine((text) => (parseFraction(text)?.numerator ?? -1n) >= 0n, "no amount")
+    .nullish(),
+};
+
+export const priceShape = z.object({
+  scheme: z.string().nullish(),
+  usage_aggregation: z.string().nullish(),
+  ...unitPrice,
+  package_size: z.int().positive().nullish(),
+  tiers: z
+    .array(
+      z.object({
+        last_unit: z.union([z.int(), z.literal("inf"), z.string().regex(/^\d+$/)]),
+        ...unitPrice,
+        fixed_fee: z.int().nonnegative().nullish(),
+      }),
+    )
+    .nullish(),
+  renewal_interval_unit: z.enum(["day", "week", "month", "year"]).nullish(),
+  renewal_interval_quantity: z.int().positive().nullish(),
+});
+export type Price = z.output<typeof priceShape>;
+
+/** @returns minor units before discounts; null when the price does not tell */
+export function periodAmount(price: Price, quantity: bigint): Fraction | null {
+  switch (price.scheme ?? "standard") {
+    case "volume":
+    case "graduated":
+      return price.tiers ? tieredAmount(price.tiers, price.scheme === "volume", quantity) : null;
+    case "package": {
+      const size = BigInt(price.package_size ?? 1);
+      return times(unitAmount(price), (quantity + size - 1n) / size);
+    }
+    default:
+      return times(unitAmount(price), quantity);
+  }
+}
+
+/**
+ * Volume: every unit at the price of the tier the quantity falls in. Graduated: each tier prices
+ * its own units. A tier's fixed fee is due once any unit falls in it, the first one's always.
+ */
+function tieredAmount(
+  tiers: NonNullable<Price["tiers"]>,
+  isVolume: boolean,
+  quantity: bigint,
+): Fraction {
+  let below = 0n;
+  let total = zeroFraction;
+  for (const tier of tiers) {
+    const upTo = tier.last_unit === "inf" ? quantity : BigInt(tier.last_unit);
+    const isLast = quantity <= upTo;
+    const units = isVolume ? quantity : (isLast ? quantity : upTo) - below;
+    if (isLast || !isVolume) {
+      const fee = fraction(BigInt(tier.fixed_fee ?? 0));
+      total = addFractions(
+        total,
+        addFractions(times(unitAmount(tier), units) ?? zeroFraction, fee),
+      );
+    }
+    if (isLast) break;
+    below = upTo;
+  }
+  return total;
+}
+
+function unitAmount(price: Pick<Price, "unit_price" | "unit_price_decimal">): Fraction | null {
+  if (typeof price.unit_price_decimal === "string") return parseFraction(price.unit_price_decimal);
+  return typeof price.unit_price === "number" ? fraction(BigInt(price.unit_price)) : null;
+}
+
+function times(amount: Fraction | null, count: bigint): Fraction | null {
+  return amount && multiplyFractions(amount, fraction(count));
+}

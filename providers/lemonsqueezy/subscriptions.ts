@@ -1,0 +1,129 @@
+/**
+ * Subscriptions: every event carries the whole state but no price, which the API is asked for.
+ * Changes happen at `updated_at`, since there is no other time (`definitions.md`, Providers).
+ */
+import { monthlyFraction } from "../../schemas/monthly.js";
+import type { FactBody, Item } from "../../schemas/records.js";
+import { type Reducible, reducedAmounts, type Reduction } from "../reductions.js";
+import { discountsOf } from "./discounts.js";
+import {
+  factsAt,
+  isUntold,
+  type LemonEvent,
+  reader,
+  rejected,
+  unavailable,
+  type Untold,
+} from "./event.js";
+import { orderPayment } from "./orders.js";
+import { periodAmount } from "./prices.js";
+import { countryOf, priceOf, storeCurrency } from "./questions.js";
+import { isWorth, type Subscription, subscriptionShape } from "./state.js";
+
+type SubscriptionFact = Extract<FactBody, { Subscription: unknown }>["Subscription"];
+
+export const readSubscription = reader(subscriptionShape, (subscription, event) => {
+  const { customer_id: account, product_id: product, updated_at: updatedAt } = subscription;
+  const country = countryOf(event.known, account);
+  const { phase, at } = momentOf(subscription, event);
+  const worth = isWorth(subscription) ? worthFrom(subscription, at, event) : nothing(at);
+  if ("outcome" in worth) return worth;
+  const purchase = subscriptionPurchase(event.id);
+  const bodies: FactBody[] = [
+    { Subscription: { subscription: event.id, account, country, phase, ...worth } },
+    {
+      Purchase: {
+        purchase,
+        account,
+        country,
+        type: "subscription",
+        tax: null,
+        fee: null,
+        lines: [{ external_id: product, weight: 1n }],
+      },
+    },
+  ];
+  if (phase === "started") {
+    const payment = orderPayment(subscription.order_id);
+    bodies.push({ Link: { payment, purchase, as_of: subscription.created_at } });
+  }
+  return factsAt(updatedAt, bodies);
+});
+
+/** What the invoices of a subscription paid for. */
+export function subscriptionPurchase(subscription: string): string {
+  return `subscription:${subscription}`;
+}
+
+function momentOf(
+  { status, created_at: createdAt, updated_at: updatedAt }: Subscription,
+  { name }: LemonEvent,
+): { phase: SubscriptionFact["phase"]; at: number } {
+  if (status === "expired" || name === "subscription_expired") {
+    return { phase: "ended", at: updatedAt };
+  }
+  return name === "subscription_created"
+    ? { phase: "started", at: createdAt }
+    : { phase: "changed", at: updatedAt };
+}
+
+type Worth = Pick<SubscriptionFact, "currency" | "steps">;
+
+function nothing(at: number): Worth {
+  return { currency: "", steps: [{ at, items: [] }] };
+}
+
+/** One step from `at` on, and one more where a discount ends after it. */
+function worthFrom(subscription: Subscription, at: number, { known }: LemonEvent): Worth | Untold {
+  const { first_subscription_item: item } = subscription;
+  if (!item) return rejected("malformed", "first_subscription_item: missing");
+  const price = priceOf(known, item.price_id);
+  if (price === null) return unavailable("what a subscription costs");
+  const currency = storeCurrency(known, subscription.store_id);
+  if (currency === null) return unavailable("the currency of the store");
+  const interval = price.renewal_interval_unit;
+  if (price.usage_aggregation || !interval) return nothing(at);
+  const amount = periodAmount(price, BigInt(item.quantity ?? 1));
+  if (amount === null) return rejected("price_unclear", "the price tells no amount");
+  const reductions = discountsOf(known, subscription);
+  if (isUntold(reductions)) return reductions;
+
+  const reducible: Reducible = { product: subscription.product_id, amount, own: [] };
+  const intervalCount = BigInt(price.renewal_interval_quantity ?? 1);
+  const steps = timesOf(at, reductions).map((time) => {
+    const [left = amount] = reducedAmounts([reducible], reductions, time);
+    const period = { unitAmountMinor: left, quantity: 1n, interval, intervalCount };
+    return { at: time, items: itemOf(item.id, subscription.product_id, monthlyFraction(period)) };
+  });
+  const counted = steps.flatMap((step) => step.items);
+  if (!counted.every(fitsRecord)) {
+    return rejected("price_too_precise", "a monthly price beyond 64 bits");
+  }
+  return { currency: counted.length === 0 ? "" : currency, steps };
+}
+
+function timesOf(at: number, reductions: readonly Reduction[]): number[] {
+  const ends = reductions.flatMap(({ endsAt }) => (endsAt !== null && endsAt > at ? [endsAt] : []));
+  return [at, ...new Set(ends)].sort((one, other) => one - other);
+}
+
+/** What is free changes no figure, and needs no rate. */
+function itemOf(
+  item: string,
+  product: string,
+  monthly: { readonly numerator: bigint; readonly denominator: bigint },
+): Item[] {
+  if (monthly.numerator === 0n) return [];
+  return [
+    {
+      item,
+      external_id: product,
+      monthly_numerator: monthly.numerator,
+      monthly_denominator: monthly.denominator,
+    },
+  ];
+}
+
+function fitsRecord({ monthly_numerator: above, monthly_denominator: below }: Item): boolean {
+  return BigInt.asIntN(64, above) === above && BigInt.asIntN(64, below) === below;
+}

@@ -1,0 +1,161 @@
+/** What Lemon Squeezy is asked, what is kept of its events, and how an event is told apart. */
+import { expect } from "chai";
+import { createLemonSqueezy } from "../providers/lemonsqueezy/index.js";
+import {
+  invoiceObject,
+  type LemonObject,
+  lemonEvent,
+  orderObject,
+  subscriptionObject,
+} from "../providers/lemonsqueezy/payloads.js";
+
+const lemon = createLemonSqueezy();
+const at = Date.UTC(2026, 2, 10, 9);
+const order = orderObject({
+  id: 1,
+  customer: 7,
+  currency: "EUR",
+  total: 1000n,
+  product: 3,
+  createdAt: at,
+});
+const invoice = (reason: "initial" | "renewal"): LemonObject =>
+  invoiceObject({
+    id: 1,
+    subscription: 9,
+    customer: 7,
+    reason,
+    currency: "EUR",
+    total: 1000n,
+    createdAt: at + 1,
+  });
+const subscription = (status: "active" | "on_trial"): LemonObject =>
+  subscriptionObject({
+    id: 9,
+    customer: 7,
+    order: 1,
+    product: 3,
+    price: 4,
+    item: 5,
+    status,
+    createdAt: at,
+    updatedAt: at,
+  });
+const event = (name: string, object: LemonObject, testMode = false) =>
+  lemonEvent({ name, object, testMode });
+const nothing = { kept: new Map(), answers: new Map() };
+
+/** What earlier events told, as the database would recall it. */
+function keptOf(...bodies: unknown[]) {
+  const kept = bodies.flatMap((body) => lemon.keeps?.(body) ?? []);
+  return { ...nothing, kept: new Map(kept.map(({ id, object }) => [id, object])) };
+}
+
+describe("What Lemon Squeezy is asked", () => {
+  const redemptions = "/v1/discount-redemptions?filter[order_id]=1&page[size]=100";
+  const several = { ...order, attributes: { ...order.attributes, subtotal: 1500 } };
+  const begun = keptOf(event("subscription_created", subscription("active")));
+  const plain = keptOf(event("order_created", order));
+  const cases: [title: string, body: unknown, known: typeof nothing, asked: string[]][] = [
+    ["the country of an order", event("order_created", order), nothing, ["adorns /v1/customers/7"]],
+    [
+      "the further items of an order",
+      event("order_created", several),
+      nothing,
+      ["adorns /v1/customers/7", "adorns /v1/order-items?filter[order_id]=1&page[size]=100"],
+    ],
+    [
+      "which order an initial invoice paid",
+      event("subscription_payment_success", invoice("initial")),
+      nothing,
+      ["adorns /v1/customers/7", "needed /v1/subscriptions/9"],
+    ],
+    [
+      "not that when the subscription has told it",
+      event("subscription_payment_success", invoice("initial")),
+      begun,
+      ["adorns /v1/customers/7"],
+    ],
+    [
+      "nothing more of a renewal",
+      event("subscription_payment_success", invoice("renewal")),
+      nothing,
+      ["adorns /v1/customers/7"],
+    ],
+    [
+      "price, currency and discounts of a subscription that counts",
+      event("subscription_updated", subscription("active")),
+      nothing,
+      [
+        "adorns /v1/customers/7",
+        "needed /v1/stores/1",
+        "needed /v1/prices/4",
+        `needed ${redemptions}`,
+      ],
+    ],
+    [
+      "no discounts when the order had none",
+      event("subscription_updated", subscription("active")),
+      plain,
+      ["adorns /v1/customers/7", "needed /v1/stores/1", "needed /v1/prices/4"],
+    ],
+    [
+      "no price of a trial",
+      event("subscription_created", subscription("on_trial")),
+      nothing,
+      ["adorns /v1/customers/7"],
+    ],
+    ["nothing of what is no event", [], nothing, []],
+  ];
+  for (const [title, body, known, asked] of cases) {
+    it(`should be ${title}`, () => {
+      const questions = lemon.asks?.(body, known) ?? [];
+      expect(questions.map(({ importance, path }) => `${importance} ${path}`)).to.deep.equal(asked);
+    });
+  }
+
+  it("should name what earlier events may have told", () => {
+    const first = event("subscription_payment_success", invoice("initial"));
+    expect(lemon.needs?.(first)).to.deep.equal(["subscription:9"]);
+    expect(lemon.needs?.(event("subscription_updated", subscription("active")))).to.deep.equal([
+      "order:1",
+    ]);
+    expect(lemon.needs?.(event("order_created", order))).to.deep.equal([]);
+  });
+
+  it("should join the initial invoice and its order in one payment", () => {
+    const first = event("subscription_payment_success", invoice("initial"));
+    const paymentOf = (body: unknown, known: typeof nothing) => {
+      const decoded = lemon.decode(body, known);
+      const facts = decoded.outcome === "facts" ? decoded.facts : [];
+      return facts.flatMap(({ body: fact }) => ("Payment" in fact ? fact.Payment.payment : []));
+    };
+    expect(paymentOf(event("order_created", order), nothing)).to.deep.equal(["order:1"]);
+    expect(paymentOf(first, begun)).to.deep.equal(["order:1"]);
+    expect(lemon.decode(first, nothing)).to.include({ reason: "enrichment_unavailable" });
+  });
+});
+
+describe("Lemon Squeezy's heading", () => {
+  const time = "2026-03-10T09:00:00.000000Z";
+
+  it("should tell events apart by what is told of which object as of when", () => {
+    expect(lemon.heading(event("order_created", order))).to.deep.equal({
+      nativeId: `order_created:orders:1:${time}`,
+      nativeType: "order_created",
+      sandbox: false,
+      accountHint: "7",
+    });
+  });
+
+  it("should read the sandbox flag of the envelope, else of the object", () => {
+    expect(lemon.heading(event("order_created", order, true))).to.include({ sandbox: true });
+    const attributes = { updated_at: time, test_mode: true };
+    const bare = { meta: { event_name: "x" }, data: { type: "orders", id: "1", attributes } };
+    expect(lemon.heading(bare)).to.include({ sandbox: true, accountHint: "1" });
+  });
+
+  it("should be none of an object without an event", () => {
+    expect(lemon.heading({ data: { type: "orders", id: "1", attributes: {} } })).to.equal(null);
+  });
+});
