@@ -9,7 +9,12 @@ const columnsMax = 100;
 const scriptsMax = 12;
 
 /** Nobody imports these: they are started. */
-const entryPoints = [/^main\.ts$/, /^ops\/[\w-]+\.ts$/, /\.test\.ts$/, /^test\/log-appender\.ts$/];
+const entryPoints = [
+  /^main\.ts$/,
+  /^ops\/[\w-]+\.ts$/,
+  /\.test\.ts$/,
+  /^test\/(log-appender|fuzz)\.ts$/,
+];
 
 /** What each folder may import of ours, besides itself. Tests may import everything. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {

@@ -1,0 +1,146 @@
+/**
+ * The proof for as long as you like: `npm run fuzz -- --minutes 10 --seed 1`. Cases are those of
+ * pipeline/proof.ts. They run in a child process with a data folder of its own, which is replaced
+ * every so many portfolios, so that an hour takes no more memory than a minute. A failure prints
+ * its seed and the smallest case found; what was seen is told at the end and on SIGINT.
+ */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import * as fc from "fast-check";
+import { createLogger } from "../backends/logger.js";
+import { openLmdbLog } from "../backends/log-lmdb.js";
+import { readConfig } from "../config.js";
+import { roleNames, start } from "../start.js";
+import { lmdbTopics } from "./log-topics.js";
+import { cases, nothingSeen, prove, type Seen } from "./pipeline/proof.js";
+
+const portfoliosPerFolder = 100;
+/** Shrinking a failure goes on for this long after the time is over. */
+const graceMs = 10 * 60_000;
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: "string", default: "10" },
+    seed: { type: "string", default: String(Date.now() % 1_000_000) },
+    path: { type: "string" },
+    worker: { type: "boolean", default: false },
+  },
+});
+const seed = Number(values.seed);
+if (values.worker) await work();
+else process.exitCode = await lead(Number(values.minutes));
+
+/** @returns the exit code */
+async function lead(minutes: number): Promise<number> {
+  const until = Date.now() + minutes * 60_000;
+  const seen = nothingSeen();
+  let child: ChildProcess | null = null;
+  const stopping = new AbortController();
+  process.on("SIGINT", () => {
+    stopping.abort();
+    child?.kill("SIGKILL");
+  });
+  let failed = false;
+  for (let folder = 0; !failed && !stopping.signal.aborted && Date.now() < until; folder += 1) {
+    const path = values.path === undefined ? [] : ["--path", values.path];
+    child = fork(
+      fileURLToPath(import.meta.url),
+      ["--worker", "--seed", String(seed + folder), ...path],
+      { env: { ...process.env, UV_THREADPOOL_SIZE: "16" } },
+    );
+    const before = { ...seen };
+    child.on("message", (message) => Object.assign(seen, sum(before, message)));
+    const timer = setTimeout(() => child?.kill("SIGTERM"), until - Date.now());
+    const last = setTimeout(() => child?.kill("SIGKILL"), until - Date.now() + graceMs);
+    const [code] = await once(child, "exit");
+    clearTimeout(timer);
+    clearTimeout(last);
+    failed = code !== 0 && !stopping.signal.aborted;
+    process.stdout.write(`seed ${seed + folder}: ${describe(seen)}\n`);
+    if (values.path !== undefined) break;
+  }
+  process.stdout.write(failed ? "FAILED, see above\n" : "every figure was the model's\n");
+  return failed ? 1 : 0;
+}
+
+/** One data folder's worth of cases. */
+async function work(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "revenue-fuzz-"));
+  const logger = createLogger("error");
+  const settings = {
+    PORT: "0",
+    DATA_DIR: folder,
+    RATES_REFRESH: "off",
+    RATE_LIMIT_PER_KEY: "100000",
+  };
+  const started = await start(readConfig(settings), roleNames, logger);
+  const log = openLmdbLog({
+    path: join(folder, "log-of-the-proof"),
+    topics: lmdbTopics({ partitions: 3 }),
+    logger,
+  });
+  const { service, url } = started;
+  const seen = nothingSeen();
+  let isOver = false;
+  process.on("SIGTERM", () => (isOver = true));
+  process.on("SIGINT", () => {});
+  const door = { base: url, adminToken: service.adminToken };
+  let hasFailed = false;
+  const property = fc.asyncProperty(cases, async (drawn) => {
+    if (isOver && !hasFailed) return;
+    try {
+      await prove({ service, door, log, seen }, drawn);
+    } catch (error) {
+      if (!hasFailed) process.stderr.write(`seed ${seed}, shrinking: ${String(error)}\n`);
+      hasFailed = true;
+      throw error;
+    }
+    process.send?.(seen);
+  });
+  const found = await fc.check(property, {
+    seed,
+    numRuns: portfoliosPerFolder,
+    ...(values.path === undefined ? {} : { path: values.path }),
+  });
+  if (found.failed) {
+    process.stderr.write(`${fc.defaultReportMessage(found) ?? "failed"}\n`);
+    process.stderr.write(
+      `repeat with: npm run fuzz -- --seed ${seed} --path ${found.counterexamplePath ?? ""}\n`,
+    );
+    process.exitCode = 1;
+  }
+  await log.close();
+  await started.stop();
+  rmSync(folder, { recursive: true });
+  process.disconnect();
+}
+
+function sum(before: Seen, more: unknown): Seen {
+  const total = { ...before };
+  for (const name of [
+    "portfolios",
+    "events",
+    "batches",
+    "crashes",
+    "failures",
+    "stalls",
+    "replays",
+  ] as const) {
+    const fields: [string, unknown][] =
+      typeof more === "object" && more !== null ? Object.entries(more) : [];
+    const value = fields.find(([field]) => field === name)?.[1];
+    total[name] += typeof value === "number" ? value : 0;
+  }
+  return total;
+}
+
+function describe(seen: Seen): string {
+  return Object.entries(seen)
+    .map(([name, count]) => `${count} ${name}`)
+    .join(", ");
+}

@@ -1,0 +1,90 @@
+/** Ports that fail: a call that never happens, an answer that never comes, a consumer that stalls. */
+import type { ClickHouse } from "../../backends/clickhouse.js";
+import type { Log } from "../../backends/log.js";
+import type { Skus } from "../../backends/skus.js";
+
+export const faultKinds = [
+  /** The process dies: what it keeps in memory is gone. */
+  "crash before",
+  "crash after",
+  /** The world fails: the same process tries again. */
+  "failure before",
+  "failure after",
+  /** The consumer stops in the middle; another takes over; it wakes and goes on. */
+  "stall",
+] as const;
+export type FaultKind = (typeof faultKinds)[number];
+
+export interface FaultPlan {
+  readonly kind: FaultKind;
+  /** Which call of the handler, from 0. */
+  readonly call: number;
+  /** A stalled consumer wakes after the next batch, or when all others are done. */
+  readonly wakes: "soon" | "late";
+}
+
+export class Injected extends Error {
+  override readonly name = "Injected";
+}
+
+/** One handler's run; counts the calls it makes of any port. */
+export class Fault {
+  /** Resolves when the consumer stands still. */
+  readonly held: Promise<void>;
+  hasFired = false;
+  #call = -1;
+  #hold: () => void = () => {};
+  readonly #woken: Promise<void>;
+  #wake: () => void = () => {};
+
+  /** @param onCrash called before the process is seen to have died */
+  constructor(
+    readonly plan: FaultPlan | null,
+    private readonly onCrash: () => void = () => {},
+  ) {
+    this.held = new Promise((resolve) => (this.#hold = resolve));
+    this.#woken = new Promise((resolve) => (this.#wake = resolve));
+  }
+
+  wake(): void {
+    this.#wake();
+  }
+
+  async around<T>(work: () => Promise<T>): Promise<T> {
+    this.#call += 1;
+    if (this.#call !== this.plan?.call) return work();
+    this.hasFired = true;
+    const { kind } = this.plan;
+    if (kind === "stall") {
+      this.#hold();
+      await this.#woken;
+      return work();
+    }
+    if (kind.endsWith("after")) await work();
+    if (kind.startsWith("crash")) this.onCrash();
+    throw new Injected(`${kind} call ${this.#call}`);
+  }
+}
+
+/** What stands between a handler and its ports: counts, holds up, throws. */
+export type Around = <T>(work: () => Promise<T>) => Promise<T>;
+
+export function faultyClickHouse(clickhouse: ClickHouse, around: Around): ClickHouse {
+  return {
+    rows: (sql, params) => around(() => clickhouse.rows(sql, params)),
+    write: (sql, params, lane) => around(() => clickhouse.write(sql, params, lane)),
+    close: () => clickhouse.close(),
+  };
+}
+
+export function faultyLog(log: Log, around: Around): Log {
+  return { ...log, append: (topic, records) => around(() => log.append(topic, records)) };
+}
+
+export function faultySkus(skus: Skus, around: Around): Skus {
+  return {
+    see: (names) => around(() => skus.see(names)),
+    name: (sku, name, at) => around(() => skus.name(sku, name, at)),
+    productName: (sku) => skus.productName(sku),
+  };
+}

@@ -1,0 +1,115 @@
+/** One process of the processors, as far as a test needs it: what it keeps in memory, and its end. */
+import type { Log, LogRecord } from "../../backends/log.js";
+import { openProviderApis } from "../../backends/provider-api.js";
+import type { Service } from "../../backends/service.js";
+import { openSkus } from "../../backends/skus.js";
+import { findWorkspace } from "../../backends/workspaces.js";
+import { type BookingService, bookMoney, openSoleWriter } from "../../processors/book-money.js";
+import { bookSubscriptions } from "../../processors/book-subscriptions.js";
+import { RecentOutcomes } from "../../processors/journal.js";
+import { type NormalizingService, normalize } from "../../processors/normalize.js";
+import { createProviders } from "../../providers/index.js";
+import { withAnswersInBodies } from "../model/google-answers.js";
+import {
+  type Around,
+  type Fault,
+  faultyClickHouse,
+  faultyLog,
+  faultySkus,
+  Injected,
+} from "./faults.js";
+
+export const groupNames = ["normalize", "money", "subscriptions"] as const;
+export type Group = (typeof groupNames)[number];
+
+export type PipelineService = Pick<
+  Service,
+  "clickhouse" | "config" | "logger" | "postgres" | "rates" | "vault"
+>;
+
+export interface Handled {
+  /** What has still to be finished before the offset may move. */
+  readonly finished: Promise<void>;
+}
+
+export class Process {
+  isDead = false;
+  readonly #inFlight = new Set<Promise<unknown>>();
+
+  private constructor(
+    private readonly normalizing: NormalizingService,
+    private booking: BookingService,
+  ) {}
+
+  /** @param behind the fault of what is written when no handler runs any more */
+  static async start(
+    service: PipelineService,
+    log: Log,
+    hashAccount: NormalizingService["hashAccount"],
+    behind: () => Fault,
+  ): Promise<Process> {
+    const baseCurrencyOf = async (workspace: string) =>
+      (await findWorkspace(service.postgres, workspace))?.base_currency ?? null;
+    const normalizing: NormalizingService = {
+      ...service,
+      log,
+      baseCurrencyOf,
+      hashAccount,
+      providers: withAnswersInBodies(createProviders(service.config)),
+      apis: openProviderApis(service.config),
+      recent: new RecentOutcomes(),
+      keptNews: () => {},
+    };
+    const booking = { ...service, log, skus: openSkus(service.postgres) };
+    const process = new Process(normalizing, booking);
+    let fault = behind();
+    const around: Around = (work) => {
+      if (fault.hasFired) fault = behind();
+      return fault.around(work);
+    };
+    const clickhouse = faultyClickHouse(service.clickhouse, process.#alive(around));
+    const soleWriter = await openSoleWriter({ ...service, clickhouse, log });
+    process.booking = { ...booking, soleWriter };
+    return process;
+  }
+
+  /** @throws Injected */
+  async handle(group: Group, records: readonly LogRecord[], fault: Fault): Promise<Handled> {
+    const around = this.#alive((work) => fault.around(work));
+    const ports = {
+      clickhouse: faultyClickHouse(this.normalizing.clickhouse, around),
+      log: faultyLog(this.normalizing.log, around),
+    };
+    const skus = faultySkus(this.booking.skus, around);
+    const whole = { finished: Promise.resolve() };
+    if (group === "normalize") await normalize({ ...this.normalizing, ...ports }, records);
+    if (group === "money") {
+      return (await bookMoney({ ...this.booking, ...ports, skus }, records)) ?? whole;
+    }
+    if (group === "subscriptions") {
+      await bookSubscriptions({ ...this.booking, ...ports, skus }, records);
+    }
+    return whole;
+  }
+
+  /** Resolves when nothing it began is running any more. */
+  async buried(): Promise<void> {
+    while (this.#inFlight.size > 0) await Promise.allSettled(this.#inFlight);
+  }
+
+  /** The dead call nobody. */
+  #alive(around: Around): Around {
+    return async (work) => {
+      const running = around(() => {
+        if (this.isDead) throw new Injected("the process is dead");
+        return work();
+      });
+      this.#inFlight.add(running);
+      try {
+        return await running;
+      } finally {
+        this.#inFlight.delete(running);
+      }
+    };
+  }
+}

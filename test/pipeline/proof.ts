@@ -1,0 +1,153 @@
+/**
+ * One case of the proof: a random portfolio, delivered in random order with repeats, booked by one
+ * or several processes that crash, fail and stall; then every figure is the reference model's, and
+ * the audit is clean. And once more after a replay.
+ */
+import * as fc from "fast-check";
+import { AssertionError } from "chai";
+import type { Log } from "../../backends/log.js";
+import type { Service } from "../../backends/service.js";
+import { createProviders } from "../../providers/index.js";
+import { audit } from "../../processors/audit.js";
+import { topics } from "../../schemas/records.js";
+import { bundledQuotes } from "../model/bundled-quotes.js";
+import { expectChanges } from "../model/compare-explanations.js";
+import { expectFigures } from "../model/compare.js";
+import type { ModelEvent } from "../model/facts.js";
+import { figuresOf } from "../model/figures.js";
+import { number } from "../model/json.js";
+import { type Door, openMerchant } from "../model/merchant.js";
+import { type Portfolio, portfolios } from "../model/portfolio.js";
+import { dayMs, secondMs, type Sent } from "../model/story.js";
+import { faultKinds } from "./faults.js";
+import { faultPlaces, Pipeline, type Plan, type Tally } from "./pipeline.js";
+import { takeAtDoor } from "./raw-records.js";
+
+export interface Case {
+  readonly portfolio: Portfolio;
+  readonly plan: Plan;
+  /** ms by which receipts differ from the order on the log, again and again. */
+  readonly jitters: readonly number[];
+  /** Which groups go back to the beginning when all is booked. */
+  readonly replay: "none" | "raw" | "facts";
+}
+
+/** What a long run saw. */
+export interface Seen extends Tally {
+  portfolios: number;
+  events: number;
+  replays: number;
+}
+
+export function nothingSeen(): Seen {
+  const tally: Tally = { batches: 0, crashes: 0, failures: 0, stalls: 0 };
+  return { ...tally, portfolios: 0, events: 0, replays: 0 };
+}
+
+const faults = fc.record({
+  place: fc.constantFrom(...faultPlaces),
+  kind: fc.constantFrom(...faultKinds),
+  call: fc.nat(12),
+  wakes: fc.constantFrom("soon" as const, "late" as const),
+});
+
+const plans = fc.record({
+  processes: fc.constantFrom(1 as const, 1 as const, 2 as const, 3 as const),
+  isParallel: fc.boolean(),
+  batches: fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 6 }),
+  faults: fc.array(faults, { maxLength: 12 }),
+});
+
+/** Nothing is dated later: the last second of yesterday. */
+export const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
+
+export const cases: fc.Arbitrary<Case> = fc.record({
+  portfolio: portfolios(end),
+  plan: plans,
+  jitters: fc.array(fc.nat(40), { minLength: 1, maxLength: 8 }),
+  replay: fc.constantFrom("none" as const, "raw" as const, "facts" as const),
+});
+
+export interface Bench {
+  readonly service: Service;
+  readonly door: Door;
+  /** A log of the proof's own; the service's consumers know nothing of it. */
+  readonly log: Log;
+  readonly seen: Seen;
+}
+
+/** @throws AssertionError when a figure is not the model's, or the audit finds a difference */
+export async function prove(bench: Bench, drawn: Case): Promise<void> {
+  const { service, door, log, seen } = bench;
+  const { portfolio, plan, replay } = drawn;
+  const { base, deliveries } = portfolio;
+  const merchant = await openMerchant(door, base);
+  const looked = await service.keys.look(merchant.key);
+  if (!looked.ok) throw new Error(looked.code);
+  const { access } = looked;
+  const pipeline = await Pipeline.open(service, log, plan, seen);
+  const places = pipeline.places();
+  const atDoor = { service, providers: createProviders(service.config), access };
+  // In the past, so that the answers are complete up to them; each half lasts longer than jitters.
+  const halfMs = 10 * secondMs;
+  const began = Date.now() - 3 * halfMs;
+  const knownAt = began + halfMs;
+  const take = async (events: readonly Sent[], from: number): Promise<ModelEvent[]> => {
+    const taken = events.map((sent, index) => {
+      const jitter = drawn.jitters[index % drawn.jitters.length] ?? 0;
+      return takeAtDoor(atDoor, sent, from + jitter + Math.floor((index * 5_000) / events.length));
+    });
+    await log.append(
+      topics.raw,
+      taken.flatMap(({ record }) => record ?? []),
+    );
+    return taken.map(({ event }) => event);
+  };
+  const half = Math.floor(deliveries.length / 2);
+  const early = await take(deliveries.slice(0, half), began);
+  await pipeline.drain();
+  const late = await take(deliveries.slice(half), knownAt + 1);
+  await pipeline.drain();
+  const all = [...early, ...late];
+  const quotes = bundledQuotes();
+  const now = figuresOf(all, base, quotes);
+  const then = figuresOf(early, base, quotes, now.names);
+  const known = new Date(knownAt).toISOString();
+  const check = async () => {
+    await expectFigures(merchant, now, end + secondMs);
+    await expectFigures(merchant, then, end + secondMs, known, ["lifetime"]);
+    await expectChanges(merchant, then, now, end + secondMs, known);
+    await expectClean(service, access.workspace);
+  };
+  await check();
+  for (const moment of momentsOf(all)) {
+    await expectFigures(merchant, now, moment, null, ["3m"]);
+    await expectFigures(merchant, then, moment, known, ["12m"]);
+    await expectChanges(merchant, then, now, moment, known);
+  }
+  if (replay !== "none") {
+    await pipeline.replay(places, replay === "raw" ? ["normalize"] : ["money", "subscriptions"]);
+    await pipeline.drain();
+    await check();
+    seen.replays += 1;
+  }
+  seen.portfolios += 1;
+  seen.events += all.length;
+}
+
+async function expectClean(service: Service, workspace: string): Promise<void> {
+  const findings = await audit(service, { workspace, repair: false, shareMax: 1 });
+  const wrong = findings.filter(({ differences }) => differences > 0);
+  if (wrong.length > 0) throw new AssertionError(`audit: ${JSON.stringify(wrong)}`);
+}
+
+/** When something happened, and the last moment of the month before. */
+function momentsOf(events: readonly ModelEvent[]): number[] {
+  const times = events
+    .flatMap(({ body }) => number(body, "created") ?? [])
+    .map((time) => time * secondMs)
+    .sort((a, b) => a - b);
+  const middle = times[Math.floor(times.length / 2)] ?? end;
+  const date = new Date(times[Math.floor(times.length * 0.9)] ?? end);
+  return [middle, Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1) - 1];
+}

@@ -1,0 +1,85 @@
+/** Events as the doors put them on the raw topic, with receipt times the test decides. */
+import { ApiError } from "../../backends/http/errors.js";
+import { parseBody } from "../../backends/http/strict-body.js";
+import type { Access } from "../../backends/keys.js";
+import type { NewRecord } from "../../backends/log.js";
+import { sealRawEvent } from "../../backends/raw-event.js";
+import type { Service } from "../../backends/service.js";
+import { planEvent } from "../../ingest/event.js";
+import type { Provider } from "../../providers/provider.js";
+import { eventId } from "../../schemas/ids.js";
+import { type RawEventMeta, rawEventCodec } from "../../schemas/records.js";
+import type { ModelEvent } from "../model/facts.js";
+import { must } from "../model/json.js";
+import type { Sent } from "../model/story.js";
+import { webhooks } from "../model/webhooks.js";
+
+export interface Door {
+  readonly service: Pick<Service, "vault" | "rates">;
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly access: Access;
+}
+
+export interface AtTheDoor {
+  /** Null: refused, nothing reached the log. */
+  readonly record: NewRecord | null;
+  /** What the model is to be told. */
+  readonly event: ModelEvent;
+}
+
+/** @param receivedAt ms since 1970 */
+export function takeAtDoor(door: Door, sent: Sent, receivedAt: number): AtTheDoor {
+  const { source, body } = sent;
+  const told = { source, body, receivedAt };
+  const taken =
+    source === "record" ? ingest(door, sent, receivedAt) : webhook(door, sent, receivedAt);
+  if (taken === null) return { record: null, event: { ...told, id: sent.id } };
+  const { meta, bytes, hint } = taken;
+  const value = rawEventCodec.encode(sealRawEvent(door.service.vault, meta, bytes));
+  const key = `${meta.workspace}:${hint ?? meta.event_id}`;
+  return { record: { key, value }, event: { ...told, id: meta.event_id } };
+}
+
+interface Taken {
+  readonly meta: RawEventMeta;
+  readonly bytes: Buffer;
+  readonly hint: string | null;
+}
+
+function webhook(door: Door, { source, body }: Sent, receivedAt: number): Taken {
+  if (source === "record") throw new Error("a record comes with a key");
+  const provider = must(door.providers.get(source), "an adapter");
+  const bytes = webhooks[source].bytes(body);
+  const parsed = parseBody(provider, bytes);
+  if (!parsed.ok) throw new Error(parsed.message);
+  const heading = must(provider.heading(parsed.value), "a heading");
+  const { nativeId, nativeType, sandbox, accountHint } = heading;
+  const { workspace } = door.access;
+  const environment = sandbox === true ? "test" : "live";
+  const meta: RawEventMeta = {
+    event_id: eventId(workspace, environment, source, nativeId),
+    workspace,
+    environment,
+    provider: source,
+    integration: "int_test",
+    form: "webhook",
+    native_id: nativeId,
+    native_type: nativeType,
+    received_at: receivedAt,
+    verdict: "signature",
+    rates_edition: door.service.rates.edition,
+  };
+  return { meta, bytes, hint: accountHint };
+}
+
+function ingest({ service, providers, access }: Door, { body }: Sent, receivedAt: number) {
+  const bytes = Buffer.from(JSON.stringify(body));
+  try {
+    const call = { service, providers, access, receivedAt, ownIdentity: null };
+    const { taken } = planEvent(call, bytes);
+    return { meta: taken.meta, bytes, hint: taken.accountHint };
+  } catch (error) {
+    if (error instanceof ApiError && error.code === "fx_rate_missing") return null;
+    throw error;
+  }
+}
