@@ -1,6 +1,7 @@
 /** Reading Stripe's history, from a real HTTP server that lists it as Stripe does. */
 import { expect } from "chai";
 import { limits } from "../config.js";
+import { backfill as backfillCommand } from "../ops/backfill.js";
 import {
   type Json,
   eventBody,
@@ -288,6 +289,23 @@ describe("A backfill of Stripe", function suite() {
     expect(api.calls.slice(calls).filter((path) => path.includes("/v1/products?"))).to.deep.equal(
       [],
     );
+  });
+
+  it("should be a command, too, that tells how far it has come", async () => {
+    const lines: string[] = [];
+    const steps = {
+      // This service runs them already.
+      startProcessors: async () => undefined,
+      tell: (line: string) => lines.push(line),
+    };
+    const code = await backfillCommand(doors.service, { integration, from }, steps);
+    expect(code, lines.join("\n")).to.equal(0);
+    expect(lines[0]).to.match(/^reading /);
+    expect(lines.at(-1)).to.equal(
+      "2026-01 EUR  listed: 110 payments, 1100.00 paid, 4.00 refunded  booked: the same",
+    );
+    const nobody = { integration: "int_nobody", from };
+    expect(await backfillCommand(doors.service, nobody, steps)).to.equal(2);
   });
 
   const refusals: [string, object, object, string][] = [

@@ -226,6 +226,9 @@ describe("Events that ask", function suite() {
     await deliver(charge("adorned"));
     await until(async () => (await transaction())?.gross_amount === 100);
     expect(await transaction()).to.include({ fee_amount: null, version: 1 });
+    // What only adorns holds up no figure.
+    const booked = new Date().toISOString();
+    await until(async () => (await completeTo()) > booked);
     const before = await completeTo();
     await until(() => Promise.resolve(api.calls.some((path) => path.includes("txn_ch_adorned"))));
     answer();
@@ -251,6 +254,26 @@ describe("Events that ask", function suite() {
     await deliver(subscription("half", { discounts: ["di_half"] }));
     await until(async () => (await mrr()) === before + 10);
     expect(await outcomesOf("evt_enrich_sub_half")).to.deep.equal(["facts"]);
+  });
+
+  it("should call no figure complete before an event that asks is answered", async () => {
+    let answer = (): void => {};
+    api.objects.set("/v1/subscriptions/sub_slow", { ...answeredDiscount, id: "sub_slow" });
+    api.misbehave = (request, response) => {
+      if (request.url?.includes("sub_slow") !== true) return false;
+      answer = () => send(response, 200, { ...answeredDiscount, id: "sub_slow" });
+      return true;
+    };
+    const before = await mrr();
+    await deliver(subscription("slow", { discounts: ["di_half"] }));
+    const taken = new Date().toISOString();
+    await until(() => Promise.resolve(api.calls.some((path) => path.includes("sub_slow"))));
+    await deliver(subscription("swift"));
+    await until(async () => (await mrr()) === before + 20);
+    expect((await completeTo("/v1/metrics/mrr")) < taken).to.equal(true);
+    answer();
+    await until(async () => (await completeTo("/v1/metrics/mrr")) > taken);
+    expect(await mrr()).to.equal(before + 30);
   });
 
   it("should read the same again without asking, in a replay of the topic", async () => {
@@ -310,8 +333,8 @@ describe("Events that ask", function suite() {
     const { json } = await read(`/v1/transactions${query}`);
     return json.data[0];
   }
-  async function completeTo(): Promise<string> {
-    return String((await read("/v1/transactions")).json.complete_to);
+  async function completeTo(path = "/v1/transactions"): Promise<string> {
+    return String((await read(path)).json.complete_to);
   }
   async function mrr(): Promise<number> {
     return (await read("/v1/metrics/mrr")).json.data.current_mrr;
@@ -345,6 +368,40 @@ describe("Events that ask", function suite() {
 });
 
 describe("The mirror rule", () => {
+  it("should keep and not book what a store of the workspace tells itself", async () => {
+    const doors = await openDoors();
+    const path = `/workspaces/${doors.workspace}/integrations`;
+    const made = await doors.manage("POST", path, {
+      provider: "revenuecat",
+      environment: "Production",
+      credentials: { authorization: "Bearer of the mirror tests" },
+    });
+    const hook = String(made.json.data.webhook_path);
+    const deliver = (id: string, store: string) =>
+      doors.call(hook, {
+        method: "POST",
+        headers: {
+          authorization: "Bearer of the mirror tests",
+          "content-type": "application/json",
+        },
+        body: JSON.stringify({ api_version: "1.0", event: revenueCatPurchase(id, store) }),
+      });
+    // The workspace of `openDoors` has an integration of Stripe, and none of Apple.
+    expect((await deliver("rc_stripe", "STRIPE")).status).to.equal(200);
+    expect((await deliver("rc_apple", "APP_STORE")).status).to.equal(200);
+    const reasons = () =>
+      doors.service.clickhouse.rows<{ native_id: string; outcome: string; reason: string }>(
+        `SELECT native_id, outcome, reason FROM raw_events FINAL
+         WHERE workspace = {workspace:String} ORDER BY native_id`,
+        { workspace: doors.workspace },
+      );
+    while ((await reasons()).length < 2) await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(await reasons()).to.deep.equal([
+      { native_id: "rc_apple", outcome: "facts", reason: "" },
+      { native_id: "rc_stripe", outcome: "ignored", reason: "mirrored" },
+    ]);
+  }).timeout(30_000);
+
   it("should ask whether the store's own integration was there at the receipt", async () => {
     const doors = await openDoors();
     const { json } = await doors.manage("POST", "/workspaces", {
@@ -379,5 +436,27 @@ describe("The mirror rule", () => {
     }
   });
 });
+
+function revenueCatPurchase(id: string, store: string): JsonObject {
+  return {
+    id,
+    type: "INITIAL_PURCHASE",
+    app_user_id: "user_1",
+    original_app_user_id: "user_1",
+    country_code: "DE",
+    currency: "EUR",
+    environment: "PRODUCTION",
+    event_timestamp_ms: at,
+    purchased_at_ms: at,
+    expiration_at_ms: at + 30 * 24 * 60 * 60 * 1000,
+    period_type: "NORMAL",
+    price: 10.8,
+    price_in_purchased_currency: 10,
+    product_id: "pro_monthly",
+    store,
+    original_transaction_id: `original_${id}`,
+    transaction_id: `transaction_${id}`,
+  };
+}
 
 const secretOfMirror = "whsec_of_the_mirror";

@@ -1,0 +1,80 @@
+/**
+ * Reads an integration's history while the service is stopped, telling how far it has come; the
+ * same as `POST …/backfill` while it runs. Interrupted, the next start of the service goes on.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import {
+  type Backfill,
+  type ComparedMonth,
+  createBackfill,
+  findBackfill,
+} from "../backends/backfills.js";
+import type { Service } from "../backends/service.js";
+import { createProviders } from "../providers/index.js";
+import { knownExponentOf } from "../schemas/currencies.js";
+import { minorToMajor } from "../schemas/money.js";
+
+export interface BackfillSteps {
+  readonly startProcessors: (service: Service) => Promise<void>;
+  readonly tell: (line: string) => void;
+}
+
+const lookEveryMs = 500;
+
+/**
+ * @param from of the history, ms since 1970
+ * @returns 0 when all that is listed is booked, 1 when something differs, 2 when it failed
+ */
+export async function backfill(
+  service: Service,
+  { integration: id, from }: { readonly integration: string; readonly from: number },
+  { startProcessors, tell }: BackfillSteps,
+): Promise<number> {
+  const { postgres } = service;
+  const integration = await service.integrations.byId(id);
+  const providers = [...createProviders(service.config).values()];
+  const provider = providers.find(({ token }) => token === integration?.provider);
+  const [list] = provider?.backfill?.lists ?? [];
+  if (integration === null || list === undefined) {
+    tell(`There is no integration ${id} whose history can be read.`);
+    return 2;
+  }
+  const { workspace } = integration;
+  const given = { workspace, integration: id, from: new Date(from), list: list.name };
+  const made = await createBackfill(postgres, given, new Date());
+  if (made === null) tell("One is not at its end yet: going on with that.");
+  await startProcessors(service);
+  let told = "";
+  for (;;) {
+    const now = await findBackfill(postgres, id);
+    if (now === null) throw new Error(`the backfill of ${id} is gone`);
+    const line = progressOf(now);
+    if (line !== told) tell(line);
+    told = line;
+    if (now.state !== "reading" && now.state !== "comparing") return tellEnd(now, tell);
+    await pause(lookEveryMs);
+  }
+}
+
+function progressOf({ state, list, counts, problem }: Backfill): string {
+  const read = Object.entries(counts).map(([name, count]) => `${count} ${name}`);
+  const what = read.length === 0 ? "" : ` (${read.join(", ")})`;
+  return `${state} ${list}${what}${problem === null ? "" : `: ${problem}`}`;
+}
+
+function tellEnd({ state, comparison }: Backfill, tell: (line: string) => void): number {
+  for (const { month, currency, listed, booked } of comparison ?? []) {
+    const sums = (side: ComparedMonth["listed"]): string =>
+      `${side.count} payments, ${major(side.amount, currency)} paid, ` +
+      `${major(side.refunded, currency)} refunded`;
+    const differs = JSON.stringify(listed) !== JSON.stringify(booked);
+    const line = `${month} ${currency}  listed: ${sums(listed)}`;
+    tell(differs ? `${line}  BOOKED: ${sums(booked)}` : `${line}  booked: the same`);
+  }
+  if (state === "failed") return 2;
+  return state === "done" ? 0 : 1;
+}
+
+function major(amountMinor: string, currency: string): string {
+  return minorToMajor(BigInt(amountMinor), knownExponentOf(currency));
+}
