@@ -89,10 +89,16 @@ export const limits = {
   replayRecordsMax: 1_000,
   /** Changes, and as many movements, an audit or a rebuild looks at in one statement. */
   auditSliceRows: 100_000,
+  /** The same while booking goes on: a tenth of a second of one connection. */
+  auditSliceRowsBesideBooking: 20_000,
   /** Facts about money an audit holds at a time. */
   auditFactsMax: 5_000,
   /** Differences an audit names of each table of a workspace; all are counted. */
   auditExamplesMax: 20,
+  /** Workspaces and tables with differences one audit keeps for the list. */
+  auditFindingsMax: 1_000,
+  /** Audits in the list; older ones are forgotten. */
+  auditsKeptMax: 1_000,
   /** A consumer's handler failed: pause before the same batch, doubling up to this. */
   retryPauseMsMax: 30_000,
   /** At a stop, how long calls that are being answered may go on. */

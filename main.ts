@@ -1,6 +1,7 @@
 /**
  * `node dist/main.js [roles…]`: runs the roles named, or all. `node dist/main.js check` prints the
- * settings as understood, without secrets.
+ * settings as understood, without secrets. `node dist/main.js ops …` runs a command while the
+ * service is stopped (ops/operate.ts).
  */
 import { join, relative } from "node:path";
 import { DataFolderRefused, tokenFile } from "./backends/data-folder.js";
@@ -29,6 +30,10 @@ try {
 }
 
 async function main(words: readonly string[]): Promise<void> {
+  if (words[0] === "ops") {
+    process.exitCode = await runCommand(words.slice(1));
+    return;
+  }
   const config = readConfig(process.env);
   if (words.length === 1 && words[0] === "check") {
     process.stdout.write(`${describe(config)}\n`);
@@ -61,6 +66,14 @@ async function main(words: readonly string[]): Promise<void> {
   process.on("SIGINT", stop);
   logger.info({ url: started.url, roles: rolesOf(words) }, "ready");
   process.stderr.write(welcome(config, started));
+}
+
+/** What roles do is handed to the command here, because roles do not know each other. */
+async function runCommand(words: readonly string[]): Promise<number> {
+  const { operate } = await import("./ops/operate.js");
+  const { audit } = await import("./processors/audit.js");
+  const processors = await import("./processors/role.js");
+  return operate(words, process.env, { audit, startProcessors: processors.start });
 }
 
 /** Every role when none is named. @throws ConfigError for a name there is none of */

@@ -12,6 +12,8 @@ export interface Tenant {
   readonly environment: Environment;
 }
 
+export const movementTables = ["subscription_changes", "mrr_movements"] as const;
+
 /** Accounts after the first up to the second, inclusive; null: to the last. */
 export interface AccountSlice extends Tenant {
   readonly after: string;
@@ -29,7 +31,7 @@ export async function* accountSlices(
     const rest: AccountSlice = { ...tenant, after, upTo: null };
     // Movements without changes are an error to be found, so they are counted too.
     const ends = await Promise.all(
-      ["subscription_changes", "mrr_movements"].map((table) =>
+      movementTables.map((table) =>
         clickhouse.rows<{ account: string }>(
           `SELECT account FROM ${table} WHERE ${inSlice(rest)}
            ORDER BY account LIMIT 1 OFFSET ${rowsMax}`,

@@ -4,7 +4,13 @@
  * booking. It repairs only when told to, and then nothing may be booking.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { accountSlices, type Tenant, tenantSql, tenantsOf } from "../backends/account-slices.js";
+import {
+  accountSlices,
+  movementTables,
+  type Tenant,
+  tenantSql,
+  tenantsOf,
+} from "../backends/account-slices.js";
 import { auditSlice, repairSlice, type SliceFinding } from "../backends/audit-movements.js";
 import { clickhouseTime } from "../backends/clickhouse-rows.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
@@ -28,13 +34,15 @@ export interface AuditOptions {
   readonly repair: boolean;
   /** The share of time it may take, up to 1: after a slice it rests accordingly. */
   readonly shareMax: number;
+  /** Changes and movements in one statement; left out: `limits.auditSliceRows`. */
+  readonly sliceRowsMax?: number;
   /** Aborted: it ends with an exception before the next slice. */
   readonly stop?: AbortSignal;
 }
 
 /** @returns one finding for each workspace, environment and table that has rows */
 export async function audit(service: AuditService, options: AuditOptions): Promise<AuditFinding[]> {
-  const tables = ["subscription_changes", "mrr_movements", "money_facts", "ledger", "transactions"];
+  const tables = [...movementTables, "money_facts", "ledger", "transactions"];
   const findings: AuditFinding[] = [];
   for (const tenant of await tenantsOf(service.clickhouse, tables, options.workspace)) {
     findings.push(await movementsFinding(service, options, tenant));
@@ -51,7 +59,7 @@ async function movementsFinding(
   const { clickhouse, watermark } = service;
   let finding = emptyFinding(tenant, "mrr_movements");
   const pace = new Pace(options);
-  for await (const slice of accountSlices(clickhouse, tenant)) {
+  for await (const slice of accountSlices(clickhouse, tenant, options.sliceRowsMax)) {
     const found = await auditSlice(clickhouse, slice, () => watermark.completeTo());
     if (options.repair && found.differences > 0) await repairSlice(clickhouse, slice);
     finding = plus(finding, found);

@@ -18,10 +18,12 @@ import { completeEvents, type EnrichingService } from "./enrich-complete.js";
 import { giveWay } from "./give-way.js";
 import { keepJournal, RecentOutcomes } from "./journal.js";
 import { normalize } from "./normalize.js";
+import { keepAudits } from "./keep-audits.js";
 import { keepRejects } from "./rejects-upkeep.js";
 
 export async function start(service: Service): Promise<void> {
   const rejects = keepRejects(service);
+  keepAudits(service);
   const stopping = new AbortController();
   const enriching: EnrichingService & BackfillingService = {
     ...service,

@@ -1,5 +1,6 @@
 /** The management interface (`definitions.md`, Management interface): bodies, answers, queries. */
 import { z } from "zod";
+import { auditFinding } from "./audit.js";
 import { pageQuery, pagination } from "./http-pages.js";
 import { categories } from "./products.js";
 
@@ -171,3 +172,21 @@ export const replayAnswer = z.object({
   more: z.boolean().describe("More of them remain open: call again"),
 });
 export type ReplayAnswer = z.infer<typeof replayAnswer>;
+
+export const newAudit = z.strictObject({
+  workspace: z.string().optional().describe("Left out: every workspace"),
+});
+export const auditRecord = z.object({
+  id: z.string(),
+  asked_by: z.enum(["night", "administrator", "command"]),
+  workspace: z.string().nullable(),
+  state: z.enum(["waiting", "running", "clean", "different", "failed"]),
+  created_at: timestamp,
+  started_at: timestamp.nullable(),
+  ended_at: timestamp.nullable(),
+  rows_compared: z.int(),
+  differences: z.int().describe("Rows that are not as they should be"),
+  findings: z.array(auditFinding).describe("Where anything differs"),
+  failure: z.string().nullable().describe("Why it could not come to an end"),
+});
+export type AuditView = z.infer<typeof auditRecord>;

@@ -54,7 +54,8 @@ WITH
       LIMIT 1 BY account, change_id
     )
     WHERE NOT void
-    ORDER BY phase DESC, event_id DESC
+    -- The owner first: what follows sorts by it, and finds it sorted.
+    ORDER BY ${owner}, at, phase DESC, event_id DESC
     LIMIT 1 BY ${owner}, at
   ),
   -- A step announced for later comes true unless another change comes first.

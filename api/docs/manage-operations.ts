@@ -69,6 +69,12 @@ export const manageOperations: readonly Operation[] = [
     ),
     status: 200,
   },
+  list("/audits", "Audits, newest first", manage.auditRecord),
+  {
+    ...create("/audits", "Audit now", manage.newAudit, manage.auditRecord),
+    status: 202,
+    errors: [400, 409, 413, 415, 422],
+  },
 ];
 
 type Basics = Pick<Operation, "path" | "tag" | "security" | "summary">;

@@ -9,6 +9,7 @@ import type { Service } from "../../backends/service.js";
 import { createProviders } from "../../providers/index.js";
 import { createCursors } from "../cursors.js";
 import { backfillRoutes } from "./backfill.js";
+import { auditRoutes } from "./audits.js";
 import { integrationRoutes } from "./integrations.js";
 import { keyRoutes } from "./keys.js";
 import { productRoutes } from "./products.js";
@@ -26,5 +27,6 @@ export function manageRoutes(service: Service): Router {
   backfillRoutes(router, service, providers);
   productRoutes(router, service, cursors);
   rejectRoutes(router, service, cursors);
+  auditRoutes(router, service, cursors);
   return router;
 }

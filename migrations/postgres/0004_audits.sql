@@ -8,7 +8,10 @@ CREATE TABLE audits (
   created_at timestamptz NOT NULL,
   started_at timestamptz,
   ended_at timestamptz,
-  -- By workspace, environment and table: rows compared, differences, the first of them.
+  -- Rows compared and rows that are not as they should be.
+  rows_compared bigint NOT NULL DEFAULT 0,
+  differences bigint NOT NULL DEFAULT 0,
+  -- By workspace, environment and table, where anything differs (schemas/audit.ts).
   findings jsonb NOT NULL DEFAULT '[]',
   -- Why it could not come to an end.
   failure text

@@ -1,0 +1,50 @@
+import type Router from "@koa/router";
+import { type AuditRecord, askAudit, listAudits } from "../../backends/audits.js";
+import { readJson } from "../../backends/http/body.js";
+import { conflict, unprocessable } from "../../backends/http/errors.js";
+import { readQuery } from "../../backends/http/query.js";
+import type { Service } from "../../backends/service.js";
+import { findWorkspace } from "../../backends/workspaces.js";
+import { type AuditView, listQuery, newAudit } from "../../schemas/http-manage.js";
+import type { Cursors } from "../cursors.js";
+import { markOf, openList, pageOf } from "./lists.js";
+
+const path = "/audits";
+
+export function auditRoutes(router: Router, service: Service, cursors: Cursors): void {
+  const { postgres } = service;
+
+  router.get(path, async (ctx) => {
+    const query = readQuery(ctx, listQuery);
+    const list = openList({ cursors, scope: ["manage/audits"], query, filters: {} });
+    ctx.body = list.answer(await listAudits(postgres, pageOf(list)), markOf, auditView);
+  });
+
+  router.post(path, async (ctx) => {
+    const { workspace = null } = readJson(ctx, newAudit);
+    if (workspace !== null && (await findWorkspace(postgres, workspace)) === null) {
+      throw unprocessable("workspace_unknown", "There is no such workspace.", "workspace");
+    }
+    const asked = await askAudit(postgres, { asked_by: "administrator", workspace }, new Date());
+    if (asked === null) throw conflict("audit_waiting", "Such an audit waits already.");
+    // Taken up by the processors within seconds.
+    ctx.status = 202;
+    ctx.body = { status: "success", data: auditView(asked) };
+  });
+}
+
+function auditView(row: AuditRecord): AuditView {
+  return {
+    id: row.id,
+    asked_by: row.asked_by,
+    workspace: row.workspace,
+    state: row.state,
+    created_at: row.created_at.toISOString(),
+    started_at: row.started_at?.toISOString() ?? null,
+    ended_at: row.ended_at?.toISOString() ?? null,
+    rows_compared: Number(row.rows_compared),
+    differences: Number(row.differences),
+    findings: [...row.findings],
+    failure: row.failure,
+  };
+}

@@ -1,0 +1,91 @@
+/**
+ * Sends raw events through normalizing and booking once more, as they were received: what is booked
+ * already stays as it is, what is missing (all of it, in empty tables) is booked as of its own
+ * receipt. Interrupted, the next start of the service goes on with it.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import type { Service } from "../backends/service.js";
+import { groups } from "../backends/watermark.js";
+import { rawEventCodec, type Topic, topics } from "../schemas/records.js";
+
+export interface ReplaySteps {
+  readonly startProcessors: (service: Service) => Promise<void>;
+  readonly tell: (line: string) => void;
+}
+
+const tellEveryMs = 5_000;
+const lookEveryMs = 100;
+/** Receipts lie on the log in their order but for calls that were taken at once. */
+const disorderMsMax = 60_000;
+
+/** @param from ms since 1970, by receipt; null: all the log has */
+export async function replay(
+  service: Service,
+  from: number | null,
+  { startProcessors, tell }: ReplaySteps,
+): Promise<void> {
+  const { log } = service;
+  const ends = await log.ends(topics.raw);
+  const starts = new Map<number, bigint>();
+  for (const [partition, earliest] of (await log.earliest(topics.raw)).entries()) {
+    const end = ends[partition] ?? earliest;
+    const first =
+      from === null ? earliest : await firstSince(service, partition, earliest, end, from);
+    starts.set(partition, first);
+    tell(`Partition ${partition}: raw events ${first} to ${end}`);
+  }
+  for (const group of [groups.normalize, groups.journal]) {
+    await log.seek(topics.raw, group, starts);
+  }
+  await startProcessors(service);
+  let toldAt = Date.now();
+  for (;;) {
+    const left = await recordsLeft(service);
+    if (left === 0n) break;
+    if (Date.now() - toldAt >= tellEveryMs) {
+      tell(`${left} records to go`);
+      toldAt = Date.now();
+    }
+    await pause(lookEveryMs);
+  }
+  tell("Replayed.");
+}
+
+/** The first record received at `from` or later, or a few before it. */
+async function firstSince(
+  { log }: Service,
+  partition: number,
+  earliest: bigint,
+  end: bigint,
+  from: number,
+): Promise<bigint> {
+  let [low, high] = [earliest, end];
+  while (low < high) {
+    const middle = (low + high) / 2n;
+    const [record] = await log.read(topics.raw, partition, middle, 1);
+    if (record === undefined) return low;
+    const { received_at: receivedAt } = rawEventCodec.decode(record.value).meta;
+    if (receivedAt >= from - disorderMsMax) high = middle;
+    else low = middle + 1n;
+  }
+  return low;
+}
+
+/** Of all groups, in the order an event travels: what one hands on is counted by the next. */
+async function recordsLeft({ log }: Service): Promise<bigint> {
+  const passages: readonly [Topic, string][] = [
+    [topics.raw, groups.normalize],
+    [topics.raw, groups.journal],
+    [topics.incomplete, groups.complete],
+    [topics.incomplete, groups.adorn],
+    [topics.facts, groups.money],
+    [topics.facts, groups.subscriptions],
+  ];
+  let left = 0n;
+  for (const [topic, group] of passages) {
+    const committed = await log.committed(topic, group);
+    const ends = await log.ends(topic);
+    left += ends.reduce((sum, end, index) => sum + end - (committed[index] ?? 0n), 0n);
+  }
+  return left;
+}
