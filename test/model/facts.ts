@@ -2,15 +2,19 @@
  * What the reference model reads from events. Amounts are minor units of ISO 4217, times are ms
  * since 1970 (UTC).
  */
+import type { JsonObject } from "../../providers/stripe/payloads.js";
 import type { Fraction } from "./fraction.js";
 
-/** One distinct event: a Stripe webhook's body, or a form A record. */
+/** Whose webhook an event is (webhooks.ts), or a form A record. */
+export type Source = "record" | "stripe" | "apple";
+
+/** One distinct event: a webhook's body, or a form A record. */
 export interface ModelEvent {
   /** The service's name for it when it is known, else the sender's: decides ties. */
   readonly id: string;
   readonly receivedAt: number;
-  readonly source: "stripe" | "record";
-  readonly body: unknown;
+  readonly source: Source;
+  readonly body: JsonObject;
 }
 
 export interface Line {

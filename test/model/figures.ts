@@ -11,8 +11,8 @@ import { timelinesOf, worthAt, type Timeline } from "./mrr.js";
 import { type ProductFigures, productsAt } from "./products.js";
 import type { Quotes } from "./quotes.js";
 import { readRecord } from "./read-record.js";
-import { readStripe } from "./read-stripe.js";
 import { grouped, shownMicros, shownMinor } from "./showing.js";
+import { webhooks } from "./webhooks.js";
 
 export interface MrrFigures {
   readonly current_mrr: number;
@@ -83,11 +83,12 @@ function distinct(events: readonly ModelEvent[]): ModelEvent[] {
  * amounts has no rate (it is a reject).
  */
 function factsOf(event: ModelEvent, base: string, quotes: Quotes): Fact[] {
-  const isStripe = event.source === "stripe";
-  if (isStripe && fieldOf(event.body, "livemode") !== true) return [];
-  const bare = isStripe ? readStripe(event.body) : readRecord(event.body, event.receivedAt);
-  const told = isStripe ? Number(fieldOf(event.body, "created")) * 1000 : null;
-  const provider = isStripe ? "stripe" : (text(event.body, "provider") ?? "");
+  const { source, body } = event;
+  const webhook = source === "record" ? null : webhooks[source];
+  if (webhook !== null && !webhook.isLive(body)) return [];
+  const bare = webhook === null ? readRecord(body, event.receivedAt) : webhook.read(body);
+  const told = webhook === null ? null : webhook.toldAt(body);
+  const provider = source === "record" ? (text(body, "provider") ?? "") : source;
   const isQuoted = bare.every((fact) => {
     const asked = conversionOf(fact);
     return asked === null || quotes.quote(asked.currency, base, asked.at) !== null;
@@ -99,12 +100,6 @@ function factsOf(event: ModelEvent, base: string, quotes: Quotes): Fact[] {
     toldAt: told ?? momentOf(fact) ?? event.receivedAt,
     provider,
   }));
-}
-
-function fieldOf(body: unknown, name: string): unknown {
-  return typeof body === "object" && body !== null
-    ? Object.entries(body).find(([key]) => key === name)?.[1]
-    : undefined;
 }
 
 function momentOf(fact: BareFact): number | null {

@@ -1,10 +1,10 @@
 /** A merchant at the real service: sends signed webhooks and records, reads answers, over HTTP. */
 import { createHmac, randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import { eventBody } from "../../providers/stripe/payloads.js";
-import type { ModelEvent } from "./facts.js";
+import type { ModelEvent, Source } from "./facts.js";
 import { at, list, must, text } from "./json.js";
 import type { Sent } from "./story.js";
+import { webhooks } from "./webhooks.js";
 
 /** Where the service answers, and the token of its management interface. */
 export interface Door {
@@ -18,6 +18,8 @@ export interface Merchant {
   readonly webhookPath: string;
   readonly signingSecret: string;
   readonly baseCurrency: string;
+  /** The webhook paths of other providers; their integrations are made when first asked for. */
+  readonly pathOf?: (source: Exclude<Source, "record" | "stripe">) => Promise<string>;
 }
 
 /** How long booking may lag behind before a test calls it stuck. */
@@ -41,17 +43,23 @@ export async function openMerchant(door: Door, baseCurrency: string): Promise<Me
   const workspace = must(text(made, "id"), "a workspace id");
   const environment = "Production";
   const key = await manage(`/${workspace}/keys`, { environment, scope: "Full Ingress" });
-  const integration = await manage(`/${workspace}/integrations`, {
-    provider: "stripe",
-    environment,
-    credentials: { signing_secret: signingSecret },
-  });
+  const integrate = async (provider: string, credentials: object): Promise<string> => {
+    const given = { provider, environment, credentials };
+    const integration = await manage(`/${workspace}/integrations`, given);
+    return must(text(integration, "webhook_path"), "a webhook path");
+  };
+  const paths = new Map<Source, Promise<string>>();
   return {
     door,
     baseCurrency,
     signingSecret,
     key: must(text(key, "key"), "a key"),
-    webhookPath: must(text(integration, "webhook_path"), "a webhook path"),
+    webhookPath: await integrate("stripe", { signing_secret: signingSecret }),
+    pathOf(source) {
+      const path = paths.get(source) ?? integrate(source, webhooks[source].credentials);
+      paths.set(source, path);
+      return path;
+    },
   };
 }
 
@@ -73,14 +81,14 @@ export async function send(merchant: Merchant, event: Sent): Promise<ModelEvent>
   // Without a rate a webhook is taken and parked; a record is refused.
   const isRefused = event.source === "record" && answer.status === 422;
   if (isRefused) await expectRateMissing(answer);
-  const body = isRefused ? {} : await expectStatus(answer, event.source === "stripe" ? 200 : 202);
+  const body = isRefused ? {} : await expectStatus(answer, event.source === "record" ? 202 : 200);
   const { source } = event;
   const id = text(body, "event_id") ?? event.id;
   return { id, source, body: event.body, receivedAt: Date.now() };
 }
 
 /** One call as a provider makes it; the answer is not looked at. */
-export function deliver(merchant: Merchant, event: Sent): Promise<Response> {
+export async function deliver(merchant: Merchant, event: Sent): Promise<Response> {
   const json = { "content-type": "application/json" };
   if (event.source === "record") {
     return fetch(`${merchant.door.base}/v1/events/ingest`, {
@@ -89,7 +97,11 @@ export function deliver(merchant: Merchant, event: Sent): Promise<Response> {
       body: JSON.stringify(event.body),
     });
   }
-  const body = eventBody(event.body);
+  const body = webhooks[event.source].bytes(event.body);
+  if (event.source !== "stripe") {
+    const path = await must(merchant.pathOf, "integrations")(event.source);
+    return fetch(`${merchant.door.base}${path}`, { method: "POST", headers: json, body });
+  }
   const time = Math.floor(Date.now() / 1000);
   const digest = createHmac("sha256", merchant.signingSecret)
     .update(`${time}.`)

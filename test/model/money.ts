@@ -150,6 +150,13 @@ function entriesOf(known: Known, base: string, quotes: Quotes): Entry[] {
       else entries.push({ provider, sku, at, amount: -moved, sales: 0 });
       if (failedAt !== null) push(failedAt, moved);
     }
+    // Without single refunds the totals tell: each step at its own day's rate.
+    let told = 0n;
+    for (const time of known.refunds.length > 0 ? [] : refundTimes(known)) {
+      const refunded = refundedAt(known, time);
+      push(time, -toBase(refunded - told, known.totals[0]?.currency ?? "", time));
+      told = refunded;
+    }
   }
   let before = 0n;
   for (const time of sale === null ? [] : refundTimes(known)) {

@@ -4,6 +4,7 @@
  */
 import * as fc from "fast-check";
 import { apiVersions, productObject } from "../../providers/stripe/payloads.js";
+import { applePlans, tellApple } from "./apple-story.js";
 import { text } from "./json.js";
 import { paymentFates, type Payer, tellPayment } from "./payment-story.js";
 import { type RecordPlan, recordPlans, tellRecords } from "./record-story.js";
@@ -57,6 +58,7 @@ const plans = fc.record({
   ] as const),
   customers: fc.array(customers, { minLength: 1, maxLength: 5 }),
   records: fc.array(recordPlans, { maxLength: 6 }),
+  apple: fc.array(applePlans, { maxLength: 2 }),
   /** Drawn again and again, they sort the deliveries; all 0 is the order in which it happened. */
   order: fc.array(fc.nat(1_000), { minLength: 1, maxLength: 50 }),
   repeats: fc.array(fc.nat(10_000), { maxLength: 20 }),
@@ -64,11 +66,12 @@ const plans = fc.record({
 
 /** @param end nothing is dated later, ms since 1970 (a whole second) */
 export function portfolios(end: number): fc.Arbitrary<Portfolio> {
-  return plans.map(({ base, names, customers: payers, records, order, repeats }) => {
+  return plans.map(({ base, names, customers: payers, records, apple, order, repeats }) => {
     const script = new Script(end);
     for (const [sku, name] of names) nameProduct(script, sku, name);
     for (const [index, customer] of payers.entries()) tellCustomer(script, customer, index);
     for (const [index, record] of records.entries()) tellRecord(script, record, index);
+    for (const plan of apple) tellApple(script, plan);
     const deliveries = delivered(script.sent, order, repeats);
     const described = deliveries.map(({ id, body }) => `${id} ${nameOf(body)}`).join(", ");
     return { base, deliveries, [fc.toStringMethod]: () => `${base}: ${described}` };
@@ -124,5 +127,5 @@ function delivered(
 }
 
 function nameOf(body: Sent["body"]): string {
-  return text(body, "type") ?? text(body, "event_type") ?? "";
+  return text(body, "type") ?? text(body, "event_type") ?? text(body, "notificationType") ?? "";
 }

@@ -2,6 +2,8 @@
 import * as fc from "fast-check";
 import { type ApiVersion, type JsonObject, stripeEvent } from "../../providers/stripe/payloads.js";
 
+import type { Source } from "./facts.js";
+
 export const secondMs = 1000;
 export const dayMs = 24 * 60 * 60 * secondMs;
 const historyDaysMax = 3 * 365;
@@ -12,7 +14,7 @@ export type Drawn<A> = A extends fc.Arbitrary<infer T> ? T : never;
 /** One event as it will be sent. */
 export interface Sent {
   readonly id: string;
-  readonly source: "stripe" | "record";
+  readonly source: Source;
   readonly body: JsonObject;
 }
 
