@@ -14,7 +14,9 @@ export const cohortsQueryParameters = z.object({
   basis: z
     .enum(["mrr", "accounts"])
     .optional()
-    .meta({ description: "What is retained. `accounts` answers AccountCohorts. Default: `mrr`." }),
+    .meta({
+      description: "What is retained. `accounts` gets an AccountCohortsAnswer. Default: `mrr`.",
+    }),
   gross: z
     .enum(["true", "false"])
     .optional()
@@ -64,15 +66,17 @@ export const accountCohort = z
   .meta({ id: "AccountCohort" });
 export type AccountCohort = z.output<typeof accountCohort>;
 
-export const cohortsAnswer = z
-  .object({
-    status: z.literal("success"),
-    data: z.object({
-      cohorts: z
-        .union([z.array(cohort), z.array(accountCohort)])
-        .meta({ description: "Oldest vintage first." }),
-    }),
-    complete_to: completeTo,
-  })
-  .meta({ id: "CohortsAnswer" });
+export const cohortsAnswer = answerOf(cohort).meta({ id: "CohortsAnswer" });
 export type CohortsAnswer = z.output<typeof cohortsAnswer>;
+
+/** With `basis=accounts`. */
+export const accountCohortsAnswer = answerOf(accountCohort).meta({ id: "AccountCohortsAnswer" });
+export type AccountCohortsAnswer = z.output<typeof accountCohortsAnswer>;
+
+function answerOf<Row extends z.ZodType>(row: Row) {
+  return z.object({
+    status: z.literal("success"),
+    data: z.object({ cohorts: z.array(row).meta({ description: "Oldest vintage first." }) }),
+    complete_to: completeTo,
+  });
+}

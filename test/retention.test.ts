@@ -1,7 +1,7 @@
 /** Cohorts and the summary, asked over HTTP of the real service: small tables to check by hand. */
 import { expect } from "chai";
 import { openSkus } from "../backends/skus.js";
-import { type AccountCohort, type Cohort, cohortsAnswer } from "../schemas/http-cohorts.js";
+import { accountCohortsAnswer, cohortsAnswer } from "../schemas/http-cohorts.js";
 import { summaryAnswer } from "../schemas/http-summary.js";
 import { productId } from "../schemas/ids.js";
 import { type Doors, expectError, openDoors } from "./doors.js";
@@ -37,10 +37,16 @@ describe("retention", () => {
     doors.call(`/v1/metrics/${path}?${new URLSearchParams(query).toString()}`, {
       headers: { authorization: `Bearer ${doors.readKey}` },
     });
-  const cohorts = async (query: Query): Promise<(Cohort | AccountCohort)[]> => {
-    const answer = await get("cohorts", { at: "2026-07-15T00:00:00Z", ...query });
+  const july = { at: "2026-07-15T00:00:00Z" };
+  const cohorts = async (query: Query) => {
+    const answer = await get("cohorts", { ...july, ...query });
     expect(answer.status, answer.text).to.equal(200);
     return cohortsAnswer.parse(answer.json).data.cohorts;
+  };
+  const accountCohorts = async (query: Query) => {
+    const answer = await get("cohorts", { ...july, basis: "accounts", ...query });
+    expect(answer.status, answer.text).to.equal(200);
+    return accountCohortsAnswer.parse(answer.json).data.cohorts;
   };
   const product = (sku: string) => productId(tenant.workspace, "live", "stripe", sku);
 
@@ -108,11 +114,12 @@ describe("retention", () => {
     ];
     for (const [query, rows] of shorter) {
       it(`should follow vintages as asked: ${JSON.stringify(query)}`, async () => {
-        const shown = (await cohorts(query)).map((row) =>
-          "starting_mrr" in row
-            ? [row.vintage, row.starting_mrr, row.retention_curve, row.gross_retention_curve]
-            : [],
-        );
+        const shown = (await cohorts(query)).map((row) => [
+          row.vintage,
+          row.starting_mrr,
+          row.retention_curve,
+          row.gross_retention_curve,
+        ]);
         expect(shown).to.deep.equal(rows);
       });
     }
@@ -134,7 +141,7 @@ describe("retention", () => {
     });
 
     it("should count accounts", async () => {
-      expect(await cohorts({ basis: "accounts" })).to.deep.equal([
+      expect(await accountCohorts({})).to.deep.equal([
         {
           vintage: "2026-01",
           starting_accounts: 1,
@@ -154,14 +161,14 @@ describe("retention", () => {
           retention_curve: [100, 100, 100, 100],
         },
       ]);
-      const may = { at: "2026-05-31T00:00:00Z", basis: "accounts", interval: "quarter" };
-      expect((await cohorts(may))[0]).to.deep.equal({
+      const may = { at: "2026-05-31T00:00:00Z", interval: "quarter" };
+      expect((await accountCohorts(may))[0]).to.deep.equal({
         vintage: "2026-Q1",
         starting_accounts: 2,
         retention_percentage: 50,
         retention_curve: [100, 50],
       });
-      const ofB = await cohorts({ basis: "accounts", product: product("prod_b") });
+      const ofB = await accountCohorts({ product: product("prod_b") });
       expect(ofB).to.deep.equal([
         {
           vintage: "2026-02",
@@ -197,13 +204,10 @@ describe("retention", () => {
 
     it("should tell the ratios of the last 30 days", async () => {
       // At `since` a had 15 and b 20; b left, c came with 8.
-      const { since, until, ...figures } = await summary({ at: "2026-04-10T00:00:00Z" });
-      expect([since, until]).to.deep.equal([
-        "2026-03-11T00:00:00.000Z",
-        "2026-04-10T00:00:00.000Z",
-      ]);
-      expect(figures).to.deep.equal({
+      expect(await summary({ at: "2026-04-10T00:00:00Z" })).to.deep.equal({
         currency: "EUR",
+        since: "2026-03-11T00:00:00.000Z",
+        until: "2026-04-10T00:00:00.000Z",
         mrr: 23,
         arr: 276,
         active_subscribers: 2,
@@ -218,8 +222,7 @@ describe("retention", () => {
 
     it("should set growth of customers off in net churn, and know no lifetime without churn", async () => {
       // At `since` a had 15 and c 8; a went down to 3; nobody left.
-      const { since, until, currency, ...may } = await summary({ at: "2026-05-20T00:00:00Z" });
-      expect(may).to.deep.equal({
+      expect(await summary({ at: "2026-05-20T00:00:00Z" })).to.include({
         mrr: 11,
         arr: 132,
         active_subscribers: 2,
@@ -240,8 +243,7 @@ describe("retention", () => {
     });
 
     it("should tell nothing of ratios to nothing", async () => {
-      const { since, until, currency, ...none } = await summary({ at: "2025-01-01T00:00:00Z" });
-      expect(none).to.deep.equal({
+      expect(await summary({ at: "2025-01-01T00:00:00Z" })).to.include({
         mrr: 0,
         arr: 0,
         active_subscribers: 0,

@@ -1,7 +1,11 @@
 /** Every operation of the HTTP interface, by the zod schemas that check it. */
 import { z } from "zod";
 import { eventRecordShape, flatPayloadShape } from "../../providers/record.js";
-import { cohortsAnswer, cohortsQueryParameters } from "../../schemas/http-cohorts.js";
+import {
+  accountCohortsAnswer,
+  cohortsAnswer,
+  cohortsQueryParameters,
+} from "../../schemas/http-cohorts.js";
 import { eventAnswer, eventQueryParameters } from "../../schemas/http-events.js";
 import { ingestAnswer, webhookAnswer } from "../../schemas/http-ingest.js";
 import { movementsAnswer, movementsQueryParameters } from "../../schemas/http-movements.js";
@@ -68,7 +72,7 @@ export const operations: readonly Operation[] = [
     security: "key",
     query: cohortsQueryParameters,
     status: 200,
-    answer: cohortsAnswer,
+    answer: z.union([cohortsAnswer, accountCohortsAnswer]),
     errors: [400, 422],
   },
   {

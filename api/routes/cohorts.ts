@@ -6,7 +6,11 @@ import { unprocessable } from "../../backends/http/errors.js";
 import { readQuery } from "../../backends/http/query.js";
 import { accessOf } from "../../backends/http/state.js";
 import type { Service } from "../../backends/service.js";
-import { type CohortsAnswer, cohortsQueryParameters } from "../../schemas/http-cohorts.js";
+import {
+  type AccountCohortsAnswer,
+  type CohortsAnswer,
+  cohortsQueryParameters,
+} from "../../schemas/http-cohorts.js";
 import { type AsOf, readAsOf } from "../as-of.js";
 import { cellOf } from "../cells.js";
 import { readMovements } from "../movement-reading.js";
@@ -29,26 +33,27 @@ export function cohortsRoute(router: Router, service: Service, catalogues: Catal
     const read = (rowsAsOf: (reading: AsOf) => Query) =>
       readMovements<CohortRow>(service.clickhouse, rowsAsOf, asOf);
 
-    async function cohorts(): Promise<CohortsAnswer["data"]["cohorts"]> {
-      const { interval } = query;
-      if (query.basis === "accounts") {
-        const rows = await read((reading) =>
-          cell.hasWholeAccounts
-            ? cohortsQuery(reading, cell, "accounts")
-            : accountCohortsQuery(reading, cell, "accounts"),
-        );
-        return presentAccountCohorts(rows, asOf.at, interval);
-      }
-      const [net, gross] = await Promise.all([
-        read((reading) => cohortsQuery(reading, cell)),
-        isGross ? read((reading) => accountCohortsQuery(reading, cell, "gross")) : null,
-      ]);
-      return presentCohorts(net, asOf.at, access.baseCurrency, interval, gross);
+    const { interval } = query;
+    if (query.basis === "accounts") {
+      const accounts = await read((reading) =>
+        cell.hasWholeAccounts
+          ? cohortsQuery(reading, cell, "accounts")
+          : accountCohortsQuery(reading, cell, "accounts"),
+      );
+      ctx.body = {
+        status: "success",
+        data: { cohorts: presentAccountCohorts(accounts, asOf.at, interval) },
+        complete_to: completeText(clocks),
+      } satisfies AccountCohortsAnswer;
+      return;
     }
-
+    const [net, gross] = await Promise.all([
+      read((reading) => cohortsQuery(reading, cell)),
+      isGross ? read((reading) => accountCohortsQuery(reading, cell, "gross")) : null,
+    ]);
     ctx.body = {
       status: "success",
-      data: { cohorts: await cohorts() },
+      data: { cohorts: presentCohorts(net, asOf.at, access.baseCurrency, interval, gross) },
       complete_to: completeText(clocks),
     } satisfies CohortsAnswer;
   });
