@@ -45,7 +45,7 @@ export interface ProviderApis {
   ): Promise<Asked>;
   /** Whether it was answered lately enough to serve again. */
   isFresh(integration: string, path: string): boolean;
-  /** True when this integration's credentials were found to allow no calls, a minute ago at most. */
+  /** Its credentials were found to allow no calls, a minute ago at most. */
   isSilent(integration: string): boolean;
 }
 

@@ -13,7 +13,7 @@ export class WrongMode extends Error {
 }
 
 /**
- * Resolves when they are durable. They are received now: what a backfill tells was not known before.
+ * Resolves when they are durable. They are received now: nobody knew before what it tells.
  * @throws WrongMode, LogUnavailable
  */
 export async function takeHistory(
@@ -30,8 +30,8 @@ export async function takeHistory(
       if (heading === null) throw new Error(`a backfill of ${provider.token} made no event`);
       if (heading.sandbox !== null && heading.sandbox !== (environment === "test")) {
         throw new WrongMode(
-          `The key reads ${heading.sandbox ? "a sandbox" : "live data"}; the integration is of the ` +
-            "other environment.",
+          `The key reads ${heading.sandbox ? "a sandbox" : "live data"}; ` +
+            "the integration is of the other environment.",
         );
       }
       const meta: RawEventMeta = {

@@ -18,8 +18,8 @@ export async function handOn(service: HandingOn, outcomes: readonly Outcome[]): 
     outcomes.flatMap((outcome) => (outcome.kind === "facts" ? outcome.facts : [])),
   );
 
-  // 2. What the provider must be asked about waits on a topic of its own and holds up nothing. After
-  //    the facts: what adorns them may not be told before them.
+  // 2. What the provider must be asked about waits on a topic of its own and holds up nothing.
+  //    After the facts: what adorns them may not be told before them.
   const incomplete = outcomes.flatMap((outcome) => {
     const step = stepOf(outcome);
     return step === null ? [] : [incompleteRecord(outcome, step)];

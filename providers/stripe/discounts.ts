@@ -64,7 +64,7 @@ export function neededDiscounts(given: readonly GivenDiscount[]): string[] {
   });
 }
 
-/** What neither the event nor an earlier one told: ids of discounts, and of coupons of known ones. */
+/** What no event told: ids of discounts, and of coupons of those that are known. */
 export function unknownDiscounts(
   given: readonly GivenDiscount[],
   known: KnownDiscounts,
