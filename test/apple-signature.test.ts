@@ -224,7 +224,7 @@ describe("Apple's signature", () => {
     });
   }
 
-  it("should take a sandbox notification without the app's number, and tell what it is", async () => {
+  it("should take a sandbox notification without the app's number", async () => {
     const delivery = made({ app: sandbox });
     expect(await verdictOf(delivery)).to.equal("ok");
     const body: unknown = JSON.parse(delivery.body.toString());

@@ -50,12 +50,11 @@ export function decode(body: unknown): Decoded {
   const notification = read.data;
   const environment = appOf(notification)?.environment;
   if (environment !== undefined && !isOfAppStore(environment)) {
-    return rejected("environment_untrusted", `${environment} is not signed by the App Store`);
+    return rejected("environment_untrusted", "neither Production nor Sandbox: signed by Xcode");
   }
   const type = notification.notificationType;
   const reader = readers.get(type);
-  if (reader === undefined)
-    return ignored(`notifications of type ${type} tell no money and no MRR`);
+  if (reader === undefined) return ignored(`${type} tells no money and no MRR`);
   const text = notification.data?.signedTransactionInfo;
   if (text === undefined) return rejected("malformed", "data.signedTransactionInfo: missing");
   const transaction = transactionShape.safeParse(readPayload(text));

@@ -64,7 +64,7 @@ export interface Price {
   readonly currency: string;
 }
 
-/** @returns null when the transaction does not tell; a free trial costs nothing whatever it tells */
+/** @returns null when it is not told; a free trial costs nothing, whatever it tells */
 export function priceOf(transaction: Transaction): Price | null {
   const { price, currency: code, offerDiscountType } = transaction;
   if (offerDiscountType === "FREE_TRIAL") return { amount: 0n, currency: code ?? "" };

@@ -1,4 +1,4 @@
-/** Random histories of App Store customers: a subscription with all that befalls it, and charges. */
+/** Random histories of App Store customers: a subscription, what befalls it, and charges. */
 import * as fc from "fast-check";
 import {
   appleNotification,
