@@ -4,6 +4,7 @@ import { type Started, roleNames, start } from "../start.js";
 import type { Service } from "../backends/service.js";
 import { testFolder, testLogger, testReleases } from "./stores.js";
 import { type GooglePlay, openGooglePlay } from "./google-play.js";
+import { type GumroadApi, openGumroadApi } from "./gumroad-api.js";
 import { openStripeApi, type StripeApi } from "./stripe-api.js";
 
 export interface TestService {
@@ -15,12 +16,15 @@ export interface TestService {
   readonly stripeApi: StripeApi;
   /** Where it asks Google Play. */
   readonly play: GooglePlay;
+  /** Where it asks Gumroad. */
+  readonly gumroadApi: GumroadApi;
 }
 
 interface Opened {
   readonly settings: string;
-  readonly started: Promise<Started & Pick<TestService, "stripeApi" | "play">>;
+  readonly started: Promise<Started & Apis>;
 }
+type Apis = Pick<TestService, "stripeApi" | "play" | "gumroadApi">;
 let opened: Opened | undefined;
 
 /**
@@ -35,26 +39,28 @@ export async function openTestService(
   if (opened.settings !== settings && settings !== "{}") {
     throw new Error(`the service of this run is open with other settings: ${opened.settings}`);
   }
-  const { service, url, stripeApi, play } = await opened.started;
-  return { service, base: url, adminToken: service.adminToken, stripeApi, play };
+  const { service, url, stripeApi, play, gumroadApi } = await opened.started;
+  return { service, base: url, adminToken: service.adminToken, stripeApi, play, gumroadApi };
 }
 
 async function startForTests(
   overrides: Readonly<Record<string, string>>,
-): Promise<Started & Pick<TestService, "stripeApi" | "play">> {
+): Promise<Started & Apis> {
   const stripeApi = await openStripeApi();
   const play = await openGooglePlay();
+  const gumroadApi = await openGumroadApi();
   const config = readConfig({
     PORT: "0",
     DATA_DIR: testFolder,
     RATES_REFRESH: "off",
     STRIPE_API_URL: stripeApi.url,
     GOOGLE_API_URL: play.url,
+    GUMROAD_API_URL: gumroadApi.url,
     // Tests make refused calls from one address faster than any honest caller.
     RATE_LIMIT_REFUSED: "100000",
     ...overrides,
   });
   const started = await start(config, roleNames, testLogger);
   testReleases.push("service", () => started.stop());
-  return { ...started, stripeApi, play };
+  return { ...started, stripeApi, play, gumroadApi };
 }

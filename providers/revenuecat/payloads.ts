@@ -30,9 +30,9 @@ export interface PurchaseInput {
   readonly currency: string | null;
   /** USD cents of `price`, RevenueCat's own estimate; as `amount` when left out. */
   readonly usdCents?: bigint | null;
-  /** Decimal text of a fraction, as `0.1109`. */
-  readonly tax?: string;
-  readonly commission?: string;
+  /** Decimal text of a fraction, as `0.1109`; null: RevenueCat has no estimate. */
+  readonly tax?: string | null;
+  readonly commission?: string | null;
   readonly country?: string | null;
   readonly familyShare?: boolean;
   /** Fields only this type has: `cancel_reason`, `expiration_reason`, `new_product_id` … */
@@ -58,8 +58,8 @@ export function purchaseBody(type: PurchaseType, input: PurchaseInput): Buffer {
   const numbers = {
     price: majorText(usd, "USD"),
     price_in_purchased_currency: majorText(input.amount, input.currency ?? "USD"),
-    tax_percentage: input.tax ?? "0.0",
-    commission_percentage: input.commission ?? "0.3",
+    tax_percentage: input.tax === undefined ? "0.0" : input.tax,
+    commission_percentage: input.commission === undefined ? "0.3" : input.commission,
     takehome_percentage: "0.7",
   };
   const event = {

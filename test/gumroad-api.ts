@@ -1,0 +1,40 @@
+/** A real HTTP server that speaks the part of Gumroad's API this service asks: one sale by its id. */
+import { createServer } from "node:http";
+import { pathOfSale, type RecordInput, saleAnswer } from "../providers/gumroad/payloads.js";
+import { testReleases } from "./stores.js";
+import { send } from "./stripe-api.js";
+
+export interface GumroadApi {
+  readonly url: string;
+  readonly accessToken: string;
+  /** From now on the API has this sale. */
+  tell(sale: RecordInput): void;
+}
+
+export async function openGumroadApi(): Promise<GumroadApi> {
+  const accessToken = "gumroad-token-of-the-tests";
+  const sales = new Map<string, RecordInput>();
+  const server = createServer((request, response) => {
+    if (request.headers.authorization !== `Bearer ${accessToken}`) return send(response, 401, {});
+    const sale = sales.get(request.url ?? "");
+    // It answers 200 to what it does not have, too.
+    const notFound = { success: false, message: "The sale was not found." };
+    return send(response, 200, sale === undefined ? notFound : saleAnswer(sale));
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", () => resolve());
+  });
+  testReleases.push("gumroad api", async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => {
+      server.close(resolve);
+    });
+  });
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("not listening");
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    accessToken,
+    tell: (sale) => void sales.set(pathOfSale(sale.sale), sale),
+  };
+}

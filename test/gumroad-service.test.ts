@@ -1,0 +1,135 @@
+/** Gumroad through the whole service: unsigned pings, each sale looked up over HTTP. */
+import { setTimeout as pause } from "node:timers/promises";
+import { expect } from "chai";
+import { createGumroad } from "../providers/gumroad/index.js";
+import {
+  membershipPing,
+  type RecordInput,
+  type SaleInput,
+  salePing,
+  type SaleResource,
+} from "../providers/gumroad/payloads.js";
+import { type Answer, type Doors, openDoors } from "./doors.js";
+
+const gumroad = createGumroad();
+const seller = { seller_id: "c2VsbGVyLXRlc3Q=" };
+const bookedWithinMs = 20_000;
+const at = Date.parse("2026-06-10T09:00:00Z");
+const product = "prd-brushes==";
+const once: SaleInput & RecordInput = { sale: "once==", at, product, cents: 1249n };
+const club = { subscription: "mem-1==", recurrence: "monthly", purchaser: "77" } as const;
+const first = { sale: "first==", at, product: "prd-club==", cents: 1000n, ...club };
+
+describe("Gumroad, through the service", () => {
+  let doors: Doors;
+  let webhook: string;
+
+  before(async () => {
+    doors = await openDoors();
+    const integration = await doors.manage("POST", `/workspaces/${doors.workspace}/integrations`, {
+      provider: "gumroad",
+      environment: "Production",
+      credentials: { ...seller, access_token: doors.gumroadApi.accessToken },
+    });
+    expect(integration.status, integration.text).to.equal(201);
+    webhook = integration.json.data.webhook_path;
+  });
+
+  async function post(ping: Buffer): Promise<void> {
+    const { headers, body } = gumroad.sign(ping, seller, Date.now());
+    const call = { method: "POST", headers, body: new Uint8Array(body) };
+    const answer = await doors.call(webhook, call);
+    expect(answer.status, answer.text).to.equal(200);
+  }
+
+  const tell = (resource: SaleResource, sale: SaleInput) => post(salePing(resource, sale));
+
+  async function untilBooked(path: string): Promise<Answer> {
+    const from = Date.now();
+    for (;;) {
+      const answer = await doors.call(path, { headers: { authorization: `Bearer ${doors.key}` } });
+      if (Date.parse(answer.json.complete_to) >= from) return answer;
+      if (Date.now() - from > bookedWithinMs) throw new Error(`stuck: ${answer.text}`);
+      await pause(50);
+    }
+  }
+
+  const amounts = async (field: string) =>
+    (await untilBooked("/v1/transactions")).json.data.map(
+      (row: Record<string, unknown>) => row[field],
+    );
+
+  const reasons = async () => {
+    const open = await doors.manage("GET", `/workspaces/${doors.workspace}/rejects`);
+    return open.json.data.map(({ reason }: { reason: string }) => reason).sort();
+  };
+
+  it("should not book what Gumroad does not know, however genuine it looks", async () => {
+    await tell("sale", { ...once, sale: "forged==" });
+    expect(await amounts("gross_amount")).to.deep.equal([]);
+    expect(await reasons()).to.deep.equal(["sale_unknown"]);
+  });
+
+  it("should book a sale at the price Gumroad has, not at the ping's", async () => {
+    doors.gumroadApi.tell(once);
+    await tell("sale", { ...once, cents: 999_900n });
+    expect(await amounts("gross_amount")).to.deep.equal([12.49]);
+  });
+
+  it("should book two parts refunded by equal pings, and a repetition of one never", async () => {
+    doors.gumroadApi.tell({ ...once, partiallyRefunded: true, refundable: "8.50" });
+    await tell("refund", once);
+    expect(await amounts("refunded_amount")).to.deep.equal([3.99]);
+    doors.gumroadApi.tell({ ...once, partiallyRefunded: true, refundable: "5" });
+    await tell("refund", once);
+    await tell("refund", once);
+    expect(await amounts("refunded_amount")).to.deep.equal([7.49]);
+    expect(await amounts("status")).to.deep.equal(["succeeded"]);
+  });
+
+  it("should start a membership with its first charge, and wait for it with what came before", async () => {
+    await post(
+      membershipPing(
+        { ...club, product: "prd-club==", user: club.purchaser, createdAt: at },
+        {
+          resource: "subscription_updated",
+          type: "upgrade",
+          effectiveAt: Date.parse("2026-07-01T00:00:00Z"),
+          before: { tier: "Pro", recurrence: "monthly", price: 1000n },
+          after: { tier: "Max", recurrence: "monthly", price: 2500n },
+        },
+      ),
+    );
+    await untilBooked("/v1/metrics/mrr");
+    expect(await reasons()).to.include("enrichment_unavailable");
+    const trial = { ...first, sale: "trial==", subscription: "mem-2==" };
+    doors.gumroadApi.tell({ ...trial, recurring: false, trialEndsOn: "Jul 1, 2026" });
+    await tell("sale", trial);
+    doors.gumroadApi.tell({ ...first, recurring: false });
+    await tell("sale", first);
+    const worth = async (moment: string): Promise<number> =>
+      (await untilBooked(`/v1/metrics/mrr?at=${moment}`)).json.data.current_mrr;
+    const before = await worth("2026-06-20T00:00:00Z");
+    expect(before).to.be.greaterThan(0);
+    // What waited is replayed some seconds later.
+    const deadline = Date.now() + bookedWithinMs;
+    while ((await worth("2026-07-02T00:00:00Z")) === before && Date.now() < deadline) {
+      await pause(200);
+    }
+    const after = await worth("2026-07-02T00:00:00Z");
+    // In dollars 10.00 and 25.00, each at the quote of its own day.
+    expect(after / before).to.be.within(2.4, 2.6);
+    expect(await amounts("gross_amount")).to.have.members([12.49, 10]);
+  });
+
+  it("should let nobody in who names another seller", async () => {
+    const { headers, body } = gumroad.sign(salePing("sale", once), { seller_id: "x" }, Date.now());
+    const answer = await doors.call(webhook, {
+      method: "POST",
+      headers,
+      body: new Uint8Array(body),
+    });
+    expect(answer.status).to.equal(401);
+    expect(answer.json.error.code).to.equal("signature_mismatch");
+  });
+});
