@@ -49,6 +49,49 @@ export function nextMonth(at: number): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
 }
 
-function startOfDay(at: number): number {
+export type Interval = "day" | "week" | "month" | "quarter" | "year";
+
+/** Every interval that has time in [from, to), cut to it; `start` is where it begins uncut. */
+export function intervalsBetween(from: number, to: number, interval: Interval) {
+  const found: { readonly start: number; readonly from: number; readonly to: number }[] = [];
+  let start = from;
+  for (let day = startOfDay(from); ; day -= dayMs) {
+    start = day;
+    if (begins(day, interval)) break;
+  }
+  while (start < to) {
+    let end = start + dayMs;
+    while (!begins(end, interval)) end += dayMs;
+    found.push({ start, from: Math.max(start, from), to: Math.min(end, to) });
+    start = end;
+  }
+  return found;
+}
+
+/** Whether an interval begins on that day. */
+function begins(day: number, interval: Interval): boolean {
+  const date = new Date(day);
+  const isFirst = date.getUTCDate() === 1;
+  switch (interval) {
+    case "day":
+      return true;
+    case "week":
+      return date.getUTCDay() === 1;
+    case "month":
+      return isFirst;
+    case "quarter":
+      return isFirst && date.getUTCMonth() % 3 === 0;
+    case "year":
+    default:
+      return isFirst && date.getUTCMonth() === 0;
+  }
+}
+
+/** "2026-01-01 2026-02-01" */
+export function daysOf(from: number, to: number): string {
+  return [from, to].map((time) => new Date(time).toISOString().slice(0, 10)).join(" ");
+}
+
+export function startOfDay(at: number): number {
   return Math.floor(at / dayMs) * dayMs;
 }

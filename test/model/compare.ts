@@ -1,10 +1,13 @@
 /** Holds every figure of the real interface against the reference model, to the cent. */
 import { AssertionError } from "chai";
 import { type Period, periods } from "./calendar.js";
+import { expectFilters } from "./compare-explanations.js";
+import { expectSeries } from "./compare-series.js";
 import type { Figures, TransactionFigures } from "./figures.js";
 import { at as field, list, number, text } from "./json.js";
-import type { ProductFigures } from "./products.js";
+import { comparable, expectLines } from "./lines.js";
 import { type Merchant, read, readPages } from "./merchant.js";
+import type { ProductFigures } from "./products.js";
 
 /**
  * @param at ms since 1970: what happened up to then
@@ -54,22 +57,8 @@ export async function expectFigures(
         .map(({ external_id: sku, ...rest }) => ({ ...rest, name: nameOf(figures, sku) })),
     ),
   );
-}
-
-/** The same lines in any order; names those that only one side has. */
-function expectLines(what: string, told: readonly string[], expected: readonly string[]): void {
-  const left = [...expected];
-  const extra = told.filter((line) => {
-    const found = left.indexOf(line);
-    if (found >= 0) left.splice(found, 1);
-    return found < 0;
-  });
-  if (extra.length + left.length === 0) return;
-  const lines = [
-    ...extra.map((line) => `  the service: ${line}`),
-    ...left.map((line) => `  the model:   ${line}`),
-  ];
-  throw new AssertionError(`${what}\n${lines.join("\n")}`);
+  await expectFilters(merchant, transactions, clocks);
+  await expectSeries(merchant, figures, at, clocks);
 }
 
 function expectFalling(numbers: readonly number[]): void {
@@ -136,13 +125,4 @@ function nameOf({ names }: Figures, sku: string): string | null {
 
 function linesOf(values: readonly unknown[]): string[] {
   return values.map(comparable);
-}
-
-/** Its fields in the order of their names, also of those within. */
-function comparable(value: unknown): string {
-  return JSON.stringify(value, (_name, part: unknown) =>
-    typeof part === "object" && part !== null && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : part,
-  );
 }

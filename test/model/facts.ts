@@ -6,7 +6,14 @@ import type { JsonObject } from "../../providers/stripe/payloads.js";
 import type { Fraction } from "./fraction.js";
 
 /** Whose webhook an event is (webhooks.ts), or a form A record. */
-export type Source = "record" | "stripe" | "apple";
+export type Source =
+  | "record"
+  | "custom"
+  | "revenuecat"
+  | "stripe"
+  | "apple"
+  | "google"
+  | "paddle";
 
 /** One distinct event: a webhook's body, or a form A record. */
 export interface ModelEvent {
@@ -20,6 +27,8 @@ export interface ModelEvent {
 export interface Line {
   readonly sku: string;
   readonly weight: bigint;
+  /** The provider's id of the line, by which a refund may name it. */
+  readonly id?: string;
 }
 
 interface Told {
@@ -40,6 +49,10 @@ export interface Sale extends Told {
   readonly country: string | null;
   readonly type: PaymentType | null;
   readonly lines: readonly Line[];
+  /** Within `amount`; left out: nobody told it. */
+  readonly tax?: bigint | null;
+  /** Kept by the provider; left out: nobody told it. */
+  readonly fee?: bigint;
 }
 
 export interface Purchase extends Told {
@@ -48,12 +61,15 @@ export interface Purchase extends Told {
   readonly country: string | null;
   readonly type: PaymentType | null;
   readonly lines: readonly Line[];
+  readonly tax?: bigint | null;
 }
 
 export interface Link extends Told {
   readonly kind: "link";
   readonly payment: string;
   readonly purchase: string;
+  /** It was bought as it stood then; left out: as it stands last. */
+  readonly asOf?: number;
 }
 
 export interface Refund extends Told {
@@ -66,6 +82,8 @@ export interface Refund extends Told {
   readonly currency: string;
   readonly failedAt: number | null;
   readonly sku: string | null;
+  /** The line of the sale it takes from, where it names no product. */
+  readonly line?: string;
   readonly country: string | null;
 }
 
@@ -76,6 +94,8 @@ export interface RefundTotal extends Told {
   readonly at: number;
   readonly amount: bigint;
   readonly currency: string;
+  /** Which document counts, where two count the same refunds. */
+  readonly witness?: string;
 }
 
 export interface Dispute extends Told {
@@ -106,6 +126,8 @@ export interface Change extends Told {
   readonly account: string;
   readonly phase: Phase;
   readonly currency: string;
+  /** Left out: nobody told it. */
+  readonly country?: string | null;
   readonly steps: readonly { readonly at: number; readonly items: readonly Item[] }[];
 }
 

@@ -2,13 +2,14 @@
  * Every figure of the interface, by brute force from the set of distinct events: slow, obvious and
  * independent of the order in which they came (`definitions.md`).
  */
-import { monthBefore, nextMonth, type Period } from "./calendar.js";
+import { type Interval, monthBefore, nextMonth, type Period } from "./calendar.js";
 import type { BareFact, Fact, ModelEvent } from "./facts.js";
 import { fraction, shown } from "./fraction.js";
 import { text } from "./json.js";
-import { moneyOf, type Money } from "./money.js";
+import { type Entry, moneyOf, type Money } from "./money.js";
 import { timelinesOf, worthAt, type Timeline } from "./mrr.js";
 import { type ProductFigures, productsAt } from "./products.js";
+import * as series from "./series.js";
 import type { Quotes } from "./quotes.js";
 import { readRecord } from "./read-record.js";
 import { grouped, shownMicros, shownMinor } from "./showing.js";
@@ -49,9 +50,23 @@ export interface Figures {
   cohorts(at: number): CohortFigures[];
   products(period: Period, at: number): ProductFigures[];
   transactions(at: number): TransactionFigures[];
+  bridge(cell: series.Cell, time: Time, at: number): series.BridgeRow[];
+  /** @param groupOf entries of equal text are added up */
+  revenue(groupOf: (entry: Entry) => string, time: Time, at: number): series.RevenueRow[];
+  summary(provider: string | undefined, at: number): ReturnType<typeof series.summaryOf>;
+  retention(cell: series.Cell, interval: LongInterval, at: number): series.RetentionRow[];
   /** SKU → the name it was given. */
   readonly names: ReadonlyMap<string, string>;
 }
+
+/** From 00:00 of a day to 00:00 of another. */
+export interface Time {
+  readonly from: number;
+  readonly to: number;
+  readonly interval: Interval;
+}
+
+export type LongInterval = "month" | "quarter" | "year";
 
 export function figuresOf(
   events: readonly ModelEvent[],
@@ -68,6 +83,10 @@ export function figuresOf(
     cohorts: (at) => cohortsAt(timelines, base, at),
     products: (period, at) => productsAt(money, timelines, named, base, period, at),
     transactions: (at) => transactionsAt(money, base, at),
+    bridge: (cell, time, at) => series.bridgeOf(timelines, base, cell, time, at),
+    revenue: (groupOf, time, at) => series.revenueOf(money.entries, base, groupOf, time, at),
+    summary: (provider, at) => series.summaryOf(timelines, base, provider, at),
+    retention: (cell, interval, at) => series.retentionOf(timelines, base, cell, interval, at),
     names: named,
   };
 }

@@ -7,6 +7,7 @@ import {
   type Dispute,
   type Fact,
   type Line,
+  type Link,
   type Purchase,
   type Refund,
   type RefundTotal,
@@ -17,10 +18,18 @@ import type { Quotes } from "./quotes.js";
 
 /** One movement of money, signed, in minor units of the base currency. */
 export interface Entry {
+  readonly kind: "sale" | "refund" | "dispute";
   readonly provider: string;
   readonly sku: string;
+  /** In which the customer paid. */
+  readonly currency: string;
+  readonly country: string;
   readonly at: number;
   readonly amount: bigint;
+  /** Within `amount`, as far as it is told. */
+  readonly tax: bigint;
+  /** What the provider kept of a sale; left out: nothing told. */
+  readonly fee?: bigint;
   readonly sales: number;
 }
 
@@ -75,7 +84,9 @@ export function moneyOf(facts: readonly Fact[], base: string, quotes: Quotes): M
     const normalized = converted(refund.amount, refund.currency, base, rate);
     const { provider, at, amount, currency } = refund;
     const sku = refund.sku ?? "";
-    entries.push({ provider, sku, at, amount: -normalized, sales: 0 });
+    const country = refund.country ?? "ZZ";
+    const place = { provider, sku, currency, country };
+    entries.push({ kind: "refund", ...place, at, amount: -normalized, tax: 0n, sales: 0 });
     payments.push({
       provider,
       sku,
@@ -84,7 +95,7 @@ export function moneyOf(facts: readonly Fact[], base: string, quotes: Quotes): M
       currency,
       normalized,
       rate,
-      country: refund.country ?? "ZZ",
+      country,
       at,
       refundedAt: () => amount,
       isDisputedAt: () => false,
@@ -102,7 +113,6 @@ export function converted(amount: bigint, currency: string, base: string, rate: 
 function paymentOf(known: Known, sale: Sale, base: string, quotes: Quotes): Payment {
   const rate = rateOf(quotes, sale.currency, base, sale.at);
   const types = [sale.type, ...known.purchases.map((purchase) => purchase.type)];
-  const countries = [sale.country, ...known.purchases.map((purchase) => purchase.country)];
   return {
     provider: sale.provider,
     sku: largest(linesOf(known)).sku,
@@ -111,7 +121,7 @@ function paymentOf(known: Known, sale: Sale, base: string, quotes: Quotes): Paym
     currency: sale.currency,
     normalized: converted(sale.amount, sale.currency, base, rate),
     rate,
-    country: countries.find((country) => country !== null) ?? "ZZ",
+    country: countryOf(known) ?? "ZZ",
     at: sale.at,
     refundedAt: (time) => refundedAt(known, time),
     isDisputedAt: (time) =>
@@ -122,58 +132,113 @@ function paymentOf(known: Known, sale: Sale, base: string, quotes: Quotes): Paym
   };
 }
 
+function countryOf({ sale, purchases }: Known): string | null {
+  const countries = [sale?.country, ...purchases.map((purchase) => purchase.country)];
+  return countries.find((country) => typeof country === "string") ?? null;
+}
+
 function entriesOf(known: Known, base: string, quotes: Quotes): Entry[] {
-  const { provider, sale } = known;
+  const { sale } = known;
   const lines = linesOf(known);
   const entries: Entry[] = [];
-  const push = (at: number, amount: bigint, before = 0n) => {
-    const shares = split(amount, lines);
-    const sharesBefore = split(before, lines);
+  const push = (about: About, sku: string, amount: bigint, tax: bigint, sales = 0, fee = 0n) => {
+    const country = countryOf(known) ?? about.country ?? "ZZ";
+    entries.push({ ...about, provider: known.provider, country, sku, amount, tax, sales, fee });
+  };
+  const pushSplit = (about: About, after: Moved, before: Moved = nothing) => {
+    const amounts = difference(after.amount, before.amount, lines);
+    const taxes = difference(after.tax, before.tax, lines);
     for (const [index, { sku }] of lines.entries()) {
-      const moved = (shares[index] ?? 0n) - (sharesBefore[index] ?? 0n);
-      entries.push({ provider, sku, at, amount: moved, sales: 0 });
+      push(about, sku, amounts[index] ?? 0n, taxes[index] ?? 0n);
     }
   };
   const toBase = (amount: bigint, currency: string, at: number) => {
     const day = sale !== null && sale.currency === currency ? sale.at : at;
     return converted(amount, currency, base, rateOf(quotes, currency, base, day));
   };
+  const wholeTax = sale === null ? 0n : toBase(taxOf(known), sale.currency, sale.at);
+  const moved = (amount: bigint, currency: string, at: number): Moved => ({
+    amount: toBase(amount, currency, at),
+    // As much of the tax as of the sale.
+    tax:
+      sale?.currency === currency
+        ? rounded(times(fraction(amount, sale.amount), fraction(wholeTax)))
+        : 0n,
+  });
   if (sale !== null) {
-    push(sale.at, toBase(sale.amount, sale.currency, sale.at));
-    const { sku } = largest(lines);
-    entries.push({ provider, sku, at: sale.at, amount: 0n, sales: 1 });
+    const { at, currency } = sale;
+    const about = { kind: "sale", at, currency, country: null } as const;
+    pushSplit(about, { amount: toBase(sale.amount, currency, at), tax: wholeTax });
+    push(about, largest(lines).sku, 0n, 0n, 1);
+    const fees = split(toBase(sale.fee ?? 0n, currency, at), lines);
+    for (const [index, { sku }] of lines.entries()) push(about, sku, 0n, 0n, 0, fees[index]);
   }
   if (sale === null) {
-    for (const { amount, currency, at, failedAt, sku } of known.refunds) {
-      const moved = toBase(amount, currency, at);
-      if (sku === null) push(at, -moved);
-      else entries.push({ provider, sku, at, amount: -moved, sales: 0 });
-      if (failedAt !== null) push(failedAt, moved);
+    for (const refund of known.refunds) {
+      const { amount, currency, at, failedAt, country } = refund;
+      const about = { kind: "refund", at, currency, country } as const;
+      const out = toBase(amount, currency, at);
+      const sku = skuOf(refund, known);
+      const give = (time: number, moves: bigint) => {
+        if (sku === null) pushSplit({ ...about, at: time }, { amount: moves, tax: 0n });
+        else push({ ...about, at: time }, sku, moves, 0n);
+      };
+      give(at, -out);
+      if (failedAt !== null) give(failedAt, out);
     }
     // Without single refunds the totals tell: each step at its own day's rate.
     let told = 0n;
-    for (const time of known.refunds.length > 0 ? [] : refundTimes(known)) {
-      const refunded = refundedAt(known, time);
-      push(time, -toBase(refunded - told, known.totals[0]?.currency ?? "", time));
+    for (const at of known.refunds.length > 0 ? [] : refundTimes(known)) {
+      const refunded = refundedAt(known, at);
+      const currency = known.totals[0]?.currency ?? "";
+      const amount = -toBase(refunded - told, currency, at);
+      pushSplit({ kind: "refund", at, currency, country: null }, { amount, tax: 0n });
       told = refunded;
     }
   }
-  let before = 0n;
-  for (const time of sale === null ? [] : refundTimes(known)) {
-    const refunded = refundedAt(known, time);
+  let before = nothing;
+  for (const at of sale === null ? [] : refundTimes(known)) {
     const currency = (known.refunds[0] ?? known.totals[0])?.currency ?? "";
-    const named = known.refunds.find((refund) => refund.at === time && refund.sku !== null);
-    const now = -toBase(refunded, currency, time);
-    if (named?.sku === undefined || named.sku === null) push(time, now, before);
-    else entries.push({ provider, sku: named.sku, at: time, amount: now - before, sales: 0 });
+    const now = negative(moved(refundedAt(known, at), currency, at));
+    const named = known.refunds
+      .filter((refund) => refund.at === at || refund.failedAt === at)
+      .flatMap((refund) => skuOf(refund, known) ?? []);
+    const about = { kind: "refund", at, currency, country: null } as const;
+    if (named[0] === undefined) pushSplit(about, now, before);
+    else push(about, named[0], now.amount - before.amount, now.tax - before.tax);
     before = now;
   }
   for (const { amount, currency, withdrawnAt, returnedAt } of known.disputes) {
-    const moved = toBase(amount, currency, withdrawnAt);
-    push(withdrawnAt, -moved);
-    if (returnedAt !== null) push(returnedAt, moved);
+    const out = moved(amount, currency, withdrawnAt);
+    const about = { kind: "dispute", at: withdrawnAt, currency, country: null } as const;
+    pushSplit(about, negative(out));
+    if (returnedAt !== null) pushSplit({ ...about, at: returnedAt }, out);
   }
   return entries;
+}
+
+/** The product a refund takes from: named, or that of the line it names; null: all of them. */
+function skuOf({ sku, line }: Refund, { sale }: Known): string | null {
+  if (sku !== null || line === undefined) return sku;
+  return sale?.lines.find(({ id }) => id === line)?.sku ?? "";
+}
+
+type About = Pick<Entry, "kind" | "at" | "currency"> & { readonly country: string | null };
+
+/** Minor units of the base currency. */
+type Moved = Pick<Entry, "amount" | "tax">;
+const nothing: Moved = { amount: 0n, tax: 0n };
+const negative = ({ amount, tax }: Moved): Moved => ({ amount: -amount, tax: -tax });
+
+function difference(after: bigint, before: bigint, lines: readonly Line[]): bigint[] {
+  const sharesBefore = split(before, lines);
+  return split(after, lines).map((share, index) => share - (sharesBefore[index] ?? 0n));
+}
+
+/** Of the sale, in its own currency. */
+function taxOf({ sale, purchases }: Known): bigint {
+  const told = [sale?.tax, ...purchases.map(({ tax }) => tax)];
+  return told.find((tax) => typeof tax === "bigint") ?? 0n;
 }
 
 function refundTimes({ refunds, totals }: Known): number[] {
@@ -186,9 +251,18 @@ function refundTimes({ refunds, totals }: Known): number[] {
 
 /**
  * The single refunds that stand at that time, or the newest cumulative reading less what failed
- * since: whichever knows more.
+ * since: whichever knows more. Of several documents that count, the greatest.
  */
-function refundedAt({ refunds, totals }: Known, time: number): bigint {
+function refundedAt(known: Known, time: number): bigint {
+  const witnesses = new Set(known.totals.map(({ witness }) => witness));
+  const most = (one: bigint, other: bigint) => (one > other ? one : other);
+  return [...witnesses]
+    .map((witness) => known.totals.filter((total) => total.witness === witness))
+    .map((totals) => refundedBy({ ...known, totals }, time))
+    .reduce(most, refundedBy({ ...known, totals: [] }, time));
+}
+
+function refundedBy({ refunds, totals }: Known, time: number): bigint {
   const single = sumOf(
     refunds.filter(({ at, failedAt }) => at <= time && (failedAt === null || failedAt > time)),
   );
@@ -254,20 +328,71 @@ function paymentsIn(facts: readonly Fact[]): Known[] {
         "payment" in fact && fact.payment !== null && `${fact.provider} ${fact.payment}` === key,
     );
     const provider = ours[0]?.provider ?? "";
-    const linked = ours.flatMap((fact) => (fact.kind === "link" ? [fact.purchase] : []));
+    const links = ours.flatMap((fact) => (fact.kind === "link" ? [fact] : []));
     return {
       provider,
       sale: newest(ours, isSale, (sale) => sale.payment)[0] ?? null,
-      purchases: newest(facts, isPurchase, (fact) => fact.purchase).filter(
-        (fact) => fact.provider === provider && linked.includes(fact.purchase),
+      purchases: newest(
+        facts.filter((fact) => fact.provider === provider),
+        isPurchase,
+        (fact) => fact.purchase,
+      ).flatMap((last) => asLinked(last, facts, links) ?? []),
+      refunds: newest(ours, isRefund, (fact) => fact.refund).flatMap((last) =>
+        standing(
+          last,
+          ours.filter(isRefund).filter(({ refund }) => refund === last.refund),
+        ),
       ),
-      refunds: newest(ours, isRefund, (fact) => fact.refund),
       totals: ours.filter(isTotal),
-      disputes: [...new Set(ours.filter(isDispute).map(({ dispute }) => dispute))].flatMap((id) =>
-        disputeTimes(ours.filter(isDispute).filter(({ dispute }) => dispute === id)),
+      disputes: withLoneReturns(
+        [...new Set(ours.filter(isDispute).map(({ dispute }) => dispute))].flatMap((id) =>
+          disputeTimes(ours.filter(isDispute).filter(({ dispute }) => dispute === id)),
+        ),
+        ours.filter(isDispute),
       ),
     };
   });
+}
+
+/** The reading a payment is linked to; null: it is not linked at all. */
+function asLinked(last: Purchase, facts: readonly Fact[], links: readonly Link[]): Purchase | null {
+  const ours = links.filter(({ purchase }) => purchase === last.purchase);
+  const times = ours.flatMap(({ asOf }) => asOf ?? []);
+  if (ours.length === 0) return null;
+  if (times.length === 0) return last;
+  const readings = facts
+    .filter(isPurchase)
+    .filter(({ provider, purchase }) => provider === last.provider && purchase === last.purchase)
+    .sort(byTelling);
+  return readings.findLast(({ toldAt }) => toldAt <= Math.min(...times)) ?? readings[0] ?? null;
+}
+
+/** At the first of its dates; nothing when it had failed by then. */
+function standing(last: Refund, readings: readonly Refund[]): Refund[] {
+  const at = Math.min(...readings.map((reading) => reading.at));
+  const failures = readings.flatMap(({ failedAt }) => failedAt ?? []);
+  const failedAt = failures.length === 0 ? null : Math.min(...failures);
+  return failedAt !== null && failedAt <= at ? [] : [{ ...last, at, failedAt }];
+}
+
+/** Money that came back under an id of its own closes the dispute that was open the longest. */
+function withLoneReturns(
+  disputes: readonly DisputeTimes[],
+  facts: readonly Dispute[],
+): DisputeTimes[] {
+  const withdrawn = facts.filter(({ withdrawnAt }) => withdrawnAt !== null);
+  const ids = withdrawn.map(({ dispute }) => dispute);
+  const lone = facts.filter(({ dispute }) => !ids.includes(dispute));
+  const returns = new Map(lone.map(({ dispute, returnedAt }) => [dispute, returnedAt ?? Infinity]));
+  const open = [...disputes].sort((a, b) => a.withdrawnAt - b.withdrawnAt);
+  for (const time of [...returns.values()].sort((a, b) => a - b)) {
+    const index = open.findIndex(
+      ({ withdrawnAt, returnedAt }) => returnedAt === null && withdrawnAt <= time,
+    );
+    const found = open[index];
+    if (found !== undefined) open[index] = { ...found, returnedAt: time };
+  }
+  return open;
 }
 
 /** The most certain times win, of equally certain ones the first told: it stays. */

@@ -9,7 +9,14 @@ import type { Quotes } from "./quotes.js";
 /** What one subscription is worth from `at` on; amounts in millionths of the base currency. */
 interface State {
   readonly at: number;
-  readonly items: readonly { readonly sku: string; readonly micros: bigint }[];
+  readonly items: readonly Worth[];
+}
+
+export interface Worth {
+  readonly sku: string;
+  readonly currency: string;
+  readonly country: string;
+  readonly micros: bigint;
 }
 
 export interface Timeline {
@@ -64,8 +71,11 @@ function statesOf(changes: readonly Change[], base: string, quotes: Quotes): Sta
         now.set(item, { sku, currency: change.currency, monthly, rate });
       }
       held = now;
+      const country = change.country ?? "ZZ";
       const items = [...now.values()].map(({ sku, currency, monthly, rate }) => ({
         sku,
+        currency,
+        country,
         micros: rounded(times(times(monthly, rate), tenTo(6 - exponentOf(currency)))),
       }));
       states.push({ at: step.at, items });

@@ -201,6 +201,7 @@ function tellLink(
       customer,
       country,
       paymentIntent: ids.paymentIntent,
+      tax: stripeAmount(amount / 6n, currency),
     });
     script.stripe({ ...payer, type: "checkout.session.completed", at, object });
   }

@@ -58,14 +58,30 @@ export function readRecord(record: unknown, receivedAt: number): readonly BareFa
     );
     const item = { item: "price", sku, monthly: times(fraction(amount), factor) };
     const steps = [{ at: time, items: [item] }];
-    facts.push({ kind: "change", subscription, account, phase: "started", currency, steps });
+    facts.push({
+      kind: "change",
+      subscription,
+      account,
+      phase: "started",
+      currency,
+      country,
+      steps,
+    });
     if (named === null) {
       facts.push({ kind: "anonymous", side: "start", pool, at: time, subscription, account });
     }
   }
   if (type === "subscription.churn" && named !== null) {
     const steps = [{ at: time, items: [] }];
-    facts.push({ kind: "change", subscription: named, account, phase: "ended", currency, steps });
+    facts.push({
+      kind: "change",
+      subscription: named,
+      account,
+      phase: "ended",
+      currency,
+      country,
+      steps,
+    });
   }
   if (type === "subscription.churn" && named === null) {
     facts.push({ kind: "anonymous", side: "churn", pool, at: time, subscription: "", account });

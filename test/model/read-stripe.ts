@@ -184,7 +184,10 @@ function readSession(session: unknown): BareFact[] {
   const type = text(session, "mode") === "subscription" ? "subscription" : "one_time";
   const country = text(session, "customer_details", "address", "country");
   const payment = idOf(session, "payment_intent");
-  const facts: BareFact[] = [{ kind: "purchase", purchase, country, type, lines: [] }];
+  const told = number(session, "total_details", "amount_tax");
+  const currency = text(session, "currency");
+  const tax = told === null || currency === null ? null : minorOf(told, currency.toUpperCase());
+  const facts: BareFact[] = [{ kind: "purchase", purchase, country, type, lines: [], tax }];
   if (payment !== null) facts.push({ kind: "link", payment, purchase });
   return facts;
 }

@@ -1,0 +1,291 @@
+/** Figures over time by brute force (`definitions.md`, MRR, Ledger, Cohorts; `docs/metrics.md`). */
+import { type Interval, daysOf, intervalsBetween } from "./calendar.js";
+import { exponentOf } from "./facts.js";
+import { fraction, isLess, plus, rounded, shown, tenTo, times } from "./fraction.js";
+import type { Entry } from "./money.js";
+import { type Timeline, type Worth, stateAt, unitsOf } from "./mrr.js";
+import { grouped, shownMicros, shownMinor } from "./showing.js";
+
+export const kinds = ["new", "expansion", "contraction", "churn", "reactivation"] as const;
+export type Kind = (typeof kinds)[number];
+
+/** What is left out is not looked at. */
+export interface Cell {
+  readonly provider?: string | undefined;
+  /** `provider/sku` of each. */
+  readonly skus?: readonly string[] | undefined;
+  readonly currency?: string | undefined;
+  readonly country?: string | undefined;
+}
+
+/** What one account gained or lost at one moment. */
+export interface Movement {
+  readonly kind: Kind;
+  readonly at: number;
+  /** Of the cell, in millionths. */
+  readonly micros: bigint;
+  /** 1 or -1 when the account begins or ends to count. */
+  readonly accounts: number;
+}
+
+export interface Account {
+  readonly movements: readonly Movement[];
+}
+
+/** Every account with all its movements, in the order of time. */
+export function accountsOf(timelines: readonly Timeline[], cell: Cell): Account[] {
+  return [...grouped(timelines, ({ account }) => account).values()].map((some) => {
+    const moments = new Set(some.flatMap(({ states }) => states.map(({ at }) => at)));
+    const movements: Movement[] = [];
+    let total = 0n;
+    let part = 0n;
+    let isKnown = false;
+    for (const at of [...moments].sort((a, b) => a - b)) {
+      const items = some.flatMap((timeline) =>
+        stateAt(timeline, at).map((item) => ({ ...item, provider: timeline.provider })),
+      );
+      const after = sumOf(items.map(({ micros }) => micros));
+      const partAfter = sumOf(items.flatMap((item) => (isIn(item, cell) ? [item.micros] : [])));
+      if (after !== total || partAfter !== part) {
+        const kind = kindOf(total, after, isKnown);
+        const accounts = (after > 0n ? 1 : 0) - (total > 0n ? 1 : 0);
+        movements.push({ kind, at, micros: partAfter - part, accounts });
+      }
+      isKnown ||= after > 0n;
+      total = after;
+      part = partAfter;
+    }
+    return { movements };
+  });
+}
+
+function kindOf(before: bigint, after: bigint, isKnown: boolean): Kind {
+  if (before === 0n) return isKnown ? "reactivation" : "new";
+  if (after === 0n) return "churn";
+  return after >= before ? "expansion" : "contraction";
+}
+
+function isIn(item: Worth & { readonly provider: string }, cell: Cell): boolean {
+  return (
+    (cell.provider ?? item.provider) === item.provider &&
+    (cell.skus?.includes(`${item.provider}/${item.sku}`) ?? true) &&
+    (cell.currency ?? item.currency) === item.currency &&
+    (cell.country ?? item.country) === item.country
+  );
+}
+
+export interface BridgeRow {
+  readonly days: string;
+  readonly start: number;
+  readonly moved: readonly number[];
+  readonly end: number;
+  /** At the beginning, new, lost, back, at the end; null for cells that cut accounts. */
+  readonly accounts: readonly number[] | null;
+}
+
+/** The last row is the whole time. @param from, to 00:00 of days */
+export function bridgeOf(
+  timelines: readonly Timeline[],
+  base: string,
+  cell: Cell,
+  time: { readonly from: number; readonly to: number; readonly interval: Interval },
+  at: number,
+): BridgeRow[] {
+  const happened = accountsOf(timelines, cell)
+    .flatMap(({ movements }) => movements)
+    .filter((movement) => movement.at <= at);
+  const cutsAccounts = [cell.skus, cell.currency, cell.country].some((one) => one !== undefined);
+  const rowOf = ({ from, to }: { readonly from: number; readonly to: number }): BridgeRow => {
+    const before = happened.filter((movement) => movement.at < from);
+    const within = happened.filter((movement) => movement.at >= from && movement.at < to);
+    const start = sumOf(before.map(({ micros }) => micros));
+    const moved = kinds.map((kind) =>
+      sumOf(within.flatMap((each) => (each.kind === kind ? [each.micros] : []))),
+    );
+    const count = (some: readonly Movement[]) => some.reduce((sum, one) => sum + one.accounts, 0);
+    const counted = (kind: Kind) => count(within.filter((movement) => movement.kind === kind));
+    const held = [count(before), counted("new"), 0 - counted("churn"), counted("reactivation")];
+    return {
+      days: daysOf(from, to),
+      start: shownMicros(start, base),
+      moved: spread(start, moved, base),
+      end: shownMicros(start + sumOf(moved), base),
+      accounts: cutsAccounts ? null : [...held, count(before) + count(within)],
+    };
+  };
+  return [...intervalsBetween(time.from, time.to, time.interval), time].map(rowOf);
+}
+
+/** Rounded so that the shown start and these make the shown end (largest remainders). */
+function spread(start: bigint, moved: readonly bigint[], base: string): number[] {
+  const places = exponentOf(base);
+  const units = (micros: bigint) => times(unitsOf(micros), tenTo(places));
+  const floors = moved.map((micros) => {
+    const value = units(micros);
+    const nearest = rounded(value);
+    return isLess(value, fraction(nearest)) ? nearest - 1n : nearest;
+  });
+  const losses = moved.map((micros, index) =>
+    plus(units(micros), fraction(-(floors[index] ?? 0n))),
+  );
+  const total = rounded(units(start + sumOf(moved))) - rounded(units(start));
+  const order = kinds
+    .map((_kind, index) => index)
+    .sort((a, b) => {
+      const [one = fraction(0n), other = fraction(0n)] = [losses[a], losses[b]];
+      return isLess(one, other) ? 1 : isLess(other, one) ? -1 : a - b;
+    });
+  for (const index of order.slice(0, Number(total - sumOf(floors)))) {
+    floors[index] = (floors[index] ?? 0n) + 1n;
+  }
+  return floors.map((floor) => shownMinor(floor, base));
+}
+
+export interface RevenueRow {
+  readonly days: string;
+  readonly group: string;
+  readonly gross: number;
+  readonly refunds: number;
+  readonly disputes: number;
+  readonly revenue: number;
+  readonly tax: number;
+  readonly net: number;
+  readonly sales: number;
+}
+
+/** Only rows that hold anything; the last one is the whole time. */
+export function revenueOf(
+  entries: readonly Entry[],
+  base: string,
+  groupOf: (entry: Entry) => string,
+  time: { readonly from: number; readonly to: number; readonly interval: Interval },
+  at: number,
+): RevenueRow[] {
+  const rowsOf = (
+    { from, to }: { readonly from: number; readonly to: number },
+    keyOf: (entry: Entry) => string,
+  ) => {
+    const within = entries.filter((entry) => entry.at >= from && entry.at < to && entry.at <= at);
+    return [...grouped(within, keyOf)].map(([group, some]): RevenueRow => {
+      const sum = (kind: Entry["kind"]) =>
+        sumOf(some.flatMap((entry) => (entry.kind === kind ? [entry.amount] : [])));
+      const amount = sumOf(some.map((entry) => entry.amount));
+      const tax = sumOf(some.map((entry) => entry.tax));
+      return {
+        days: daysOf(from, to),
+        group,
+        gross: shownMinor(sum("sale"), base),
+        refunds: shownMinor(sum("refund"), base),
+        disputes: shownMinor(sum("dispute"), base),
+        revenue: shownMinor(amount, base),
+        tax: shownMinor(tax, base),
+        net: shownMinor(amount - tax - sumOf(some.map(({ fee = 0n }) => fee)), base),
+        sales: some.reduce((count, entry) => count + entry.sales, 0),
+      };
+    });
+  };
+  return [
+    ...intervalsBetween(time.from, time.to, time.interval).flatMap((days) => rowsOf(days, groupOf)),
+    ...rowsOf(time, () => "whole"),
+  ].filter(holdsAnything);
+}
+
+export function holdsAnything(row: RevenueRow): boolean {
+  return [row.gross, row.refunds, row.disputes, row.tax, row.sales].some((value) => value !== 0);
+}
+
+export function summaryOf(
+  timelines: readonly Timeline[],
+  base: string,
+  provider: string | undefined,
+  at: number,
+) {
+  const since = at - 30 * 24 * 60 * 60 * 1000;
+  const ours = timelines.filter(
+    (timeline) => (provider ?? timeline.provider) === timeline.provider,
+  );
+  const all = accountsOf(ours, {}).flatMap(({ movements }) => movements);
+  const total = (time: number) =>
+    sumOf(all.flatMap((movement) => (movement.at <= time ? [movement.micros] : [])));
+  const count = (time: number) =>
+    all.reduce((sum, one) => sum + (one.at <= time ? one.accounts : 0), 0);
+  const recent = all.filter((movement) => movement.at > since && movement.at <= at);
+  const moved = (...some: readonly Kind[]) =>
+    sumOf(recent.flatMap((movement) => (some.includes(movement.kind) ? [movement.micros] : [])));
+  const percent = (part: bigint, whole: bigint) =>
+    whole === 0n ? null : shown(fraction(part * 100n, whole), 2);
+  const [mrr, mrrThen] = [total(at), total(since)];
+  const [accounts, accountsThen] = [BigInt(count(at)), BigInt(count(since))];
+  const left = BigInt(recent.filter(({ kind }) => kind === "churn").length);
+  const lost = -moved("churn", "contraction");
+  const money = (micros: bigint, parts: bigint) =>
+    parts === 0n ? null : shown(times(unitsOf(micros), fraction(1n, parts)), exponentOf(base));
+  return {
+    mrr: shownMicros(mrr, base),
+    arr: shownMicros(mrr * 12n, base),
+    active_subscribers: Number(accounts),
+    arpa: money(mrr, accounts),
+    customer_churn_rate_pct: percent(left, accountsThen),
+    gross_revenue_churn_rate_pct: percent(lost, mrrThen),
+    net_revenue_churn_rate_pct: percent(lost - moved("expansion", "reactivation"), mrrThen),
+    quick_ratio:
+      lost === 0n ? null : shown(fraction(moved("new", "expansion", "reactivation"), lost), 2),
+    ltv: accountsThen === 0n ? null : money(mrr * accountsThen, accounts * left),
+  };
+}
+
+export interface RetentionRow {
+  readonly vintage: string;
+  readonly starting: number;
+  readonly net: readonly number[];
+  readonly gross: readonly number[];
+  readonly accounts: readonly number[];
+}
+
+export function retentionOf(
+  timelines: readonly Timeline[],
+  base: string,
+  cell: Cell,
+  interval: "month" | "quarter" | "year",
+  at: number,
+): RetentionRow[] {
+  const born = accountsOf(timelines, cell).flatMap(({ movements }) => {
+    const first = movements[0];
+    if (first === undefined || first.at > at) return [];
+    const worth = (time: number) =>
+      sumOf(movements.flatMap((movement) => (movement.at <= time ? [movement.micros] : [])));
+    return [{ first: first.at, began: first.micros, worth }];
+  });
+  const end = at + 1;
+  const firstOf = (time: number) => intervalsBetween(time, time + 1, interval)[0]?.start ?? time;
+  return [...grouped(born, ({ first }) => String(firstOf(first)))]
+    .sort(([a], [b]) => Number(a) - Number(b))
+    .flatMap(([vintage, accounts]) => {
+      const starting = sumOf(accounts.map(({ began }) => began));
+      const beginners = accounts.filter(({ began }) => began > 0n).length;
+      if (starting === 0n) return [];
+      const curve = (
+        of: (account: (typeof accounts)[number], time: number) => bigint,
+        one: bigint,
+      ) =>
+        intervalsBetween(Number(vintage), end, interval).map(({ to }, index) =>
+          index === 0
+            ? 100
+            : shown(fraction(sumOf(accounts.map((account) => of(account, to - 1))) * 100n, one), 1),
+        );
+      const kept = (began: bigint, now: bigint) => (now < began ? now : began);
+      return [
+        {
+          vintage: new Date(Number(vintage)).toISOString().slice(0, 7),
+          starting: shownMicros(starting, base),
+          net: curve(({ worth }, time) => worth(time), starting),
+          gross: curve(({ began, worth }, time) => kept(began, worth(time)), starting),
+          accounts: curve(({ worth }, time) => (worth(time) > 0n ? 1n : 0n), BigInt(beginners)),
+        },
+      ];
+    });
+}
+
+function sumOf(values: readonly bigint[]): bigint {
+  return values.reduce((sum, value) => sum + value, 0n);
+}
