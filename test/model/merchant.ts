@@ -100,7 +100,8 @@ export async function deliver(merchant: Merchant, event: Sent): Promise<Response
   const body = webhooks[event.source].bytes(event.body);
   if (event.source !== "stripe") {
     const path = await must(merchant.pathOf, "integrations")(event.source);
-    return fetch(`${merchant.door.base}${path}`, { method: "POST", headers: json, body });
+    const headers = { ...json, ...webhooks[event.source].headers?.(body, Date.now()) };
+    return fetch(`${merchant.door.base}${path}`, { method: "POST", headers, body });
   }
   const time = Math.floor(Date.now() / 1000);
   const digest = createHmac("sha256", merchant.signingSecret)

@@ -5,6 +5,7 @@
 import * as fc from "fast-check";
 import { apiVersions, productObject } from "../../providers/stripe/payloads.js";
 import { applePlans, tellApple } from "./apple-story.js";
+import { customPlans, tellCustom } from "./custom-story.js";
 import { text } from "./json.js";
 import { paymentFates, type Payer, tellPayment } from "./payment-story.js";
 import { type RecordPlan, recordPlans, tellRecords } from "./record-story.js";
@@ -19,6 +20,7 @@ import {
   skus,
   starts,
 } from "./story.js";
+import { revenueCatPlans, tellRevenueCat } from "./revenuecat-story.js";
 import { subscriptionPlans, tellSubscription } from "./subscription-story.js";
 
 export interface Portfolio {
@@ -59,6 +61,8 @@ const plans = fc.record({
   customers: fc.array(customers, { minLength: 1, maxLength: 5 }),
   records: fc.array(recordPlans, { maxLength: 6 }),
   apple: fc.array(applePlans, { maxLength: 2 }),
+  revenueCat: fc.array(revenueCatPlans, { maxLength: 2 }),
+  custom: fc.array(customPlans, { maxLength: 2 }),
   /** Drawn again and again, they sort the deliveries; all 0 is the order in which it happened. */
   order: fc.array(fc.nat(1_000), { minLength: 1, maxLength: 50 }),
   repeats: fc.array(fc.nat(10_000), { maxLength: 20 }),
@@ -66,12 +70,14 @@ const plans = fc.record({
 
 /** @param end nothing is dated later, ms since 1970 (a whole second) */
 export function portfolios(end: number): fc.Arbitrary<Portfolio> {
-  return plans.map(({ base, names, customers: payers, records, apple, order, repeats }) => {
+  return plans.map(({ base, names, customers: payers, records, order, repeats, ...others }) => {
     const script = new Script(end);
     for (const [sku, name] of names) nameProduct(script, sku, name);
     for (const [index, customer] of payers.entries()) tellCustomer(script, customer, index);
     for (const [index, record] of records.entries()) tellRecord(script, record, index);
-    for (const plan of apple) tellApple(script, plan);
+    for (const plan of others.apple) tellApple(script, plan);
+    for (const plan of others.revenueCat) tellRevenueCat(script, plan);
+    for (const [index, plan] of others.custom.entries()) tellCustom(script, plan, index);
     const deliveries = delivered(script.sent, order, repeats);
     const described = deliveries.map(({ id, body }) => `${id} ${nameOf(body)}`).join(", ");
     return { base, deliveries, [fc.toStringMethod]: () => `${base}: ${described}` };

@@ -35,8 +35,11 @@ export const recordPlans = fc.record({
 });
 export type RecordPlan = Drawn<typeof recordPlans>;
 
+/** Where records go: to the ingest endpoint, or to a webhook. */
+export type Sender = Pick<Script, "end" | "id" | "record">;
+
 /** @param position makes the moments of several plans differ, so that pairs are unambiguous */
-export function tellRecords(script: Script, plan: RecordPlan, position: number): void {
+export function tellRecords(script: Sender, plan: RecordPlan, position: number): void {
   const start = momentBefore(script.end, plan.start) + position;
   const say = (event_type: string, at: number, amount: bigint, more: JsonObject = {}) => {
     if (at > script.end) return;
@@ -82,7 +85,7 @@ export function tellRecords(script: Script, plan: RecordPlan, position: number):
 type Say = (type: string, at: number, amount: bigint, more?: JsonObject) => void;
 
 /** New, paid again, new price, ended, and back. */
-function tellNamed(script: Script, plan: RecordPlan, start: number, say: Say, period: JsonObject) {
+function tellNamed(script: Sender, plan: RecordPlan, start: number, say: Say, period: JsonObject) {
   const named = { subscription_id: script.id("subscription"), customer_id: script.id("customer") };
   const acts = [
     (at: number) => say("transaction.sale", at, plan.amount, named),

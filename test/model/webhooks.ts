@@ -1,11 +1,14 @@
 /** The providers whose webhooks the portfolios draw: one entry each. */
 import { notificationBody, signNotification } from "../../providers/apple/payloads.js";
 import { makeTestChain } from "../../providers/apple/test-chain.js";
+import { signedHeaders } from "../../providers/custom/signature.js";
 import { eventBody, type JsonObject } from "../../providers/stripe/payloads.js";
 import { appleBundleId } from "./apple-story.js";
 import type { BareFact, Source } from "./facts.js";
 import { at, must, number, text } from "./json.js";
 import { readApple } from "./read-apple.js";
+import { readRecord } from "./read-record.js";
+import { readRevenueCat } from "./read-revenuecat.js";
 import { readStripe } from "./read-stripe.js";
 
 export interface Webhooks {
@@ -16,11 +19,16 @@ export interface Webhooks {
   read(body: unknown): readonly BareFact[];
   /** The bytes as the provider posts them. */
   bytes(body: JsonObject): Buffer;
+  /** Headers beside the content type; left out: none. */
+  headers?(bytes: Buffer, now: number): Readonly<Record<string, string>>;
   /** What an integration is given; Stripe's is signed in merchant.ts. */
   readonly credentials: object;
 }
 
 const appStore = makeTestChain();
+const authorization = "Bearer of the model";
+const customSecret = `whsec_${Buffer.from("a secret of the model's own sender").toString("base64")}`;
+const jsonBytes = (body: JsonObject) => Buffer.from(JSON.stringify(body));
 
 export const webhooks: Readonly<Record<Exclude<Source, "record">, Webhooks>> = {
   stripe: {
@@ -29,6 +37,22 @@ export const webhooks: Readonly<Record<Exclude<Source, "record">, Webhooks>> = {
     read: readStripe,
     bytes: eventBody,
     credentials: {},
+  },
+  revenuecat: {
+    isLive: (body) => text(body, "event", "environment") === "PRODUCTION",
+    toldAt: (body) => must(number(body, "event", "event_timestamp_ms"), "a time"),
+    read: readRevenueCat,
+    bytes: jsonBytes,
+    headers: () => ({ authorization }),
+    credentials: { authorization },
+  },
+  custom: {
+    isLive: () => true,
+    toldAt: (body) => Date.parse(must(text(body, "occurred_at"), "a time")),
+    read: (body) => readRecord({ ...Object(body), provider: "custom" }, Number.NaN),
+    bytes: jsonBytes,
+    headers: (bytes, now) => signedHeaders(bytes, customSecret, now),
+    credentials: { signing_secret: customSecret },
   },
   apple: {
     isLive: (body) => text(body, "data", "environment") === "Production",

@@ -1,0 +1,25 @@
+/** Form A records posted to a custom webhook, by the histories of record-story.ts. */
+import type { Drawn, Script } from "./story.js";
+import { recordPlans, tellRecords } from "./record-story.js";
+
+export const customPlans = recordPlans;
+
+/** Ingested records have the first places: no two stories of one pool share their moments. */
+const firstPosition = 100;
+
+export function tellCustom(
+  script: Script,
+  plan: Drawn<typeof customPlans>,
+  position: number,
+): void {
+  const sender = {
+    end: script.end,
+    id: (prefix: string) => script.id(prefix),
+    record(record: Parameters<Script["record"]>[0]) {
+      const id = script.id("message");
+      const { provider: _, ...body } = record;
+      script.sent.push({ id, source: "custom", body: { ...body, event_id: id } });
+    },
+  };
+  tellRecords(sender, plan, firstPosition + position);
+}
