@@ -1,7 +1,6 @@
 import { createHash, createHmac, X509Certificate } from "node:crypto";
 import { expect } from "chai";
-import { VerifiedChains } from "../providers/apple/chain.js";
-import { intermediateMark, leafMark } from "../providers/apple/chain.js";
+import { chainsMax, intermediateMark, leafMark, VerifiedChains } from "../providers/apple/chain.js";
 import { createApple } from "../providers/apple/index.js";
 import { readJws, type Signer, signJws } from "../providers/apple/jws.js";
 import {
@@ -107,6 +106,8 @@ const unmarkedLeaf = makeTestChain({ leafMarks: [intermediateMark] });
 const unmarkedIntermediate = makeTestChain({ intermediateMarks: [leafMark] });
 const noAuthority = makeTestChain({ intermediateMayIssue: false });
 
+const signature = Buffer.alloc(64, 1).toString("base64url");
+
 /** Signs with our leaf's key, but shows these certificates. */
 function shown(...x5c: string[]): Delivery {
   return delivered(signJws(plain, { key: ours.key, x5c }));
@@ -142,7 +143,6 @@ describe("Apple's signature", () => {
     expect(await verdictOf({ headers: {}, body })).to.equal("signature_missing");
   });
 
-  const signature = Buffer.alloc(64, 1).toString("base64url");
   const hmac = (signed: string) => {
     const digest = createHmac("sha512", Buffer.from(leaf, "base64")).update(signed);
     return digest.digest("base64url");
@@ -329,6 +329,17 @@ describe("Apple's root", () => {
     expect(chains.find(jws([appleIntermediate, appleLeaf, appleRootG3]), trusted)).to.equal(null);
     expect(chains.find(jws([leaf, appleIntermediate, appleRootG3]), trusted)).to.equal(null);
     expect(chains.find(jws([...ours.x5c]), trusted)).to.equal(null);
+  });
+
+  it("should be remembered with few chains, whatever headers come", () => {
+    const chains = new VerifiedChains();
+    for (let kid = 0; kid <= chainsMax; kid += 1) {
+      const header = { alg: "ES256", kid: String(kid), x5c: [...ours.x5c] };
+      const read = readJws(jwsWith(header, plain, () => signature));
+      if (read === null) throw new Error("the test's own JWS");
+      expect(chains.find(read, new Set([root]))).not.to.equal(null);
+    }
+    expect(chains.size).to.equal(chainsMax);
   });
 
   it("should be asked for again when a chain is kept, since others may not trust it", () => {

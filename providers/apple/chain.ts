@@ -22,11 +22,15 @@ export interface Chain {
 }
 
 /** Apple signs with a few keys at a time. */
-const chainsMax = 32;
+export const chainsMax = 32;
 
 /** Verified chains by header text, the least recently used first. */
 export class VerifiedChains {
   readonly #chains = new Map<string, Chain>();
+
+  get size(): number {
+    return this.#chains.size;
+  }
 
   /** @param trusted roots, DER in base64 */
   find(jws: Jws, trusted: ReadonlySet<string>): Chain | null {
