@@ -105,6 +105,7 @@ function changeOf(transaction: unknown, time: number, phase: Phase, items: Items
     account: id,
     phase,
     currency: items.length === 0 ? "" : currencyOf(transaction),
+    country: countryOf(transaction),
     steps: [{ at: time, items }],
   };
 }
