@@ -170,8 +170,7 @@ function shownRevenue(row: unknown, group: string | null): RevenueRow {
     disputes: of("disputes"),
     revenue: of("revenue"),
     tax: of("tax"),
-    // The model knows no fees: what is kept is compared before them.
-    beforeFees: Math.round((of("net") + (number(row, "fees") ?? 0)) * 100) / 100,
+    net: of("net"),
     sales: of("sales"),
   };
 }
