@@ -6,6 +6,7 @@ import * as fc from "fast-check";
 import { apiVersions, productObject } from "../../providers/stripe/payloads.js";
 import { applePlans, tellApple } from "./apple-story.js";
 import { customPlans, tellCustom } from "./custom-story.js";
+import { googlePlans, tellGoogle } from "./google-story.js";
 import { text } from "./json.js";
 import { paymentFates, type Payer, tellPayment } from "./payment-story.js";
 import { type RecordPlan, recordPlans, tellRecords } from "./record-story.js";
@@ -61,6 +62,7 @@ const plans = fc.record({
   customers: fc.array(customers, { minLength: 1, maxLength: 5 }),
   records: fc.array(recordPlans, { maxLength: 6 }),
   apple: fc.array(applePlans, { maxLength: 2 }),
+  google: fc.array(googlePlans, { maxLength: 2 }),
   revenueCat: fc.array(revenueCatPlans, { maxLength: 2 }),
   custom: fc.array(customPlans, { maxLength: 2 }),
   /** Drawn again and again, they sort the deliveries; all 0 is the order in which it happened. */
@@ -76,6 +78,7 @@ export function portfolios(end: number): fc.Arbitrary<Portfolio> {
     for (const [index, customer] of payers.entries()) tellCustomer(script, customer, index);
     for (const [index, record] of records.entries()) tellRecord(script, record, index);
     for (const plan of others.apple) tellApple(script, plan);
+    for (const plan of others.google) tellGoogle(script, plan);
     for (const plan of others.revenueCat) tellRevenueCat(script, plan);
     for (const [index, plan] of others.custom.entries()) tellCustom(script, plan, index);
     const deliveries = delivered(script.sent, order, repeats);

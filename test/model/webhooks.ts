@@ -1,12 +1,14 @@
 /** The providers whose webhooks the portfolios draw: one entry each. */
 import { notificationBody, signNotification } from "../../providers/apple/payloads.js";
 import { makeTestChain } from "../../providers/apple/test-chain.js";
+import { pushBytes } from "../../providers/google/payloads.js";
 import { signedHeaders } from "../../providers/custom/signature.js";
 import { eventBody, type JsonObject } from "../../providers/stripe/payloads.js";
 import { appleBundleId } from "./apple-story.js";
 import type { BareFact, Source } from "./facts.js";
 import { at, must, number, text } from "./json.js";
 import { readApple } from "./read-apple.js";
+import { isLiveGoogle, readGoogle, toldAtOf } from "./read-google.js";
 import { readRecord } from "./read-record.js";
 import { readRevenueCat } from "./read-revenuecat.js";
 import { readStripe } from "./read-stripe.js";
@@ -60,5 +62,13 @@ export const webhooks: Readonly<Record<Exclude<Source, "record">, Webhooks>> = {
     read: readApple,
     bytes: (body) => signNotification(notificationBody(body), appStore),
     credentials: { bundle_id: appleBundleId, root_certificates: appStore.x5c.slice(2) },
+  },
+  /** Not sent to the doors: what Google answers lies in the body, for an adapter that reads it. */
+  google: {
+    isLive: isLiveGoogle,
+    toldAt: toldAtOf,
+    read: readGoogle,
+    bytes: pushBytes,
+    credentials: {},
   },
 };
