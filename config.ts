@@ -55,8 +55,8 @@ export const limits = {
   enrichmentBatchRecordsMax: 25,
   enrichmentMsMax: 30_000,
   /** One call of a provider's API: its answer, its tries, the pause doubling from this. */
-  apiAnswerMsMax: 10_000,
-  apiAnswerBytesMax: 4 * mebibyte,
+  apiAnswerMsMax: 20_000,
+  apiAnswerBytesMax: 16 * mebibyte,
   apiAttemptsMax: 3,
   apiPauseMs: 500,
   /** Calls at once for one integration, and calls that wait; the next fails at once. */

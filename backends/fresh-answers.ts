@@ -2,7 +2,7 @@
  * Answers of providers' APIs that serve further events: bounded in number, size and time. Questions
  * asked at the same time share one call, also where the answer itself is not kept.
  */
-import type { Asked } from "./provider-api.js";
+import type { Asked } from "./provider-api-line.js";
 
 export class FreshAnswers {
   readonly #kept = new Map<string, { readonly asked: Asked; readonly until: number }>();

@@ -10,6 +10,8 @@ export interface Metrics {
   /** Every webhook call by what became of it: `taken`, or the code of its refusal. */
   readonly webhooks: Counter<"provider" | "verdict">;
   readonly ingested: Counter<"verdict">;
+  /** Questions to providers' APIs: answered, refused, trouble. */
+  readonly questions: Counter<"provider" | "outcome">;
   /** From the call of `append` until the records are durable. */
   readonly appendSeconds: Histogram;
   /** A gauge of one label, whose values are asked for when somebody looks. */
@@ -44,6 +46,12 @@ export function createMetrics(): Metrics {
       name: "ingest_events_total",
       help: "Events sent to the ingest endpoint by what became of them",
       labelNames: ["verdict"],
+      registers,
+    }),
+    questions: new Counter({
+      name: "provider_questions_total",
+      help: "Questions to providers' APIs by provider and what came of them",
+      labelNames: ["provider", "outcome"],
       registers,
     }),
     appendSeconds: new Histogram({

@@ -30,7 +30,7 @@ export async function start(service: Service): Promise<void> {
     providers: createProviders(service.config),
     recent: new RecentOutcomes(),
     baseCurrencyOf: baseCurrencies(service),
-    apis: openProviderApis(service.config),
+    apis: openProviderApis(service.config, { metrics: service.metrics }),
     stopping: stopping.signal,
     keptNews: (workspace) => rejects.replaySoon(workspace),
     answered: (workspace, provider) => rejects.answered(workspace, provider),

@@ -101,6 +101,11 @@ const ended: JsonObject = {
   ended_at: (from + 40 * day) / 1000,
 };
 
+function itemsAt(unitAmount: bigint, id: string): JsonObject {
+  const price = priceObject({ id: "price_dear", product: "prod_h", currency: "eur", unitAmount });
+  return { data: [{ id, quantity: 1, price }] };
+}
+
 function history(): [string, JsonObject[]][] {
   const without = (list: readonly JsonObject[], instead: JsonObject): JsonObject[] =>
     list.map((object) => (object.id === instead.id ? instead : object));
@@ -229,26 +234,30 @@ describe("A backfill of Stripe", function suite() {
         id: "evt_h_sub",
       }),
     );
+    // A plan that changed since, which only Stripe's present state tells.
+    const subscriptions = api.lists.get("/v1/subscriptions") ?? [];
+    const dearer: JsonObject = { ...fourth?.subscription, items: itemsAt(3000n, "si_h3") };
+    api.lists.set(
+      "/v1/subscriptions",
+      subscriptions.map((object) => (object.id === dearer.id ? dearer : object)),
+    );
+    const past = await mrrAt("2026-02-01T00:00:00Z");
     await backfill({ from: "2026-01-01" });
     expect(await whenEnded()).to.include({ state: "done" });
-    expect(await figures()).to.deep.equal(before);
+    api.lists.set("/v1/subscriptions", subscriptions);
+    expect(await mrrAt("2026-02-01T00:00:00Z")).to.equal(past);
+    expect((await read("/v1/metrics/mrr")).data.current_mrr).to.equal(before.mrr + 20);
+    expect({ ...(await figures()), mrr: before.mrr }).to.deep.equal(before);
   });
 
   it("should believe a webhook where both tell the same moment", async () => {
-    const price = priceObject({
-      id: "price_dear",
-      product: "prod_h",
-      currency: "eur",
-      unitAmount: 3000n,
-    });
-    const items = { data: [{ id: "si_h6", quantity: 1, price }] };
-    const dearer: JsonObject = { ...all[6]?.subscription, items };
+    const dearer: JsonObject = { ...all[6]?.subscription, items: itemsAt(3000n, "si_h6") };
     const before = await mrrAt("2026-02-01T00:00:00Z");
     const event = told("customer.subscription.created", dearer);
     await deliver(stripeEvent({ ...event, id: "evt_h_dear" }));
     await until(async () => (await mrrAt("2026-02-01T00:00:00Z")) === before + 20);
     // Now it is what Stripe listed as its present state.
-    expect((await read("/v1/metrics/mrr")).data.current_mrr).to.equal((customers - 1) * 10);
+    expect((await read("/v1/metrics/mrr")).data.current_mrr).to.equal((customers - 1) * 10 + 20);
   });
 
   it("should report a difference, and not call it done", async () => {
@@ -289,6 +298,22 @@ describe("A backfill of Stripe", function suite() {
     expect(api.calls.slice(calls).filter((path) => path.includes("/v1/products?"))).to.deep.equal(
       [],
     );
+  });
+
+  it("should go on in the list it was in after a crash, and change nothing by it", async () => {
+    const before = await figures();
+    // As a crash leaves it between a page that is durable and its position.
+    await doors.service.postgres.query(
+      `UPDATE backfills SET state = 'reading', list = 'charges', after = NULL, comparison = NULL,
+         leased_until = now() WHERE id = $1`,
+      [(await shown()).id],
+    );
+    const calls = api.calls.length;
+    expect(await whenEnded()).to.include({ state: "done" });
+    const paths = api.calls.slice(calls);
+    expect(paths.some((path) => path.startsWith("/v1/charges?"))).to.equal(true);
+    expect(paths.some((path) => path.startsWith("/v1/subscriptions?"))).to.equal(false);
+    expect(await figures()).to.deep.equal(before);
   });
 
   it("should be a command, too, that tells how far it has come", async () => {
@@ -354,6 +379,7 @@ describe("A backfill of Stripe", function suite() {
     refunded: number;
   }
   interface Shown {
+    id: string;
     state: string;
     list: string;
     problem: string | null;
@@ -397,12 +423,19 @@ describe("A backfill of Stripe", function suite() {
     return (await read(`/v1/metrics/mrr?at=${at}`)).data.current_mrr;
   }
   async function figures() {
-    const [mrr, cohorts, products] = [
+    const [mrr, transactions, products] = [
       await read("/v1/metrics/mrr"),
-      await read("/v1/metrics/cohorts"),
+      await read("/v1/transactions?limit=200"),
       await read("/v1/products?period=lifetime"),
     ];
-    return [mrr.data, cohorts.data, products.data];
+    const [{ total_revenue: revenue, total_sales: sales }] = products.data;
+    const shownOf = ({ version: _version, ...rest }: Record<string, unknown>) => rest;
+    return {
+      mrr: Number(mrr.data.current_mrr),
+      revenue: Number(revenue),
+      sales: Number(sales),
+      transactions: transactions.data.map(shownOf),
+    };
   }
   async function until(isTrue: () => Promise<boolean>): Promise<void> {
     while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 50));

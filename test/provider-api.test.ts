@@ -1,7 +1,9 @@
 /** Calls of a provider's API, against a real HTTP server that behaves and misbehaves. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { expect } from "chai";
-import { type Asked, openProviderApis, type ProviderApis } from "../backends/provider-api.js";
+import { createMetrics } from "../backends/metrics.js";
+import type { Asked } from "../backends/provider-api-line.js";
+import { openProviderApis, type ProviderApis } from "../backends/provider-api.js";
 import { readConfig } from "../config.js";
 import { createStripe } from "../providers/stripe/index.js";
 import { apiKey, openStripeApi, send, type StripeApi } from "./stripe-api.js";
@@ -40,6 +42,7 @@ describe("Calls of a provider's API", () => {
   let api: StripeApi;
   let apis: ProviderApis;
   let asked = 0;
+  const metrics = createMetrics();
 
   before(async () => {
     api = await openStripeApi();
@@ -49,7 +52,7 @@ describe("Calls of a provider's API", () => {
   beforeEach(() => {
     api.calls.length = 0;
     api.misbehave = null;
-    apis = openProviderApis(readConfig({ STRIPE_API_URL: api.url }), patience);
+    apis = openProviderApis(readConfig({ STRIPE_API_URL: api.url }), { metrics, patience });
   });
 
   function ask(question: { path?: string; key?: string | null; freshForMs?: number } = {}) {
@@ -130,6 +133,18 @@ describe("Calls of a provider's API", () => {
     expect(api.calls).to.have.lengthOf(calls);
     api.misbehave = null;
     while ((await ask()).outcome !== "answered") await new Promise((go) => setTimeout(go, 20));
+  });
+
+  it("should count what came of the questions", async () => {
+    const count = async (): Promise<number> => {
+      const { values } = await metrics.questions.get();
+      const found = values.find(({ labels }) => labels.outcome === "refused");
+      return found?.value ?? 0;
+    };
+    const before = await count();
+    answerBy([status(403)]);
+    await ask();
+    expect(await count()).to.equal(before + 1);
   });
 
   it("should begin anew with new credentials", async () => {

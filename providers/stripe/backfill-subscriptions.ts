@@ -21,6 +21,7 @@ export function subscriptionHistory(subscription: HistoryObject, now: number): T
     type: "customer.subscription.created",
     at: createdAt,
     object: { ...begun, status: hadTrial ? "trialing" : "active" },
+    once: true,
   };
   const untilNow = endedAt ?? now;
   const converted: Told[] =
@@ -31,6 +32,7 @@ export function subscriptionHistory(subscription: HistoryObject, now: number): T
             at: trialEndsAt,
             object: { ...begun, status: "active" },
             previous: { status: "trialing" },
+            once: true,
           },
         ]
       : [];

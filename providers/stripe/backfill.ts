@@ -32,6 +32,8 @@ export interface Told {
   readonly at: number;
   readonly object: Readonly<Record<string, unknown>>;
   readonly previous?: Readonly<Record<string, unknown>>;
+  /** As first read, for good: a later reading of the same past knows no better. */
+  readonly once?: boolean;
 }
 
 export const stripeBackfill: Backfill = {
@@ -132,7 +134,8 @@ function refundHistory(refund: HistoryObject, now: number): Told[] {
  * The id holds what is told but not when it was read, nor what changes without a meaning (links to
  * receipts), so that the same state read twice is one event.
  */
-function eventOf({ type, at, object: told, previous }: Told, source: HistoryObject): HistoryEvent {
+function eventOf(given: Told, source: HistoryObject): HistoryEvent {
+  const { type, at, object: told, previous } = given;
   const body = {
     id: "",
     object: "event",
@@ -142,12 +145,15 @@ function eventOf({ type, at, object: told, previous }: Told, source: HistoryObje
     ...(source.livemode === undefined ? {} : { livemode: source.livemode }),
     type,
   };
-  const state = Object.fromEntries(
-    Object.entries(told).filter(([key]) => !/_(url|pdf)$/.test(key)),
-  );
-  const digest = createHash("sha256").update(canonicalJson([type, state, previous ?? null]));
-  const nativeId = `history:${source.id}:${type}:${digest.digest("hex").slice(0, 32)}`;
+  const state = given.once === true ? "once" : digestOf(told);
+  const nativeId = `history:${source.id}:${type}:${state}`;
   return { nativeId, body: { ...body, id: nativeId } };
+}
+
+function digestOf(told: Readonly<Record<string, unknown>>): string {
+  const lasting = Object.entries(told).filter(([key]) => !/_(url|pdf)$/.test(key));
+  const digest = createHash("sha256").update(canonicalJson(Object.fromEntries(lasting)));
+  return digest.digest("hex").slice(0, 32);
 }
 
 /** As the adapter reads it, so that the comparison finds what booking made of it. */
