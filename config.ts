@@ -25,6 +25,8 @@ export const limits = {
   eventRowsMax: 1_000,
   /** Records at the end of a topic that are looked through for an event not in the journal yet. */
   eventSearchRecordsMax: 10_000,
+  /** How long an explanation waits for what follows a transaction that is listed already. */
+  explanationMsMax: 2_000,
   /** Intervals of one series over time: ten years of days. */
   seriesIntervalsMax: 4_000,
   /** Rows of one series, its intervals times its groups. */

@@ -1,4 +1,4 @@
-/** Which transactions `GET /v1/transactions` lists. Apart from their shape, which series use too. */
+/** Which transactions `GET /v1/transactions` lists; series use only their shape. */
 import { z } from "zod";
 import { clocksQuery } from "./http-clocks.js";
 import { pageQuery } from "./http-pages.js";

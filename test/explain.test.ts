@@ -1,4 +1,5 @@
 /** Why a figure is what it is: from a transaction, an event or a difference down to raw events. */
+import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { invoiceObject, invoicePaymentObject } from "../providers/stripe/payloads-money.js";
 import { chargeObject, refundObject } from "../providers/stripe/payloads-money.js";
@@ -7,6 +8,7 @@ import { type EventAnswer, eventAnswer } from "../schemas/http-events.js";
 import type { LedgerEntry } from "../schemas/http-evidence.js";
 import { type MrrChangesAnswer, mrrChangesAnswer } from "../schemas/http-mrr-changes.js";
 import { type TransactionAnswer, transactionAnswer } from "../schemas/http-transaction.js";
+import { transactionId } from "../schemas/ids.js";
 import { type Answer, type Doors, expectError, openDoors } from "./doors.js";
 
 const version = "2025-09-30.clover";
@@ -30,7 +32,7 @@ describe("Why", () => {
     for (;;) {
       const complete = await doors.service.watermark.completeTo();
       if (complete >= now) return new Date(complete).toISOString();
-      await new Promise((resolve) => setTimeout(resolve, 10));
+      await pause(10);
     }
   }
 
@@ -102,6 +104,11 @@ describe("Why", () => {
       await journalled(events);
       shown = await explained("");
     });
+
+    function versionsOf(name: string): Promise<unknown[]> {
+      const { clickhouse } = doors.service;
+      return clickhouse.rows("SELECT 1 FROM transactions WHERE id = {name:String}", { name });
+    }
 
     async function explained(query: string): Promise<TransactionAnswer["data"]> {
       const answer = await get(`/v1/transactions/${id}${query}`);
@@ -182,6 +189,19 @@ describe("Why", () => {
       expect(happened.ledger.map(({ kind }) => kind)).to.not.include("refund");
     });
 
+    it("should wait for the ledger of a transaction that is listed already", async () => {
+      const sale = { event_id: "listed", event_type: "transaction.sale", amount: 7 };
+      const call = doors.service.watermark.receive();
+      await record(sale);
+      const name = transactionId(doors.workspace, "live", "custom", "listed");
+      while ((await versionsOf(name)).length === 0) await pause(10);
+      const answer = get(`/v1/transactions/${name}`);
+      await pause(50);
+      call.settle();
+      expect((await answer).status).to.equal(200);
+      expect(cents((await answer).json.data.ledger, "amount")).to.equal(700n);
+    });
+
     it("should not be found before it happened, elsewhere, or under another name", async () => {
       const before = `?at=${new Date(paidAt - 1).toISOString()}`;
       const other = await openDoors();
@@ -202,7 +222,7 @@ describe("Why", () => {
   });
 
   describe("GET /v1/events/{event_id}", () => {
-    it("should show an event that was only just received as in progress, and then what it did", async () => {
+    it("should show an event just received as in progress, and then what it did", async () => {
       // The consumers let a crowd at the doors go first.
       const crowd = Array.from({ length: 11 }, () => doors.service.watermark.receive());
       let id: string;
@@ -230,7 +250,7 @@ describe("Why", () => {
       expect(JSON.stringify(done)).to.not.include("buyer@example.com");
     });
 
-    it("should show every delivery, and the movements recorded under the event", async () => {
+    it("should show the changes and the movements recorded under the event", async () => {
       const sent = {
         event_id: "begins",
         event_type: "subscription.new",
@@ -247,7 +267,7 @@ describe("Why", () => {
       expect(done.movements.map(({ kind, mrr }) => [kind, mrr])).to.deep.equal([["new", 30]]);
     });
 
-    it("should show why an event was rejected", async () => {
+    it("should show every delivery of an event, and why it was rejected", async () => {
       const object = chargeObject({
         version,
         id: "ch_odd",
@@ -258,9 +278,14 @@ describe("Why", () => {
         customer: null,
       });
       const id = await tell("evt_why_odd", "charge.succeeded", paidAt, object);
+      await tell("evt_why_odd", "charge.succeeded", paidAt, object);
       await booked();
-      await journalled([id]);
-      const done = await eventOf(id);
+      let done = await eventOf(id);
+      while (done.deliveries.length < 2) done = await eventOf(id);
+      expect(done.deliveries.map(({ reason }) => reason)).to.deep.equal([
+        "currency_unknown",
+        "currency_unknown",
+      ]);
       expect(done.state).to.equal("rejected");
       expect(done.reject).to.include({ step: "decode", reason: "currency_unknown", state: "open" });
       expect(done.ledger).to.deep.equal([]);
@@ -313,7 +338,7 @@ describe("Why", () => {
         { ids },
       );
       if (rows.length === new Set(ids).size) return;
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await pause(20);
     }
   }
 

@@ -21,8 +21,8 @@ export interface ChangeRow {
 
 export function eventChangesQuery(tenant: Tenant, eventId: string, rowsMax: number): Query {
   return {
-    sql: `SELECT change_id, revision, void, account, subscription, toString(phase) AS phase, currency,
-  toUnixTimestamp64Milli(at) AS at_ms,
+    sql: `SELECT change_id, revision, void, account, subscription, toString(phase) AS phase,
+  currency, toUnixTimestamp64Milli(at) AS at_ms,
   arrayFold((sum, item) -> sum + item.4, steps[1].2, toDecimal128(0, 6)) AS mrr,
   toUnixTimestamp64Milli(recorded_at) AS recorded_at_ms
 FROM subscription_changes

@@ -83,9 +83,11 @@ export function transactionsQuery(
   const candidates = candidateConditions(wanted);
   const sql =
     candidates.columns.length + candidates.others.length === 0
-      ? `SELECT ${transactionColumns} FROM transactions ${prewhere(ofProvider)} WHERE ${page.join(" AND ")}
+      ? `SELECT ${transactionColumns} FROM transactions ${prewhere(ofProvider)}
+WHERE ${page.join(" AND ")}
 ORDER BY ${newestFirst} LIMIT {rows_max:UInt32}`
-      : `SELECT ${transactionColumns} FROM transactions WHERE ${known.join(" AND ")} AND (timestamp, id) IN (
+      : `SELECT ${transactionColumns} FROM transactions
+WHERE ${known.join(" AND ")} AND (timestamp, id) IN (
   SELECT timestamp, id FROM transactions ${prewhere([...ofProvider, ...candidates.columns])}
   WHERE ${[...page, ...candidates.others].join(" AND ")}
   ORDER BY timestamp DESC, id DESC LIMIT {rows_max:UInt32}
@@ -101,9 +103,10 @@ ORDER BY ${newestFirst} LIMIT {rows_max:UInt32}`
   };
 }
 
-export const transactionColumns = `toUnixTimestamp64Milli(timestamp) AS timestamp_ms, id, version, provider, payment,
-  external_id, gross_amount, original_currency, normalized_amount, base_currency, fx_rate, fx_date,
-  refunded_amount, tax_amount, fee_amount, customer_country, type, status`;
+export const transactionColumns = `toUnixTimestamp64Milli(timestamp) AS timestamp_ms, id, version,
+  provider, payment, external_id, gross_amount, original_currency, normalized_amount,
+  base_currency, fx_rate, fx_date, refunded_amount, tax_amount, fee_amount, customer_country,
+  type, status`;
 
 /** The table's own order backwards, so that reading stops with the last row wanted. */
 const newestFirst = "timestamp DESC, id DESC, recorded_at DESC, fact_id DESC, version DESC";

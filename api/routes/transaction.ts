@@ -1,4 +1,5 @@
 /** `GET /v1/transactions/{id}`: one transaction, and why it is what it is. */
+import { setTimeout as pause } from "node:timers/promises";
 import type Router from "@koa/router";
 import type { CatalogueView } from "../../backends/catalogue-view.js";
 import { requireKey } from "../../backends/http/auth.js";
@@ -11,7 +12,7 @@ import {
   type TransactionAnswer,
   transactionQueryParameters,
 } from "../../schemas/http-transaction.js";
-import { readAsOf } from "../as-of.js";
+import { type AsOf, readAsOf } from "../as-of.js";
 import type { PinnedAsOf } from "../pages.js";
 import { factsOfPayment } from "../payment-facts.js";
 import {
@@ -31,11 +32,13 @@ export function transactionRoute(
 ): void {
   router.get("/v1/transactions/:id", requireKey(service, { scope: "read" }), async (ctx) => {
     const access = accessOf(ctx);
+    const id = String(ctx.params["id"]);
+    const query = readQuery(ctx, transactionQueryParameters);
+    if (query.known_at === undefined) await followed(service, access, id);
     const clocks = await clocksOf(service, "money");
-    const asOf = readAsOf(access, readQuery(ctx, transactionQueryParameters), clocks);
-    // As the list has it, which shows what is complete.
+    const asOf = readAsOf(access, query, clocks);
     const pinned = { ...asOf, knownAt: asOf.knownAt ?? clocks.completeTo };
-    const explained = await explain(service, pinned, String(ctx.params["id"]));
+    const explained = await explain(service, pinned, id);
     if (explained === null) {
       throw notFound("transaction_not_found", "There is no such transaction as of then.");
     }
@@ -46,6 +49,25 @@ export function transactionRoute(
       complete_to: completeText(clocks),
     } satisfies TransactionAnswer;
   });
+}
+
+/** How often it is looked whether what explains a transaction is complete. */
+const lookEveryMs = 20;
+
+/** People see a transaction before its ledger is complete: what was listed is not denied here. */
+async function followed(
+  service: Service,
+  { workspace, environment }: Pick<AsOf, "workspace" | "environment">,
+  id: string,
+): Promise<void> {
+  const now = Date.now();
+  const newest = { workspace, environment, at: now, knownAt: now };
+  const versions = await rowsOf<VersionRow>(service, transactionVersionsQuery(newest, id));
+  const recordedAt = Number(versions.at(-1)?.recorded_at_ms ?? 0);
+  const until = now + limits.explanationMsMax;
+  while ((await service.watermark.completeTo("money")) < recordedAt && Date.now() < until) {
+    await pause(lookEveryMs);
+  }
 }
 
 async function explain(
