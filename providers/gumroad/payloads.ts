@@ -3,6 +3,9 @@
  * the property test. `sign` in index.ts puts the seller in. Times are ms since 1970; prices are US
  * cents (`bigint`), those of plans in the minor unit of the listing.
  */
+/** Whose pings these are until `sign` makes them another's. */
+export const sellerId = "c2VsbGVyLWZpeHR1cmU=";
+
 export type Recurrence = "monthly" | "quarterly" | "biannually" | "yearly" | "every_two_years";
 
 export interface SaleInput {
@@ -33,7 +36,7 @@ export type SaleResource = "sale" | "refund" | "dispute" | "dispute_won";
 
 export function salePing(resource: SaleResource, input: SaleInput): Buffer {
   return form({
-    seller_id: "c2VsbGVyLWZpeHR1cmU=",
+    seller_id: sellerId,
     product_id: input.product,
     product_name: input.productName ?? "Brush Pack",
     permalink: "brushes",

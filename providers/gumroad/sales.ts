@@ -22,10 +22,11 @@ export function readSale(sale: Sale, known: Known | undefined): Told {
   const recurring = record?.recurring_charge ?? sale.is_recurring_charge;
   if (record?.free_trial_ends_on && !recurring) return ignored("a free trial began");
   const amount = record?.price ?? sale.price;
+  // What depends on kept objects comes last: a fact is known by its place, however often told.
   return [
     ...paymentOf(sale, record, amount),
-    ...firstPeriod({ sale, record, recurring, amount }, known?.kept ?? new Map()),
     ...nameOf(sale),
+    ...firstPeriod({ sale, record, recurring, amount }, known?.kept ?? new Map()),
   ];
 }
 
