@@ -129,7 +129,7 @@ describe("Google Play, through the service", () => {
     }
   }
 
-  it("should book purchases, renewals and upgrades told in any order, each order once", async () => {
+  it("should book purchases told in any order, each order and account once", async () => {
     const told: readonly [JsonObject, number][] = [
       [subscriptionNotification(4, "eve"), upgraded + 3_000],
       [subscriptionNotification(13, "ada"), upgraded + 4_000],
@@ -171,7 +171,7 @@ describe("Google Play, through the service", () => {
     expect((await read("/v1/transactions", testKey)).json.data).to.have.lengthOf(1);
   });
 
-  it("should reject what Google knows nothing of, which anyone on the topic could send", async () => {
+  it("should reject what Google knows nothing of: anyone on the topic could send it", async () => {
     const purchaseToken = "forged";
     const voided = { purchaseToken, orderId: "GPA.9", isSubscription: false };
     expect((await push(subscriptionNotification(2, purchaseToken), renewed)).status).to.equal(200);

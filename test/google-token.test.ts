@@ -117,7 +117,7 @@ describe("Google's push token", () => {
     expect(await verdictOf(`Bearer ${good}`, [])).to.equal("signature_mismatch");
   });
 
-  it("should refuse a message about another app, which anyone on the topic could write", async () => {
+  it("should refuse a message about another app: anyone on the topic could write it", async () => {
     const other = { messageId: "2", packageName: "com.example.other", at: now, notification };
     const bytes = pushBytes(pushBody(other));
     expect(await verdictOf(`Bearer ${good}`, [credentials], bytes)).to.equal("signature_mismatch");

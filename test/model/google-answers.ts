@@ -1,6 +1,7 @@
 /**
- * Adapters for stories that ask nothing, because the answers of each event lie in its body: Google's
- * and Lemon Squeezy's. That asking works is proved apart (google-service.test.ts, enrich.test.ts).
+ * Adapters for stories that ask nothing, because the answers of each event lie in its body:
+ * Google's and Lemon Squeezy's. That asking works is proved apart (google-service.test.ts,
+ * enrich.test.ts).
  */
 import { createGoogle } from "../../providers/google/index.js";
 import { createGumroad } from "../../providers/gumroad/index.js";
@@ -27,5 +28,9 @@ const unasked: Provider = { ...createGumroad(), asks: () => [] };
 export function withAnswersInBodies(
   providers: ReadonlyMap<ProviderToken, Provider>,
 ): ReadonlyMap<ProviderToken, Provider> {
-  return new Map([...providers, [unasked.token, unasked] as const, ...answered.map((one) => [one.token, one] as const)]);
+  return new Map([
+    ...providers,
+    [unasked.token, unasked] as const,
+    ...answered.map((one) => [one.token, one] as const),
+  ]);
 }
