@@ -67,7 +67,7 @@ describe("retention", () => {
       expect(await read(`${at}&interval=month&basis=mrr&gross=false`)).to.equal(expected);
     });
 
-    it("should tell gross retention beside net: each account at most what it began with", async () => {
+    it("should tell gross retention beside net: at most what accounts began with", async () => {
       expect(await cohorts({ gross: "true" })).to.deep.equal([
         {
           vintage: "2026-01",
@@ -220,7 +220,7 @@ describe("retention", () => {
       });
     });
 
-    it("should set growth of customers off in net churn, and know no lifetime without churn", async () => {
+    it("should set growth off in net churn, and know no lifetime without churn", async () => {
       // At `since` a had 15 and c 8; a went down to 3; nobody left.
       expect(await summary({ at: "2026-05-20T00:00:00Z" })).to.include({
         mrr: 11,

@@ -59,11 +59,11 @@ describe("series over time", () => {
       expectBridge(
         [...movements, totals],
         `
-        from       | start | new   | expansion | contraction | churn  | reactivation | end   | accounts
-        2026-01-01 |  0.00 | 30.01 |      0.00 |        0.00 |   0.00 |         0.00 | 30.01 | 0 +2 -0 +0 = 2
-        2026-02-01 | 30.01 |  0.00 |      5.00 |        0.00 | -20.00 |         0.00 | 15.01 | 2 +0 -1 +0 = 1
-        2026-03-01 | 15.01 |  7.00 |      0.00 |       -5.00 |   0.00 |         1.50 | 18.51 | 1 +1 -0 +1 = 3
-        2026-01-01 |  0.00 | 37.01 |      5.00 |       -5.00 | -20.00 |         1.50 | 18.51 | 0 +3 -1 +1 = 3
+        from       | start | new   | more | less  | churn  | back | end   | accounts
+        2026-01-01 |  0.00 | 30.01 | 0.00 |  0.00 |   0.00 | 0.00 | 30.01 | 0 +2 -0 +0 = 2
+        2026-02-01 | 30.01 |  0.00 | 5.00 |  0.00 | -20.00 | 0.00 | 15.01 | 2 +0 -1 +0 = 1
+        2026-03-01 | 15.01 |  7.00 | 0.00 | -5.00 |   0.00 | 1.50 | 18.51 | 1 +1 -0 +1 = 3
+        2026-01-01 |  0.00 | 37.01 | 5.00 | -5.00 | -20.00 | 1.50 | 18.51 | 0 +3 -1 +1 = 3
         `,
       );
     });
@@ -78,36 +78,36 @@ describe("series over time", () => {
           [
             { provider: "apple" },
             `
-            from       | start | new   | expansion | contraction | churn  | reactivation | end  | accounts
-            2026-01-01 |  0.00 | 20.00 |      0.00 |        0.00 | -20.00 |         1.50 | 1.50 | 0 +1 -1 +1 = 1
+            from       | start | new   | more | less | churn  | back | end  | accounts
+            2026-01-01 |  0.00 | 20.00 | 0.00 | 0.00 | -20.00 | 1.50 | 1.50 | 0 +1 -1 +1 = 1
             `,
           ],
           [
             { product: productId(tenant.workspace, "live", "stripe", "prod_b") },
             `
-            from       | start | new  | expansion | contraction | churn | reactivation | end  | accounts
-            2026-01-01 |  0.00 | 3.00 |      0.00 |        0.00 |  0.00 |         0.00 | 3.00 |
+            from       | start | new  | more | less | churn | back | end  | accounts
+            2026-01-01 |  0.00 | 3.00 | 0.00 | 0.00 |  0.00 | 0.00 | 3.00 |
             `,
           ],
           [
             { product: productId(tenant.workspace, "live", "", "") },
             `
-            from       | start | new  | expansion | contraction | churn | reactivation | end  | accounts
-            2026-01-01 |  0.00 | 0.00 |      0.00 |        0.00 |  0.00 |         0.00 | 0.00 |
+            from       | start | new  | more | less | churn | back | end  | accounts
+            2026-01-01 |  0.00 | 0.00 | 0.00 | 0.00 |  0.00 | 0.00 | 0.00 |
             `,
           ],
           [
             { currency: "USD", country: "US" },
             `
-            from       | start | new   | expansion | contraction | churn  | reactivation | end  | accounts
-            2026-01-01 |  0.00 | 20.00 |      0.00 |        0.00 | -20.00 |         1.50 | 1.50 |
+            from       | start | new   | more | less | churn  | back | end  | accounts
+            2026-01-01 |  0.00 | 20.00 | 0.00 | 0.00 | -20.00 | 1.50 | 1.50 |
             `,
           ],
           [
             { country: "DE" },
             `
-            from       | start | new  | expansion | contraction | churn | reactivation | end  | accounts
-            2026-01-01 |  0.00 | 0.00 |      0.00 |        0.00 |  0.00 |         0.00 | 0.00 |
+            from       | start | new  | more | less | churn | back | end  | accounts
+            2026-01-01 |  0.00 | 0.00 | 0.00 | 0.00 |  0.00 | 0.00 | 0.00 |
             `,
           ],
         ];
@@ -330,10 +330,10 @@ function expectBridge(rows: readonly MovementsRow[], table: string): void {
       from: row.from,
       start: money(row.start_mrr),
       new: fresh,
-      expansion,
-      contraction,
+      more: expansion,
+      less: contraction,
       churn,
-      reactivation,
+      back: reactivation,
       end: money(row.end_mrr),
       accounts:
         row.start_accounts === null

@@ -95,8 +95,8 @@ export const operations: readonly Operation[] = [
     tag: "Metrics",
     summary: "MRR as balances and the movements between them",
     description:
-      "For each interval `start_mrr` and the five movements make `end_mrr`, exactly, in the whole " +
-      "and in the part of a provider, product, currency or country.",
+      "For each interval `start_mrr` and the five movements make `end_mrr`, exactly, in the " +
+      "whole and in the part of a provider, product, currency or country.",
     security: "key",
     query: movementsQueryParameters,
     status: 200,

@@ -1,4 +1,4 @@
-/** Cohorts (`definitions.md`, Cohorts), from the changes of MRR or accounts by vintage and month. */
+/** Cohorts (`definitions.md`), from the changes of MRR or accounts by vintage and month. */
 import type { AccountCohort, Cohort, CohortInterval } from "../../schemas/http-cohorts.js";
 import { intervalMonths, monthNumber, monthText } from "../calendar.js";
 import type { CohortRow } from "../queries/cohorts.js";

@@ -47,7 +47,7 @@ export function accountSources(asOf: AsOf): string[] {
   if (asOf.knownAt === null) return [rows];
   return [
     `${rows} AND account NOT IN (${touchedSql})`,
-    `(${shouldBeSql(knownOfTouchedSql)}) WHERE at <= ${atSql}`,
+    `(${shouldBeSql(knownTouchedSql)}) WHERE at <= ${atSql}`,
   ];
 }
 
@@ -86,7 +86,7 @@ function correctionSources(asOf: AsOf): string[] {
   FROM mrr_movements
   WHERE ${tenantSql} AND account IN (${touchedSql})
 ) WHERE at <= ${atSql}`,
-    `(${shouldBeSql(knownOfTouchedSql)}) WHERE at <= ${atSql}`,
+    `(${shouldBeSql(knownTouchedSql)}) WHERE at <= ${atSql}`,
   ];
 }
 
@@ -103,4 +103,4 @@ const touchedSql = ["subscription_changes", "mrr_movements"]
   .join(" UNION ALL ");
 
 /** The changes known at `known_at` of those accounts. */
-const knownOfTouchedSql = `${tenantSql} AND recorded_at <= ${knownAtSql} AND account IN (${touchedSql})`;
+const knownTouchedSql = `${tenantSql} AND recorded_at <= ${knownAtSql} AND account IN (${touchedSql})`;
