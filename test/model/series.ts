@@ -34,7 +34,9 @@ export interface Account {
 
 /** Every account with all its movements, in the order of time. */
 export function accountsOf(timelines: readonly Timeline[], cell: Cell): Account[] {
-  return [...grouped(timelines, ({ account }) => account).values()].map((some) => {
+  // An account is of one provider: those of others have nothing to do with its cell.
+  const ours = timelines.filter(({ provider }) => (cell.provider ?? provider) === provider);
+  return [...grouped(ours, ({ account }) => account).values()].map((some) => {
     const moments = new Set(some.flatMap(({ states }) => states.map(({ at }) => at)));
     const movements: Movement[] = [];
     let total = 0n;
