@@ -1,4 +1,4 @@
-/** One payment told in pieces: an order and its invoice, refunds by approval, moves by themselves. */
+/** One payment told in pieces: an order and its invoice, refunds by approval, lone returns. */
 import { expect } from "chai";
 import { paymentState } from "../processors/payment.js";
 import type { Fact, FactBody } from "../schemas/records.js";

@@ -1,4 +1,4 @@
-/** From an event's name to what it tells. The table is the whole of Lemon Squeezy's meaning here. */
+/** From an event's name to what it tells. The table is the whole of its meaning here. */
 import { z } from "zod";
 import type { FactBody } from "../../schemas/records.js";
 import type { Decoded, Known } from "../provider.js";

@@ -68,7 +68,7 @@ export const readTransaction = reader(transactionShape, (transaction, event) => 
   ];
 });
 
-/** A subscription may be billed weeks before it is paid: the capture that made it whole dates it. */
+/** Billed may be weeks before paid: the capture that made the payment whole dates it. */
 function paidAt({ payments, billed_at: billedAt }: Transaction): number | null {
   const captured = (payments ?? []).flatMap(({ status, captured_at: at }) =>
     status === "captured" ? (at ?? []) : [],

@@ -13,7 +13,8 @@ export type Source =
   | "stripe"
   | "apple"
   | "google"
-  | "paddle";
+  | "paddle"
+  | "lemonsqueezy";
 
 /** One distinct event: a webhook's body, or a form A record. */
 export interface ModelEvent {
@@ -53,6 +54,8 @@ export interface Sale extends Told {
   readonly tax?: bigint | null;
   /** Kept by the provider; left out: nobody told it. */
   readonly fee?: bigint;
+  /** Told by another document than the payment's own, which knows better. */
+  readonly isSecondHand?: boolean;
 }
 
 export interface Purchase extends Told {

@@ -331,7 +331,10 @@ function paymentsIn(facts: readonly Fact[]): Known[] {
     const links = ours.flatMap((fact) => (fact.kind === "link" ? [fact] : []));
     return {
       provider,
-      sale: newest(ours, isSale, (sale) => sale.payment)[0] ?? null,
+      sale:
+        newest(ours, isFirstHand, (sale) => sale.payment)[0] ??
+        newest(ours, isSale, (sale) => sale.payment)[0] ??
+        null,
       purchases: newest(
         facts.filter((fact) => fact.provider === provider),
         isPurchase,
@@ -357,14 +360,14 @@ function paymentsIn(facts: readonly Fact[]): Known[] {
 /** The reading a payment is linked to; null: it is not linked at all. */
 function asLinked(last: Purchase, facts: readonly Fact[], links: readonly Link[]): Purchase | null {
   const ours = links.filter(({ purchase }) => purchase === last.purchase);
-  const times = ours.flatMap(({ asOf }) => asOf ?? []);
+  const moments = ours.flatMap(({ asOf }) => asOf ?? []);
   if (ours.length === 0) return null;
-  if (times.length === 0) return last;
+  if (moments.length === 0) return last;
   const readings = facts
     .filter(isPurchase)
     .filter(({ provider, purchase }) => provider === last.provider && purchase === last.purchase)
     .sort(byTelling);
-  return readings.findLast(({ toldAt }) => toldAt <= Math.min(...times)) ?? readings[0] ?? null;
+  return readings.findLast(({ toldAt }) => toldAt <= Math.min(...moments)) ?? readings[0] ?? null;
 }
 
 /** At the first of its dates; nothing when it had failed by then. */
@@ -422,6 +425,7 @@ export function byTelling(a: Fact, b: Fact): number {
 }
 
 const isSale = (fact: Fact): fact is Sale => fact.kind === "sale";
+const isFirstHand = (fact: Fact): fact is Sale => isSale(fact) && fact.isSecondHand !== true;
 const isPurchase = (fact: Fact): fact is Purchase => fact.kind === "purchase";
 const isRefund = (fact: Fact): fact is Refund => fact.kind === "refund";
 const isTotal = (fact: Fact): fact is RefundTotal => fact.kind === "refund_total";

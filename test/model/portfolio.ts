@@ -8,6 +8,8 @@ import { applePlans, tellApple } from "./apple-story.js";
 import { customPlans, tellCustom } from "./custom-story.js";
 import { googlePlans, tellGoogle } from "./google-story.js";
 import { text } from "./json.js";
+import { lemonPlans, tellLemonSqueezy } from "./lemonsqueezy-story.js";
+import { paddlePlans, tellPaddle } from "./paddle-story.js";
 import { paymentFates, type Payer, tellPayment } from "./payment-story.js";
 import { type RecordPlan, recordPlans, tellRecords } from "./record-story.js";
 import {
@@ -63,6 +65,8 @@ const plans = fc.record({
   records: fc.array(recordPlans, { maxLength: 6 }),
   apple: fc.array(applePlans, { maxLength: 2 }),
   google: fc.array(googlePlans, { maxLength: 2 }),
+  paddle: fc.array(paddlePlans, { maxLength: 2 }),
+  lemons: fc.array(lemonPlans, { maxLength: 2 }),
   revenueCat: fc.array(revenueCatPlans, { maxLength: 2 }),
   custom: fc.array(customPlans, { maxLength: 2 }),
   /** Drawn again and again, they sort the deliveries; all 0 is the order in which it happened. */
@@ -79,6 +83,8 @@ export function portfolios(end: number): fc.Arbitrary<Portfolio> {
     for (const [index, record] of records.entries()) tellRecord(script, record, index);
     for (const plan of others.apple) tellApple(script, plan);
     for (const plan of others.google) tellGoogle(script, plan);
+    for (const plan of others.paddle) tellPaddle(script, plan);
+    for (const [index, plan] of others.lemons.entries()) tellLemonSqueezy(script, plan, index);
     for (const plan of others.revenueCat) tellRevenueCat(script, plan);
     for (const [index, plan] of others.custom.entries()) tellCustom(script, plan, index);
     const deliveries = delivered(script.sent, order, repeats);

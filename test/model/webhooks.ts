@@ -3,12 +3,15 @@ import { notificationBody, signNotification } from "../../providers/apple/payloa
 import { makeTestChain } from "../../providers/apple/test-chain.js";
 import { pushBytes } from "../../providers/google/payloads.js";
 import { signedHeaders } from "../../providers/custom/signature.js";
+import { signatureHeader, signatureOf } from "../../providers/paddle/signature.js";
 import { eventBody, type JsonObject } from "../../providers/stripe/payloads.js";
 import { appleBundleId } from "./apple-story.js";
 import type { BareFact, Source } from "./facts.js";
 import { at, must, number, text } from "./json.js";
 import { readApple } from "./read-apple.js";
 import { isLiveGoogle, readGoogle, toldAtOf } from "./read-google.js";
+import { readLemonSqueezy, toldAtLemonSqueezy } from "./read-lemonsqueezy.js";
+import { readPaddle, toldAtPaddle } from "./read-paddle.js";
 import { readRecord } from "./read-record.js";
 import { readRevenueCat } from "./read-revenuecat.js";
 import { readStripe } from "./read-stripe.js";
@@ -30,6 +33,7 @@ export interface Webhooks {
 const appStore = makeTestChain();
 const authorization = "Bearer of the model";
 const customSecret = `whsec_${Buffer.from("a secret of the model's own sender").toString("base64")}`;
+const paddleSecret = "pdl_ntfset_01jdmodel";
 const jsonBytes = (body: JsonObject) => Buffer.from(JSON.stringify(body));
 
 export const webhooks: Readonly<Record<Exclude<Source, "record">, Webhooks>> = {
@@ -55,6 +59,22 @@ export const webhooks: Readonly<Record<Exclude<Source, "record">, Webhooks>> = {
     bytes: jsonBytes,
     headers: (bytes, now) => signedHeaders(bytes, customSecret, now),
     credentials: { signing_secret: customSecret },
+  },
+  paddle: {
+    isLive: () => true,
+    toldAt: toldAtPaddle,
+    read: readPaddle,
+    bytes: jsonBytes,
+    headers: (bytes, now) => ({ [signatureHeader]: signatureOf(bytes, paddleSecret, now) }),
+    credentials: { signing_secret: paddleSecret },
+  },
+  /** Not sent to the doors: what its API answers lies in the body, as at Google. */
+  lemonsqueezy: {
+    isLive: () => true,
+    toldAt: toldAtLemonSqueezy,
+    read: readLemonSqueezy,
+    bytes: jsonBytes,
+    credentials: {},
   },
   apple: {
     isLive: (body) => text(body, "data", "environment") === "Production",
