@@ -103,4 +103,8 @@ const touchedSql = ["subscription_changes", "mrr_movements"]
   .join(" UNION ALL ");
 
 /** The changes known at `known_at` of those accounts. */
-const knownTouchedSql = `${tenantSql} AND recorded_at <= ${knownAtSql} AND account IN (${touchedSql})`;
+const knownTouchedSql = [
+  tenantSql,
+  `recorded_at <= ${knownAtSql}`,
+  `account IN (${touchedSql})`,
+].join(" AND ");
