@@ -6,7 +6,7 @@ import type { Topic } from "../schemas/records.js";
 import type { Log, LogRecord } from "./log.js";
 
 /** What of the log is looked at. */
-export type ReadableLog = Pick<Log, "committed" | "ends" | "read">;
+export type ReadableLog = Pick<Log, "committed" | "ends" | "handled" | "read">;
 
 /** Records read at a time; between them others get their turn. */
 const recordsAtOnce = 1_000;
@@ -16,19 +16,23 @@ export class Backlog {
   readonly #topic: Topic;
   readonly #group: string;
   readonly #receivedAt: (record: LogRecord) => number;
+  readonly #passed: "committed" | "handled";
   readonly #partitions: Waiting[] = [];
   #looking: Promise<number> | null = null;
 
+  /** @param passed which offset of the group a record must lie before, not to wait any more */
   constructor(
     log: ReadableLog,
     topic: Topic,
     group: string,
     receivedAt: (record: LogRecord) => number,
+    passed: "committed" | "handled" = "committed",
   ) {
     this.#log = log;
     this.#topic = topic;
     this.#group = group;
     this.#receivedAt = receivedAt;
+    this.#passed = passed;
   }
 
   /** ms since 1970; Infinity when nothing waits. One look at a time: later callers look again. */
@@ -43,12 +47,12 @@ export class Backlog {
   }
 
   async #look(): Promise<number> {
-    const [committed, ends] = await Promise.all([
-      this.#log.committed(this.#topic, this.#group),
+    const [offsets, ends] = await Promise.all([
+      this.#log[this.#passed](this.#topic, this.#group),
       this.#log.ends(this.#topic),
     ]);
     let earliest = Number.POSITIVE_INFINITY;
-    for (const [partition, handled] of committed.entries()) {
+    for (const [partition, handled] of offsets.entries()) {
       const waiting = (this.#partitions[partition] ??= new Waiting());
       waiting.forget(handled);
       for (let end = ends[partition] ?? 0n; waiting.next < end;) {

@@ -38,6 +38,8 @@ export class Arrivals {
 /** A group's place in one partition, and the right to work there: one member at a time. */
 export interface Place {
   offset(): number;
+  /** Records before it are handled; it goes back to `offset` when a run of batches fails. */
+  handled: number;
   /** Resolves when the new offset is durable. */
   move(offset: number): Promise<void>;
   /** Runs `work` when no other member of the group works on this partition. */
@@ -52,28 +54,98 @@ export function consumePartition(
   logger: Logger,
 ): Subscription {
   return follow(async (stop) => {
-    let next = 0;
+    let pauseMs = firstPauseMs;
     while (!stop.aborted) {
-      await rest(next - Date.now(), stop);
       if (place.offset() >= partition.end) {
         await arrivals.next(stop);
         continue;
       }
-      await place.alone(async () => {
-        // The member before may have handled these while this one waited.
-        const records = partition.read(place.offset(), options.batchRecordsMax);
-        const last = records.at(-1);
-        if (last === undefined || stop.aborted) return;
-        const began = Date.now();
-        await retry(stop, logger.child(whereabouts(options.group, records)), async () => {
-          await options.handle(records);
-          await place.move(Number(last.offset) + 1);
-        });
-        const took = Date.now() - began;
-        next = Date.now() + Math.min(restMsMax, took / (options.shareMax ?? 1) - took);
-      });
+      const run = new Run(partition, place, arrivals, options, stop);
+      try {
+        await place.alone(() => run.untilFinished());
+        pauseMs = firstPauseMs;
+        await rest(run.restMs, stop);
+      } catch (error) {
+        const where = whereabouts(options.group, partition, run.last);
+        logger.error({ err: error, pauseMs, ...where }, "a batch failed and is handled again");
+        await rest(pauseMs, stop);
+        pauseMs = Math.min(pauseMs * 2, limits.retryPauseMsMax);
+      }
     }
   });
+}
+
+/** Batches from the group's offset on, until all that was handled is finished. */
+class Run {
+  /** The batch handled last. */
+  last: readonly LogRecord[] = [];
+  /** How long the group has to rest after it. */
+  restMs = 0;
+  #unfinished = 0;
+  #failures: unknown[] = [];
+  #finished: Promise<void> = Promise.resolve();
+  #moved: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly partition: Partition,
+    private readonly place: Place,
+    private readonly arrivals: Arrivals,
+    private readonly options: ConsumeOptions,
+    private readonly stop: AbortSignal,
+  ) {}
+
+  async untilFinished(): Promise<void> {
+    // The member before may have handled these while this one waited.
+    this.place.handled = this.place.offset();
+    try {
+      do {
+        const { handled } = this.place;
+        const records = this.partition.read(handled, this.options.batchRecordsMax);
+        const last = records.at(-1);
+        if (last === undefined) {
+          await this.#news();
+          continue;
+        }
+        if (this.stop.aborted) break;
+        await rest(this.restMs, this.stop);
+        await this.#handle(records, last);
+        this.place.handled = Number(last.offset) + 1;
+      } while (this.#unfinished > 0 && this.#failures.length === 0 && !this.stop.aborted);
+    } finally {
+      await this.#moved;
+      this.place.handled = this.place.offset();
+    }
+    if (this.#failures.length > 0) throw this.#failures[0];
+  }
+
+  async #handle(records: readonly LogRecord[], last: LogRecord): Promise<void> {
+    this.last = records;
+    const began = Date.now();
+    const left = await this.options.handle(records);
+    this.#moveAfter(left?.finished, Number(last.offset) + 1);
+    const took = Date.now() - began;
+    this.restMs = Math.min(restMsMax, took / (this.options.shareMax ?? 1) - took);
+  }
+
+  /** Batches finish in any order, the offset moves in theirs; those finished together, at once. */
+  #moveAfter(finished: Promise<void> | undefined, offset: number): void {
+    this.#unfinished += 1;
+    const before = this.#finished;
+    this.#finished = Promise.all([before, finished]).then(() => undefined);
+    const moved = this.#finished
+      .then(() => this.place.move(offset))
+      .catch((error: unknown) => void this.#failures.push(error))
+      .finally(() => (this.#unfinished -= 1));
+    this.#moved = Promise.all([this.#moved, moved]);
+  }
+
+  /** Resolves when there are records to read, or nothing is left to be finished. */
+  async #news(): Promise<void> {
+    const over = new AbortController();
+    const stop = AbortSignal.any([this.stop, over.signal]);
+    await Promise.race([this.arrivals.next(stop), this.#moved]);
+    over.abort();
+  }
 }
 
 /** Resolves early when stopped, which the loops' conditions see. */
@@ -93,7 +165,9 @@ export function tailPartitions(
     try {
       await handle(record);
     } catch (error) {
-      logger.error({ err: error, ...whereabouts("tail", [record]) }, "a tail's handler failed");
+      const { topic, partition, offset } = record;
+      const where = { topic, partition, offset: offset.toString() };
+      logger.error({ err: error, ...where }, "a tail's handler failed");
     }
   }
   return follow(async (stop) => {
@@ -112,28 +186,13 @@ export function tailPartitions(
   });
 }
 
-/** The same work again until it succeeds or is told to stop, with growing pauses. */
-async function retry(stop: AbortSignal, logger: Logger, work: () => Promise<void>): Promise<void> {
-  for (let pauseMs = firstPauseMs; !stop.aborted;) {
-    try {
-      return await work();
-    } catch (error) {
-      logger.error({ err: error, pauseMs }, "a batch failed and is handled again");
-      await rest(pauseMs, stop);
-      pauseMs = Math.min(pauseMs * 2, limits.retryPauseMsMax);
-    }
-  }
-}
-
-function whereabouts(group: string, records: readonly LogRecord[]): Record<string, unknown> {
-  const first = records[0];
-  return {
-    group,
-    topic: first?.topic,
-    partition: first?.partition,
-    offset: first?.offset.toString(),
-    records: records.length,
-  };
+function whereabouts(
+  group: string,
+  { topic, number }: Partition,
+  records: readonly LogRecord[],
+): Record<string, unknown> {
+  const offset = records[0]?.offset.toString();
+  return { group, topic, partition: number, offset, records: records.length };
 }
 
 function follow(run: (stop: AbortSignal) => Promise<void>): Subscription {

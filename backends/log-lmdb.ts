@@ -158,6 +158,10 @@ export function openLmdbLog(given: LmdbLogOptions): Log {
       return topicLog(topic).partitions.map((one) => BigInt(placeOf(group, one).offset()));
     },
 
+    async handled(topic, group) {
+      return topicLog(topic).partitions.map((one) => BigInt(placeOf(group, one).handled));
+    },
+
     async seek(topic, group, offsets) {
       if ((members.get(`${topic}/${group}`) ?? 0) > 0) {
         throw new Error(`the group ${group} of ${topic} is running: stop it before it is moved`);
@@ -188,6 +192,7 @@ interface TopicLog {
 }
 
 class GroupPlace implements Place {
+  handled: number;
   #offset: number;
   #turn: Promise<void> = Promise.resolve();
 
@@ -197,6 +202,7 @@ class GroupPlace implements Place {
     private readonly writer: Writer,
   ) {
     this.#offset = store.get(name) ?? 0;
+    this.handled = this.#offset;
   }
 
   offset(): number {
@@ -210,11 +216,13 @@ class GroupPlace implements Place {
       apply: () => void this.store.put(this.name, offset),
     });
     this.#offset = offset;
+    this.handled = Math.max(this.handled, offset);
   }
 
   alone(work: () => Promise<void>): Promise<void> {
-    this.#turn = this.#turn.then(work);
-    return this.#turn;
+    const turn = this.#turn.then(work);
+    this.#turn = turn.catch(() => undefined);
+    return turn;
   }
 }
 

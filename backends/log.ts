@@ -9,10 +9,10 @@
  * - Records of one key go to one partition and are read in the order they were appended. Between
  *   partitions there is no order.
  * - `consume` gives each partition's records in offset order, in batches, one batch of a partition
- *   at a time; partitions run side by side. The group's offset moves after the handler resolves,
- *   so a crash repeats the last batch and loses none. A handler that rejects is called again with
- *   the same batch after a pause that grows up to `retryPauseMsMax`; later records of that
- *   partition wait.
+ *   at a time; partitions run side by side. The group's offset moves after the handler resolves
+ *   and what it left to be finished is, so a crash repeats the last batches and loses none. When
+ *   either rejects, the handler is called again with the records from the group's offset on, after
+ *   a pause that grows up to `retryPauseMsMax`; later records of that partition wait.
  * - Members of one group share the partitions; each partition has at most one member at a time,
  *   but a member that was stalled may finish a batch another has already repeated.
  * - `tail` gives what is appended from the call on (or from given offsets), to every caller,
@@ -51,8 +51,11 @@ export interface ConsumeOptions {
    * it rests accordingly, and its next batch grows meanwhile.
    */
   readonly shareMax?: number;
-  /** Called with 1 to `batchRecordsMax` records of one partition, in order. */
-  handle(records: readonly LogRecord[]): Promise<void>;
+  /**
+   * Called with 1 to `batchRecordsMax` records of one partition, in order. The next batch is given
+   * when this resolves; the offset moves past this one when `finished` does, too.
+   */
+  handle(records: readonly LogRecord[]): Promise<{ readonly finished: Promise<void> } | void>;
 }
 
 export interface Subscription {
@@ -96,8 +99,13 @@ export interface Log {
   ends(topic: Topic): Promise<bigint[]>;
   /** The oldest offset still there, by partition. */
   earliest(topic: Topic): Promise<bigint[]>;
-  /** The next offset the group will handle, by partition. */
+  /** The offset the group would go on from after a crash, by partition. */
   committed(topic: Topic, group: string): Promise<bigint[]>;
+  /**
+   * The offset after the last record whose handler has resolved, though what it left to be finished
+   * may not be; where that is known to this process, else the committed one. By partition.
+   */
+  handled(topic: Topic, group: string): Promise<bigint[]>;
   /** Sets a group back (or ahead) while none of its members runs, for a replay. */
   seek(topic: Topic, group: string, offsets: ReadonlyMap<number, bigint>): Promise<void>;
   close(): Promise<void>;

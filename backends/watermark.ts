@@ -30,30 +30,38 @@ export const groups = {
   subscriptions: "book-subscriptions",
 } as const;
 
-/** Money is booked first; MRR takes the engine longer and follows within a second. */
-export type Figures = "money" | "all";
+/**
+ * Transactions are written first; the ledger follows a moment later, and MRR, which takes the
+ * engine longer, within a second.
+ */
+export type Figures = "transactions" | "money" | "all";
 
 export class Watermark {
   /** By what is asked for: the consumers it has to pass, in the order an event does. */
   readonly #passages: Readonly<Record<Figures, readonly Backlog[]>>;
   readonly #now: () => number;
   readonly #atTheDoor = new Map<symbol, number>();
-  readonly #told: Record<Figures, number> = { money: 0, all: 0 };
+  readonly #told: Record<Figures, number> = { transactions: 0, money: 0, all: 0 };
 
   constructor(log: ReadableLog, now: () => number = Date.now) {
-    const money = [
+    const normalized = [
       new Backlog(log, topics.raw, groups.normalize, rawReceivedAt),
       new Backlog(log, topics.incomplete, groups.complete, incompleteReceivedAt),
-      new Backlog(log, topics.facts, groups.money, factReceivedAt),
     ];
+    const written = new Backlog(log, topics.facts, groups.money, factReceivedAt, "handled");
+    const money = new Backlog(log, topics.facts, groups.money, factReceivedAt);
     const subscriptions = new Backlog(log, topics.facts, groups.subscriptions, factReceivedAt);
-    this.#passages = { money, all: [...money, subscriptions] };
+    this.#passages = {
+      transactions: [...normalized, written],
+      money: [...normalized, money],
+      all: [...normalized, money, subscriptions],
+    };
     this.#now = now;
   }
 
   /** Stamps a call; until `settle`, `complete_to` stays below its time. */
   receive(): Receipt {
-    const receivedAt = Math.max(this.#now(), this.#told.money + 1, this.#told.all + 1);
+    const receivedAt = Math.max(this.#now(), ...Object.values(this.#told).map((told) => told + 1));
     const token = Symbol();
     this.#atTheDoor.set(token, receivedAt);
     return { receivedAt, settle: () => this.#atTheDoor.delete(token) };

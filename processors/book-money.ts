@@ -8,46 +8,136 @@ import type { Service } from "../backends/service.js";
 import { type Fact, topics, transactionCodec } from "../schemas/records.js";
 import { transactionId } from "../schemas/ids.js";
 import { subjects } from "./facts.js";
-import { type KnownPayment, writeThenLook } from "./known-facts.js";
-import { insertLedger, insertVersions } from "./money-tables.js";
+import { type KnownPayment, lookFirst, namesOf, writeThenLook } from "./known-facts.js";
+import {
+  appendLedger,
+  appendVersions,
+  insertFacts,
+  insertLedger,
+  insertVersions,
+  type PaymentRecordings,
+} from "./money-tables.js";
 import { readFacts } from "./fact-batch.js";
-import { recordings, type Version } from "./recordings.js";
+import { newRecordings, recordings, type Version } from "./recordings.js";
+import type { KnownKeys } from "./known-keys.js";
+import { SoleWriter } from "./sole-writer.js";
 import { transactionRecord } from "./transaction-record.js";
 import type { Skus } from "../backends/skus.js";
 
 export type BookingService = Pick<Service, "clickhouse" | "log" | "logger"> & {
   readonly skus: Skus;
+  /** Left out where others write, too. */
+  readonly soleWriter?: SoleWriter<FollowingRows> | null;
 };
 
+/** What is written a moment after the transactions people see: see sole-writer.ts. */
+export interface FollowingRows {
+  readonly missing: readonly Fact[];
+  readonly news: readonly PaymentRecordings[];
+}
+
+/** @returns what is still to be finished before the offset may move */
 export async function bookMoney(
   service: BookingService,
   records: readonly LogRecord[],
-): Promise<void> {
+): Promise<{ readonly finished: Promise<void> } | undefined> {
   // 1. Read the facts of this batch that are about money.
   const batch = readFacts(records, "money");
-  if (batch.length === 0) return;
+  if (batch.length === 0) return undefined;
+  if (service.soleWriter) {
+    return service.soleWriter.run(
+      records,
+      (known) => bookAlone(service, batch, known),
+      (known) => {
+        for (const name of namesOf(batch)) known.stored.add(name);
+        return bookBesideOthers(service, batch);
+      },
+    );
+  }
+  await bookBesideOthers(service, batch);
+  // 8. Acknowledge: the consumer moves the offset when this resolves.
+  return undefined;
+}
 
+/** Others may write meanwhile, or some of this batch may be there already. */
+async function bookBesideOthers(service: BookingService, batch: readonly Fact[]): Promise<void> {
+  const { clickhouse, log, skus } = service;
   // 2. Insert those that are not there yet: from now on every writer can see them.
   // 3. Look: all that is known of the payments they touch, through links both ways. What was
   //    told before by another delivery of the same event is of no consequence.
-  const { shared } = service.log;
-  const payments = await writeThenLook(service.clickhouse, batch, shared);
+  const payments = await writeThenLook(clickhouse, batch, log.shared);
 
   // 4. Work out what should be recorded about each payment.
   const outcomes = payments.map((payment) => outcomeOf(service, payment, batch));
 
   // 5. SKUs named in passing get a place in the catalogue.
-  await service.skus.see(outcomes.flatMap(({ skus }) => skus));
+  await skus.see(outcomes.flatMap((outcome) => outcome.skus));
 
   // 6. Bring the ledger to what it should be and insert the versions that are not there yet. A
   //    payment about which more is known by now is left to whoever wrote that: they look too.
   await Promise.all([
-    insertLedger(service.clickhouse, outcomes, shared),
-    insertVersions(service.clickhouse, outcomes),
+    insertLedger(clickhouse, outcomes, log.shared),
+    insertVersions(clickhouse, outcomes),
   ]);
 
-  // 7. Publish. After a crash before the acknowledgement this repeats, with the same id and
-  //    version.
+  // 7. Publish.
+  await publish(service, outcomes);
+}
+
+/**
+ * Nobody else writes and nothing of the batch is written yet, so what is to be recorded follows
+ * from the facts known before, without reading it back. A crash between the steps leaves the batch
+ * to the careful way above.
+ */
+async function bookAlone(
+  service: BookingService,
+  batch: readonly Fact[],
+  known: KnownKeys,
+): Promise<FollowingRows> {
+  // 2. – 3. Look at all that is known of the payments the batch touches.
+  const look = await lookFirst(service.clickhouse, batch, known);
+
+  // 4. Work out what should be recorded about each payment, and what of it is new.
+  const outcomes = look.payments.map((payment) => outcomeOf(service, payment, batch));
+  const news = outcomes.map((outcome) => newsOf(outcome, look.before.get(outcome.payment) ?? []));
+
+  // 5. SKUs named in passing get a place in the catalogue.
+  await service.skus.see(outcomes.flatMap(({ skus }) => skus));
+
+  // 6. Insert the versions; facts and ledger follow with those of other batches.
+  await appendVersions(service.clickhouse, news);
+
+  // 7. Publish.
+  await publish(service, outcomes);
+  look.remember();
+  return { missing: look.missing, news };
+}
+
+/** For `BookingService.soleWriter`; to be called before the first record is booked. */
+export function openSoleWriter(
+  service: Pick<BookingService, "clickhouse" | "log" | "logger">,
+): Promise<SoleWriter<FollowingRows> | null> {
+  return SoleWriter.over(service, (batches) => writeFollowing(service.clickhouse, batches));
+}
+
+async function writeFollowing(
+  clickhouse: BookingService["clickhouse"],
+  batches: readonly FollowingRows[],
+): Promise<void> {
+  await Promise.all([
+    insertFacts(
+      clickhouse,
+      batches.flatMap(({ missing }) => missing),
+    ),
+    appendLedger(
+      clickhouse,
+      batches.flatMap(({ news }) => news),
+    ),
+  ]);
+}
+
+/** After a crash before the acknowledgement this repeats, with the same id and version. */
+async function publish(service: BookingService, outcomes: readonly MoneyOutcome[]): Promise<void> {
   const messages = await Promise.all(
     outcomes.flatMap(({ payment, published }) =>
       published.map(async (version) => ({
@@ -62,8 +152,6 @@ export async function bookMoney(
     ),
   );
   if (messages.length > 0) await service.log.append(topics.transactions, messages);
-
-  // 8. Acknowledge: the consumer moves the offset when this resolves.
 }
 
 /** What one payment needs: rows, messages, SKUs. */
@@ -85,9 +173,8 @@ function outcomeOf(
   payment: KnownPayment,
   batch: readonly Fact[],
 ): MoneyOutcome {
-  const facts = payment.facts.slice(0, limits.factsPerPaymentMax);
+  const facts = bookable(payment.facts);
   if (facts.length < payment.facts.length) {
-    // Deterministic (the earliest by receipt count), so a replay gives the same figures.
     logger.error(
       { payment: payment.payment, provider: payment.provider, facts: payment.facts.length },
       "a payment has more facts than factsPerPaymentMax; later ones are not booked",
@@ -119,6 +206,22 @@ function outcomeOf(
     .filter((externalId) => externalId !== "")
     .map((externalId) => ({ workspace, environment, provider, externalId }));
   return { payment, versions, ledger, inserted, published, skus };
+}
+
+/** @param before facts of the payment that are booked */
+function newsOf(outcome: MoneyOutcome, before: readonly Fact[]): PaymentRecordings {
+  const { ledger, versions } = newRecordings(outcome, recordings(bookable(before)));
+  const inserted = new Set(outcome.inserted);
+  return {
+    payment: outcome.payment,
+    ledger,
+    versions: versions.filter((version) => inserted.has(version)),
+  };
+}
+
+/** The earliest by receipt count, so that a replay gives the same figures. */
+function bookable(facts: readonly Fact[]): readonly Fact[] {
+  return facts.slice(0, limits.factsPerPaymentMax);
 }
 
 /** The very record that was stored, not another delivery of its event. */

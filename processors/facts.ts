@@ -122,6 +122,14 @@ export function purchaseKey(purchase: string): string {
   return `purchase:${purchase}`;
 }
 
+/** A key of `money_facts` with all that tells it apart, as one text. */
+export function nameOf(
+  { workspace, environment, provider }: Pick<Fact, "workspace" | "environment" | "provider">,
+  key: string,
+): string {
+  return JSON.stringify([workspace, environment, provider, key]);
+}
+
 /** What of a body is converted, and at which moment's rate; null when nothing is. */
 function convertible(
   body: FactBody,

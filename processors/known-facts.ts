@@ -6,9 +6,10 @@
 import { rowsIn } from "../backends/clickhouse-rows.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
 import { type Environment, type Fact, factCodec } from "../schemas/records.js";
-import { paymentKey, purchaseKey, subjects } from "./facts.js";
+import { nameOf, paymentKey, purchaseKey, subjects } from "./facts.js";
 import { insertFacts } from "./money-tables.js";
 import { byReceipt } from "./readings.js";
+import type { KnownKeys } from "./known-keys.js";
 
 export interface KnownPayment {
   readonly workspace: string;
@@ -19,6 +20,17 @@ export interface KnownPayment {
   readonly facts: readonly Fact[];
   /** How many facts were seen under each key; with more of them by now, this view is old. */
   readonly keys: ReadonlyMap<string, number>;
+}
+
+/** What is known with a batch of a sole writer, and what was known (and is booked) before it. */
+export interface Look {
+  readonly payments: readonly KnownPayment[];
+  /** The facts each of `payments` had; those it had none of are missing. */
+  readonly before: ReadonlyMap<KnownPayment, readonly Fact[]>;
+  /** Facts of the batch that are not stored yet. */
+  readonly missing: readonly Fact[];
+  /** Keeps what is known now: to be called when nothing can fail any more but the write. */
+  remember(): void;
 }
 
 type Scope = Pick<Fact, "workspace" | "environment" | "provider">;
@@ -32,34 +44,70 @@ export async function writeThenLook(
   batch: readonly Fact[],
   shared: boolean,
 ): Promise<KnownPayment[]> {
-  const touched = batch.flatMap((fact) => subjects(fact.body).map((key) => ({ fact, key })));
-  const before = new KnownRows(clickhouse);
+  const touched = keysOf(batch);
+  const before = new KnownRows(clickhouse, null);
   await before.load(touched);
   const missing = batch.filter((fact) => !before.has(fact));
   await insertFacts(clickhouse, missing);
   before.add(missing);
-  const after = shared ? new KnownRows(clickhouse) : before;
+  const after = shared ? new KnownRows(clickhouse, null) : before;
   if (shared) await after.load(touched);
-  // Two more looks reach everything: the payments of touched purchases, and the purchases of all
-  // those payments.
-  await after.load(after.links(({ payment }) => paymentKey(payment)));
-  await after.load(after.links(({ purchase }) => purchaseKey(purchase)));
+  await after.follow();
   return after.payments();
 }
 
+/** The same for a sole writer, who knows all there is to know before anything is written. */
+export async function lookFirst(
+  clickhouse: ClickHouse,
+  batch: readonly Fact[],
+  known: KnownKeys,
+): Promise<Look> {
+  const rows = new KnownRows(clickhouse, known);
+  await rows.load(keysOf(batch));
+  const missing = batch.filter((fact) => !rows.has(fact));
+  rows.add(missing);
+  await rows.follow();
+  const payments = rows.payments();
+  const old = new Map(
+    rows
+      .payments(new Set(missing.map(({ fact_id }) => fact_id)))
+      .map((one) => [nameOfPayment(one), one]),
+  );
+  const before = new Map(
+    payments.flatMap((payment) => {
+      const then = old.get(nameOfPayment(payment));
+      return then ? [[payment, then.facts] as const] : [];
+    }),
+  );
+  return { payments, before, missing, remember: () => rows.remember(missing) };
+}
+
+/** What `KnownKeys` calls the keys of the batch. */
+export function namesOf(batch: readonly Fact[]): string[] {
+  return keysOf(batch).map(({ fact, key }) => nameOf(fact, key));
+}
+
+function keysOf(batch: readonly Fact[]): { fact: Fact; key: string }[] {
+  return batch.flatMap((fact) => subjects(fact.body).map((key) => ({ fact, key })));
+}
+
 class KnownRows {
-  readonly #clickhouse: ClickHouse;
   readonly #rows = new Map<string, { scope: Scope; key: string; facts: Fact[] }>();
 
-  constructor(clickhouse: ClickHouse) {
-    this.#clickhouse = clickhouse;
-  }
+  constructor(
+    private readonly clickhouse: ClickHouse,
+    private readonly known: KnownKeys | null,
+  ) {}
 
   async load(wanted: readonly { fact: Scope; key: string }[]): Promise<void> {
     const missing = new Map<string, { scope: Scope; key: string; facts: Fact[] }>();
     for (const { fact, key } of wanted) {
       const name = nameOf(fact, key);
-      if (!this.#rows.has(name)) missing.set(name, { scope: fact, key, facts: [] });
+      if (this.#rows.has(name)) continue;
+      const known = this.known?.get(name);
+      const entry = { scope: fact, key, facts: [...(known ?? [])] };
+      if (known) this.#rows.set(name, entry);
+      else missing.set(name, entry);
     }
     if (missing.size === 0) return;
     const tuples = [...missing.values()].map(({ scope, key }) => [
@@ -68,7 +116,7 @@ class KnownRows {
       scope.provider,
       key,
     ]);
-    const rows = await this.#clickhouse.rows<{ key: string; fact: string }>(
+    const rows = await this.clickhouse.rows<{ key: string; fact: string }>(
       `SELECT key, fact FROM money_facts
        WHERE ${rowsIn("(workspace, environment, provider, key)", tuples)}`,
     );
@@ -77,6 +125,23 @@ class KnownRows {
       missing.get(nameOf(fact, row.key))?.facts.push(fact);
     }
     for (const [name, entry] of missing) this.#rows.set(name, entry);
+  }
+
+  /**
+   * Two more looks reach everything: the payments of touched purchases, and the purchases of all
+   * those payments.
+   */
+  async follow(): Promise<void> {
+    await this.load(this.#links(({ payment }) => paymentKey(payment)));
+    await this.load(this.#links(({ purchase }) => purchaseKey(purchase)));
+  }
+
+  /** @param missing not written yet */
+  remember(missing: readonly Fact[]): void {
+    const unwritten = new Set(namesOf(missing));
+    for (const [name, { facts }] of this.#rows) {
+      this.known?.keep(name, facts, !unwritten.has(name));
+    }
   }
 
   has(fact: Fact): boolean {
@@ -93,7 +158,7 @@ class KnownRows {
   }
 
   /** The keys at one end of all links seen so far. */
-  links(
+  #links(
     end: (link: { payment: string; purchase: string }) => string,
   ): { fact: Scope; key: string }[] {
     return [...this.#rows.values()].flatMap(({ facts }) =>
@@ -101,18 +166,22 @@ class KnownRows {
     );
   }
 
-  payments(): KnownPayment[] {
-    return [...this.#rows.values()].flatMap(({ scope, key, facts }) => {
+  /** @param without ids of facts to leave out: what was known before they came */
+  payments(without: ReadonlySet<string> = new Set()): KnownPayment[] {
+    const rest = (facts: readonly Fact[]): readonly Fact[] =>
+      without.size === 0 ? facts : facts.filter(({ fact_id }) => !without.has(fact_id));
+    return [...this.#rows.values()].flatMap(({ scope, key, facts: all }) => {
       const payment = key.startsWith(paymentKey("")) ? key.slice(paymentKey("").length) : null;
+      const facts = rest(all);
       if (payment === null || facts.length === 0) return [];
       const keys = new Map([[key, countOf(facts)]]);
-      const all = new Map(facts.map((fact) => [fact.fact_id, fact]));
+      const known = new Map(facts.map((fact) => [fact.fact_id, fact]));
       for (const { body } of facts) {
         if (!("Link" in body)) continue;
         const purchase = purchaseKey(body.Link.purchase);
-        const there = this.#rows.get(nameOf(scope, purchase))?.facts ?? [];
+        const there = rest(this.#rows.get(nameOf(scope, purchase))?.facts ?? []);
         keys.set(purchase, countOf(there));
-        for (const fact of there) if ("Purchase" in fact.body) all.set(fact.fact_id, fact);
+        for (const fact of there) if ("Purchase" in fact.body) known.set(fact.fact_id, fact);
       }
       const { workspace, environment, provider } = scope;
       return [
@@ -122,7 +191,7 @@ class KnownRows {
           provider,
           payment,
           keys,
-          facts: [...all.values()].sort(byReceipt),
+          facts: [...known.values()].sort(byReceipt),
         },
       ];
     });
@@ -134,6 +203,6 @@ function countOf(facts: readonly Fact[]): number {
   return new Set(facts.map(({ fact_id }) => fact_id)).size;
 }
 
-function nameOf({ workspace, environment, provider }: Scope, key: string): string {
-  return JSON.stringify([workspace, environment, provider, key]);
+function nameOfPayment(payment: KnownPayment): string {
+  return nameOf(payment, paymentKey(payment.payment));
 }

@@ -6,6 +6,12 @@ import { transactionId } from "../schemas/ids.js";
 import { type Fact, factCodec } from "../schemas/records.js";
 import type { MoneyOutcome } from "./book-money.js";
 import { subjects } from "./facts.js";
+import type { KnownPayment } from "./known-facts.js";
+import type { LedgerRow, Recordings, Version } from "./recordings.js";
+
+export interface PaymentRecordings extends Recordings {
+  readonly payment: KnownPayment;
+}
 
 const factColumns =
   "workspace String, environment String, provider String, key String, fact_id String, " +
@@ -52,19 +58,7 @@ export async function insertLedger(
   outcomes: readonly MoneyOutcome[],
   shared: boolean,
 ): Promise<void> {
-  const rows = outcomes.flatMap(({ payment, ledger }) =>
-    ledger.map(({ fact, ...entry }) => ({
-      ...entry,
-      workspace: payment.workspace,
-      environment: payment.environment,
-      provider: payment.provider,
-      payment: ledgerPayment(payment),
-      happened_at: clickhouseTime(entry.happened_at),
-      recorded_at: clickhouseTime(fact.received_at),
-      event_id: fact.event_id,
-      fact_id: fact.fact_id,
-    })),
-  );
+  const rows = outcomes.flatMap(({ payment, ledger }) => ledgerRows(payment, ledger));
   const payments = outcomes.map(({ payment }) => [
     payment.workspace,
     payment.environment,
@@ -90,6 +84,34 @@ export async function insertLedger(
     {},
     "money",
   );
+}
+
+/** Rows of which it is certain that they are not there. */
+export async function appendLedger(
+  clickhouse: ClickHouse,
+  news: readonly PaymentRecordings[],
+): Promise<void> {
+  const rows = news.flatMap(({ payment, ledger }) => ledgerRows(payment, ledger));
+  if (rows.length === 0) return;
+  await clickhouse.write(
+    `INSERT INTO ledger SELECT * FROM ${jsonRows(ledgerColumns, rows)}`,
+    {},
+    "money",
+  );
+}
+
+function ledgerRows(payment: KnownPayment, ledger: readonly LedgerRow[]) {
+  return ledger.map(({ fact, ...entry }) => ({
+    ...entry,
+    workspace: payment.workspace,
+    environment: payment.environment,
+    provider: payment.provider,
+    payment: ledgerPayment(payment),
+    happened_at: clickhouseTime(entry.happened_at),
+    recorded_at: clickhouseTime(fact.received_at),
+    event_id: fact.event_id,
+    fact_id: fact.fact_id,
+  }));
 }
 
 /** A SELECT of the payments about which more is known by now. */
@@ -133,22 +155,7 @@ export async function insertVersions(
   clickhouse: ClickHouse,
   outcomes: readonly MoneyOutcome[],
 ): Promise<void> {
-  const rows = outcomes.flatMap(({ payment, inserted }) =>
-    inserted.map(({ document, version, fact }) => ({
-      ...document,
-      workspace: payment.workspace,
-      environment: payment.environment,
-      timestamp: clickhouseTime(document.timestamp),
-      id: transactionId(payment.workspace, payment.environment, payment.provider, payment.payment),
-      recorded_at: clickhouseTime(fact.received_at),
-      fact_id: fact.fact_id,
-      version,
-      event_id: fact.event_id,
-      provider: payment.provider,
-      payment: payment.payment,
-      backfill: fact.backfill ? 1 : 0,
-    })),
-  );
+  const rows = outcomes.flatMap(({ payment, inserted }) => versionRows(payment, inserted));
   if (rows.length === 0) return;
   const identity = "workspace, environment, timestamp, id, recorded_at, fact_id, version";
   const places = rows.map((row) => [row.workspace, row.environment, row.timestamp, row.id]);
@@ -162,6 +169,37 @@ export async function insertVersions(
   );
 }
 
-function ledgerPayment({ provider, payment }: MoneyOutcome["payment"]): string {
+/** Versions of which it is certain that they are not there. */
+export async function appendVersions(
+  clickhouse: ClickHouse,
+  news: readonly PaymentRecordings[],
+): Promise<void> {
+  const rows = news.flatMap(({ payment, versions }) => versionRows(payment, versions));
+  if (rows.length === 0) return;
+  await clickhouse.write(
+    `INSERT INTO transactions SELECT * FROM ${jsonRows(versionColumns, rows)}`,
+    {},
+    "versions",
+  );
+}
+
+function versionRows(payment: KnownPayment, versions: readonly Version[]) {
+  return versions.map(({ document, version, fact }) => ({
+    ...document,
+    workspace: payment.workspace,
+    environment: payment.environment,
+    timestamp: clickhouseTime(document.timestamp),
+    id: transactionId(payment.workspace, payment.environment, payment.provider, payment.payment),
+    recorded_at: clickhouseTime(fact.received_at),
+    fact_id: fact.fact_id,
+    version,
+    event_id: fact.event_id,
+    provider: payment.provider,
+    payment: payment.payment,
+    backfill: fact.backfill ? 1 : 0,
+  }));
+}
+
+function ledgerPayment({ provider, payment }: KnownPayment): string {
   return `${provider}:${payment}`;
 }

@@ -47,26 +47,50 @@ export function recordings(facts: readonly Fact[]): Recordings {
   return { versions, ledger };
 }
 
+/** What `after` records that `before` did not, the facts of both told in order of receipt. */
+export function newRecordings(after: Recordings, before: Recordings): Recordings {
+  const stored = new Set(before.versions.map(versionKey));
+  const rows = new Map<string, LedgerRow>();
+  for (const row of after.ledger) addTo(rows, rowKey(row), row, 1);
+  for (const row of before.ledger) addTo(rows, rowKey(row), row, -1);
+  return {
+    versions: after.versions.filter((version) => !stored.has(versionKey(version))),
+    ledger: [...rows.values()].filter(movesMoney),
+  };
+}
+
+function versionKey({ document, version, fact }: Version): string {
+  return JSON.stringify([document.timestamp, fact.received_at, fact.fact_id, version]);
+}
+
+function rowKey({ fact, ...entry }: LedgerRow): string {
+  return JSON.stringify([entryKey(entry), fact.fact_id, fact.event_id, fact.received_at]);
+}
+
 /** Entries by what tells them apart; equal ones are added up. */
 function summed(entries: readonly Entry[]): Map<string, Entry> {
   const sums = new Map<string, Entry>();
-  for (const entry of entries) add(sums, entry, 1);
+  for (const entry of entries) addTo(sums, entryKey(entry), entry, 1);
   return sums;
 }
 
 function difference(after: Map<string, Entry>, before: Map<string, Entry>): Entry[] {
   const sums = new Map<string, Entry>();
-  for (const entry of after.values()) add(sums, entry, 1);
-  for (const entry of before.values()) add(sums, entry, -1);
-  return [...sums.values()].filter(
-    ({ original_amount: original, amount, tax, fee, sales }) =>
-      original !== 0n || amount !== 0n || tax !== 0n || fee !== 0n || sales !== 0,
-  );
+  for (const [key, entry] of after) addTo(sums, key, entry, 1);
+  for (const [key, entry] of before) addTo(sums, key, entry, -1);
+  return [...sums.values()].filter(movesMoney);
 }
 
-function add(sums: Map<string, Entry>, entry: Entry, sign: 1 | -1): void {
+function movesMoney({ original_amount: original, amount, tax, fee, sales }: Entry): boolean {
+  return original !== 0n || amount !== 0n || tax !== 0n || fee !== 0n || sales !== 0;
+}
+
+function entryKey(entry: Entry): string {
   const { entry: name, kind, external_id, currency, country, happened_at } = entry;
-  const key = JSON.stringify([name, kind, external_id, currency, country, happened_at]);
+  return JSON.stringify([name, kind, external_id, currency, country, happened_at]);
+}
+
+function addTo<E extends Entry>(sums: Map<string, E>, key: string, entry: E, sign: 1 | -1): void {
   const sum = sums.get(key);
   sums.set(key, {
     ...entry,

@@ -1,7 +1,7 @@
 /** The role `processors`: normalizes raw events and books facts, as consumers of the log. */
 import { accountHasher } from "../backends/accounts.js";
 import { forgetOldAnswers } from "../backends/kept-answers.js";
-import type { LogRecord } from "../backends/log.js";
+import type { ConsumeOptions } from "../backends/log.js";
 import { openProviderApis } from "../backends/provider-api.js";
 import type { Service } from "../backends/service.js";
 import { openSkus } from "../backends/skus.js";
@@ -11,7 +11,7 @@ import { limits } from "../config.js";
 import { createProviders } from "../providers/index.js";
 import { type Topic, topics } from "../schemas/records.js";
 import { type BackfillingService, runBackfills } from "./backfill.js";
-import { bookMoney } from "./book-money.js";
+import { bookMoney, openSoleWriter } from "./book-money.js";
 import { bookSubscriptions } from "./book-subscriptions.js";
 import { adornEvents } from "./enrich-adorn.js";
 import { completeEvents, type EnrichingService } from "./enrich-complete.js";
@@ -37,13 +37,14 @@ export async function start(service: Service): Promise<void> {
     hashAccount: await accountHasher(service.postgres, service.vault),
   };
   forgetOldAnswers(service);
-  const booking = { ...service, skus: openSkus(service.postgres) };
+  const soleWriter = await openSoleWriter(service);
+  const booking = { ...service, skus: openSkus(service.postgres), soleWriter };
 
   const consume = (
     topic: Topic,
     group: string,
     batchRecordsMax: number,
-    handle: (records: readonly LogRecord[]) => Promise<void>,
+    handle: ConsumeOptions["handle"],
     shareMax = 1,
   ) => {
     const health = new ConsumerHealth();
@@ -55,7 +56,7 @@ export async function start(service: Service): Promise<void> {
       shareMax,
       handle: async (records) => {
         await giveWay(service.watermark);
-        await health.watch(() => handle(records));
+        return health.watch(() => handle(records));
       },
     });
     service.releases.push(`consumer ${group}`, () => consumer.close());
@@ -104,10 +105,11 @@ const journalShareMax = 1 / 10;
 class ConsumerHealth {
   #failure: unknown = null;
 
-  async watch(work: () => Promise<void>): Promise<void> {
+  async watch<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
-      await work();
+      const result = await work();
       this.#failure = null;
+      return result;
     } catch (error) {
       this.#failure = error;
       throw error;

@@ -182,6 +182,59 @@ export function describeLogContract(name: string, install: () => Promise<LogInst
       expect(handled).to.have.length(20);
     });
 
+    it("should move the offset when a batch is finished, and give later ones meanwhile", async () => {
+      const [place] = await log.append(topic, [record("a")]);
+      await log.append(topic, [record("a"), record("a")]);
+      const partition = place?.partition ?? 0;
+      const [first, others] = [gate(), gate()];
+      let handled = 0;
+      const subscription = log.consume({
+        topic,
+        group: "g",
+        batchRecordsMax: 1,
+        async handle() {
+          handled += 1;
+          return { finished: (handled === 1 ? first : others).enter() };
+        },
+      });
+      await until(() => handled === 3);
+      others.open();
+      await pause(30);
+      expect((await log.committed(topic, "g"))[partition]).to.equal(0n);
+      expect((await log.handled(topic, "g"))[partition]).to.equal(3n);
+      first.open();
+      await subscription.close();
+      expect((await log.committed(topic, "g"))[partition]).to.equal(3n);
+    });
+
+    it("should give everything again from where finishing failed", async () => {
+      await log.append(
+        topic,
+        Array.from({ length: 3 }, () => record("a")),
+      );
+      const failing = gate();
+      const given: bigint[] = [];
+      const subscription = log.consume({
+        topic,
+        group: "g",
+        batchRecordsMax: 1,
+        async handle([one]) {
+          given.push(one?.offset ?? -1n);
+          if (given.length !== 2) return undefined;
+          const finished = failing.enter().then(() => {
+            throw new Error("the world fails");
+          });
+          return { finished };
+        },
+      });
+      await until(() => given.length >= 3);
+      failing.open();
+      await until(() => given.length >= 5);
+      await subscription.close();
+      expect(given).to.eql([0n, 1n, 2n, 1n, 2n]);
+      expect((await log.committed(topic, "g")).reduce((sum, one) => sum + one, 0n)).to.equal(3n);
+    });
+
     it("should let members of one group share the work, each record to one of them", async () => {
       const given: string[] = [];
       const handle = async (records: readonly LogRecord[]): Promise<void> => {

@@ -31,8 +31,9 @@ export function transactionsRoute(
 ): void {
   router.get("/v1/transactions", requireKey(service, { scope: "read" }), async (ctx) => {
     const access = accessOf(ctx);
-    const clocks = await clocksOf(service, "money");
     const query = readQuery(ctx, transactionsQueryParameters);
+    // A status as of a past moment is read from the ledger, which follows the transactions.
+    const clocks = await clocksOf(service, query.at === undefined ? "transactions" : "money");
     const walk = openWalk({
       endpoint: "transactions",
       access,

@@ -1,0 +1,136 @@
+/**
+ * What a process may rely on that is alone with its log and its tables (`Log.shared` is false):
+ * nobody writes between its look and its write, so *should be minus is* needs no stored rows
+ * (docs/decisions/2026-11-21-sole-writer.md). The exception is a batch that may have been booked in
+ * part before: by the process that was killed, or by the attempt that failed.
+ */
+import type { ClickHouse } from "../backends/clickhouse.js";
+import type { Log, LogRecord } from "../backends/log.js";
+import type { Logger } from "../backends/logger.js";
+import { topics } from "../schemas/records.js";
+import { KnownKeys } from "./known-keys.js";
+import { WriteBehind } from "./write-behind.js";
+
+/** People see a transaction at once; its ledger rows and facts follow this much later. */
+const followMs = 150;
+/** Batches that wait to be followed; the next waits for them. */
+const batchesWaitingMax = 16;
+
+/** What a sole writer needs of its service. */
+interface Alone {
+  readonly clickhouse: ClickHouse;
+  readonly log: Pick<Log, "ends" | "shared">;
+  readonly logger: Logger;
+}
+
+export class SoleWriter<Rows> {
+  #turn: Promise<unknown> = Promise.resolve();
+  /** By partition of the facts topic: records below this offset may be booked in part. */
+  readonly #doubtfulBelow: Map<number, bigint>;
+  /** By partition: the offset after the last batch booked. */
+  readonly #bookedBelow = new Map<number, bigint>();
+  readonly #known = new KnownKeys();
+  readonly #behind: WriteBehind<Rows>;
+  #waiting = 0;
+
+  private constructor(
+    ends: readonly bigint[],
+    private readonly clickhouse: ClickHouse,
+    private readonly logger: Logger,
+    follow: (rows: readonly Rows[]) => Promise<void>,
+  ) {
+    this.#doubtfulBelow = new Map(ends.map((end, partition) => [partition, end]));
+    this.#behind = new WriteBehind(async (rows) => {
+      const written = this.#known.writing();
+      try {
+        await follow(rows);
+      } catch (error) {
+        this.#doubtAll();
+        throw error;
+      }
+      written();
+    }, followMs);
+  }
+
+  /**
+   * To be called before the first record is booked; null where others write, too.
+   * @param follow writes the rows of several batches that nobody waits for
+   */
+  static async over<Rows>(
+    { clickhouse, log, logger }: Alone,
+    follow: (rows: readonly Rows[]) => Promise<void>,
+  ): Promise<SoleWriter<Rows> | null> {
+    if (log.shared) return null;
+    return new SoleWriter(await log.ends(topics.facts), clickhouse, logger, follow);
+  }
+
+  /**
+   * Books one batch at a time, whatever its partition. When a batch fails, those after it must be
+   * given again with it (`ConsumeOptions.handle`).
+   * @param alone books what cannot have been booked in part, and returns the rows to follow
+   * @param careful books any batch
+   * @returns what resolves when all of the batch is written
+   */
+  run(
+    records: readonly LogRecord[],
+    alone: (known: KnownKeys) => Promise<Rows>,
+    careful: (known: KnownKeys) => Promise<void>,
+  ): Promise<{ readonly finished: Promise<void> }> {
+    if (this.#known.stored.wanted) void this.#readKeys();
+    const turn = this.#turn.then(() => this.#book(records, alone, careful));
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #book(
+    records: readonly LogRecord[],
+    alone: (known: KnownKeys) => Promise<Rows>,
+    careful: (known: KnownKeys) => Promise<void>,
+  ): Promise<{ readonly finished: Promise<void> }> {
+    const [first, last] = [records[0], records.at(-1)];
+    if (first === undefined || last === undefined) return { finished: Promise.resolve() };
+    const { partition } = first;
+    const isNew = first.offset >= (this.#doubtfulBelow.get(partition) ?? 0n);
+    if (!isNew || this.#waiting >= batchesWaitingMax) await this.#behind.settled();
+    this.#bookedBelow.set(partition, last.offset + 1n);
+    try {
+      if (isNew) return { finished: this.#follow(await alone(this.#known)) };
+      this.#known.forget();
+      await careful(this.#known);
+      return { finished: Promise.resolve() };
+    } catch (error) {
+      this.#doubtAll();
+      throw error;
+    }
+  }
+
+  /** Looks are saved only while it succeeds, so a failure costs nothing but them. */
+  async #readKeys(): Promise<void> {
+    const before = this.#turn;
+    try {
+      await this.#known.stored.read(this.clickhouse, async () => {
+        await before;
+        await this.#behind.settled();
+      });
+    } catch (error) {
+      this.logger.warn({ err: error }, "the keys of money_facts could not be read");
+    }
+  }
+
+  #follow(rows: Rows): Promise<void> {
+    this.#waiting += 1;
+    const finished = this.#behind.add(rows).finally(() => (this.#waiting -= 1));
+    // The consumer may look at it only when its handler has ended.
+    finished.catch(() => undefined);
+    return finished;
+  }
+
+  /** Whatever was booked since the offsets moved last may be there in part, and comes again. */
+  #doubtAll(): void {
+    for (const [partition, offset] of this.#bookedBelow) {
+      const known = this.#doubtfulBelow.get(partition) ?? 0n;
+      if (offset > known) this.#doubtfulBelow.set(partition, offset);
+    }
+    this.#known.forget();
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * Rows that may follow a moment after others: a statement costs the engine much the same however
+ * many rows it carries, so those nobody waits for go together, every `afterMs`. Until they are
+ * written the log's offset does not move, so that a crash makes them again.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+
+export class WriteBehind<Rows> {
+  #waiting: Rows[] = [];
+  #next: Promise<void> | null = null;
+  #running: Promise<void> = Promise.resolve();
+
+  /** @param write one at a time; when it fails, whoever added the rows is told and adds again */
+  constructor(
+    private readonly write: (rows: readonly Rows[]) => Promise<void>,
+    private readonly afterMs: number,
+  ) {}
+
+  /** Resolves when the rows are written, with all that was added since the last write. */
+  add(rows: Rows): Promise<void> {
+    this.#waiting.push(rows);
+    this.#next ??= this.#later();
+    return this.#next;
+  }
+
+  #later(): Promise<void> {
+    this.#running = this.#writeAfter(this.#running);
+    return this.#running;
+  }
+
+  async #writeAfter(before: Promise<void>): Promise<void> {
+    await Promise.all([pause(this.afterMs), before.catch(() => undefined)]);
+    const rows = this.#waiting;
+    this.#waiting = [];
+    this.#next = null;
+    await this.write(rows);
+  }
+
+  /** Resolves when all that was added before is written, or has failed. */
+  async settled(): Promise<void> {
+    await (this.#next ?? this.#running).catch(() => undefined);
+  }
+}
