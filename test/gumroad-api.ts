@@ -1,4 +1,4 @@
-/** A real HTTP server that speaks the part of Gumroad's API this service asks: one sale by its id. */
+/** A real HTTP server that speaks the part of Gumroad's API this service asks: a sale by its id. */
 import { createServer } from "node:http";
 import { pathOfSale, type RecordInput, saleAnswer } from "../providers/gumroad/payloads.js";
 import { testReleases } from "./stores.js";

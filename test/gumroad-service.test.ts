@@ -87,7 +87,7 @@ describe("Gumroad, through the service", () => {
     expect(await amounts("status")).to.deep.equal(["succeeded"]);
   });
 
-  it("should start a membership with its first charge, and wait for it with what came before", async () => {
+  it("should start a membership with its first charge, for which a plan change waits", async () => {
     await post(
       membershipPing(
         { ...club, product: "prd-club==", user: club.purchaser, createdAt: at },

@@ -216,7 +216,7 @@ describe("Managed integrations", () => {
     expect(Buffer.from(JSON.stringify(rows)).includes(signingSecret)).to.equal(false);
   });
 
-  it("should make a custom integration's secret, show it once, and take what it signs", async () => {
+  it("should make a custom integration's secret, show it once, take what it signs", async () => {
     const input = { provider: "custom", environment: "Production", credentials: {} };
     const made = await doors.manage("POST", `${path}/integrations`, input);
     const { id, webhook_path: where, credentials } = made.json.data;

@@ -32,7 +32,7 @@ export interface Webhooks {
 
 const appStore = makeTestChain();
 const authorization = "Bearer of the model";
-const customSecret = `whsec_${Buffer.from("a secret of the model's own sender").toString("base64")}`;
+const customSecret = `whsec_${Buffer.from("of the model's own sender").toString("base64")}`;
 const paddleSecret = "pdl_ntfset_01jdmodel";
 const jsonBytes = (body: JsonObject) => Buffer.from(JSON.stringify(body));
 
