@@ -57,7 +57,7 @@ export const limits = {
   enrichmentBatchRecordsMax: 25,
   enrichmentMsMax: 30_000,
   /** One call of a provider's API: its answer, its tries, the pause doubling from this. */
-  apiAnswerMsMax: 20_000,
+  apiAnswerMsMax: 10_000,
   apiAnswerBytesMax: 16 * mebibyte,
   apiAttemptsMax: 3,
   apiPauseMs: 500,
@@ -75,7 +75,10 @@ export const limits = {
   /** Records a backfill may be ahead of normalizing: live events wait behind no more than these. */
   backfillAheadRecordsMax: 300,
   /** How long a process may be silent before another goes on with its backfill. */
-  backfillLeaseMs: 60_000,
+  backfillLeaseMs: 120_000,
+  /** One answer with a page of history, and all tries for it; less than the lease. */
+  backfillAnswerMsMax: 30_000,
+  backfillPageMsMax: 90_000,
   /** The pause of a backfill whose API cannot be had, doubling up to this. */
   backfillPauseMsMax: 5 * 60 * 1000,
   /** Records one step takes at a time. */

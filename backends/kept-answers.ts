@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { RawEventMeta } from "../schemas/records.js";
 import type { Postgres } from "./postgres.js";
 import type { Service } from "./service.js";
-import type { Vault } from "./vault.js";
+import { SealBroken, type Vault } from "./vault.js";
 
 export type EnrichmentStep = "complete" | "adorn";
 
@@ -49,7 +49,8 @@ export async function recallAnswers(
   );
   if (row === undefined) return null;
   const from = { ...event, received_at: Number(row.received_at) };
-  const text = vault.open(row.sealed, boundTo(from, step)).toString();
+  const text = openSealed(vault, row.sealed, boundTo(from, step));
+  if (text === null) return null;
   const { answers, trouble, refusal } = document.parse(JSON.parse(text));
   return {
     answers: new Map(Object.entries(answers)),
@@ -102,6 +103,16 @@ export function forgetOldAnswers({
 
 const dayMs = 24 * 60 * 60 * 1000;
 const forgetEveryMs = 60 * 60 * 1000;
+
+/** Null: it was changed, or its key is gone; then it is asked again. */
+function openSealed(vault: Vault, sealed: Buffer, associated: Buffer): string | null {
+  try {
+    return vault.open(sealed, associated).toString();
+  } catch (error) {
+    if (error instanceof SealBroken) return null;
+    throw error;
+  }
+}
 
 const document = z.object({
   answers: z.record(z.string(), z.string().nullable()),

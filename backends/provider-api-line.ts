@@ -15,7 +15,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { RateLimiterMemory, RateLimiterQueue } from "rate-limiter-flexible";
 import { limits } from "../config.js";
 import type { ProviderApi } from "../providers/provider.js";
-import { ApiRefusal, ApiTrouble, callApi } from "./provider-api-call.js";
+import { ApiRefusal, ApiTrouble, callApi, type CallLimits } from "./provider-api-call.js";
 
 export type Asked =
   /** JSON text; null: the API has no such thing. */
@@ -93,11 +93,13 @@ export class ApiLine {
     return this.#silentUntil > Date.now();
   }
 
-  async ask(path: string, signal: AbortSignal): Promise<Asked> {
+  /** @param answerMsMax for one try; as patient as usual when left out */
+  async ask(path: string, signal: AbortSignal, answerMsMax?: number): Promise<Asked> {
+    const bounds = { ...this.#bounds(signal), ...(answerMsMax && { answerMsMax }) };
     try {
       return await unlessAborted(
         signal,
-        this.#atOnce.execute(() => this.#tryAll(path, signal)),
+        this.#atOnce.execute(() => this.#tryAll(path, bounds)),
       );
     } catch (error) {
       if (error instanceof ApiRefusal) return { outcome: "refused", detail: error.message };
@@ -105,11 +107,12 @@ export class ApiLine {
     }
   }
 
-  async #tryAll(path: string, signal: AbortSignal): Promise<Asked> {
+  async #tryAll(path: string, bounds: CallLimits): Promise<Asked> {
+    const { signal } = bounds;
     for (let attempt = 1; ; attempt += 1) {
       signal.throwIfAborted();
       try {
-        return await this.#breaker.execute(() => this.#tryOnce(path, signal));
+        return await this.#breaker.execute(() => this.#tryOnce(path, bounds));
       } catch (error) {
         const { attemptsMax, pauseMs } = this.#patience;
         if (!(error instanceof ApiTrouble) || attempt >= attemptsMax) throw error;
@@ -121,7 +124,8 @@ export class ApiLine {
     }
   }
 
-  async #tryOnce(path: string, signal: AbortSignal): Promise<Asked> {
+  async #tryOnce(path: string, bounds: CallLimits): Promise<Asked> {
+    const { signal } = bounds;
     const authorization = await this.#authorize(signal);
     if (authorization === null) return { outcome: "silent" };
     const wait = this.#waitUntil - Date.now();
@@ -133,7 +137,7 @@ export class ApiLine {
       const text = await callApi(
         this.#baseUrl + path,
         { headers: { accept: "application/json", ...headers } },
-        this.#limits(signal),
+        bounds,
       );
       if (text !== null && !isJson(text)) throw new ApiTrouble("an answer that is no JSON");
       return { outcome: "answered", text };
@@ -167,14 +171,14 @@ export class ApiLine {
   async #askAuthorization(signal: AbortSignal): Promise<Authorization | null> {
     const post = async (url: string, form: Readonly<Record<string, string>>): Promise<unknown> => {
       const body = new URLSearchParams(form);
-      const text = await callApi(url, { method: "POST", body }, this.#limits(signal));
+      const text = await callApi(url, { method: "POST", body }, this.#bounds(signal));
       if (text === null || !isJson(text)) throw new ApiTrouble("an authorization that is no JSON");
       return JSON.parse(text);
     };
     return this.#api.authorize(this.#credentials, Date.now(), post);
   }
 
-  #limits(signal: AbortSignal) {
+  #bounds(signal: AbortSignal): CallLimits {
     const { answerMsMax, bytesMax } = this.#patience;
     return { answerMsMax, bytesMax, signal };
   }
@@ -182,6 +186,8 @@ export class ApiLine {
 
 /** A turn that is waited for cannot be given back; nobody waits for it past the signal. */
 async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  // When the race is lost its failure is of no interest any more.
+  work.catch(() => undefined);
   signal.throwIfAborted();
   let stop = (): void => {};
   const aborted = new Promise<never>((_resolve, reject) => {
@@ -192,8 +198,6 @@ async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<
     return await Promise.race([work, aborted]);
   } finally {
     signal.removeEventListener("abort", stop);
-    // Lost the race: its failure is of no interest any more.
-    work.catch(() => undefined);
   }
 }
 

@@ -15,13 +15,16 @@ export interface Asker {
   readonly integration: { readonly id: string; readonly credentials: unknown } | null;
 }
 
+export interface Asking {
+  readonly path: string;
+  readonly freshForMs: number;
+  /** For one try, where it may take longer than usual. */
+  readonly answerMsMax?: number;
+}
+
 export interface ProviderApis {
   /** Callers who ask the same at the same time share one call. Never rejects. */
-  ask(
-    asker: Asker,
-    question: { readonly path: string; readonly freshForMs: number },
-    signal: AbortSignal,
-  ): Promise<Asked>;
+  ask(asker: Asker, question: Asking, signal: AbortSignal): Promise<Asked>;
   /** Whether it was answered lately enough to serve again. */
   isFresh(integration: string, path: string): boolean;
   /** Its credentials were found to allow no calls, a minute ago at most. */
@@ -68,11 +71,11 @@ export function openProviderApis(
   }
 
   return {
-    async ask({ provider, integration }, { path, freshForMs }, signal) {
+    async ask({ provider, integration }, { path, freshForMs, answerMsMax }, signal) {
       if (integration === null || provider.api === undefined) return { outcome: "silent" };
       const line = lineOf(provider, integration);
       return fresh.get(integration.id, path, freshForMs, async () => {
-        const asked = await line.ask(path, signal);
+        const asked = await line.ask(path, signal, answerMsMax);
         if (asked.outcome !== "silent") {
           metrics?.questions.inc({ provider: provider.token, outcome: asked.outcome });
         }

@@ -147,8 +147,8 @@ async function readPage(
   const span = { from: from.getTime(), to: createdAt.getTime() };
   const asked = await apis.ask(
     { provider, integration: { id: integration.id, credentials: integration.credentials[0] } },
-    { path: list.path(span, after), freshForMs: 0 },
-    AbortSignal.any([stopping, AbortSignal.timeout(limits.enrichmentMsMax)]),
+    { path: list.path(span, after), freshForMs: 0, answerMsMax: limits.backfillAnswerMsMax },
+    AbortSignal.any([stopping, AbortSignal.timeout(limits.backfillPageMsMax)]),
   );
   const of = `The API of ${provider.token}`;
   if (asked.outcome === "silent") {

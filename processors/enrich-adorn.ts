@@ -20,7 +20,7 @@ export async function adornEvents(
   try {
     // 1. Ask; the answers and the time they were received at are durable before they are used.
     const raws = rawRecords(records, "adorn");
-    const adorned = await Promise.all(raws.map((record) => adornEvent(service, record, receipts)));
+    const adorned = await allEnded(raws.map((record) => adornEvent(service, record, receipts)));
 
     // 2. Hand on. What could not be had is listed, although the event is booked, and replayed.
     await handOnFacts(
@@ -35,6 +35,12 @@ export async function adornEvents(
     // 3. Now figures may be final past the time the answers were received.
     for (const receipt of receipts) receipt.settle();
   }
+}
+
+/** Like Promise.all, but a failure waits for the others: none may take a receipt after it. */
+async function allEnded<T>(running: readonly Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(running);
+  return Promise.all(running);
 }
 
 interface Adorned {

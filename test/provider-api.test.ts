@@ -178,6 +178,12 @@ describe("Calls of a provider's API", () => {
     );
     stop.abort();
     expect(await asking).to.deep.equal(trouble("no answer in time"));
+    const late = await apis.ask(
+      { provider, integration: { id: "int_1", credentials: { api_key: apiKey } } },
+      { path, freshForMs: 0 },
+      stop.signal,
+    );
+    expect(late).to.deep.equal(trouble("no answer in time"));
   });
 });
 
