@@ -59,6 +59,7 @@ async function run(
   logger: Logger,
   steps: Steps,
 ): Promise<number> {
+  const from = options.from === undefined ? null : timeOf(options.from);
   const releases = new Releases(logger);
   try {
     const { service } = await openService(config, { logger, releases });
@@ -74,15 +75,15 @@ async function run(
       return 0;
     }
     if (command === "backfill") {
-      const { integration, from } = options;
-      if (integration === undefined || from === undefined) throw new UsageError(usage);
-      const asked = { integration, from: timeOf(from) };
+      const { integration } = options;
+      if (integration === undefined || from === null) throw new UsageError(usage);
+      const asked = { integration, from };
       return await backfill(service, asked, {
         startProcessors: (opened) => steps.startProcessors(opened),
         tell,
       });
     }
-    await replay(service, options.from === undefined ? null : timeOf(options.from), {
+    await replay(service, from, {
       startProcessors: (opened) => steps.startProcessors(opened),
       tell,
     });

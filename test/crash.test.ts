@@ -2,14 +2,12 @@
  * The built service as its own process: killed without warning under load, again and again, it
  * loses nothing it acknowledged and counts nothing twice; asked to stop, it stops in good order.
  */
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import * as fc from "fast-check";
 import { WebSocket } from "ws";
@@ -17,16 +15,14 @@ import { bundledQuotes } from "./model/bundled-quotes.js";
 import { expectFigures } from "./model/compare.js";
 import type { ModelEvent } from "./model/facts.js";
 import { figuresOf } from "./model/figures.js";
-import { type Door, type Merchant, openMerchant, send, whenBooked } from "./model/merchant.js";
+import { type Merchant, openMerchant, send, whenBooked } from "./model/merchant.js";
 import { portfolios } from "./model/portfolio.js";
 import { dayMs, secondMs, type Sent } from "./model/story.js";
+import { doorOf, freePort, kill, startService, whenReady } from "./service-process.js";
 
-const entry = fileURLToPath(new URL("../main.js", import.meta.url));
 const kills = 3;
 /** Into the load, so that a kill meets every step from the door to the booking. */
 const killAfterMsMax = 400;
-/** Far more than it takes: other work may share the machine. */
-const readyWithinMs = 60_000;
 const stopWithinMs = 10_000;
 const sendersMax = 8;
 const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
@@ -45,7 +41,7 @@ describe("a process of its own", function suite() {
     const port = await freePort();
     const seed = Number(process.env["FUZZ_SEED"] ?? Date.now() % 1_000_000);
     const events = largestPortfolio(seed);
-    child = start(folder, port);
+    child = startService(folder, port);
     await whenReady(child, port);
     const merchant = await openMerchant(doorOf(folder, port), "EUR");
     const load = new Load(merchant, events);
@@ -53,7 +49,7 @@ describe("a process of its own", function suite() {
       await load.isFlowing();
       await pause((seed * (round + 7)) % killAfterMsMax);
       await kill(child);
-      child = start(folder, port);
+      child = startService(folder, port);
       await whenReady(child, port);
     }
     const told = await load.finish();
@@ -70,7 +66,7 @@ describe("a process of its own", function suite() {
   it("should stop when asked: sockets told, exit 0, the same figures after", async () => {
     const port = await freePort();
     if (child !== undefined) await kill(child);
-    child = start(folder, port);
+    child = startService(folder, port);
     await whenReady(child, port);
     const merchant = await openMerchant(doorOf(folder, port), "USD");
     const events = largestPortfolio(1);
@@ -89,7 +85,7 @@ describe("a process of its own", function suite() {
     expect(Date.now() - asked).to.be.below(stopWithinMs);
     expect((await closed)[0], "close code").to.equal(1001);
 
-    child = start(folder, port);
+    child = startService(folder, port);
     await whenReady(child, port);
     const told = await load.finish();
     await whenBooked(merchant);
@@ -157,57 +153,4 @@ function isDown(error: unknown): boolean {
 function largestPortfolio(seed: number): readonly Sent[] {
   const drawn = fc.sample(portfolios(end), { numRuns: 50, seed });
   return drawn.map(({ deliveries }) => deliveries).sort((a, b) => b.length - a.length)[0] ?? [];
-}
-
-function start(folder: string, port: number): ChildProcess {
-  return spawn(process.execPath, [entry], {
-    env: {
-      ...process.env,
-      UV_THREADPOOL_SIZE: "16",
-      DATA_DIR: folder,
-      PORT: String(port),
-      RATES_REFRESH: "off",
-      LOG_LEVEL: "error",
-    },
-    stdio: ["ignore", "inherit", "ignore"],
-  });
-}
-
-async function whenReady(child: ChildProcess, port: number): Promise<void> {
-  const startedAt = Date.now();
-  while (!(await isReady(port))) {
-    if (child.exitCode !== null) throw new Error(`ended with ${child.exitCode} while starting`);
-    if (Date.now() - startedAt > readyWithinMs) throw new Error("not ready in time");
-    await pause(50);
-  }
-}
-
-async function isReady(port: number): Promise<boolean> {
-  try {
-    return (await fetch(`http://127.0.0.1:${port}/readyz`)).ok;
-  } catch {
-    return false;
-  }
-}
-
-async function kill(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exited = once(child, "exit");
-  child.kill("SIGKILL");
-  await exited;
-}
-
-function doorOf(folder: string, port: number): Door {
-  const adminToken = readFileSync(join(folder, "admin.token"), "utf8").trim();
-  return { base: `http://127.0.0.1:${port}`, adminToken };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port");
-  server.close();
-  await once(server, "close");
-  return address.port;
 }

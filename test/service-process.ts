@@ -1,0 +1,87 @@
+/** The built service as a process of its own, on a folder of its own. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import type { Door } from "./model/merchant.js";
+
+const entry = fileURLToPath(new URL("../main.js", import.meta.url));
+/** Far more than it takes: other work may share the machine. */
+const readyWithinMs = 180_000;
+
+export function startService(folder: string, port: number): ChildProcess {
+  return spawn(process.execPath, [entry], {
+    env: environment(folder, port),
+    stdio: ["ignore", "inherit", "ignore"],
+  });
+}
+
+/** `npm run ops -- …` on the folder. */
+export async function runCommand(
+  folder: string,
+  words: readonly string[],
+): Promise<{ readonly code: number | null; readonly told: string }> {
+  const child = spawn(process.execPath, [entry, "ops", ...words], {
+    env: environment(folder, 0),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let told = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (chunk: Buffer) => (told += chunk.toString()));
+  }
+  await once(child, "close");
+  return { code: child.exitCode, told };
+}
+
+function environment(folder: string, port: number): NodeJS.ProcessEnv {
+  return {
+    ...process.env,
+    UV_THREADPOOL_SIZE: "16",
+    DATA_DIR: folder,
+    PORT: String(port),
+    RATES_REFRESH: "off",
+    LOG_LEVEL: "error",
+  };
+}
+
+export async function whenReady(child: ChildProcess, port: number): Promise<void> {
+  const startedAt = Date.now();
+  while (!(await isReady(port))) {
+    if (child.exitCode !== null) throw new Error(`ended with ${child.exitCode} while starting`);
+    if (Date.now() - startedAt > readyWithinMs) throw new Error("not ready in time");
+    await pause(50);
+  }
+}
+
+async function isReady(port: number): Promise<boolean> {
+  try {
+    return (await fetch(`http://127.0.0.1:${port}/readyz`)).ok;
+  } catch {
+    return false;
+  }
+}
+
+export async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, "exit");
+  child.kill("SIGKILL");
+  await exited;
+}
+
+export function doorOf(folder: string, port: number): Door {
+  const adminToken = readFileSync(join(folder, "admin.token"), "utf8").trim();
+  return { base: `http://127.0.0.1:${port}`, adminToken };
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  server.close();
+  await once(server, "close");
+  return address.port;
+}
