@@ -8,25 +8,10 @@ import { limits } from "../config.js";
 import { clickhouseTime, rowsIn } from "../backends/clickhouse-rows.js";
 import { jsonRows } from "../backends/clickhouse-text.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
-import type { Environment, Fact } from "../schemas/records.js";
+import type { Fact } from "../schemas/records.js";
 import { type Change, insertChanges, rowScope } from "./changes.js";
+import { bySideReceipt, Pairing, type Side } from "./pairing.js";
 import { listWaiting } from "./waiting-churns.js";
-
-/** A row of `anonymous_sides`. */
-export interface Side {
-  readonly workspace: string;
-  readonly environment: Environment;
-  readonly pool: string;
-  /** As ClickHouse writes it. */
-  readonly at: string;
-  readonly fact_id: string;
-  readonly side: "start" | "churn";
-  readonly provider: string;
-  readonly subscription: string;
-  readonly account: string;
-  readonly event_id: string;
-  readonly recorded_at: string;
-}
 
 /** @returns the changes inserted: ends that came true, and ends taken back */
 export async function bookAnonymous(
@@ -38,58 +23,62 @@ export async function bookAnonymous(
   await insertSides(clickhouse, sides);
   const changes: Change[] = [];
   for (const pool of poolsOf(await knownSides(clickhouse, sides))) {
-    const { ends, waiting } = pair(pool);
-    const cause = pool.reduce((newest, side) =>
-      side.recorded_at > newest.recorded_at ? side : newest,
-    );
-    const stored = await storedEnds(clickhouse, pool);
-    for (const start of pool) {
-      if (start.side !== "start") continue;
-      const should = ends.get(start.fact_id) ?? null;
-      if (should === (stored.get(endId(start)) ?? null)) continue;
-      changes.push(endChange(start, should, cause, pool.length));
-    }
-    await listWaiting(clickhouse, batch, pool, waiting);
+    const here = new Set(sides.map(({ fact_id }) => fact_id));
+    const { pairing, revisions } = revisionsOf(pool, here);
+    changes.push(...(await missingIn(clickhouse, pool, pairing, revisions)));
+    await listWaiting(clickhouse, batch, pool, pairing.waiting);
   }
   await insertChanges(clickhouse, changes);
   return changes;
 }
 
-/** Who ends when: the time of the churn by the start's fact, and the churns without a partner. */
-export function pair(sides: readonly Side[]): { ends: Map<string, string>; waiting: Side[] } {
-  const ends = new Map<string, string>();
-  const waiting: Side[] = [];
-  const open: Side[] = [];
-  const inTime = [...sides].sort(
-    (one, other) =>
-      compare(one.at, other.at) ||
-      // A start and a churn of the same moment: there is something to end.
-      compare(other.side, one.side) ||
-      compare(one.fact_id, other.fact_id),
-  );
-  let oldest = 0;
-  for (const side of inTime) {
-    if (side.side === "start") {
-      open.push(side);
-      continue;
+/** The ends as known after each side, in order of receipt, from the first of this batch on. */
+function revisionsOf(
+  pool: readonly Side[],
+  here: ReadonlySet<string>,
+): { pairing: Pairing; revisions: Change[] } {
+  const pairing = new Pairing();
+  const revisions: Change[] = [];
+  let isHere = false;
+  for (const [index, side] of pool.toSorted(bySideReceipt).entries()) {
+    isHere ||= here.has(side.fact_id);
+    const moved = pairing.add(side);
+    if (!isHere) continue;
+    for (const start of moved) {
+      revisions.push(endChange(start, pairing.ends.get(start) ?? null, side, index + 1));
     }
-    // A named subscription is one, however often its price was told: the newest start has its
-    // account, and a churn of what is ended already ends nothing.
-    const ended = isNamed(side.pool) ? open.at(-1) : open[oldest];
-    if (ended === undefined) {
-      waiting.push(side);
-      continue;
-    }
-    if (ends.has(ended.fact_id)) continue;
-    if (!isNamed(side.pool)) oldest += 1;
-    ends.set(ended.fact_id, side.at);
   }
-  return { ends, waiting };
+  return { pairing, revisions };
 }
 
-/** The pool of one subscription that has an id (`providers/record-facts.ts`). */
-function isNamed(pool: string): boolean {
-  return pool.startsWith('["named"');
+/**
+ * The revisions that are not stored. Where one that is stored knows less and has a greater number
+ * (a side received earlier came to booking later), a last one brings the end to what it should be.
+ */
+async function missingIn(
+  clickhouse: ClickHouse,
+  pool: readonly Side[],
+  { ends }: Pairing,
+  revisions: readonly Change[],
+): Promise<Change[]> {
+  const stored = await storedEnds(clickhouse, pool);
+  const newest = new Map(stored);
+  const missing = revisions.filter((change) => {
+    const known = stored.get(change.change_id);
+    return known === undefined || change.revision > known.revision;
+  });
+  for (const { change_id, revision, at, void: isVoid } of missing) {
+    newest.set(change_id, { revision, at: isVoid ? null : at });
+  }
+  const cause = pool.toSorted(bySideReceipt).at(-1);
+  for (const start of pool) {
+    if (start.side !== "start" || cause === undefined) continue;
+    const is = newest.get(endId(start));
+    const should = ends.get(start) ?? null;
+    if (should === (is?.at ?? null)) continue;
+    missing.push(endChange(start, should, cause, Math.max(pool.length, (is?.revision ?? 0) + 1)));
+  }
+  return missing;
 }
 
 function sideOf(fact: Fact): Side[] {
@@ -137,15 +126,20 @@ async function knownSides(clickhouse: ClickHouse, touched: readonly Side[]): Pro
   );
 }
 
-/** The ends recorded so far, by change id; null when the newest revision took it back. */
+/** The newest revision of each end recorded so far, by change id. */
 async function storedEnds(
   clickhouse: ClickHouse,
   pool: readonly Side[],
-): Promise<Map<string, string | null>> {
+): Promise<Map<string, { revision: number; at: string | null }>> {
   if (!pool.some(({ side }) => side === "churn")) return new Map();
   const starts = pool.filter(({ side }) => side === "start");
-  const rows = await clickhouse.rows<{ change_id: string; at: string; void: number }>(
-    `SELECT change_id, at, void FROM subscription_changes
+  const rows = await clickhouse.rows<{
+    change_id: string;
+    revision: number;
+    at: string;
+    void: number;
+  }>(
+    `SELECT change_id, revision, at, void FROM subscription_changes
      WHERE ${rowsIn(
        "(workspace, environment, account)",
        starts.map((start) => [start.workspace, start.environment, start.account]),
@@ -155,7 +149,12 @@ async function storedEnds(
      )}
      ORDER BY revision DESC LIMIT 1 BY change_id`,
   );
-  return new Map(rows.map((row) => [row.change_id, row.void ? null : row.at]));
+  return new Map(
+    rows.map(({ change_id, revision, at, void: isVoid }) => [
+      change_id,
+      { revision, at: isVoid ? null : at },
+    ]),
+  );
 }
 
 function endChange(start: Side, at: string | null, cause: Side, revision: number): Change {
@@ -198,8 +197,4 @@ function inPools(sides: readonly Side[]): string {
     "(workspace, environment, pool)",
     sides.map((side) => [side.workspace, side.environment, side.pool]),
   );
-}
-
-function compare(one: string, other: string): number {
-  return one === other ? 0 : one < other ? -1 : 1;
 }

@@ -6,7 +6,7 @@ import { clickhouseTime, rowsIn } from "../backends/clickhouse-rows.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
 import { insertRejects, type RejectRow } from "../backends/rejects.js";
 import type { Fact } from "../schemas/records.js";
-import type { Side } from "./anonymous.js";
+import type { Side } from "./pairing.js";
 
 const reason = "no_open_subscription";
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { type Side, pair } from "../processors/anonymous.js";
+import { bySideReceipt, Pairing, type Side } from "../processors/pairing.js";
 
 /** `+2` a start at second 2, `-5` a churn at second 5. */
 function sides(text: string, pool = "pool"): Side[] {
@@ -11,11 +11,18 @@ function sides(text: string, pool = "pool"): Side[] {
     subscription: `s${index}`,
     account: "a",
     event_id: `e${index}`,
-    recorded_at: "",
+    recorded_at: `2026-02-01 00:00:0${index}.000`,
     fact_id: word,
     side: word.startsWith("+") ? "start" : "churn",
     at: `2026-01-01 00:00:0${word.slice(1)}.000`,
   }));
+}
+
+function pair(all: readonly Side[]): { ends: Map<string, string>; waiting: readonly Side[] } {
+  const pairing = new Pairing();
+  for (const side of all) pairing.add(side);
+  const { ends, waiting } = pairing;
+  return { ends: new Map([...ends].map(([start, at]) => [start.fact_id, at])), waiting };
 }
 
 describe("Anonymous churns", () => {
@@ -42,5 +49,18 @@ describe("Anonymous churns", () => {
     const { ends, waiting } = pair(sides("+1 +3 -5 -6", '["named","custom","s"]'));
     expect([...ends]).to.deep.equal([["+3", "2026-01-01 00:00:05.000"]]);
     expect(waiting).to.deep.equal([]);
+  });
+
+  it("should tell which ends each side moves, when added in order of receipt", () => {
+    const pairing = new Pairing();
+    const moved = sides("-6 +3 -5 +1")
+      .toSorted(bySideReceipt)
+      .map((side) =>
+        pairing
+          .add(side)
+          .map(({ fact_id }) => fact_id)
+          .sort(),
+      );
+    expect(moved).to.deep.equal([[], ["+3"], ["+3"], ["+1", "+3"]]);
   });
 });
