@@ -10,6 +10,7 @@ export type Source =
   | "record"
   | "custom"
   | "revenuecat"
+  | "gumroad"
   | "stripe"
   | "apple"
   | "google"

@@ -23,6 +23,7 @@ import {
   skus,
   starts,
 } from "./story.js";
+import { gumroadPlans, tellGumroad } from "./gumroad-story.js";
 import { revenueCatPlans, tellRevenueCat } from "./revenuecat-story.js";
 import { subscriptionPlans, tellSubscription } from "./subscription-story.js";
 
@@ -68,6 +69,7 @@ const plans = fc.record({
   paddle: fc.array(paddlePlans, { maxLength: 2 }),
   lemons: fc.array(lemonPlans, { maxLength: 2 }),
   revenueCat: fc.array(revenueCatPlans, { maxLength: 2 }),
+  gumroad: fc.array(gumroadPlans, { maxLength: 2 }),
   custom: fc.array(customPlans, { maxLength: 2 }),
   /** Drawn again and again, they sort the deliveries; all 0 is the order in which it happened. */
   order: fc.array(fc.nat(1_000), { minLength: 1, maxLength: 50 }),
@@ -86,6 +88,7 @@ export function portfolios(end: number): fc.Arbitrary<Portfolio> {
     for (const plan of others.paddle) tellPaddle(script, plan);
     for (const [index, plan] of others.lemons.entries()) tellLemonSqueezy(script, plan, index);
     for (const plan of others.revenueCat) tellRevenueCat(script, plan);
+    for (const plan of others.gumroad) tellGumroad(script, plan);
     for (const [index, plan] of others.custom.entries()) tellCustom(script, plan, index);
     const deliveries = delivered(script.sent, order, repeats);
     const described = deliveries.map(({ id, body }) => `${id} ${nameOf(body)}`).join(", ");

@@ -55,7 +55,8 @@ function saleOf(event: unknown, type: "subscription" | "one_time"): BareFact[] {
       country: text(event, "country_code"),
       type,
       lines: [{ sku: must(text(event, "product_id"), "a product"), weight: 1n }],
-      tax: minorOf(times(priceOf(event), numberOf(event, "tax_percentage")), event),
+      tax: partOf(event, "tax_percentage"),
+      fee: partOf(event, "commission_percentage"),
     },
   ];
 }
@@ -107,6 +108,12 @@ function amountOf(event: unknown): bigint {
 
 function minorOf(major: Fraction, event: unknown): bigint {
   return rounded(times(major, tenTo(exponentOf(currencyOf(event)))));
+}
+
+function partOf(event: unknown, name: string): bigint {
+  return number(event, name) === null
+    ? 0n
+    : minorOf(times(priceOf(event), numberOf(event, name)), event);
 }
 
 function numberOf(event: unknown, name: string): Fraction {

@@ -44,6 +44,7 @@ export const revenueCatPlans = fc.record({
   period: fc.constantFrom("month", "month", "quarter", "year", "week", "ten days"),
   trial: fc.constantFrom("none", "none", "at nothing", "at full price"),
   taxed: fc.constantFrom("0.0", "0.19", "0.1109", "0.066667"),
+  commission: fc.constantFrom(null, "0.15", "0.3"),
   steps: fc.array(steps, { maxLength: 8, size: "large" }),
   coins: seldom(fc.record({ price: amounts, product: skus, refundedAfter: seldom(gaps) })),
 });
@@ -211,8 +212,7 @@ function tell(
     currency: plan.isInDollarsOnly ? null : plan.currency,
     country: plan.country,
     tax: plan.taxed,
-    // Fees are in no figure the model knows.
-    commission: null,
+    commission: plan.commission,
     ...others,
   });
   const parsed: JsonObject = JSON.parse(body.toString());

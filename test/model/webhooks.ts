@@ -3,6 +3,7 @@ import { notificationBody, signNotification } from "../../providers/apple/payloa
 import { makeTestChain } from "../../providers/apple/test-chain.js";
 import { pushBytes } from "../../providers/google/payloads.js";
 import { signedHeaders } from "../../providers/custom/signature.js";
+import { sellerId } from "../../providers/gumroad/payloads.js";
 import { signatureHeader, signatureOf } from "../../providers/paddle/signature.js";
 import { eventBody, type JsonObject } from "../../providers/stripe/payloads.js";
 import { appleBundleId } from "./apple-story.js";
@@ -12,6 +13,7 @@ import { readApple } from "./read-apple.js";
 import { isLiveGoogle, readGoogle, toldAtOf } from "./read-google.js";
 import { readLemonSqueezy, toldAtLemonSqueezy } from "./read-lemonsqueezy.js";
 import { readPaddle, toldAtPaddle } from "./read-paddle.js";
+import { readGumroad, toldAtGumroad } from "./read-gumroad.js";
 import { readRecord } from "./read-record.js";
 import { readRevenueCat } from "./read-revenuecat.js";
 import { readStripe } from "./read-stripe.js";
@@ -51,6 +53,14 @@ export const webhooks: Readonly<Record<Exclude<Source, "record">, Webhooks>> = {
     bytes: jsonBytes,
     headers: () => ({ authorization }),
     credentials: { authorization },
+  },
+  gumroad: {
+    isLive: (body) => text(body, "test") !== "true",
+    toldAt: toldAtGumroad,
+    read: readGumroad,
+    bytes: (body) => Buffer.from(new URLSearchParams(Object(body)).toString()),
+    headers: () => ({ "content-type": "application/x-www-form-urlencoded" }),
+    credentials: { seller_id: sellerId },
   },
   custom: {
     isLive: () => true,
