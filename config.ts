@@ -55,6 +55,9 @@ export const limits = {
   enrichmentQuestionsMax: 500,
   /** Events that ask at a time, and how long their answers may take in all. */
   enrichmentBatchRecordsMax: 25,
+  enrichmentWaitingMax: 200,
+  /** Events of one integration that ask at a time, and how long each may take from then on. */
+  enrichmentAtOnceMax: 20,
   enrichmentMsMax: 30_000,
   /** One call of a provider's API: its answer, its tries, the pause doubling from this. */
   apiAnswerMsMax: 10_000,

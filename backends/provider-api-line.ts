@@ -46,6 +46,8 @@ interface Authorization {
 }
 
 export class ApiLine {
+  /** Events whose questions are asked at a time; the others wait, however many. */
+  readonly events: IPolicy = bulkhead(limits.enrichmentAtOnceMax, Number.POSITIVE_INFINITY);
   readonly #api: ProviderApi<unknown>;
   readonly #credentials: unknown;
   readonly #credentialsText: string;

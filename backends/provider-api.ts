@@ -25,6 +25,8 @@ export interface Asking {
 export interface ProviderApis {
   /** Callers who ask the same at the same time share one call. Never rejects. */
   ask(asker: Asker, question: Asking, signal: AbortSignal): Promise<Asked>;
+  /** Runs `work`, which asks, when few others of the integration do: what waits is not asked yet. */
+  inTurn<T>(asker: Asker, work: () => Promise<T>): Promise<T>;
   /** Whether it was answered lately enough to serve again. */
   isFresh(integration: string, path: string): boolean;
   /** Its credentials were found to allow no calls, a minute ago at most. */
@@ -81,6 +83,10 @@ export function openProviderApis(
         }
         return asked;
       });
+    },
+    inTurn({ provider, integration }, work) {
+      if (integration === null || provider.api === undefined) return work();
+      return lineOf(provider, integration).events.execute(work);
     },
     isFresh: (integration, path) => fresh.has(integration, path),
     isSilent: (integration) => lines.get(integration)?.isSilent ?? false,

@@ -5,80 +5,73 @@
  */
 import { keepAnswers, type KeptAnswers, recallAnswers } from "../backends/kept-answers.js";
 import type { LogRecord } from "../backends/log.js";
-import type { Receipt } from "../backends/watermark.js";
 import { type Fact, factCodec } from "../schemas/records.js";
 import { ask, type EnrichingService, rawRecords } from "./enrich-complete.js";
-import { parsedAnswers } from "./enrich-questions.js";
+import { type Answered, parsedAnswers } from "./enrich-questions.js";
 import { handOnFacts, handOnRejects } from "./hand-on.js";
 import { conclude, openRaw, type Opened, type Rejected } from "./read-raw.js";
+
+type Answers = ReadonlyMap<string, string | null>;
 
 export async function adornEvents(
   service: EnrichingService,
   records: readonly LogRecord[],
 ): Promise<void> {
-  const receipts: Receipt[] = [];
-  try {
-    // 1. Ask; the answers and the time they were received at are durable before they are used.
-    const raws = rawRecords(records, "adorn");
-    const adorned = await allEnded(raws.map((record) => adornEvent(service, record, receipts)));
-
-    // 2. Hand on. What could not be had is listed, although the event is booked, and replayed.
-    await handOnFacts(
-      service,
-      adorned.flatMap(({ facts }) => facts),
-    );
-    await handOnRejects(
-      service,
-      adorned.flatMap(({ rejected }) => rejected ?? []),
-    );
-  } finally {
-    // 3. Now figures may be final past the time the answers were received.
-    for (const receipt of receipts) receipt.settle();
-  }
+  const raws = rawRecords(records, "adorn");
+  await Promise.all(raws.map((record) => adornEvent(service, record)));
 }
 
-/** Like Promise.all, but a failure waits for the others: none may take a receipt after it. */
-async function allEnded<T>(running: readonly Promise<T>[]): Promise<T[]> {
-  await Promise.allSettled(running);
-  return Promise.all(running);
-}
-
-interface Adorned {
-  readonly facts: readonly Fact[];
-  readonly rejected: Rejected | null;
-}
-
-const nothing: Adorned = { facts: [], rejected: null };
-
-async function adornEvent(
-  service: EnrichingService,
-  record: LogRecord,
-  receipts: Receipt[],
-): Promise<Adorned> {
+async function adornEvent(service: EnrichingService, record: LogRecord): Promise<void> {
   const opened = await openRaw(service, record);
-  if (opened.kind === "rejected") return nothing;
+  if (opened.kind === "rejected") return;
   const { postgres, vault } = service;
   const { event } = opened;
   const completing = await recallAnswers(postgres, vault, event, "complete");
-  const booked = completing?.answers ?? new Map<string, string | null>();
-  let kept = await recallAnswers(postgres, vault, event, "adorn");
-  if (kept === null) {
-    const answered = await ask(service, opened, "adorns", booked);
-    const receipt = service.watermark.receive();
-    receipts.push(receipt);
-    const concluded = answered.trouble === null;
-    kept = { ...answered, answeredAt: receipt.receivedAt, concluded };
-    await keepAnswers(postgres, vault, event, "adorn", kept);
+  const booked: Answers = completing?.answers ?? new Map();
+  const kept = await recallAnswers(postgres, vault, event, "adorn");
+  if (kept !== null) return handOnAdded(service, opened, booked, kept);
+  const answered = await ask(service, opened, "adorns", booked);
+  await receive(service, opened, booked, answered);
+}
+
+/** Until it is handed on, no figure is final at or after the time it is received. */
+async function receive(
+  service: EnrichingService,
+  opened: Opened,
+  booked: Answers,
+  answered: Answered,
+): Promise<void> {
+  const { postgres, vault, watermark } = service;
+  const receipt = watermark.receive();
+  try {
+    // 1. The answers and the time they were received at are durable before they are used.
+    const { receivedAt: answeredAt } = receipt;
+    const kept = { ...answered, answeredAt, concluded: answered.trouble === null };
+    await keepAnswers(postgres, vault, opened.event, "adorn", kept);
+
+    // 2. Hand on.
+    await handOnAdded(service, opened, booked, kept);
+  } finally {
+    receipt.settle();
   }
-  const facts = await factsAdded(service, opened, booked, kept);
-  return { facts, rejected: kept.trouble === null ? null : rejectedOf(opened, kept) };
+}
+
+/** What could not be had is listed, although the event is booked, and replayed. */
+async function handOnAdded(
+  service: EnrichingService,
+  opened: Opened,
+  booked: Answers,
+  kept: KeptAnswers,
+): Promise<void> {
+  await handOnFacts(service, await factsAdded(service, opened, booked, kept));
+  await handOnRejects(service, kept.trouble === null ? [] : [rejectedOf(opened, kept)]);
 }
 
 /** Facts that say something else than those booked, under ids of their own. */
 async function factsAdded(
   service: EnrichingService,
   opened: Opened,
-  booked: ReadonlyMap<string, string | null>,
+  booked: Answers,
   { answers, answeredAt }: KeptAnswers,
 ): Promise<Fact[]> {
   const before = await conclude(service, opened, parsedAnswers(booked));

@@ -89,9 +89,12 @@ export async function ask(
   const found =
     event.integration === null ? null : await service.integrations.byId(event.integration);
   const integration = found && { id: found.id, credentials: found.credentials[0] };
-  const signal = AbortSignal.any([service.stopping, AbortSignal.timeout(limits.enrichmentMsMax)]);
   const asker = { provider, integration };
-  const answered = await askAll(service, asker, opened, importance, given, signal);
+  const answered = await service.apis.inTurn(asker, () => {
+    const timeout = AbortSignal.timeout(limits.enrichmentMsMax);
+    const signal = AbortSignal.any([service.stopping, timeout]);
+    return askAll(service, asker, opened, importance, given, signal);
+  });
   if (service.stopping.aborted) throw new Error("stopped while asking a provider's API");
   const isAnswered = answered.trouble === null && answered.answers.size > given.size;
   if (isAnswered) service.answered(event.workspace, event.provider);

@@ -19,6 +19,7 @@ import { giveWay } from "./give-way.js";
 import { keepJournal, RecentOutcomes } from "./journal.js";
 import { normalize } from "./normalize.js";
 import { keepAudits } from "./keep-audits.js";
+import { Overlapping } from "./overlapping.js";
 import { keepRejects } from "./rejects-upkeep.js";
 
 export async function start(service: Service): Promise<void> {
@@ -80,11 +81,13 @@ export async function start(service: Service): Promise<void> {
     (records) => bookSubscriptions(booking, records),
     subscriptionsShareMax,
   );
+  const adorning = new Overlapping(limits.enrichmentWaitingMax);
   consume(topics.incomplete, groups.adorn, enrichmentBatchRecordsMax, (records) =>
-    adornEvents(enriching, records),
+    adorning.begin(records.length, () => adornEvents(enriching, records)),
   );
+  const completing = new Overlapping(limits.enrichmentWaitingMax);
   consume(topics.incomplete, groups.complete, enrichmentBatchRecordsMax, (records) =>
-    completeEvents(enriching, records),
+    completing.begin(records.length, () => completeEvents(enriching, records)),
   );
   const backfills = runBackfills(enriching);
   service.releases.push("backfills", () => backfills);

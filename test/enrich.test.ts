@@ -276,6 +276,25 @@ describe("Events that ask", function suite() {
     expect(await mrr()).to.equal(before + 30);
   });
 
+  it("should ask for others while one gets no answer", async () => {
+    let answer = (): void => {};
+    api.objects.set("/v1/subscriptions/sub_stuck", { ...answeredDiscount, id: "sub_stuck" });
+    api.objects.set("/v1/subscriptions/sub_behind", { ...answeredDiscount, id: "sub_behind" });
+    api.misbehave = (request, response) => {
+      if (request.url?.includes("sub_stuck") !== true) return false;
+      answer = () => send(response, 200, { ...answeredDiscount, id: "sub_stuck" });
+      return true;
+    };
+    const before = await mrr();
+    await deliver(subscription("stuck", { discounts: ["di_half"] }));
+    await until(() => Promise.resolve(api.calls.some((path) => path.includes("sub_stuck"))));
+    await deliver(subscription("behind", { discounts: ["di_half"] }));
+    await until(async () => (await mrr()) === before + 10);
+    expect(await outcomesOf("evt_enrich_sub_stuck")).to.deep.equal([]);
+    answer();
+    await until(async () => (await mrr()) === before + 20);
+  });
+
   it("should read the same again without asking, in a replay of the topic", async () => {
     const record = await rawRecordOf("evt_enrich_sub_half");
     const calls = api.calls.length;
