@@ -331,10 +331,7 @@ function paymentsIn(facts: readonly Fact[]): Known[] {
     const links = ours.flatMap((fact) => (fact.kind === "link" ? [fact] : []));
     return {
       provider,
-      sale:
-        newest(ours, isFirstHand, (sale) => sale.payment)[0] ??
-        newest(ours, isSale, (sale) => sale.payment)[0] ??
-        null,
+      sale: saleOf(ours),
       purchases: newest(
         facts.filter((fact) => fact.provider === provider),
         isPurchase,
@@ -355,6 +352,15 @@ function paymentsIn(facts: readonly Fact[]): Known[] {
       ),
     };
   });
+}
+
+/** The payment's own word; what it leaves open a second-hand one may say. */
+function saleOf(ours: readonly Fact[]): Sale | null {
+  const [firstHand] = newest(ours, isFirstHand, (sale) => sale.payment);
+  const [any = null] = newest(ours, isSale, (sale) => sale.payment);
+  if (firstHand === undefined) return any;
+  const type = ours.filter(isSale).find((sale) => sale.type !== null)?.type ?? null;
+  return { ...firstHand, type: firstHand.type ?? type };
 }
 
 /** The reading a payment is linked to; null: it is not linked at all. */
