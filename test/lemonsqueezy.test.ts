@@ -105,6 +105,12 @@ describe("What Lemon Squeezy is asked", () => {
       nothing,
       ["adorns /v1/customers/7"],
     ],
+    [
+      "nothing of a payment that failed",
+      event("subscription_payment_failed", invoice("initial")),
+      nothing,
+      [],
+    ],
     ["nothing of what is no event", [], nothing, []],
   ];
   for (const [title, body, known, asked] of cases) {

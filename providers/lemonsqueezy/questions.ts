@@ -13,7 +13,7 @@ const dayMs = 24 * 60 * 60 * 1000;
 /** Countries and an order's further lines adorn; what MRR or an identity rests on is needed. */
 export function asks(body: unknown, known: Known): Question[] {
   const envelope = envelopeShape.safeParse(body);
-  if (!envelope.success) return [];
+  if (!envelope.success || envelope.data.meta.event_name.endsWith("_failed")) return [];
   const { id, attributes } = envelope.data.data;
   const customer = customerShape.safeParse(attributes);
   const country = customer.success ? [adorning(customerPath(customer.data.customer_id))] : [];
