@@ -53,7 +53,7 @@ export const limits = {
   enrichmentRoundsMax: 8,
   /** Questions of one event in all; what they leave open is as if the API could not be had. */
   enrichmentQuestionsMax: 500,
-  /** Events that ask at a time, and how long their answers may take in all. */
+  /** Events that ask are taken so many at a time, and while so many wait for their answers. */
   enrichmentBatchRecordsMax: 25,
   enrichmentWaitingMax: 200,
   /** Events of one integration that ask at a time, and how long each may take from then on. */

@@ -1,6 +1,6 @@
 /**
- * Calls of providers' APIs. Each integration has a line of its own, so that a dead API costs its own
- * events some seconds and other integrations nothing; answers may serve further events.
+ * Calls of providers' APIs. Each integration has a line of its own, so that a dead API costs its
+ * own events some seconds and other integrations nothing; answers may serve further events.
  */
 import { type Config, limits } from "../config.js";
 import type { Provider, ProviderToken } from "../providers/provider.js";
@@ -25,7 +25,7 @@ export interface Asking {
 export interface ProviderApis {
   /** Callers who ask the same at the same time share one call. Never rejects. */
   ask(asker: Asker, question: Asking, signal: AbortSignal): Promise<Asked>;
-  /** Runs `work`, which asks, when few others of the integration do: what waits is not asked yet. */
+  /** Runs `work`, which asks, when few others of the integration do. */
   inTurn<T>(asker: Asker, work: () => Promise<T>): Promise<T>;
   /** Whether it was answered lately enough to serve again. */
   isFresh(integration: string, path: string): boolean;
