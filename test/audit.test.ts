@@ -1,9 +1,11 @@
 /** The audit on real rows: clean when all is right; whatever is broken is named and mended. */
+import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
+import { rebuildMovements } from "../backends/audit-movements.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
 import { audit } from "../processors/audit.js";
 import type { AuditedTable, AuditFinding } from "../schemas/audit.js";
-import { type Doors, openDoors } from "./doors.js";
+import { type Doors, expectError, openDoors } from "./doors.js";
 import { whenBooked } from "./model/merchant.js";
 import { rowsIn } from "../backends/clickhouse-rows.js";
 
@@ -94,6 +96,46 @@ describe("the audit", () => {
       expect(after.differences).to.equal(isLasting ? broken.differences : 0);
     });
   }
+
+  it("should make movements anew from the changes, and do nothing the second time", async () => {
+    const { workspace } = doors;
+    const movementsOf = () =>
+      clickhouse.rows<{ rows: string }>(
+        `SELECT count() AS rows FROM mrr_movements WHERE workspace = {workspace:String}`,
+        { workspace },
+      );
+    await copyRow(clickhouse, workspace, "mrr_movements", {});
+    await rebuildMovements(clickhouse, workspace);
+    const findings = await audit(doors.service, { ...inOneGo, workspace });
+    expect(findingOf(findings, "mrr_movements").differences).to.equal(0);
+    const rebuilt = await movementsOf();
+    await rebuildMovements(clickhouse, workspace);
+    expect(await movementsOf()).to.deep.equal(rebuilt);
+  });
+
+  it("should be asked for and told by the management interface", async () => {
+    const { workspace } = doors;
+    const asked = await doors.manage("POST", "/audits", { workspace });
+    expect(asked.status, asked.text).to.equal(202);
+    expect(asked.json.data).to.include({ workspace, asked_by: "administrator" });
+    const { id } = asked.json.data;
+    let told = asked.json.data;
+    while (["waiting", "running"].includes(told.state)) {
+      await pause(50);
+      const list = await doors.manage("GET", "/audits?limit=200");
+      told = list.json.data.find((row: { id: string }) => row.id === id);
+    }
+    // What nothing can be added against, from above.
+    expect(told).to.include({ state: "different", differences: 1, failure: null });
+    expect(told.findings).to.have.lengthOf(1);
+    expect(told.findings[0]).to.include({ workspace, table: "transactions", differences: 1 });
+    expect(Date.parse(told.ended_at)).to.be.at.least(Date.parse(told.started_at));
+  });
+
+  it("should refuse to be asked for what is not there", async () => {
+    const answer = await doors.manage("POST", "/audits", { workspace: "ws_nobody" });
+    expectError(answer, { status: 422, code: "workspace_unknown", param: "workspace" });
+  });
 });
 
 /** Once more as it is, but for the columns given (SQL expressions). */

@@ -41,6 +41,8 @@ class Lane {
   /** Not finished yet, oldest first. */
   readonly #unfinished: { readonly end: bigint; readonly finished: Promise<boolean> }[] = [];
   next: bigint;
+  /** What was left to be finished has failed: nothing more may be handled before it comes again. */
+  hasFailed = false;
 
   constructor(
     readonly group: Group,
@@ -55,8 +57,9 @@ class Lane {
     const result = finished.then(
       () => true,
       (error: unknown) => {
-        if (error instanceof Injected) return false;
-        throw error;
+        if (!(error instanceof Injected)) throw error;
+        this.hasFailed = true;
+        return false;
       },
     );
     this.#unfinished.push({ end, finished: result });
@@ -70,6 +73,7 @@ class Lane {
     this.#unfinished.length = 0;
     if (last !== undefined) this.committed = last.end;
     if (failed >= 0) this.next = this.committed;
+    this.hasFailed = false;
     return { hasFailed: failed >= 0 };
   }
 
@@ -149,7 +153,7 @@ export class Pipeline {
       if (waiting.length > 0) {
         if (this.plan.isParallel) await Promise.all(waiting.map((lane) => this.#step(lane)));
         else for (const lane of waiting) await this.#step(lane);
-      } else if (open.length > 0) await this.#settle();
+      } else if (open.length > 0) await this.#settle(...open);
       else if (this.#stalled.length > 0) await this.#wakeAll();
       else return;
       if (this.#processes.some(({ isDead }) => isDead)) await this.#bury();
@@ -163,6 +167,7 @@ export class Pipeline {
   }
 
   async #step(lane: Lane): Promise<void> {
+    if (lane.hasFailed) return this.#settle(lane);
     const turn = (this.#turn += 1);
     const size = this.plan.batches[turn % this.plan.batches.length] ?? 1;
     const { group, partition } = lane;
@@ -189,8 +194,8 @@ export class Pipeline {
     }
   }
 
-  async #settle(): Promise<void> {
-    for (const lane of this.#lanes) {
+  async #settle(...lanes: readonly Lane[]): Promise<void> {
+    for (const lane of lanes) {
       const { hasFailed } = await lane.settle();
       if (hasFailed && this.#processes.every(({ isDead }) => !isDead)) this.tally.failures += 1;
     }
