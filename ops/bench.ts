@@ -8,11 +8,12 @@ import { type Figure, tableOf } from "./bench/figures.js";
 import { latency } from "./bench/latency.js";
 import { memory } from "./bench/memory.js";
 import type { Options } from "./bench/options.js";
+import { providers } from "./bench/providers.js";
 import { queries } from "./bench/queries.js";
 import { start } from "./bench/start.js";
 
 const benchmarks = new Map<string, (options: Options) => Promise<Figure[]>>(
-  Object.entries({ latency, doors, start, memory, queries }),
+  Object.entries({ latency, doors, start, memory, queries, providers }),
 );
 
 /** What runs in a process of its own: this program again, with `--child <name>`. */

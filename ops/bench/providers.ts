@@ -1,0 +1,162 @@
+/**
+ * What one event costs at each provider's adapter: its signature checked, its body read strictly,
+ * its facts told. One core, the median of many rounds over fixtures near 3 kB; the floor is one
+ * HMAC over the same bytes.
+ */
+import { createHmac, generateKeyPairSync } from "node:crypto";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { parseBody } from "../../backends/http/strict-body.js";
+import { projectFile } from "../../backends/root.js";
+import { readConfig } from "../../config.js";
+import { makeTestChain } from "../../providers/apple/test-chain.js";
+import { createProviders } from "../../providers/index.js";
+import type { Known, Provider, ProviderToken } from "../../providers/provider.js";
+import { type Figure, median } from "./figures.js";
+
+const bodyBytes = 3_000;
+const warmUpRounds = 500;
+const rounds = 2_000;
+const coldRounds = 50;
+const hmacMsMax = 0.06;
+
+export async function providers(): Promise<Figure[]> {
+  const known = createProviders(readConfig({}));
+  const figures: Figure[] = [];
+  for (const [token, signing] of Object.entries(integrations())) {
+    const provider = [...known.values()].find((one) => one.token === token);
+    if (provider === undefined) throw new Error(`no adapter for ${token}`);
+    const measured = await measure(provider, signing);
+    figures.push({
+      name: `${token}, verify and decode ${measured.bytes} bytes`,
+      value: measured.ms,
+      unit: "ms",
+      floor: measured.hmacMs,
+      target: { valueMax: signing.msMax },
+    });
+  }
+  figures.push(await coldApple());
+  return figures;
+}
+
+interface Signing {
+  readonly credentials: unknown;
+  readonly signer?: unknown;
+  readonly msMax: number;
+}
+
+function integrations(): Partial<Record<ProviderToken, Signing>> {
+  const hmac = (credentials: unknown): Signing => ({ credentials, msMax: hmacMsMax });
+  const chain = makeTestChain();
+  return {
+    stripe: hmac({ signing_secret: "whsec_of_the_benchmark" }),
+    paddle: hmac({ signing_secret: "pdl_ntfset_01jbench_b2YgdGhlIGJlbmNobWFyaw" }),
+    lemonsqueezy: hmac({ signing_secret: "of the benchmark" }),
+    revenuecat: hmac({ signing_secret: "rc_secret_of_the_benchmark" }),
+    gumroad: hmac({ seller_id: "b2YgdGhlIGJlbmNo==" }),
+    custom: hmac({ signing_secret: "whsec_b2YgdGhlIGJlbmNobWFyayBvZiBhZGFwdGVycyE=" }),
+    apple: {
+      credentials: { bundle_id: "com.example.atlas", root_certificates: chain.x5c.slice(2) },
+      signer: chain,
+      msMax: 0.4,
+    },
+    google: { ...googlePush(), msMax: 0.3 },
+  };
+}
+
+function googlePush() {
+  const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+  const audience = "https://revenue.example/push";
+  const email = "play-push@example-project.iam.gserviceaccount.com";
+  const jwk = { ...publicKey.export({ format: "jwk" }), kid: "bench", alg: "RS256", use: "sig" };
+  return {
+    credentials: {
+      audience,
+      service_account_email: email,
+      package_name: "com.example.atlas",
+      jwks: { keys: [jwk] },
+    },
+    signer: { kid: "bench", privateKey, audience, email },
+  };
+}
+
+async function measure(provider: Provider, { credentials, signer }: Signing) {
+  const parsed = provider.credentials.parse(credentials);
+  const { body, known } = fixtureOf(provider.token);
+  const now = Date.now();
+  const delivery = provider.sign(body, signer ?? parsed, now);
+  async function once(): Promise<number> {
+    const began = performance.now();
+    const verdict = await provider.verify(delivery, [parsed], now);
+    const read = parseBody(provider, delivery.body);
+    if (!verdict.ok || !read.ok) throw new Error(`${provider.token}: not taken`);
+    provider.heading(read.value, delivery.headers);
+    provider.decode(read.value, known);
+    return performance.now() - began;
+  }
+  const hmac = (): number => {
+    const began = performance.now();
+    createHmac("sha256", "the floor").update(delivery.body).digest("hex");
+    return performance.now() - began;
+  };
+  for (let round = 0; round < warmUpRounds; round += 1) {
+    await once();
+    hmac();
+  }
+  const [all, floor]: [number[], number[]] = [[], []];
+  for (let round = 0; round < rounds; round += 1) {
+    all.push(await once());
+    floor.push(hmac());
+  }
+  return { ms: median(all), hmacMs: median(floor), bytes: delivery.body.length };
+}
+
+/** A chain is verified whole once in a process: each round brings a new one. */
+async function coldApple(): Promise<Figure> {
+  const provider = createProviders(readConfig({})).get("apple");
+  if (provider === undefined) throw new Error("no adapter for apple");
+  const { body } = fixtureOf("apple");
+  const values: number[] = [];
+  for (let round = 0; round < coldRounds; round += 1) {
+    const chain = makeTestChain();
+    const credentials = provider.credentials.parse({
+      bundle_id: "com.example.atlas",
+      root_certificates: chain.x5c.slice(2),
+    });
+    const delivery = provider.sign(body, chain, Date.now());
+    const began = performance.now();
+    await provider.verify(delivery, [credentials], Date.now());
+    const read = parseBody(provider, delivery.body);
+    if (read.ok) provider.decode(read.value);
+    values.push(performance.now() - began);
+  }
+  const name = "apple, verify and decode under a new chain";
+  return { name, value: median(values), unit: "ms", target: { valueMax: 1.5 } };
+}
+
+/** The one whose size is nearest to `bodyBytes`. */
+function fixtureOf(token: ProviderToken): { body: Buffer; known: Known } {
+  const folder = projectFile("providers", token, "fixtures");
+  const [nearest] = readdirSync(folder)
+    .filter((file) => /(?<!\.facts|\.answers|\.kept)\.(json|form)$/.test(file))
+    .filter((file) => outcomeOf(folder, file) === "facts")
+    .map((file) => ({ file, body: readFileSync(`${folder}/${file}`) }))
+    .toSorted((one, other) => distance(one.body) - distance(other.body));
+  if (nearest === undefined) throw new Error(`no fixture of ${token} tells facts`);
+  const answers = `${folder}/${nameOf(nearest.file)}.answers.json`;
+  const told: object = existsSync(answers) ? JSON.parse(readFileSync(answers, "utf8")) : {};
+  const known = { kept: new Map<string, unknown>(), answers: new Map(Object.entries(told)) };
+  return { body: nearest.body, known };
+}
+
+function distance(body: Buffer): number {
+  return Math.abs(body.length - bodyBytes);
+}
+
+function outcomeOf(folder: string, file: string): unknown {
+  const facts: unknown = JSON.parse(readFileSync(`${folder}/${nameOf(file)}.facts.json`, "utf8"));
+  return typeof facts === "object" && facts !== null && "outcome" in facts ? facts.outcome : null;
+}
+
+function nameOf(file: string): string {
+  return file.slice(0, file.lastIndexOf("."));
+}
