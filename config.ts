@@ -84,6 +84,12 @@ export const limits = {
   backfillPageMsMax: 90_000,
   /** The pause of a backfill whose API cannot be had, doubling up to this. */
   backfillPauseMsMax: 5 * 60 * 1000,
+  /** Calls of an integration's webhook URL are counted in Postgres once in this time. */
+  integrationCallsWriteMs: 60_000,
+  /** Integrations times verdicts counted at a time; calls beyond them are not. */
+  integrationCallsCountedMax: 10_000,
+  /** An integration that delivered before and is silent for so long is told as `quiet`. */
+  integrationQuietMs: 7 * 24 * 60 * 60 * 1000,
   /** Records one step takes at a time. */
   normalizeBatchRecordsMax: 500,
   bookBatchRecordsMax: 1_000,

@@ -75,6 +75,39 @@ export function listRejects(
   return clickhouse.rows<RejectListRow>(sql, params);
 }
 
+/** What is open of an integration's rejects; none: it is not in the list. */
+export interface IntegrationRejects {
+  readonly integration: string;
+  /** As ClickHouse writes it. */
+  readonly open: string;
+  /** The newest of them by receipt, as ClickHouse writes it. */
+  readonly last_at: string;
+  readonly last_reason: string;
+}
+
+/** Raw events know their integration, rejects do not: they are joined by the event. */
+export function openRejectsOf(
+  clickhouse: Pick<ClickHouse, "rows">,
+  workspace: string,
+  integrations: readonly string[],
+): Promise<IntegrationRejects[]> {
+  return clickhouse.rows<IntegrationRejects>(
+    `SELECT integration, count() AS open, max(received_at) AS last_at,
+       argMax(reason, received_at) AS last_reason
+     FROM (SELECT environment, event_id, received_at, reason FROM rejects FINAL
+           WHERE workspace = {workspace:String} AND state = 'open') AS open_rejects
+     INNER JOIN (SELECT DISTINCT environment, event_id, integration FROM raw_events
+                 WHERE workspace = {workspace:String}
+                   AND integration IN {integrations:Array(String)}
+                   AND (environment, event_id) IN (
+                     SELECT environment, event_id FROM rejects FINAL
+                     WHERE workspace = {workspace:String} AND state = 'open')) AS told
+       USING (environment, event_id)
+     GROUP BY integration`,
+    { workspace, integrations },
+  );
+}
+
 /** The newest revision of an event's reject; null when it never was one. */
 export async function findReject(
   clickhouse: Pick<ClickHouse, "rows">,

@@ -1,5 +1,6 @@
 /** The role `ingest`: the two doors. Stateless; any number of processes may run it. */
 import { requireKey } from "../backends/http/auth.js";
+import { openIntegrationCalls } from "../backends/integration-calls.js";
 import { resealIntegrations } from "../backends/reseal.js";
 import { openReceipts } from "../backends/receipts.js";
 import { createProviders } from "../providers/index.js";
@@ -15,7 +16,9 @@ export async function start(service: DoorService): Promise<void> {
   const providers = createProviders(service.config);
   const receipts = openReceipts(service);
   service.releases.push("receipts", () => receipts.close());
-  service.router.post("/v1/webhooks/:token", webhookRoute(service, providers));
+  const calls = openIntegrationCalls(service);
+  service.releases.push("counts of webhook calls", () => calls.close());
+  service.router.post("/v1/webhooks/:token", webhookRoute(service, providers, calls));
   service.router.post(
     "/v1/events/ingest",
     requireKey(service, { scope: "ingest" }),

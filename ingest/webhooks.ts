@@ -13,6 +13,7 @@ import {
   unprocessable,
 } from "../backends/http/errors.js";
 import { contentTypes, parseBody } from "../backends/http/strict-body.js";
+import { type IntegrationCalls, takenVerdict } from "../backends/integration-calls.js";
 import type { Integration } from "../backends/integrations.js";
 import { limits } from "../config.js";
 import {
@@ -28,22 +29,31 @@ import { type DoorService, take } from "./take.js";
 
 export type Providers = ReadonlyMap<string, Provider>;
 
-export function webhookRoute(service: DoorService, providers: Providers): Middleware {
+/** @param calls told of every call to a known URL; nobody counts when it is left out */
+export function webhookRoute(
+  service: DoorService,
+  providers: Providers,
+  calls?: IntegrationCalls,
+): Middleware {
   return async (ctx: Context) => {
     let provider = "unknown";
     let verdict = "error";
+    let known: Integration | null = null;
     try {
       // 1. Whose URL is it? Guessing tokens meets 404 and the limit on refused calls.
       const integration = await service.integrations.byToken(String(ctx.params.token));
       if (integration === null) throw notFound("webhook_unknown", "This webhook URL is not known.");
+      known = integration;
       provider = integration.provider;
       ctx.body = await receive(service, providers, integration, ctx);
-      verdict = "taken";
+      verdict = takenVerdict;
     } catch (error) {
       if (error instanceof ApiError) verdict = error.code;
       throw error;
     } finally {
       service.metrics.webhooks.inc({ provider, verdict });
+      // A failure of ours says nothing about the integration: the provider calls again.
+      if (known !== null && verdict !== "error") calls?.count(known.id, verdict);
     }
   };
 }

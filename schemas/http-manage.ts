@@ -74,12 +74,52 @@ export const integration = z.object({
   old_credentials_valid_until: timestamp.nullable(),
 });
 export type IntegrationView = z.infer<typeof integration>;
+export const integrationHealth = z.object({
+  state: z
+    .enum(["waiting", "receiving", "refused", "quiet"])
+    .describe(
+      "waiting: nothing came yet; refused: the last call was; quiet: silent for a week, but not " +
+        "before",
+    ),
+  deliveries: z.int().describe("Calls taken, redeliveries too; up to a minute behind"),
+  last_delivery_at: timestamp.nullable(),
+  refused: z.int().describe("Calls to its URL that were refused; up to a minute behind"),
+  last_refused_at: timestamp.nullable(),
+  last_refused_reason: z.string().nullable().describe("The code the caller was answered"),
+  open_rejects: z.int().describe("Events taken that are not booked"),
+  last_reject_at: timestamp.nullable().describe("When the newest of them was received"),
+  last_reject_reason: z.string().nullable(),
+});
+export type IntegrationHealth = z.infer<typeof integrationHealth>;
+export const listedIntegration = integration.extend({ health: integrationHealth });
 export const createdIntegration = integration.extend({
   credentials: z
     .record(z.string(), z.string())
     .optional()
     .describe("What was made because it was left out; shown only here"),
 });
+
+export const provider = z.object({
+  provider: z.string(),
+  name: z.string(),
+  credentials: z
+    .array(
+      z.object({
+        name: z.string(),
+        required: z.boolean(),
+        made: z.boolean().describe("Made when it is left out, and shown once"),
+        type: z.enum(["text", "list", "object"]).describe("In JSON; a list is of texts"),
+        values: z.array(z.string()).nullable().describe("All that may be entered; null: free"),
+        help: z.string().nullable().describe("Where to find it"),
+      }),
+    )
+    .describe("What an integration is given"),
+  subscribe_to: z.array(z.string()).describe("Events to choose at the provider, by its names"),
+  asks_api: z.boolean().describe("Whether the provider's API is asked, given credentials for it"),
+  history: z.boolean().describe("Whether a backfill can read what was before"),
+  docs_path: z.string().describe("How to connect it, as text"),
+});
+export type ProviderView = z.infer<typeof provider>;
 
 export const newBackfill = z.strictObject({
   from: z

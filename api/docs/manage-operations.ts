@@ -1,9 +1,13 @@
 /** The operations of the management interface (`definitions.md`, Management interface). */
-import type { z } from "zod";
+import { z } from "zod";
 import * as manage from "../../schemas/http-manage.js";
 import type { Operation } from "./operations.js";
 
 export const manageOperations: readonly Operation[] = [
+  {
+    ...read("/providers", "What each provider needs", z.array(manage.provider)),
+    errors: [],
+  },
   create("/workspaces", "Make a workspace", manage.newWorkspace, manage.workspace),
   list("/workspaces", "Workspaces", manage.workspace),
   read("/workspaces/{id}", "One workspace", manage.workspace),
@@ -16,7 +20,7 @@ export const manageOperations: readonly Operation[] = [
     manage.newIntegration,
     manage.createdIntegration,
   ),
-  list("/workspaces/{id}/integrations", "Connected provider accounts", manage.integration),
+  list("/workspaces/{id}/integrations", "Connected provider accounts", manage.listedIntegration),
   change(
     "/workspaces/{id}/integrations/{integration}",
     "Rotate credentials",

@@ -1,6 +1,12 @@
-/** `GET /openapi.json` and `GET /docs`: open to everybody, they hold no data. */
+/**
+ * `GET /openapi.json`, `GET /docs` and the providers' pages below it: open to everybody, they hold
+ * no data.
+ */
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import type Router from "@koa/router";
+import { projectFile } from "../../backends/root.js";
+import { providerTokens } from "../../schemas/provider-tokens.js";
 import { openApiDocument } from "./openapi.js";
 import { docsPage, pageStyle } from "./page.js";
 
@@ -30,4 +36,13 @@ export function docsRoutes(router: Router): void {
     ctx.type = "text/html; charset=utf-8";
     ctx.body = page;
   });
+  // As text: the pages are Markdown that reads well as it is.
+  for (const token of providerTokens) {
+    const text = readFileSync(projectFile("docs", "providers", `${token}.md`), "utf8");
+    router.get(`/docs/providers/${token}`, (ctx) => {
+      ctx.set("X-Content-Type-Options", "nosniff");
+      ctx.type = "text/plain; charset=utf-8";
+      ctx.body = text;
+    });
+  }
 }

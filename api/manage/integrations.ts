@@ -17,6 +17,7 @@ import type { Service } from "../../backends/service.js";
 import type { Provider } from "../../providers/provider.js";
 import { changedIntegration, listQuery, newIntegration } from "../../schemas/http-manage.js";
 import type { Cursors } from "../cursors.js";
+import { healthOf } from "./integration-health.js";
 import { markOf, openList, pageOf } from "./lists.js";
 import { integrationView, storedEnvironment } from "./views.js";
 import { workspaceOf } from "./workspace-of.js";
@@ -64,7 +65,9 @@ export function integrationRoutes(
     const query = readQuery(ctx, listQuery);
     const list = openList({ cursors, scope: ["manage/integrations", id], query, filters: {} });
     const rows = await listIntegrations(postgres, vault, id, pageOf(list));
-    ctx.body = list.answer(rows, markOf, view(ctx));
+    const health = await healthOf(service, id, rows, Date.now());
+    const shown = view(ctx);
+    ctx.body = list.answer(rows, markOf, (row) => ({ ...shown(row), health: health(row.id) }));
   });
 
   router.patch(`${path}/:integration`, async (ctx) => {

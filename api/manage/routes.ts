@@ -13,6 +13,7 @@ import { auditRoutes } from "./audits.js";
 import { integrationRoutes } from "./integrations.js";
 import { keyRoutes } from "./keys.js";
 import { productRoutes } from "./products.js";
+import { providerRoutes } from "./providers.js";
 import { rejectRoutes } from "./rejects.js";
 import { workspaceRoutes } from "./workspaces.js";
 
@@ -23,6 +24,7 @@ export function manageRoutes(service: Service): Router {
   workspaceRoutes(router, service, cursors);
   keyRoutes(router, service, cursors);
   const providers = createProviders(service.config);
+  providerRoutes(router, providers);
   integrationRoutes(router, service, cursors, providers);
   backfillRoutes(router, service, providers);
   productRoutes(router, service, cursors);

@@ -1,0 +1,67 @@
+/**
+ * How an integration is doing, as its list tells: what came, what was refused at the door, what
+ * could not be booked (docs/decisions/2026-11-21-integration-health.md).
+ */
+import { type CallsRow, callsOf, takenVerdict } from "../../backends/integration-calls.js";
+import { type IntegrationRejects, openRejectsOf } from "../../backends/rejects.js";
+import type { Service } from "../../backends/service.js";
+import { limits } from "../../config.js";
+import type { IntegrationHealth } from "../../schemas/http-manage.js";
+
+/** @param now ms since 1970 */
+export async function healthOf(
+  { postgres, clickhouse }: Pick<Service, "postgres" | "clickhouse">,
+  workspace: string,
+  integrations: readonly { readonly id: string }[],
+  now: number,
+): Promise<(integration: string) => IntegrationHealth> {
+  const ids = integrations.map(({ id }) => id);
+  if (ids.length === 0) return () => health([], undefined, now);
+  const [calls, rejects] = await Promise.all([
+    callsOf(postgres, ids),
+    openRejectsOf(clickhouse, workspace, ids),
+  ]);
+  return (id) =>
+    health(
+      calls.filter(({ integration }) => integration === id),
+      rejects.find(({ integration }) => integration === id),
+      now,
+    );
+}
+
+function health(
+  calls: readonly CallsRow[],
+  rejects: IntegrationRejects | undefined,
+  now: number,
+): IntegrationHealth {
+  const taken = calls.find(({ verdict }) => verdict === takenVerdict);
+  const refusals = calls.filter(({ verdict }) => verdict !== takenVerdict);
+  const refused = refusals.toSorted((one, other) => timeOf(other) - timeOf(one))[0];
+  return {
+    state: stateOf(taken, refused, now),
+    deliveries: Number(taken?.calls ?? 0n),
+    last_delivery_at: taken?.last_at.toISOString() ?? null,
+    refused: Number(refusals.reduce((sum, row) => sum + row.calls, 0n)),
+    last_refused_at: refused?.last_at.toISOString() ?? null,
+    last_refused_reason: refused?.verdict ?? null,
+    open_rejects: Number(rejects?.open ?? 0),
+    last_reject_at: rejects === undefined ? null : `${rejects.last_at.replace(" ", "T")}Z`,
+    last_reject_reason: rejects?.last_reason ?? null,
+  };
+}
+
+function stateOf(
+  taken: CallsRow | undefined,
+  refused: CallsRow | undefined,
+  now: number,
+): IntegrationHealth["state"] {
+  if (refused !== undefined && (taken === undefined || timeOf(refused) > timeOf(taken))) {
+    return "refused";
+  }
+  if (taken === undefined) return "waiting";
+  return now - timeOf(taken) > limits.integrationQuietMs ? "quiet" : "receiving";
+}
+
+function timeOf({ last_at: at }: CallsRow): number {
+  return at.getTime();
+}

@@ -1,0 +1,55 @@
+/** `GET /v1/manage/providers`: what to enter to connect each provider, as its adapter says. */
+import { readFileSync } from "node:fs";
+import type Router from "@koa/router";
+import { z } from "zod";
+import { projectFile } from "../../backends/root.js";
+import type { Provider } from "../../providers/provider.js";
+import type { ProviderView } from "../../schemas/http-manage.js";
+
+type Field = ProviderView["credentials"][number];
+
+export function providerRoutes(router: Router, providers: ReadonlyMap<string, Provider>): void {
+  const data = [...providers.values()].map(providerView);
+  router.get("/providers", (ctx) => {
+    ctx.body = { status: "success", data };
+  });
+}
+
+function providerView(provider: Provider): ProviderView {
+  const { token } = provider;
+  return {
+    provider: token,
+    name: titleOf(token),
+    credentials: fieldsOf(provider),
+    subscribe_to: [...provider.subscribeTo],
+    asks_api: provider.api !== undefined,
+    history: provider.backfill !== undefined,
+    docs_path: `/docs/providers/${token}`,
+  };
+}
+
+/** As its page for merchants calls it. */
+function titleOf(token: string): string {
+  const page = readFileSync(projectFile("docs", "providers", `${token}.md`), "utf8");
+  return /^# (.+)$/m.exec(page)?.[1] ?? token;
+}
+
+/** What the schema asks for, so that the list cannot differ from what is checked. */
+function fieldsOf({ credentials, credentialHelp, makes = {} }: Provider): Field[] {
+  const { properties = {}, required = [] } = z.toJSONSchema(credentials, {
+    io: "input",
+    unrepresentable: "any",
+  });
+  return Object.entries(properties).map(([name, schema]) => {
+    const made = Object.hasOwn(makes, name);
+    const help = credentialHelp[name] ?? null;
+    return { name, required: required.includes(name) && !made, made, ...inputOf(schema), help };
+  });
+}
+
+function inputOf(schema: z.core.JSONSchema._JSONSchema): Pick<Field, "type" | "values"> {
+  if (typeof schema === "boolean") return { type: "object", values: null };
+  if (schema.type === "array") return { type: "list", values: null };
+  const isText = schema.type === "string" || schema.anyOf !== undefined;
+  return { type: isText ? "text" : "object", values: schema.enum?.map(String) ?? null };
+}
