@@ -1,4 +1,4 @@
-/** What the ledger should be minus what it is, of a slice of payments; and the rows that mend it. */
+/** What the ledger should be minus what it is, by slices of payments, and the rows that mend it. */
 import { clickhouseTime } from "../backends/clickhouse-rows.js";
 import { jsonRows } from "../backends/clickhouse-text.js";
 import type { ClickHouse } from "../backends/clickhouse.js";

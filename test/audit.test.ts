@@ -83,7 +83,8 @@ describe("the audit", () => {
     },
   ];
   for (const { what, table, columns, amount, isLasting } of damages) {
-    it(`should name ${what}, and ${isLasting ? "go on naming it" : "mend it when told to"}`, async () => {
+    const then = isLasting ? "go on naming it" : "mend it when told to";
+    it(`should name ${what}, and ${then}`, async () => {
       const { workspace } = doors;
       await copyRow(clickhouse, workspace, table, columns);
       const broken = findingOf(await audit(doors.service, { ...inOneGo, workspace }), table);

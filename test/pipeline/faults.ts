@@ -1,4 +1,4 @@
-/** Ports that fail: a call that never happens, an answer that never comes, a consumer that stalls. */
+/** Ports that fail: calls that never happen, answers that never come, consumers that stall. */
 import type { ClickHouse } from "../../backends/clickhouse.js";
 import type { Log } from "../../backends/log.js";
 import type { Skus } from "../../backends/skus.js";

@@ -1,4 +1,4 @@
-/** One process of the processors, as far as a test needs it: what it keeps in memory, and its end. */
+/** One process of the processors: what it keeps in memory, and its end. */
 import type { Log, LogRecord } from "../../backends/log.js";
 import { openProviderApis } from "../../backends/provider-api.js";
 import type { Service } from "../../backends/service.js";
