@@ -27,6 +27,14 @@ export const limits = {
   eventSearchRecordsMax: 10_000,
   /** How long an explanation waits for what follows a transaction that is listed already. */
   explanationMsMax: 2_000,
+  /** Exports being sent at a time: half of what the embedded engine reads at once. */
+  exportsAtOnceMax: 2,
+  /** How long a caller may take nothing of an export before it is cut short. */
+  exportStalledMsMax: 60_000,
+  /** Rows of a list whose pages an export reads, a page. */
+  exportPageRows: 1_000,
+  /** Rows of one row group of a Parquet file, which is held until it is written. */
+  parquetGroupRows: 10_000,
   /** Intervals of one series over time: ten years of days. */
   seriesIntervalsMax: 4_000,
   /** Rows of one series, its intervals times its groups. */
@@ -84,6 +92,12 @@ export const limits = {
   backfillPageMsMax: 90_000,
   /** The pause of a backfill whose API cannot be had, doubling up to this. */
   backfillPauseMsMax: 5 * 60 * 1000,
+  /** Rows of a file one call of the import sends: well below the door's own bounds. */
+  importBatchLinesMax: 1_000,
+  /** Rows without an `event_id` in one file: each is remembered, to tell equal ones apart. */
+  importRowsWithoutIdMax: 2_000_000,
+  /** Wrong lines of a file that are told; all are counted. */
+  importProblemsToldMax: 100,
   /** Calls of an integration's webhook URL are counted in Postgres once in this time. */
   integrationCallsWriteMs: 60_000,
   /** Integrations times verdicts counted at a time; calls beyond them are not. */

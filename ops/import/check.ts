@@ -1,0 +1,49 @@
+/** From a row to the line that is sent for it, checked as the ingest endpoint will check it. */
+import { type EventRecord, readRecord } from "../../providers/record.js";
+import { ExactNumber } from "../../schemas/exact-number.js";
+import type { EventIds } from "./event-ids.js";
+import { requiredColumns, type Row } from "./rows.js";
+
+export type Checked =
+  | { readonly ok: true; readonly record: EventRecord; readonly json: string }
+  | { readonly ok: false; readonly message: string };
+
+/** Sent as the JSON numbers they are; an amount never passes through a double. */
+const numberColumns: ReadonlySet<string> = new Set(["amount", "interval_count", "quantity"]);
+const decimal = /^-?(0|[1-9]\d*)(\.\d+)?$/;
+/** What a decoder puts where bytes are no UTF-8. */
+const replacement = "\u{fffd}";
+
+/**
+ * @param ids gives a row without one its `event_id`
+ * @param now ms since 1970: bounds `occurred_at`
+ */
+export function checkRow({ cells }: Row, ids: EventIds, now: number): Checked {
+  if (cells === null) return wrong("has more or fewer cells than the first line has columns");
+  for (const name of requiredColumns) {
+    if (!cells.has(name)) return wrong(`${name} is required`);
+  }
+  for (const [name, text] of cells) {
+    if (text.includes(replacement)) return wrong(`${name} is not in UTF-8`);
+    if (numberColumns.has(name) && !decimal.test(text)) {
+      return wrong(`${name} must be a plain decimal number like 1234.50`);
+    }
+  }
+  const whole = new Map(cells).set("event_id", cells.get("event_id") ?? ids.idOf(cells));
+  const reading = readRecord(Object.fromEntries([...whole].map(valueOf)), now);
+  if (!reading.ok) return wrong(`${reading.message} (${reading.code})`);
+  return { ok: true, record: reading.record, json: `{${[...whole].map(jsonOf).join(",")}}` };
+}
+
+function valueOf([name, text]: readonly [string, string]): [string, unknown] {
+  if (name === "amount") return [name, new ExactNumber(text)];
+  return [name, numberColumns.has(name) ? Number(text) : text];
+}
+
+function jsonOf([name, text]: readonly [string, string]): string {
+  return `"${name}":${numberColumns.has(name) ? text : JSON.stringify(text)}`;
+}
+
+function wrong(message: string): Checked {
+  return { ok: false, message };
+}

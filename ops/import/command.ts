@@ -1,0 +1,169 @@
+/**
+ * Takes a CSV file of event records into the service, by its own ingest endpoint. The file is
+ * checked from end to end first, and that is all unless `--apply` is given. Exit codes: 0 all is
+ * right, 1 lines are wrong, 2 it could not be done.
+ */
+import { parseArgs } from "node:util";
+import { limits } from "../../config.js";
+import { checkRow } from "./check.js";
+import { EventIds } from "./event-ids.js";
+import { ImportRefused } from "./refused.js";
+import { readRows } from "./rows.js";
+import { type Door, type Outcome, type SendLine, sendBatch } from "./send.js";
+import { Tally } from "./tally.js";
+
+const usage = `npm run import -- <file.csv> [--dry-run]
+npm run import -- <file.csv> --apply --key svc_live_… [--url http://localhost:3000]
+  [--from-line <line>] and [--delimiter ";"] go with both`;
+
+const batchesBetweenWords = 50;
+
+interface Order {
+  readonly file: string;
+  readonly delimiter: string;
+  /** Null: a dry run. */
+  readonly door: Door | null;
+  /** The first line that is sent. */
+  readonly fromLine: number;
+}
+
+/** @returns the exit code */
+export async function importCommand(
+  words: readonly string[],
+  tell: (line: string) => void,
+): Promise<number> {
+  try {
+    const order = readWords(words);
+    const isRight = await check(order, tell);
+    if (order.door === null) {
+      tell("Nothing was sent: this was a dry run. With --apply it is sent.");
+      return isRight ? 0 : 1;
+    }
+    if (!isRight) {
+      tell("Nothing was sent: the lines above are wrong.");
+      return 1;
+    }
+    return (await send(order, order.door, tell)) ? 0 : 1;
+  } catch (error) {
+    if (!(error instanceof ImportRefused)) throw error;
+    tell(error.message);
+    return 2;
+  }
+}
+
+/** @returns whether every line is right */
+async function check(order: Order, tell: (line: string) => void): Promise<boolean> {
+  const problems = new Problems(tell);
+  const tally = new Tally();
+  const ids = new EventIds();
+  for await (const row of readRows(order.file, order.delimiter)) {
+    const checked = checkRow(row, ids, Date.now());
+    if (checked.ok) tally.add(checked.record);
+    else problems.add(row.line, checked.message);
+  }
+  problems.end();
+  for (const line of tally.lines()) tell(line);
+  if (ids.repeated > 0) {
+    tell(`${ids.repeated} rows without event_id are equal to an earlier one; each counts.`);
+  }
+  return problems.count === 0;
+}
+
+/** @returns whether the service took every line */
+async function send(order: Order, door: Door, tell: (line: string) => void): Promise<boolean> {
+  const problems = new Problems(tell);
+  const ids = new EventIds();
+  const sums = { taken: 0, repeated: 0 };
+  const note = (outcome: Outcome): void => {
+    if (outcome.kind === "refused") problems.add(outcome.line, outcome.message);
+    else sums[outcome.kind] += 1;
+  };
+  let batch: SendLine[] = [];
+  let batches = 0;
+  let sentUpTo = order.fromLine - 1;
+  const flush = async (): Promise<void> => {
+    const last = batch.at(-1);
+    if (last === undefined) return;
+    for (const outcome of await sendBatch(door, batch)) note(outcome);
+    sentUpTo = last.line;
+    batch = [];
+    batches += 1;
+    if (batches % batchesBetweenWords === 0) tell(`Sent up to line ${sentUpTo}`);
+  };
+  try {
+    for await (const row of readRows(order.file, order.delimiter)) {
+      // Also of what is not sent again: equal rows are told apart by their count.
+      const checked = checkRow(row, ids, Date.now());
+      if (!checked.ok) throw new ImportRefused("The file changed while it was read.");
+      if (row.line < order.fromLine) continue;
+      batch.push({ line: row.line, json: checked.json });
+      if (batch.length === limits.importBatchLinesMax) await flush();
+    }
+    await flush();
+  } catch (error) {
+    if (!(error instanceof ImportRefused)) throw error;
+    throw new ImportRefused(
+      `${error.message}\nSent up to line ${sentUpTo}. Go on with --from-line ${sentUpTo + 1}, or ` +
+        "send the whole file again: nothing counts twice.",
+    );
+  }
+  problems.end();
+  tell(`Taken: ${sums.taken}. Known already: ${sums.repeated}. Refused: ${problems.count}.`);
+  return problems.count === 0;
+}
+
+/** Told by line, the first ones; all are counted. */
+class Problems {
+  count = 0;
+  constructor(readonly tell: (line: string) => void) {}
+
+  add(line: number, message: string): void {
+    this.count += 1;
+    if (this.count <= limits.importProblemsToldMax) this.tell(`line ${line}: ${message}`);
+  }
+
+  end(): void {
+    const more = this.count - limits.importProblemsToldMax;
+    if (more > 0) this.tell(`and ${more} more`);
+    if (this.count > 0) this.tell(`Wrong lines: ${this.count}`);
+  }
+}
+
+/** @throws ImportRefused */
+function readWords(words: readonly string[]): Order {
+  const { values, positionals } = parsed(words);
+  const [file, ...more] = positionals;
+  const { apply, key = process.env["IMPORT_KEY"], delimiter } = values;
+  const fromLine = Number(values["from-line"]);
+  const isWrong =
+    file === undefined ||
+    more.length > 0 ||
+    (apply && values["dry-run"]) ||
+    delimiter.length !== 1 ||
+    !URL.canParse(values.url) ||
+    !Number.isSafeInteger(fromLine);
+  if (isWrong) throw new ImportRefused(usage);
+  if (!apply) return { file, delimiter, door: null, fromLine };
+  if (!key) throw new ImportRefused("--apply needs --key, or the key in IMPORT_KEY.");
+  return { file, delimiter, door: { url: values.url.replace(/\/+$/, ""), key }, fromLine };
+}
+
+function parsed(words: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...words],
+      allowPositionals: true,
+      options: {
+        apply: { type: "boolean", default: false },
+        "dry-run": { type: "boolean", default: false },
+        key: { type: "string" },
+        url: { type: "string", default: "http://localhost:3000" },
+        delimiter: { type: "string", default: "," },
+        "from-line": { type: "string", default: "1" },
+      },
+    });
+  } catch (error) {
+    if (error instanceof TypeError) throw new ImportRefused(`${error.message}\n${usage}`);
+    throw error;
+  }
+}

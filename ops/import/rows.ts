@@ -1,0 +1,80 @@
+/** The rows of a CSV file, one at a time, so that a file of any size takes the same memory. */
+import { createReadStream } from "node:fs";
+import { parse } from "csv-parse";
+import { limits } from "../../config.js";
+import { eventRecordShape } from "../../providers/record.js";
+import { ImportRefused } from "./refused.js";
+
+export interface Row {
+  /** Of the file, from 1; where the row ends, when a quoted text goes over several lines. */
+  readonly line: number;
+  /** By column; empty cells are left out. Null: the row has another number of cells. */
+  readonly cells: ReadonlyMap<string, string> | null;
+}
+
+/** Form A of the ingest endpoint, field by field. */
+export const columns: readonly string[] = Object.keys(eventRecordShape.shape);
+/** What is imported is history: an event without a time would be dated by its import. */
+export const requiredColumns = ["provider", "event_type", "amount", "currency", "occurred_at"];
+
+/** @throws ImportRefused when it cannot be read, or its first line is not right */
+export async function* readRows(file: string, delimiter: string): AsyncGenerator<Row> {
+  const source = createReadStream(file);
+  const parser = source.pipe(
+    parse({
+      delimiter,
+      bom: true,
+      info: true,
+      trim: true,
+      skip_empty_lines: true,
+      relax_column_count: true,
+      max_record_size: limits.bodyBytesMax,
+    }),
+  );
+  source.on("error", (error) => parser.destroy(error));
+  let header: readonly string[] | null = null;
+  try {
+    for await (const parsed of parser) {
+      const { line, cells } = recordOf(parsed);
+      if (header !== null) yield { line, cells: cellsOf(header, cells) };
+      else header = headerOf(cells);
+    }
+  } catch (error) {
+    if (error instanceof ImportRefused || !(error instanceof Error)) throw error;
+    throw new ImportRefused(`${file} cannot be read: ${error.message}`, { cause: error });
+  } finally {
+    source.destroy();
+  }
+  if (header === null) throw new ImportRefused(`${file} is empty.`);
+}
+
+function headerOf(names: readonly string[]): readonly string[] {
+  const unknown = names.filter((name) => !columns.includes(name));
+  const missing = requiredColumns.filter((name) => !names.includes(name));
+  const twice = names.filter((name, index) => names.indexOf(name) < index);
+  const problems = [
+    ...unknown.map((name) => `there is no column "${name}"`),
+    ...missing.map((name) => `the column ${name} is missing`),
+    ...twice.map((name) => `the column ${name} is there twice`),
+  ];
+  if (problems.length === 0) return names;
+  throw new ImportRefused(`line 1: ${problems.join("; ")}. Columns are: ${columns.join(", ")}`);
+}
+
+function cellsOf(header: readonly string[], cells: readonly string[]): Row["cells"] {
+  if (cells.length !== header.length) return null;
+  const pairs = header.map((name, index) => [name, cells[index] ?? ""] as const);
+  return new Map(pairs.filter(([, text]) => text !== ""));
+}
+
+/** What csv-parse emits with `info`; its types say any. */
+function recordOf(parsed: unknown): { readonly line: number; readonly cells: readonly string[] } {
+  if (isObject(parsed) && isObject(parsed["info"]) && Array.isArray(parsed["record"])) {
+    return { line: Number(parsed["info"]["lines"]), cells: parsed["record"].map(String) };
+  }
+  throw new Error("csv-parse emitted no record");
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
+}

@@ -1,0 +1,91 @@
+/** Sends lines to the ingest endpoint as one batch, again while it is not to be had. */
+import { setTimeout as pause } from "node:timers/promises";
+import { z } from "zod";
+import { ImportRefused } from "./refused.js";
+
+export interface Door {
+  /** Where the service answers, without a slash at the end. */
+  readonly url: string;
+  readonly key: string;
+}
+
+export interface SendLine {
+  /** Of the file. */
+  readonly line: number;
+  readonly json: string;
+}
+
+export type Outcome =
+  | { readonly kind: "taken" | "repeated"; readonly line: number }
+  | { readonly kind: "refused"; readonly line: number; readonly message: string };
+
+const attemptsMax = 6;
+const pauseMs = 500;
+const pauseMsMax = 60_000;
+const answerMsMax = 120_000;
+
+/** @throws ImportRefused when the batch as a whole is refused, or cannot be sent */
+export async function sendBatch(door: Door, lines: readonly SendLine[]): Promise<Outcome[]> {
+  const body = lines.map(({ json }) => `${json}\n`).join("");
+  for (let attempt = 1; ; attempt += 1) {
+    const answer = await post(door, body);
+    if (answer.status === 200) return outcomesOf(lines, answer.text);
+    const mayPass = answer.status === null || answer.status === 429 || answer.status >= 500;
+    if (!mayPass || attempt === attemptsMax) {
+      throw new ImportRefused(`${door.url} answered ${answer.status ?? "nothing"}: ${answer.text}`);
+    }
+    await pause(Math.min(answer.retryAfterMs ?? pauseMs * 2 ** attempt, pauseMsMax));
+  }
+}
+
+interface Answer {
+  /** Null: there was none. */
+  readonly status: number | null;
+  readonly text: string;
+  readonly retryAfterMs?: number;
+}
+
+async function post({ url, key }: Door, body: string): Promise<Answer> {
+  try {
+    const response = await fetch(`${url}/v1/events/ingest`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/x-ndjson" },
+      body,
+      signal: AbortSignal.timeout(answerMsMax),
+    });
+    const text = await response.text();
+    const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
+    const retry = Number.isNaN(seconds) ? {} : { retryAfterMs: seconds * 1000 };
+    return { status: response.status, text, ...retry };
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    return {
+      status: null,
+      text: error.cause instanceof Error ? error.cause.message : error.message,
+    };
+  }
+}
+
+const lineAnswer = z.union([
+  z.object({ status: z.literal("success"), idempotent_replayed: z.boolean().optional() }),
+  z.object({
+    status: z.literal("error"),
+    error: z.object({ code: z.string(), message: z.string() }),
+  }),
+]);
+
+/** One answer a line, in order. */
+function outcomesOf(lines: readonly SendLine[], text: string): Outcome[] {
+  const answers = text.trimEnd().split("\n");
+  if (answers.length !== lines.length) {
+    throw new Error(`${answers.length} answers to ${lines.length} lines`);
+  }
+  return lines.map(({ line }, index): Outcome => {
+    const answer = lineAnswer.parse(JSON.parse(answers[index] ?? ""));
+    if (answer.status === "error") {
+      const { message, code } = answer.error;
+      return { kind: "refused", line, message: `${message} (${code})` };
+    }
+    return { kind: answer.idempotent_replayed === true ? "repeated" : "taken", line };
+  });
+}
