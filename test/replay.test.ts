@@ -1,6 +1,6 @@
 /**
- * The whole raw topic, replayed into empty tables, gives the same answers: the tables are a function
- * of the log. And the commands for when the service is stopped, as an operator runs them.
+ * The whole raw topic, replayed into empty tables, gives the same answers: the tables are what the
+ * log says. And the commands for when the service is stopped, as an operator runs them.
  */
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
