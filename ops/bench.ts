@@ -8,12 +8,13 @@ import { type Figure, tableOf } from "./bench/figures.js";
 import { latency } from "./bench/latency.js";
 import { memory } from "./bench/memory.js";
 import type { Options } from "./bench/options.js";
+import { movements } from "./bench/movements.js";
 import { providers } from "./bench/providers.js";
 import { queries } from "./bench/queries.js";
 import { start } from "./bench/start.js";
 
 const benchmarks = new Map<string, (options: Options) => Promise<Figure[]>>(
-  Object.entries({ latency, doors, start, memory, queries, providers }),
+  Object.entries({ latency, doors, start, memory, queries, movements, providers }),
 );
 
 /** What runs in a process of its own: this program again, with `--child <name>`. */
@@ -21,6 +22,7 @@ const children = new Map<string, () => Promise<{ run(words: readonly string[]): 
   ["door-floor", () => import("./bench/door-floor.js")],
   ["store-floor", () => import("./bench/store-floor.js")],
   ["fill", () => import("./bench/fill.js")],
+  ["movements", () => import("./bench/movements.js")],
 ]);
 
 const { values, positionals } = parseArgs({

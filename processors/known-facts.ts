@@ -118,11 +118,14 @@ class KnownRows {
     ]);
     const rows = await this.clickhouse.rows<{ key: string; fact: string }>(
       `SELECT key, fact FROM money_facts
-       WHERE ${rowsIn("(workspace, environment, provider, key)", tuples)}`,
+       WHERE ${rowsIn("(workspace, environment, provider, key)", tuples)}
+       ORDER BY received_at`,
     );
     for (const row of rows) {
       const fact = factCodec.fromText(row.fact);
-      missing.get(nameOf(fact, row.key))?.facts.push(fact);
+      const facts = missing.get(nameOf(fact, row.key))?.facts ?? [];
+      // Deliveries that raced may both be there: the first received counts.
+      if (!facts.some(({ fact_id }) => fact_id === fact.fact_id)) facts.push(fact);
     }
     for (const [name, entry] of missing) this.#rows.set(name, entry);
   }

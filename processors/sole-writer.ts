@@ -106,10 +106,10 @@ export class SoleWriter<Rows> {
 
   /** Looks are saved only while it succeeds, so a failure costs nothing but them. */
   async #readKeys(): Promise<void> {
-    const before = this.#turn;
     try {
       await this.#known.stored.read(this.clickhouse, async () => {
-        await before;
+        // The batch under way now may have added its keys before there was anything to add them to.
+        await this.#turn;
         await this.#behind.settled();
       });
     } catch (error) {

@@ -1,0 +1,184 @@
+/**
+ * MRR movements of a large tenant: the difference step for new changes, the rebuild and the audit
+ * of everything, and MRR as known a day ago. `--rows` is the number of changes, five an account.
+ */
+import { join } from "node:path";
+import { z } from "zod";
+import { auditSlice, rebuildMovements } from "../../backends/audit-movements.js";
+import { accountSlices } from "../../backends/account-slices.js";
+import { clickhouseTime, rowsIn } from "../../backends/clickhouse-rows.js";
+import { openClickHouse } from "../../backends/clickhouse-open.js";
+import type { ClickHouse } from "../../backends/clickhouse.js";
+import { readConfig } from "../../config.js";
+import { differenceSql, movementDimensions } from "../../schemas/movements.js";
+import { type Figure, median, spread } from "./figures.js";
+import { HttpConnection, requestBytes } from "./http-connection.js";
+import type { Options } from "./options.js";
+import { tell, withChild, withFolder } from "./processes.js";
+import { nodeCommand, withService } from "./service.js";
+import { createTenant } from "./tenant.js";
+
+const changesPerAccount = 5;
+const newChanges = 20_000;
+/** As the processors take them (`limits.bookSubscriptionsBatchRecordsMax`). */
+const changesPerStep = 10_000;
+const dayMs = 24 * 60 * 60 * 1000;
+const yearsMs = 2 * 365 * dayMs;
+const insertRows = 1_000_000;
+const calls = 20;
+
+export function movements({ rows }: Options): Promise<Figure[]> {
+  return withFolder(async (folder) => {
+    const tenant = await withService(folder, nodeCommand(), createTenant);
+    const path = join(folder, "clickhouse");
+    const { rebuildMs, auditMs, differences, stepMs } = await withChild(
+      "movements",
+      [path, tenant.workspace, String(rows)],
+      (message) => measured.parse(message),
+    );
+    if (differences > 0) throw new Error(`the audit found ${differences} differences`);
+    const name = `${rows.toLocaleString("en")} changes`;
+    const figures: Figure[] = [
+      { name: `rebuild of ${name}`, value: rebuildMs, unit: "ms", target: { valueMax: 90_000 } },
+      { name: `audit of ${name}`, value: auditMs, unit: "ms", target: { valueMax: 60_000 } },
+      { name: "difference step", value: (newChanges / stepMs) * 1000, unit: "/s" },
+    ];
+    return withService(folder, nodeCommand(), async (service) => {
+      const connection = await HttpConnection.open(service.base);
+      const yesterday = new Date(Date.now() - dayMs).toISOString();
+      for (const [question, msMax] of [
+        ["/v1/metrics/mrr", null],
+        [`/v1/metrics/mrr?known_at=${yesterday}`, 500],
+      ] as const) {
+        const request = requestBytes("GET", question, { Authorization: tenant.authorization });
+        const valuesMs: number[] = [];
+        for (let call = 0; call < calls; call += 1) {
+          const startedAt = performance.now();
+          const { status, body } = await connection.send(request);
+          if (status !== 200) throw new Error(`${question}: ${status} ${body.toString()}`);
+          valuesMs.push(performance.now() - startedAt);
+        }
+        console.log(`  ${question.slice(0, 30).padEnd(30)}  ${spread(valuesMs)}`);
+        figures.push({
+          name: `GET ${question.slice(0, 25)}, ${name}`,
+          value: median(valuesMs),
+          unit: "ms",
+          ...(msMax === null ? {} : { target: { valueMax: msMax } }),
+        });
+      }
+      connection.close();
+      return figures;
+    });
+  });
+}
+
+const measured = z.object({
+  rebuildMs: z.number(),
+  auditMs: z.number(),
+  differences: z.number(),
+  stepMs: z.number(),
+});
+
+/** Runs as a child, while the service is down: the engine opens a path once per process. */
+export async function run([
+  path = "",
+  workspace = "",
+  rows = "",
+]: readonly string[]): Promise<void> {
+  const { CLICKHOUSE_MEMORY_BYTES: memoryBytes, CLICKHOUSE_THREADS: threads } = readConfig({});
+  const clickhouse = await openClickHouse({ path, memoryBytes, threads });
+  const accounts = Math.max(1, Math.floor(Number(rows) / changesPerAccount));
+  await fill(clickhouse, workspace, Number(rows));
+  const rebuildMs = await timeOf(() => rebuildMovements(clickhouse, workspace));
+  console.log(`  rebuilt in ${Math.round(rebuildMs)} ms`);
+  let differences = 0;
+  const auditMs = await timeOf(async () => {
+    for await (const slice of accountSlices(clickhouse, { workspace, environment: "live" })) {
+      const found = await auditSlice(clickhouse, slice, async () => Date.now());
+      differences += found.differences;
+    }
+  });
+  console.log(`  audited in ${Math.round(auditMs)} ms`);
+  const stepMs = await timeOf(() => addChanges(clickhouse, workspace, accounts));
+  await clickhouse.close();
+  tell({ rebuildMs, auditMs, differences, stepMs });
+  process.disconnect();
+}
+
+async function timeOf(work: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await work();
+  return performance.now() - startedAt;
+}
+
+const account = (number: string): string => `leftPad(toString(${number}), 12, '0')`;
+const eventId = (number: string): string => `concat('evt_norm_', hex(sipHash128(${number})))`;
+
+/** Of each account a start, three changes of the price, and in one of five accounts an end. */
+async function fill(clickhouse: ClickHouse, workspace: string, rows: number): Promise<void> {
+  const spacing = Math.floor(yearsMs / (changesPerAccount + 2));
+  for (let from = 0; from < rows; from += insertRows) {
+    await clickhouse.write(
+      `INSERT INTO subscription_changes
+       SELECT {workspace:String}, 'live', ${account("a")}, 'stripe', concat('sub_', toString(a)),
+              concat(${eventId("number")}, ':0'), 1, 0, at,
+              multiIf(step = 0, 'started', ended, 'ended', 'changed'), ${eventId("number")}, at,
+              'EUR', ['US', 'DE', 'GB', 'FR', 'IN'][a % 5 + 1],
+              [(at, if(ended, [], [('si_1', concat('prod_', toString(a % 20)),
+                concat('EUR:', toString(1000 + 100 * price), '/1'),
+                toDecimal128(10 + price, 6))]))]
+       FROM (
+         SELECT number, intDiv(number, ${changesPerAccount}) AS a,
+                number % ${changesPerAccount} AS step,
+                step = ${changesPerAccount - 1} AND a % 5 = 0 AS ended,
+                (a * 7 + step * 3) % 50 AS price,
+                fromUnixTimestamp64Milli(
+                  {begin:Int64} + toInt64(step * ${spacing} + (a * 7919) % ${spacing}), 'UTC') AS at
+         FROM numbers({from:UInt64}, {rows:UInt64})
+       )`,
+      {
+        workspace,
+        from,
+        rows: Math.min(insertRows, rows - from),
+        begin: String(Date.now() - yearsMs),
+      },
+    );
+  }
+}
+
+/** New changes of accounts from all over the table, in steps as booking takes them. */
+async function addChanges(
+  clickhouse: ClickHouse,
+  workspace: string,
+  accounts: number,
+): Promise<void> {
+  const recordedAt = clickhouseTime(Date.now());
+  for (let done = 0; done < newChanges; done += changesPerStep) {
+    const numbers = Array.from(
+      { length: changesPerStep },
+      (_, index) => ((done + index) * 7919) % accounts,
+    );
+    await clickhouse.write(
+      `INSERT INTO subscription_changes
+       SELECT {workspace:String}, 'live', ${account("a")}, 'stripe', concat('sub_', toString(a)),
+              concat('new_', toString(a), ':0'), 1, 0, '${recordedAt}', 'changed',
+              concat('new_', toString(a)), '${recordedAt}', 'EUR', 'DE',
+              [(toDateTime64('${recordedAt}', 3, 'UTC'), [('si_1', 'prod_1', 'EUR:7700/1',
+                toDecimal128(77, 6))])]
+       FROM (SELECT arrayJoin([${numbers.join(", ")}]) AS a)`,
+      { workspace },
+      "subscriptions",
+    );
+    const touched = rowsIn(
+      "(workspace, environment, account)",
+      numbers.map((number) => [workspace, "live", String(number).padStart(12, "0")]),
+    );
+    const columns = [...movementDimensions, "mrr", "accounts", "subscriptions"].join(", ");
+    await clickhouse.write(
+      `INSERT INTO mrr_movements (${columns}, recorded_at, event_id)
+       ${differenceSql(touched, { recordedAt: `toDateTime64('${recordedAt}', 3, 'UTC')`, eventId: "'evt_new'" })}`,
+      {},
+      "subscriptions",
+    );
+  }
+}
