@@ -63,7 +63,7 @@ describe("The CSV import", () => {
     expect(await doors.taken()).to.equal(before);
   });
 
-  it("should be taken once, however often it is sent, mended and in another order too", async () => {
+  it("should be taken once, however often it is sent, mended or in another order", async () => {
     const rows = [sale("12.34", "once"), sale("12.34", "twice"), sale("12.34", "twice")];
     const before = await doors.taken();
     const first = await apply(fileOf([head, ...rows]));

@@ -1,0 +1,74 @@
+/**
+ * docs/providers.md: for each provider and event type what is read from it, made by reading the
+ * examples in providers/<token>/fixtures. test/conformance.test.ts says whether it is current.
+ */
+import type { Provider } from "../../providers/provider.js";
+import { type ReadFixture, readFixtures } from "./fixtures.js";
+import { effectOf } from "./words.js";
+
+export function conformancePage(providers: ReadonlyMap<string, Provider>): string {
+  const sections = [...providers.values()].map(sectionOf);
+  return `${[head, ...sections].join("\n\n")}\n`;
+}
+
+const head = `# What each event does
+
+Made from the examples in \`providers/<token>/fixtures\` by the adapters themselves
+(\`UPDATE_CONFORMANCE=1 npm test\`); a test says whether it is current. One row for each event type and
+effect, with the examples that have it; "is set" means: from then on it is worth what the event says. An event type
+with no example is shown as such; what is in no table is ignored. The pages in [providers/](providers/) say why.`;
+
+function sectionOf(provider: Provider): string {
+  const fixtures = readFixtures(provider);
+  const seen = [...new Set(fixtures.map(typeOf))].sort();
+  const chosen = provider.subscribeTo;
+  const others = seen.filter((type) => !chosen.includes(type));
+  const table = (types: readonly string[]): string =>
+    [
+      "| event | examples | money | MRR | besides |",
+      "| --- | --- | --- | --- | --- |",
+      ...types.flatMap((type) => rowsOf(type, fixtures)),
+    ].join("\n");
+  return [
+    `## ${provider.token}`,
+    table(chosen),
+    ...(others.length === 0 ? [] : ["Not to be subscribed to, and what becomes of them:"]),
+    ...(others.length === 0 ? [] : [table(others)]),
+    ...flatOf(provider),
+  ].join("\n\n");
+}
+
+function typeOf({ heading }: ReadFixture): string {
+  return heading?.nativeType ?? "no event";
+}
+
+/** Examples with the same effect share a row. */
+function rowsOf(type: string, fixtures: readonly ReadFixture[]): string[] {
+  const rows = new Map<string, string[]>();
+  for (const fixture of fixtures.filter((one) => typeOf(one) === type)) {
+    const { money, mrr, besides } = effectOf(fixture);
+    const effect = [money, mrr, besides].map(cell).join(" | ");
+    const names = rows.get(effect) ?? [];
+    names.push(exampleOf(fixture.name, type));
+    rows.set(effect, names);
+  }
+  if (rows.size === 0) return [`| \`${type}\` | no example | | | |`];
+  return [...rows].map(([effect, names]) => `| \`${type}\` | ${names.join(", ")} | ${effect} |`);
+}
+
+/** What tells it from other examples of its type. */
+function exampleOf(name: string, type: string): string {
+  if (!name.toLowerCase().startsWith(type.toLowerCase())) return name;
+  return name.slice(type.length).replace(/^\./, "") || "plain";
+}
+
+function flatOf({ flatTypes }: Provider): string[] {
+  const pairs = Object.entries(flatTypes);
+  if (pairs.length === 0) return [];
+  const told = pairs.map(([type, meaning]) => `\`${type}\` is ${meaning}`);
+  return [`In the flat form B of the ingest endpoint: ${told.join(", ")}.`];
+}
+
+function cell(text: string): string {
+  return text.replaceAll("|", "\\|").replaceAll("\n", " ");
+}
