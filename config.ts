@@ -31,10 +31,10 @@ export const limits = {
   exportsAtOnceMax: 2,
   /** How long a caller may take nothing of an export before it is cut short. */
   exportStalledMsMax: 60_000,
-  /** Rows of a list whose pages an export reads, a page. */
+  /** Rows an export reads, shows and writes before others get their turn. */
   exportPageRows: 1_000,
-  /** Rows of one row group of a Parquet file, which is held until it is written. */
-  parquetGroupRows: 10_000,
+  /** Rows of one row group of a Parquet file; encoding it holds up everything else (100 ms). */
+  parquetGroupRows: 2_500,
   /** Intervals of one series over time: ten years of days. */
   seriesIntervalsMax: 4_000,
   /** Rows of one series, its intervals times its groups. */

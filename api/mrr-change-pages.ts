@@ -22,6 +22,35 @@ const causesAtFirst = 64;
 /** Each read twice the one before, up to this many causes. */
 const causesAtOnceMax = 512;
 
+/** All of them, page by page; parameters as of one page. */
+export async function* readAllMrrChanges(
+  clickhouse: Pick<ClickHouse, "rows">,
+  asOf: PinnedAsOf,
+  from: number,
+  provider: string | undefined,
+  pageRows: number,
+): AsyncGenerator<MrrChange[]> {
+  let after: MrrChangePosition | null = null;
+  do {
+    const page: MrrChangePage = await readMrrChanges(
+      clickhouse,
+      asOf,
+      from,
+      provider,
+      after,
+      pageRows,
+    );
+    yield page.rows;
+    after = page.last;
+  } while (after !== null);
+}
+
+interface MrrChangePage {
+  readonly rows: MrrChange[];
+  /** Where the next one begins; null at the end. */
+  readonly last: MrrChangePosition | null;
+}
+
 /** @param from ms since 1970: what was recorded later, up to `asOf.knownAt` */
 export async function readMrrChanges(
   clickhouse: Pick<ClickHouse, "rows">,
@@ -30,7 +59,7 @@ export async function readMrrChanges(
   provider: string | undefined,
   after: MrrChangePosition | null,
   limit: number,
-): Promise<{ rows: MrrChange[]; last: MrrChangePosition | null }> {
+): Promise<MrrChangePage> {
   const found: { row: MrrChange; position: MrrChangePosition }[] = [];
   let until: CauseRow | null = after;
   // Of the cause the page before ended with.

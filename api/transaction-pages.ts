@@ -1,7 +1,9 @@
-/** Reads one page of transactions: chooses the version of each, then filters. */
+/** Reads transactions, a page or all: chooses the version of each, then filters. */
 import type { ClickHouse } from "../backends/clickhouse.js";
+import { limits } from "../config.js";
 import type { PinnedAsOf } from "./pages.js";
 import { type PaymentHistoryRow, paymentHistoryQuery } from "./queries/payment-history.js";
+import { type TransactionCountRow, transactionCountQuery } from "./queries/transaction-count.js";
 import {
   type TransactionPosition,
   type TransactionRow,
@@ -16,6 +18,28 @@ const versionsUsual = 3;
 /** Rows of one read: a filter few rows pass makes each read twice as long, up to this. */
 const readRowsMax = 5_000;
 
+/** All that are wanted, newest first, read by read. */
+export async function* readAllTransactions(
+  clickhouse: Pick<ClickHouse, "rows">,
+  asOf: PinnedAsOf,
+  wanted: TransactionsWanted,
+): AsyncGenerator<TransactionRow[]> {
+  const rowsMax = limits.exportPageRows;
+  yield* readsOf(clickhouse, asOf, wanted, null, { first: rowsMax, max: rowsMax });
+}
+
+/** @returns null when only reading them all tells how many there are */
+export async function countTransactions(
+  clickhouse: Pick<ClickHouse, "rows">,
+  asOf: PinnedAsOf,
+  wanted: TransactionsWanted,
+): Promise<number | null> {
+  if (wanted.isPast && wanted.status !== undefined) return null;
+  const { sql, params } = transactionCountQuery(asOf, wanted);
+  const [row] = await clickhouse.rows<TransactionCountRow>(sql, params);
+  return Number(row?.transactions ?? 0);
+}
+
 /** @returns up to `limit` rows, and where the next page begins; null at the end of the list */
 export async function readTransactions(
   clickhouse: Pick<ClickHouse, "rows">,
@@ -25,22 +49,38 @@ export async function readTransactions(
   limit: number,
 ): Promise<{ rows: TransactionRow[]; last: TransactionPosition | null }> {
   const found: TransactionRow[] = [];
+  const first = Math.min(readRowsMax, versionsUsual * (limit + 1));
+  const reads = readsOf(clickhouse, asOf, wanted, after, { first, max: readRowsMax });
+  for await (const rows of reads) {
+    found.push(...rows);
+    if (found.length > limit) {
+      const page = found.slice(0, limit);
+      return { rows: page, last: positionOf(page.at(-1)) };
+    }
+  }
+  return { rows: found, last: null };
+}
+
+/** @param rows of the first read, and of the largest */
+async function* readsOf(
+  clickhouse: Pick<ClickHouse, "rows">,
+  asOf: PinnedAsOf,
+  wanted: TransactionsWanted,
+  after: TransactionPosition | null,
+  rows: Readonly<Record<"first" | "max", number>>,
+): AsyncGenerator<TransactionRow[]> {
   let position = after;
-  let rowsMax = Math.min(readRowsMax, versionsUsual * (limit + 1));
+  let rowsMax = rows.first;
   // Ends with the list at the latest: every read begins below the one before.
   for (;;) {
     const { sql, params } = transactionsQuery(asOf, wanted, position, rowsMax);
     const versions = await clickhouse.rows<TransactionRow>(sql, params);
     const chosen = firstOfEachId(versions);
     const shown = wanted.isPast ? await asOfThen(clickhouse, asOf, chosen) : chosen;
-    found.push(...shown.filter((row) => isWanted(row, wanted)));
-    if (found.length > limit) {
-      const rows = found.slice(0, limit);
-      return { rows, last: positionOf(rows.at(-1)) };
-    }
-    if (versions.length < rowsMax) return { rows: found, last: null };
+    yield shown.filter((row) => isWanted(row, wanted));
+    if (versions.length < rowsMax) return;
     position = positionOf(versions.at(-1));
-    rowsMax = Math.min(readRowsMax, 2 * rowsMax);
+    rowsMax = Math.min(rows.max, 2 * rowsMax);
   }
 }
 

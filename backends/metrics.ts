@@ -12,6 +12,8 @@ export interface Metrics {
   readonly ingested: Counter<"verdict">;
   /** Questions to providers' APIs: answered, refused, trouble. */
   readonly questions: Counter<"provider" | "outcome">;
+  /** By what became of them: `whole`, `cut_short` by us, `left` by the caller. */
+  readonly exports: Counter<"table" | "outcome">;
   /** From the call of `append` until the records are durable. */
   readonly appendSeconds: Histogram;
   /** A gauge of one label, whose values are asked for when somebody looks. */
@@ -52,6 +54,12 @@ export function createMetrics(): Metrics {
       name: "provider_questions_total",
       help: "Questions to providers' APIs by provider and what came of them",
       labelNames: ["provider", "outcome"],
+      registers,
+    }),
+    exports: new Counter({
+      name: "exports_total",
+      help: "Exports of lists by what became of them",
+      labelNames: ["table", "outcome"],
       registers,
     }),
     appendSeconds: new Histogram({

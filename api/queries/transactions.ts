@@ -111,7 +111,7 @@ export const transactionColumns = `toUnixTimestamp64Milli(timestamp) AS timestam
 /** The table's own order backwards, so that reading stops with the last row wanted. */
 const newestFirst = "timestamp DESC, id DESC, recorded_at DESC, fact_id DESC, version DESC";
 
-function momentSql(name: "from" | "to" | "after"): string {
+export function momentSql(name: "from" | "to" | "after"): string {
   return `fromUnixTimestamp64Milli({${name}:Int64}, 'UTC')`;
 }
 
@@ -150,11 +150,11 @@ function pastSql(status: "refunded" | "disputed"): string {
 }
 
 /** No provider token holds a colon, so both texts are unambiguous. */
-const skuSql = "concat(provider, ':', external_id)";
+export const skuSql = "concat(provider, ':', external_id)";
 /** How the ledger names the payment of a transaction. */
 const ledgerPaymentSql = "concat(provider, ':', payment)";
 
-function filterParams(wanted: TransactionsWanted): Record<string, QueryParam> {
+export function filterParams(wanted: TransactionsWanted): Record<string, QueryParam> {
   const { isPast: _isPast, skus, ...texts } = wanted;
   const params: Record<string, QueryParam> = {};
   for (const [name, value] of Object.entries(texts)) {

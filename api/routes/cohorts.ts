@@ -13,6 +13,9 @@ import {
 } from "../../schemas/http-cohorts.js";
 import { type AsOf, readAsOf } from "../as-of.js";
 import { cellOf } from "../cells.js";
+import { formatOf } from "../exports/formats.js";
+import { sendTable } from "../exports/send.js";
+import { accountCohortsRows, cohortsRows, cohortsTable, tables } from "../exports/tables.js";
 import { readMovements } from "../movement-reading.js";
 import { presentAccountCohorts, presentCohorts } from "../presenters/cohorts.js";
 import { type CohortRow, accountCohortsQuery, cohortsQuery } from "../queries/cohorts.js";
@@ -22,6 +25,7 @@ import { clocksOf, completeText } from "./reading.js";
 export function cohortsRoute(router: Router, service: Service, catalogues: CatalogueView): void {
   router.get("/v1/metrics/cohorts", requireKey(service, { scope: "read" }), async (ctx) => {
     const access = accessOf(ctx);
+    const format = formatOf(ctx);
     const clocks = await clocksOf(service);
     const query = readQuery(ctx, cohortsQueryParameters);
     const isGross = query.gross === "true";
@@ -40,9 +44,13 @@ export function cohortsRoute(router: Router, service: Service, catalogues: Catal
           ? cohortsQuery(reading, cell, "accounts")
           : accountCohortsQuery(reading, cell, "accounts"),
       );
+      const cohorts = presentAccountCohorts(accounts, asOf.at, interval);
+      if (format !== null) {
+        return sendTable(ctx, format, tables.accountCohorts, accountCohortsRows(cohorts), clocks);
+      }
       ctx.body = {
         status: "success",
-        data: { cohorts: presentAccountCohorts(accounts, asOf.at, interval) },
+        data: { cohorts },
         complete_to: completeText(clocks),
       } satisfies AccountCohortsAnswer;
       return;
@@ -51,9 +59,15 @@ export function cohortsRoute(router: Router, service: Service, catalogues: Catal
       read((reading) => cohortsQuery(reading, cell)),
       isGross ? read((reading) => accountCohortsQuery(reading, cell, "gross")) : null,
     ]);
+    const currency = access.baseCurrency;
+    const cohorts = presentCohorts(net, asOf.at, currency, interval, gross);
+    if (format !== null) {
+      const rows = cohortsRows(cohorts, currency);
+      return sendTable(ctx, format, cohortsTable(isGross), rows, clocks);
+    }
     ctx.body = {
       status: "success",
-      data: { cohorts: presentCohorts(net, asOf.at, access.baseCurrency, interval, gross) },
+      data: { cohorts },
       complete_to: completeText(clocks),
     } satisfies CohortsAnswer;
   });

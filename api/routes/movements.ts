@@ -8,6 +8,9 @@ import type { Service } from "../../backends/service.js";
 import { type MovementsAnswer, movementsQueryParameters } from "../../schemas/http-movements.js";
 import { readAsOf } from "../as-of.js";
 import { cellOf } from "../cells.js";
+import { allFormats, formatOf } from "../exports/formats.js";
+import { sendTable } from "../exports/send.js";
+import { movementsRows, tables } from "../exports/tables.js";
 import { readMovements } from "../movement-reading.js";
 import { presentMovements } from "../presenters/movement-series.js";
 import { type MovementSeriesRow, movementSeriesQuery } from "../queries/movement-series.js";
@@ -18,6 +21,7 @@ export function movementsRoute(router: Router, service: Service, catalogues: Cat
   const path = "/v1/metrics/mrr/movements";
   router.get(path, requireKey(service, { scope: "read" }), async (ctx) => {
     const access = accessOf(ctx);
+    const format = formatOf(ctx, allFormats);
     const clocks = await clocksOf(service);
     const query = readQuery(ctx, movementsQueryParameters);
     const series = readSeries(query, readAsOf(access, query, clocks));
@@ -27,9 +31,13 @@ export function movementsRoute(router: Router, service: Service, catalogues: Cat
       (asOf) => movementSeriesQuery(asOf, series, cell),
       series.asOf,
     );
+    const data = presentMovements(rows, series, access.baseCurrency, cell.hasWholeAccounts);
+    if (format !== null) {
+      return sendTable(ctx, format, tables.movements, movementsRows(data), clocks);
+    }
     ctx.body = {
       status: "success",
-      data: presentMovements(rows, series, access.baseCurrency, cell.hasWholeAccounts),
+      data,
       complete_to: completeText(clocks),
     } satisfies MovementsAnswer;
   });

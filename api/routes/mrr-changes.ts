@@ -7,6 +7,7 @@ import { malformed, unprocessable } from "../../backends/http/errors.js";
 import { readQuery } from "../../backends/http/query.js";
 import { accessOf } from "../../backends/http/state.js";
 import type { Service } from "../../backends/service.js";
+import { limits } from "../../config.js";
 import {
   type MrrChangesAnswer,
   mrrChangesQueryParameters,
@@ -14,8 +15,11 @@ import {
 import { providerTokens } from "../../schemas/provider-tokens.js";
 import type { Clocks } from "../as-of.js";
 import type { Cursors } from "../cursors.js";
+import { allFormats, formatOf, refusePages } from "../exports/formats.js";
+import type { Exports } from "../exports/send.js";
+import { tables } from "../exports/tables.js";
 import { readMovements } from "../movement-reading.js";
-import { readMrrChanges } from "../mrr-change-pages.js";
+import { readAllMrrChanges, readMrrChanges } from "../mrr-change-pages.js";
 import { type PinnedAsOf, openWalk } from "../pages.js";
 import { type Reading, presentMrrChange, presentReadings } from "../presenters/mrr-changes.js";
 import { type MrrRow, mrrQuery } from "../queries/mrr.js";
@@ -26,12 +30,15 @@ export function mrrChangesRoute(
   service: Service,
   cursors: Cursors,
   catalogues: CatalogueView,
+  exports: Exports,
 ): void {
   const path = "/v1/metrics/mrr/changes";
   router.get(path, requireKey(service, { scope: "read" }), async (ctx) => {
     const access = accessOf(ctx);
+    const format = formatOf(ctx, allFormats);
     const clocks = await clocksOf(service);
     const query = readQuery(ctx, mrrChangesQueryParameters);
+    if (format !== null) refusePages(query);
     const { from_known_at, to_known_at, provider, limit, cursor } = query;
     const isFirst = cursor === undefined;
     if (isFirst) checkReadings({ from_known_at, to_known_at }, clocks);
@@ -53,6 +60,23 @@ export function mrrChangesRoute(
     });
     const { asOf, filters } = walk;
     const from = filters.from_known_at ?? asOf.knownAt;
+    if (format !== null) {
+      const { clickhouse } = service;
+      const catalogue = await catalogues.of(access.workspace, access.environment);
+      return exports.send(ctx, format, {
+        ...tables.changes,
+        asOf,
+        clocks,
+        count: async () => null,
+        async *pages() {
+          const { exportPageRows: rowsMax } = limits;
+          const pages = readAllMrrChanges(clickhouse, asOf, from, filters.provider, rowsMax);
+          for await (const rows of pages) {
+            yield rows.map((row) => presentMrrChange(row, catalogue, access.baseCurrency));
+          }
+        },
+      });
+    }
     const [before, after, page, catalogue] = await Promise.all([
       read(service, { ...asOf, knownAt: from }, filters.provider),
       read(service, asOf, filters.provider),

@@ -14,6 +14,9 @@ import {
 import { categories } from "../../schemas/products.js";
 import { periodStart } from "../calendar.js";
 import type { Cursors } from "../cursors.js";
+import { formatOf, refusePages } from "../exports/formats.js";
+import { sendTable } from "../exports/send.js";
+import { tables } from "../exports/tables.js";
 import { readMovements } from "../movement-reading.js";
 import { type PinnedAsOf, openWalk } from "../pages.js";
 import { presentProduct } from "../presenters/product.js";
@@ -40,8 +43,10 @@ export function productsRoute(
 ): void {
   router.get("/v1/products", requireKey(service, { scope: "read" }), async (ctx) => {
     const access = accessOf(ctx);
+    const format = formatOf(ctx);
     const clocks = await clocksOf(service);
     const query = readQuery(ctx, productsQueryParameters);
+    if (format !== null) refusePages(query);
     const walk = openWalk({
       endpoint: "products",
       access,
@@ -62,17 +67,19 @@ export function productsRoute(
       ({ product }) => category === undefined || product.category === category,
     );
     const rest = after(walk.after, wanted);
-    const page = rest.slice(0, walk.limit);
+    const page = format === null ? rest.slice(0, walk.limit) : rest;
     const exact = await subscriptionsOnce(service, walk.asOf, page.filter(hasRepeats));
+    const data = page.map((figures) =>
+      presentProduct(
+        figures,
+        exact.get(figures.product.id) ?? figures.subscriptions,
+        access.baseCurrency,
+      ),
+    );
+    if (format !== null) return sendTable(ctx, format, tables.products, data, clocks);
     ctx.body = {
       status: "success",
-      data: page.map((figures) =>
-        presentProduct(
-          figures,
-          exact.get(figures.product.id) ?? figures.subscriptions,
-          access.baseCurrency,
-        ),
-      ),
+      data,
       pagination: walk.pagination(rest.length > page.length ? positionOf(page.at(-1)) : null),
       complete_to: completeText(clocks),
     } satisfies ProductsAnswer;

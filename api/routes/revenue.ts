@@ -8,6 +8,9 @@ import type { Service } from "../../backends/service.js";
 import { limits } from "../../config.js";
 import { type RevenueAnswer, revenueQueryParameters } from "../../schemas/http-revenue.js";
 import { readAsOf } from "../as-of.js";
+import { formatOf } from "../exports/formats.js";
+import { sendTable } from "../exports/send.js";
+import { revenueRows, revenueTable } from "../exports/tables.js";
 import { presentRevenue } from "../presenters/revenue.js";
 import {
   type FeesToldRow,
@@ -21,6 +24,7 @@ import { clocksOf, completeText, rowsOf } from "./reading.js";
 export function revenueRoute(router: Router, service: Service, catalogues: CatalogueView): void {
   router.get("/v1/metrics/revenue", requireKey(service, { scope: "read" }), async (ctx) => {
     const access = accessOf(ctx);
+    const format = formatOf(ctx);
     const clocks = await clocksOf(service, "money");
     const query = readQuery(ctx, revenueQueryParameters);
     const series = readSeries(query, readAsOf(access, query, clocks));
@@ -31,9 +35,13 @@ export function revenueRoute(router: Router, service: Service, catalogues: Catal
       catalogues.of(access.workspace, access.environment),
     ]);
     if (sums.length > limits.seriesRowsMax) throw tooLong("rows");
+    const data = presentRevenue(sums, fees, series, group, catalogue, access.baseCurrency);
+    if (format !== null) {
+      return sendTable(ctx, format, revenueTable(group), revenueRows(data), clocks);
+    }
     ctx.body = {
       status: "success",
-      data: presentRevenue(sums, fees, series, group, catalogue, access.baseCurrency),
+      data,
       complete_to: completeText(clocks),
     } satisfies RevenueAnswer;
   });

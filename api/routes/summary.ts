@@ -13,6 +13,9 @@ import {
 import { type AsOf, readAsOf } from "../as-of.js";
 import { dayMs } from "../calendar.js";
 import { cellOf } from "../cells.js";
+import { formatOf } from "../exports/formats.js";
+import { sendTable } from "../exports/send.js";
+import { tables } from "../exports/tables.js";
 import { readMovements } from "../movement-reading.js";
 import { presentSummary } from "../presenters/summary.js";
 import { type MovementKindRow, movementKindsQuery } from "../queries/movement-kinds.js";
@@ -21,6 +24,7 @@ import { clocksOf, completeText } from "./reading.js";
 export function summaryRoute(router: Router, service: Service, catalogues: CatalogueView): void {
   router.get("/v1/metrics/summary", requireKey(service, { scope: "read" }), async (ctx) => {
     const access = accessOf(ctx);
+    const format = formatOf(ctx);
     const clocks = await clocksOf(service);
     const query = readQuery(ctx, summaryQueryParameters);
     const now = readAsOf(access, query, clocks);
@@ -36,14 +40,16 @@ export function summaryRoute(router: Router, service: Service, catalogues: Catal
       ...(await Promise.all([kinds(now), kinds(then)])),
       access.baseCurrency,
     );
+    const data = {
+      currency: access.baseCurrency,
+      since: new Date(then.at).toISOString(),
+      until: new Date(now.at).toISOString(),
+      ...figures,
+    };
+    if (format !== null) return sendTable(ctx, format, tables.summary, [data], clocks);
     ctx.body = {
       status: "success",
-      data: {
-        currency: access.baseCurrency,
-        since: new Date(then.at).toISOString(),
-        until: new Date(now.at).toISOString(),
-        ...figures,
-      },
+      data,
       complete_to: completeText(clocks),
     } satisfies SummaryAnswer;
   });

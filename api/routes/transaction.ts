@@ -13,6 +13,9 @@ import {
   transactionQueryParameters,
 } from "../../schemas/http-transaction.js";
 import { type AsOf, readAsOf } from "../as-of.js";
+import { formatOf } from "../exports/formats.js";
+import { sendTable } from "../exports/send.js";
+import { tables, versionsRows } from "../exports/tables.js";
 import type { PinnedAsOf } from "../pages.js";
 import { factsOfPayment } from "../payment-facts.js";
 import {
@@ -32,6 +35,7 @@ export function transactionRoute(
 ): void {
   router.get("/v1/transactions/:id", requireKey(service, { scope: "read" }), async (ctx) => {
     const access = accessOf(ctx);
+    const format = formatOf(ctx);
     const id = String(ctx.params["id"]);
     const query = readQuery(ctx, transactionQueryParameters);
     if (query.known_at === undefined) await followed(service, access, id);
@@ -43,9 +47,11 @@ export function transactionRoute(
       throw notFound("transaction_not_found", "There is no such transaction as of then.");
     }
     const catalogue = await catalogues.of(access.workspace, access.environment);
+    const data = presentExplained(explained, catalogue, access.baseCurrency);
+    if (format !== null) return sendTable(ctx, format, tables.versions, versionsRows(data), clocks);
     ctx.body = {
       status: "success",
-      data: presentExplained(explained, catalogue, access.baseCurrency),
+      data,
       complete_to: completeText(clocks),
     } satisfies TransactionAnswer;
   });

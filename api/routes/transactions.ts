@@ -18,9 +18,13 @@ import {
 import { providerTokens } from "../../schemas/provider-tokens.js";
 import { skusOf } from "../cells.js";
 import type { Cursors } from "../cursors.js";
+import { allFormats, formatOf, refusePages } from "../exports/formats.js";
+import type { Exports } from "../exports/send.js";
+import { tables } from "../exports/tables.js";
 import { openWalk } from "../pages.js";
 import { presentTransactionRow } from "../presenters/transaction.js";
-import { readTransactions } from "../transaction-pages.js";
+import type { TransactionRow } from "../queries/transactions.js";
+import { countTransactions, readAllTransactions, readTransactions } from "../transaction-pages.js";
 import { clocksOf, completeText } from "./reading.js";
 
 export function transactionsRoute(
@@ -28,10 +32,13 @@ export function transactionsRoute(
   service: Service,
   cursors: Cursors,
   catalogues: CatalogueView,
+  exports: Exports,
 ): void {
   router.get("/v1/transactions", requireKey(service, { scope: "read" }), async (ctx) => {
     const access = accessOf(ctx);
+    const format = formatOf(ctx, allFormats);
     const query = readQuery(ctx, transactionsQueryParameters);
+    if (format !== null) refusePages(query);
     // A status as of a past moment is read from the ledger, which follows the transactions.
     const clocks = await clocksOf(service, query.at === undefined ? "transactions" : "money");
     const walk = openWalk({
@@ -46,26 +53,34 @@ export function transactionsRoute(
     });
     const catalogue = await catalogues.of(access.workspace, access.environment);
     const { product, ...filters } = walk.filters;
-    const page = await readTransactions(
-      service.clickhouse,
-      walk.asOf,
-      {
-        ...filters,
-        skus: product === undefined ? undefined : skusOf(product, catalogue),
-        // What is known may be of later than `at` only if `at` was asked for.
-        isPast: walk.asOf.at < walk.asOf.knownAt,
-      },
-      walk.after,
-      walk.limit,
-    );
+    const wanted = {
+      ...filters,
+      skus: product === undefined ? undefined : skusOf(product, catalogue),
+      // What is known may be of later than `at` only if `at` was asked for.
+      isPast: walk.asOf.at < walk.asOf.knownAt,
+    };
+    const present = (row: TransactionRow) =>
+      presentTransactionRow(
+        row,
+        catalogue.productOf({ provider: row.provider, externalId: row.external_id }),
+      );
+    const { asOf } = walk;
+    if (format !== null) {
+      return exports.send(ctx, format, {
+        ...tables.transactions,
+        asOf,
+        clocks,
+        count: () => countTransactions(service.clickhouse, asOf, wanted),
+        async *pages() {
+          const reads = readAllTransactions(service.clickhouse, asOf, wanted);
+          for await (const rows of reads) yield rows.map(present);
+        },
+      });
+    }
+    const page = await readTransactions(service.clickhouse, asOf, wanted, walk.after, walk.limit);
     ctx.body = {
       status: "success",
-      data: page.rows.map((row) =>
-        presentTransactionRow(
-          row,
-          catalogue.productOf({ provider: row.provider, externalId: row.external_id }),
-        ),
-      ),
+      data: page.rows.map(present),
       pagination: walk.pagination(page.last),
       complete_to: completeText(clocks),
     } satisfies TransactionsAnswer;

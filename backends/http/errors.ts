@@ -79,6 +79,10 @@ export const methodNotAllowed = (allow: string) =>
     headers: { Allow: allow },
   });
 
+/** 406 */
+export const notAcceptable = (message: string) =>
+  new ApiError(406, "invalid_request", "not_acceptable", message, { param: "Accept" });
+
 /** 409 */
 export const conflict = (code: string, message: string, param?: string) =>
   new ApiError(409, "conflict", code, message, { param });

@@ -1,0 +1,52 @@
+/** The columns of a table, from the zod schema of its rows: what JSON shows is what is exported. */
+import { z } from "zod";
+
+export interface Column {
+  readonly name: string;
+  readonly kind: Kind;
+  readonly isNullable: boolean;
+  /** Decimals a Parquet file keeps of a `decimal`; what has more is our own mistake. */
+  readonly scale: number;
+}
+
+/** `time`: ISO 8601; `date`: `YYYY-MM-DD`, or empty for none; `json`: what is no single value. */
+export type Kind = "text" | "integer" | "decimal" | "time" | "date" | "json";
+
+/** As JSON shows it. */
+export type ExportRow = Readonly<Record<string, unknown>>;
+
+/** No currency has more decimals (`schemas/currencies.ts`). */
+const amountScale = 4;
+
+/** @param special what the schema does not say of a column */
+export function columnsOf(
+  schema: z.ZodObject,
+  special: Readonly<Record<string, Partial<Column>>> = {},
+): Column[] {
+  return Object.entries(schema.shape).map(([name, field]) => ({
+    name,
+    kind: kindOf(field),
+    isNullable: z.safeParse(field, null).success || z.safeParse(field, undefined).success,
+    scale: amountScale,
+    ...special[name],
+  }));
+}
+
+/** @throws when the row is not as its schema says */
+export function valueIn(row: ExportRow, column: Column): string | number | null {
+  const value = row[column.name] ?? null;
+  if (value === null || typeof value === "string" || typeof value === "number") return value;
+  if (column.kind === "json") return JSON.stringify(value);
+  throw new Error(`${column.name} of an export is no single value`);
+}
+
+function kindOf(field: z.core.$ZodType): Kind {
+  if (field instanceof z.ZodNullable || field instanceof z.ZodOptional) {
+    return kindOf(field.unwrap());
+  }
+  if (field instanceof z.ZodNumberFormat) return "integer";
+  if (field instanceof z.ZodNumber) return "decimal";
+  if (field instanceof z.ZodISODateTime) return "time";
+  if (field instanceof z.ZodISODate) return "date";
+  return field instanceof z.ZodString || field instanceof z.ZodEnum ? "text" : "json";
+}

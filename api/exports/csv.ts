@@ -1,0 +1,47 @@
+/**
+ * CSV as RFC 4180 has it, in UTF-8: a header line, CRLF, amounts as plain decimals.
+ *
+ * Spreadsheets run a cell that begins with = + - @ (or white space they skip) as a formula, and
+ * names of products are told by others. Such a text gets an apostrophe in front (OWASP, CSV
+ * Injection), also one that has apostrophes before it, so that taking one off gives the text back.
+ */
+import { parseDecimal, trimmedText } from "../../schemas/decimal.js";
+import { type Column, type ExportRow, valueIn } from "./columns.js";
+import type { Encoder } from "./encoder.js";
+
+export function csvEncoder(columns: readonly Column[]): Encoder {
+  return {
+    begin: () => `${columns.map(({ name }) => name).join(",")}${lineEnd}`,
+    rows: (rows) => rows.map((row) => csvLine(columns, row)).join(""),
+    end: () => "",
+  };
+}
+
+const lineEnd = "\r\n";
+
+function csvLine(columns: readonly Column[], row: ExportRow): string {
+  return columns.map((column) => csvCell(column, row)).join(",") + lineEnd;
+}
+
+/** Nothing is an empty cell, an empty text is `""`. */
+function csvCell(column: Column, row: ExportRow): string {
+  const value = valueIn(row, column);
+  if (value === null) return "";
+  if (typeof value === "number") return plainNumber(value);
+  if (column.kind === "text") return quoted(formula.test(value) ? `'${value}` : value);
+  return column.kind === "json" ? quoted(value) : value;
+}
+
+const formula = /^'*[=+\-@\t\r\n]/;
+
+/** Semicolons and tabs too: they end a cell where spreadsheets split by them. */
+function quoted(text: string): string {
+  return text === "" || /[",;\t\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** Without an exponent. */
+function plainNumber(value: number): string {
+  const decimal = parseDecimal(String(value));
+  if (decimal === null) throw new Error(`No decimal: ${value}`);
+  return trimmedText(decimal);
+}

@@ -1,0 +1,61 @@
+/** Which form of a list the caller wants (`Accept`). JSON is the default. */
+import type { Context } from "koa";
+import { malformed, notAcceptable } from "../../backends/http/errors.js";
+import type { Column } from "./columns.js";
+import { csvEncoder } from "./csv.js";
+import { type Encoder, ndjsonEncoder } from "./encoder.js";
+import { parquetEncoder } from "./parquet.js";
+
+export interface Format {
+  readonly mediaType: string;
+  /** As the answer says it. */
+  readonly contentType: string;
+  /** Of a file name. */
+  readonly extension: string;
+  encoder(columns: readonly Column[]): Encoder;
+}
+
+export const csv: Format = {
+  mediaType: "text/csv",
+  contentType: "text/csv; charset=utf-8; header=present",
+  extension: "csv",
+  encoder: csvEncoder,
+};
+
+const ndjson: Format = {
+  mediaType: "application/x-ndjson",
+  contentType: "application/x-ndjson; charset=utf-8",
+  extension: "ndjson",
+  encoder: ndjsonEncoder,
+};
+
+const parquet: Format = {
+  mediaType: "application/vnd.apache.parquet",
+  contentType: "application/vnd.apache.parquet",
+  extension: "parquet",
+  encoder: parquetEncoder,
+};
+
+/** Transactions and movements are taken by programs, too. */
+export const allFormats: readonly Format[] = [csv, ndjson, parquet];
+
+/**
+ * @returns null for JSON
+ * @throws ApiError 406 when nothing that is offered is accepted
+ */
+export function formatOf(ctx: Context, offered: readonly Format[] = [csv]): Format | null {
+  ctx.vary("Accept");
+  const mediaTypes = ["application/json", ...offered.map(({ mediaType }) => mediaType)];
+  // Many say a charset, which would otherwise be no match.
+  const accepted = ctx.accepts(mediaTypes.flatMap((type) => [type, `${type};charset=utf-8`]));
+  if (accepted === false) throw notAcceptable(`This answers in ${mediaTypes.join(", ")}.`);
+  return offered.find(({ mediaType }) => accepted.startsWith(mediaType)) ?? null;
+}
+
+/** @throws ApiError 400 when a page is asked for: an export is the whole list */
+export function refusePages(query: Readonly<Partial<Record<"limit" | "cursor", unknown>>>): void {
+  for (const name of ["limit", "cursor"] as const) {
+    if (query[name] === undefined) continue;
+    throw malformed("export_is_whole", `An export is the whole list: leave out ${name}.`, name);
+  }
+}

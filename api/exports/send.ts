@@ -1,0 +1,138 @@
+/**
+ * Exports (`docs/exports.md`). The number of rows is told up front, in `X-Total-Count`; what is cut
+ * short ends without the last chunk of its body, so no client can take it for whole.
+ */
+import { Readable } from "node:stream";
+import type { Context } from "koa";
+import { unavailable } from "../../backends/http/errors.js";
+import type { Service } from "../../backends/service.js";
+import { limits } from "../../config.js";
+import type { Clocks } from "../as-of.js";
+import type { PinnedAsOf } from "../pages.js";
+import type { Column, ExportRow } from "./columns.js";
+import type { Encoder, Piece } from "./encoder.js";
+import type { Format } from "./formats.js";
+
+export interface Table {
+  /** Of the file. */
+  readonly name: string;
+  readonly columns: readonly Column[];
+}
+
+/** Rows that are at hand already, as those of a series: no more than `limits.seriesRowsMax`. */
+export function sendTable(
+  ctx: Context,
+  format: Format,
+  table: Table,
+  rows: readonly ExportRow[],
+  clocks: Clocks,
+): void {
+  const encoder = format.encoder(table.columns);
+  const pieces = [encoder.begin(), encoder.rows(rows), encoder.end()];
+  head(ctx, format, table, rows.length, clocks);
+  ctx.body = Buffer.concat(pieces.map((piece) => Buffer.from(piece)));
+}
+
+/** Rows that are read while they are sent, all as of one moment. */
+export interface Walk extends Table {
+  readonly asOf: PinnedAsOf;
+  readonly clocks: Clocks;
+  /** Begins anew with each call. */
+  pages(): AsyncIterable<readonly ExportRow[]>;
+  /** Of all pages; null: they have to be read twice. */
+  count(): Promise<number | null>;
+}
+
+export interface Exports {
+  /** @throws ApiError 503 when too many others are on their way */
+  send(ctx: Context, format: Format, walk: Walk): Promise<void>;
+}
+
+export function createExports({ logger, metrics }: Pick<Service, "logger" | "metrics">): Exports {
+  let open = 0;
+  return {
+    async send(ctx, format, walk) {
+      if (open >= limits.exportsAtOnceMax) {
+        throw unavailable("exports_busy", "Other exports are on their way; call again.", 5);
+      }
+      open += 1;
+      try {
+        const count = (await walk.count()) ?? (await countPages(ctx, walk));
+        const sending = new Sending(format.encoder(walk.columns), count);
+        // Reads on when a piece is gone: one is being sent, one is ready.
+        const body = Readable.from(sending.pieces(walk.pages()), { highWaterMark: 1 });
+        body.once("error", (error) => {
+          if (sending.outcome === "left") return;
+          logger.error({ err: error, table: walk.name }, "export cut short");
+        });
+        body.once("close", () => {
+          open -= 1;
+          metrics.exports.inc({ table: walk.name, outcome: sending.outcome });
+        });
+        head(ctx, format, walk, count, walk.clocks);
+        ctx.set("X-At", timeText(walk.asOf.at));
+        ctx.set("X-Known-At", timeText(walk.asOf.knownAt));
+        // Who takes nothing for so long will not take the rest.
+        ctx.res.setTimeout(limits.exportStalledMsMax);
+        ctx.body = body;
+        // Nobody would read it, and nobody close it.
+        if (!ctx.writable) body.destroy();
+      } catch (error) {
+        open -= 1;
+        throw error;
+      }
+    },
+  };
+}
+
+async function countPages(ctx: Context, walk: Walk): Promise<number> {
+  let count = 0;
+  for await (const rows of walk.pages()) {
+    if (ctx.res.destroyed) break;
+    count += rows.length;
+  }
+  return count;
+}
+
+/** One export on its way. */
+class Sending {
+  /** `left`: the caller went before the end. */
+  outcome: "whole" | "cut_short" | "left" = "left";
+
+  constructor(
+    private readonly encoder: Encoder,
+    private readonly count: number,
+  ) {}
+
+  async *pieces(pages: AsyncIterable<readonly ExportRow[]>): AsyncGenerator<Piece> {
+    let sent = 0;
+    try {
+      const first = this.encoder.begin();
+      if (first.length > 0) yield first;
+      for await (const rows of pages) {
+        sent += rows.length;
+        const piece = this.encoder.rows(rows);
+        if (piece.length > 0) yield piece;
+      }
+      if (sent !== this.count) {
+        throw new Error(`${this.count} rows were counted and ${sent} were read`);
+      }
+      yield this.encoder.end();
+      this.outcome = "whole";
+    } catch (error) {
+      this.outcome = "cut_short";
+      throw error;
+    }
+  }
+}
+
+function head(ctx: Context, format: Format, table: Table, count: number, clocks: Clocks): void {
+  ctx.set("Content-Type", format.contentType);
+  ctx.attachment(`${table.name}.${format.extension}`);
+  ctx.set("X-Total-Count", String(count));
+  ctx.set("X-Complete-To", timeText(clocks.completeTo));
+}
+
+function timeText(at: number): string {
+  return new Date(at).toISOString();
+}

@@ -1,0 +1,116 @@
+/** Answers as flat rows: the columns of each, and how what is nested in JSON becomes rows. */
+import type { AccountCohort, Cohort } from "../../schemas/http-cohorts.js";
+import {
+  accountCohortExportRow,
+  cohortExportRow,
+  movementsExportRow,
+  mrrExportRow,
+  revenueExportRow,
+  versionExportRow,
+} from "../../schemas/http-exports.js";
+import type { MovementsAnswer } from "../../schemas/http-movements.js";
+import { mrrChange } from "../../schemas/http-mrr-changes.js";
+import type { MrrAnswer } from "../../schemas/http-mrr.js";
+import { product } from "../../schemas/http-products.js";
+import type { RevenueAnswer, RevenueGroup } from "../../schemas/http-revenue.js";
+import { summaryAnswer } from "../../schemas/http-summary.js";
+import type { TransactionAnswer } from "../../schemas/http-transaction.js";
+import { transaction } from "../../schemas/http-transactions.js";
+import { mrrPlaces } from "../presenters/amounts.js";
+import { type Column, type ExportRow, columnsOf } from "./columns.js";
+import type { Table } from "./send.js";
+
+/** Rates have ten significant digits, the smallest ones four zeros before them. */
+const ratePlaces = 18;
+
+const special: Readonly<Record<string, Partial<Column>>> = {
+  fx_rate: { kind: "decimal", scale: ratePlaces },
+  // Empty where both currencies are one.
+  fx_date: { kind: "date", isNullable: true },
+  mrr_exact: { kind: "decimal", scale: mrrPlaces },
+};
+
+export const tables = {
+  mrr: { name: "mrr", columns: columnsOf(mrrExportRow) },
+  movements: { name: "mrr-movements", columns: columnsOf(movementsExportRow) },
+  changes: { name: "mrr-changes", columns: columnsOf(mrrChange, special) },
+  summary: { name: "summary", columns: columnsOf(summaryAnswer.shape.data) },
+  products: { name: "products", columns: columnsOf(product) },
+  transactions: { name: "transactions", columns: columnsOf(transaction, special) },
+  versions: { name: "transaction-versions", columns: columnsOf(versionExportRow, special) },
+  accountCohorts: { name: "cohorts", columns: columnsOf(accountCohortExportRow) },
+} as const satisfies Readonly<Record<string, Table>>;
+
+/** Of each provider that has MRR. */
+export function mrrRows(data: MrrAnswer["data"]): ExportRow[] {
+  return Object.entries(data.breakdown_by_provider).map(([provider, mrr]) => ({
+    provider,
+    mrr,
+    currency: data.currency,
+  }));
+}
+
+/** Without the totals: they would be counted twice. */
+export function movementsRows(data: MovementsAnswer["data"]): ExportRow[] {
+  return data.movements.map((row) => ({ ...row, currency: data.currency }));
+}
+
+export function revenueRows(data: RevenueAnswer["data"]): ExportRow[] {
+  return data.revenue.map((row) => ({ ...row, currency: data.currency }));
+}
+
+/** With the columns of the group that was asked for. */
+export function revenueTable(group: RevenueGroup | undefined): Table {
+  const groups: Readonly<Record<RevenueGroup, readonly string[]>> = {
+    provider: ["provider"],
+    product: ["product_id", "product_name"],
+    country: ["country"],
+    currency: ["original_currency"],
+  };
+  const mine = group === undefined ? [] : groups[group];
+  const others = new Set(Object.values(groups).flat());
+  return {
+    name: "revenue",
+    columns: columnsOf(revenueExportRow).filter(
+      ({ name }) => !others.has(name) || mine.includes(name),
+    ),
+  };
+}
+
+/** One row for each vintage and interval since. @param isGross whether that was asked for */
+export function cohortsTable(isGross: boolean): Table {
+  return {
+    name: "cohorts",
+    columns: columnsOf(cohortExportRow).filter(
+      ({ name }) => isGross || name !== "gross_retention_percentage",
+    ),
+  };
+}
+
+export function cohortsRows(cohorts: readonly Cohort[], currency: string): ExportRow[] {
+  return cohorts.flatMap(({ vintage, starting_mrr, retention_curve, gross_retention_curve }) =>
+    retention_curve.map((retention_percentage, period) => ({
+      vintage,
+      period,
+      retention_percentage,
+      gross_retention_percentage: gross_retention_curve?.[period],
+      starting_mrr,
+      currency,
+    })),
+  );
+}
+
+export function accountCohortsRows(cohorts: readonly AccountCohort[]): ExportRow[] {
+  return cohorts.flatMap(({ vintage, starting_accounts, retention_curve }) =>
+    retention_curve.map((retention_percentage, period) => ({
+      vintage,
+      period,
+      retention_percentage,
+      starting_accounts,
+    })),
+  );
+}
+
+export function versionsRows(data: TransactionAnswer["data"]): ExportRow[] {
+  return data.versions.map(({ events: _events, ...version }) => version);
+}

@@ -1,0 +1,38 @@
+/** Rows of answers that are no flat list in JSON, as tables have them (`docs/exports.md`). */
+import { z } from "zod";
+import { accountCohort, cohort } from "./http-cohorts.js";
+import { movementsRow } from "./http-movements.js";
+import { revenueRow } from "./http-revenue.js";
+import { transactionVersion } from "./http-transaction.js";
+import { providerToken } from "./http-transactions.js";
+
+const currency = z.string();
+
+export const mrrExportRow = z.object({ provider: providerToken, mrr: z.number(), currency });
+
+export const movementsExportRow = movementsRow
+  .extend({ currency: z.string().meta({ description: "ISO 4217, of the workspace." }) })
+  .meta({ id: "MrrMovementsExport" });
+
+export const revenueExportRow = revenueRow.extend({ currency });
+
+const period = z.int();
+
+/** Of a vintage and an interval since. */
+export const cohortExportRow = z.object({
+  vintage: cohort.shape.vintage,
+  period,
+  retention_percentage: z.number(),
+  gross_retention_percentage: z.number().optional(),
+  starting_mrr: cohort.shape.starting_mrr,
+  currency,
+});
+
+export const accountCohortExportRow = z.object({
+  vintage: accountCohort.shape.vintage,
+  period,
+  retention_percentage: z.number(),
+  starting_accounts: accountCohort.shape.starting_accounts,
+});
+
+export const versionExportRow = transactionVersion.omit({ events: true });
