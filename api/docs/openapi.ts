@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { errorAnswer } from "../../schemas/http-error.js";
+import type { Format } from "../exports/formats.js";
 import { type Operation, operations } from "./operations.js";
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -26,7 +27,14 @@ export interface OpenApiOperation {
   readonly parameters: readonly OpenApiParameter[];
   readonly requestBody?: { readonly required: true; readonly content: Content };
   readonly responses: Readonly<
-    Record<string, { readonly description: string; readonly content?: Content }>
+    Record<
+      string,
+      {
+        readonly description: string;
+        readonly headers?: Readonly<Record<string, JsonSchema>>;
+        readonly content?: Content;
+      }
+    >
   >;
 }
 
@@ -86,7 +94,11 @@ function describe(operation: Operation, components: Components): OpenApiOperatio
     responses: {
       [operation.status]: {
         description: operation.status === 101 ? "The socket is open; its messages:" : "Done.",
-        content: content(["application/json"], answer, "output", components),
+        ...(operation.exports === undefined ? {} : { headers: exportHeaders }),
+        content: {
+          ...content(["application/json"], answer, "output", components),
+          ...exportContent(operation.exports ?? []),
+        },
       },
       ...Object.fromEntries(
         errorsOf(operation).map((status) => [status, errorOf(status, components)]),
@@ -95,8 +107,25 @@ function describe(operation: Operation, components: Components): OpenApiOperatio
   };
 }
 
-function errorsOf({ errors, security }: Operation): number[] {
-  const always = security === null ? [] : [401, 403, 429];
+const exportHeaders = {
+  "X-Total-Count": {
+    description: "Rows of an export (docs/exports.md); JSON has its pages.",
+    schema: { type: "integer" },
+  },
+};
+
+function exportContent(formats: readonly Format[]): Content {
+  return Object.fromEntries(
+    formats.map(({ mediaType, description }) => [
+      mediaType,
+      { schema: { type: "string", description } },
+    ]),
+  );
+}
+
+function errorsOf({ errors, security, exports }: Operation): number[] {
+  const keyed = security === null ? [] : [401, 403, 429];
+  const always = exports === undefined ? keyed : [...keyed, 406];
   return [...new Set([...errors, ...always])].sort((one, other) => one - other);
 }
 
@@ -105,6 +134,7 @@ const errorNames: Readonly<Record<number, string>> = {
   401: "Nobody we know.",
   403: "Not with this key.",
   404: "There is no such thing.",
+  406: "Nothing that Accept names is offered.",
   409: "The same key or event id with another body.",
   413: "Too large.",
   415: "Not this content type.",

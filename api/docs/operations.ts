@@ -21,6 +21,7 @@ import {
 } from "../../schemas/http-transactions.js";
 import { transactionAnswer, transactionQueryParameters } from "../../schemas/http-transaction.js";
 import { transactionsQueryParameters } from "../../schemas/http-transactions-query.js";
+import { type Format, allFormats, tableFormats } from "../exports/formats.js";
 import { manageOperations } from "./manage-operations.js";
 
 export interface Operation {
@@ -37,6 +38,8 @@ export interface Operation {
   readonly bodyTypes?: readonly string[];
   readonly status: number;
   readonly answer: z.ZodType;
+  /** What the same is answered in besides JSON, when `Accept` says so. */
+  readonly exports?: readonly Format[];
   /** Statuses of errors beside those every call may meet. */
   readonly errors: readonly number[];
 }
@@ -62,6 +65,7 @@ export const operations: readonly Operation[] = [
     query: mrrQueryParameters,
     status: 200,
     answer: mrrAnswer,
+    exports: tableFormats,
     errors: [400, 422],
   },
   {
@@ -73,6 +77,7 @@ export const operations: readonly Operation[] = [
     query: cohortsQueryParameters,
     status: 200,
     answer: z.union([cohortsAnswer, accountCohortsAnswer]),
+    exports: tableFormats,
     errors: [400, 422],
   },
   {
@@ -87,7 +92,8 @@ export const operations: readonly Operation[] = [
     query: mrrChangesQueryParameters,
     status: 200,
     answer: mrrChangesAnswer,
-    errors: [400, 422],
+    exports: allFormats,
+    errors: [400, 422, 503],
   },
   {
     method: "get",
@@ -101,6 +107,7 @@ export const operations: readonly Operation[] = [
     query: movementsQueryParameters,
     status: 200,
     answer: movementsAnswer,
+    exports: allFormats,
     errors: [400, 422],
   },
   {
@@ -112,6 +119,7 @@ export const operations: readonly Operation[] = [
     query: revenueQueryParameters,
     status: 200,
     answer: revenueAnswer,
+    exports: tableFormats,
     errors: [400, 422],
   },
   {
@@ -124,6 +132,7 @@ export const operations: readonly Operation[] = [
     query: summaryQueryParameters,
     status: 200,
     answer: summaryAnswer,
+    exports: tableFormats,
     errors: [400, 422],
   },
   {
@@ -135,6 +144,7 @@ export const operations: readonly Operation[] = [
     query: productsQueryParameters,
     status: 200,
     answer: productsAnswer,
+    exports: tableFormats,
     errors: [400, 422],
   },
   {
@@ -146,7 +156,8 @@ export const operations: readonly Operation[] = [
     query: transactionsQueryParameters,
     status: 200,
     answer: transactionsAnswer,
-    errors: [400, 422],
+    exports: allFormats,
+    errors: [400, 422, 503],
   },
   {
     method: "get",
@@ -157,6 +168,7 @@ export const operations: readonly Operation[] = [
     query: transactionQueryParameters,
     status: 200,
     answer: transactionAnswer,
+    exports: tableFormats,
     errors: [400, 404, 422],
   },
   {

@@ -99,7 +99,9 @@ function parametersOf({ parameters }: OpenApiOperation): string {
 
 function answersOf({ responses }: OpenApiOperation): string[] {
   return Object.entries(responses).map(([status, { description, content = {} }]) => {
-    const types = Object.values(content).map(({ schema }) => typeOf(schema));
+    const types = Object.entries(content).map(([type, { schema }]) =>
+      type === "application/json" ? typeOf(schema) : `<code>${escape(type)}</code>`,
+    );
     return `<tr><td>${status}</td><td>${escape(description)} ${types.join(" or ")}</td></tr>`;
   });
 }

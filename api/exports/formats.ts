@@ -10,14 +10,17 @@ export interface Format {
   readonly mediaType: string;
   /** As the answer says it. */
   readonly contentType: string;
+  /** Of the whole list, for readers of the interface's description. */
+  readonly description: string;
   /** Of a file name. */
   readonly extension: string;
   encoder(columns: readonly Column[]): Encoder;
 }
 
-export const csv: Format = {
+const csv: Format = {
   mediaType: "text/csv",
   contentType: "text/csv; charset=utf-8; header=present",
+  description: "All rows, no pages: RFC 4180 with a header line.",
   extension: "csv",
   encoder: csvEncoder,
 };
@@ -25,6 +28,7 @@ export const csv: Format = {
 const ndjson: Format = {
   mediaType: "application/x-ndjson",
   contentType: "application/x-ndjson; charset=utf-8",
+  description: "All rows, no pages: one object a line.",
   extension: "ndjson",
   encoder: ndjsonEncoder,
 };
@@ -32,9 +36,13 @@ const ndjson: Format = {
 const parquet: Format = {
   mediaType: "application/vnd.apache.parquet",
   contentType: "application/vnd.apache.parquet",
+  description: "All rows, no pages: a Parquet file.",
   extension: "parquet",
   encoder: parquetEncoder,
 };
+
+/** What every list and series is offered in, besides JSON. */
+export const tableFormats: readonly Format[] = [csv];
 
 /** Transactions and movements are taken by programs, too. */
 export const allFormats: readonly Format[] = [csv, ndjson, parquet];
@@ -43,7 +51,7 @@ export const allFormats: readonly Format[] = [csv, ndjson, parquet];
  * @returns null for JSON
  * @throws ApiError 406 when nothing that is offered is accepted
  */
-export function formatOf(ctx: Context, offered: readonly Format[] = [csv]): Format | null {
+export function formatOf(ctx: Context, offered: readonly Format[] = tableFormats): Format | null {
   ctx.vary("Accept");
   const mediaTypes = ["application/json", ...offered.map(({ mediaType }) => mediaType)];
   // Many say a charset, which would otherwise be no match.
