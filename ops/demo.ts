@@ -23,7 +23,13 @@ import { type ServiceProcess, ServiceRefused, startService } from "./demo/servic
 
 const folderPath = "demo-data";
 const baseCurrency = "USD";
-const business = { seed: "revenue", days: 730, customers: 860, customersAtFirst: 20 };
+const business = {
+  seed: "revenue",
+  days: 730,
+  customers: 860,
+  customersAtFirst: 20,
+  customersElsewhere: 260,
+};
 /** A pause for each live event: about three a second. */
 const trickleMs = 300;
 /** Between two looks at the figures; where nothing can be overwritten, lines are fewer. */
@@ -110,7 +116,7 @@ async function trickle(merchant: Merchant): Promise<void> {
   let statusAt = 0;
   while (!signal.aborted) {
     const told = live.next(Date.now());
-    for (const { event } of told) await deliver(merchant, event, signal);
+    for (const one of told) await deliver(merchant, one, signal);
     sent += told.length;
     await pause(trickleMs * told.length, undefined, { signal });
     if (Date.now() - statusAt < statusMs) continue;

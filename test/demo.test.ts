@@ -6,6 +6,7 @@ import { expect } from "chai";
 import { makeBusiness } from "../ops/demo/business.js";
 import { Chance } from "../ops/demo/chance.js";
 import { deliverAll } from "../ops/demo/deliver.js";
+import { demoTokens } from "../ops/demo/doors.js";
 import { DemoFolder, FolderRefused } from "../ops/demo/folder.js";
 import type { Journal, Sold } from "../ops/demo/journal.js";
 import { LiveBusiness } from "../ops/demo/live.js";
@@ -24,7 +25,14 @@ import { openTestService } from "./service.js";
 
 /** A seed, and a day, whose few customers live through nearly everything. */
 const end = Date.UTC(2026, 5, 30, 12);
-const plan = { seed: "small 76", days: 90, customers: 16, customersAtFirst: 6, end };
+const plan = {
+  seed: "small 76",
+  days: 90,
+  customers: 16,
+  customersAtFirst: 6,
+  customersElsewhere: 40,
+  end,
+};
 const liveHappenings = 40;
 
 describe("the demo", () => {
@@ -52,6 +60,10 @@ describe("the demo", () => {
     await deliverAll(merchant, deliveries.slice(0, 100));
     await expectBooks(merchant, journal, journal.subscribers);
     expect(await salesUpTo(merchant, journal.end)).to.equal(journal.payments);
+
+    expect(new Set(deliveries.map(({ provider }) => provider))).to.have.all.keys(...demoTokens);
+    const { data: mrr } = await ask(merchant, "/v1/metrics/mrr", mrrAnswer);
+    expect(mrr.breakdown_by_provider).to.include.all.keys("stripe", "paddle", "apple");
 
     const { data } = await ask(merchant, "/v1/metrics/cohorts", cohortsAnswer);
     expect(data.cohorts.length).to.be.within(3, 4);
@@ -81,7 +93,17 @@ describe("the demo's folder", () => {
   afterEach(() => rmSync(above, { recursive: true }));
 
   it("should go on with what it finds, unless it shall begin anew", () => {
-    const made = { url: "http://one", key: "k", webhookPath: "/w", signingSecret: "s" };
+    const door = { webhookPath: "/w", account: { credentials: { signing_secret: "s" } } };
+    const doors = {
+      stripe: door,
+      paddle: door,
+      lemonsqueezy: door,
+      gumroad: door,
+      revenuecat: door,
+      apple: door,
+      custom: door,
+    };
+    const made = { url: "http://one", key: "k", doors };
     open(false, 1).remember(made);
     expect(statSync(join(path, "demo.json")).mode & 0o077).to.equal(0);
     const again = open(false, 2);

@@ -1,22 +1,30 @@
 /**
- * A made-up business: the events of its years, in the order in which a provider delivers them, and
+ * A made-up business: the events of its years, in the order in which providers deliver them, and
  * its own books. A function of its arguments: the same at every run, ids included.
  */
-import { apiVersions, productObject, stripeEvent } from "../../providers/stripe/payloads.js";
+import {
+  apiVersions,
+  eventBody,
+  productObject,
+  stripeEvent,
+} from "../../providers/stripe/payloads.js";
 import { dayMs, hourMs, secondMs, wholeSecond } from "./calendar.js";
 import { products } from "./catalogue.js";
 import { Chance } from "./chance.js";
 import { Customer } from "./customer.js";
+import { tellElsewhere } from "./elsewhere.js";
 import { tellHistory } from "./history.js";
 import { Journal, type Told } from "./journal.js";
 
 export interface BusinessPlan {
   readonly seed: string;
   readonly days: number;
-  /** Who ever bought something. */
+  /** Who ever bought something, at Stripe. */
   readonly customers: number;
   /** Of those, who were there on the first day. */
   readonly customersAtFirst: number;
+  /** Who ever bought something at other providers. */
+  readonly customersElsewhere: number;
   /** ms since 1970: nothing is dated later. */
   readonly end: number;
 }
@@ -37,6 +45,11 @@ export function makeBusiness(plan: BusinessPlan): Business {
     const chance = new Chance(`${plan.seed} customer ${index}`);
     const customer = new Customer(tag, journal, chance);
     tellHistory(customer, wholeSecond(start + joinedAfterMs(plan, index, chance)));
+  }
+  for (let index = 0; index < plan.customersElsewhere; index += 1) {
+    const chance = new Chance(`${plan.seed} elsewhere ${index}`);
+    const joinedAt = start + hourMs + chance.unit() * (plan.days * dayMs - 2 * hourMs);
+    tellElsewhere(journal, index, wholeSecond(joinedAt), chance);
   }
   const deliveries = delivered(journal.told, new Chance(`${plan.seed} deliveries`));
   return { journal, deliveries };
@@ -61,7 +74,7 @@ function tellProduct(
   const id = `evt_${product}`;
   const version = apiVersions[1];
   const event = stripeEvent({ id, type: "product.created", at, object, version });
-  journal.tell({ at, event });
+  journal.tell({ at, provider: "stripe", body: eventBody(event) });
 }
 
 const latenessMsMax = 20 * secondMs;

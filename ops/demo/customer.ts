@@ -1,7 +1,8 @@
-/** One customer: who it is, and how its events are told. */
+/** One customer at Stripe: who it is, and how its events are told. */
 import {
   type ApiVersion,
   apiVersions,
+  eventBody,
   type JsonObject,
   stripeEvent,
 } from "../../providers/stripe/payloads.js";
@@ -41,6 +42,6 @@ export class Customer {
     const { version } = this;
     const input = { id: this.newId("evt"), type, at, object, version };
     const event = stripeEvent(previous === undefined ? input : { ...input, previous });
-    this.journal.tell({ at, event });
+    this.journal.tell({ at, provider: "stripe", body: eventBody(event) });
   }
 }

@@ -1,7 +1,6 @@
-/** Delivers events as Stripe does: signed, over HTTP, again while the door says 503. */
+/** Delivers events as their providers do: signed, over HTTP, again while the door says 503. */
 import { setTimeout as pause } from "node:timers/promises";
-import { createStripe } from "../../providers/stripe/index.js";
-import { eventBody, type JsonObject } from "../../providers/stripe/payloads.js";
+import { signed } from "./doors.js";
 import type { Told } from "./journal.js";
 import type { Merchant } from "./merchant.js";
 
@@ -9,8 +8,6 @@ import type { Merchant } from "./merchant.js";
 const sendersMax = 32;
 const attemptsMax = 8;
 const pauseMs = 250;
-
-const stripe = createStripe({ toleranceSeconds: 300 });
 
 /** As fast as the door takes them, nearly in this order. @throws when one is refused */
 export async function deliverAll(
@@ -23,7 +20,7 @@ export async function deliverAll(
   const send = async (): Promise<void> => {
     for (let told = deliveries[next]; told !== undefined; told = deliveries[next]) {
       next += 1;
-      await deliver(merchant, told.event, options.signal);
+      await deliver(merchant, told, options.signal);
       taken += 1;
       options.onTaken?.(taken);
     }
@@ -34,18 +31,15 @@ export async function deliverAll(
 /** @throws when it is refused, or the service stays unavailable */
 export async function deliver(
   merchant: Merchant,
-  event: JsonObject,
+  { provider, body }: Told,
   signal?: AbortSignal,
 ): Promise<void> {
-  const body = eventBody(event);
+  const { webhookPath, account } = merchant.doors[provider];
   for (let attempt = 1; ; attempt += 1) {
     // Not given to fetch: it would leave a listener on the signal for every call.
     signal?.throwIfAborted();
-    const response = await fetch(merchant.url + merchant.webhookPath, {
-      method: "POST",
-      headers: stripe.sign(body, { signing_secret: merchant.signingSecret }, Date.now()).headers,
-      body,
-    });
+    const delivery = signed(provider, account, body, Date.now());
+    const response = await fetch(merchant.url + webhookPath, { method: "POST", ...delivery });
     const text = await response.text();
     if (response.ok) return;
     if (response.status !== 503 || attempt === attemptsMax) {

@@ -2,14 +2,15 @@
  * What a made-up business did: the events that tell it, and beside them its own books, kept without
  * looking at the events, so that the service's figures can be held against them.
  */
-import type { JsonObject } from "../../providers/stripe/payloads.js";
 import type { Currency } from "./catalogue.js";
+import type { DemoToken } from "./doors.js";
 
 export interface Told {
   /** ms since 1970, when it happened */
   readonly at: number;
-  /** A whole Stripe event. */
-  readonly event: JsonObject;
+  readonly provider: DemoToken;
+  /** As the provider makes it, before it is signed. */
+  readonly body: Buffer;
 }
 
 /** Of one currency; minor units. */

@@ -2,10 +2,12 @@
  * What happens after the history, one thing after another. It has customers of its own, so that a
  * run needs to know nothing of what earlier runs did.
  */
+import { createHash } from "node:crypto";
 import { monthsAfter, secondMs, wholeSecond } from "./calendar.js";
 import type { Chance, Weighted } from "./chance.js";
 import { Customer } from "./customer.js";
 import { lessThan, moreThan, newTerms } from "./history.js";
+import { sellElsewhere } from "./elsewhere.js";
 import { Journal, type Told } from "./journal.js";
 import { type Payment, tellDispute, tellRefund, tellWorkshop } from "./payments.js";
 import { Subscription } from "./subscription.js";
@@ -18,6 +20,7 @@ const refundableMax = 20;
 type Happening =
   | "signUp"
   | "workshop"
+  | "elsewhere"
   | "more"
   | "less"
   | "lapse"
@@ -28,6 +31,7 @@ type Happening =
 const happenings: readonly Weighted<Happening>[] = [
   [30, "signUp"],
   [22, "workshop"],
+  [14, "elsewhere"],
   [18, "more"],
   [6, "less"],
   [6, "lapse"],
@@ -35,6 +39,9 @@ const happenings: readonly Weighted<Happening>[] = [
   [1, "dispute"],
   [8, "cancel"],
 ];
+
+/** More than a run sells, so that two runs share no number. */
+const numbersPerRun = 100_000;
 
 interface Active {
   readonly subscription: Subscription;
@@ -54,15 +61,21 @@ export class LiveBusiness {
   readonly #active: Active[] = [];
   readonly #refundable: Refundable[] = [];
   #customers = 0;
+  #members = 0;
+  /** Where the numbers of this run begin. */
+  readonly #numbers: number;
 
   /** @param tag unique among the runs on a workspace */
   constructor(
     readonly tag: string,
     readonly chance: Chance,
-  ) {}
+  ) {
+    const digest = createHash("sha256").update(tag).digest();
+    this.#numbers = digest.readUInt32LE(0) * numbersPerRun;
+  }
 
   get subscribers(): number {
-    return this.#active.length;
+    return this.#active.length + this.#members;
   }
 
   /**
@@ -83,6 +96,7 @@ export class LiveBusiness {
     const isOfPayment = what === "refund" || what === "dispute";
     if (what === "signUp") this.#signUp(at);
     else if (what === "workshop") this.#buyWorkshop(at);
+    else if (what === "elsewhere") this.#buyElsewhere(at);
     else if (isOfPayment) this.#takeBack(what, at);
     else this.#change(what, at);
   }
@@ -98,6 +112,16 @@ export class LiveBusiness {
   #buyWorkshop(at: number): void {
     const customer = this.#newCustomer();
     this.#keep(customer, tellWorkshop(customer, at));
+  }
+
+  /** At another provider; its members stay. */
+  #buyElsewhere(at: number): void {
+    this.#customers += 1;
+    const who = {
+      tag: `${this.tag}x${this.#customers}`,
+      number: this.#numbers + this.#customers,
+    };
+    if (sellElsewhere(this.journal, who, at, this.chance)) this.#members += 1;
   }
 
   #takeBack(what: "refund" | "dispute", at: number): void {

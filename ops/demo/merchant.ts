@@ -1,14 +1,13 @@
-/** The demo's merchant, as the service knows it: a workspace, a Stripe integration and a key. */
-import { randomBytes } from "node:crypto";
+/** The demo's merchant, as the service knows it: a workspace, its integrations and a key. */
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
 import { mrrAnswer } from "../../schemas/http-mrr.js";
 import { productsAnswer } from "../../schemas/http-products.js";
+import { account, type DemoToken, demoTokens, newAccount } from "./doors.js";
 
 export const merchant = z.object({
   key: z.string(),
-  webhookPath: z.string(),
-  signingSecret: z.string(),
+  doors: z.record(z.enum(demoTokens), z.object({ webhookPath: z.string(), account })),
 });
 export interface Merchant extends z.output<typeof merchant> {
   /** Where the service answers, without a slash at the end. */
@@ -29,7 +28,6 @@ export async function openMerchant(
     });
     return z.object({ data: answer }).parse(await readAnswer(response)).data;
   };
-  const signingSecret = `whsec_${randomBytes(24).toString("hex")}`;
   const environment = "Production";
   const workspace = { name: "Demo", base_currency: baseCurrency };
   const { id } = await make("", workspace, z.object({ id: z.string() }));
@@ -38,12 +36,25 @@ export async function openMerchant(
     { environment, scope: "Full Ingress", name: "Demo" },
     z.object({ key: z.string() }),
   );
-  const { webhook_path: webhookPath } = await make(
-    `/${id}/integrations`,
-    { provider: "stripe", environment, credentials: { signing_secret: signingSecret } },
-    z.object({ webhook_path: z.string() }),
-  );
-  return { url, key, webhookPath, signingSecret };
+  const connect = async (provider: DemoToken) => {
+    const made = newAccount(provider);
+    const { webhook_path: webhookPath } = await make(
+      `/${id}/integrations`,
+      { provider, environment, credentials: made.credentials },
+      z.object({ webhook_path: z.string() }),
+    );
+    return { webhookPath, account: made };
+  };
+  const doors = {
+    stripe: await connect("stripe"),
+    paddle: await connect("paddle"),
+    lemonsqueezy: await connect("lemonsqueezy"),
+    gumroad: await connect("gumroad"),
+    revenuecat: await connect("revenuecat"),
+    apple: await connect("apple"),
+    custom: await connect("custom"),
+  };
+  return { url, key, doors };
 }
 
 /** @param path with its query. @throws when the answer is not 200 or not of the shape */

@@ -1,0 +1,37 @@
+/** Orders only: what a subscription of Lemon Squeezy costs stands in its API, which a demo has not. */
+import { eventBody, lemonEvent, orderObject } from "../../../providers/lemonsqueezy/payloads.js";
+import type { Sale, Shop } from "./shop.js";
+
+const product = 71_001;
+
+export const lemonSqueezyShop: Shop = {
+  provider: "lemonsqueezy",
+  sells: "things",
+  prices: { USD: 3_900n },
+  sale: (sale) => [order("order_created", sale, {})],
+  refund: (at, sale) => [
+    order("order_refunded", sale, {
+      status: "refunded",
+      refundedAmount: sale.amount,
+      updatedAt: at,
+    }),
+  ],
+};
+
+function order(
+  name: "order_created" | "order_refunded",
+  sale: Sale,
+  state: { status?: "refunded"; refundedAmount?: bigint; updatedAt?: number },
+): Buffer {
+  const object = orderObject({
+    id: sale.number,
+    customer: sale.number,
+    product,
+    productName: "Icon Set",
+    currency: sale.currency,
+    total: sale.amount,
+    createdAt: sale.at,
+    ...state,
+  });
+  return eventBody(lemonEvent({ name, object }));
+}
