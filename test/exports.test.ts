@@ -215,7 +215,7 @@ describe("Exports", () => {
       [`/v1/metrics/summary?${march}`, (data) => [data]],
       [`/v1/products?period=lifetime&${march}`, (data) => data],
       [
-        `/v1/metrics/mrr/changes?from_known_at=2026-01-01T00:00:00Z&to_known_at=${at}`,
+        `/v1/metrics/mrr/changes?from_known_at=1970-01-01T00:00:00Z&at=${at}&to_known_at=${at}`,
         (data) => data,
       ],
       [
