@@ -6,19 +6,18 @@ import { revenueRow } from "./http-revenue.js";
 import { transactionVersion } from "./http-transaction.js";
 import { providerToken } from "./http-transactions.js";
 
+/** Of the workspace. */
 const currency = z.string();
 
 export const mrrExportRow = z.object({ provider: providerToken, mrr: z.number(), currency });
 
-export const movementsExportRow = movementsRow
-  .extend({ currency: z.string().meta({ description: "ISO 4217, of the workspace." }) })
-  .meta({ id: "MrrMovementsExport" });
+export const movementsExportRow = movementsRow.extend({ currency });
 
 export const revenueExportRow = revenueRow.extend({ currency });
 
+/** Intervals since the vintage. */
 const period = z.int();
 
-/** Of a vintage and an interval since. */
 export const cohortExportRow = z.object({
   vintage: cohort.shape.vintage,
   period,

@@ -13,7 +13,9 @@ import { createExports } from "../api/exports/send.js";
 import { createApp } from "../backends/http/app.js";
 import { createHttpServer } from "../backends/http/server.js";
 import { createMetrics } from "../backends/metrics.js";
+import { openSkus } from "../backends/skus.js";
 import { limits } from "../config.js";
+import { productId } from "../schemas/ids.js";
 import { type Doors, expectError, openDoors } from "./doors.js";
 import {
   type Tenant,
@@ -109,15 +111,25 @@ describe("Exports", () => {
       "status=refunded&at=2026-01-05T00:00:00Z",
       "at=2026-01-05T00:00:00Z&country=US",
     ];
+    const expectAsPages = async (filter: string) => {
+      const expected = await walk(`/v1/transactions?${filter}`);
+      expect(expected).not.to.deep.equal([]);
+      const { headers, text } = await get(`/v1/transactions?${filter}`, ndjson);
+      expect(headers.get("x-total-count")).to.equal(String(expected.length));
+      expect(jsonLines(text)).to.deep.equal(expected);
+    };
     for (const filter of filters) {
-      it(`should count what ${filter} shows`, async () => {
-        const expected = await walk(`/v1/transactions?${filter}`);
-        expect(expected).not.to.deep.equal([]);
-        const { headers, text } = await get(`/v1/transactions?${filter}`, ndjson);
-        expect(headers.get("x-total-count")).to.equal(String(expected.length));
-        expect(jsonLines(text)).to.deep.equal(expected);
-      });
+      it(`should count what ${filter} shows`, () => expectAsPages(filter));
     }
+
+    it("should count what is of a product", async () => {
+      const sku = { provider: "stripe", externalId: "prod_a" };
+      await openSkus(doors.service.postgres).see([{ ...tenant, ...sku }]);
+      const id = productId(tenant.workspace, "live", sku.provider, sku.externalId);
+      // The service looks at the catalogue again after a moment.
+      await pause(250);
+      await expectAsPages(`product=${id}&type=one_time`);
+    });
 
     it("should say as of when it is, so that it can be had again", async () => {
       const { headers, text } = await get("/v1/transactions?provider=apple", csv);

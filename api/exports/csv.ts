@@ -39,9 +39,11 @@ function quoted(text: string): string {
   return text === "" || /[",;\t\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Without an exponent. */
+/** Without an exponent, which numbers print that are very small or large. */
 function plainNumber(value: number): string {
-  const decimal = parseDecimal(String(value));
+  const text = String(value);
+  if (!text.includes("e")) return text;
+  const decimal = parseDecimal(text);
   if (decimal === null) throw new Error(`No decimal: ${value}`);
   return trimmedText(decimal);
 }
