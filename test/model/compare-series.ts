@@ -1,4 +1,5 @@
 /** Holds the figures over time against the reference model. */
+import { providerTokens } from "../../schemas/provider-tokens.js";
 import { type Interval, startOfDay } from "./calendar.js";
 import type { Figures, LongInterval, Time } from "./figures.js";
 import { at as field, list, must, number, text } from "./json.js";
@@ -22,6 +23,7 @@ export async function expectSeries(
   clocks: Query,
 ): Promise<void> {
   const turn = Math.floor(at / 1000) + figures.transactions(at).length;
+  const provider = providerOf(figures, turn, at);
   const time = timeOf(turn, at);
   const days = {
     interval: time.interval,
@@ -31,9 +33,15 @@ export async function expectSeries(
   await Promise.all([
     expectBridge(merchant, figures, turn, time, at, { ...clocks, ...days }),
     expectRevenue(merchant, figures, turn, time, at, { ...clocks, ...days }),
-    expectSummary(merchant, figures, turn, at, clocks),
-    expectRetention(merchant, figures, turn, at, clocks),
+    expectSummary(merchant, figures, turn % 3 === 0 ? "" : provider, at, clocks),
+    expectRetention(merchant, figures, turn, turn % 2 === 0 ? "" : provider, at, clocks),
   ]);
+}
+
+/** One of those whose customers pay, or Stripe whether or not they do. */
+function providerOf(figures: Figures, turn: number, at: number): string {
+  const paid = Object.keys(figures.mrr(at).breakdown_by_provider);
+  return pick([...paid, "stripe"], Math.floor(turn / 2));
 }
 
 const lengths: readonly (readonly [interval: Interval, days: number])[] = [
@@ -63,7 +71,7 @@ async function expectBridge(
   at: number,
   query: Query,
 ): Promise<void> {
-  const { asked, cell } = await cellOf(merchant, turn);
+  const { asked, cell } = await cellOf(merchant, turn, providerOf(figures, turn, at));
   const answer = await read(merchant, "/v1/metrics/mrr/movements", { ...query, ...asked });
   const rows = [...list(answer, "data", "movements"), field(answer, "data", "totals")];
   expectLines(
@@ -86,13 +94,17 @@ function shownBridge(row: unknown): BridgeRow {
 }
 
 /** Every second time the whole, else one part of it. */
-async function cellOf(merchant: Merchant, turn: number): Promise<{ asked: Query; cell: Cell }> {
+async function cellOf(
+  merchant: Merchant,
+  turn: number,
+  provider: string,
+): Promise<{ asked: Query; cell: Cell }> {
   const choice = Math.floor(turn / 2);
   const simple: readonly Cell[] = [
-    { provider: pick(["stripe", "custom", "gumroad"], choice) },
+    { provider },
     { currency: pick(["USD", "EUR", "GBP", "JPY", "INR"], choice) },
     { country: pick(["ZZ", "DE", "US", "JP"], choice) },
-    { currency: "USD", provider: "stripe" },
+    { currency: "USD", provider },
   ];
   if (turn % 2 === 0) return { asked: {}, cell: {} };
   if (choice % 5 > 0) {
@@ -110,7 +122,7 @@ async function cellOf(merchant: Merchant, turn: number): Promise<{ asked: Query;
   );
   // Of what belongs to no product all providers have some; the list tells those that sold it.
   const isUnattributed = text(product, "name") === "Unattributed";
-  const ofAll = ["stripe", "custom", "gumroad", "apple", "google"].map((token) => `${token}/`);
+  const ofAll = providerTokens.map((token) => `${token}/`);
   return {
     asked: { product: must(text(product, "id"), "a product id") },
     cell: { skus: isUnattributed ? ofAll : skus },
@@ -155,8 +167,10 @@ const groups: readonly Group[] = [
   {
     name: "product",
     field: "product_name",
-    keyOf: ({ provider, sku }, names) =>
-      sku === "" ? "unattributed" : (names.get(sku)?.toLowerCase() ?? `${provider}/${sku}`),
+    keyOf: ({ provider, sku }, names) => {
+      const key = `${provider}/${sku}`;
+      return sku === "" ? "unattributed" : (names.get(key)?.toLowerCase() ?? key);
+    },
   },
 ];
 
@@ -178,11 +192,10 @@ function shownRevenue(row: unknown, group: string | null): RevenueRow {
 async function expectSummary(
   merchant: Merchant,
   figures: Figures,
-  turn: number,
+  provider: string,
   at: number,
   clocks: Query,
 ): Promise<void> {
-  const provider = pick(["", "stripe", "custom"], turn);
   const asked = { ...clocks, ...(provider === "" ? {} : { provider }) };
   const answer = await read(merchant, "/v1/metrics/summary", asked);
   const shown = Object.entries(Object(field(answer, "data"))).filter(
@@ -197,11 +210,11 @@ async function expectRetention(
   merchant: Merchant,
   figures: Figures,
   turn: number,
+  provider: string,
   at: number,
   clocks: Query,
 ): Promise<void> {
   const interval = pick<LongInterval>(["month", "quarter", "year"], turn);
-  const provider = pick(["", "stripe"], turn);
   const asked = { ...clocks, interval, ...(provider === "" ? {} : { provider }) };
   const [mrr, accounts] = await Promise.all([
     read(merchant, "/v1/metrics/cohorts", { ...asked, gross: "true" }),

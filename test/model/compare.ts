@@ -52,9 +52,10 @@ export async function expectFigures(
     `transactions ${moment}`,
     linesOf(transactions.map((row) => shownTransaction(row, figures))),
     linesOf(
-      figures
-        .transactions(at)
-        .map(({ external_id: sku, ...rest }) => ({ ...rest, name: nameOf(figures, sku) })),
+      figures.transactions(at).map(({ external_id, ...rest }) => {
+        const name = nameOf(figures, { provider: rest.provider, external_id });
+        return { ...rest, name };
+      }),
     ),
   );
   await expectFilters(merchant, transactions, clocks);
@@ -68,8 +69,7 @@ function expectFalling(numbers: readonly number[]): void {
 
 /** A product as a line of text; none where nothing was ever sold or subscribed. */
 function relevant(product: ProductFigures, figures: Figures): string[] {
-  const skus = product.providers.map(({ external_id }) => external_id);
-  const name = skus.flatMap((sku) => nameOf(figures, sku) ?? [])[0] ?? null;
+  const name = product.providers.flatMap((sku) => nameOf(figures, sku) ?? [])[0] ?? null;
   const providers = product.providers.filter(
     ({ revenue, sales_count }) => revenue !== 0 || sales_count !== 0,
   );
@@ -119,8 +119,10 @@ function shownTransaction(
   };
 }
 
-function nameOf({ names }: Figures, sku: string): string | null {
-  return sku === "" ? "unattributed" : (names.get(sku)?.toLowerCase() ?? null);
+type Sku = Pick<TransactionFigures, "provider" | "external_id">;
+
+function nameOf({ names }: Figures, { provider, external_id: sku }: Sku): string | null {
+  return sku === "" ? "unattributed" : (names.get(`${provider}/${sku}`)?.toLowerCase() ?? null);
 }
 
 function linesOf(values: readonly unknown[]): string[] {

@@ -55,7 +55,7 @@ export interface Figures {
   revenue(groupOf: (entry: Entry) => string, time: Time, at: number): series.RevenueRow[];
   summary(provider: string | undefined, at: number): ReturnType<typeof series.summaryOf>;
   retention(cell: series.Cell, interval: LongInterval, at: number): series.RetentionRow[];
-  /** SKU → the name it was given. */
+  /** `provider/SKU` → the name it was given. */
   readonly names: ReadonlyMap<string, string>;
 }
 
@@ -138,7 +138,11 @@ function conversionOf(fact: BareFact): { currency: string; at: number } | null {
 }
 
 function namesIn(facts: readonly Fact[]): Map<string, string> {
-  return new Map(facts.flatMap((fact) => (fact.kind === "naming" ? [[fact.sku, fact.name]] : [])));
+  return new Map(
+    facts.flatMap((fact) =>
+      fact.kind === "naming" ? [[`${fact.provider}/${fact.sku}`, fact.name]] : [],
+    ),
+  );
 }
 
 function mrrAt(timelines: readonly Timeline[], base: string, at: number): MrrFigures {

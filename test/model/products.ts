@@ -39,8 +39,7 @@ export function productsAt(
     ),
   ]);
   const products = grouped([...skuKeys].sort(), (key) => {
-    const sku = skuOf(key);
-    return sku === "" ? "unattributed" : (names.get(sku)?.toLowerCase() ?? key);
+    return skuOf(key) === "" ? "unattributed" : (names.get(key)?.toLowerCase() ?? key);
   });
   return [...products.values()].map((keys) => {
     const revenue = (some: readonly string[]) =>
@@ -52,7 +51,7 @@ export function productsAt(
         .filter(({ sku }) => keys.includes(`${timeline.provider}/${sku}`))
         .reduce((sum, { micros }) => sum + micros, 0n),
     );
-    const name = keys.flatMap((key) => names.get(skuOf(key)) ?? [])[0] ?? null;
+    const name = keys.flatMap((key) => names.get(key) ?? [])[0] ?? null;
     return {
       name,
       total_revenue: shownMinor(revenue(keys), base),
