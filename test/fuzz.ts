@@ -87,12 +87,14 @@ async function work(): Promise<void> {
   const { service, url } = started;
   const seen = nothingSeen();
   let isOver = false;
+  let isAbandoned = false;
   process.on("SIGTERM", () => (isOver = true));
   process.on("SIGINT", () => {});
+  process.on("disconnect", () => (isAbandoned = true));
   const door = { base: url, adminToken: service.adminToken };
   let hasFailed = false;
   const property = fc.asyncProperty(cases, async (drawn) => {
-    if (isOver && !hasFailed) return;
+    if (isAbandoned || (isOver && !hasFailed)) return;
     try {
       await prove({ service, door, log, seen }, drawn);
     } catch (error) {
@@ -100,7 +102,8 @@ async function work(): Promise<void> {
       hasFailed = true;
       throw error;
     }
-    process.send?.(seen);
+    // Whoever counts may be gone: "disconnect" tells, and ends the run.
+    process.send?.(seen, undefined, undefined, () => {});
   });
   const found = await fc.check(property, {
     seed,
@@ -117,7 +120,7 @@ async function work(): Promise<void> {
   await log.close();
   await started.stop();
   rmSync(folder, { recursive: true });
-  process.disconnect();
+  if (process.connected) process.disconnect();
 }
 
 function sum(before: Seen, more: unknown): Seen {
