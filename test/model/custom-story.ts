@@ -4,9 +4,6 @@ import { recordPlans, tellRecords } from "./record-story.js";
 
 export const customPlans = recordPlans;
 
-/** Ingested records have the first places: no two stories of one pool share their moments. */
-const firstPosition = 100;
-
 export function tellCustom(
   script: Script,
   plan: Drawn<typeof customPlans>,
@@ -21,5 +18,5 @@ export function tellCustom(
       script.sent.push({ id, source: "custom", body: { ...body, event_id: id } });
     },
   };
-  tellRecords(sender, plan, firstPosition + position);
+  tellRecords(sender, plan, position);
 }
