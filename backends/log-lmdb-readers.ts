@@ -142,9 +142,11 @@ class Run {
   /** Resolves when there are records to read, or nothing is left to be finished. */
   async #news(): Promise<void> {
     const over = new AbortController();
-    const stop = AbortSignal.any([this.stop, over.signal]);
-    await Promise.race([this.arrivals.next(stop), this.#moved]);
-    over.abort();
+    const end = (): void => over.abort();
+    this.stop.addEventListener("abort", end);
+    await Promise.race([this.arrivals.next(over.signal), this.#moved]);
+    this.stop.removeEventListener("abort", end);
+    end();
   }
 }
 

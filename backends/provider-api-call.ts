@@ -1,4 +1,5 @@
 /** One call of a provider's API: bounded in time and size, its failures of two kinds. */
+import { withDeadline } from "./deadline.js";
 
 /** It may work later: no connection, no answer in time, 429, 5xx, an answer that is none. */
 export class ApiTrouble extends Error {
@@ -41,17 +42,19 @@ export async function callApi(
   limits: CallLimits,
 ): Promise<string | null> {
   // The time limit covers the body too: a server may answer at once and then send for ever.
-  const signal = AbortSignal.any([limits.signal, AbortSignal.timeout(limits.answerMsMax)]);
-  try {
-    // A redirected call would take the credentials along to where they do not belong.
-    const response = await fetch(url, { ...init, signal, redirect: "error" });
-    if (response.ok) return await readText(response, limits.bytesMax);
-    await response.body?.cancel();
-    return withoutAnswer(response);
-  } catch (error) {
-    if (error instanceof ApiRefusal || error instanceof ApiTrouble) throw error;
-    throw new ApiTrouble(signal.aborted ? "no answer in time" : `no connection: ${reason(error)}`);
-  }
+  return withDeadline(limits.answerMsMax, limits.signal, async (signal) => {
+    try {
+      // A redirected call would take the credentials along to where they do not belong.
+      const response = await fetch(url, { ...init, signal, redirect: "error" });
+      if (response.ok) return await readText(response, limits.bytesMax);
+      await response.body?.cancel();
+      return withoutAnswer(response);
+    } catch (error) {
+      if (error instanceof ApiRefusal || error instanceof ApiTrouble) throw error;
+      const why = signal.aborted ? "no answer in time" : `no connection: ${reason(error)}`;
+      throw new ApiTrouble(why);
+    }
+  });
 }
 
 function withoutAnswer({ status, headers }: Response): null {

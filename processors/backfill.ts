@@ -3,6 +3,7 @@
  * as a webhook's, and then compares what the provider lists with what is booked. Where a crash cuts
  * it short it goes on at the page it was at; a page read twice changes nothing.
  */
+import { withDeadline } from "../backends/deadline.js";
 import { setTimeout as pause } from "node:timers/promises";
 import {
   type Backfill,
@@ -145,10 +146,12 @@ async function readPage(
   list: HistoryList,
 ): Promise<HistoryPage | Extract<Outcome, { for: string }>> {
   const span = { from: from.getTime(), to: createdAt.getTime() };
-  const asked = await apis.ask(
-    { provider, integration: { id: integration.id, credentials: integration.credentials[0] } },
-    { path: list.path(span, after), freshForMs: 0, answerMsMax: limits.backfillAnswerMsMax },
-    AbortSignal.any([stopping, AbortSignal.timeout(limits.backfillPageMsMax)]),
+  const asked = await withDeadline(limits.backfillPageMsMax, stopping, (signal) =>
+    apis.ask(
+      { provider, integration: { id: integration.id, credentials: integration.credentials[0] } },
+      { path: list.path(span, after), freshForMs: 0, answerMsMax: limits.backfillAnswerMsMax },
+      signal,
+    ),
   );
   const of = `The API of ${provider.token}`;
   if (asked.outcome === "silent") {

@@ -3,6 +3,7 @@
  * a time, each for `limits.enrichmentMsMax` at most: what cannot be had by then becomes a reject,
  * which is replayed when the API answers again.
  */
+import { withDeadline } from "../backends/deadline.js";
 import type { Service } from "../backends/service.js";
 import { keepAnswers, recallAnswers } from "../backends/kept-answers.js";
 import type { LogRecord } from "../backends/log.js";
@@ -90,11 +91,11 @@ export async function ask(
     event.integration === null ? null : await service.integrations.byId(event.integration);
   const integration = found && { id: found.id, credentials: found.credentials[0] };
   const asker = { provider, integration };
-  const answered = await service.apis.inTurn(asker, () => {
-    const timeout = AbortSignal.timeout(limits.enrichmentMsMax);
-    const signal = AbortSignal.any([service.stopping, timeout]);
-    return askAll(service, asker, opened, importance, given, signal);
-  });
+  const answered = await service.apis.inTurn(asker, () =>
+    withDeadline(limits.enrichmentMsMax, service.stopping, (signal) =>
+      askAll(service, asker, opened, importance, given, signal),
+    ),
+  );
   if (service.stopping.aborted) throw new Error("stopped while asking a provider's API");
   const isAnswered = answered.trouble === null && answered.answers.size > given.size;
   if (isAnswered) service.answered(event.workspace, event.provider);

@@ -182,7 +182,7 @@ export function describeLogContract(name: string, install: () => Promise<LogInst
       expect(handled).to.have.length(20);
     });
 
-    it("should move the offset when a batch is finished, and give later ones meanwhile", async () => {
+    it("should move the offset when a batch is finished, giving later ones meanwhile", async () => {
       const [place] = await log.append(topic, [record("a")]);
       await log.append(topic, [record("a"), record("a")]);
       const partition = place?.partition ?? 0;

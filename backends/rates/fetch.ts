@@ -1,5 +1,6 @@
 /** Fetching a file of rates: bounded in time, in size and in tries. */
 import { setTimeout as pause } from "node:timers/promises";
+import { withDeadline } from "../deadline.js";
 
 /** How much a fetch may cost; see `limits.rates…` of config.ts. */
 export interface Patience {
@@ -21,7 +22,10 @@ export async function fetchText(
 ): Promise<string | null> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await fetchOnce(url, patience, stopping);
+      // The time limit covers the body too: a server may answer at once and then send for ever.
+      return await withDeadline(patience.answerMsMax, stopping, (signal) =>
+        fetchOnce(url, patience.bytesMax, signal),
+      );
     } catch (error) {
       if (attempt >= patience.attemptsMax || stopping.aborted) throw error;
       await pause(patience.pauseMs * 2 ** (attempt - 1), undefined, { signal: stopping });
@@ -31,11 +35,9 @@ export async function fetchText(
 
 async function fetchOnce(
   url: string,
-  { bytesMax, answerMsMax }: Patience,
-  stopping: AbortSignal,
+  bytesMax: number,
+  signal: AbortSignal,
 ): Promise<string | null> {
-  // The time limit covers the body too: a server may answer at once and then send for ever.
-  const signal = AbortSignal.any([stopping, AbortSignal.timeout(answerMsMax)]);
   const response = await fetch(url, { signal });
   if (!response.ok) {
     await response.body?.cancel();

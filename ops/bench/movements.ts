@@ -174,9 +174,10 @@ async function addChanges(
       numbers.map((number) => [workspace, "live", String(number).padStart(12, "0")]),
     );
     const columns = [...movementDimensions, "mrr", "accounts", "subscriptions"].join(", ");
+    const cause = { recordedAt: `toDateTime64('${recordedAt}', 3, 'UTC')`, eventId: "'evt_new'" };
     await clickhouse.write(
       `INSERT INTO mrr_movements (${columns}, recorded_at, event_id)
-       ${differenceSql(touched, { recordedAt: `toDateTime64('${recordedAt}', 3, 'UTC')`, eventId: "'evt_new'" })}`,
+       ${differenceSql(touched, cause)}`,
       {},
       "subscriptions",
     );

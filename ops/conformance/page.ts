@@ -14,9 +14,10 @@ export function conformancePage(providers: ReadonlyMap<string, Provider>): strin
 const head = `# What each event does
 
 Made from the examples in \`providers/<token>/fixtures\` by the adapters themselves
-(\`UPDATE_CONFORMANCE=1 npm test\`); a test says whether it is current. One row for each event type and
-effect, with the examples that have it; "is set" means: from then on it is worth what the event says. An event type
-with no example is shown as such; what is in no table is ignored. The pages in [providers/](providers/) say why.`;
+(\`UPDATE_CONFORMANCE=1 npm test\`); a test says whether it is current. One row for each event type
+and effect, with the examples that have it; "is set" means: from then on it is worth what the event
+says. An event type with no example is shown as such; what is in no table is ignored. The pages in
+[providers/](providers/) say why.`;
 
 function sectionOf(provider: Provider): string {
   const fixtures = readFixtures(provider);

@@ -1,4 +1,4 @@
-/** Orders only: what a subscription of Lemon Squeezy costs stands in its API, which a demo has not. */
+/** Orders only: what a subscription of Lemon Squeezy costs stands in its API, not in its events. */
 import { eventBody, lemonEvent, orderObject } from "../../../providers/lemonsqueezy/payloads.js";
 import type { Sale, Shop } from "./shop.js";
 
