@@ -91,7 +91,7 @@ const plans = fc.record({
     ["prod_gamma", "Extra Seats"],
   ] as const),
   /** All of them together would be hundreds of events. */
-  told: fc.array(providers, { minLength: 1, maxLength: 3, size: "large" }),
+  told: fc.array(providers, { minLength: 1, maxLength: 4, size: "large" }),
   /** Drawn again and again, they sort the deliveries; all 0 is the order in which it happened. */
   order: fc.array(fc.nat(1_000), { minLength: 1, maxLength: 50 }),
   repeats: fc.array(fc.nat(10_000), { maxLength: 20 }),
