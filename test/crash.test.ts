@@ -15,7 +15,7 @@ import { bundledQuotes } from "./model/bundled-quotes.js";
 import { expectFigures } from "./model/compare.js";
 import type { ModelEvent } from "./model/facts.js";
 import { figuresOf } from "./model/figures.js";
-import { type Merchant, openMerchant, send, whenBooked } from "./model/merchant.js";
+import { type Merchant, openMerchant, send, toldByDoors, whenBooked } from "./model/merchant.js";
 import { portfolios } from "./model/portfolio.js";
 import { dayMs, secondMs, type Sent } from "./model/story.js";
 import { doorOf, freePort, kill, startService, whenReady } from "./service-process.js";
@@ -152,5 +152,6 @@ function isDown(error: unknown): boolean {
 /** Of many random ones, so that the load lasts. */
 function largestPortfolio(seed: number): readonly Sent[] {
   const drawn = fc.sample(portfolios(end), { numRuns: 50, seed });
-  return drawn.map(({ deliveries }) => deliveries).sort((a, b) => b.length - a.length)[0] ?? [];
+  const told = drawn.map(({ deliveries }) => toldByDoors(deliveries));
+  return told.sort((a, b) => b.length - a.length)[0] ?? [];
 }

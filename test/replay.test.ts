@@ -10,7 +10,14 @@ import type { ChildProcess } from "node:child_process";
 import { expect } from "chai";
 import * as fc from "fast-check";
 import { at } from "./model/json.js";
-import { type Merchant, openMerchant, read, sendAll, whenBooked } from "./model/merchant.js";
+import {
+  type Merchant,
+  openMerchant,
+  read,
+  sendAll,
+  toldByDoors,
+  whenBooked,
+} from "./model/merchant.js";
 import { portfolios } from "./model/portfolio.js";
 import { dayMs, secondMs } from "./model/story.js";
 import { doorOf, freePort, kill, runCommand, startService, whenReady } from "./service-process.js";
@@ -34,7 +41,7 @@ describe("the commands", function suite() {
     merchant = await openMerchant(doorOf(first, port), "EUR");
     const events = fc
       .sample(portfolios(end), { numRuns: 30, seed })
-      .map(({ deliveries }) => deliveries)
+      .map(({ deliveries }) => toldByDoors(deliveries))
       .sort((one, other) => other.length - one.length)[0];
     expect(events).to.have.lengthOf.above(20);
     const half = Math.floor((events?.length ?? 0) / 2);

@@ -31,7 +31,10 @@ export function eventsRoute(router: Router, service: Service, catalogues: Catalo
   router.get(path, requireKey(service, { scope: "read" }), async (ctx, next) => {
     const eventId = String(ctx.params["event_id"]);
     // `/v1/events/ingest` and `/v1/events/stream` are no events.
-    if (!eventId.startsWith("evt_")) return next();
+    if (!eventId.startsWith("evt_")) {
+      await next();
+      return;
+    }
     const access = accessOf(ctx);
     readQuery(ctx, eventQueryParameters);
     const clocks = await clocksOf(service);

@@ -76,6 +76,14 @@ export async function sendAll(merchant: Merchant, events: readonly Sent[]): Prom
   return told;
 }
 
+/**
+ * What can be told through the doors alone: the stories of the others hold what their APIs answer,
+ * which google-service.test.ts and enrich.test.ts prove.
+ */
+export function toldByDoors(deliveries: readonly Sent[]): Sent[] {
+  return deliveries.filter(({ source }) => source !== "google" && source !== "lemonsqueezy");
+}
+
 export async function send(merchant: Merchant, event: Sent): Promise<ModelEvent> {
   const answer = await deliver(merchant, event);
   // Without a rate a webhook is taken and parked; a record is refused.
