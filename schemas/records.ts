@@ -440,8 +440,8 @@ export type Reject = Avro<typeof rejectSchema>;
 
 export const rawEventMetaCodec = codec(rawEventMetaSchema);
 export const rawEventCodec = codec(rawEventSchema);
+export const incompleteCodec = codec(incompleteSchema);
 export const factCodec = codec(factSchema);
 export const transactionCodec = codec(transactionSchema);
 export const movementCodec = codec(movementSchema);
 export const rejectCodec = codec(rejectSchema);
-export const incompleteCodec = codec(incompleteSchema);

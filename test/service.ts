@@ -43,9 +43,7 @@ export async function openTestService(
   return { service, base: url, adminToken: service.adminToken, stripeApi, play, gumroadApi };
 }
 
-async function startForTests(
-  overrides: Readonly<Record<string, string>>,
-): Promise<Started & Apis> {
+async function startForTests(overrides: Readonly<Record<string, string>>): Promise<Started & Apis> {
   const stripeApi = await openStripeApi();
   const play = await openGooglePlay();
   const gumroadApi = await openGumroadApi();
