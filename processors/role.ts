@@ -1,4 +1,5 @@
 /** The role `processors`: normalizes raw events and books facts, as consumers of the log. */
+import { setMaxListeners } from "node:events";
 import { accountHasher } from "../backends/accounts.js";
 import { forgetOldAnswers } from "../backends/kept-answers.js";
 import type { ConsumeOptions } from "../backends/log.js";
@@ -26,6 +27,8 @@ export async function start(service: Service): Promise<void> {
   const rejects = keepRejects(service);
   keepAudits(service);
   const stopping = new AbortController();
+  // Each question under way listens; how many there are has its own limits.
+  setMaxListeners(0, stopping.signal);
   const enriching: EnrichingService & BackfillingService = {
     ...service,
     providers: createProviders(service.config),
