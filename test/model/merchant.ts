@@ -56,8 +56,12 @@ export async function openMerchant(door: Door, baseCurrency: string): Promise<Me
     key: must(text(key, "key"), "a key"),
     webhookPath: await integrate("stripe", { signing_secret: signingSecret }),
     pathOf(source) {
-      const path = paths.get(source) ?? integrate(source, webhooks[source].credentials);
+      const known = paths.get(source);
+      if (known !== undefined) return known;
+      const path = integrate(source, webhooks[source].credentials);
       paths.set(source, path);
+      // The service may be down just now: whoever sends next asks again.
+      path.catch(() => paths.delete(source));
       return path;
     },
   };
