@@ -11,12 +11,9 @@ export const cohortsQueryParameters = z.object({
     .enum(cohortIntervals)
     .optional()
     .meta({ description: "Of vintages and of the curve. Default: `month`." }),
-  basis: z
-    .enum(["mrr", "accounts"])
-    .optional()
-    .meta({
-      description: "What is retained. `accounts` gets an AccountCohortsAnswer. Default: `mrr`.",
-    }),
+  basis: z.enum(["mrr", "accounts"]).optional().meta({
+    description: "What is retained. `accounts` gets an AccountCohortsAnswer. Default: `mrr`.",
+  }),
   gross: z
     .enum(["true", "false"])
     .optional()
