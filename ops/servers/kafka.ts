@@ -1,0 +1,125 @@
+/**
+ * One Kafka node (KRaft, broker and controller in one) from its Maven artifact. Needs Java 17 and,
+ * the first time, Maven; the jars are kept under `node_modules/.cache`.
+ */
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { once } from "node:events";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { projectFile } from "../../backends/root.js";
+import { type LocalServer, startServer } from "./server.js";
+
+export const kafkaVersion = "4.1.1";
+const copyJars = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies";
+const heap = "-Xmx512m";
+/** The same for every folder: it only keeps the nodes of one cluster from joining another. */
+const clusterId = "cmV2ZW51ZS1sb2NhbC0xMQ";
+
+export interface LocalKafka {
+  /** Its data; started again on the same folder it goes on. */
+  readonly folder: string;
+  readonly port: number;
+  /** Lines of `server.properties`, added to those here or instead of them. */
+  readonly properties?: Readonly<Record<string, string>>;
+}
+
+/** The server's `url` is what `KAFKA_BROKERS` takes. @throws with what is to be installed */
+export async function startKafka(options: LocalKafka): Promise<LocalServer> {
+  const { folder, port } = options;
+  const classes = join(await kafkaJars(), "*");
+  const settings = join(folder, "server.properties");
+  await mkdir(folder, { recursive: true });
+  await writeFile(settings, propertiesText(options, await freePort()));
+  const kafka = (main: string): [string, ...string[]] => ["java", heap, "-cp", classes, main];
+  if (!existsSync(join(folder, "data", "meta.properties"))) {
+    const format = ["format", "--cluster-id", clusterId, "--config", settings];
+    await run([...kafka("kafka.tools.StorageTool"), ...format]);
+  }
+  return startServer({
+    name: "Kafka",
+    url: `127.0.0.1:${port}`,
+    command: [...kafka("kafka.Kafka"), settings],
+    logFile: join(folder, "kafka.log"),
+    isReady: () => takesConnections(port),
+  });
+}
+
+/** The folder with Kafka's jars, fetched when absent. */
+async function kafkaJars(): Promise<string> {
+  const folder = projectFile("node_modules", ".cache", `kafka-${kafkaVersion}`);
+  if (existsSync(folder)) return folder;
+  await run(["java", "-version"], "Java 17 or later runs it");
+  // Renamed when complete: another start, or one cut short, must not leave half of them.
+  const partial = `${folder}.${process.pid}`;
+  const pom = projectFile("ops", "servers", "kafka-pom.xml");
+  const where = ["-DincludeScope=runtime", `-DoutputDirectory=${partial}`];
+  await run(
+    ["mvn", "-q", "-B", "-f", pom, `-Dkafka.version=${kafkaVersion}`, copyJars, ...where],
+    "Maven fetches it",
+  );
+  await rename(partial, folder).catch((error: unknown) => {
+    if (!existsSync(folder)) throw error;
+  });
+  await rm(partial, { recursive: true, force: true });
+  return folder;
+}
+
+function propertiesText({ folder, port, properties }: LocalKafka, controllerPort: number): string {
+  const lines = {
+    "process.roles": "broker,controller",
+    "node.id": "1",
+    "controller.quorum.voters": `1@127.0.0.1:${controllerPort}`,
+    listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
+    "advertised.listeners": `PLAINTEXT://127.0.0.1:${port}`,
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+    "inter.broker.listener.name": "PLAINTEXT",
+    "controller.listener.names": "CONTROLLER",
+    "log.dirs": join(folder, "data"),
+    "auto.create.topics.enable": "false",
+    "offsets.topic.num.partitions": "4",
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.num.partitions": "4",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "group.initial.rebalance.delay.ms": "0",
+    // The default keeps 128 MB free for deduplication, a quarter of this heap.
+    "log.cleaner.dedupe.buffer.size": "16777216",
+    ...properties,
+  };
+  return Object.entries(lines)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join("");
+}
+
+/** @param needed told when the program is not there */
+async function run([program = "", ...words]: readonly string[], needed = ""): Promise<void> {
+  try {
+    await promisify(execFile)(program, words);
+  } catch (error) {
+    const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
+    if (!isMissing) throw error;
+    throw new Error(`Kafka cannot be started: ${program} is not installed. ${needed}`);
+  }
+}
+
+async function takesConnections(port: number): Promise<boolean> {
+  const socket = connect(port, "127.0.0.1");
+  try {
+    await once(socket, "connect");
+    return true;
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address: AddressInfo | string | null = server.address();
+  server.close();
+  if (address === null || typeof address === "string") throw new Error("not listening on a port");
+  return address.port;
+}
