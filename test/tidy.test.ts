@@ -12,6 +12,7 @@ const scriptsMax = 12;
 const entryPoints = [
   /^main\.ts$/,
   /^ops\/[\w-]+\.ts$/,
+  /^ops\/servers\/\w+-process\.ts$/,
   /\.test\.ts$/,
   /^test\/(log-appender|fuzz)\.ts$/,
 ];
