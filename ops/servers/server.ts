@@ -27,6 +27,8 @@ export interface ServerCommand {
   readonly logFile: string;
   /** Its standard input stays open until it is stopped; some servers end with it. */
   readonly keepsInput?: boolean;
+  /** Asks it to end; SIGTERM when left out. */
+  readonly stopSignal?: NodeJS.Signals;
   /** Whether it answers now; a throw counts as no. */
   isReady(): Promise<boolean>;
 }
@@ -45,7 +47,7 @@ export async function startServer(options: ServerCommand): Promise<LocalServer> 
     name: options.name,
     url: options.url,
     process: child,
-    stop: () => stop(child),
+    stop: () => stop(child, options.stopSignal),
   };
   try {
     await whenReady(child, options);
@@ -70,11 +72,11 @@ async function whenReady(child: ChildProcess, options: ServerCommand): Promise<v
   }
 }
 
-async function stop(child: ChildProcess): Promise<void> {
+async function stop(child: ChildProcess, signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
   if (hasEnded(child)) return;
   const exited = once(child, "exit");
   child.stdin?.end();
-  child.kill("SIGTERM");
+  child.kill(signal);
   const timer = setTimeout(() => child.kill("SIGKILL"), stopMsMax);
   await exited;
   clearTimeout(timer);
