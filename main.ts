@@ -70,6 +70,10 @@ async function main(words: readonly string[]): Promise<void> {
 
 /** What roles do is handed to the command here, because roles do not know each other. */
 async function runCommand(words: readonly string[]): Promise<number> {
+  if (words[0] === "servers") {
+    const { serversCommand } = await import("./ops/servers/command.js");
+    return serversCommand(words.slice(1));
+  }
   const { operate } = await import("./ops/operate.js");
   const { audit } = await import("./processors/audit.js");
   const processors = await import("./processors/role.js");

@@ -1,0 +1,67 @@
+/**
+ * `keep-process.js <name> <folder>`: starts one server, keeps it company, and ends it when told to
+ * by SIGTERM or SIGINT. It ends by itself when the server does.
+ */
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { startClickHouse } from "./clickhouse.js";
+import { startKafka } from "./kafka.js";
+import { forgetKept, type ServerName, serverNames, writeKept } from "./kept.js";
+import { startPostgres } from "./postgres.js";
+import type { LocalServer } from "./server.js";
+
+/** Where clients of such servers look first, and what docker-compose.yml has inside. */
+const usualPorts = { postgres: 5432, clickhouseHttp: 8123, clickhouseTcp: 9000, kafka: 9092 };
+
+const starters: Readonly<Record<ServerName, (folder: string) => Promise<LocalServer>>> = {
+  postgres: async (folder) => startPostgres({ folder, port: await freePort(usualPorts.postgres) }),
+  clickhouse: async (folder) =>
+    startClickHouse({
+      folder,
+      httpPort: await freePort(usualPorts.clickhouseHttp),
+      tcpPort: await freePort(usualPorts.clickhouseTcp),
+    }),
+  kafka: async (folder) => startKafka({ folder, port: await freePort(usualPorts.kafka) }),
+};
+
+const [, , given, folder] = process.argv;
+const name = serverNames.find((one) => one === given);
+if (name === undefined || folder === undefined) throw new Error("started without its words");
+try {
+  await keep(name, folder);
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}
+
+async function keep(server: ServerName, under: string): Promise<void> {
+  // Heard while it starts, too: nothing is left behind.
+  const toldToEnd = Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]);
+  const started = await starters[server](join(under, server));
+  try {
+    const { pid } = started.process;
+    if (pid === undefined) throw new Error(`${started.name} has no process`);
+    await writeKept(under, { name: server, keeper: process.pid, server: pid, url: started.url });
+    await Promise.race([toldToEnd, once(started.process, "exit")]);
+  } finally {
+    await forgetKept(under, server);
+    await started.stop();
+  }
+}
+
+/** The usual port, or any when somebody has that. */
+async function freePort(usual: number): Promise<number> {
+  for (const port of [usual, 0]) {
+    const server = createServer().listen(port, "127.0.0.1");
+    const isFree = await Promise.race([
+      once(server, "listening").then(() => true),
+      once(server, "error").then(() => false),
+    ]);
+    if (!isFree) continue;
+    const address = server.address();
+    server.close();
+    if (address !== null && typeof address === "object") return address.port;
+  }
+  throw new Error("no port is free");
+}
