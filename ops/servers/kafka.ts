@@ -101,7 +101,9 @@ async function run([program = "", ...words]: readonly string[], needed = ""): Pr
   } catch (error) {
     const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
     if (!isMissing) throw error;
-    throw new Error(`Kafka cannot be started: ${program} is not installed. ${needed}`);
+    throw new Error(`Kafka cannot be started: ${program} is not installed. ${needed}`, {
+      cause: error,
+    });
   }
 }
 
