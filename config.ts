@@ -107,10 +107,30 @@ export const limits = {
   /** Records one step takes at a time. */
   normalizeBatchRecordsMax: 500,
   bookBatchRecordsMax: 1_000,
+  /** Working out movements costs a statement much the same for many accounts as for a few. */
+  bookSubscriptionsBatchRecordsMax: 10_000,
+  /** Connections of one process to a Postgres server, and the longest wait for one. */
+  postgresConnectionsMax: 10,
+  postgresConnectMsMax: 5_000,
+  /** One statement there, its wait for a lock, and a transaction that asks nothing. */
+  postgresStatementMsMax: 30_000,
+  postgresLockMsMax: 10_000,
+  postgresIdleInTransactionMsMax: 60_000,
+  /** Connections of one process that read from a ClickHouse server; lanes that write have theirs. */
+  clickhouseReadersMax: 16,
+  /** One statement there, and its answer: longer, so that the server can say why it ended it. */
+  clickhouseStatementSecondsMax: 290,
+  clickhouseAnswerMsMax: 300_000,
+  /** How long a write waits for those of other processes in its lane. */
+  clickhouseLaneMsMax: 600_000,
+  /** How long a start waits for a ClickHouse server that does not answer: it may be starting, too. */
+  clickhousePatienceMsMax: 30_000,
   /** Statements waiting for a connection; the next is refused (StoreBusy). */
   clickhouseWaitingMax: 1_000,
   /** Bytes waiting for the log's next commit; the next append is refused (LogUnavailable). */
   logPendingBytesMax: 256 * mebibyte,
+  /** Records of the log in one file of a backup, beside the last one; it is read whole. */
+  backupFileBytesMax: 64 * mebibyte,
   /** Records one commit of the log takes, so that a long queue does not stall the process. */
   logCommitRecordsMax: 5_000,
   /** Rejects one call of the management interface puts back on the raw topic. */
@@ -146,6 +166,12 @@ export const limits = {
   ratesPauseMs: 2_000,
   /** Past days of the wide list a refresh makes up for; older ones are fetched when asked for. */
   ratesCatchUpDaysMax: 7,
+  /** One call of a schema registry: its answer, its tries at start, the pause doubling from this. */
+  registryAnswerMsMax: 10_000,
+  registryAttemptsMax: 6,
+  registryPauseMs: 1_000,
+  /** How often a schema id nobody knows may lead to a question to Postgres. */
+  schemaIdsAskedMs: 1_000,
   /** Days of the wide list waiting to be fetched; the next is refused. */
   ratesDaysWaitingMax: 32,
 } as const;

@@ -4,11 +4,13 @@
  * service is stopped (ops/operate.ts).
  */
 import { join, relative } from "node:path";
+import { BackupRefused } from "./backends/backup/manifest.js";
 import { DataFolderRefused, tokenFile } from "./backends/data-folder.js";
 import { FolderLocked } from "./backends/folder-lock.js";
 import { createLogger } from "./backends/logger.js";
 import { MigrationRefused } from "./backends/migrations.js";
 import { embeddedBackends } from "./backends/open.js";
+import { SchemaRegistryRefused, SchemaRegistryUnavailable } from "./backends/schema-registry.js";
 import { type Config, ConfigError, limits, readConfig } from "./config.js";
 import { type RoleName, type Started, isRoleName, roleNames, start } from "./start.js";
 
@@ -19,6 +21,7 @@ const secretSettings: ReadonlySet<string> = new Set([
   // URLs may carry a user and a password.
   "CLICKHOUSE_URL",
   "DATABASE_URL",
+  "SCHEMA_REGISTRY_URL",
 ]);
 
 try {
@@ -93,10 +96,13 @@ function rolesOf(words: readonly string[]): readonly RoleName[] {
 
 function isForPerson(error: unknown): error is Error {
   return (
+    error instanceof BackupRefused ||
     error instanceof ConfigError ||
     error instanceof DataFolderRefused ||
     error instanceof FolderLocked ||
-    error instanceof MigrationRefused
+    error instanceof MigrationRefused ||
+    error instanceof SchemaRegistryRefused ||
+    error instanceof SchemaRegistryUnavailable
   );
 }
 

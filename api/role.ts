@@ -13,6 +13,7 @@ import { movementsRoute } from "./routes/movements.js";
 import { mrrRoute } from "./routes/mrr.js";
 import { mrrChangesRoute } from "./routes/mrr-changes.js";
 import { productsRoute } from "./routes/products.js";
+import { registryRoutes } from "./routes/registry.js";
 import { revenueRoute } from "./routes/revenue.js";
 import { summaryRoute } from "./routes/summary.js";
 import { transactionRoute } from "./routes/transaction.js";
@@ -37,6 +38,7 @@ export async function start(service: Service): Promise<void> {
   mrrChangesRoute(router, service, cursors, catalogues, exports);
   router.use(manageRoutes(service).routes());
   docsRoutes(router);
+  registryRoutes(router, service);
   await openStream(service, cursors, catalogues);
   router.get(streamPath, requireKey(service, { scope: "read" }), () => {
     throw malformed("upgrade_required", "This path is a WebSocket; ask to upgrade.", "Upgrade");

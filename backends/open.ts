@@ -3,8 +3,11 @@ import { join } from "node:path";
 import Router from "@koa/router";
 import { type Config, ConfigError } from "../config.js";
 import { type Topic, topics } from "../schemas/records.js";
-import { type OpenClickHouse, openClickHouse } from "./clickhouse-open.js";
-import { type Secrets, openDataFolder } from "./data-folder.js";
+import { BackupRefused } from "./backup/manifest.js";
+import { restoreUnderWay } from "./backup/restore.js";
+import { openClickHouse } from "./clickhouse-open.js";
+import type { ClickHouse } from "./clickhouse.js";
+import { type DataFolder, type Secrets, openDataFolder } from "./data-folder.js";
 import { CallLimits } from "./http/limits.js";
 import { openIntegrations } from "./integrations.js";
 import { openKeys } from "./keys.js";
@@ -13,14 +16,18 @@ import type { TopicOptions } from "./log.js";
 import type { Logger } from "./logger.js";
 import { createMetrics } from "./metrics.js";
 import { migrateClickHouse, migratePostgres } from "./migrations.js";
+import { learnPreviousKeys } from "./own-secrets.js";
 import { openPostgres } from "./postgres-open.js";
 import type { Postgres } from "./postgres.js";
+import { PublicSchemas } from "./public-schemas.js";
 import { openRates } from "./rates.js";
 import { Readiness } from "./readiness.js";
 import type { Releases } from "./releases.js";
+import { Registry } from "./schema-registry.js";
 import type { Service } from "./service.js";
 import { openVault } from "./vault.js";
 import { Watermark } from "./watermark.js";
+import { withWireFormat } from "./wire-format.js";
 
 export interface OpenedService {
   readonly service: Service;
@@ -28,21 +35,34 @@ export interface OpenedService {
   readonly made: readonly string[];
 }
 
+interface OpenOptions {
+  readonly logger: Logger;
+  readonly releases: Releases;
+  /** For the command that goes on with a restore; anything else refuses what it left half done. */
+  readonly restoring?: boolean;
+}
+
 /**
- * @throws ConfigError, DataFolderRefused, FolderLocked, MigrationRefused with a sentence for a
- * person; what was opened until then is in `releases`.
+ * @throws ConfigError, DataFolderRefused, FolderLocked, MigrationRefused, BackupRefused with a
+ * sentence for a person; what was opened until then is in `releases`.
  */
 export async function openService(
   config: Config,
-  { logger, releases }: { readonly logger: Logger; readonly releases: Releases },
+  { logger, releases, restoring = false }: OpenOptions,
 ): Promise<OpenedService> {
-  const { vaultKey, adminToken, made } = openSecrets(config, releases);
+  const { vaultKey, adminToken, made, nextVaultKey } = openSecrets(config, releases);
   const vault = openVault(vaultKey, config.VAULT_ENCRYPTION_KEY_PREVIOUS);
+  if (nextVaultKey !== null) vault.learn(nextVaultKey);
   const log = openLog(config, logger);
   releases.push("log", () => log.close());
   const postgres = await openMetadata(config, logger, releases);
+  if (!restoring) await refuseHalfRestored(postgres);
+  await learnPreviousKeys(postgres, vault);
   const clickhouse = await openStore(config, logger, releases);
   const rates = await openRates({ postgres, config, logger, releases });
+  const { SCHEMA_REGISTRY_URL: registryUrl } = config;
+  const registry = registryUrl === undefined ? null : new Registry(registryUrl, logger);
+  const publicSchemas = new PublicSchemas({ postgres, registry, logger });
 
   const readiness = new Readiness();
   readiness.add("log", () => log.ends(topics.raw));
@@ -51,7 +71,8 @@ export async function openService(
   const service: Service = {
     config,
     logger,
-    log,
+    log: withWireFormat(log, publicSchemas),
+    publicSchemas,
     clickhouse,
     postgres,
     vault,
@@ -77,7 +98,18 @@ export function embeddedBackends(config: Config): string[] {
   );
 }
 
-function openSecrets(config: Config, releases: Releases): Secrets & { made: readonly string[] } {
+async function refuseHalfRestored(postgres: Postgres): Promise<void> {
+  if ((await restoreUnderWay(postgres)) === null) return;
+  throw new BackupRefused(
+    "A restore into this installation did not end. Run the same command again: " +
+      "npm run ops -- restore --from <backup>",
+  );
+}
+
+function openSecrets(
+  config: Config,
+  releases: Releases,
+): Pick<DataFolder, keyof Secrets | "made" | "nextVaultKey"> {
   if (embeddedBackends(config).length > 0) {
     const folder = openDataFolder(config);
     releases.push("data folder", folder.unlock);
@@ -91,7 +123,7 @@ function openSecrets(config: Config, releases: Releases): Secrets & { made: read
         "make them with: openssl rand -hex 32",
     ]);
   }
-  return { vaultKey, adminToken, made: [] };
+  return { vaultKey, adminToken, made: [], nextVaultKey: null };
 }
 
 /**
@@ -109,6 +141,8 @@ function openLog(config: Config, logger: Logger) {
   return openLmdbLog({
     path: join(config.DATA_DIR, "log"),
     topics: topicOptions(config),
+    // A restore may have made as many as the log had that was backed up.
+    keepsPartitions: true,
     logger,
   });
 }
@@ -145,16 +179,14 @@ async function openStore(
   config: Config,
   logger: Logger,
   releases: Releases,
-): Promise<OpenClickHouse> {
-  const clickhouse = await openClickHouse(
-    config.CLICKHOUSE_URL === undefined
-      ? {
-          path: join(config.DATA_DIR, "clickhouse"),
-          memoryBytes: config.CLICKHOUSE_MEMORY_BYTES,
-          threads: config.CLICKHOUSE_THREADS,
-        }
-      : { url: config.CLICKHOUSE_URL },
-  );
+): Promise<ClickHouse> {
+  const clickhouse = await openClickHouse({
+    memoryBytes: config.CLICKHOUSE_MEMORY_BYTES,
+    threads: config.CLICKHOUSE_THREADS,
+    ...(config.CLICKHOUSE_URL === undefined
+      ? { path: join(config.DATA_DIR, "clickhouse") }
+      : { url: config.CLICKHOUSE_URL }),
+  });
   releases.push("clickhouse", () => clickhouse.close());
   await migrateClickHouse(clickhouse, logger);
   return clickhouse;

@@ -11,6 +11,7 @@ import type { Log } from "./log.js";
 import type { Logger } from "./logger.js";
 import type { Metrics } from "./metrics.js";
 import type { Postgres } from "./postgres.js";
+import type { PublicSchemas } from "./public-schemas.js";
 import type { Rates } from "./rates.js";
 import type { Readiness } from "./readiness.js";
 import type { Releases } from "./releases.js";
@@ -20,7 +21,10 @@ import type { Watermark } from "./watermark.js";
 export interface Service {
   readonly config: Config;
   readonly logger: Logger;
+  /** Its public topics are in the Confluent wire format: `withWireFormat(log, publicSchemas)`. */
   readonly log: Log;
+  /** What the messages there are written by; `announce()` before the first one. */
+  readonly publicSchemas: PublicSchemas;
   readonly clickhouse: ClickHouse;
   readonly postgres: Postgres;
   readonly vault: Vault;

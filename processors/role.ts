@@ -24,6 +24,7 @@ import { Overlapping } from "./overlapping.js";
 import { keepRejects } from "./rejects-upkeep.js";
 
 export async function start(service: Service): Promise<void> {
+  await service.publicSchemas.announce();
   const rejects = keepRejects(service);
   keepAudits(service);
   const stopping = new AbortController();
@@ -80,7 +81,7 @@ export async function start(service: Service): Promise<void> {
   consume(
     topics.facts,
     groups.subscriptions,
-    bookBatchRecordsMax,
+    limits.bookSubscriptionsBatchRecordsMax,
     (records) => bookSubscriptions(booking, records),
     subscriptionsShareMax,
   );

@@ -29,7 +29,7 @@ export type Avro<S> = S extends "string"
             : S extends { readonly logicalType: "timestamp-millis" }
               ? number
               : S extends { readonly type: "enum"; readonly symbols: readonly (infer E)[] }
-                ? E
+                ? Exclude<E, UnknownSymbol<S>>
                 : S extends { readonly type: "array"; readonly items: infer I }
                   ? Avro<I>[]
                   : S extends { readonly type: "record"; readonly fields: infer F }
@@ -43,6 +43,9 @@ export type Avro<S> = S extends "string"
                           ? { [K in N & string]: Avro<R> }
                           : never
                         : never;
+
+/** What a reader makes of a symbol it does not know yet: nobody writes it. */
+type UnknownSymbol<S> = S extends { readonly default: infer D } ? D : never;
 
 /** A field with a default may be left out when writing, and is there after reading. */
 type AvroRecord<F extends AvroField> = {
@@ -62,13 +65,8 @@ export interface Codec<T> {
 }
 
 export function codec<const S>(schema: S): Codec<Avro<S>> {
-  // avsc's types know neither our constants nor what they stand for: said once, here.
+  const type = typeOf(schema);
   // oxlint-disable typescript/no-unsafe-type-assertion
-  const type = avsc.Type.forSchema(nameOnce(schema) as avsc.Schema, {
-    registry: { long: bigintLong },
-    logicalTypes: { "timestamp-millis": TimestampMillis },
-    wrapUnions: "auto",
-  });
   return {
     type,
     encode: (value) => type.toBuffer(value),
@@ -77,6 +75,27 @@ export function codec<const S>(schema: S): Codec<Avro<S>> {
     fromText: (text) => type.fromString(text) as Avro<S>,
   };
   // oxlint-enable typescript/no-unsafe-type-assertion
+}
+
+/**
+ * Bytes written by one schema as another one writes them, by Avro's rules of schema resolution.
+ * @throws at once when the reader cannot read what the writer writes
+ */
+export function translator(writer: unknown, reader: unknown): (bytes: Buffer) => Buffer {
+  const from = typeOf(writer);
+  const to = typeOf(reader);
+  const resolver = to.createResolver(from);
+  return (bytes) => to.toBuffer(to.fromBuffer(bytes, resolver));
+}
+
+function typeOf(schema: unknown): avsc.Type {
+  // avsc's types know neither our constants nor what they stand for: said once, here.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return avsc.Type.forSchema(nameOnce(schema) as avsc.Schema, {
+    registry: { long: bigintLong },
+    logicalTypes: { "timestamp-millis": TimestampMillis },
+    wrapUnions: "auto",
+  });
 }
 
 /** Avro wants a named type written once and referred to by name; the constants repeat it. */
@@ -116,5 +135,9 @@ class TimestampMillis extends avsc.types.LogicalType {
   }
   protected override _toValue(value: unknown): unknown {
     return typeof value === "number" && Number.isSafeInteger(value) ? value : undefined;
+  }
+  /** Read from its like only: a bare `long`, or one of microseconds, is another time. */
+  protected override _resolve(writer: avsc.Type): ((value: unknown) => unknown) | undefined {
+    return writer instanceof TimestampMillis ? (value) => value : undefined;
   }
 }

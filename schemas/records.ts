@@ -338,50 +338,76 @@ export type Fact = Avro<typeof factSchema>;
 export type FactBody = Fact["body"];
 export type Environment = Avro<typeof environment>;
 
+/**
+ * The public records. Data teams read them, so their text, notes included, is released as a version
+ * (schemas/released) and never changes: a change is a new version, which every other one can read.
+ * An enumeration that may grow has `unknown` for readers of today; nobody writes it.
+ */
 export const transactionSchema = {
   type: "record",
   name: "Transaction",
   namespace: "revenue",
+  doc: "One version of a payment as a customer sees it. Of an id the greatest version counts.",
   fields: [
-    { name: "id", type: "string", doc: "tx_norm_…" },
+    { name: "id", type: "string", doc: "tx_norm_…, the same in every version" },
     { name: "version", type: "int", doc: "grows with what is known; the greatest is the truth" },
     { name: "workspace", type: "string" },
     { name: "environment", type: environment },
     { name: "provider", type: "string" },
     { name: "external_id", type: "string", doc: "SKU of the largest line; empty when unknown" },
     { name: "product_name", type: "string", doc: "as known when published" },
-    { name: "gross_amount", type: "long", doc: "minor units of original_currency" },
-    { name: "original_currency", type: "string" },
-    { name: "normalized_amount", type: "long", doc: "minor units of base_currency" },
-    { name: "base_currency", type: "string" },
-    { name: "fx_rate", type: "string" },
-    { name: "fx_date", type: "string" },
-    { name: "fx_source", type: "string" },
-    { name: "refunded_amount", type: "long", doc: "minor units of original_currency" },
-    { name: "tax_amount", type: ["null", "long"] },
-    { name: "fee_amount", type: ["null", "long"] },
-    { name: "customer_country", type: "string" },
-    { name: "account", type: "string", doc: "keyed hash; empty for a guest" },
+    { name: "gross_amount", type: "long", doc: "minor units of original_currency, above 0" },
+    { name: "original_currency", type: "string", doc: "ISO 4217" },
+    {
+      name: "normalized_amount",
+      type: "long",
+      doc: "gross_amount in minor units of base_currency",
+    },
+    { name: "base_currency", type: "string", doc: "ISO 4217, of the workspace" },
+    { name: "fx_rate", type: "string", doc: "base per original, decimal" },
+    { name: "fx_date", type: "string", doc: "YYYY-MM-DD the rate was published" },
+    { name: "fx_source", type: "string", doc: "same, ecb or wide" },
+    {
+      name: "refunded_amount",
+      type: "long",
+      doc: "of gross_amount, minor units of original_currency",
+    },
+    {
+      name: "tax_amount",
+      type: ["null", "long"],
+      doc: "in gross_amount, minor units of original_currency; null when not told",
+    },
+    {
+      name: "fee_amount",
+      type: ["null", "long"],
+      doc: "kept by the provider, minor units of original_currency; null when not told",
+    },
+    { name: "customer_country", type: "string", doc: "ISO 3166-1 alpha-2; ZZ when not told" },
+    { name: "account", type: "string", doc: "keyed hash of the customer; empty for a guest" },
     {
       name: "type",
       type: {
         type: "enum",
         name: "TransactionType",
-        symbols: ["subscription", "one_time", "refund"],
+        symbols: ["subscription", "one_time", "refund", "unknown"],
+        default: "unknown",
       },
+      doc: "refund: one that names no sale; gross_amount is what was given back",
     },
     {
       name: "status",
       type: {
         type: "enum",
         name: "TransactionStatus",
-        symbols: ["succeeded", "refunded", "disputed"],
+        symbols: ["succeeded", "refunded", "disputed", "unknown"],
+        default: "unknown",
       },
+      doc: "refunded: wholly; disputed: until it is won",
     },
-    { name: "timestamp", type: timestamp },
-    { name: "recorded_at", type: timestamp },
+    { name: "timestamp", type: timestamp, doc: "when it was paid" },
+    { name: "recorded_at", type: timestamp, doc: "when event_id was received" },
     { name: "event_id", type: "string", doc: "the raw event that made this version" },
-    { name: "backfill", type: "boolean" },
+    { name: "backfill", type: "boolean", doc: "read from the provider's history" },
   ],
 } as const;
 export type TransactionRecord = Avro<typeof transactionSchema>;
@@ -390,30 +416,36 @@ export const movementSchema = {
   type: "record",
   name: "MrrMovement",
   namespace: "revenue",
+  doc: "A difference of one account's MRR. Additive: count each id once and sum.",
   fields: [
-    { name: "id", type: "string", doc: "mov_norm_…; rows are additive, sum them" },
+    { name: "id", type: "string", doc: "mov_norm_…" },
     { name: "workspace", type: "string" },
     { name: "environment", type: environment },
     { name: "provider", type: "string" },
-    { name: "account", type: "string" },
+    { name: "account", type: "string", doc: "keyed hash of the customer" },
     { name: "subscription", type: "string" },
-    { name: "external_id", type: "string" },
+    { name: "external_id", type: "string", doc: "SKU; empty when unknown" },
     { name: "currency", type: "string", doc: "original currency of the price" },
-    { name: "country", type: "string" },
+    { name: "country", type: "string", doc: "ISO 3166-1 alpha-2; ZZ when not told" },
     {
       name: "kind",
       type: {
         type: "enum",
         name: "MovementKind",
-        symbols: ["new", "expansion", "contraction", "churn", "reactivation"],
+        symbols: ["new", "expansion", "contraction", "churn", "reactivation", "unknown"],
+        default: "unknown",
       },
     },
-    { name: "at", type: timestamp },
-    { name: "mrr", type: "string", doc: "signed decimal, 6 places of base_currency" },
-    { name: "base_currency", type: "string" },
+    { name: "at", type: timestamp, doc: "when MRR changed" },
+    {
+      name: "mrr",
+      type: "string",
+      doc: "signed decimal text, major units of base_currency, up to 6 places",
+    },
+    { name: "base_currency", type: "string", doc: "ISO 4217, of the workspace" },
     { name: "vintage", type: "string", doc: "YYYY-MM, month of the account's first MRR" },
-    { name: "recorded_at", type: timestamp },
-    { name: "event_id", type: "string" },
+    { name: "recorded_at", type: timestamp, doc: "when event_id was received" },
+    { name: "event_id", type: "string", doc: "the raw event that caused it" },
   ],
 } as const;
 export type MovementRecord = Avro<typeof movementSchema>;

@@ -80,6 +80,7 @@ type Components = Record<string, JsonSchema>;
 function describe(operation: Operation, components: Components): OpenApiOperation {
   const { summary, description, body, answer, security } = operation;
   const bodyTypes = operation.bodyTypes ?? ["application/json"];
+  const { mediaType = "application/json" } = operation;
   return {
     tags: [operation.tag],
     summary,
@@ -96,12 +97,12 @@ function describe(operation: Operation, components: Components): OpenApiOperatio
         description: operation.status === 101 ? "The socket is open; its messages:" : "Done.",
         ...(operation.exports === undefined ? {} : { headers: exportHeaders }),
         content: {
-          ...content(["application/json"], answer, "output", components),
+          ...content([mediaType], answer, "output", components),
           ...exportContent(operation.exports ?? []),
         },
       },
       ...Object.fromEntries(
-        errorsOf(operation).map((status) => [status, errorOf(status, components)]),
+        errorsOf(operation).map((status) => [status, errorOf(status, operation, components)]),
       ),
     },
   };
@@ -143,10 +144,11 @@ const errorNames: Readonly<Record<number, string>> = {
   503: "Not now; nothing was taken. See Retry-After.",
 };
 
-function errorOf(status: number, components: Components) {
+function errorOf(status: number, operation: Operation, components: Components) {
+  const { mediaType = "application/json", errorAnswer: shape = errorAnswer } = operation;
   return {
     description: errorNames[status] ?? "An error.",
-    content: content(["application/json"], errorAnswer, "output", components),
+    content: content([mediaType], shape, "output", components),
   };
 }
 

@@ -23,11 +23,12 @@ import { transactionAnswer, transactionQueryParameters } from "../../schemas/htt
 import { transactionsQueryParameters } from "../../schemas/http-transactions-query.js";
 import { type Format, allFormats, tableFormats } from "../exports/formats.js";
 import { manageOperations } from "./manage-operations.js";
+import { registryOperations } from "./registry-operations.js";
 
 export interface Operation {
   readonly method: "get" | "post" | "patch" | "delete";
   readonly path: string;
-  readonly tag: "Metrics" | "Lists" | "Stream" | "Ingest" | "Management";
+  readonly tag: "Metrics" | "Lists" | "Stream" | "Ingest" | "Management" | "Schemas";
   readonly summary: string;
   readonly description?: string;
   /** Null: the URL alone decides. */
@@ -38,10 +39,14 @@ export interface Operation {
   readonly bodyTypes?: readonly string[];
   readonly status: number;
   readonly answer: z.ZodType;
+  /** Of the answer and of errors; left out: JSON. */
+  readonly mediaType?: string;
   /** What the same is answered in besides JSON, when `Accept` says so. */
   readonly exports?: readonly Format[];
   /** Statuses of errors beside those every call may meet. */
   readonly errors: readonly number[];
+  /** The shape of errors, where it is not the one of all others. */
+  readonly errorAnswer?: z.ZodType;
 }
 
 const formB = z
@@ -235,4 +240,5 @@ export const operations: readonly Operation[] = [
     errors: [400, 401, 404, 413, 415, 422, 503],
   },
   ...manageOperations,
+  ...registryOperations,
 ];

@@ -1,0 +1,41 @@
+/**
+ * The read part of a schema registry's interface, as Confluent's API reference describes it
+ * (`/schemas`, `/subjects`, `/config`): ordinary Avro consumers ask it what an id stands for.
+ */
+import { z } from "zod";
+
+export const registryMediaType = "application/vnd.schemaregistry.v1+json";
+/** What a registry holds changes to: each version reads what every other one wrote. */
+export const compatibility = "FULL_TRANSITIVE";
+
+const schemaText = z.string().meta({ description: "The Avro schema's JSON, as text." });
+const subject = z.string();
+const version = z.int().meta({ description: "Counts from 1." });
+const id = z.int().meta({ description: "What messages carry behind their zero byte." });
+
+export const schemaAnswer = z.object({ schema: schemaText });
+export const schemaTypesAnswer = z.array(z.literal("AVRO"));
+export const schemaVersionsAnswer = z.array(z.object({ subject, version }));
+export const subjectsAnswer = z.array(subject);
+export const subjectVersionsAnswer = z.array(version);
+export const subjectVersionAnswer = z
+  .object({ subject, version, id, schema: schemaText })
+  .meta({ id: "SchemaVersion" });
+export const schemaTextAnswer = z
+  .looseObject({})
+  .meta({ description: "The Avro schema itself, not as text." });
+export const compatibilityAnswer = z.object({ compatibilityLevel: z.literal(compatibility) });
+
+export const registryErrors = {
+  subjectNotFound: 40401,
+  versionNotFound: 40402,
+  schemaNotFound: 40403,
+  versionInvalid: 42202,
+} as const;
+
+export const registryErrorAnswer = z
+  .object({
+    error_code: z.int().meta({ description: Object.values(registryErrors).join(", ") }),
+    message: z.string(),
+  })
+  .meta({ id: "RegistryError", description: "As schema registries tell errors." });
