@@ -109,9 +109,17 @@ export const limits = {
   bookBatchRecordsMax: 1_000,
   /** Working out movements costs a statement much the same for many accounts as for a few. */
   bookSubscriptionsBatchRecordsMax: 10_000,
+  /** How long a process may be silent before another does what only one may do. */
+  leaseMs: 15_000,
+  /** How long figures wait for the calls at the doors of a process that is silent. */
+  doorsLeaseMs: 10_000,
+  /** How late a process learns of rates that another added. */
+  ratesSeenMs: 5_000,
   /** Connections of one process to a Postgres server, and the longest wait for one. */
   postgresConnectionsMax: 10,
   postgresConnectMsMax: 5_000,
+  /** How long a start waits for a Postgres server that does not answer. */
+  postgresPatienceMsMax: 30_000,
   /** One statement there, its wait for a lock, and a transaction that asks nothing. */
   postgresStatementMsMax: 30_000,
   postgresLockMsMax: 10_000,

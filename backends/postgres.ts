@@ -5,6 +5,8 @@
  * `YYYY-MM-DD` text, timestamptz as Date, bytea as Buffer, json and jsonb parsed, text[] as an
  * array (other arrays differ: cast them). Values go in the same ways; what is meant for a json
  * column as `JSON.stringify` text.
+ *
+ * @throws PostgresUnavailable from everything when a server is away; anything else is our mistake
  */
 export interface Postgres {
   /**
@@ -18,4 +20,9 @@ export interface Postgres {
    */
   transaction<T>(run: (sql: Pick<Postgres, "query">) => Promise<T>): Promise<T>;
   close(): Promise<void>;
+}
+
+/** The server does not answer now, or not in time; what was asked may or may not have been done. */
+export class PostgresUnavailable extends Error {
+  override readonly name = "PostgresUnavailable";
 }

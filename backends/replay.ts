@@ -44,6 +44,7 @@ export async function replayRejects(
     if (records.length > 0) {
       // 1. Durable on the topic; 2. then no longer open. A crash between the two leaves them open:
       // replayed twice is booked once, because the event ids are the same.
+      service.watermark.check(receipt.receivedAt);
       await service.log.append(topics.raw, records);
       // Older than the replay itself: should that be rejected again, its row is the newest.
       const revision = receipt.receivedAt - 1;

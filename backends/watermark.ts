@@ -6,16 +6,16 @@
  * is final. What is not booked yet is looked for in the order an event travels (at the door, on
  * the raw topic, on the facts topic), so that none can slip from behind the look to before it.
  */
-import { factCodec, incompleteCodec, rawEventCodec, topics } from "../schemas/records.js";
+import {
+  type Topic,
+  factCodec,
+  incompleteCodec,
+  rawEventCodec,
+  topics,
+} from "../schemas/records.js";
 import { Backlog, type ReadableLog } from "./backlog.js";
+import { type Doors, OwnDoors, type Receipt } from "./doors.js";
 import type { LogRecord } from "./log.js";
-
-export interface Receipt {
-  /** ms since 1970 */
-  readonly receivedAt: number;
-  /** The call was not taken, or its record is in the log. */
-  settle(): void;
-}
 
 /**
  * The consumer groups; the figures of an event are complete when all passed it but the journal and
@@ -30,6 +30,16 @@ export const groups = {
   subscriptions: "book-subscriptions",
 } as const;
 
+/** Which group follows which topic, in the order an event travels. */
+export const passages: readonly (readonly [Topic, string])[] = [
+  [topics.raw, groups.normalize],
+  [topics.raw, groups.journal],
+  [topics.incomplete, groups.complete],
+  [topics.incomplete, groups.adorn],
+  [topics.facts, groups.money],
+  [topics.facts, groups.subscriptions],
+];
+
 /**
  * Transactions are written first; the ledger follows a moment later, and MRR, which takes the
  * engine longer, within a second.
@@ -39,11 +49,11 @@ export type Figures = "transactions" | "money" | "all";
 export class Watermark {
   /** By what is asked for: the consumers it has to pass, in the order an event does. */
   readonly #passages: Readonly<Record<Figures, readonly Backlog[]>>;
-  readonly #now: () => number;
-  readonly #atTheDoor = new Map<symbol, number>();
+  readonly #doors: Doors;
   readonly #told: Record<Figures, number> = { transactions: 0, money: 0, all: 0 };
 
-  constructor(log: ReadableLog, now: () => number = Date.now) {
+  /** @param doors of all processes over the log; its own when left out */
+  constructor(log: ReadableLog, now: () => number = Date.now, doors: Doors = new OwnDoors(now)) {
     const normalized = [
       new Backlog(log, topics.raw, groups.normalize, rawReceivedAt),
       new Backlog(log, topics.incomplete, groups.complete, incompleteReceivedAt),
@@ -56,20 +66,28 @@ export class Watermark {
       money: [...normalized, money],
       all: [...normalized, money, subscriptions],
     };
-    this.#now = now;
+    this.#doors = doors;
   }
 
-  /** Stamps a call; until `settle`, `complete_to` stays below its time. */
+  /**
+   * Stamps a call; until `settle`, `complete_to` stays below its time.
+   * @throws PostgresUnavailable when several processes share the log and it cannot be promised
+   */
   receive(): Receipt {
-    const receivedAt = Math.max(this.#now(), ...Object.values(this.#told).map((told) => told + 1));
-    const token = Symbol();
-    this.#atTheDoor.set(token, receivedAt);
-    return { receivedAt, settle: () => this.#atTheDoor.delete(token) };
+    return this.#doors.receive(Math.max(...Object.values(this.#told)) + 1);
   }
 
-  /** Calls that are being taken now. */
+  /**
+   * To be asked right before what was stamped goes to the log.
+   * @throws PostgresUnavailable when this process was silent for so long that others went on
+   */
+  check(receivedAt: number): void {
+    this.#doors.check(receivedAt);
+  }
+
+  /** Calls that are being taken by this process. */
   get callsAtTheDoor(): number {
-    return this.#atTheDoor.size;
+    return this.#doors.calls;
   }
 
   /**
@@ -77,7 +95,7 @@ export class Watermark {
    * far as `figures` go. Never goes back.
    */
   async completeTo(figures: Figures = "all"): Promise<number> {
-    let complete = Math.min(this.#now(), ...this.#atTheDoor.values()) - 1;
+    let complete = (await this.#doors.earliest()) - 1;
     for (const backlog of this.#passages[figures]) {
       complete = Math.min(complete, (await backlog.earliestWaiting()) - 1);
     }

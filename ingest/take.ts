@@ -31,16 +31,17 @@ export type DoorService = Pick<
 
 /**
  * Resolves when every event is durable in the log; only then may a caller be told 2xx.
- * @throws LogUnavailable
+ * @throws LogUnavailable, PostgresUnavailable
  */
 export async function take(
-  { log, metrics, vault }: Pick<DoorService, "log" | "metrics" | "vault">,
+  { log, metrics, vault, watermark }: Pick<DoorService, "log" | "metrics" | "vault" | "watermark">,
   events: readonly Taken[],
 ): Promise<void> {
   const records = events.map(({ meta, body, accountHint }) => ({
     key: `${meta.workspace}:${accountHint ?? meta.event_id}`,
     value: rawEventCodec.encode(sealRawEvent(vault, meta, body)),
   }));
+  for (const { meta } of events) watermark.check(meta.received_at);
   const end = metrics.appendSeconds.startTimer();
   await log.append(topics.raw, records);
   end();

@@ -51,6 +51,7 @@ export async function takeHistory(
       const value = rawEventCodec.encode(sealRawEvent(vault, meta, bytes));
       return { key: `${workspace}:${heading.accountHint ?? meta.event_id}`, value };
     });
+    watermark.check(receipt.receivedAt);
     await log.append(topics.raw, records);
   } finally {
     receipt.settle();

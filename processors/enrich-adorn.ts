@@ -47,6 +47,7 @@ async function receive(
     // 1. The answers and the time they were received at are durable before they are used.
     const { receivedAt: answeredAt } = receipt;
     const kept = { ...answered, answeredAt, concluded: answered.trouble === null };
+    watermark.check(answeredAt);
     await keepAnswers(postgres, vault, opened.event, "adorn", kept);
 
     // 2. Hand on.

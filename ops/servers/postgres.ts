@@ -16,10 +16,13 @@ export interface PostgresOptions {
   /** Made when it is not there; a cluster that is in it goes on. */
   readonly folder: string;
   readonly port: number;
+  /** Of postgresql.conf, added to those here or instead of them. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 /** @throws with a sentence for a person when there is no Postgres, or it does not start */
-export async function startPostgres({ folder, port }: PostgresOptions): Promise<LocalServer> {
+export async function startPostgres(options: PostgresOptions): Promise<LocalServer> {
+  const { folder, port, settings = {} } = options;
   const programs = await findPostgres();
   if (programs === null) throw new Error(postgresMissing);
   await mkdir(folder, { recursive: true });
@@ -32,6 +35,7 @@ export async function startPostgres({ folder, port }: PostgresOptions): Promise<
     "--listen_addresses=127.0.0.1",
     // No socket file: its folder belongs to the machine's own server.
     "--unix_socket_directories=",
+    ...Object.entries(settings).map(([name, value]) => `--${name}=${value}`),
   ]);
   return startServer({
     name: "Postgres",

@@ -1,0 +1,163 @@
+/**
+ * The doors of several processes over one log. Each promises in Postgres, several times a second,
+ * to stamp nothing earlier than a moment, which is that of the earliest call it is taking; the
+ * earliest promise bounds what any process may tell as complete (docs/decisions/, several
+ * processes). Clocks need not agree: a stamp is held against this process's own promise only.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import { limits } from "../config.js";
+import { type Doors, OwnDoors, type Receipt } from "./doors.js";
+import type { Logger } from "./logger.js";
+import { type Postgres, PostgresUnavailable } from "./postgres.js";
+import { randomBase62 } from "./random.js";
+import type { Releases } from "./releases.js";
+
+const promiseEveryMs = 200;
+/** Answers of Postgres that callers share. */
+const askEveryMs = 50;
+/** Before a promise lapses: for what a statement may take on its way. */
+const marginMs = 2_000;
+
+export async function openSharedDoors(given: {
+  readonly postgres: Postgres;
+  readonly logger: Logger;
+  readonly releases: Releases;
+  readonly now: () => number;
+}): Promise<Doors> {
+  const doors = new SharedDoors(given.postgres, given.logger, given.now);
+  await doors.open();
+  given.releases.push("promises of the doors", () => doors.close());
+  return doors;
+}
+
+class SharedDoors implements Doors {
+  readonly #process = randomBase62(20);
+  readonly #own: OwnDoors;
+  readonly #stopping = new AbortController();
+  #ended: Promise<void> = Promise.resolve();
+  /** ms since 1970: the last promise, or the moment of joining. Later stamps are not below it. */
+  #promised = 0;
+  /** On `performance.now()`: until then the last promise holds. */
+  #holdsUntil = 0;
+  /** ms since 1970: stamps before it are from a time whose promise lapsed. */
+  #joinedAt = 0;
+  #asked: { readonly earliest: Promise<number>; readonly until: number } | null = null;
+
+  constructor(
+    private readonly postgres: Postgres,
+    private readonly logger: Logger,
+    now: () => number,
+  ) {
+    this.#own = new OwnDoors(now);
+  }
+
+  async open(): Promise<void> {
+    await this.#join();
+    this.#ended = this.#keepPromising();
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    await this.#ended;
+    await this.postgres
+      .query("DELETE FROM doors WHERE process = $1", [this.#process])
+      .catch((error: unknown) => this.logger.warn({ err: error }, "a promise is left to lapse"));
+  }
+
+  receive(notBefore: number): Receipt {
+    this.#assertHolds();
+    return this.#own.receive(Math.max(notBefore, this.#promised));
+  }
+
+  check(receivedAt: number): void {
+    this.#assertHolds();
+    if (receivedAt < this.#joinedAt) throw new PostgresUnavailable("its receipt time has lapsed");
+  }
+
+  get calls(): number {
+    return this.#own.calls;
+  }
+
+  earliest(): Promise<number> {
+    const at = performance.now();
+    if (this.#asked === null || this.#asked.until <= at) {
+      const earliest = this.#ask();
+      this.#asked = { earliest, until: at + askEveryMs };
+      earliest.catch(() => (this.#asked = null));
+    }
+    return this.#asked.earliest;
+  }
+
+  #assertHolds(): void {
+    if (performance.now() < this.#holdsUntil) return;
+    throw new PostgresUnavailable("no receipt times can be promised now");
+  }
+
+  async #keepPromising(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      try {
+        if (!(await this.#promise())) await this.#join();
+      } catch (error) {
+        if (performance.now() > this.#holdsUntil) {
+          this.logger.error({ err: error }, "no receipt times can be promised; nothing is taken");
+        }
+      }
+      // Rejects when stopping: that is the end of the loop.
+      await pause(promiseEveryMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** @returns false when the last promise has lapsed, or nearly */
+  async #promise(): Promise<boolean> {
+    const begun = performance.now();
+    const earliest = this.#own.earliestNow;
+    // From here on, so that no stamp slips below while Postgres is told.
+    this.#promised = Math.max(this.#promised, earliest);
+    const kept = await this.postgres.query(
+      `UPDATE doors SET earliest = $2, until = clock_timestamp() + $3::float8 * ${ms}
+       WHERE process = $1 AND until > clock_timestamp() + $4::float8 * ${ms} RETURNING process`,
+      [this.#process, earliest, limits.doorsLeaseMs, marginMs],
+    );
+    if (kept.length === 0) return false;
+    this.#holdsUntil = begun + limits.doorsLeaseMs - marginMs;
+    return true;
+  }
+
+  /**
+   * The moment is asked for after the row is there for all to see: whoever told something complete
+   * without having seen it told an earlier moment.
+   */
+  async #join(): Promise<void> {
+    this.#holdsUntil = 0;
+    const begun = performance.now();
+    await this.postgres.query(
+      `INSERT INTO doors (process, earliest, until)
+       VALUES ($1, ${clock}, clock_timestamp() + $2::float8 * ${ms})
+       ON CONFLICT (process) DO UPDATE SET earliest = excluded.earliest, until = excluded.until`,
+      [this.#process, limits.doorsLeaseMs],
+    );
+    const [row] = await this.postgres.query<{ at: bigint }>(`SELECT ${clock} AS at`);
+    if (row === undefined) throw new Error("Postgres has no clock");
+    this.#joinedAt = Number(row.at) + 1;
+    this.#promised = Math.max(this.#promised, this.#joinedAt);
+    await this.postgres.query(
+      `DELETE FROM doors WHERE until < clock_timestamp() - $1::float8 * ${ms}`,
+      [limits.doorsLeaseMs],
+    );
+    this.#holdsUntil = begun + limits.doorsLeaseMs - marginMs;
+  }
+
+  /** Without any promise, that of the next to come: it will be later than now. */
+  async #ask(): Promise<number> {
+    const [row] = await this.postgres.query<{ at: bigint; earliest: bigint | null }>(
+      `SELECT ${clock} AS at, min(earliest) AS earliest FROM doors WHERE until > clock_timestamp()`,
+    );
+    if (row === undefined) throw new Error("Postgres has no clock");
+    return Number(row.earliest === null || row.earliest > row.at ? row.at : row.earliest);
+  }
+}
+
+const ms = "interval '1 millisecond'";
+/** Of Postgres, in ms since 1970. */
+const clock = "floor(extract(epoch FROM statement_timestamp()) * 1000)::int8";

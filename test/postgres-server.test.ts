@@ -1,0 +1,148 @@
+/** The metadata store on a server of this test's own: how it is let in, and what a break does. */
+import { execFile } from "node:child_process";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect } from "chai";
+import { migratePostgres, readMigrations } from "../backends/migrations.js";
+import { openPostgres } from "../backends/postgres-open.js";
+import { type Postgres, PostgresUnavailable } from "../backends/postgres.js";
+import { projectFile } from "../backends/root.js";
+import { ConfigError } from "../config.js";
+
+import { startPostgres } from "../ops/servers/postgres.js";
+import type { LocalServer } from "../ops/servers/server.js";
+import { rejection } from "./log-contract.js";
+import { freePort } from "./service-process.js";
+import { type ServerFolder, needServers, openServerFolder } from "./real-servers.js";
+import { testLogger } from "./stores.js";
+
+const run = promisify(execFile);
+
+describe("A Postgres server", function () {
+  this.timeout(120_000);
+  let folder: ServerFolder;
+  let port: number;
+  let server: LocalServer;
+  let postgres: Postgres;
+
+  before(async function () {
+    await needServers(this, "postgres");
+    folder = await openServerFolder("postgres");
+    port = await freePort();
+    const certificate = join(folder.path, "server.crt");
+    await makeCertificate(folder.path);
+    server = await startPostgres({
+      folder: join(folder.path, "cluster"),
+      port,
+      settings: { ssl: "on", ssl_cert_file: certificate, ssl_key_file: join(folder.path, "key") },
+    });
+    postgres = await openPostgres({ url: server.url }, testLogger);
+  });
+  after(async () => {
+    await postgres?.close();
+    await server?.stop();
+    await folder?.remove();
+  });
+
+  const refusals: [what: string, change: (url: URL) => void, sentence: RegExp][] = [
+    ["a wrong password", (url) => (url.password = "wrong"), /does not let the user "postgres" in/],
+    ["an unknown user", (url) => (url.username = "nobody"), /does not let the user "nobody" in/],
+    ["no such database", (url) => (url.pathname = "/none"), /no database "none".*createdb none/],
+    ["nobody at the port", (url) => (url.port = "1"), /127\.0\.0\.1:1 cannot be reached/],
+    ["no such host", (url) => (url.hostname = "db.invalid"), /db\.invalid:\d+ cannot be reached/],
+    [
+      "a certificate nobody vouches for",
+      (url) => url.searchParams.set("sslmode", "verify-full"),
+      /no encrypted connection.*sslmode/,
+    ],
+  ];
+  for (const [what, change, sentence] of refusals) {
+    it(`should say in a sentence without secrets what is wrong: ${what}`, async () => {
+      const url = new URL(server.url);
+      const { password } = url;
+      change(url);
+      const error = await rejection(openPostgres({ url: url.href, patienceMs: 0 }, testLogger));
+      expect(error).to.be.instanceOf(ConfigError);
+      expect(String(error)).to.match(sentence).and.not.include(password);
+    });
+  }
+
+  const encrypted: [sslmode: string, more: Record<string, string>, expected: boolean][] = [
+    ["disable", {}, false],
+    ["require", {}, true],
+    ["verify-full", { sslrootcert: "server.crt" }, true],
+  ];
+  for (const [sslmode, more, expected] of encrypted) {
+    it(`should read sslmode=${sslmode} as psql does`, async () => {
+      const url = new URL(server.url);
+      url.searchParams.set("sslmode", sslmode);
+      for (const [name, file] of Object.entries(more)) {
+        url.searchParams.set(name, join(folder.path, file));
+      }
+      const opened = await openPostgres({ url: url.href }, testLogger);
+      try {
+        const [row] = await opened.query(
+          "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()",
+        );
+        expect(row).to.eql({ ssl: expected });
+      } finally {
+        await opened.close();
+      }
+    });
+  }
+
+  it("should take a lost server as unavailable, in transactions too, and go on after it", async () => {
+    await postgres.query("CREATE TABLE kept (n int4)");
+    const cut = rejection(
+      postgres.transaction(async (sql) => {
+        await sql.query("INSERT INTO kept VALUES (1)");
+        await server.stop();
+        await sql.query("INSERT INTO kept VALUES (2)");
+      }),
+    );
+    expect(await cut).to.be.instanceOf(PostgresUnavailable);
+    expect(await rejection(postgres.query("SELECT 1"))).to.be.instanceOf(PostgresUnavailable);
+    expect(await rejection(postgres.transaction(async () => undefined))).to.be.instanceOf(
+      PostgresUnavailable,
+    );
+    server = await startPostgres({ folder: join(folder.path, "cluster"), port });
+    expect(await postgres.query("SELECT * FROM kept")).to.eql([]);
+    await postgres.transaction((sql) => sql.query("INSERT INTO kept VALUES (3)"));
+    expect(await postgres.query("SELECT * FROM kept")).to.eql([{ n: 3 }]);
+  });
+
+  it("should take a statement that was ended for its time as unavailable", async () => {
+    const error = await rejection(
+      postgres.transaction(async (sql) => {
+        await sql.query("SET LOCAL statement_timeout = 50");
+        await sql.query("SELECT pg_sleep(5)");
+      }),
+    );
+    expect(error).to.be.instanceOf(PostgresUnavailable);
+  });
+
+  it("should migrate once when several processes start together", async () => {
+    const files = await readMigrations(projectFile("migrations", "postgres"));
+    const starters = await Promise.all(
+      Array.from({ length: 4 }, () => openPostgres({ url: server.url }, testLogger)),
+    );
+    try {
+      await Promise.all(starters.map((one) => migratePostgres(one, testLogger)));
+    } finally {
+      await Promise.all(starters.map((one) => one.close()));
+    }
+    const recorded = await postgres.query("SELECT number FROM migrations ORDER BY number");
+    expect(recorded).to.eql(files.map(({ number }) => ({ number })));
+  });
+});
+
+/** Signed by itself, for 127.0.0.1; the server's user may read its key. */
+async function makeCertificate(folder: string): Promise<void> {
+  const [key, certificate] = [join(folder, "key"), join(folder, "server.crt")];
+  await mkdir(folder, { recursive: true });
+  const subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"];
+  const files = ["-keyout", key, "-out", certificate];
+  await run("openssl", ["req", "-x509", "-newkey", "rsa:2048", "-nodes", ...subject, ...files]);
+  if (process.getuid?.() === 0) await run("chown", ["postgres", key]);
+}

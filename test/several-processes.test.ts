@@ -1,0 +1,126 @@
+/** What several processes over the same servers agree on by Postgres. */
+import { setTimeout as pause } from "node:timers/promises";
+import { expect } from "chai";
+import type { Doors } from "../backends/doors.js";
+import { alone, giveTurnBack, heldLeases, takeTurn, tryAlone } from "../backends/leases.js";
+import { type Postgres, PostgresUnavailable } from "../backends/postgres.js";
+import { Releases } from "../backends/releases.js";
+import { openSharedDoors } from "../backends/shared-doors.js";
+import { openTestPostgres, testLogger } from "./stores.js";
+
+describe("Several processes", () => {
+  let postgres: Postgres;
+  let releases = new Releases(testLogger);
+  before(async () => {
+    postgres = await openTestPostgres();
+  });
+  afterEach(async () => {
+    await releases.release();
+    releases = new Releases(testLogger);
+  });
+
+  /** A process whose clock is off by so many ms. */
+  const openDoors = (offMs = 0): Promise<Doors> =>
+    openSharedDoors({ postgres, logger: testLogger, releases, now: () => Date.now() + offMs });
+
+  describe("at their doors", () => {
+    for (const [clock, offMs] of [
+      ["right", 0],
+      ["ahead", 60_000],
+      ["behind", -60_000],
+    ] as const) {
+      it(`should wait for a call that another takes, whose clock is ${clock}`, async () => {
+        const [own, other] = [await openDoors(), await openDoors(offMs)];
+        const receipt = other.receive(0);
+        expect(await own.earliest()).to.be.at.most(receipt.receivedAt);
+        await pause(600);
+        expect(await own.earliest()).to.be.at.most(receipt.receivedAt);
+        receipt.settle();
+        if (offMs < 0) return;
+        const before = Date.now();
+        await eventually(async () => (await own.earliest()) > before - 300);
+      });
+    }
+
+    it("should stamp nothing at or before what another told, also when it has just come", async () => {
+      const own = await openDoors();
+      for (let time = 0; time < 20; time += 1) {
+        const told = (await own.earliest()) - 1;
+        expect(told).to.be.greaterThan(Date.now() - 2_000);
+        const [current, itsOwn] = [releases, new Releases(testLogger)];
+        releases = itsOwn;
+        const newcomer = await openDoors(-5_000);
+        expect(newcomer.receive(0).receivedAt).to.be.greaterThan(told);
+        await itsOwn.release();
+        releases = current;
+      }
+    });
+
+    it("should let no stamp count from before a silence in which others went on", async () => {
+      const own = await openDoors();
+      const old = own.receive(0);
+      own.check(old.receivedAt);
+      await postgres.query("UPDATE doors SET until = clock_timestamp() - interval '1 second'");
+      const told = (await (await openDoors()).earliest()) - 1;
+      await eventually(async () => isRefused(own, old.receivedAt));
+      expect(own.receive(0).receivedAt).to.be.greaterThan(told);
+      old.settle();
+    });
+  });
+
+  describe("with something for one of them", () => {
+    it("should let one take its turn, and the next when it was given back", async () => {
+      const take = () => takeTurn(postgres, "test turn", 60_000);
+      const taken = await Promise.all([take(), take(), take()]);
+      expect(taken.filter(Boolean)).to.have.length(1);
+      expect(await take()).to.equal(false);
+      await giveTurnBack(postgres, "test turn");
+      expect(await take()).to.equal(true);
+    });
+
+    it("should do alone what is to be done alone, one after the other", async () => {
+      let [now, most] = [0, 0];
+      const work = async () => {
+        now += 1;
+        most = Math.max(most, now);
+        await pause(20);
+        now -= 1;
+      };
+      const refused = await alone(postgres, "test work", () =>
+        tryAlone(postgres, "test work", work),
+      );
+      expect(refused).to.equal(null);
+      await Promise.all(Array.from({ length: 4 }, () => alone(postgres, "test work", work)));
+      expect(most).to.equal(1);
+      expect(await heldLeases(postgres, "test work")).to.eql([]);
+    });
+
+    it("should go on with what a dead process was at, when its time is over", async () => {
+      await postgres.query(
+        "INSERT INTO leases VALUES ('test death', 'dead', now() + interval '1 hour')",
+      );
+      const attempt = () => tryAlone(postgres, "test death", async () => "done");
+      expect(await attempt()).to.equal(null);
+      expect(await heldLeases(postgres, "test death")).to.eql(["test death"]);
+      await postgres.query("UPDATE leases SET until = now() WHERE name = 'test death'");
+      expect(await attempt()).to.eql({ result: "done" });
+    });
+  });
+});
+
+function isRefused(doors: Doors, receivedAt: number): boolean {
+  try {
+    doors.check(receivedAt);
+    return false;
+  } catch (error) {
+    return error instanceof PostgresUnavailable;
+  }
+}
+
+async function eventually(holds: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 100; tries += 1) {
+    if (await holds()) return;
+    await pause(50);
+  }
+  throw new Error("it did not come to hold");
+}
