@@ -38,11 +38,7 @@ export class Registry {
   constructor(
     url: string,
     private readonly logger: Logger,
-    private readonly patience = {
-      attemptsMax: limits.registryAttemptsMax,
-      pauseMs: limits.registryPauseMs,
-      answerMsMax: limits.registryAnswerMsMax,
-    },
+    private readonly patience: Patience = patienceOfLimits,
   ) {
     const parsed = new URL(url);
     const pair = [parsed.username, parsed.password].map(decodeURIComponent).join(":");
@@ -138,6 +134,19 @@ export class Registry {
     return new SchemaRegistryRefused(`${this.name} said no ${what} (${code}): ${message}`);
   }
 }
+
+interface Patience {
+  readonly attemptsMax: number;
+  /** Before the second try, doubling before each further one. */
+  readonly pauseMs: number;
+  readonly answerMsMax: number;
+}
+
+const patienceOfLimits: Patience = {
+  attemptsMax: limits.registryAttemptsMax,
+  pauseMs: limits.registryPauseMs,
+  answerMsMax: limits.registryAnswerMsMax,
+};
 
 interface Answer {
   readonly status: number;
