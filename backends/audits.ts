@@ -101,12 +101,17 @@ export async function failAudit(
   );
 }
 
-/** Those that began before `before` and never ended: their process is gone. They begin anew. */
-export async function resumeAudits(postgres: Postgres, before: Date): Promise<void> {
-  await postgres.query(
-    "UPDATE audits SET state = 'waiting' WHERE state = 'running' AND started_at < $1",
-    [before],
+/** Those that began and never ended, though nobody is at any: they begin anew. */
+export async function resumeAudits(postgres: Postgres): Promise<void> {
+  await postgres.query("UPDATE audits SET state = 'waiting' WHERE state = 'running'");
+}
+
+/** Whether one waits, or began and has not ended. */
+export async function hasAudits(postgres: Postgres): Promise<boolean> {
+  const rows = await postgres.query(
+    "SELECT 1 FROM audits WHERE state IN ('waiting', 'running') LIMIT 1",
   );
+  return rows.length > 0;
 }
 
 export async function listAudits(postgres: Postgres, page: ListPage): Promise<AuditRecord[]> {

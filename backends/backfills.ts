@@ -81,17 +81,23 @@ export async function findBackfill(
   return row === undefined ? null : backfillOf(row);
 }
 
+/** A backfill somebody works on, and until when nobody else does. */
+export interface LeasedBackfill extends Backfill {
+  readonly leasedUntil: Date;
+}
+
 /** One that runs and that nobody works on is this process's for `limits.backfillLeaseMs`. */
-export async function leaseBackfill(postgres: Postgres, now: Date): Promise<Backfill | null> {
+export async function leaseBackfill(postgres: Postgres, now: Date): Promise<LeasedBackfill | null> {
+  const leasedUntil = new Date(now.getTime() + limits.backfillLeaseMs);
   const [row] = await postgres.query<Row>(
     `UPDATE backfills SET leased_until = $2 WHERE id = (
        SELECT id FROM backfills
        WHERE state IN ('reading', 'comparing') AND leased_until <= $1
        ORDER BY leased_until LIMIT 1)
      AND leased_until <= $1 RETURNING ${columns}`,
-    [now, new Date(now.getTime() + limits.backfillLeaseMs)],
+    [now, leasedUntil],
   );
-  return row === undefined ? null : backfillOf(row);
+  return row === undefined ? null : { ...backfillOf(row), leasedUntil };
 }
 
 export interface BackfillStep extends Pick<
@@ -102,16 +108,17 @@ export interface BackfillStep extends Pick<
   readonly restUntil: Date;
 }
 
+/** Changes nothing when the lease ran out and another process has taken it since. */
 export async function moveBackfill(
   postgres: Postgres,
-  id: string,
+  { id, leasedUntil }: Pick<LeasedBackfill, "id" | "leasedUntil">,
   step: BackfillStep,
   now: Date,
 ): Promise<void> {
   await postgres.transaction((sql) =>
     sql.query(
       `UPDATE backfills SET state = $2, list = $3, after = $4, counts = $5, comparison = $6,
-         problem = $7, leased_until = $8, updated_at = $9 WHERE id = $1`,
+         problem = $7, leased_until = $8, updated_at = $9 WHERE id = $1 AND leased_until = $10`,
       [
         id,
         step.state,
@@ -122,6 +129,7 @@ export async function moveBackfill(
         step.problem,
         step.restUntil,
         now,
+        leasedUntil,
       ],
     ),
   );

@@ -18,6 +18,7 @@ import {
   utcDay,
 } from "../schemas/rates.js";
 import type { Quote } from "../schemas/records.js";
+import { giveTurnBack, takeTurn } from "./leases.js";
 import type { Logger } from "./logger.js";
 import type { Postgres } from "./postgres.js";
 import { Editions } from "./rates/editions.js";
@@ -48,7 +49,7 @@ export interface Rates {
    * @returns whether a new edition appeared, by which to ask again
    */
   ensureDay(currency: string, day: string): Promise<boolean>;
-  /** Called with the number of each edition this process adds; returns its removal. */
+  /** Called with the number of the newest edition when there is one; returns its removal. */
   onEdition(listener: (edition: number) => void): () => void;
   newestDay(): Readonly<Record<RateSource, string | null>>;
   /** Whole days since each source's newest quote. */
@@ -68,6 +69,9 @@ const wideGapDaysMax = 3;
 /** The ECB publishes at about 16:00; the later tries are for its late days and our bad ones. */
 const refreshTimes = "30 16,19,22 * * *";
 const refreshJitterMsMax = 10 * 60 * 1000;
+/** Among several processes: less than between two times, more than their jitter. */
+const refreshTurn = "refresh of rates";
+const refreshTurnMs = 30 * 60 * 1000;
 const firstRefreshAfterMs = 5_000;
 const firstRefreshJitterMs = 25_000;
 /** A day that could not be fetched is not asked for again before. */
@@ -81,6 +85,8 @@ export async function openRates(given: {
   readonly logger: Logger;
   readonly releases: Releases;
   readonly patience?: Patience;
+  /** Other processes add editions, too, and ask the sources. */
+  readonly shared?: boolean;
 }): Promise<Rates> {
   const rates = new LiveRates(given, await Editions.open(given.postgres));
   given.releases.push("rates", () => rates.close());
@@ -90,6 +96,10 @@ export async function openRates(given: {
 
 class LiveRates implements Rates {
   readonly #config: Config;
+  readonly #postgres: Postgres;
+  readonly #isShared: boolean;
+  /** What listeners were told of. */
+  #toldEdition: number;
   readonly #logger: Logger;
   readonly #feeds: RateFeeds;
   readonly #editions: Editions;
@@ -103,15 +113,15 @@ class LiveRates implements Rates {
   #lastDay: Promise<unknown> = Promise.resolve();
   #stopClock: () => Promise<void> | void = () => {};
 
-  constructor(
-    given: { config: Config; logger: Logger; patience?: Patience | undefined },
-    editions: Editions,
-  ) {
+  constructor(given: Parameters<typeof openRates>[0], editions: Editions) {
     this.#config = given.config;
     this.#logger = given.logger;
     const patience = given.patience ?? patienceOfLimits;
     this.#feeds = new RateFeeds(given.config, patience, this.#stopping.signal);
     this.#editions = editions;
+    this.#postgres = given.postgres;
+    this.#isShared = given.shared ?? false;
+    this.#toldEdition = editions.table.edition;
   }
 
   get #table(): QuoteTable {
@@ -168,9 +178,12 @@ class LiveRates implements Rates {
   /** Starts the clock; the sources are asked at once only when something is missing. */
   start(): void {
     const tick = async (): Promise<void> => {
-      if (this.#config.RATES_REFRESH === "on") await this.refresh();
+      if (this.#config.RATES_REFRESH === "on") await this.#refreshInTurn();
       this.#warnWhenStale();
     };
+    const look = this.#isShared
+      ? setInterval(() => void this.#seeOthers(), limits.ratesSeenMs).unref()
+      : undefined;
     const task = schedule(refreshTimes, tick, {
       timezone: "Europe/Berlin",
       maxRandomDelay: refreshJitterMsMax,
@@ -185,6 +198,7 @@ class LiveRates implements Rates {
     }, afterMs).unref();
     this.#stopClock = () => {
       clearTimeout(first);
+      clearInterval(look);
       return task.destroy();
     };
   }
@@ -193,6 +207,38 @@ class LiveRates implements Rates {
     await this.#stopClock();
     this.#stopping.abort(new Error("the service stops"));
     await Promise.allSettled([this.#refreshing, this.#lastDay]);
+  }
+
+  /** One process asks for all; the next one when it failed. */
+  async #refreshInTurn(): Promise<void> {
+    if (!this.#isShared) {
+      await this.refresh();
+      return;
+    }
+    try {
+      if (!(await takeTurn(this.#postgres, refreshTurn, refreshTurnMs))) return;
+      const { failed } = await this.refresh();
+      if (failed.length > 0) await giveTurnBack(this.#postgres, refreshTurn);
+    } catch (error) {
+      this.#logger.warn({ err: error }, "rates could not be refreshed");
+    }
+  }
+
+  /** Editions that another process added. */
+  async #seeOthers(): Promise<void> {
+    try {
+      await this.#editions.know();
+      this.#tellListeners();
+    } catch (error) {
+      this.#logger.warn({ err: error }, "newer rates could not be looked for");
+    }
+  }
+
+  #tellListeners(): void {
+    const { edition } = this;
+    if (edition <= this.#toldEdition) return;
+    this.#toldEdition = edition;
+    for (const listener of this.#listeners) listener(edition);
   }
 
   async #refreshOnce(): Promise<RefreshOutcome> {
@@ -261,7 +307,7 @@ class LiveRates implements Rates {
     if (!added) return false;
     const { edition } = this;
     this.#logger.info({ edition, newest: this.newestDay(), note }, "rates have a new edition");
-    for (const listener of this.#listeners) listener(edition);
+    this.#tellListeners();
     return true;
   }
 

@@ -8,6 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import {
   type Backfill,
   type BackfillStep,
+  type LeasedBackfill,
   leaseBackfill,
   moveBackfill,
 } from "../backends/backfills.js";
@@ -53,7 +54,7 @@ export async function runBackfills(service: BackfillingService): Promise<void> {
 
 async function moveOn(
   service: BackfillingService,
-  backfill: Backfill,
+  backfill: LeasedBackfill,
   pauses: Map<string, number>,
 ): Promise<void> {
   const { postgres, stopping } = service;
@@ -62,12 +63,12 @@ async function moveOn(
   const now = new Date();
   if ("step" in outcome) {
     pauses.delete(backfill.id);
-    await moveBackfill(postgres, backfill.id, { ...outcome.step, restUntil: now }, now);
+    await moveBackfill(postgres, backfill, { ...outcome.step, restUntil: now }, now);
     return;
   }
   if (outcome.for === "good") {
     const step = { ...backfill, state: "failed" as const, problem: outcome.problem };
-    await moveBackfill(postgres, backfill.id, { ...step, restUntil: now }, now);
+    await moveBackfill(postgres, backfill, { ...step, restUntil: now }, now);
     return;
   }
   const ms = outcome.problem === null ? lookEveryMs : (pauses.get(backfill.id) ?? pauseMsFirst);
@@ -77,7 +78,7 @@ async function moveOn(
   const restUntil = new Date(now.getTime() + ms);
   // What waits keeps the time of its last page: the comparison begins when that is booked.
   const step = { ...backfill, problem: outcome.problem, restUntil };
-  await moveBackfill(postgres, backfill.id, step, backfill.updatedAt);
+  await moveBackfill(postgres, backfill, step, backfill.updatedAt);
 }
 
 /** A page further; or it stops, for good or for now (`problem` null: others come first). */

@@ -1,6 +1,6 @@
 /**
  * Audits beside booking: every night, and whenever one is asked for (`/v1/manage/audits`). One at a
- * time, in small slices with rests, so that booking hardly notices. It only tells; repairing is a
+ * time, among all processes, in small slices with rests, so that booking hardly notices. It only tells; repairing is a
  * command for when nothing is booking (`docs/operating.md`).
  */
 import { setTimeout as pause } from "node:timers/promises";
@@ -10,10 +10,12 @@ import {
   askAudit,
   endAudit,
   failAudit,
+  hasAudits,
   newestAudit,
   resumeAudits,
   takeAudit,
 } from "../backends/audits.js";
+import { takeTurn, tryAlone } from "../backends/leases.js";
 import type { Service } from "../backends/service.js";
 import { limits } from "../config.js";
 import { auditedTables } from "../schemas/audit.js";
@@ -24,24 +26,27 @@ const everyNight = "30 3 * * *";
 const lookEveryMs = 2_000;
 /** Of the time of one connection. */
 const shareMax = 1 / 4;
-/** A process that shares its tables with others cannot know whether they still run. */
-const givenUpAfterMs = 24 * 60 * 60 * 1000;
+/** Every process asks for the night's audit, each by its own clock. */
+const nightMs = 12 * 60 * 60 * 1000;
 
 export function keepAudits(service: Service): void {
-  const { log, logger, postgres, releases } = service;
+  const { logger, postgres, releases } = service;
   const stopping = new AbortController();
   const { signal } = stopping;
   gauges(service);
   const night = schedule(everyNight, () => askForTheNight(service), { timezone: "UTC" });
 
   async function run(): Promise<void> {
-    let isResumed = false;
     while (!signal.aborted) {
       try {
-        if (!isResumed) await resumeAudits(postgres, deadBefore(log.shared));
-        isResumed = true;
-        const asked = await takeAudit(postgres, new Date());
-        if (asked !== null) await runAudit(service, asked, signal);
+        if (await hasAudits(postgres)) {
+          // One at a time among all processes: what runs while nobody is at it has lost its own.
+          await tryAlone(postgres, "audit", async () => {
+            await resumeAudits(postgres);
+            const asked = await takeAudit(postgres, new Date());
+            if (asked !== null) await runAudit(service, asked, signal);
+          });
+        }
       } catch (error) {
         if (!signal.aborted) logger.error({ err: error }, "audits could not be looked after");
       }
@@ -60,6 +65,7 @@ export function keepAudits(service: Service): void {
 
 async function askForTheNight({ logger, postgres }: Service): Promise<void> {
   try {
+    if (!(await takeTurn(postgres, "nightly audit", nightMs))) return;
     await askAudit(postgres, { asked_by: "night", workspace: null }, new Date());
   } catch (error) {
     logger.error({ err: error }, "the nightly audit could not be asked for");
@@ -82,10 +88,6 @@ async function runAudit(service: Service, asked: AuditRecord, stop: AbortSignal)
     logger.error({ err: error, audit: id }, "an audit failed");
     await failAudit(postgres, id, error instanceof Error ? error.message : "unknown", new Date());
   }
-}
-
-function deadBefore(isShared: boolean): Date {
-  return new Date(Date.now() - (isShared ? givenUpAfterMs : 0));
 }
 
 function gauges({ metrics, postgres }: Service): void {

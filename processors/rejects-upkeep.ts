@@ -4,6 +4,7 @@
  * a provider's API when it answers again, and replayed ones that were booked are resolved.
  */
 import { setTimeout as pause } from "node:timers/promises";
+import { tryAlone } from "../backends/leases.js";
 import { replayAll } from "../backends/replay.js";
 import type { Service } from "../backends/service.js";
 import { WaitingForApis } from "./rejects-of-apis.js";
@@ -51,7 +52,8 @@ export function keepRejects(service: Service): RejectsUpkeep {
       await pause(settleEveryMs, undefined, { signal: stopping.signal }).catch(() => undefined);
       if (stopping.signal.aborted) return;
       try {
-        await upkeep();
+        if (service.log.shared) await tryAlone(service.postgres, "rejects upkeep", upkeep);
+        else await upkeep();
       } catch (error) {
         service.logger.error({ err: error }, "rejects could not be kept up; trying again");
       }

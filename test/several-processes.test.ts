@@ -4,8 +4,11 @@ import { expect } from "chai";
 import type { Doors } from "../backends/doors.js";
 import { alone, giveTurnBack, heldLeases, takeTurn, tryAlone } from "../backends/leases.js";
 import { type Postgres, PostgresUnavailable } from "../backends/postgres.js";
+import { openRates } from "../backends/rates.js";
+import { Editions } from "../backends/rates/editions.js";
 import { Releases } from "../backends/releases.js";
 import { openSharedDoors } from "../backends/shared-doors.js";
+import { readConfig } from "../config.js";
 import { openTestPostgres, testLogger } from "./stores.js";
 
 describe("Several processes", () => {
@@ -66,6 +69,19 @@ describe("Several processes", () => {
       expect(own.receive(0).receivedAt).to.be.greaterThan(told);
       old.settle();
     });
+  });
+
+  it("should learn of rates that another added", async () => {
+    const config = readConfig({ RATES_REFRESH: "off" });
+    const given = { postgres, config, logger: testLogger, releases, shared: true };
+    const rates = await openRates(given);
+    const told = new Promise<number>((resolve) => rates.onEdition(resolve));
+    const other = await Editions.open(postgres);
+    await other.append("of another process", [
+      { source: "wide", day: "2026-11-01", currency: "XPF", perEur: "119.331742" },
+    ]);
+    expect(await told).to.equal(other.table.edition);
+    expect(rates.edition).to.equal(other.table.edition);
   });
 
   describe("with something for one of them", () => {
