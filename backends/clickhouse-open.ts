@@ -2,82 +2,74 @@
  * The columnar store adapter: one on `@clickhouse/client`, with two origins. Reads share a pool;
  * each write lane has a connection of its own.
  */
-import { randomUUID } from "node:crypto";
-import { type ClickHouseClient, ClickHouseError } from "@clickhouse/client";
 import { limits } from "../config.js";
 import { type ClickHouse, type WriteLane, writeLanes } from "./clickhouse.js";
-import { connectEmbedded } from "./clickhouse-embedded.js";
+import type { TableFiles } from "./clickhouse-files.js";
 import { Pool } from "./clickhouse-pool.js";
 import { connectServer } from "./clickhouse-server.js";
 import { bind } from "./clickhouse-text.js";
 
 /** Connections of one origin; `close` also ends what lies behind them. */
 export interface Connections {
-  readonly readers: readonly ClickHouseClient[];
-  readonly writers: Readonly<Record<WriteLane, ClickHouseClient>>;
-  /** What `${durable}` stands for in the migrations. */
-  readonly durableSettings: string;
-  /** A statement whose answer was lost may still be running on a server; this ends it. */
-  endStatement?(queryId: string): Promise<void>;
+  readonly isShared: boolean;
+  readonly readers: readonly Reader[];
+  readonly writers: Readonly<Record<WriteLane, Writer>>;
+  readonly files: TableFiles;
   close(): Promise<void>;
 }
 
-export type ClickHouseOrigin =
-  | { readonly path: string; readonly memoryBytes: number; readonly threads: number }
-  | { readonly url: string };
+/** Takes statements as they are, with their values in them. */
+export interface Reader {
+  rows<T>(sql: string): Promise<T[]>;
+}
+export interface Writer {
+  write(sql: string): Promise<void>;
+}
 
-/** The store, and what the migrations have to know about its origin. */
-export interface OpenClickHouse extends ClickHouse {
-  readonly durableSettings: string;
+export type ClickHouseOrigin = StatementLimits &
+  (
+    | { readonly path: string }
+    | {
+        readonly url: string;
+        /** ms to wait at start for a server that does not answer; long enough when left out */
+        readonly patienceMs?: number;
+      }
+  );
+
+interface StatementLimits {
+  readonly memoryBytes: number;
+  readonly threads: number;
 }
 
 /**
- * @throws StoreBusy from `rows` and `write` when too many statements wait; ClickHouseError when the
- * engine refuses a statement; anything else when it cannot be reached.
+ * @throws ConfigError when the server cannot be used; StoreBusy from `rows` and `write` when too
+ * many statements wait; StoreUnavailable when the server cannot be reached; ClickHouseError when
+ * the engine refuses a statement.
  */
-export async function openClickHouse(origin: ClickHouseOrigin): Promise<OpenClickHouse> {
-  const connections = "url" in origin ? connectServer(origin.url) : await connectEmbedded(origin);
+export async function openClickHouse(origin: ClickHouseOrigin): Promise<ClickHouse> {
+  const connections = await connect(origin);
   const readers = new Pool(connections.readers, limits.clickhouseWaitingMax);
   const lanes = Object.fromEntries(
     writeLanes.map((lane) => [
       lane,
-      new Pool([new Lane(connections.writers[lane], connections)], limits.clickhouseWaitingMax),
+      new Pool([connections.writers[lane]], limits.clickhouseWaitingMax),
     ]),
   );
   return {
-    durableSettings: connections.durableSettings,
+    isShared: connections.isShared,
     rows: <T>(sql: string, params?: Parameters<typeof bind>[1]) =>
-      readers.run(async (client) => {
-        const result = await client.query({ query: bind(sql, params), format: "JSONEachRow" });
-        return result.json<T>();
-      }),
+      readers.run((reader) => reader.rows<T>(bind(sql, params))),
     async write(sql, params, lane = "bookkeeping") {
       await lanes[lane]?.run((writer) => writer.write(bind(sql, params)));
     },
+    files: connections.files,
     close: () => connections.close(),
   };
 }
 
-class Lane {
-  /** Statements whose answer was lost: they end before the next begins, or lanes would overlap. */
-  readonly #lost = new Set<string>();
-
-  constructor(
-    private readonly client: ClickHouseClient,
-    private readonly connections: Connections,
-  ) {}
-
-  async write(statement: string): Promise<void> {
-    for (const queryId of this.#lost) {
-      await this.connections.endStatement?.(queryId);
-      this.#lost.delete(queryId);
-    }
-    const queryId = randomUUID();
-    try {
-      await this.client.command({ query: statement, query_id: queryId });
-    } catch (error) {
-      if (!(error instanceof ClickHouseError)) this.#lost.add(queryId);
-      throw error;
-    }
-  }
+/** The engine is loaded where it is used: an image for servers has none. */
+async function connect(origin: ClickHouseOrigin): Promise<Connections> {
+  if ("url" in origin) return connectServer(origin);
+  const { connectEmbedded } = await import("./clickhouse-embedded.js");
+  return connectEmbedded(origin);
 }

@@ -1,38 +1,85 @@
-/** A ClickHouse server, by URL. */
-import { createClient } from "@clickhouse/client";
-import type { Connections } from "./clickhouse-open.js";
-import { statementSettings } from "./clickhouse-settings.js";
+/** A ClickHouse server, by URL: one pool of connections for reads and all write lanes. */
+import { setTimeout as pause } from "node:timers/promises";
+import {
+  type ClickHouseClient,
+  ClickHouseError,
+  ClickHouseLogLevel,
+  createClient,
+} from "@clickhouse/client";
+import { limits } from "../config.js";
+import { StoreUnavailable, writeLanes } from "./clickhouse.js";
+import { ServerLane } from "./clickhouse-lane.js";
+import { serverFiles } from "./clickhouse-files.js";
+import type { ClickHouseOrigin, Connections } from "./clickhouse-open.js";
+import { memoryOfStatement, statementSettings } from "./clickhouse-settings.js";
+import { whenUsable } from "./clickhouse-usable.js";
 
-/** The longest a statement may take, ms; migrations and audits of everything included. */
-const requestMsMax = 300_000;
-/** Reads beyond this wait here, one connection for each write lane aside. */
-const readers = 16;
+export type ServerOrigin = Extract<ClickHouseOrigin, { url: string }>;
 
-/** @param url user, password and database may be part of it */
-export function connectServer(url: string): Connections {
+/**
+ * Well before a server closes an idle connection (10 s as it is delivered): one that is closed
+ * from the other end just as it is used again fails with ECONNRESET.
+ */
+const idleConnectionMsMax = 2_500;
+/** Tries of a read whose connection broke, and the pause before each, doubling. */
+const readAttemptsMax = 3;
+const readPauseMs = 100;
+
+/** @throws ConfigError when the server cannot be used, with the reason */
+export async function connectServer(origin: ServerOrigin): Promise<Connections> {
+  const { url, database } = await whenUsable(origin);
   const client = createClient({
     url,
+    database,
     application: "revenue-aggregation-service",
-    max_open_connections: readers + 4,
-    request_timeout: requestMsMax,
-    clickhouse_settings: { ...statementSettings },
+    max_open_connections: limits.clickhouseReadersMax + writeLanes.length,
+    request_timeout: limits.clickhouseAnswerMsMax,
+    keep_alive: {
+      enabled: true,
+      idle_socket_ttl: idleConnectionMsMax,
+      // Timers come late in a busy process; this looks at the age when a connection is taken.
+      eagerly_destroy_stale_sockets: true,
+    },
+    // Statements carry their rows in the body; nothing long is ever part of the URL.
+    compression: { request: { codec: "gzip", level: 1 }, response: true },
+    clickhouse_settings: {
+      ...statementSettings,
+      max_threads: origin.threads,
+      max_memory_usage: String(memoryOfStatement(origin.memoryBytes)),
+      max_execution_time: limits.clickhouseStatementSecondsMax,
+      cancel_http_readonly_queries_on_client_close: 1,
+    },
+    // It would print whole statements; what matters is thrown.
+    log: { level: ClickHouseLogLevel.OFF },
   });
+  const reader = { rows: <T>(sql: string) => rowsOf<T>(client, sql) };
+  const lane = (name: string) => new ServerLane(client, `${database}/${name}`);
   return {
-    readers: Array.from({ length: readers }, () => client),
+    isShared: true,
+    readers: Array.from({ length: limits.clickhouseReadersMax }, () => reader),
     writers: {
-      facts: client,
-      money: client,
-      versions: client,
-      subscriptions: client,
-      bookkeeping: client,
+      facts: lane("facts"),
+      money: lane("money"),
+      versions: lane("versions"),
+      subscriptions: lane("subscriptions"),
+      bookkeeping: lane("bookkeeping"),
     },
-    durableSettings: "",
-    async endStatement(queryId) {
-      await client.command({
-        query: `KILL QUERY WHERE query_id = {queryId:String} SYNC`,
-        query_params: { queryId },
-      });
-    },
+    files: serverFiles(client),
     close: () => client.close(),
   };
+}
+
+/** A read may be asked again: it changes nothing. */
+async function rowsOf<T>(client: ClickHouseClient, sql: string): Promise<T[]> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const result = await client.query({ query: sql, format: "JSONEachRow" });
+      return await result.json<T>();
+    } catch (error) {
+      // The server understood and refused.
+      if (error instanceof ClickHouseError) throw error;
+      if (attempt >= readAttemptsMax) throw new StoreUnavailable({ cause: error });
+      await pause(readPauseMs * 2 ** (attempt - 1));
+    }
+  }
 }

@@ -8,4 +8,16 @@ export const statementSettings = {
   date_time_output_format: "simple",
   /** ISO 8601 as `Date.toJSON` writes it. */
   date_time_input_format: "best_effort",
+  /** An insert is there when it is answered; on by default since 26. */
+  async_insert: 0,
+  /** One block, so that an insert is there whole or not at all. */
+  max_insert_threads: "1",
 } as const;
+
+/** What an insert must survive once it is answered: the end of the machine, not only ours. */
+export const durableSettings = ", fsync_after_insert = 1, fsync_part_directory = 1";
+
+/** Bytes of memory one statement may take: the others need some of it, too. */
+export function memoryOfStatement(memoryBytes: number): number {
+  return Math.floor(memoryBytes * 0.6);
+}

@@ -3,25 +3,37 @@
  * this process (`chdb`) or a server (`CLICKHOUSE_URL`).
  */
 
+import type { TableFiles } from "./clickhouse-files.js";
+
 /** A value for a `{name:Type}` placeholder; decimals and 64-bit integers as text. */
 export type QueryParam = string | number | boolean | readonly (string | number)[];
 
 export interface ClickHouse {
   /**
+   * Others may write to these tables, or a statement of ours may run later than its answer was
+   * waited for. False inside this process.
+   */
+  readonly isShared: boolean;
+  /**
    * Runs a SELECT on a read connection. 64-bit integers and decimals come as strings with all
    * their digits, DateTime64 as `YYYY-MM-DD hh:mm:ss.SSS` (UTC).
    */
   rows<T>(sql: string, params?: Readonly<Record<string, QueryParam>>): Promise<T[]>;
-  /** Runs one statement that writes; statements of one `lane` run one after the other. */
+  /**
+   * Runs one statement that writes; statements of one `lane` run one after the other. It may have
+   * run when this rejects with StoreUnavailable.
+   */
   write(
     sql: string,
     params?: Readonly<Record<string, QueryParam>>,
     lane?: WriteLane,
   ): Promise<void>;
+  /** Whole tables to files and back. */
+  readonly files: TableFiles;
   close(): Promise<void>;
 }
 
-/** Writes of one lane never overlap; lanes run side by side. */
+/** Writes of one lane never overlap, whichever process sends them; lanes run side by side. */
 export const writeLanes = ["facts", "money", "versions", "subscriptions", "bookkeeping"] as const;
 export type WriteLane = (typeof writeLanes)[number];
 
@@ -30,5 +42,13 @@ export class StoreBusy extends Error {
   override readonly name = "StoreBusy";
   constructor() {
     super("The columnar store has too many statements waiting.");
+  }
+}
+
+/** The server cannot be reached, or its answer was lost; the caller may try again later. */
+export class StoreUnavailable extends Error {
+  override readonly name = "StoreUnavailable";
+  constructor(options?: ErrorOptions) {
+    super("The columnar store cannot be reached.", options);
   }
 }

@@ -5,7 +5,8 @@
 import { createHash } from "node:crypto";
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { OpenClickHouse } from "./clickhouse-open.js";
+import type { ClickHouse } from "./clickhouse.js";
+import { durableSettings } from "./clickhouse-settings.js";
 import type { Logger } from "./logger.js";
 import type { Postgres } from "./postgres.js";
 import { projectFile } from "./root.js";
@@ -55,23 +56,23 @@ export async function migratePostgres(
 
 /** ClickHouse has no transactions: a file is recorded after its statements, which can run twice. */
 export async function migrateClickHouse(
-  clickhouse: OpenClickHouse,
+  clickhouse: ClickHouse,
   logger: Logger,
   files = projectFile("migrations", "clickhouse"),
 ): Promise<void> {
-  const durable = clickhouse.durableSettings;
   const known = await readMigrations(files);
   await clickhouse.write(`CREATE TABLE IF NOT EXISTS migrations
     (number UInt32, name String, checksum String, applied_at DateTime64(3, 'UTC') DEFAULT now64(3))
-    ENGINE = MergeTree ORDER BY number SETTINGS index_granularity = 8192${durable}`);
+    ENGINE = MergeTree ORDER BY number SETTINGS index_granularity = 8192${durableSettings}`);
   const applied = await clickhouse.rows<Applied>("SELECT number, name, checksum FROM migrations");
   for (const migration of missing("ClickHouse", known, applied)) {
     for (const statement of migration.statements) {
-      await clickhouse.write(statement.replaceAll("${durable}", durable));
+      await clickhouse.write(statement.replaceAll("${durable}", durableSettings));
     }
     await clickhouse.write(
       `INSERT INTO migrations (number, name, checksum)
-       SELECT {number:UInt32}, {name:String}, {checksum:String}`,
+       SELECT {number:UInt32}, {name:String}, {checksum:String}
+       WHERE {number:UInt32} NOT IN (SELECT number FROM migrations)`,
       { number: migration.number, name: migration.name, checksum: migration.checksum },
     );
     logger.info({ migration: migration.name }, "ClickHouse migrated");

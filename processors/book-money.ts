@@ -42,7 +42,7 @@ export async function bookMoney(
   records: readonly LogRecord[],
 ): Promise<{ readonly finished: Promise<void> } | undefined> {
   // 1. Read the facts of this batch that are about money.
-  const batch = readFacts(records, "money");
+  const batch = await readFacts(records, "money");
   if (batch.length === 0) return undefined;
   if (service.soleWriter) {
     return service.soleWriter.run(
@@ -62,10 +62,11 @@ export async function bookMoney(
 /** Others may write meanwhile, or some of this batch may be there already. */
 async function bookBesideOthers(service: BookingService, batch: readonly Fact[]): Promise<void> {
   const { clickhouse, log, skus } = service;
+  const shared = log.shared || clickhouse.isShared;
   // 2. Insert those that are not there yet: from now on every writer can see them.
   // 3. Look: all that is known of the payments they touch, through links both ways. What was
   //    told before by another delivery of the same event is of no consequence.
-  const payments = await writeThenLook(clickhouse, batch, log.shared);
+  const payments = await writeThenLook(clickhouse, batch, shared);
 
   // 4. Work out what should be recorded about each payment.
   const outcomes = payments.map((payment) => outcomeOf(service, payment, batch));
@@ -76,7 +77,7 @@ async function bookBesideOthers(service: BookingService, batch: readonly Fact[])
   // 6. Bring the ledger to what it should be and insert the versions that are not there yet. A
   //    payment about which more is known by now is left to whoever wrote that: they look too.
   await Promise.all([
-    insertLedger(clickhouse, outcomes, log.shared),
+    insertLedger(clickhouse, outcomes, shared),
     insertVersions(clickhouse, outcomes),
   ]);
 

@@ -1,6 +1,6 @@
 /**
- * What a process may rely on that is alone with its log and its tables (`Log.shared` is false):
- * nobody writes between its look and its write, so *should be minus is* needs no stored rows
+ * What a process may rely on that is alone with its log and its tables (neither is shared): nobody
+ * writes between its look and its write, so *should be minus is* needs no stored rows
  * (docs/decisions/2026-11-21-sole-writer.md). The exception is a batch that may have been booked in
  * part before: by the process that was killed, or by the attempt that failed.
  */
@@ -60,7 +60,7 @@ export class SoleWriter<Rows> {
     { clickhouse, log, logger }: Alone,
     follow: (rows: readonly Rows[]) => Promise<void>,
   ): Promise<SoleWriter<Rows> | null> {
-    if (log.shared) return null;
+    if (log.shared || clickhouse.isShared) return null;
     return new SoleWriter(await log.ends(topics.facts), clickhouse, logger, follow);
   }
 

@@ -1,16 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import type { OpenClickHouse } from "../backends/clickhouse-open.js";
 import { Pool } from "../backends/clickhouse-pool.js";
 import { bind, jsonRows, literal } from "../backends/clickhouse-text.js";
-import { type QueryParam, StoreBusy } from "../backends/clickhouse.js";
+import { type ClickHouse, type QueryParam, StoreBusy } from "../backends/clickhouse.js";
 import { rejection } from "./log-contract.js";
 import { openTestClickHouse } from "./stores.js";
 
 const nasty = 'it\'s \\ a\nb\tc\0d {x:String} `q` "p" $$ -- /* é😀\u2028';
 
 describe("ClickHouse", () => {
-  let clickhouse: OpenClickHouse;
+  let clickhouse: ClickHouse;
   before(async () => {
     clickhouse = await openTestClickHouse();
   });

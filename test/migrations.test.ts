@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import { durableSettings } from "../backends/clickhouse-settings.js";
 import {
   type Migration,
   MigrationRefused,
@@ -45,7 +46,7 @@ describe("Migrations", () => {
     const clickhouse = await openTestClickHouse();
     for (const { statements } of await readMigrations(projectFile("migrations", "clickhouse"))) {
       for (const statement of statements) {
-        await clickhouse.write(statement.replaceAll("${durable}", clickhouse.durableSettings));
+        await clickhouse.write(statement.replaceAll("${durable}", durableSettings));
       }
     }
   });

@@ -5,7 +5,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type OpenClickHouse, openClickHouse } from "../backends/clickhouse-open.js";
+import { openClickHouse } from "../backends/clickhouse-open.js";
+import type { ClickHouse } from "../backends/clickhouse.js";
 import { createLogger } from "../backends/logger.js";
 import { migrateClickHouse, migratePostgres } from "../backends/migrations.js";
 import { openPostgres } from "../backends/postgres-open.js";
@@ -23,11 +24,11 @@ after(async function closeStores() {
   await testReleases.release();
 });
 
-let clickhouse: Promise<OpenClickHouse> | undefined;
+let clickhouse: Promise<ClickHouse> | undefined;
 let postgres: Promise<Postgres> | undefined;
 
 /** With its tables; the same path as `openTestService`. */
-export function openTestClickHouse(): Promise<OpenClickHouse> {
+export function openTestClickHouse(): Promise<ClickHouse> {
   clickhouse ??= openMigratedClickHouse();
   return clickhouse;
 }
@@ -38,7 +39,7 @@ export function openTestPostgres(): Promise<Postgres> {
   return postgres;
 }
 
-async function openMigratedClickHouse(): Promise<OpenClickHouse> {
+async function openMigratedClickHouse(): Promise<ClickHouse> {
   const path = join(testFolder, "clickhouse");
   const opened = await openClickHouse({ path, memoryBytes: 1_500_000_000, threads: 2 });
   testReleases.push("clickhouse", () => opened.close());

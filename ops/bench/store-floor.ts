@@ -5,6 +5,7 @@
 import { join } from "node:path";
 import { z } from "zod";
 import { openClickHouse } from "../../backends/clickhouse-open.js";
+import { durableSettings } from "../../backends/clickhouse-settings.js";
 import { openLmdbLog } from "../../backends/log-lmdb.js";
 import { createLogger } from "../../backends/logger.js";
 import { openPostgres } from "../../backends/postgres-open.js";
@@ -52,7 +53,7 @@ export async function run([folder = ""]: readonly string[]): Promise<void> {
 
   await clickhouse.write(
     `CREATE TABLE IF NOT EXISTS floor (id UInt64, body String) ENGINE = MergeTree ORDER BY id
-     SETTINGS index_granularity = 256${clickhouse.durableSettings}`,
+     SETTINGS index_granularity = 256${durableSettings}`,
   );
   const value = Buffer.alloc(bodyBytes, "x");
   const roundsMs: number[] = [];

@@ -1,0 +1,184 @@
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { type AddressInfo, createServer, connect, type Server, type Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+import { expect } from "chai";
+import { jsonRows } from "../backends/clickhouse-text.js";
+import { openClickHouse } from "../backends/clickhouse-open.js";
+import { type ClickHouse, StoreUnavailable } from "../backends/clickhouse.js";
+import { migrateClickHouse } from "../backends/migrations.js";
+import { ConfigError } from "../config.js";
+import { startClickHouse } from "../ops/servers/clickhouse.js";
+import type { LocalServer } from "../ops/servers/server.js";
+import { rejection } from "./log-contract.js";
+import { needServers, openServerFolder, type ServerFolder } from "./real-servers.js";
+import { freePort } from "./service-process.js";
+import { testLogger } from "./stores.js";
+
+const limits = { memoryBytes: 1_000_000_000, threads: 2, patienceMs: 0 };
+
+describe("A ClickHouse server", () => {
+  let folder: ServerFolder;
+  let server: LocalServer;
+  let tcpPort: number;
+  const opened: ClickHouse[] = [];
+  const open = async (url: string): Promise<ClickHouse> => {
+    const clickhouse = await openClickHouse({ url, ...limits });
+    opened.push(clickhouse);
+    return clickhouse;
+  };
+  before(async function () {
+    this.timeout(120_000);
+    await needServers(this, "clickhouse");
+    folder = await openServerFolder("clickhouse");
+    tcpPort = await freePort();
+    server = await startClickHouse({
+      folder: folder.path,
+      httpPort: await freePort(),
+      tcpPort,
+    });
+  });
+  after(async () => {
+    for (const clickhouse of opened) await clickhouse.close();
+    await server?.stop();
+    await folder?.remove();
+  });
+
+  it("should make its database, and migrate it from several processes at once", async () => {
+    const url = `${server.url}/made_here`;
+    const [first, ...others] = await Promise.all([open(url), open(url), open(url)]);
+    await Promise.all([first, ...others].map((one) => migrateClickHouse(one, testLogger)));
+    const [row] = await first.rows<{ applied: string; files: string }>(
+      "SELECT count() AS applied, uniqExact(number) AS files FROM migrations",
+    );
+    expect(Number(row?.files)).to.be.greaterThan(3);
+    expect(row?.applied).to.equal(row?.files);
+  });
+
+  it("should write 10,000 rows in one statement, and read them back with all their digits", async () => {
+    const clickhouse = await open(server.url);
+    const rows = Array.from({ length: 10_000 }, (_, index) => ({
+      id: `row ${index}`,
+      amount: -9_007_199_254_740_993n,
+      text: `it's ${"é\\".repeat(200)} ${randomUUID()}`,
+    }));
+    const structure = "id String, amount Int64, text String";
+    await clickhouse.write(`CREATE TABLE wide (${structure}) ENGINE = MergeTree ORDER BY id`);
+    await clickhouse.write(`INSERT INTO wide SELECT * FROM ${jsonRows(structure, rows)}`);
+    const ids = rows.map(({ id }) => id);
+    const found = await clickhouse.rows<{ id: string; amount: string; text: string }>(
+      "SELECT * FROM wide WHERE id IN {ids:Array(String)}",
+      { ids },
+    );
+    const texts = new Map(found.map(({ id, text }) => [id, text]));
+    expect(found).to.have.lengthOf(rows.length);
+    expect(rows.filter(({ id, text }) => texts.get(id) !== text)).to.deep.equal([]);
+    expect(found[0]?.amount).to.equal("-9007199254740993");
+  });
+
+  /** *What is not there yet*; slow, so that another can begin before it ends. */
+  const insertOnce = (table: string): string =>
+    `INSERT INTO ${table} SELECT number FROM numbers(3)
+     WHERE number NOT IN (SELECT n FROM ${table}) AND sleepEachRow(0.2) = 0`;
+
+  it("should run the writes of a lane one after the other, whoever sends them", async () => {
+    const processes = await Promise.all([open(server.url), open(server.url), open(server.url)]);
+    await processes[0].write("CREATE TABLE together (n UInt64) ENGINE = MergeTree ORDER BY n");
+    await Promise.all(processes.map((one) => one.write(insertOnce("together"), {}, "money")));
+    expect(await processes[0].rows("SELECT count() AS n FROM together")).to.eql([{ n: "3" }]);
+  });
+
+  it("should not count twice what it writes again because the answer was lost", async () => {
+    const proxy = await openProxy(server.url);
+    const clickhouse = await open(proxy.url);
+    await clickhouse.write("CREATE TABLE lost (n UInt64) ENGINE = MergeTree ORDER BY n");
+    const write = (): Promise<void> => clickhouse.write(insertOnce("lost"), {}, "money");
+    const cut = rejection(write());
+    await whenRunning(clickhouse, "INSERT INTO lost");
+    proxy.cut();
+    expect(await cut).to.be.instanceOf(StoreUnavailable);
+    await write();
+    await write();
+    expect(await clickhouse.rows("SELECT count() AS n FROM lost")).to.eql([{ n: "3" }]);
+    proxy.close();
+    expect(await rejection(clickhouse.rows("SELECT 1"))).to.be.instanceOf(StoreUnavailable);
+  });
+
+  it("should tell an error that comes after the answer began", async () => {
+    const clickhouse = await open(server.url);
+    const late = "SELECT throwIf(number = 3000000, 'too late') AS no FROM numbers(4000000)";
+    expect(String(await rejection(clickhouse.rows(late)))).to.include("too late");
+  });
+
+  const refusals: [title: string, url: (base: URL) => string, sentence: RegExp][] = [
+    [
+      "nobody listens",
+      (base) => `http://127.0.0.1:1/${base.pathname}`,
+      /no ClickHouse answers at http:\/\/127\.0\.0\.1:1 \(ECONNREFUSED\)/,
+    ],
+    [
+      "the port is that of the native protocol",
+      () => `http://127.0.0.1:${tcpPort}`,
+      /no ClickHouse answers at .*HTTP port is 8123/,
+    ],
+    [
+      "the user is unknown",
+      (base) => `http://nobody:secret@${base.host}`,
+      /does not let nobody in: no such user, or another password/,
+    ],
+  ];
+  for (const [title, url, sentence] of refusals) {
+    it(`should say so when ${title}`, async () => {
+      const error = await rejection(open(url(new URL(server.url))));
+      expect(error).to.be.instanceOf(ConfigError);
+      expect(String(error)).to.match(sentence).and.not.include("secret");
+    });
+  }
+});
+
+/** Passes bytes on until it is told to cut all connections. */
+async function openProxy(target: string): Promise<{ url: string; cut(): void; close(): void }> {
+  const { hostname, port } = new URL(target);
+  const open = new Set<Socket>();
+  const proxy: Server = createServer((client) => {
+    const upstream = connect(Number(port), hostname);
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      open.add(from);
+      from.pipe(to);
+      from.on("error", () => to.destroy());
+      from.on("close", () => {
+        open.delete(from);
+        to.destroy();
+      });
+    }
+  }).listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  const address = proxy.address();
+  const cut = (): void => open.forEach((socket) => socket.destroy());
+  return {
+    url: `http://127.0.0.1:${isAddress(address) ? address.port : 0}`,
+    cut,
+    close: () => {
+      proxy.close();
+      cut();
+    },
+  };
+}
+
+function isAddress(address: AddressInfo | string | null): address is AddressInfo {
+  return typeof address === "object" && address !== null;
+}
+
+async function whenRunning(clickhouse: ClickHouse, beginning: string): Promise<void> {
+  for (;;) {
+    const running = await clickhouse.rows(
+      "SELECT 1 FROM system.processes WHERE startsWith(query, {beginning:String})",
+      { beginning },
+    );
+    if (running.length > 0) return;
+    await pause(10);
+  }
+}
