@@ -12,9 +12,13 @@ const entry = fileURLToPath(new URL("../main.js", import.meta.url));
 /** Far more than it takes: other work may share the machine. */
 const readyWithinMs = 180_000;
 
-export function startService(folder: string, port: number): ChildProcess {
+export function startService(
+  folder: string,
+  port: number,
+  settings: Readonly<Record<string, string>> = {},
+): ChildProcess {
   return spawn(process.execPath, [entry], {
-    env: environment(folder, port),
+    env: { ...environment(folder, port), ...settings },
     stdio: ["ignore", "inherit", "ignore"],
   });
 }
@@ -23,17 +27,30 @@ export function startService(folder: string, port: number): ChildProcess {
 export async function runCommand(
   folder: string,
   words: readonly string[],
+  env: NodeJS.ProcessEnv = {},
 ): Promise<{ readonly code: number | null; readonly told: string }> {
-  const child = spawn(process.execPath, [entry, "ops", ...words], {
-    env: environment(folder, 0),
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const child = startCommand(folder, words, env);
   let told = "";
   for (const stream of [child.stdout, child.stderr]) {
-    stream.on("data", (chunk: Buffer) => (told += chunk.toString()));
+    stream?.on("data", (chunk: Buffer) => (told += chunk.toString()));
   }
   await once(child, "close");
   return { code: child.exitCode, told };
+}
+
+/** @param limits `fileBlocksMax`: no file grows beyond so many blocks of 512 bytes */
+export function startCommand(
+  folder: string,
+  words: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  limits: { readonly fileBlocksMax?: number } = {},
+): ChildProcess {
+  const command = [process.execPath, entry, "ops", ...words];
+  const limited = `ulimit -f ${limits.fileBlocksMax ?? "unlimited"}; exec "$0" "$@"`;
+  return spawn("sh", ["-c", limited, ...command], {
+    env: { ...environment(folder, 0), ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
 }
 
 function environment(folder: string, port: number): NodeJS.ProcessEnv {
