@@ -45,6 +45,24 @@ export async function* accountSlices(
   }
 }
 
+/**
+ * The workers take what comes next, each one item at a time. When one fails, the others end with
+ * what they have, and then this rejects.
+ */
+export async function eachOf<Item, Worker>(
+  items: AsyncGenerator<Item>,
+  workers: readonly Worker[],
+  work: (item: Item, worker: Worker) => Promise<void>,
+): Promise<void> {
+  const ends = await Promise.allSettled(
+    workers.map(async (worker) => {
+      // A loop that is left by an exception ends the items for all.
+      for await (const item of items) await work(item, worker);
+    }),
+  );
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
+}
+
 /** SQL condition on `workspace`, `environment`, `account`. */
 export function inSlice(slice: AccountSlice): string {
   const { after, upTo } = slice;

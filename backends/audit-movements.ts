@@ -11,12 +11,13 @@ import { differenceSql, movementDimensions, shouldBeSql } from "../schemas/movem
 import {
   type AccountSlice,
   accountSlices,
+  eachOf,
   inSlice,
   movementTables,
   tenantsOf,
 } from "./account-slices.js";
 import { clickhouseTime, fromClickhouseTime } from "./clickhouse-rows.js";
-import type { ClickHouse } from "./clickhouse.js";
+import type { ClickHouse, WriteLane } from "./clickhouse.js";
 
 export interface SliceFinding {
   readonly rows: number;
@@ -36,10 +37,9 @@ export async function auditSlice(
   settledTo: () => Promise<number>,
 ): Promise<SliceFinding> {
   const inside = inSlice(slice);
-  const [compared] = await clickhouse.rows<{ rows: string; same: number }>(fingerprintSql(inside));
-  const rows = Number(compared?.rows ?? 0);
+  const { rows, isSame } = await compare(clickhouse, inside);
   const none = { rows, differences: 0, amount: "0", examples: [] };
-  if (compared?.same === 1) return none;
+  if (isSame) return none;
   const settled = settledSql(inside, await settledTo());
   // Twice: an account whose booking fell between the two tables' reading in the first look has a
   // change recorded later in the second.
@@ -68,7 +68,11 @@ export async function auditSlice(
  * do when repeated. As in booking, a difference is recorded as of the newest event that touched
  * the account; where there is none, of what is recorded of it.
  */
-export async function repairSlice(clickhouse: ClickHouse, slice: AccountSlice): Promise<void> {
+export async function repairSlice(
+  clickhouse: ClickHouse,
+  slice: AccountSlice,
+  lane: WriteLane = "subscriptions",
+): Promise<void> {
   const inside = inSlice(slice);
   const touches = movementTables
     .map((table) => `SELECT account, recorded_at, event_id FROM ${table} WHERE ${inside}`)
@@ -77,18 +81,18 @@ export async function repairSlice(clickhouse: ClickHouse, slice: AccountSlice): 
   await clickhouse.write(
     `INSERT INTO mrr_movements (${columns}, recorded_at, event_id)
      SELECT ${columns}, cause.1, cause.2
-     FROM (${differenceSql(inside, noCause)}) AS difference
+     FROM (${differenceSql(inside, noCause, "many")}) AS difference
      INNER JOIN (
        SELECT account, max((recorded_at, event_id)) AS cause FROM (${touches}) GROUP BY account
      ) AS touched USING (account)`,
     {},
-    "subscriptions",
+    lane,
   );
 }
 
 /**
  * Every movement as the changes say, slice by slice: what is missing is added, what is wrong is
- * taken back by a difference. Interrupted, it is simply run again.
+ * taken back by a difference. Interrupted, it is simply run again. Nothing may be booking.
  *
  * @param workspace null: all. @returns how many slices there were
  */
@@ -98,12 +102,35 @@ export async function rebuildMovements(
 ): Promise<number> {
   let slices = 0;
   for (const tenant of await tenantsOf(clickhouse, movementTables, workspace)) {
-    for await (const slice of accountSlices(clickhouse, tenant)) {
-      await repairSlice(clickhouse, slice);
+    await eachOf(accountSlices(clickhouse, tenant), rebuildLanes, async (slice, lane) => {
       slices += 1;
-    }
+      if (!(await isRight(clickhouse, slice))) await repairSlice(clickhouse, slice, lane);
+    });
   }
   return slices;
+}
+
+/** Two statements at once: one takes a core. */
+const rebuildLanes = ["subscriptions", "bookkeeping"] as const;
+
+/** What has no movements yet is not compared first. */
+async function isRight(
+  clickhouse: Pick<ClickHouse, "rows">,
+  slice: AccountSlice,
+): Promise<boolean> {
+  const inside = inSlice(slice);
+  const recorded = await clickhouse.rows(`SELECT 1 FROM mrr_movements WHERE ${inside} LIMIT 1`);
+  if (recorded.length === 0) return false;
+  return (await compare(clickhouse, inside)).isSame;
+}
+
+async function compare(
+  clickhouse: Pick<ClickHouse, "rows">,
+  accountsFilter: string,
+): Promise<{ readonly rows: number; readonly isSame: boolean }> {
+  const sql = fingerprintSql(accountsFilter);
+  const [compared] = await clickhouse.rows<{ rows: string; same: number }>(sql);
+  return { rows: Number(compared?.rows ?? 0), isSame: compared?.same === 1 };
 }
 
 /** Looked at for its rows alone, a difference needs no cause. */
@@ -121,7 +148,7 @@ interface DifferenceRow {
 function differencesSql(accountsFilter: string, rowsMax: number): string {
   return `
 SELECT account, at, kind, mrr, count() OVER () AS differences, sum(mrr) OVER () AS amount
-FROM (${differenceSql(accountsFilter, noCause)})
+FROM (${differenceSql(accountsFilter, noCause, "many")})
 ORDER BY account, at, kind LIMIT ${rowsMax}`;
 }
 

@@ -9,6 +9,7 @@ import { bookAnonymous } from "./anonymous.js";
 import type { BookingService } from "./book-money.js";
 import { insertChanges, subscriptionChange } from "./changes.js";
 import { readFacts } from "./fact-batch.js";
+import { mapInTurns } from "./give-way.js";
 import { insertDifferences, recordedMovements, type TouchedAccount } from "./movements.js";
 
 export async function bookSubscriptions(
@@ -16,7 +17,7 @@ export async function bookSubscriptions(
   records: readonly LogRecord[],
 ): Promise<void> {
   // 1. Read the facts of this batch that are not about money.
-  const batch = readFacts(records, "others");
+  const batch = await readFacts(records, "others");
   if (batch.length === 0) return;
 
   // 2. SKUs get their names and their places in the catalogue.
@@ -28,7 +29,7 @@ export async function bookSubscriptions(
   await service.skus.see(batch.flatMap(skusSold));
 
   // 3. Insert the changes that are not there yet.
-  const changes = batch.flatMap((fact) => subscriptionChange(fact) ?? []);
+  const changes = (await mapInTurns(batch, subscriptionChange)).filter((row) => row !== null);
   await insertChanges(service.clickhouse, changes);
 
   // 4. Pair anonymous churns with the subscriptions they end; their ends are changes too.

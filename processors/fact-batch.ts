@@ -2,16 +2,19 @@
 import type { LogRecord } from "../backends/log.js";
 import { type Fact, factCodec } from "../schemas/records.js";
 import { isMoneyKey } from "./facts.js";
+import { mapInTurns } from "./give-way.js";
 
 /**
  * Those about money, or all others, in log order; a fact handed on under two keys, or twice, is
  * there once: as first told. The key tells which are wanted, so the others need no decoding.
  */
-export function readFacts(records: readonly LogRecord[], about: "money" | "others"): Fact[] {
+export async function readFacts(
+  records: readonly LogRecord[],
+  about: "money" | "others",
+): Promise<Fact[]> {
+  const wanted = records.filter(({ key }) => isMoneyKey(key) === (about === "money"));
   const facts = new Map<string, Fact>();
-  for (const record of records) {
-    if (isMoneyKey(record.key) !== (about === "money")) continue;
-    const fact = factCodec.decode(record.value);
+  for (const fact of await mapInTurns(wanted, ({ value }) => factCodec.decode(value))) {
     if (!facts.has(fact.fact_id)) facts.set(fact.fact_id, fact);
   }
   return [...facts.values()];

@@ -2,7 +2,7 @@
  * Doors first: while callers crowd at them, a batch waits its turn. What is taken is durable and
  * can be booked a moment later; a provider that gets no answer sends everything again.
  */
-import { setTimeout as pause } from "node:timers/promises";
+import { setImmediate, setTimeout as pause } from "node:timers/promises";
 import type { Watermark } from "../backends/watermark.js";
 
 /** More calls than this at once are a crowd; 200 webhooks a second are two or three. */
@@ -14,4 +14,24 @@ const lookEveryMs = 25;
 export async function giveWay(watermark: Pick<Watermark, "callsAtTheDoor">): Promise<void> {
   const until = Date.now() + waitMsMax;
   while (watermark.callsAtTheDoor > callsMax && Date.now() < until) await pause(lookEveryMs);
+}
+
+/** What is worked through without a pause holds up every call and every socket so long. */
+const turnMsMax = 10;
+const itemsPerLook = 32;
+
+/** `items.map(map)`, letting others have their turns in between. */
+export async function mapInTurns<Item, Result>(
+  items: readonly Item[],
+  map: (item: Item) => Result,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  let began = performance.now();
+  for (const [index, item] of items.entries()) {
+    results.push(map(item));
+    if (index % itemsPerLook !== 0 || performance.now() - began < turnMsMax) continue;
+    await setImmediate();
+    began = performance.now();
+  }
+  return results;
 }

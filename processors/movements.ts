@@ -1,6 +1,5 @@
 /** Brings the recorded MRR movements of accounts to what they should be. */
-import { fromClickhouseTime, rowsIn } from "../backends/clickhouse-rows.js";
-import { literal } from "../backends/clickhouse-text.js";
+import { fromClickhouseTime, rowsIn, textArray } from "../backends/clickhouse-rows.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
 import { movementId } from "../schemas/ids.js";
 import { type Cause, differenceSql, movementDimensions } from "../schemas/movements.js";
@@ -30,15 +29,17 @@ export async function insertDifferences(
   );
 }
 
-/** Looked up in two constant arrays: a join would make the engine work out its side first. */
+/**
+ * Looked up in constant arrays: a join would make the engine work out its side first. An account is
+ * a keyed hash over its workspace, environment and provider too: enough alone.
+ */
 function causeOf(touched: readonly TouchedAccount[]): Cause {
-  const list = (values: readonly string[]): string => `[${values.map(literal).join(", ")}]`;
-  const accounts = touched.map((row) => `${row.workspace}/${row.environment}/${row.account}`);
-  const place = `indexOf(${list(accounts)}, concat(workspace, '/', environment, '/', account))`;
-  const times = list(touched.map((row) => row.recorded_at));
+  const accounts = textArray(touched.map((row) => row.account));
+  const of = (values: readonly string[]): string =>
+    `transform(account, ${accounts}, ${textArray(values)}, '')`;
   return {
-    recordedAt: `toDateTime64(${times}[${place}], 3, 'UTC')`,
-    eventId: `${list(touched.map((row) => row.event_id))}[${place}]`,
+    recordedAt: `toDateTime64(${of(touched.map((row) => row.recorded_at))}, 3, 'UTC')`,
+    eventId: of(touched.map((row) => row.event_id)),
   };
 }
 

@@ -160,27 +160,43 @@ export interface Cause {
  * right.
  *
  * @param accountsFilter SQL condition on workspace, environment and account
+ * @param accounts of a few, planning the statement takes longest; of many, working on the rows does
  */
-export function differenceSql(accountsFilter: string, cause: Cause): string {
+export function differenceSql(
+  accountsFilter: string,
+  cause: Cause,
+  accounts: "few" | "many" = "few",
+): string {
   const dimensions = movementDimensions.join(", ");
-  const unpacked = [...movementDimensions, "m", "a", "s"]
-    .map((name, index) => `row.${index + 1} AS ${name}`)
-    .join(", ");
+  const shouldBe = shouldBeSql(accountsFilter);
   return `
 SELECT ${dimensions}, sum(m) AS mrr, toInt32(sum(a)) AS accounts, toInt32(sum(s)) AS subscriptions,
        ${cause.recordedAt} AS recorded_at, ${cause.eventId} AS event_id
 FROM (
-  -- A scalar subquery is planned once; below the GROUP BY it would be planned three times.
-  SELECT ${unpacked}
-  FROM (
-    SELECT arrayJoin((
-      SELECT groupArray((${dimensions}, ${movementMeasures.join(", ")}))
-      FROM (${shouldBeSql(accountsFilter)})
-    )) AS row
-  )
+  ${accounts === "few" ? plannedOnce(shouldBe) : measured(`(${shouldBe})`, "")}
   UNION ALL
-  SELECT ${dimensions}, -mrr, -accounts, -subscriptions FROM mrr_movements WHERE ${accountsFilter}
+  ${measured("mrr_movements", "-")} WHERE ${accountsFilter}
 )
 GROUP BY ${dimensions}
 HAVING mrr != 0 OR accounts != 0 OR subscriptions != 0`;
+}
+
+function measured(source: string, sign: "" | "-"): string {
+  return `SELECT ${movementDimensions.join(", ")}, ${sign}mrr AS m, ${sign}accounts AS a,
+         ${sign}subscriptions AS s
+  FROM ${source}`;
+}
+
+/** A scalar subquery is planned once; as it is, below the GROUP BY it would be three times. */
+function plannedOnce(shouldBe: string): string {
+  const unpacked = [...movementDimensions, "m", "a", "s"]
+    .map((name, index) => `row.${index + 1} AS ${name}`)
+    .join(", ");
+  return `SELECT ${unpacked}
+  FROM (
+    SELECT arrayJoin((
+      SELECT groupArray((${movementDimensions.join(", ")}, ${movementMeasures.join(", ")}))
+      FROM (${shouldBe})
+    )) AS row
+  )`;
 }
