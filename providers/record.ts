@@ -71,6 +71,9 @@ export const flatPayloadShape = z.strictObject({
   ...optionalFields,
 });
 
+const compiledRecord = z.compile(eventRecordShape);
+const compiledFlat = z.compile(flatPayloadShape);
+
 type Fields = Omit<z.output<typeof eventRecordShape>, "amount" | "occurred_at">;
 /** A record that was read and found right: the amount in minor units, times in ms since 1970. */
 export interface EventRecord extends Readonly<Fields> {
@@ -94,7 +97,7 @@ export type RecordReading = { readonly ok: true; readonly record: EventRecord } 
  * @param receivedAt ms since 1970: bounds `occurred_at`
  */
 export function readRecord(value: unknown, receivedAt: number): RecordReading {
-  const parsed = eventRecordShape.safeParse(value);
+  const parsed = compiledRecord.safeParse(value);
   if (!parsed.success) return refusalOf(parsed.error, value, "");
   const { amount, occurred_at: occurredAt, ...fields } = parsed.data;
   const places = exponentOf(fields.currency.toUpperCase()) ?? 0;
@@ -119,7 +122,7 @@ export function flatToRecord(
     const known = Object.keys(flatTypes).join(", ");
     return refuse("event_type_unknown", "event_type", `of ${provider} must be one of: ${known}`);
   }
-  const parsed = flatPayloadShape.safeParse(payload);
+  const parsed = compiledFlat.safeParse(payload);
   if (!parsed.success) return refusalOf(parsed.error, payload, "payload.");
   const { id, timestamp, amount, occurred_at: occurredAt, ...fields } = parsed.data;
   if (id !== undefined && fields.event_id !== undefined && id !== fields.event_id) {

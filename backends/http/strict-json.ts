@@ -3,8 +3,8 @@
  * depth, no character a database cannot keep, and no digit lost. What one reader takes and another
  * reads differently is how a signed body comes to mean two things.
  *
- * Native JSON.parse reads the value; one scan over the text and one walk over the value look for
- * what it lets through. Only a text with a number too exact for a double is read again by hand.
+ * Native JSON.parse reads the value; one scan over the bytes and one walk over the value look for
+ * what it lets through. Only a body with a number too exact for a double is read again by hand.
  */
 import { limits } from "../../config.js";
 import { ExactNumber } from "../../schemas/exact-number.js";
@@ -36,17 +36,18 @@ export function parseStrictJson(bytes: Uint8Array): StrictJson {
   } catch {
     return problem("json_malformed");
   }
-  const scan = scanText(text);
+  const scan = scanBytes(bytes);
   if (scan.depth > limits.jsonDepthMax) return problem("json_too_deep");
   if (scan.numberLength > numberLengthMax) return problem("json_number_too_long");
-  const walk = { keys: 0, forbiddenKey: false, forbiddenCharacter: false };
+  // Written as it is or with escapes.
+  if ((scan.escaped || text.includes(forbiddenKey)) && hasKey(value, forbiddenKey)) {
+    return problem("json_forbidden_key");
+  }
   // Only an escape can write a character that valid UTF-8 cannot (NUL may not stand unescaped).
-  walkValue(value, text.includes("\\u"), walk);
-  if (walk.forbiddenKey) return problem("json_forbidden_key");
-  if (walk.forbiddenCharacter) return problem("json_forbidden_character");
+  if (scan.escaped && hasUnkeepable(value)) return problem("json_forbidden_character");
   // JSON.parse keeps the last of equal keys, so a repeated one is missing in the value.
-  if (walk.keys !== scan.keys) return problem("json_duplicate_key");
-  return { ok: true, value: scan.inexact ? readExactly(text) : value };
+  if (countKeys(value) !== scan.keys) return problem("json_duplicate_key");
+  return { ok: true, value: scan.inexact ? readExactly(bytes) : value };
 }
 
 // A byte order mark is no JSON; without this it would be dropped silently.
@@ -68,114 +69,111 @@ function problem(code: JsonProblem): StrictJson {
 
 interface Scan {
   /** Keys as written, repeated ones counted again. */
-  keys: number;
-  depth: number;
+  readonly keys: number;
+  readonly depth: number;
   /** Of the longest number. */
-  numberLength: number;
-  inexact: boolean;
+  readonly numberLength: number;
+  readonly inexact: boolean;
+  /** A string has a character written as `\u…`. */
+  readonly escaped: boolean;
 }
 
-/** @param text valid JSON */
-function scanText(text: string): Scan {
-  const scan: Scan = { keys: 0, depth: 0, numberLength: 0, inexact: false };
-  let depth = 0;
-  for (let at = 0; at < text.length; at++) {
-    switch (text.charCodeAt(at)) {
-      case quote:
-        at = stringEnd(text, at);
-        break;
-      case 0x3a: // :
-        scan.keys += 1;
-        break;
-      case 0x7b: // {
-      case 0x5b: // [
-        depth += 1;
-        if (depth > scan.depth) scan.depth = depth;
-        break;
-      case 0x7d: // }
-      case 0x5d: // ]
-        depth -= 1;
-        break;
-      default:
-        if (isNumberStart(text.charCodeAt(at))) {
-          const end = numberEnd(text, at);
-          scan.numberLength = Math.max(scan.numberLength, end - at);
-          if (scan.numberLength > numberLengthMax) return scan;
-          if (end - at > digitsAlwaysExact || !allDigits(text, at, end)) {
-            scan.inexact ||= !isExact(text.slice(at, end));
-          }
-          at = end - 1;
-        }
+/** @param bytes valid JSON in UTF-8, all of whose marks are single bytes */
+function scanBytes(bytes: Uint8Array): Scan {
+  let [keys, depth, open, numberLength] = [0, 0, 0, 0];
+  let [inexact, escaped] = [false, false];
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] ?? 0;
+    if (byte <= space || byte === comma) continue;
+    if (byte === quote) {
+      for (at += 1; bytes[at] !== quote; at++) {
+        if (bytes[at] !== backslash) continue;
+        at += 1;
+        if (bytes[at] === letterU) escaped = true;
+      }
+    } else if (byte === colon) {
+      keys += 1;
+    } else if (byte === openBrace || byte === openBracket) {
+      open += 1;
+      if (open > depth) depth = open;
+    } else if (byte === closeBrace || byte === closeBracket) {
+      open -= 1;
+    } else if (isNumberStart(byte)) {
+      const end = numberEnd(bytes, at);
+      if (end - at > numberLength) numberLength = end - at;
+      if (numberLength > numberLengthMax) break;
+      inexact ||= !isExactAt(bytes, at, end);
+      at = end - 1;
     }
   }
-  return scan;
+  return { keys, depth, numberLength, inexact, escaped };
 }
 
-interface Walk {
-  keys: number;
-  forbiddenKey: boolean;
-  forbiddenCharacter: boolean;
+/** Of objects however deep. Calls itself, as the two below: the depth was bounded before. */
+function countKeys(value: unknown): number {
+  if (!isObject(value)) return 0;
+  const parts = Object.values(value);
+  let keys = Array.isArray(value) ? 0 : parts.length;
+  for (const part of parts) keys += countKeys(part);
+  return keys;
 }
 
-/** Calls itself: the depth was bounded before. */
-function walkValue(value: unknown, lookAtStrings: boolean, walk: Walk): void {
-  if (typeof value === "string") {
-    if (lookAtStrings) walk.forbiddenCharacter ||= unkeepable.test(value);
-  } else if (Array.isArray(value)) {
-    for (const item of value) walkValue(item, lookAtStrings, walk);
-  } else if (isObject(value)) {
-    for (const key of Object.keys(value)) {
-      walk.keys += 1;
-      walk.forbiddenKey ||= key === "__proto__";
-      if (lookAtStrings) walk.forbiddenCharacter ||= unkeepable.test(key);
-      walkValue(value[key], lookAtStrings, walk);
-    }
-  }
+function hasKey(value: unknown, key: string): boolean {
+  if (!isObject(value)) return false;
+  return Object.hasOwn(value, key) || Object.values(value).some((part) => hasKey(part, key));
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+/** In a string or a key. */
+function hasUnkeepable(value: unknown): boolean {
+  if (typeof value === "string") return unkeepable.test(value);
+  if (!isObject(value)) return false;
+  return Object.entries(value).some(([key, part]) => unkeepable.test(key) || hasUnkeepable(part));
+}
+
+function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
+const forbiddenKey = "__proto__";
 /** Postgres keeps no NUL; half a surrogate pair has no UTF-8, so two strings would become one. */
 // oxlint-disable-next-line no-control-regex
 const unkeepable = /\u0000|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 
+const space = 0x20;
 const quote = 0x22;
+const comma = 0x2c;
+const minus = 0x2d;
+const colon = 0x3a;
+const openBracket = 0x5b;
 const backslash = 0x5c;
+const closeBracket = 0x5d;
+const letterU = 0x75;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
 /** No amount needs more; keeps what is done with each number's text short. */
 const numberLengthMax = 100;
 /** Any integer of 15 digits is a safe integer. */
 const digitsAlwaysExact = 15;
 
-/** @param start where the opening quote is; @returns where the closing one is */
-function stringEnd(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); ; end = text.indexOf('"', end + 1)) {
-    let backslashes = 0;
-    while (text.charCodeAt(end - 1 - backslashes) === backslash) backslashes += 1;
-    if (backslashes % 2 === 0) return end;
-  }
+function isDigit(byte: number): boolean {
+  return byte >= 0x30 && byte <= 0x39;
 }
 
-function isDigit(code: number): boolean {
-  return code >= 0x30 && code <= 0x39;
+function isNumberStart(byte: number): boolean {
+  return byte === minus || isDigit(byte);
 }
 
-function isNumberStart(code: number): boolean {
-  return code === 0x2d || isDigit(code);
-}
-
-function numberEnd(text: string, start: number): number {
+function numberEnd(bytes: Uint8Array, start: number): number {
   let end = start + 1;
-  for (; end < text.length; end++) {
-    const code = text.charCodeAt(end);
+  for (; end < bytes.length; end++) {
+    const byte = bytes[end] ?? 0;
     // Digits, and + - . e E
     if (
-      !isDigit(code) &&
-      code !== 0x2b &&
-      code !== 0x2d &&
-      code !== 0x2e &&
-      (code | 0x20) !== 0x65
+      !isDigit(byte) &&
+      byte !== 0x2b &&
+      byte !== minus &&
+      byte !== 0x2e &&
+      (byte | 0x20) !== 0x65
     ) {
       break;
     }
@@ -183,9 +181,17 @@ function numberEnd(text: string, start: number): number {
   return end;
 }
 
-function allDigits(text: string, start: number, end: number): boolean {
-  for (let at = start; at < end; at++) if (!isDigit(text.charCodeAt(at))) return false;
+/** Few numbers have to be printed to know it. */
+function isExactAt(bytes: Uint8Array, start: number, end: number): boolean {
+  if (end - start > digitsAlwaysExact) return isExact(textOf(bytes, start, end));
+  for (let at = start; at < end; at++) {
+    if (!isDigit(bytes[at] ?? 0)) return isExact(textOf(bytes, start, end));
+  }
   return true;
+}
+
+function textOf(bytes: Uint8Array, start: number, end: number): string {
+  return utf8.decode(bytes.subarray(start, end));
 }
 
 /** True when the double nearest to the token prints as the same decimal number. */
@@ -207,30 +213,24 @@ function canonical(token: string): string {
   return `${sign}${significant}e${shift}`;
 }
 
-/** @param text valid JSON, with nothing in it that is refused, so this need not look again */
-function readExactly(text: string): unknown {
+/** @param bytes valid JSON, with nothing in it that is refused, so this need not look again */
+function readExactly(bytes: Uint8Array): unknown {
   let at = 0;
   return readValue();
 
   function readValue(): unknown {
     skipSpace();
-    const code = text.charCodeAt(at);
-    if (code === quote) return readString();
-    if (isNumberStart(code)) return readNumber();
-    if (code === 0x7b) return readObject();
-    if (code === 0x5b) return readArray();
-    const word = text.startsWith("null", at)
-      ? "null"
-      : text.startsWith("true", at)
-        ? "true"
-        : "false";
-    at += word.length;
-    return word === "null" ? null : word === "true";
+    const byte = bytes[at] ?? 0;
+    if (byte === quote) return readString();
+    if (isNumberStart(byte)) return readNumber();
+    if (byte === openBrace) return readObject();
+    if (byte === openBracket) return readArray();
+    return readWord(byte);
   }
 
   function readObject(): Record<string, unknown> {
     const object: Record<string, unknown> = {};
-    for (at += 1, skipSpace(); text[at] !== "}"; skipSeparator()) {
+    for (at += 1, skipSpace(); bytes[at] !== closeBrace; skipSeparator()) {
       const key = readString();
       skipSpace();
       at += 1;
@@ -242,33 +242,40 @@ function readExactly(text: string): unknown {
 
   function readArray(): unknown[] {
     const array: unknown[] = [];
-    for (at += 1, skipSpace(); text[at] !== "]"; skipSeparator()) array.push(readValue());
+    for (at += 1, skipSpace(); bytes[at] !== closeBracket; skipSeparator()) array.push(readValue());
     at += 1;
     return array;
   }
 
   function readString(): string {
-    const end = stringEnd(text, at);
-    const token = text.slice(at, end + 1);
-    at = end + 1;
-    return String(JSON.parse(token));
+    const start = at;
+    for (at += 1; bytes[at] !== quote; at++) if (bytes[at] === backslash) at += 1;
+    at += 1;
+    return String(JSON.parse(textOf(bytes, start, at)));
   }
 
   function readNumber(): number | ExactNumber {
-    const end = numberEnd(text, at);
-    const token = text.slice(at, end);
-    at = end;
+    const start = at;
+    at = numberEnd(bytes, at);
+    const token = textOf(bytes, start, at);
     return isExact(token) ? Number(token) : new ExactNumber(token);
   }
 
+  /** `null`, `true` or `false`, known by its first letter. */
+  function readWord(first: number): boolean | null {
+    const isFalse = first === 0x66;
+    at += isFalse ? 5 : 4;
+    return first === 0x6e ? null : !isFalse;
+  }
+
   function skipSpace(): void {
-    while (" \t\n\r".includes(text[at] ?? "x")) at += 1;
+    while (at < bytes.length && (bytes[at] ?? 0) <= space) at += 1;
   }
 
   /** Spaces, and a comma when there is one. */
   function skipSeparator(): void {
     skipSpace();
-    if (text[at] === ",") at += 1;
+    if (bytes[at] === comma) at += 1;
     skipSpace();
   }
 }

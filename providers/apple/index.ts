@@ -48,4 +48,4 @@ export function createApple(): Provider<AppleCredentials, Signer> {
   };
 }
 
-const hintShape = z.object({ originalTransactionId: field.id });
+const hintShape = z.compile(z.object({ originalTransactionId: field.id }));

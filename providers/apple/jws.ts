@@ -48,13 +48,15 @@ export function chainOf(
 }
 
 const certificateText = z.base64().min(1);
-const headerShape = z.object({
-  // Nothing else, whatever the header says: `none` and keyed digests are how such checks fail.
-  alg: z.literal("ES256"),
-  x5c: z.tuple([certificateText, certificateText, certificateText]),
-  // Names extensions that must be understood; none is.
-  crit: z.undefined().optional(),
-});
+const headerShape = z.compile(
+  z.object({
+    // Nothing else, whatever the header says: `none` and keyed digests are how such checks fail.
+    alg: z.literal("ES256"),
+    x5c: z.tuple([certificateText, certificateText, certificateText]),
+    // Names extensions that must be understood; none is.
+    crit: z.undefined().optional(),
+  }),
+);
 
 function bytesOf(base64: string): Buffer {
   return Buffer.from(base64, "base64");

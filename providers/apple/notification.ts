@@ -23,32 +23,34 @@ const ofApp = {
   environment: z.string(),
 };
 
-export const notificationShape = z.object({
-  notificationType: field.id,
-  subtype: z.string().nullish(),
-  notificationUUID: field.id,
-  signedDate: field.time,
-  data: z
-    .object({
-      ...ofApp,
-      status: z.int().nullish(),
-      signedTransactionInfo: z.string().optional(),
-      signedRenewalInfo: z.string().optional(),
-    })
-    .optional(),
-  summary: z.object(ofApp).optional(),
-  appData: z.object({ ...ofApp, signedAppTransactionInfo: z.string().optional() }).optional(),
-  externalPurchaseToken: z
-    .object({
-      bundleId: ofApp.bundleId,
-      appAppleId: ofApp.appAppleId,
-      externalPurchaseId: z.string().optional(),
-    })
-    .optional(),
-});
+export const notificationShape = z.compile(
+  z.object({
+    notificationType: field.id,
+    subtype: z.string().nullish(),
+    notificationUUID: field.id,
+    signedDate: field.time,
+    data: z
+      .object({
+        ...ofApp,
+        status: z.int().nullish(),
+        signedTransactionInfo: z.string().optional(),
+        signedRenewalInfo: z.string().optional(),
+      })
+      .optional(),
+    summary: z.object(ofApp).optional(),
+    appData: z.object({ ...ofApp, signedAppTransactionInfo: z.string().optional() }).optional(),
+    externalPurchaseToken: z
+      .object({
+        bundleId: ofApp.bundleId,
+        appAppleId: ofApp.appAppleId,
+        externalPurchaseId: z.string().optional(),
+      })
+      .optional(),
+  }),
+);
 export type Notification = z.output<typeof notificationShape>;
 
-const bodyShape = z.object({ signedPayload: z.string().transform(readPayload) });
+const bodyShape = z.compile(z.object({ signedPayload: z.string().transform(readPayload) }));
 
 /** @param body the strictly parsed webhook body */
 export function readNotification(body: unknown) {

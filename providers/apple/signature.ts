@@ -59,7 +59,7 @@ export function verifySignature(
   return accepted ? { ok: true, verdict: "signature" } : refused("signature_mismatch");
 }
 
-const bodyShape = z.object({ signedPayload: z.string().optional() });
+const bodyShape = z.compile(z.object({ signedPayload: z.string().optional() }));
 
 function parseJson(bytes: Buffer): unknown {
   try {
@@ -82,19 +82,21 @@ interface Part {
 }
 
 /** Each JWS has a date of its own; that of an app transaction has other names. */
-const partShape = z
-  .object({
-    signedDate: field.time.optional(),
-    receiptCreationDate: field.time.optional(),
-    bundleId: z.string().optional(),
-    environment: z.string().optional(),
-    receiptType: z.string().optional(),
-  })
-  .transform(({ signedDate, receiptCreationDate, bundleId, environment, receiptType }) => ({
-    signedAt: signedDate ?? receiptCreationDate ?? null,
-    bundleId,
-    environment: environment ?? receiptType,
-  }));
+const partShape = z.compile(
+  z
+    .object({
+      signedDate: field.time.optional(),
+      receiptCreationDate: field.time.optional(),
+      bundleId: z.string().optional(),
+      environment: z.string().optional(),
+      receiptType: z.string().optional(),
+    })
+    .transform(({ signedDate, receiptCreationDate, bundleId, environment, receiptType }) => ({
+      signedAt: signedDate ?? receiptCreationDate ?? null,
+      bundleId,
+      environment: environment ?? receiptType,
+    })),
+);
 
 function verifyPart(
   text: string,

@@ -23,30 +23,32 @@ const currency = z
   .transform((code) => code.toUpperCase())
   .refine((code) => exponentOf(code) !== null, unknownCurrency);
 
-export const transactionShape = z.object({
-  transactionId: field.id,
-  originalTransactionId: field.id,
-  productId: field.id,
-  type: z.string(),
-  purchaseDate: field.time,
-  expiresDate: field.time.nullish(),
-  // Price and currency are absent from transactions of before October 2023.
-  price: milliunits.nullish(),
-  currency: currency.nullish(),
-  storefront: z
-    .string()
-    .nullish()
-    .catch(null)
-    .transform((code) => (code ? alpha2OfAlpha3(code) : null)),
-  inAppOwnershipType: z.string().nullish(),
-  offerDiscountType: z.string().nullish(),
-  isUpgraded: z.boolean().nullish(),
-  revocationDate: field.time.nullish(),
-  /** Thousandths of a percent: 50000 is half. */
-  revocationPercentage: z.int().min(0).max(100_000).nullish(),
-  environment: z.string().nullish(),
-  advancedCommerceInfo: z.object({ estimatedTax: milliunits.nullish() }).nullish().catch(null),
-});
+export const transactionShape = z.compile(
+  z.object({
+    transactionId: field.id,
+    originalTransactionId: field.id,
+    productId: field.id,
+    type: z.string(),
+    purchaseDate: field.time,
+    expiresDate: field.time.nullish(),
+    // Price and currency are absent from transactions of before October 2023.
+    price: milliunits.nullish(),
+    currency: currency.nullish(),
+    storefront: z
+      .string()
+      .nullish()
+      .catch(null)
+      .transform((code) => (code ? alpha2OfAlpha3(code) : null)),
+    inAppOwnershipType: z.string().nullish(),
+    offerDiscountType: z.string().nullish(),
+    isUpgraded: z.boolean().nullish(),
+    revocationDate: field.time.nullish(),
+    /** Thousandths of a percent: 50000 is half. */
+    revocationPercentage: z.int().min(0).max(100_000).nullish(),
+    environment: z.string().nullish(),
+    advancedCommerceInfo: z.object({ estimatedTax: milliunits.nullish() }).nullish().catch(null),
+  }),
+);
 export type Transaction = z.output<typeof transactionShape>;
 
 export function isSubscription({ type }: Transaction): boolean {

@@ -54,12 +54,14 @@ export function createCustom(settings: {
 }
 
 const hint = z.string().optional().catch(undefined);
-const headingShape = z.object({
-  event_type: z.string().min(1).max(255),
-  event_id: z.string().min(1).max(255).optional().catch(undefined),
-  customer_id: hint,
-  subscription_id: hint,
-});
+const headingShape = z.compile(
+  z.object({
+    event_type: z.string().min(1).max(255),
+    event_id: z.string().min(1).max(255).optional().catch(undefined),
+    customer_id: hint,
+    subscription_id: hint,
+  }),
+);
 
 /** What is wrong with a record is said as the ingest endpoint says it. */
 function decode(body: unknown, known?: Known): Decoded {

@@ -62,7 +62,7 @@ export function isSecret(text: string): boolean {
 }
 
 function digest(secret: string, id: string, timestamp: string, body: Buffer): Buffer {
-  return hmacSha256(keyOf(secret), [id, ".", timestamp, ".", body]);
+  return hmacSha256(keyOf(secret), [`${id}.${timestamp}.`, body]);
 }
 
 function keyOf(secret: string): Buffer {

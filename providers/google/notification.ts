@@ -73,21 +73,23 @@ function nameOf(names: ReadonlyMap<number, string>, type: number, family: string
 }
 
 const name = z.string().min(1).max(255);
-const pushShape = z
-  .object({
-    message: z.object({
-      messageId: name.optional(),
-      message_id: name.optional(),
-      data: z.string().optional().catch(undefined),
+const pushShape = z.compile(
+  z
+    .object({
+      message: z.object({
+        messageId: name.optional(),
+        message_id: name.optional(),
+        data: z.string().optional().catch(undefined),
+      }),
+      subscription: name,
+    })
+    .transform(({ message }, context) => {
+      const messageId = message.messageId ?? message.message_id;
+      if (messageId !== undefined) return { messageId, data: message.data ?? "" };
+      context.addIssue({ code: "custom", message: "no messageId" });
+      return z.NEVER;
     }),
-    subscription: name,
-  })
-  .transform(({ message }, context) => {
-    const messageId = message.messageId ?? message.message_id;
-    if (messageId !== undefined) return { messageId, data: message.data ?? "" };
-    context.addIssue({ code: "custom", message: "no messageId" });
-    return z.NEVER;
-  });
+);
 
 export interface Push {
   /** The same for every redelivery. */
@@ -109,20 +111,22 @@ const time = z
   .union([z.string().regex(/^\d{1,15}$/), z.int().nonnegative()])
   .transform(Number)
   .refine((at) => at <= dateMsMax, "no time");
-const notificationShape = z.object({
-  packageName: apiName,
-  eventTimeMillis: time,
-  subscriptionNotification: z
-    .object({ notificationType: z.int(), purchaseToken: apiName })
-    .nullish(),
-  oneTimeProductNotification: z
-    .object({ notificationType: z.int(), purchaseToken: apiName })
-    .nullish(),
-  voidedPurchaseNotification: z
-    .object({ purchaseToken: apiName, orderId: apiName, productType: z.int() })
-    .nullish(),
-  testNotification: z.unknown().optional(),
-});
+const notificationShape = z.compile(
+  z.object({
+    packageName: apiName,
+    eventTimeMillis: time,
+    subscriptionNotification: z
+      .object({ notificationType: z.int(), purchaseToken: apiName })
+      .nullish(),
+    oneTimeProductNotification: z
+      .object({ notificationType: z.int(), purchaseToken: apiName })
+      .nullish(),
+    voidedPurchaseNotification: z
+      .object({ purchaseToken: apiName, orderId: apiName, productType: z.int() })
+      .nullish(),
+    testNotification: z.unknown().optional(),
+  }),
+);
 
 /** `voidedPurchaseNotification.productType`; 2 is a one-time product */
 const subscriptionProduct = 1;

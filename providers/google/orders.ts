@@ -37,35 +37,37 @@ const lineShape = z.object({
 
 const refundDetails = z.object({ total: money.nullish() }).nullish();
 
-export const orderShape = z.object({
-  orderId: apiName,
-  state: z.string(),
-  createTime: time,
-  lastEventTime: time.nullish(),
-  total: money,
-  tax: money.nullish(),
-  buyerAddress: z.object({ buyerCountry: country }).nullish().catch(null),
-  developerRevenueInBuyerCurrency: money.nullish().catch(null),
-  lineItems: z.array(lineShape).max(limits.linesPerPurchaseMax).default([]),
-  orderHistory: z
-    .object({
-      partialRefundEvents: z
-        .array(
-          z.object({
-            createTime: time,
-            processTime: time.nullish(),
-            state: z.string().nullish(),
-            refundDetails,
-          }),
-        )
-        .max(limits.factsPerPaymentMax)
-        .nullish(),
-      refundEvent: z
-        .object({ eventTime: time, refundReason: z.string().nullish(), refundDetails })
-        .nullish(),
-    })
-    .nullish(),
-});
+export const orderShape = z.compile(
+  z.object({
+    orderId: apiName,
+    state: z.string(),
+    createTime: time,
+    lastEventTime: time.nullish(),
+    total: money,
+    tax: money.nullish(),
+    buyerAddress: z.object({ buyerCountry: country }).nullish().catch(null),
+    developerRevenueInBuyerCurrency: money.nullish().catch(null),
+    lineItems: z.array(lineShape).max(limits.linesPerPurchaseMax).default([]),
+    orderHistory: z
+      .object({
+        partialRefundEvents: z
+          .array(
+            z.object({
+              createTime: time,
+              processTime: time.nullish(),
+              state: z.string().nullish(),
+              refundDetails,
+            }),
+          )
+          .max(limits.factsPerPaymentMax)
+          .nullish(),
+        refundEvent: z
+          .object({ eventTime: time, refundReason: z.string().nullish(), refundDetails })
+          .nullish(),
+      })
+      .nullish(),
+  }),
+);
 export type Order = z.output<typeof orderShape>;
 export type OrderLine = Order["lineItems"][number];
 

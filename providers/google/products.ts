@@ -3,13 +3,15 @@ import { z } from "zod";
 import { apiName } from "./notification.js";
 import { country } from "./reading.js";
 
-export const productPurchaseShape = z.object({
-  /** Absent where nothing was paid: a promotion code, a reward. */
-  orderId: apiName.nullish(),
-  regionCode: country,
-  /** There for a test purchase only. */
-  testPurchaseContext: z.unknown().optional(),
-});
+export const productPurchaseShape = z.compile(
+  z.object({
+    /** Absent where nothing was paid: a promotion code, a reward. */
+    orderId: apiName.nullish(),
+    regionCode: country,
+    /** There for a test purchase only. */
+    testPurchaseContext: z.unknown().optional(),
+  }),
+);
 
 /** @param voided the order a notification names; the API no longer answers for some purchases */
 export function productOrderIds(

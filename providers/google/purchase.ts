@@ -4,26 +4,28 @@ import { limits } from "../../config.js";
 import { apiName } from "./notification.js";
 import { country, rejected, time, type Untold } from "./reading.js";
 
-export const purchaseShape = z.object({
-  subscriptionState: z.string(),
-  /** Absent while the first payment is pending. */
-  startTime: time.nullish(),
-  regionCode: country,
-  linkedPurchaseToken: apiName.nullish(),
-  /** An object of nothing where it is a test purchase. */
-  testPurchase: z.unknown().optional(),
-  canceledStateContext: z.object({ replacementCancellation: z.unknown().optional() }).nullish(),
-  lineItems: z
-    .array(
-      z.object({
-        productId: apiName,
-        expiryTime: time.nullish(),
-        latestSuccessfulOrderId: apiName.nullish(),
-      }),
-    )
-    .max(limits.itemsPerSubscriptionMax)
-    .default([]),
-});
+export const purchaseShape = z.compile(
+  z.object({
+    subscriptionState: z.string(),
+    /** Absent while the first payment is pending. */
+    startTime: time.nullish(),
+    regionCode: country,
+    linkedPurchaseToken: apiName.nullish(),
+    /** An object of nothing where it is a test purchase. */
+    testPurchase: z.unknown().optional(),
+    canceledStateContext: z.object({ replacementCancellation: z.unknown().optional() }).nullish(),
+    lineItems: z
+      .array(
+        z.object({
+          productId: apiName,
+          expiryTime: time.nullish(),
+          latestSuccessfulOrderId: apiName.nullish(),
+        }),
+      )
+      .max(limits.itemsPerSubscriptionMax)
+      .default([]),
+  }),
+);
 export type Purchase = z.output<typeof purchaseShape>;
 
 /** A weekly subscription makes so many orders in 19 years. */

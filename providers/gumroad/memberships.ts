@@ -89,8 +89,8 @@ function isFirstKnown(
   if (trialEnd !== null && sale.sale_timestamp < secondChargeAfter(trialEnd, recurrence)) {
     return true;
   }
-  const first = firstSaleShape.safeParse(kept.get(firstSale(sale.subscription_id ?? "")));
-  return first.data?.recurring === true;
+  const first = kept.get(firstSale(sale.subscription_id ?? ""));
+  return first !== undefined && firstSaleShape.safeParse(first).data?.recurring === true;
 }
 
 /** No second charge comes before this; the trial's end is told as a day of no named zone. */

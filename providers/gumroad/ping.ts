@@ -46,64 +46,78 @@ const recurrence = z.string().transform((text, context): bigint => {
 });
 
 /** `price` and `gumroad_fee` are US cents, whatever `currency` the product is listed in. */
-export const saleShape = z.object({
-  sale_id: id,
-  sale_timestamp: time,
-  product_id: id,
-  product_name: z.string().optional(),
-  price: cents,
-  gumroad_fee: cents.optional().catch(undefined),
-  currency: z.string().optional(),
-  purchaser_id: optionalId,
-  email: z.string().optional(),
-  subscription_id: optionalId,
-  recurrence: recurrence.optional(),
-  ip_country: z.string().optional(),
-  is_recurring_charge: flag,
-  is_preorder_authorization: flag,
-  is_gift_receiver_purchase: flag,
-  refunded: flag,
-});
+export const saleShape = z.compile(
+  z.object({
+    sale_id: id,
+    sale_timestamp: time,
+    product_id: id,
+    product_name: z.string().optional(),
+    price: cents,
+    gumroad_fee: cents.optional().catch(undefined),
+    currency: z.string().optional(),
+    purchaser_id: optionalId,
+    email: z.string().optional(),
+    subscription_id: optionalId,
+    recurrence: recurrence.optional(),
+    ip_country: z.string().optional(),
+    is_recurring_charge: flag,
+    is_preorder_authorization: flag,
+    is_gift_receiver_purchase: flag,
+    refunded: flag,
+  }),
+);
 export type Sale = z.output<typeof saleShape>;
 
-export const membershipShape = z.object({
-  subscription_id: id,
-  product_id: id,
-  user_id: optionalId,
-  user_email: z.string().optional(),
-  recurrence: recurrence.optional(),
-  free_trial_ends_at: time.optional().catch(undefined),
-  ended_at: time.optional(),
-  restarted_at: time.optional(),
-  effective_as_of: time.optional(),
-  "old_plan[price_cents]": cents.optional(),
-  "new_plan[price_cents]": cents.optional(),
-  "new_plan[recurrence]": recurrence.optional(),
-});
+export const membershipShape = z.compile(
+  z.object({
+    subscription_id: id,
+    product_id: id,
+    user_id: optionalId,
+    user_email: z.string().optional(),
+    recurrence: recurrence.optional(),
+    free_trial_ends_at: time.optional().catch(undefined),
+    ended_at: time.optional(),
+    restarted_at: time.optional(),
+    effective_as_of: time.optional(),
+    "old_plan[price_cents]": cents.optional(),
+    "new_plan[price_cents]": cents.optional(),
+    "new_plan[recurrence]": recurrence.optional(),
+  }),
+);
 export type Membership = z.output<typeof membershipShape>;
 
 /**
  * The fields by name, as a form writes them. By the ingest endpoint a ping may come as JSON: its
  * objects become `name[inner]`, its numbers and flags text.
  */
-export function fieldsOf(body: unknown): Readonly<Record<string, string>> | null {
+export function fieldsOf(body: unknown): Fields | null {
   if (typeof body !== "object" || body === null || Array.isArray(body)) return null;
+  const known = read.get(body);
+  if (known !== undefined) return known;
   const fields: Record<string, string> = {};
-  const write = (name: string, value: unknown): void => {
-    if (typeof value === "object" && value !== null) {
-      if (Array.isArray(value)) return; // lists (`purchase_ids[]`) tell nothing that is read
-      for (const [inner, part] of Object.entries(value)) write(`${name}[${inner}]`, part);
-    } else if (typeof value === "string" || typeof value === "number") {
-      // An empty field is Rails' way of writing nothing.
-      if (value !== "") fields[name] = String(value);
-    } else if (typeof value === "boolean") fields[name] = String(value);
-  };
-  for (const [name, value] of Object.entries(body)) write(name, value);
+  for (const [name, value] of Object.entries(body)) write(fields, name, value);
+  read.set(body, fields);
   return fields;
 }
 
+type Fields = Readonly<Record<string, string>>;
+/** Heading, questions and facts are all read from the same body. */
+const read = new WeakMap<object, Fields>();
+
+function write(fields: Record<string, string>, name: string, value: unknown): void {
+  if (typeof value === "string" || typeof value === "number") {
+    // An empty field is Rails' way of writing nothing.
+    if (value !== "") fields[name] = String(value);
+  } else if (typeof value === "boolean") {
+    fields[name] = String(value);
+  } else if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    // Lists (`purchase_ids[]`) tell nothing that is read.
+    for (const [inner, part] of Object.entries(value)) write(fields, `${name}[${inner}]`, part);
+  }
+}
+
 /** Which resource a ping is of; the account-wide ping setting of old names none. */
-export function resourceOf(fields: Readonly<Record<string, string>>): string | null {
+export function resourceOf(fields: Fields): string | null {
   return fields["resource_name"] ?? (fields["sale_id"] === undefined ? null : "sale");
 }
 

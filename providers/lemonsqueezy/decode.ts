@@ -43,17 +43,16 @@ export function decode(body: unknown, known: Known = noneKnown): Decoded {
 }
 
 /** An order names the product of its first item, a subscription its own; an invoice none. */
-function namesIn(attributes: unknown) {
-  const order = orderShape.safeParse(attributes);
-  const named = order.success ? order.data.first_order_item : attributes;
-  const product = productShape.safeParse(named);
-  const time = timeShape.safeParse(attributes);
-  if (!product.success || !time.success) return [];
+function namesIn(attributes: Readonly<Record<string, unknown>>) {
+  const product = productShape.safeParse(attributes["first_order_item"] ?? attributes);
+  const time = product.success ? timeShape.safeParse(attributes) : null;
+  if (!product.success || !time?.success) return [];
   const { product_id: external_id, product_name: name } = product.data;
   const sku: FactBody = { Sku: { external_id, name } };
   return factsAt(time.data.updated_at, [sku]);
 }
 
-const productShape = z.object({ product_id: field.id, product_name: z.string().trim().min(1) });
-const orderShape = z.object({ first_order_item: z.looseObject({}) });
-const timeShape = z.object({ updated_at: field.time });
+const productShape = z.compile(
+  z.object({ product_id: field.id, product_name: z.string().trim().min(1) }),
+);
+const timeShape = z.compile(z.object({ updated_at: field.time }));

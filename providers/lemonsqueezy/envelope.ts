@@ -1,11 +1,14 @@
 /** The outermost shape of every event; what is inside is JSON:API. */
 import { z } from "zod";
+import { anyObject } from "../any-object.js";
 
-export const envelopeShape = z.object({
-  meta: z.object({ event_name: z.string().min(1).max(100) }),
-  data: z.object({
-    type: z.string().min(1).max(50),
-    id: z.string().min(1).max(50),
-    attributes: z.looseObject({}),
+export const envelopeShape = z.compile(
+  z.object({
+    meta: z.object({ event_name: z.string().min(1).max(100) }),
+    data: z.object({
+      type: z.string().min(1).max(50),
+      id: z.string().min(1).max(50),
+      attributes: anyObject,
+    }),
   }),
-});
+);

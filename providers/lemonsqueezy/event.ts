@@ -22,8 +22,9 @@ export function reader<Shape extends z.ZodType>(
   shape: Shape,
   read: (attributes: z.output<Shape>, event: LemonEvent) => Told,
 ): Reader {
+  const compiled = z.compile(shape);
   return (event) => {
-    const parsed = shape.safeParse(event.attributes);
+    const parsed = compiled.safeParse(event.attributes);
     return parsed.success ? read(parsed.data, event) : malformed(parsed.error);
   };
 }

@@ -81,15 +81,17 @@ export function createLemonSqueezy(): Provider<LemonSqueezyCredentials> {
 }
 
 const sandbox = z.boolean().optional().catch(undefined);
-const headingShape = z.object({
-  meta: z.object({ event_name: z.string().min(1).max(100), test_mode: sandbox }),
-  data: z.object({
-    type: z.string().min(1).max(50),
-    id: z.string().min(1).max(50),
-    attributes: z.object({
-      updated_at: z.string().min(1).max(40),
-      customer_id: z.union([z.int(), z.string()]).optional().catch(undefined),
-      test_mode: sandbox,
+const headingShape = z.compile(
+  z.object({
+    meta: z.object({ event_name: z.string().min(1).max(100), test_mode: sandbox }),
+    data: z.object({
+      type: z.string().min(1).max(50),
+      id: z.string().min(1).max(50),
+      attributes: z.object({
+        updated_at: z.string().min(1).max(40),
+        customer_id: z.union([z.int(), z.string()]).optional().catch(undefined),
+        test_mode: sandbox,
+      }),
     }),
   }),
-});
+);

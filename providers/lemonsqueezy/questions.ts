@@ -1,6 +1,7 @@
 /** What Lemon Squeezy's webhooks leave out and its API (JSON:API) tells. */
 import { z } from "zod";
 import type { Line } from "../../schemas/records.js";
+import { anyObject } from "../any-object.js";
 import type { Known, Question } from "../provider.js";
 import { envelopeShape } from "./envelope.js";
 import { field } from "./event.js";
@@ -100,6 +101,7 @@ export function countryOf(known: Known, customer: string | null | undefined): st
 
 /** Each line of an order by its product; empty when the API was not asked. */
 export function orderItems({ answers }: Known, order: string): Line[] {
+  if (answers.size === 0) return [];
   const list = itemList.safeParse(answers.get(orderItemsPath(order)));
   if (!list.success) return [];
   return list.data.data.map(({ attributes: { product_id: product, price, quantity } }) => ({
@@ -145,6 +147,7 @@ function answered<Shape extends z.ZodType>(
   path: string,
   shape: Shape,
 ): z.output<Shape> | null {
+  if (!answers.has(path)) return null;
   const answer = answerShape.safeParse(answers.get(path));
   return answer.success ? (shape.safeParse(answer.data.data.attributes).data ?? null) : null;
 }
@@ -153,7 +156,7 @@ function listOf<Fields extends z.ZodRawShape>(fields: Fields) {
   return z.object({ data: z.array(z.object({ attributes: z.object(fields) })) });
 }
 
-const answerShape = z.object({ data: z.object({ attributes: z.looseObject({}) }) });
+const answerShape = z.object({ data: z.object({ attributes: anyObject }) });
 const withoutDiscount = z.object({ discounted: z.literal(false) });
 const countryShape = z.object({ country: z.string().regex(/^[A-Z]{2}$/) });
 const ofOrder = z.object({ order_id: field.id });

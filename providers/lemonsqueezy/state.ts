@@ -1,5 +1,6 @@
 /** A subscription as every one of its events tells it, and whether it counts. */
 import { z } from "zod";
+import { anyObject } from "../any-object.js";
 import { field } from "./event.js";
 
 export const subscriptionShape = z.object({
@@ -8,7 +9,7 @@ export const subscriptionShape = z.object({
   customer_id: field.id,
   order_id: field.id,
   product_id: field.id,
-  pause: z.looseObject({}).nullish(),
+  pause: anyObject.nullish(),
   trial_ends_at: field.time.nullish(),
   ends_at: field.time.nullish(),
   created_at: field.time,

@@ -1,6 +1,7 @@
 /** From an event's type to what it tells. The table is the whole of Paddle's meaning here. */
 import { z } from "zod";
 import type { FactBody } from "../../schemas/records.js";
+import { anyObject } from "../any-object.js";
 import type { Decoded, KeptObject, Known } from "../provider.js";
 import { readAdjustment } from "./adjustments.js";
 import { keptDiscount } from "./discounts.js";
@@ -37,11 +38,9 @@ const discountTypes = ["discount.created", "discount.updated", "discount.importe
 /** What a merchant should subscribe the destination to. */
 export const knownTypes: readonly string[] = [...readers.keys(), ...discountTypes];
 
-const envelopeShape = z.object({
-  event_type: z.string(),
-  occurred_at: field.time,
-  data: z.looseObject({}),
-});
+const envelopeShape = z.compile(
+  z.object({ event_type: z.string(), occurred_at: field.time, data: anyObject }),
+);
 
 export function decode(body: unknown, known?: Known): Decoded {
   const envelope = envelopeShape.safeParse(body);

@@ -22,8 +22,9 @@ export function reader<Shape extends z.ZodType>(
   shape: Shape,
   read: (data: z.output<Shape>, event: PaddleEvent) => Told,
 ): Reader {
+  const compiled = z.compile(shape);
   return (event) => {
-    const parsed = shape.safeParse(event.data);
+    const parsed = compiled.safeParse(event.data);
     return parsed.success ? read(parsed.data, event) : malformed(parsed.error);
   };
 }

@@ -91,9 +91,11 @@ export function createPaddle(settings: {
 }
 
 const hint = z.string().optional().catch(undefined);
-const headingShape = z.object({
-  event_id: z.string().min(1).max(255),
-  event_type: z.string().min(1).max(255),
-  notification_id: hint,
-  data: z.object({ id: hint, customer_id: hint }),
-});
+const headingShape = z.compile(
+  z.object({
+    event_id: z.string().min(1).max(255),
+    event_type: z.string().min(1).max(255),
+    notification_id: hint,
+    data: z.object({ id: hint, customer_id: hint }),
+  }),
+);

@@ -6,7 +6,8 @@ import { answeredNames } from "./questions.js";
 type Sku = Extract<FactBody, { Sku: unknown }>["Sku"];
 
 export function namesIn({ data, known }: PaddleEvent): Sku[] {
-  const told = [...answeredNames(known), ...productsIn(data)];
+  const told = answeredNames(known);
+  collectProducts(data, told);
   const names = new Map(told.map(({ external_id, name }) => [external_id, name]));
   return [...names].map(([external_id, name]) => ({ external_id, name }));
 }
@@ -15,10 +16,11 @@ export function namesIn({ data, known }: PaddleEvent): Sku[] {
  * A product is whole in its own events, in line items and in subscription items. The door bounds
  * depth and size of a body.
  */
-function productsIn(value: unknown): Sku[] {
-  if (typeof value !== "object" || value === null) return [];
+function collectProducts(value: unknown, found: Sku[]): void {
+  if (typeof value !== "object" || value === null) return;
   const own = productOf(value);
-  return own === null ? Object.values(value).flatMap(productsIn) : [own];
+  if (own !== null) found.push(own);
+  else for (const inner of Object.values(value)) collectProducts(inner, found);
 }
 
 function productOf(value: object): Sku | null {

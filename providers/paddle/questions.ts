@@ -6,23 +6,25 @@ import { field } from "./event.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-const shape = z.object({
-  event_type: z.string(),
-  data: z.object({
-    customer_id: field.id.nullish().catch(null),
-    address_id: field.id.nullish().catch(null),
-    discount: z.object({ id: field.id }).nullish().catch(null),
-    items: z
-      .array(
-        z.object({
-          price: z.object({ product_id: field.id }).nullish().catch(null),
-          product: z.object({ name: z.string() }).nullish().catch(null),
-        }),
-      )
-      .nullish()
-      .catch(null),
+const shape = z.compile(
+  z.object({
+    event_type: z.string(),
+    data: z.object({
+      customer_id: field.id.nullish().catch(null),
+      address_id: field.id.nullish().catch(null),
+      discount: z.object({ id: field.id }).nullish().catch(null),
+      items: z
+        .array(
+          z.object({
+            price: z.object({ product_id: field.id }).nullish().catch(null),
+            product: z.object({ name: z.string() }).nullish().catch(null),
+          }),
+        )
+        .nullish()
+        .catch(null),
+    }),
   }),
-});
+);
 
 /** A country and names only adorn; a discount changes MRR and is needed, unless it is kept. */
 export function asks(body: unknown, known: Known): Question[] {
@@ -61,7 +63,7 @@ export function countryOf(
   customer: string | null | undefined,
   address: string | null | undefined,
 ): string | null {
-  if (!customer || !address) return null;
+  if (!customer || !address || answers.size === 0) return null;
   const answer = addressAnswer.safeParse(answers.get(addressPath(customer, address)));
   return answer.success ? answer.data.data.country_code : null;
 }

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { limits } from "../../config.js";
 import { fraction, monthlyFraction } from "../../schemas/monthly.js";
 import type { FactBody, Item } from "../../schemas/records.js";
+import { anyObject } from "../any-object.js";
 import { reducedAmounts } from "../reductions.js";
 import { type Covered, readReductions } from "./discounts.js";
 import { field, type PaddleEvent, reader, rejected, type Untold } from "./event.js";
@@ -28,7 +29,7 @@ const itemShape = z.object({
     product_id: field.id,
     unit_price: z.object({ amount: field.amount, currency_code: field.currency }),
     billing_cycle: cycle.nullish(),
-    trial_period: z.looseObject({}).nullish(),
+    trial_period: anyObject.nullish(),
   }),
 });
 

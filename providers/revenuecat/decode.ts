@@ -44,7 +44,8 @@ const storesOfProviders: Readonly<Record<string, ProviderToken>> = {
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-const envelopeShape = z.object({ event: z.looseObject({ type: z.string() }) });
+const envelopeShape = z.compile(z.object({ event: z.object({ type: z.string() }) }));
+const bodyShape = z.compile(z.object({ event: eventShape }));
 
 export function decode(body: unknown): Decoded {
   const envelope = envelopeShape.safeParse(body);
@@ -52,9 +53,9 @@ export function decode(body: unknown): Decoded {
   const { type } = envelope.data.event;
   const read = readers.get(type);
   if (read === undefined) return ignored(`events of type ${type} tell no money and no MRR`);
-  const parsed = eventShape.safeParse(envelope.data.event);
+  const parsed = bodyShape.safeParse(body);
   if (!parsed.success) return malformed(parsed.error);
-  const event = parsed.data;
+  const { event } = parsed.data;
   // Charts of RevenueCat leave them out, too: somebody else paid.
   if (event.is_family_share === true) return ignored("shared in a family: no money and no MRR");
   const told = read(event);
@@ -205,6 +206,6 @@ function accountOf(event: RevenueCatEvent): string | null {
 function malformed(error: z.ZodError): Untold {
   const places = error.issues
     .slice(0, 3)
-    .map(({ path, message }) => `${["event", ...path].join(".")}: ${message}`);
+    .map(({ path, message }) => `${path.join(".")}: ${message}`);
   return rejected("malformed", places.join("; "));
 }

@@ -64,12 +64,14 @@ export function createRevenueCat(settings: {
 }
 
 const hint = z.string().min(1).optional().catch(undefined);
-const headingShape = z.object({
-  event: z.object({
-    id: z.string().min(1).max(255),
-    type: z.string().min(1).max(255),
-    environment: z.enum(["SANDBOX", "PRODUCTION"]).optional().catch(undefined),
-    original_app_user_id: hint,
-    app_user_id: hint,
+const headingShape = z.compile(
+  z.object({
+    event: z.object({
+      id: z.string().min(1).max(255),
+      type: z.string().min(1).max(255),
+      environment: z.enum(["SANDBOX", "PRODUCTION"]).optional().catch(undefined),
+      original_app_user_id: hint,
+      app_user_id: hint,
+    }),
   }),
-});
+);

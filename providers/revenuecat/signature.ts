@@ -4,7 +4,7 @@
  * `<t>.<raw body>`. Source: revenuecat.com/docs/integrations/webhooks.
  */
 import type { Delivery, Verdict } from "../provider.js";
-import { anyEqual, hmacSha256, refused, signaturesMax } from "../signatures.js";
+import { anyEqual, hmacSha256, readTimedDigests, refused } from "../signatures.js";
 
 export const signatureHeader = "x-revenuecat-webhook-signature";
 
@@ -70,7 +70,7 @@ function verifySignature(
 ): Verdict {
   const header = headers[signatureHeader];
   if (header === undefined || header === "") return refused("signature_missing");
-  const given = readHeader(header);
+  const given = readTimedDigests(header, names);
   if (given === null) return refused("signature_malformed");
   const expected = digest(secret, given.timestamp, body);
   if (!anyEqual([expected], given.digests)) return refused("signature_mismatch");
@@ -80,18 +80,7 @@ function verifySignature(
 }
 
 function digest(secret: string, timestamp: string, body: Buffer): Buffer {
-  return hmacSha256(secret, [timestamp, ".", body]);
+  return hmacSha256(secret, [`${timestamp}.`, body]);
 }
 
-function readHeader(header: string): { timestamp: string; digests: Buffer[] } | null {
-  const fields = header.split(",").map((field) => field.trim().split("=", 2));
-  const valuesOf = (name: string) =>
-    fields.flatMap(([key, value = ""]) => (key === name ? [value] : []));
-  const [timestamp, ...others] = valuesOf("t");
-  const digests = valuesOf("v1")
-    .slice(0, signaturesMax)
-    .map((hex) => Buffer.from(/^[0-9a-f]{64}$/.test(hex) ? hex : "", "hex"));
-  const readable = timestamp !== undefined && /^\d{1,12}$/.test(timestamp);
-  if (!readable || others.length > 0 || digests.length === 0) return null;
-  return { timestamp, digests };
-}
+const names = { separator: ",", time: "t", digest: "v1" } as const;

@@ -59,11 +59,9 @@ export const readCharge = reader(chargeShape, (charge, event) => {
   return [...facts, ...refundsOf(charge, payment, amount, event.at)];
 });
 
-const balanceShape = z.object({
-  amount: field.amount,
-  fee: field.amount,
-  currency: field.currency,
-});
+const balanceShape = z.compile(
+  z.object({ amount: field.amount, fee: field.amount, currency: field.currency }),
+);
 
 /**
  * The fee stands on the balance transaction, which events only name, in the currency of the payout.
@@ -73,6 +71,7 @@ const balanceShape = z.object({
 function feeOf(charge: Charge, amount: bigint, answers: Answers): bigint | null {
   const named = charge.balance_transaction;
   const told = typeof named === "string" ? answers.get(paths.balanceTransaction(named)) : named;
+  if (typeof told !== "object") return null;
   const balance = balanceShape.safeParse(told);
   if (!balance.success) return null;
   const { fee, currency } = balance.data;

@@ -1,6 +1,7 @@
 /** From an event's type to what it tells. The table is the whole of Stripe's meaning here. */
 import { z } from "zod";
 import type { FactBody } from "../../schemas/records.js";
+import { anyObject } from "../any-object.js";
 import type { Decoded, KeptObject, Known, Question } from "../provider.js";
 import { keptAndAnswered, withAnswers } from "./answers.js";
 import { asks as asksOf } from "./asks.js";
@@ -68,15 +69,14 @@ export const knownTypes: readonly string[] = [
 
 export const thinEvent = "v2.core.event";
 
-const envelopeShape = z.object({
-  type: z.string(),
-  created: field.time,
-  account: z.string().nullish(),
-  data: z.object({
-    object: z.looseObject({}),
-    previous_attributes: z.looseObject({}).nullish(),
+const envelopeShape = z.compile(
+  z.object({
+    type: z.string(),
+    created: field.time,
+    account: z.string().nullish(),
+    data: z.object({ object: anyObject, previous_attributes: anyObject.nullish() }),
   }),
-});
+);
 
 export function decode(body: unknown, known?: Known): Decoded {
   const answers = known?.answers ?? new Map<string, unknown>();

@@ -29,8 +29,9 @@ export function reader<Shape extends z.ZodType>(
   shape: Shape,
   read: (object: z.output<Shape>, event: StripeEvent) => Told,
 ): Reader {
+  const compiled = z.compile(shape);
   return (event) => {
-    const parsed = shape.safeParse(event.object);
+    const parsed = compiled.safeParse(event.object);
     return parsed.success ? read(parsed.data, event) : malformed(parsed.error);
   };
 }

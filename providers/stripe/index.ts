@@ -76,16 +76,18 @@ export function createStripe(settings: {
 
 const hint = z.string().optional().catch(undefined);
 /** A thin event has no `data.object` but names its object beside it. */
-const headingShape = z
-  .object({
-    id: z.string().min(1).max(255),
-    object: z.enum(["event", thinEvent]),
-    type: z.string().min(1).max(255),
-    livemode: z.boolean().optional(),
-    data: z
-      .object({ object: z.object({ id: hint, customer: hint }) })
-      .optional()
-      .catch(undefined),
-    related_object: z.object({ id: hint }).nullish().catch(null),
-  })
-  .refine(({ object, data }) => object === thinEvent || data !== undefined);
+const headingShape = z.compile(
+  z
+    .object({
+      id: z.string().min(1).max(255),
+      object: z.enum(["event", thinEvent]),
+      type: z.string().min(1).max(255),
+      livemode: z.boolean().optional(),
+      data: z
+        .object({ object: z.object({ id: hint, customer: hint }) })
+        .optional()
+        .catch(undefined),
+      related_object: z.object({ id: hint }).nullish().catch(null),
+    })
+    .refine(({ object, data }) => object === thinEvent || data !== undefined),
+);

@@ -8,9 +8,17 @@ type Sku = Extract<FactBody, { Sku: unknown }>["Sku"];
  * door bounds depth and size of a body.
  */
 export function productsIn(value: unknown): Sku[] {
-  if (typeof value !== "object" || value === null) return [];
+  const found: Sku[] = [];
+  collectProducts(value, found);
+  return found;
+}
+
+/** Into one list: every event is walked, and lists of lists cost more than the walk. */
+function collectProducts(value: unknown, found: Sku[]): void {
+  if (typeof value !== "object" || value === null) return;
   const own = productOf(value);
-  return own === null ? Object.values(value).flatMap(productsIn) : [own];
+  if (own !== null) found.push(own);
+  else for (const inner of Object.values(value)) collectProducts(inner, found);
 }
 
 /** Ids of products an object names without telling them: fields `product`, however deep. */

@@ -4,7 +4,7 @@
  * /webhooks/signature, stripe-node `Webhooks.js`.
  */
 import type { Delivery, Verdict } from "../provider.js";
-import { anyEqual, hmacSha256, refused, signaturesMax } from "../signatures.js";
+import { anyEqual, hmacSha256, readTimedDigests, refused } from "../signatures.js";
 
 export const signatureHeader = "stripe-signature";
 
@@ -21,7 +21,7 @@ export function verifySignature(
 ): Verdict {
   const header = delivery.headers[signatureHeader];
   if (header === undefined || header === "") return refused("signature_missing");
-  const given = readHeader(header);
+  const given = readTimedDigests(header, names);
   if (given === null) return refused("signature_malformed");
   const expected = secrets.map((secret) => digest(secret, given.timestamp, delivery.body));
   if (!anyEqual(expected, given.digests)) return refused("signature_mismatch");
@@ -37,21 +37,8 @@ export function signatureOf(body: Buffer, secret: string, now: number): string {
 
 /** A pasted secret's stray blanks are the classic failure; no secret begins or ends with one. */
 function digest(secret: string, timestamp: string, body: Buffer): Buffer {
-  return hmacSha256(secret.trim(), [timestamp, ".", body]);
+  return hmacSha256(secret.trim(), [`${timestamp}.`, body]);
 }
 
 /** Only `v1` counts: `v0` is a dummy, and accepting it would allow a downgrade. */
-function readHeader(header: string): { timestamp: string; digests: Buffer[] } | null {
-  const fields = header.split(",").map((field) => field.trim().split("=", 2));
-  const [timestamp, ...others] = valuesOf(fields, "t");
-  const digests = valuesOf(fields, "v1")
-    .slice(0, signaturesMax)
-    .map((hex) => Buffer.from(/^[0-9a-f]{64}$/.test(hex) ? hex : "", "hex"));
-  const readable = timestamp !== undefined && /^\d{1,12}$/.test(timestamp);
-  if (!readable || others.length > 0 || digests.length === 0) return null;
-  return { timestamp, digests };
-}
-
-function valuesOf(fields: readonly string[][], name: string): string[] {
-  return fields.flatMap(([key, value = ""]) => (key === name ? [value] : []));
-}
+const names = { separator: ",", time: "t", digest: "v1" } as const;
