@@ -2,7 +2,7 @@
 import { readConfig } from "../config.js";
 import { type Started, roleNames, start } from "../start.js";
 import type { Service } from "../backends/service.js";
-import { testFolder, testLogger, testReleases } from "./stores.js";
+import { testFolder, testLogger, testReleases, testServers } from "./stores.js";
 import { type GooglePlay, openGooglePlay } from "./google-play.js";
 import { type GumroadApi, openGumroadApi } from "./gumroad-api.js";
 import { openStripeApi, type StripeApi } from "./stripe-api.js";
@@ -47,6 +47,7 @@ async function startForTests(overrides: Readonly<Record<string, string>>): Promi
   const stripeApi = await openStripeApi();
   const play = await openGooglePlay();
   const gumroadApi = await openGumroadApi();
+  const servers = await testServers();
   const config = readConfig({
     PORT: "0",
     DATA_DIR: testFolder,
@@ -56,6 +57,9 @@ async function startForTests(overrides: Readonly<Record<string, string>>): Promi
     GUMROAD_API_URL: gumroadApi.url,
     // Tests make refused calls from one address faster than any honest caller.
     RATE_LIMIT_REFUSED: "100000",
+    ...(servers === null
+      ? {}
+      : { CLICKHOUSE_URL: servers.clickhouseUrl, DATABASE_URL: servers.databaseUrl }),
     ...overrides,
   });
   const started = await start(config, roleNames, testLogger);

@@ -12,6 +12,7 @@ import { migrateClickHouse, migratePostgres } from "../backends/migrations.js";
 import { openPostgres } from "../backends/postgres-open.js";
 import type { Postgres } from "../backends/postgres.js";
 import { Releases } from "../backends/releases.js";
+import { engineLimits, onServers, openTestServers, type TestServers } from "./backends.js";
 
 export const testLogger = createLogger(process.env.LOG_LEVEL ?? "silent");
 export const testFolder = mkdtempSync(join(tmpdir(), "revenue-"));
@@ -24,24 +25,35 @@ after(async function closeStores() {
   await testReleases.release();
 });
 
+let servers: Promise<TestServers> | undefined;
 let clickhouse: Promise<ClickHouse> | undefined;
 let postgres: Promise<Postgres> | undefined;
 
-/** With its tables; the same path as `openTestService`. */
+/** Started when first asked for; null: the tests run on the embedded backends. */
+export async function testServers(): Promise<TestServers | null> {
+  if (!onServers) return null;
+  servers ??= openTestServers(testLogger, testReleases);
+  return servers;
+}
+
+/** With its tables; the same as that of `openTestService`. */
 export function openTestClickHouse(): Promise<ClickHouse> {
   clickhouse ??= openMigratedClickHouse();
   return clickhouse;
 }
 
-/** With its tables; a folder of its own. */
+/** With its tables, apart from those of `openTestService`. */
 export function openTestPostgres(): Promise<Postgres> {
   postgres ??= openMigratedPostgres();
   return postgres;
 }
 
 async function openMigratedClickHouse(): Promise<ClickHouse> {
-  const path = join(testFolder, "clickhouse");
-  const opened = await openClickHouse({ path, memoryBytes: 1_500_000_000, threads: 2 });
+  const given = await testServers();
+  const opened = await openClickHouse({
+    ...engineLimits,
+    ...(given === null ? { path: join(testFolder, "clickhouse") } : { url: given.clickhouseUrl }),
+  });
   testReleases.push("clickhouse", () => opened.close());
   await migrateClickHouse(opened, testLogger);
   return opened;
@@ -49,7 +61,7 @@ async function openMigratedClickHouse(): Promise<ClickHouse> {
 
 /** `TEST_DATABASE_URL` runs the same tests on a server. */
 async function openMigratedPostgres(): Promise<Postgres> {
-  const url = process.env.TEST_DATABASE_URL;
+  const url = (await testServers())?.loneDatabaseUrl ?? process.env.TEST_DATABASE_URL;
   const origin = url === undefined ? { path: join(testFolder, "postgres-alone") } : { url };
   const opened = await openPostgres(origin, testLogger);
   testReleases.push("postgres", () => opened.close());

@@ -1,0 +1,94 @@
+/**
+ * Which backends the tests run on. `BACKENDS=servers npm test` takes real servers: those of
+ * `TEST_CLICKHOUSE_URL` and `TEST_DATABASE_URL` when they are given, else this machine's own,
+ * started here. Each run has databases of its own there and leaves none behind. Tests that start
+ * the service as a process, on a data folder of its own, are about the embedded backends and stay.
+ */
+import { randomBytes } from "node:crypto";
+import { openClickHouse } from "../backends/clickhouse-open.js";
+import type { Logger } from "../backends/logger.js";
+import { openPostgres } from "../backends/postgres-open.js";
+import type { Releases } from "../backends/releases.js";
+import { startClickHouse } from "../ops/servers/clickhouse.js";
+import { startPostgres } from "../ops/servers/postgres.js";
+import { openServerFolder } from "./real-servers.js";
+import { freePort } from "./service-process.js";
+
+export const onServers = process.env.BACKENDS === "servers";
+
+/** What one process may take of an engine it shares with others. */
+export const engineLimits = { memoryBytes: 1_500_000_000, threads: 2 };
+
+export interface TestServers {
+  /** With a database that is there and empty. */
+  readonly clickhouseUrl: string;
+  /** Of the service, and of tests that need none of its rows; both there and empty. */
+  readonly databaseUrl: string;
+  readonly loneDatabaseUrl: string;
+}
+
+/** What is started or made is registered in `releases`. */
+export async function openTestServers(logger: Logger, releases: Releases): Promise<TestServers> {
+  const run = `test_${randomBytes(6).toString("hex")}`;
+  const folder = await openServerFolder("tests");
+  releases.push("folder of the servers", () => folder.remove());
+  const clickhouse =
+    process.env.TEST_CLICKHOUSE_URL ?? (await startOwnClickHouse(folder.path, releases));
+  const postgres = process.env.TEST_DATABASE_URL ?? (await startOwnPostgres(folder.path, releases));
+
+  const clickhouseUrl = withDatabase(clickhouse, run);
+  releases.push("ClickHouse database", () => dropFromClickHouse(clickhouse, run));
+  const makeDatabase = async (name: string): Promise<string> => {
+    await postgresCommand(postgres, `CREATE DATABASE ${name}`, logger);
+    releases.push("Postgres database", () =>
+      postgresCommand(postgres, `DROP DATABASE ${name} WITH (FORCE)`, logger),
+    );
+    return withDatabase(postgres, name);
+  };
+  return {
+    clickhouseUrl,
+    databaseUrl: await makeDatabase(run),
+    loneDatabaseUrl: await makeDatabase(`${run}_alone`),
+  };
+}
+
+async function startOwnClickHouse(folder: string, releases: Releases): Promise<string> {
+  const server = await startClickHouse({
+    folder: `${folder}/clickhouse`,
+    httpPort: await freePort(),
+    tcpPort: await freePort(),
+  });
+  releases.push("ClickHouse server", () => server.stop());
+  return server.url;
+}
+
+async function startOwnPostgres(folder: string, releases: Releases): Promise<string> {
+  const server = await startPostgres({ folder: `${folder}/postgres`, port: await freePort() });
+  releases.push("Postgres server", () => server.stop());
+  return server.url;
+}
+
+/** The service makes the database itself; this removes it. */
+async function dropFromClickHouse(url: string, name: string): Promise<void> {
+  const clickhouse = await openClickHouse({ url, ...engineLimits });
+  try {
+    await clickhouse.write(`DROP DATABASE IF EXISTS ${name} SYNC`);
+  } finally {
+    await clickhouse.close();
+  }
+}
+
+async function postgresCommand(url: string, sql: string, logger: Logger): Promise<void> {
+  const postgres = await openPostgres({ url }, logger);
+  try {
+    await postgres.query(sql);
+  } finally {
+    await postgres.close();
+  }
+}
+
+function withDatabase(url: string, name: string): string {
+  const changed = new URL(url);
+  changed.pathname = `/${name}`;
+  return changed.toString();
+}
