@@ -1,11 +1,16 @@
 /** The metadata store from its settings: a server when its URL is given, else the embedded one. */
 import type { Logger } from "./logger.js";
-import { openPglite } from "./postgres-pglite.js";
-import { type ServerOrigin, openServer } from "./postgres-server.js";
+import type { ServerOrigin } from "./postgres-server.js";
 import type { Postgres } from "./postgres.js";
 
 export type PostgresOrigin = { readonly path: string } | ServerOrigin;
 
-export function openPostgres(origin: PostgresOrigin, logger: Logger): Promise<Postgres> {
-  return "url" in origin ? openServer(origin, logger) : openPglite(origin.path);
+/** Only the driver that is used is loaded: an image for servers has no embedded one. */
+export async function openPostgres(origin: PostgresOrigin, logger: Logger): Promise<Postgres> {
+  if ("url" in origin) {
+    const { openServer } = await import("./postgres-server.js");
+    return openServer(origin, logger);
+  }
+  const { openPglite } = await import("./postgres-pglite.js");
+  return openPglite(origin.path);
 }

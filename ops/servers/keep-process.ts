@@ -7,19 +7,16 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { startClickHouse } from "./clickhouse.js";
 import { startKafka } from "./kafka.js";
-import { forgetKept, type ServerName, serverNames, writeKept } from "./kept.js";
+import { forgetKept, type ServerName, serverNames, usualPorts, writeKept } from "./kept.js";
 import { startPostgres } from "./postgres.js";
 import type { LocalServer } from "./server.js";
-
-/** Where clients of such servers look first, and what docker-compose.yml has inside. */
-const usualPorts = { postgres: 5432, clickhouseHttp: 8123, clickhouseTcp: 9000, kafka: 9092 };
 
 const starters: Readonly<Record<ServerName, (folder: string) => Promise<LocalServer>>> = {
   postgres: async (folder) => startPostgres({ folder, port: await freePort(usualPorts.postgres) }),
   clickhouse: async (folder) =>
     startClickHouse({
       folder,
-      httpPort: await freePort(usualPorts.clickhouseHttp),
+      httpPort: await freePort(usualPorts.clickhouse),
       tcpPort: await freePort(usualPorts.clickhouseTcp),
     }),
   kafka: async (folder) => startKafka({ folder, port: await freePort(usualPorts.kafka) }),

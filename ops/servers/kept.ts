@@ -16,6 +16,9 @@ export const settingOf = {
   kafka: "KAFKA_BROKERS",
 } as const satisfies Record<ServerName, string>;
 
+/** Where clients of such servers look first, and what docker-compose.yml has inside. */
+export const usualPorts = { postgres: 5432, clickhouse: 8123, clickhouseTcp: 9000, kafka: 9092 };
+
 const kept = z.object({
   name: z.enum(serverNames),
   /** Process ids: who ends the server, and the server itself. */
