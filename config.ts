@@ -174,7 +174,7 @@ export const limits = {
   ratesPauseMs: 2_000,
   /** Past days of the wide list a refresh makes up for; older ones are fetched when asked for. */
   ratesCatchUpDaysMax: 7,
-  /** One call of a schema registry: its answer, its tries at start, the pause doubling from this. */
+  /** One call of a schema registry: its answer, its tries at start, the pause between, doubling. */
   registryAnswerMsMax: 10_000,
   registryAttemptsMax: 6,
   registryPauseMs: 1_000,

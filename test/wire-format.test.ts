@@ -111,7 +111,7 @@ describe("the public topics", () => {
     expect(await readBy(schemasWith(null))).to.include.members(["tx_own", "tx_registry"]);
   });
 
-  it("should keep its ids over starts, and write nothing to a registry that knows them", async () => {
+  it("should keep its ids over starts, and write nothing to who knows them", async () => {
     const server = await openRegistryServer(20);
     await schemasWith(server.url).announce();
     server.calls.length = 0;
