@@ -4,7 +4,7 @@
  */
 import type Router from "@koa/router";
 import type { Context } from "koa";
-import type { PublicSchema } from "../../backends/public-schemas.js";
+import type { PublicSchema } from "../../backends/schema-ids.js";
 import type { Service } from "../../backends/service.js";
 import { compatibility, registryErrors, registryMediaType } from "../../schemas/http-registry.js";
 import { type PublicTopic, publicTopics, subjectOf } from "../../schemas/public-topics.js";
