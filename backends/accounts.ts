@@ -7,6 +7,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import { base62 } from "../schemas/base62.js";
 import type { Environment } from "../schemas/records.js";
 import type { Postgres } from "./postgres.js";
+import { ownSecretAssociated } from "./own-secrets.js";
 import type { Vault } from "./vault.js";
 
 /** 32 base62 characters. */
@@ -18,7 +19,7 @@ export type HashAccount = (
 ) => string;
 
 const secretName = "account_hash_key";
-const associated = Buffer.from(`sealed_secrets:${secretName}`);
+const associated = ownSecretAssociated(secretName);
 /** 184 bits need 31 characters; 186 would be the most that fit in 32. */
 const hashBytes = 23;
 const hashLength = 32;

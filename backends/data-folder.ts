@@ -2,11 +2,13 @@
 import { randomBytes } from "node:crypto";
 import {
   closeSync,
+  existsSync,
   fsyncSync,
   linkSync,
   mkdirSync,
   openSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeSync,
@@ -23,6 +25,8 @@ export interface Secrets {
 }
 
 export interface DataFolder extends Secrets {
+  /** What a rotation of the key file was about to put in its place; it opens some secrets. */
+  readonly nextVaultKey: string | null;
   /** Absolute. */
   readonly path: string;
   /** Files made by this start, for a person to be told. */
@@ -37,6 +41,8 @@ export class DataFolderRefused extends Error {
 
 export const tokenFile = "admin.token";
 export const keyFile = "vault.key";
+const nextKeyFile = "vault.key.next";
+const keyShape = /^[0-9a-fA-F]{64}$/;
 
 export function openDataFolder(
   config: Pick<Config, "DATA_DIR" | "VAULT_ENCRYPTION_KEY" | "ADMIN_TOKEN">,
@@ -53,9 +59,10 @@ export function openDataFolder(
     };
     return {
       path,
-      vaultKey:
-        config.VAULT_ENCRYPTION_KEY ??
-        secret(keyFile, /^[0-9a-fA-F]{64}$/, () => randomBytes(32).toString("hex")),
+      vaultKey: config.VAULT_ENCRYPTION_KEY ?? secret(keyFile, keyShape, drawKey),
+      nextVaultKey: existsSync(join(path, nextKeyFile))
+        ? readSecret(join(path, nextKeyFile), keyShape)
+        : null,
       adminToken:
         config.ADMIN_TOKEN ??
         secret(tokenFile, /^[\x21-\x7e]{32,}$/, () => randomBase62(tokenLength)),
@@ -66,6 +73,40 @@ export function openDataFolder(
     unlock();
     throw error;
   }
+}
+
+/**
+ * Gives the folder a new vault key, in two steps so that both keys are there while `reseal` runs:
+ * a crash leaves the old one in its place, and a repeat goes on with the same new one.
+ */
+export async function replaceVaultKey(
+  folder: string,
+  reseal: (keys: { readonly next: string; readonly previous: string }) => Promise<void>,
+): Promise<void> {
+  const [file, nextFile] = [join(folder, keyFile), join(folder, nextKeyFile)];
+  writeOnce(nextFile, drawKey);
+  const next = readSecret(nextFile, keyShape);
+  await reseal({ next, previous: readSecret(file, keyShape) });
+  renameSync(nextFile, file);
+  syncFolder(folder);
+}
+
+/** The key an installation would open with, 64 hexadecimal characters; null: it has none yet. */
+export function vaultKeyOf(
+  config: Pick<Config, "DATA_DIR" | "VAULT_ENCRYPTION_KEY">,
+): string | null {
+  const file = join(config.DATA_DIR, keyFile);
+  return config.VAULT_ENCRYPTION_KEY ?? (existsSync(file) ? readSecret(file, keyShape) : null);
+}
+
+/** Puts the vault key of a backup where there is none yet. */
+export function placeVaultKey(folder: string, keyHex: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writeOnce(join(folder, keyFile), () => keyHex);
+}
+
+function drawKey(): string {
+  return randomBytes(32).toString("hex");
 }
 
 /** base62 characters; 43 hold 256 bits. */

@@ -20,10 +20,12 @@ export class Partition {
     readonly topic: Topic,
     readonly number: number,
     readonly store: Database<Buffer, number>,
+    /** Where it begins while it holds no record: after those a restore left out. */
+    beginsAt: number,
   ) {
     // Retention always leaves the newest record, so it tells where the partition ends.
     const newest = [...store.getKeys({ reverse: true, limit: 1 })][0];
-    this.end = newest === undefined ? 0 : newest + 1;
+    this.end = newest === undefined ? beginsAt : newest + 1;
     this.staged = this.end;
   }
 
@@ -33,6 +35,12 @@ export class Partition {
     this.staged += 1;
     void this.store.put(offset, encode(record, now));
     return offset;
+  }
+
+  /** Inside a commit: the next record gets this offset. */
+  begin(offset: number): void {
+    assert(offset >= this.staged, "an offset is never given twice");
+    this.staged = offset;
   }
 
   earliest(): number {

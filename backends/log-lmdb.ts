@@ -18,11 +18,13 @@ export interface LmdbLogOptions {
   readonly path: string;
   readonly topics: Readonly<Record<Topic, TopicOptions>>;
   readonly logger: Logger;
+  /** A topic that is there keeps the partitions it was made or restored with. */
+  readonly keepsPartitions?: boolean;
   /** Bytes that may wait for a commit; more are refused. */
   readonly pendingBytesMax?: number;
 }
 
-/** @throws when a topic was made with another number of partitions */
+/** @throws when a topic was made with another number of partitions, unless it may keep them */
 export function openLmdbLog(given: LmdbLogOptions): Log {
   const { path, topics, logger, pendingBytesMax = limits.logPendingBytesMax } = given;
   mkdirSync(path, { recursive: true, mode: 0o700 });
@@ -57,7 +59,7 @@ export function openLmdbLog(given: LmdbLogOptions): Log {
 
   function openTopic(name: string, options: TopicOptions): TopicLog {
     const made = settings.get(`partitions/${name}`);
-    if (made !== undefined && made !== options.partitions) {
+    if (made !== undefined && made !== options.partitions && !given.keepsPartitions) {
       throw new Error(
         `The topic ${name} was made with ${made} partitions and cannot be opened with ` +
           `${options.partitions}: a key would move to another partition and lose its order. ` +
@@ -65,11 +67,16 @@ export function openLmdbLog(given: LmdbLogOptions): Log {
       );
     }
     if (made === undefined) settings.putSync(`partitions/${name}`, options.partitions);
-    const partitions = Array.from({ length: options.partitions }, (_, number) => {
-      const store = root.openDB<Buffer, number>({ name: `${name}/${number}`, encoding: "binary" });
-      return new Partition(topicOf(name), number, store);
-    });
+    const partitions = Array.from({ length: made ?? options.partitions }, (_, number) =>
+      openPartition(topicOf(name), number),
+    );
     return { options, partitions, arrivals: new Arrivals() };
+  }
+
+  function openPartition(topic: Topic, number: number): Partition {
+    const name = `${topic}/${number}`;
+    const store = root.openDB<Buffer, number>({ name, encoding: "binary" });
+    return new Partition(topic, number, store, settings.get(`begins/${name}`) ?? 0);
   }
 
   function topicOf(name: string): Topic {
@@ -173,6 +180,31 @@ export function openLmdbLog(given: LmdbLogOptions): Log {
       await Promise.all(moves);
     },
 
+    async widen(topic, count) {
+      const { partitions } = topicLog(topic);
+      if (count <= partitions.length) return;
+      while (partitions.length < count) partitions.push(openPartition(topic, partitions.length));
+      await settings.put(`partitions/${topic}`, count);
+    },
+
+    async place(topic, number, offset, records) {
+      const partition = topicLog(topic).partitions[number];
+      if (partition === undefined) throw new Error(`${topic} has no partition ${number}`);
+      for (const { key } of records) assertKey(key);
+      await writer.write({
+        records: records.length,
+        bytes: records.reduce((sum, { value }) => sum + value.length, 0),
+        apply() {
+          if (partition.staged !== Number(offset)) {
+            partition.begin(Number(offset));
+            void settings.put(`begins/${topic}/${number}`, Number(offset));
+          }
+          const now = Date.now();
+          for (const record of records) partition.put(record, now);
+        },
+      });
+    },
+
     async close() {
       await Promise.all([...subscriptions].map((subscription) => subscription.close()));
       await retention.close();
@@ -187,7 +219,7 @@ const mapBytes = 16 * 1024 ** 3;
 
 interface TopicLog {
   readonly options: TopicOptions;
-  readonly partitions: readonly Partition[];
+  readonly partitions: Partition[];
   readonly arrivals: Arrivals;
 }
 

@@ -108,5 +108,19 @@ export interface Log {
   handled(topic: Topic, group: string): Promise<bigint[]>;
   /** Sets a group back (or ahead) while none of its members runs, for a replay. */
   seek(topic: Topic, group: string, offsets: ReadonlyMap<number, bigint>): Promise<void>;
+  /** Gives a topic more partitions, at the end of the list; a restore into a narrower log. */
+  widen(topic: Topic, partitions: number): Promise<void>;
+  /**
+   * Puts records where another log had them: the first gets `offset`, each next one the next, in
+   * this partition whatever the keys. Offsets between the partition's end and `offset` are left
+   * out, as if retention had removed them. For a restore, while nothing else appends.
+   * @throws LogUnavailable
+   */
+  place(
+    topic: Topic,
+    partition: number,
+    offset: bigint,
+    records: readonly NewRecord[],
+  ): Promise<void>;
   close(): Promise<void>;
 }

@@ -54,7 +54,8 @@ export interface RejectFilter {
   readonly provider?: string | undefined;
   readonly step?: string | undefined;
   readonly ids?: readonly string[] | undefined;
-  /** Received before this moment, as ClickHouse writes it. */
+  /** Received at this moment or later, and before that one, as ClickHouse writes them. */
+  readonly since?: string | undefined;
   readonly before?: string | undefined;
 }
 
@@ -149,6 +150,10 @@ export function rejectsQuery(
   if (filter.ids !== undefined) {
     conditions.push("event_id IN {ids:Array(String)}");
     params.ids = filter.ids;
+  }
+  if (filter.since !== undefined) {
+    conditions.push("received_at >= {since:DateTime64(3, 'UTC')}");
+    params.since = filter.since;
   }
   if (filter.before !== undefined) {
     conditions.push("received_at < {before:DateTime64(3, 'UTC')}");

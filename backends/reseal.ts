@@ -1,9 +1,10 @@
 /**
- * After a rotation of the vault key: the secrets of integrations are sealed again under the new
- * one, so that the previous key may be dropped. Raw events stay sealed as they were taken, so a
- * replay of an old one needs the key of its time.
+ * After a rotation of the vault key: every secret in Postgres is sealed again under the new one,
+ * and the previous key is kept, sealed under the new one, too. Raw events and providers' answers
+ * stay sealed as they were taken and are opened by the key that was kept.
  */
 import { openSecret, sealSecret } from "./integrations.js";
+import { keepPreviousKey, resealOwnSecrets } from "./own-secrets.js";
 import type { Postgres } from "./postgres.js";
 import type { Vault } from "./vault.js";
 
@@ -14,6 +15,23 @@ interface Row {
   readonly token_sealed: Buffer;
   readonly credentials_sealed: Buffer;
   readonly previous_credentials_sealed: Buffer | null;
+}
+
+/**
+ * Afterwards nobody needs the previous key. Safe to repeat and to interrupt: until it ends, some
+ * secrets open by one key and some by the other.
+ * @param vault seals under the new key and opens with the previous one
+ * @returns how many secrets were sealed again
+ */
+export async function resealSecrets(
+  postgres: Postgres,
+  vault: Vault,
+  previousHex: string,
+): Promise<number> {
+  // Before anything depends on it.
+  await keepPreviousKey(postgres, vault, previousHex);
+  const own = await resealOwnSecrets(postgres, vault);
+  return own + (await resealIntegrations(postgres, vault));
 }
 
 /** Safe to repeat and to interrupt. @returns how many integrations were sealed again */

@@ -16,6 +16,15 @@ export interface Vault {
   isCurrent(sealed: Buffer): boolean;
   /** A key of 32 bytes for one purpose, the same in every process with this master key. */
   deriveKey(purpose: string): Buffer;
+  /** Another master key that opens and never seals: 64 hexadecimal characters. */
+  learn(keyHex: string): void;
+  /** The fingerprint of the master key that seals: says which key, and nothing about it. */
+  readonly keyId: string;
+}
+
+/** The fingerprint of a master key, as sealed values carry it: 16 hexadecimal characters. */
+export function vaultKeyId(keyHex: string): string {
+  return masterKey(keyHex).id.toString("hex");
 }
 
 /** The value was changed, its associated data was, or its master key is not here. */
@@ -43,10 +52,11 @@ const derivedKeysMax = 256;
 export function openVault(keyHex: string, previousHex?: string): Vault {
   const current = masterKey(keyHex);
   const masters = new Map([[current.id.toString("hex"), current.key]]);
-  if (previousHex !== undefined) {
-    const previous = masterKey(previousHex);
-    masters.set(previous.id.toString("hex"), previous.key);
-  }
+  const learn = (hex: string): void => {
+    const { id, key } = masterKey(hex);
+    masters.set(id.toString("hex"), key);
+  };
+  if (previousHex !== undefined) learn(previousHex);
   const derived = new Map<string, Buffer>();
   let sealing = freshDataKey(current);
 
@@ -56,7 +66,9 @@ export function openVault(keyHex: string, previousHex?: string): Vault {
     if (key === undefined) {
       const master = masters.get(sealed.toString("hex", 1, saltAt));
       if (master === undefined) {
-        throw new SealBroken("sealed under a master key that is neither current nor previous");
+        throw new SealBroken(
+          "sealed under a master key that is neither current nor a previous one",
+        );
       }
       key = dataKey(master, sealed.subarray(saltAt, nonceAt));
     }
@@ -101,6 +113,10 @@ export function openVault(keyHex: string, previousHex?: string): Vault {
     isCurrent: (sealed) => sealed.subarray(1, saltAt).equals(current.id),
 
     deriveKey: (purpose) => derive(current.key, Buffer.alloc(0), `purpose:${purpose}`),
+
+    learn,
+
+    keyId: current.id.toString("hex"),
   };
 }
 

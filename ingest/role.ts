@@ -1,7 +1,7 @@
 /** The role `ingest`: the two doors. Stateless; any number of processes may run it. */
 import { requireKey } from "../backends/http/auth.js";
 import { openIntegrationCalls } from "../backends/integration-calls.js";
-import { resealIntegrations } from "../backends/reseal.js";
+import { resealSecrets } from "../backends/reseal.js";
 import { openReceipts } from "../backends/receipts.js";
 import { createProviders } from "../providers/index.js";
 import { ingestRoute } from "./events.js";
@@ -9,9 +9,11 @@ import type { DoorService } from "./take.js";
 import { webhookRoute } from "./webhooks.js";
 
 export async function start(service: DoorService): Promise<void> {
-  if (service.config.VAULT_ENCRYPTION_KEY_PREVIOUS !== undefined) {
-    const integrations = await resealIntegrations(service.postgres, service.vault);
-    service.logger.info({ integrations }, "secrets are sealed under the new vault key");
+  const { VAULT_ENCRYPTION_KEY_PREVIOUS: previousKey } = service.config;
+  if (previousKey !== undefined) {
+    const secrets = await resealSecrets(service.postgres, service.vault, previousKey);
+    const told = "all secrets are sealed under the vault key; the previous one may be removed";
+    service.logger.info({ secrets }, told);
   }
   const providers = createProviders(service.config);
   const receipts = openReceipts(service);

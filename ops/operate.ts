@@ -4,39 +4,12 @@
  * were found, 2 it could not run.
  */
 import { parseArgs } from "node:util";
-import { rebuildMovements } from "../backends/audit-movements.js";
 import { openService } from "../backends/open.js";
 import { Releases } from "../backends/releases.js";
 import type { Service } from "../backends/service.js";
-import { createLogger, type Logger } from "../backends/logger.js";
+import { createLogger } from "../backends/logger.js";
 import { type Config, readConfig } from "../config.js";
-import type { AuditFinding } from "../schemas/audit.js";
-import { backfill } from "./backfill.js";
-import { replay } from "./replay.js";
-
-/** What the processors do; handed in, because roles do not know each other. */
-export interface Steps {
-  audit(
-    service: Service,
-    options: {
-      readonly workspace: string | null;
-      readonly repair: boolean;
-      readonly shareMax: number;
-    },
-  ): Promise<AuditFinding[]>;
-  /** Starts the consumers of the log. */
-  startProcessors(service: Service): Promise<void>;
-}
-
-/** The words are wrong; the message says which there are. */
-class UsageError extends Error {
-  override readonly name = "UsageError";
-}
-
-const usage = `npm run ops -- audit [--workspace <id>] [--repair]
-npm run ops -- rebuild [--workspace <id>]
-npm run ops -- replay [--from <time>]
-npm run ops -- backfill --integration <id> --from <time>`;
+import { type Command, type Options, type Steps, UsageError, commands } from "./commands.js";
 
 /** @returns the exit code */
 export async function operate(
@@ -44,78 +17,42 @@ export async function operate(
   env: NodeJS.ProcessEnv,
   steps: Steps,
 ): Promise<number> {
+  const installation = new Installation();
   try {
+    const { command, options } = readWords(words);
     const config = readConfig(env);
-    return await run(readWords(words), config, createLogger("warn"), steps);
+    const open = installation.open.bind(installation);
+    const close = installation.close.bind(installation);
+    return await commands[command].run({ config, options, steps, open, close, tell });
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     return 2;
+  } finally {
+    await installation.close();
   }
 }
 
-async function run(
-  { command, options }: Order,
-  config: Config,
-  logger: Logger,
-  steps: Steps,
-): Promise<number> {
-  const from = options.from === undefined ? null : timeOf(options.from);
-  const releases = new Releases(logger);
-  try {
-    const { service } = await openService(config, { logger, releases });
-    const workspace = options.workspace ?? null;
-    if (command === "audit") {
-      const repair = options.repair ?? false;
-      const found = await steps.audit(service, { workspace, repair, shareMax: 1 });
-      return tellFindings(found, repair);
-    }
-    if (command === "rebuild") {
-      const slices = await rebuildMovements(service.clickhouse, workspace);
-      tell(`Movements are what the changes say they should be (${slices} slices of accounts).`);
-      return 0;
-    }
-    if (command === "backfill") {
-      const { integration } = options;
-      if (integration === undefined || from === null) throw new UsageError(usage);
-      const asked = { integration, from };
-      return await backfill(service, asked, {
-        startProcessors: (opened) => steps.startProcessors(opened),
-        tell,
-      });
-    }
-    await replay(service, from, {
-      startProcessors: (opened) => steps.startProcessors(opened),
-      tell,
-    });
-    return 0;
-  } finally {
+/** One at a time: the engine in this process opens one folder. */
+class Installation {
+  readonly #logger = createLogger("warn");
+  #releases = new Releases(this.#logger);
+
+  async open(config: Config, { restoring = false } = {}): Promise<Service> {
+    const opening = { logger: this.#logger, releases: this.#releases, restoring };
+    return (await openService(config, opening)).service;
+  }
+
+  async close(): Promise<void> {
+    const releases = this.#releases;
+    this.#releases = new Releases(this.#logger);
     await releases.release();
   }
 }
 
-type Command = "audit" | "rebuild" | "replay" | "backfill";
-
-const commands: Readonly<Record<Command, readonly string[]>> = {
-  audit: ["workspace", "repair"],
-  rebuild: ["workspace"],
-  replay: ["from"],
-  backfill: ["integration", "from"],
-};
-
-interface Order {
-  readonly command: Command;
-  readonly options: {
-    readonly workspace?: string;
-    readonly repair?: boolean;
-    readonly from?: string;
-    readonly integration?: string;
-  };
-}
-
 /** @throws UsageError */
-function readWords(words: readonly string[]): Order {
+function readWords(words: readonly string[]): { command: Command; options: Options } {
   const [name, ...args] = words;
-  if (name === undefined || !isCommand(name)) throw new UsageError(usage);
+  if (name === undefined || !isCommand(name)) throw new UsageError();
   try {
     const { values } = parseArgs({
       args,
@@ -123,14 +60,19 @@ function readWords(words: readonly string[]): Order {
         workspace: { type: "string" },
         repair: { type: "boolean" },
         from: { type: "string" },
+        rejected: { type: "boolean" },
         integration: { type: "string" },
+        to: { type: "string" },
+        keep: { type: "string" },
+        "with-key": { type: "boolean" },
+        through: { type: "string" },
       },
     });
-    const foreign = Object.keys(values).filter((option) => !commands[name].includes(option));
-    if (foreign.length > 0) throw new UsageError(usage);
+    const foreign = Object.keys(values).filter((option) => !isOf(name, option));
+    if (foreign.length > 0) throw new UsageError();
     return { command: name, options: values };
   } catch (error) {
-    if (error instanceof TypeError) throw new UsageError(`${error.message}\n${usage}`);
+    if (error instanceof TypeError) throw new UsageError(error.message);
     throw error;
   }
 }
@@ -139,26 +81,8 @@ function isCommand(name: string): name is Command {
   return Object.hasOwn(commands, name);
 }
 
-/** ms since 1970. @throws UsageError */
-function timeOf(text: string): number {
-  const time = Date.parse(text);
-  if (Number.isNaN(time)) throw new UsageError(`${text} is no time; for example 2026-11-01T00:00Z`);
-  return time;
-}
-
-function tellFindings(found: readonly AuditFinding[], repair: boolean): number {
-  const wrong = found.filter(({ differences }) => differences > 0);
-  const rows = found.reduce((sum, finding) => sum + finding.rows, 0);
-  for (const { examples, ...finding } of wrong) {
-    const { workspace, environment, table, differences, amount } = finding;
-    tell(`${workspace} ${environment} ${table}: ${differences} rows differ, by ${amount} in all`);
-    for (const { subject, at, what, amount: by } of examples) {
-      tell(`  ${subject} ${at} ${what}${by === null ? "" : ` ${by}`}`);
-    }
-  }
-  if (wrong.length === 0) tell(`Everything is as it should be (${rows} rows compared).`);
-  else if (repair) tell("The differences were added. Audit again to see that nothing is left.");
-  return wrong.length === 0 ? 0 : 1;
+function isOf(command: Command, option: string): boolean {
+  return commands[command].options.some((known) => known === option);
 }
 
 function tell(line: string): void {

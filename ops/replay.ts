@@ -4,9 +4,11 @@
  * receipt. Interrupted, the next start of the service goes on with it.
  */
 import { setTimeout as pause } from "node:timers/promises";
+import { clickhouseTime } from "../backends/clickhouse-rows.js";
+import { replayRejects } from "../backends/replay.js";
 import type { Service } from "../backends/service.js";
-import { groups } from "../backends/watermark.js";
-import { rawEventCodec, type Topic, topics } from "../schemas/records.js";
+import { groups, passages } from "../backends/watermark.js";
+import { rawEventCodec, topics } from "../schemas/records.js";
 
 export interface ReplaySteps {
   readonly startProcessors: (service: Service) => Promise<void>;
@@ -38,6 +40,49 @@ export async function replay(
     await log.seek(topics.raw, group, starts);
   }
   await startProcessors(service);
+  await untilBooked(service, tell);
+  tell("Replayed.");
+}
+
+/**
+ * Sends the open rejects of events received since `from` through once more. What is rejected again
+ * stays in the list; it is recorded now, unlike the replay of the log (definitions.md, Two clocks).
+ * @param from ms since 1970, by receipt; null: all that are open
+ */
+export async function replayRejected(
+  service: Service,
+  from: number | null,
+  { startProcessors, tell }: ReplaySteps,
+): Promise<void> {
+  await startProcessors(service);
+  // What was under way may be rejected, too.
+  await untilBooked(service, tell);
+  const since = from === null ? undefined : clickhouseTime(from);
+  const before = clickhouseTime(Date.now());
+  let [replayed, missing] = [0, 0];
+  for (const workspace of await workspacesWithRejects(service)) {
+    for (let more = true; more;) {
+      const some = await replayRejects(service, { workspace, since, before });
+      more = some.more && some.replayed > 0;
+      replayed += some.replayed;
+      // They stay open and are met again in each round.
+      if (!more) missing += some.missing;
+    }
+  }
+  await untilBooked(service, tell);
+  tell(`${replayed} rejected events were sent through again.`);
+  if (missing > 0) tell(`${missing} were not: their raw events are older than the log.`);
+}
+
+function workspacesWithRejects({ clickhouse }: Service): Promise<string[]> {
+  const sql =
+    "SELECT DISTINCT workspace FROM rejects FINAL WHERE state = 'open' ORDER BY workspace";
+  return clickhouse
+    .rows<{ workspace: string }>(sql)
+    .then((rows) => rows.map(({ workspace }) => workspace));
+}
+
+async function untilBooked(service: Service, tell: (line: string) => void): Promise<void> {
   let toldAt = Date.now();
   for (;;) {
     const left = await recordsLeft(service);
@@ -48,7 +93,6 @@ export async function replay(
     }
     await pause(lookEveryMs);
   }
-  tell("Replayed.");
 }
 
 /** The first record received at `from` or later, or a few before it. */
@@ -73,14 +117,6 @@ async function firstSince(
 
 /** Of all groups, in the order an event travels: what one hands on is counted by the next. */
 async function recordsLeft({ log }: Service): Promise<bigint> {
-  const passages: readonly [Topic, string][] = [
-    [topics.raw, groups.normalize],
-    [topics.raw, groups.journal],
-    [topics.incomplete, groups.complete],
-    [topics.incomplete, groups.adorn],
-    [topics.facts, groups.money],
-    [topics.facts, groups.subscriptions],
-  ];
   let left = 0n;
   for (const [topic, group] of passages) {
     const committed = await log.committed(topic, group);

@@ -71,9 +71,9 @@ export type Around = <T>(work: () => Promise<T>) => Promise<T>;
 
 export function faultyClickHouse(clickhouse: ClickHouse, around: Around): ClickHouse {
   return {
+    ...clickhouse,
     rows: (sql, params) => around(() => clickhouse.rows(sql, params)),
     write: (sql, params, lane) => around(() => clickhouse.write(sql, params, lane)),
-    close: () => clickhouse.close(),
   };
 }
 

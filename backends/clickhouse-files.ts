@@ -1,0 +1,65 @@
+/**
+ * Whole tables to files and back, for backups: Native (the engine's own, all types exact), gzip.
+ * The embedded engine reads and writes files itself; a server's bytes come and go by HTTP.
+ */
+import { createReadStream, createWriteStream } from "node:fs";
+import { pipeline } from "node:stream/promises";
+import { createGunzip, createGzip } from "node:zlib";
+import type { ClickHouseClient } from "@clickhouse/client";
+import { literal } from "./clickhouse-text.js";
+
+export interface TableFiles {
+  /** All rows the table has when this begins; the file is made. */
+  write(table: string, path: string): Promise<void>;
+  /** Adds the rows of such a file. */
+  read(table: string, path: string): Promise<void>;
+}
+
+export const tableFileEnding = ".native.gz";
+
+/** Rows of one part: what an insert with projections holds in memory. */
+const insertSettings = {
+  min_insert_block_size_rows: "200000",
+  min_insert_block_size_bytes: String(64 * 1024 * 1024),
+} as const;
+/** However large the table is, unlike the statements that answer questions. */
+const endless = { max_execution_time: 0 } as const;
+/** The time is in the disk; a higher level makes files a few percent smaller. */
+const gzipLevel = 1;
+
+/** @param write runs one statement */
+export function embeddedFiles(write: (sql: string) => Promise<void>): TableFiles {
+  const settings = Object.entries(insertSettings).map(([name, value]) => `${name} = ${value}`);
+  return {
+    async write(table, path) {
+      const file = `file(${literal(path)}, Native)`;
+      await write(`INSERT INTO FUNCTION ${file} SELECT * FROM ${table}`);
+    },
+    async read(table, path) {
+      const file = `file(${literal(path)}, Native)`;
+      await write(`INSERT INTO ${table} SELECT * FROM ${file} SETTINGS ${settings.join(", ")}`);
+    },
+  };
+}
+
+export function serverFiles(client: ClickHouseClient): TableFiles {
+  return {
+    async write(table, path) {
+      const { stream } = await client.exec({
+        query: `SELECT * FROM ${table} FORMAT Native`,
+        clickhouse_settings: { ...endless, max_threads: 1 },
+      });
+      const file = createWriteStream(path, { flags: "wx" });
+      await pipeline(stream, createGzip({ level: gzipLevel }), file);
+    },
+    async read(table, path) {
+      const values = createReadStream(path).pipe(createGunzip());
+      const { stream } = await client.exec({
+        query: `INSERT INTO ${table} FORMAT Native`,
+        values,
+        clickhouse_settings: { ...endless, ...insertSettings },
+      });
+      stream.resume();
+    },
+  };
+}

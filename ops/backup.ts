@@ -1,0 +1,75 @@
+/** `npm run ops -- backup` and `restore`: see backends/backup. */
+import { readFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { BackupRefused } from "../backends/backup/manifest.js";
+import { type CheckedBackup, checkBackup, restoreBackup } from "../backends/backup/restore.js";
+import { backupKeyFile, writeBackup } from "../backends/backup/write.js";
+import { keyFile, placeVaultKey, vaultKeyOf } from "../backends/data-folder.js";
+import { embeddedBackends } from "../backends/open.js";
+import type { Service } from "../backends/service.js";
+import { vaultKeyId } from "../backends/vault.js";
+import type { Config } from "../config.js";
+
+export interface BackupWords {
+  readonly to: string;
+  /** How many stay in the folder; null: all. */
+  readonly keep: number | null;
+  readonly withKey: boolean;
+}
+
+type Tell = (line: string) => void;
+
+export async function backup(
+  service: Service,
+  { to, keep, withKey }: BackupWords,
+  tell: Tell,
+): Promise<void> {
+  const vaultKey = withKey ? vaultKeyOf(service.config) : null;
+  const { path, bytes } = await writeBackup(service, { to, keep, vaultKey });
+  tell(`Made ${path} (${bytes} bytes).`);
+  tell(
+    withKey
+      ? "The vault key is inside: whoever reads this backup can read everything."
+      : `The vault key ${service.vault.keyId} is not inside. Keep it apart: without it the ` +
+          "backup cannot be restored.",
+  );
+}
+
+/**
+ * @param open opens the installation the settings name
+ * @throws BackupRefused before anything is touched
+ */
+export async function restore(
+  config: Config,
+  from: string,
+  open: (config: Config, options: { readonly restoring: boolean }) => Promise<Service>,
+  tell: Tell,
+): Promise<void> {
+  const checked = await checkBackup(resolve(from));
+  tell(`The backup of ${checked.manifest.made_at} is whole.`);
+  await settleVaultKey(config, checked);
+  const service = await open(config, { restoring: true });
+  // The public topics are written under the schema ids of this installation.
+  await service.publicSchemas.announce();
+  await restoreBackup(service, checked, tell);
+  tell("Restored. Start the service; what was under way when the backup was made is gone on with.");
+}
+
+/** Before an installation is opened, which would draw a key of its own. */
+async function settleVaultKey(config: Config, backedUp: CheckedBackup): Promise<void> {
+  const { vault_key_id: wanted, files } = backedUp.manifest;
+  const key = vaultKeyOf(config);
+  const keys = [key, config.VAULT_ENCRYPTION_KEY_PREVIOUS].flatMap((hex) => hex ?? []);
+  if (keys.some((hex) => vaultKeyId(hex) === wanted)) return;
+  const isInside = files.some(({ path }) => path === backupKeyFile);
+  if (key === null && isInside && embeddedBackends(config).length > 0) {
+    const hex = (await readFile(join(backedUp.folder, backupKeyFile), "utf8")).trim();
+    if (vaultKeyId(hex) === wanted) return placeVaultKey(config.DATA_DIR, hex);
+  }
+  throw new BackupRefused(
+    `The backup is sealed under the vault key ${wanted}` +
+      (key === null ? "" : `, and this installation has ${vaultKeyId(key)}`) +
+      `. Set VAULT_ENCRYPTION_KEY to it, or put it into ${join(config.DATA_DIR, keyFile)} ` +
+      "(mode 600).",
+  );
+}

@@ -1,0 +1,180 @@
+/** The commands of `npm run ops`, each with the options it takes. */
+import { rebuildMovements } from "../backends/audit-movements.js";
+import type { Service } from "../backends/service.js";
+import type { Config } from "../config.js";
+import type { AuditFinding } from "../schemas/audit.js";
+import { backfill } from "./backfill.js";
+import { backup, restore } from "./backup.js";
+import { move } from "./move.js";
+import { replay, replayRejected } from "./replay.js";
+import { rotateKey } from "./rotate-key.js";
+
+/** What the processors do; handed in, because roles do not know each other. */
+export interface Steps {
+  audit(
+    service: Service,
+    options: {
+      readonly workspace: string | null;
+      readonly repair: boolean;
+      readonly shareMax: number;
+    },
+  ): Promise<AuditFinding[]>;
+  /** Starts the consumers of the log. */
+  readonly startProcessors: (service: Service) => Promise<void>;
+}
+
+/** The words are wrong; the message says which there are. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+  constructor(what?: string) {
+    super(what === undefined ? usage : `${what}\n${usage}`);
+  }
+}
+
+const usage = `npm run ops -- audit [--workspace <id>] [--repair]
+npm run ops -- rebuild [--workspace <id>]
+npm run ops -- replay [--from <time>] [--rejected]
+npm run ops -- backfill --integration <id> --from <time>
+npm run ops -- backup --to <folder> [--keep <number>] [--with-key]
+npm run ops -- restore --from <backup>
+npm run ops -- move --to <settings file> --through <folder>
+npm run ops -- rotate-key`;
+
+export type Command =
+  | "audit"
+  | "rebuild"
+  | "replay"
+  | "backfill"
+  | "backup"
+  | "restore"
+  | "move"
+  | "rotate-key";
+
+export interface Options {
+  readonly workspace?: string;
+  readonly repair?: boolean;
+  readonly from?: string;
+  readonly rejected?: boolean;
+  readonly integration?: string;
+  readonly to?: string;
+  readonly keep?: string;
+  readonly "with-key"?: boolean;
+  readonly through?: string;
+}
+
+export interface Given {
+  readonly config: Config;
+  readonly options: Options;
+  readonly steps: Steps;
+  /** What is open when the command ends is closed. */
+  readonly open: (config: Config, options?: { readonly restoring?: boolean }) => Promise<Service>;
+  readonly close: () => Promise<void>;
+  readonly tell: (line: string) => void;
+}
+
+interface Runnable {
+  readonly options: readonly (keyof Options)[];
+  /** @returns the exit code */
+  run(given: Given): Promise<number>;
+}
+
+export const commands: Readonly<Record<Command, Runnable>> = {
+  audit: {
+    options: ["workspace", "repair"],
+    async run({ config, options, steps, open, tell }) {
+      const { workspace = null, repair = false } = options;
+      const found = await steps.audit(await open(config), { workspace, repair, shareMax: 1 });
+      return tellFindings(found, repair, tell);
+    },
+  },
+  rebuild: {
+    options: ["workspace"],
+    async run({ config, options, open, tell }) {
+      const { clickhouse } = await open(config);
+      const slices = await rebuildMovements(clickhouse, options.workspace ?? null);
+      tell(`Movements are what the changes say they should be (${slices} slices of accounts).`);
+      return 0;
+    },
+  },
+  replay: {
+    options: ["from", "rejected"],
+    async run({ config, options, steps, open, tell }) {
+      const from = options.from === undefined ? null : timeOf(options.from);
+      const again = options.rejected === true ? replayRejected : replay;
+      await again(await open(config), from, { startProcessors: steps.startProcessors, tell });
+      return 0;
+    },
+  },
+  backfill: {
+    options: ["integration", "from"],
+    async run({ config, options, steps, open, tell }) {
+      const asked = { integration: given(options.integration), from: timeOf(given(options.from)) };
+      const { startProcessors } = steps;
+      return backfill(await open(config), asked, { startProcessors, tell });
+    },
+  },
+  backup: {
+    options: ["to", "keep", "with-key"],
+    async run({ config, options, open, tell }) {
+      const to = given(options.to);
+      const keep = options.keep === undefined ? null : countOf(options.keep);
+      await backup(await open(config), { to, keep, withKey: options["with-key"] ?? false }, tell);
+      return 0;
+    },
+  },
+  restore: {
+    options: ["from"],
+    async run({ config, options, open, tell }) {
+      await restore(config, given(options.from), open, tell);
+      return 0;
+    },
+  },
+  move: {
+    options: ["to", "through"],
+    async run({ config, options, open, close, tell }) {
+      const words = { to: given(options.to), through: given(options.through) };
+      await move(config, words, { open, close, tell });
+      return 0;
+    },
+  },
+  "rotate-key": {
+    options: [],
+    run: async ({ config, open, tell }) => rotateKey(await open(config), tell),
+  },
+};
+
+function given(option: string | undefined): string {
+  if (option === undefined) throw new UsageError();
+  return option;
+}
+
+/** ms since 1970. @throws UsageError */
+function timeOf(text: string): number {
+  const time = Date.parse(text);
+  if (!Number.isNaN(time)) return time;
+  throw new UsageError(`${text} is no time; for example 2026-11-01T00:00Z`);
+}
+
+function countOf(text: string): number {
+  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
+  throw new UsageError(`${text} is no number of backups to keep`);
+}
+
+function tellFindings(
+  found: readonly AuditFinding[],
+  repair: boolean,
+  tell: (line: string) => void,
+): number {
+  const wrong = found.filter(({ differences }) => differences > 0);
+  const rows = found.reduce((sum, finding) => sum + finding.rows, 0);
+  for (const { examples, ...finding } of wrong) {
+    const { workspace, environment, table, differences, amount } = finding;
+    tell(`${workspace} ${environment} ${table}: ${differences} rows differ, by ${amount} in all`);
+    for (const { subject, at, what, amount: by } of examples) {
+      tell(`  ${subject} ${at} ${what}${by === null ? "" : ` ${by}`}`);
+    }
+  }
+  if (wrong.length === 0) tell(`Everything is as it should be (${rows} rows compared).`);
+  else if (repair) tell("The differences were added. Audit again to see that nothing is left.");
+  return wrong.length === 0 ? 0 : 1;
+}

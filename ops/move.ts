@@ -1,0 +1,54 @@
+/**
+ * `npm run ops -- move`: a backup of this installation, restored into the one another settings
+ * file names. The first stays as it is, so a move that fails costs nothing but time.
+ */
+import { readFile } from "node:fs/promises";
+import { parseEnv } from "node:util";
+import { BackupRefused, readManifest } from "../backends/backup/manifest.js";
+import { writeBackup } from "../backends/backup/write.js";
+import { vaultKeyOf } from "../backends/data-folder.js";
+import { embeddedBackends } from "../backends/open.js";
+import { vaultKeyId } from "../backends/vault.js";
+import { type Config, readConfig } from "../config.js";
+import { topics } from "../schemas/records.js";
+import { restore } from "./backup.js";
+import type { Given } from "./commands.js";
+
+export interface MoveWords {
+  /** A file of settings, `NAME=value` lines: the installation to move to. */
+  readonly to: string;
+  /** Where the backup is made; it stays there. */
+  readonly through: string;
+}
+
+/** @throws BackupRefused, ConfigError before anything is written there */
+export async function move(
+  config: Config,
+  { to, through }: MoveWords,
+  { open, close, tell }: Pick<Given, "open" | "close" | "tell">,
+): Promise<void> {
+  const target = readConfig(parseEnv(await readFile(to, "utf8")));
+  if (embeddedBackends(config).length > 0 && embeddedBackends(target).length > 0) {
+    throw new BackupRefused(
+      "One process serves one data folder. Between two of them use backup and restore.",
+    );
+  }
+  const key = vaultKeyOf(target);
+  const service = await open(config);
+  const { keyId } = service.vault;
+  if (key === null || vaultKeyId(key) !== keyId) {
+    throw new BackupRefused(
+      `What is sealed stays sealed: give ${to} the same VAULT_ENCRYPTION_KEY (${keyId}) as here.`,
+    );
+  }
+  const { path } = await writeBackup(service, { to: through, keep: null, vaultKey: null });
+  tell(`Made ${path}.`);
+  const { manifest } = await readManifest(path);
+  const ends = await service.log.ends(topics.raw);
+  if (manifest.topics[topics.raw].partitions.some(({ end }, number) => ends[number] !== end)) {
+    throw new BackupRefused("Events were taken meanwhile: stop the service, then move.");
+  }
+  await close();
+  await restore(target, path, open, tell);
+  tell("Start the new installation and never the old one again: each would take its own events.");
+}

@@ -1,0 +1,41 @@
+/**
+ * `npm run ops -- rotate-key`: everything is sealed under a new vault key, and the key before it
+ * is kept sealed under the new one, for the raw events that stay as they are.
+ */
+import { replaceVaultKey } from "../backends/data-folder.js";
+import { resealSecrets } from "../backends/reseal.js";
+import type { Service } from "../backends/service.js";
+import { openVault, vaultKeyId } from "../backends/vault.js";
+import { resolve } from "node:path";
+
+type Tell = (line: string) => void;
+
+/** @returns the exit code */
+export async function rotateKey(service: Service, tell: Tell): Promise<number> {
+  const { config, postgres, vault } = service;
+  const { VAULT_ENCRYPTION_KEY_PREVIOUS: previousKey } = config;
+  if (config.VAULT_ENCRYPTION_KEY === undefined) {
+    await replaceVaultKey(resolve(config.DATA_DIR), async ({ next, previous }) => {
+      const secrets = await resealSecrets(postgres, openVault(next, previous), previous);
+      tell(`${secrets} secrets are sealed under the new vault key ${vaultKeyId(next)}.`);
+    });
+    tell(
+      "It has taken the place of the old one, which nothing needs any more. Back the new one up.",
+    );
+    return 0;
+  }
+  if (previousKey === undefined) {
+    tell(
+      "Set VAULT_ENCRYPTION_KEY to the new key (openssl rand -hex 32) and " +
+        "VAULT_ENCRYPTION_KEY_PREVIOUS to the one until now, for this command and for the service.",
+    );
+    return 2;
+  }
+  const secrets = await resealSecrets(postgres, vault, previousKey);
+  tell(`${secrets} secrets are sealed under the vault key ${vault.keyId} now, the others were.`);
+  tell(
+    `Nothing needs ${vaultKeyId(previousKey)} any more: once every process runs with the new ` +
+      "key, remove VAULT_ENCRYPTION_KEY_PREVIOUS.",
+  );
+  return 0;
+}
