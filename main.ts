@@ -11,6 +11,7 @@ import { createLogger } from "./backends/logger.js";
 import { MigrationRefused } from "./backends/migrations.js";
 import { embeddedBackends } from "./backends/open.js";
 import { SchemaRegistryRefused, SchemaRegistryUnavailable } from "./backends/schema-registry.js";
+import { PostgresUnavailable } from "./backends/postgres.js";
 import { type Config, ConfigError, limits, readConfig } from "./config.js";
 import { type RoleName, type Started, isRoleName, roleNames, start } from "./start.js";
 
@@ -101,6 +102,7 @@ function isForPerson(error: unknown): error is Error {
     error instanceof DataFolderRefused ||
     error instanceof FolderLocked ||
     error instanceof MigrationRefused ||
+    error instanceof PostgresUnavailable ||
     error instanceof SchemaRegistryRefused ||
     error instanceof SchemaRegistryUnavailable
   );
@@ -114,7 +116,8 @@ function describe(config: Config): string {
 
 /** For the person at the terminal; the log's JSON lines go to standard output. */
 function welcome(config: Config, { url, made }: Started): string {
-  if (made.length === 0) return `\nRunning at ${url}, data in ${config.DATA_DIR}\n`;
+  const where = embeddedBackends(config).length > 0 ? `data in ${config.DATA_DIR}` : "on servers";
+  if (made.length === 0) return `\nRunning at ${url}, ${where}\n`;
   const token = join(config.DATA_DIR, tokenFile);
   return `
 Running at ${url}

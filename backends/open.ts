@@ -8,11 +8,12 @@ import { restoreUnderWay } from "./backup/restore.js";
 import { openClickHouse } from "./clickhouse-open.js";
 import type { ClickHouse } from "./clickhouse.js";
 import { type DataFolder, type Secrets, openDataFolder } from "./data-folder.js";
+import { OwnDoors } from "./doors.js";
 import { CallLimits } from "./http/limits.js";
 import { openIntegrations } from "./integrations.js";
 import { openKeys } from "./keys.js";
-import { openLmdbLog } from "./log-lmdb.js";
-import type { TopicOptions } from "./log.js";
+import { alone } from "./leases.js";
+import type { Log, TopicOptions } from "./log.js";
 import type { Logger } from "./logger.js";
 import { createMetrics } from "./metrics.js";
 import { migrateClickHouse, migratePostgres } from "./migrations.js";
@@ -25,6 +26,7 @@ import { Readiness } from "./readiness.js";
 import type { Releases } from "./releases.js";
 import { Registry } from "./schema-registry.js";
 import type { Service } from "./service.js";
+import { openSharedDoors } from "./shared-doors.js";
 import { openVault } from "./vault.js";
 import { Watermark } from "./watermark.js";
 import { withWireFormat } from "./wire-format.js";
@@ -53,13 +55,16 @@ export async function openService(
   const { vaultKey, adminToken, made, nextVaultKey } = openSecrets(config, releases);
   const vault = openVault(vaultKey, config.VAULT_ENCRYPTION_KEY_PREVIOUS);
   if (nextVaultKey !== null) vault.learn(nextVaultKey);
-  const log = openLog(config, logger);
+  const log = await openLog(config, logger);
   releases.push("log", () => log.close());
   const postgres = await openMetadata(config, logger, releases);
   if (!restoring) await refuseHalfRestored(postgres);
   await learnPreviousKeys(postgres, vault);
-  const clickhouse = await openStore(config, logger, releases);
-  const rates = await openRates({ postgres, config, logger, releases });
+  const clickhouse = await openStore(config, postgres, logger, releases);
+  const doors = log.shared
+    ? await openSharedDoors({ postgres, logger, releases, now: Date.now })
+    : new OwnDoors(Date.now);
+  const rates = await openRates({ postgres, config, logger, releases, shared: log.shared });
   const { SCHEMA_REGISTRY_URL: registryUrl } = config;
   const registry = registryUrl === undefined ? null : new Registry(registryUrl, logger);
   const publicSchemas = new PublicSchemas({ postgres, registry, logger });
@@ -77,7 +82,7 @@ export async function openService(
     postgres,
     vault,
     rates,
-    watermark: new Watermark(log),
+    watermark: new Watermark(log, Date.now, doors),
     keys: openKeys({ postgres, logger }),
     integrations: openIntegrations({ postgres, vault }),
     limits: new CallLimits(config),
@@ -134,10 +139,11 @@ const partitions = 1;
 const dayMs = 24 * 60 * 60 * 1000;
 const rejectedRetentionDays = 365;
 
-function openLog(config: Config, logger: Logger) {
+async function openLog(config: Config, logger: Logger): Promise<Log> {
   if (config.KAFKA_BROKERS !== undefined) {
     throw new ConfigError(["KAFKA_BROKERS: this version keeps its log itself; leave it out"]);
   }
+  const { openLmdbLog } = await import("./log-lmdb.js");
   return openLmdbLog({
     path: join(config.DATA_DIR, "log"),
     topics: topicOptions(config),
@@ -177,9 +183,15 @@ async function openMetadata(config: Config, logger: Logger, releases: Releases):
 
 async function openStore(
   config: Config,
+  postgres: Postgres,
   logger: Logger,
   releases: Releases,
 ): Promise<ClickHouse> {
+  if (config.CLICKHOUSE_CLUSTER !== undefined) {
+    throw new ConfigError([
+      "CLICKHOUSE_CLUSTER: this version writes to one ClickHouse server; leave it out",
+    ]);
+  }
   const clickhouse = await openClickHouse({
     memoryBytes: config.CLICKHOUSE_MEMORY_BYTES,
     threads: config.CLICKHOUSE_THREADS,
@@ -188,6 +200,9 @@ async function openStore(
       : { url: config.CLICKHOUSE_URL }),
   });
   releases.push("clickhouse", () => clickhouse.close());
-  await migrateClickHouse(clickhouse, logger);
+  const migrate = (): Promise<void> => migrateClickHouse(clickhouse, logger);
+  // Of processes that start together one migrates; the others find it done.
+  if (embeddedBackends(config).length > 0) await migrate();
+  else await alone(postgres, "ClickHouse migrations", migrate);
   return clickhouse;
 }

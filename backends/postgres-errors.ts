@@ -51,8 +51,10 @@ const unavailableStates: ReadonlySet<string> = new Set([
 ]);
 
 /** What the driver says without a code (pg 8, client.js; pg-pool, index.js). */
-const driverSentences =
-  /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Client was closed)/;
+const driverSentences = new RegExp(
+  "^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|" +
+    "Client has encountered a connection error|Client was closed)",
+);
 
 /** ECONNREFUSED, ENOTFOUND, EAI_AGAIN, EPIPE … of the operating system; not Node's ERR_…. */
 function isSystemCode(code: string): boolean {

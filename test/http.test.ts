@@ -12,6 +12,7 @@ import { readQuery } from "../backends/http/query.js";
 import { createHttpServer } from "../backends/http/server.js";
 import { LogUnavailable } from "../backends/log.js";
 import { createMetrics } from "../backends/metrics.js";
+import { PostgresUnavailable } from "../backends/postgres.js";
 import { testLogger } from "./stores.js";
 
 describe("The HTTP base", () => {
@@ -30,6 +31,9 @@ describe("The HTTP base", () => {
     });
     router.get("/full", () => {
       throw new LogUnavailable("the disk /var/lib is full");
+    });
+    router.get("/away", () => {
+      throw new PostgresUnavailable("10.0.0.1 does not answer");
     });
     router.get("/refused", () => {
       throw unauthenticated("key_unknown", "No.");
@@ -58,6 +62,7 @@ describe("The HTTP base", () => {
 
   const rows: [path: string, status: number, code: string, type: string][] = [
     ["/mistake", 500, "internal", "internal"],
+    ["/away", 503, "metadata_unavailable", "unavailable"],
     ["/full", 503, "log_unavailable", "unavailable"],
     ["/refused", 401, "key_unknown", "authentication"],
     ["/nothing", 404, "path_unknown", "not_found"],

@@ -92,7 +92,7 @@ describe("A Postgres server", function () {
     });
   }
 
-  it("should take a lost server as unavailable, in transactions too, and go on after it", async () => {
+  it("should take a lost server as unavailable, in transactions too, and go on", async () => {
     await postgres.query("CREATE TABLE kept (n int4)");
     const cut = rejection(
       postgres.transaction(async (sql) => {

@@ -45,7 +45,7 @@ describe("Several processes", () => {
       });
     }
 
-    it("should stamp nothing at or before what another told, also when it has just come", async () => {
+    it("should stamp nothing at or before what another told, even a newcomer", async () => {
       const own = await openDoors();
       for (let time = 0; time < 20; time += 1) {
         const told = (await own.earliest()) - 1;

@@ -7,8 +7,9 @@ import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import { z } from "zod";
 import type { CatalogueView } from "../../backends/catalogue-view.js";
+import { knownError } from "../../backends/http/app.js";
 import { authorize } from "../../backends/http/auth.js";
-import { ApiError, internal, malformed } from "../../backends/http/errors.js";
+import { ApiError, malformed } from "../../backends/http/errors.js";
 import { readQuery } from "../../backends/http/query.js";
 import { rawAnswer } from "../../backends/http/server.js";
 import type { Access } from "../../backends/keys.js";
@@ -67,8 +68,7 @@ export async function openStream(
     } catch (thrown) {
       if (!(thrown instanceof ApiError)) service.logger.error({ err: thrown }, "upgrade failed");
       const caller = { ip: request.socket.remoteAddress ?? "", state: { requestId: "" } };
-      const error = thrown instanceof ApiError ? thrown : internal();
-      refuse(socket, await service.limits.refuse(caller, error));
+      refuse(socket, await service.limits.refuse(caller, knownError(thrown)));
     }
   }
 }

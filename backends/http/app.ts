@@ -5,7 +5,9 @@
 import { randomUUID } from "node:crypto";
 import type { Layer } from "@koa/router";
 import Koa, { type Context, type Next } from "koa";
+import { StoreBusy, StoreUnavailable } from "../clickhouse.js";
 import { LogUnavailable } from "../log.js";
+import { PostgresUnavailable } from "../postgres.js";
 import type { Service } from "../service.js";
 import {
   ApiError,
@@ -73,10 +75,16 @@ function stopping(): ApiError {
 }
 
 /** What was thrown, as something a caller may see. */
-function knownError(thrown: unknown): ApiError {
+export function knownError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (thrown instanceof LogUnavailable) {
     return unavailable("log_unavailable", "Events cannot be taken now; nothing was taken.");
+  }
+  if (thrown instanceof PostgresUnavailable) {
+    return unavailable("metadata_unavailable", "Postgres cannot be had now; call again.");
+  }
+  if (thrown instanceof StoreUnavailable || thrown instanceof StoreBusy) {
+    return unavailable("store_unavailable", "The figures cannot be read now.");
   }
   // The router could not decode a percent-encoded path.
   if (thrown instanceof URIError) return malformed("path_malformed", "The path is malformed.");

@@ -21,7 +21,8 @@ import {
   settingOf,
 } from "./kept.js";
 
-const usage = `npm run ops -- servers start|stop|status [${serverNames.join("|")}] [--folder <path>]`;
+const usage =
+  `npm run ops -- servers start|stop|status [${serverNames.join("|")}] ` + "[--folder <path>]";
 const lookEveryMs = 100;
 /** The first start of Kafka fetches it. */
 const startMsMax = 10 * 60 * 1000;

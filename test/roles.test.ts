@@ -1,0 +1,283 @@
+/**
+ * The roles apart, two processes of each, over real Kafka, ClickHouse and Postgres: events go in
+ * at either door, and either interface tells the same.
+ */
+import { once } from "node:events";
+import { setTimeout as pause } from "node:timers/promises";
+import { expect } from "chai";
+import * as fc from "fast-check";
+import { WebSocket } from "ws";
+import { bundledQuotes } from "./model/bundled-quotes.js";
+import { expectFigures } from "./model/compare.js";
+import type { ModelEvent } from "./model/facts.js";
+import { figuresOf } from "./model/figures.js";
+import { at, list, must, number, text } from "./model/json.js";
+import {
+  type Merchant,
+  openMerchant,
+  readPages,
+  send,
+  toldByDoors,
+  whenBooked,
+} from "./model/merchant.js";
+import { portfolios } from "./model/portfolio.js";
+import { dayMs, secondMs, type Sent } from "./model/story.js";
+import { needServers } from "./real-servers.js";
+import { Installation, type RoleProcess } from "./role-processes.js";
+
+const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
+/** `docs/definitions.md`, Keys: how soon every process refuses a revoked key. */
+const revocationSeenMs = 5_000;
+
+describe("The roles apart", function suite() {
+  this.timeout(300_000);
+  let installation: Installation;
+  let ingest: readonly [RoleProcess, RoleProcess];
+  let api: readonly [RoleProcess, RoleProcess];
+  let processors: [RoleProcess, RoleProcess];
+
+  before(async function () {
+    await needServers(this, "kafka", "clickhouse", "postgres");
+    installation = await Installation.open();
+    // The first has nothing to talk to: no topic, no table, nobody who books.
+    const firstApi = await installation.start("api");
+    const [firstProcessors, firstIngest] = await Promise.all([
+      installation.start("processors"),
+      installation.start("ingest"),
+    ]);
+    const [secondIngest, secondApi, secondProcessors] = await Promise.all([
+      installation.start("ingest"),
+      installation.start("api"),
+      installation.start("processors"),
+    ]);
+    ingest = [firstIngest, secondIngest];
+    api = [firstApi, secondApi];
+    processors = [firstProcessors, secondProcessors];
+  });
+  after(() => installation?.close());
+
+  const newMerchant = () =>
+    openMerchant({ base: api[0].base, adminToken: installation.adminToken }, "EUR");
+  /** The same merchant, at another process. */
+  const via = (merchant: Merchant, { base }: RoleProcess): Merchant => ({
+    ...merchant,
+    door: { ...merchant.door, base },
+  });
+
+  it("should tell the model's figures everywhere, though one that books is killed", async () => {
+    const merchant = await newMerchant();
+    const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 1_000_000);
+    const events = largestPortfolio(seed);
+    const sockets = await Promise.all(api.map((one) => listen(one, merchant.key)));
+    const told: ModelEvent[] = [];
+    const waiting = [...events];
+    const sender = async (door: RoleProcess) => {
+      for (let event = waiting.shift(); event !== undefined; event = waiting.shift()) {
+        told.push(await send(via(merchant, door), event));
+      }
+    };
+    const senders = [...ingest, ...ingest].map(sender);
+    while (waiting.length > events.length / 2) await pause(5);
+    processors[0].child.kill("SIGKILL");
+    await Promise.all(senders);
+    const figures = figuresOf(told, "EUR", bundledQuotes());
+    try {
+      for (const one of api) {
+        const reader = via(merchant, one);
+        await whenBooked(reader);
+        await expectFigures(reader, figures, end + secondMs);
+      }
+      const listed = await readPages(merchant, "/v1/transactions", {});
+      const versions = new Map(listed.map((row) => [text(row, "id"), number(row, "version")]));
+      for (const socket of sockets) await socket.hasSeen(versions);
+    } catch (error) {
+      throw new Error(`repeat with FUZZ_SEED=${seed}`, { cause: error });
+    } finally {
+      for (const socket of sockets) socket.close();
+    }
+    processors = [await installation.start("processors"), processors[1]];
+  });
+
+  it("should resume a stream at another process than it began at", async () => {
+    const merchant = await newMerchant();
+    const first = await listen(api[0], merchant.key);
+    await sell(via(merchant, ingest[0]), { event_id: "one" });
+    await first.hasMessages(1);
+    const cursor = must(text(first.messages[0], "cursor"), "a cursor");
+    first.close();
+    await sell(via(merchant, ingest[1]), { event_id: "two" });
+    const second = await listen(api[1], merchant.key, cursor);
+    await second.hasMessages(1);
+    expect(text(second.messages[0], "id")).to.not.equal(text(first.messages[0], "id"));
+    second.close();
+  });
+
+  it("should answer a key sent to two doors at once with one event", async () => {
+    const merchant = await newMerchant();
+    const keys = Array.from({ length: 20 }, (_, index) => `both-doors-${index}`);
+    const answers = await Promise.all(
+      keys.map((key) =>
+        Promise.all(
+          ingest.map((door) => sell(via(merchant, door), {}, { "idempotency-key": key })),
+        ),
+      ),
+    );
+    for (const [one, other] of answers) {
+      expect(at(one, "event_id")).to.be.a("string").and.equal(at(other, "event_id"));
+      expect(at(one, "normalized")).to.eql(at(other, "normalized"));
+    }
+    await whenBooked(merchant);
+    expect(await readPages(merchant, "/v1/transactions", {})).to.have.length(keys.length);
+  });
+
+  it("should refuse a revoked key everywhere, and close its sockets", async () => {
+    const merchant = await newMerchant();
+    const doors = [...api, ...ingest];
+    const statuses = () => Promise.all(doors.map(({ base }) => statusOf(base, merchant.key)));
+    expect(await statuses()).to.eql([200, 200, 422, 422]);
+    const socket = await listen(api[1], merchant.key);
+    await revokeKeys(api[0].base, installation.adminToken, merchant.key);
+    await pause(revocationSeenMs);
+    expect(await statuses()).to.eql([401, 401, 401, 401]);
+    expect(await socket.closed).to.equal(1008);
+  });
+
+  it("should answer 503 while Postgres is away, and go on when it is back", async () => {
+    const merchant = await newMerchant();
+    await installation.postgres.stop();
+    // Longer than look-ups are kept.
+    await pause(revocationSeenMs);
+    for (const { base } of [...api, ...ingest]) {
+      const answer = await fetch(`${base}/v1/transactions`, {
+        headers: { authorization: `Bearer ${merchant.key}` },
+      });
+      const known: unknown = await answer.json();
+      if (answer.status === 404) continue;
+      expect([answer.status, text(known, "error", "code")]).to.eql([503, "metadata_unavailable"]);
+    }
+    await installation.restartPostgres();
+    await sellWhenBack(via(merchant, ingest[1]));
+    await whenBooked(via(merchant, api[1]));
+    expect(await readPages(via(merchant, api[1]), "/v1/transactions", {})).to.have.length(1);
+  });
+
+  it("should stop in good order when asked to, each by itself", async () => {
+    for (const { child } of [...ingest, ...processors, ...api]) {
+      const exited = once(child, "exit");
+      child.kill("SIGTERM");
+      expect((await exited)[0]).to.equal(0);
+    }
+  });
+});
+
+/** A sale of a till of the merchant's own; the answer of the ingest endpoint. */
+async function sell(
+  merchant: Merchant,
+  more: Readonly<Record<string, unknown>> = {},
+  headers: Readonly<Record<string, string>> = {},
+): Promise<unknown> {
+  const answer = await fetch(`${merchant.door.base}/v1/events/ingest`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${merchant.key}`,
+      "content-type": "application/json",
+      ...headers,
+    },
+    body: JSON.stringify({
+      provider: "custom",
+      event_type: "transaction.sale",
+      amount: 10,
+      currency: "EUR",
+      ...more,
+    }),
+  });
+  const told: unknown = await answer.json();
+  if (answer.status !== 202) throw new Error(`answered ${answer.status}: ${JSON.stringify(told)}`);
+  return told;
+}
+
+async function sellWhenBack(merchant: Merchant): Promise<void> {
+  for (;;) {
+    try {
+      await sell(merchant, { event_id: "after the break" });
+      return;
+    } catch (error) {
+      if (!String(error).includes("answered 503")) throw error;
+      await pause(100);
+    }
+  }
+}
+
+/** Of a read at an interface, of a sale that says too little at a door. */
+async function statusOf(base: string, key: string): Promise<number> {
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const asked = await fetch(`${base}/v1/transactions`, { headers });
+  if (asked.status !== 404) return asked.status;
+  const body = JSON.stringify({ provider: "custom" });
+  return (await fetch(`${base}/v1/events/ingest`, { method: "POST", headers, body })).status;
+}
+
+/** All keys of the workspace the key belongs to. */
+async function revokeKeys(base: string, adminToken: string, key: string): Promise<void> {
+  const manage = async (method: string, path: string): Promise<unknown> => {
+    const headers = { authorization: `Bearer ${adminToken}` };
+    const answer = await fetch(`${base}/v1/manage${path}`, { method, headers });
+    if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}`);
+    return answer.status === 204 ? null : answer.json();
+  };
+  for (const workspace of list(await manage("GET", "/workspaces"), "data")) {
+    const path = `/workspaces/${text(workspace, "id")}/keys`;
+    for (const one of list(await manage("GET", path), "data")) {
+      const isIts = key.startsWith(must(text(one, "prefix"), "a prefix"));
+      if (isIts) await manage("DELETE", `${path}/${text(one, "id")}`);
+    }
+  }
+}
+
+interface Listening {
+  readonly messages: unknown[];
+  /** Its close code. */
+  readonly closed: Promise<number>;
+  hasMessages(count: number): Promise<void>;
+  /** Resolves when the newest version seen of each is the one given. */
+  hasSeen(versions: ReadonlyMap<string | null, number | null>): Promise<void>;
+  close(): void;
+}
+
+async function listen(role: RoleProcess, key: string, after?: string): Promise<Listening> {
+  const query = after === undefined ? "" : `?after=${encodeURIComponent(after)}`;
+  const url = `${role.base.replace("http", "ws")}/v1/events/stream${query}`;
+  const socket = new WebSocket(url, { headers: { authorization: `Bearer ${key}` } });
+  const messages: unknown[] = [];
+  socket.on("message", (data: Buffer) => messages.push(JSON.parse(data.toString())));
+  const closed = once(socket, "close").then(([code]) => Number(code));
+  await once(socket, "open");
+  const until = async (holds: () => boolean) => {
+    for (let tries = 0; !holds(); tries += 1) {
+      if (tries > 600) throw new Error(`only ${messages.length} messages came`);
+      await pause(50);
+    }
+  };
+  return {
+    messages,
+    closed,
+    hasMessages: (count) => until(() => messages.length >= count),
+    hasSeen: (versions) =>
+      until(() => {
+        const seen = new Map<string | null, number>();
+        for (const message of messages) {
+          const [id, version] = [text(message, "id"), number(message, "version") ?? 0];
+          seen.set(id, Math.max(version, seen.get(id) ?? 0));
+        }
+        return [...versions].every(([id, version]) => seen.get(id) === version);
+      }),
+    close: () => socket.close(),
+  };
+}
+
+/** Of several random ones, so that the load lasts. */
+function largestPortfolio(seed: number): readonly Sent[] {
+  const drawn = fc.sample(portfolios(end), { numRuns: 30, seed });
+  const told = drawn.map(({ deliveries }) => toldByDoors(deliveries));
+  return told.sort((a, b) => b.length - a.length)[0] ?? [];
+}
