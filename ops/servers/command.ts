@@ -21,8 +21,8 @@ import {
   settingOf,
 } from "./kept.js";
 
-const usage =
-  `npm run ops -- servers start|stop|status [${serverNames.join("|")}] ` + "[--folder <path>]";
+const nameList = serverNames.join("|");
+const usage = `npm run ops -- servers start|stop|status [${nameList}] [--folder <path>]`;
 const lookEveryMs = 100;
 /** The first start of Kafka fetches it. */
 const startMsMax = 10 * 60 * 1000;
@@ -32,12 +32,12 @@ const stopMsMax = 60_000;
 export async function serversCommand(words: readonly string[]): Promise<number> {
   const order = readWords(words);
   if (order === null) return tellError(usage);
-  const { what, names, folder } = order;
+  const { what, names: chosen, folder } = order;
   await mkdir(folder, { recursive: true });
   try {
-    if (what === "start") for (const name of names) await start(name, folder);
-    if (what === "stop") for (const name of names) await stop(name, folder);
-    if (what === "status") await tellStatus(names, folder);
+    if (what === "start") for (const name of chosen) await start(name, folder);
+    if (what === "stop") for (const name of chosen) await stop(name, folder);
+    if (what === "status") await tellStatus(chosen, folder);
     if (what !== "status") await writeEnvironment(folder);
     if (what === "start") tell(`. ${relative(".", join(folder, "env"))} && npm start`);
     return 0;
@@ -85,8 +85,8 @@ async function stop(name: ServerName, folder: string): Promise<void> {
   tell(`${name} has ended`);
 }
 
-async function tellStatus(names: readonly ServerName[], folder: string): Promise<void> {
-  for (const name of names) {
+async function tellStatus(chosen: readonly ServerName[], folder: string): Promise<void> {
+  for (const name of chosen) {
     const kept = await readKept(folder, name);
     tell(kept === null ? `${name} does not run` : `${name} runs, process ${kept.keeper}`);
   }
@@ -125,9 +125,9 @@ function readWords(words: readonly string[]): Order | null {
     });
     const [what, name, ...more] = positionals;
     if (what !== "start" && what !== "stop" && what !== "status") return null;
-    const names = serverNames.filter((one) => name === undefined || name === one);
-    if (names.length === 0 || more.length > 0) return null;
-    return { what, names, folder: resolve(values.folder) };
+    const chosen = serverNames.filter((one) => name === undefined || name === one);
+    if (chosen.length === 0 || more.length > 0) return null;
+    return { what, names: chosen, folder: resolve(values.folder) };
   } catch {
     return null;
   }
