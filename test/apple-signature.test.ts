@@ -310,12 +310,12 @@ describe("Apple's root", () => {
     expect(digest).to.equal("63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179");
   });
 
-  it("should hold the chain Apple published", () => {
+  const found = async (chains: VerifiedChains, x5c: string[], roots = trusted) =>
+    (await chains.find(jws(x5c), roots)?.chain) ?? null;
+
+  it("should hold the chain Apple published", async () => {
     const { leaf: appleLeaf, intermediate: appleIntermediate } = published;
-    const chain = new VerifiedChains().find(
-      jws([appleLeaf, appleIntermediate, appleRootG3]),
-      trusted,
-    );
+    const chain = await found(new VerifiedChains(), [appleLeaf, appleIntermediate, appleRootG3]);
     const certificate = new X509Certificate(Buffer.from(appleLeaf, "base64"));
     expect(chain?.key.equals(certificate.publicKey)).to.equal(true);
     expect(published.at).to.be.within(chain?.validFrom ?? Infinity, chain?.validTo ?? 0);
@@ -323,30 +323,55 @@ describe("Apple's root", () => {
     expect(chain?.validTo).to.equal(Date.UTC(2027, 9, 13, 17, 47, 23));
   });
 
-  it("should hold no other", () => {
+  it("should hold no other", async () => {
     const { leaf: appleLeaf, intermediate: appleIntermediate } = published;
     const chains = new VerifiedChains();
-    expect(chains.find(jws([appleIntermediate, appleLeaf, appleRootG3]), trusted)).to.equal(null);
-    expect(chains.find(jws([leaf, appleIntermediate, appleRootG3]), trusted)).to.equal(null);
-    expect(chains.find(jws([...ours.x5c]), trusted)).to.equal(null);
+    expect(await found(chains, [appleIntermediate, appleLeaf, appleRootG3])).to.equal(null);
+    expect(await found(chains, [leaf, appleIntermediate, appleRootG3])).to.equal(null);
+    expect(await found(chains, [...ours.x5c])).to.equal(null);
   });
 
-  it("should be remembered with few chains, whatever headers come", () => {
+  /** The certificate, a byte of its signature changed. */
+  const forged = (x5c: string): string => {
+    const der = Buffer.from(x5c, "base64");
+    der.writeUInt8(der.readUInt8(der.length - 1) ^ 1, der.length - 1);
+    return der.toString("base64");
+  };
+
+  it("should hold no chain one of whose signatures is wrong, also under what it knows", async () => {
+    const chains = new VerifiedChains();
+    const roots = new Set([root]);
+    expect(await found(chains, [leaf, forged(intermediate), root], roots)).to.equal(null);
+    expect(await found(chains, [forged(leaf), intermediate, root], roots)).to.equal(null);
+    expect(chains.size).to.equal(0);
+    expect(await found(chains, [leaf, intermediate, root], roots)).not.to.equal(null);
+    expect(await found(chains, [forged(leaf), intermediate, root], roots)).to.equal(null);
+    expect(await found(chains, [leaf, forged(intermediate), root], roots)).to.equal(null);
+    expect(chains.size).to.equal(1);
+  });
+
+  it("should verify a chain once that several parts show at once", async () => {
+    const chains = new VerifiedChains();
+    const [one, other] = [1, 2].map(() => chains.find(jws([...ours.x5c]), new Set([root])));
+    expect(one).to.equal(other);
+    expect(await one?.chain).not.to.equal(null);
+  });
+
+  it("should be remembered with few chains, whatever headers come", async () => {
     const chains = new VerifiedChains();
     for (let kid = 0; kid <= chainsMax; kid += 1) {
       const header = { alg: "ES256", kid: String(kid), x5c: [...ours.x5c] };
       const read = readJws(jwsWith(header, plain, () => signature));
       if (read === null) throw new Error("the test's own JWS");
-      expect(chains.find(read, new Set([root]))).not.to.equal(null);
+      expect(await chains.find(read, new Set([root]))?.chain).to.have.property("root", root);
     }
     expect(chains.size).to.equal(chainsMax);
   });
 
-  it("should be asked for again when a chain is kept, since others may not trust it", () => {
+  it("should be asked for again when a chain is kept, since others may not trust it", async () => {
     const chains = new VerifiedChains();
-    const read = jws([...ours.x5c]);
-    expect(chains.find(read, new Set([root]))).not.to.equal(null);
-    expect(chains.find(read, new Set([root]))).not.to.equal(null);
-    expect(chains.find(read, trusted)).to.equal(null);
+    expect(await found(chains, [...ours.x5c], new Set([root]))).not.to.equal(null);
+    expect(await found(chains, [...ours.x5c], new Set([root]))).not.to.equal(null);
+    expect(await found(chains, [...ours.x5c])).to.equal(null);
   });
 });

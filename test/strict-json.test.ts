@@ -56,6 +56,20 @@ describe("Strict JSON", () => {
     ).to.deep.equal({ ok: true, value: { a: "\\", b: '"', c: '\\"', d: ":{[", "\\u0061": "😀" } });
   });
 
+  it("should find the end of a string however long, and whatever is escaped in it", () => {
+    for (let length = 0; length < 120; length += 1) {
+      for (const tail of ["", '"', "\\", '\\"', '\\\\"x', ':{[,"']) {
+        const text = JSON.stringify({ a: `${"x".repeat(length)}${tail}`, b: 9007199254740992 });
+        const exact = text.replace("9007199254740992", "9007199254740993");
+        expect(parse(text), text).to.deep.equal({ ok: true, value: JSON.parse(text) });
+        expect(parse(exact), exact).to.deep.equal({
+          ok: true,
+          value: { ...JSON.parse(text), b: new ExactNumber("9007199254740993") },
+        });
+      }
+    }
+  });
+
   it("should leave constructor and prototype harmless own keys", () => {
     const result = parse('{"constructor":1,"prototype":{"a":9007199254740993}}');
     expect(result).to.deep.include({ ok: true });

@@ -5,6 +5,7 @@
  * `jws_verification.ts`; revocation (OCSP) is not asked: docs/decisions/2026-11-21-apple-chain.md.
  */
 import { type KeyObject, X509Certificate } from "node:crypto";
+import { isIssuedBy } from "./certificate.js";
 import { hasExtension } from "./der.js";
 import { chainOf, type Jws } from "./jws.js";
 
@@ -21,64 +22,125 @@ export interface Chain {
   readonly validTo: number;
 }
 
-/** Apple signs with a few keys at a time. */
+/** The key a header shows: usable at once, believed when the chain holds. */
+export interface Claim {
+  readonly root: string;
+  readonly key: KeyObject;
+  /** Null when a signature in it is wrong. */
+  readonly chain: Promise<Chain | null>;
+}
+
+/** Apple signs with a few keys at a time, under fewer intermediates. */
 export const chainsMax = 32;
 
-/** Verified chains by header text, the least recently used first. */
+/** Chains by header text, and the intermediates they hang on; verified ones are remembered. */
 export class VerifiedChains {
-  readonly #chains = new Map<string, Chain>();
+  readonly #claims = new Map<string, Claim>();
+  /** Several parts of one notification show the same chain while it is being verified. */
+  readonly #checking = new Map<string, Claim>();
+  readonly #issuers = new Map<string, Issuer>();
 
   get size(): number {
-    return this.#chains.size;
+    return this.#claims.size;
   }
 
-  /** @param trusted roots, DER in base64 */
-  find(jws: Jws, trusted: ReadonlySet<string>): Chain | null {
-    const kept = this.#chains.get(jws.headerText);
+  /**
+   * @param trusted roots, DER in base64
+   * @returns null for what needs no look at a signature to be refused
+   */
+  find({ headerText }: Jws, trusted: ReadonlySet<string>): Claim | null {
+    const kept = this.#claims.get(headerText);
     if (kept !== undefined && trusted.has(kept.root)) {
-      this.#keep(jws.headerText, kept);
+      keep(this.#claims, headerText, kept);
       return kept;
     }
-    const certificates = chainOf(jws);
-    const chain = certificates && verifyChain(certificates, trusted);
-    if (chain !== null) this.#keep(jws.headerText, chain);
-    return chain;
+    const checking = this.#checking.get(headerText);
+    if (checking !== undefined && trusted.has(checking.root)) return checking;
+    const certificates = chainOf(headerText);
+    const claim = certificates && this.#claim(certificates, trusted);
+    if (claim !== null) void this.#check(headerText, claim);
+    return claim;
   }
 
-  /** Only chains under a trusted root get here, so a stranger cannot push out Apple's. */
-  #keep(headerText: string, chain: Chain): void {
-    this.#chains.delete(headerText);
-    this.#chains.set(headerText, chain);
-    const [oldest] = this.#chains.keys();
-    if (this.#chains.size > chainsMax && oldest !== undefined) this.#chains.delete(oldest);
+  /** Cheap checks first: each signature of P-384 takes a millisecond. */
+  #claim(
+    [leafDer, intermediateDer, rootDer]: readonly [Buffer, Buffer, Buffer],
+    trusted: ReadonlySet<string>,
+  ): Claim | null {
+    const root = rootDer.toString("base64");
+    if (!trusted.has(root) || !hasExtension(leafDer, leafMark)) return null;
+    const name = `${root} ${intermediateDer.toString("base64")}`;
+    const known = this.#issuers.get(name);
+    const issuer = known ?? readIssuer(intermediateDer, rootDer);
+    const leaf = parseCertificate(leafDer);
+    const key = leaf && signingKeyOf(leaf);
+    if (!issuer || leaf === null || key === null || !leaf.checkIssued(issuer.certificate)) {
+      return null;
+    }
+    const signatures = Promise.all([
+      isIssuedBy(leafDer, leaf, issuer.key),
+      known !== undefined || isIssuedBy(intermediateDer, issuer.certificate, issuer.rootKey),
+    ]);
+    const chain = signatures.then(([isLeaf, isIssuer]) => {
+      if (isIssuer) keep(this.#issuers, name, issuer);
+      return isLeaf && isIssuer ? { root, key, ...validityOf([issuer, timesOf(leaf)]) } : null;
+    });
+    return { root, key, chain };
+  }
+
+  /** Only what holds is kept, so a stranger cannot push out Apple's. */
+  async #check(headerText: string, claim: Claim): Promise<void> {
+    this.#checking.set(headerText, claim);
+    const chain = await claim.chain.catch(() => null); // whoever asked is told
+    this.#checking.delete(headerText);
+    if (chain !== null) keep(this.#claims, headerText, claim);
   }
 }
 
-/** Cheap checks first: each of the two signatures takes a millisecond. */
-function verifyChain(
-  [leafDer, intermediateDer, rootDer]: readonly [Buffer, Buffer, Buffer],
-  trusted: ReadonlySet<string>,
-): Chain | null {
-  const rootText = rootDer.toString("base64");
-  if (!trusted.has(rootText)) return null;
-  if (!hasExtension(leafDer, leafMark)) return null;
+/** The least recently used first, and no more than so many. */
+function keep<Kept>(map: Map<string, Kept>, name: string, value: Kept): void {
+  map.delete(name);
+  map.set(name, value);
+  const [oldest] = map.keys();
+  if (map.size > chainsMax && oldest !== undefined) map.delete(oldest);
+}
+
+interface Validity {
+  /** ms since 1970 */
+  readonly validFrom: number;
+  readonly validTo: number;
+}
+
+/** An intermediate under its root, and from when to when both are valid. */
+interface Issuer extends Validity {
+  readonly certificate: X509Certificate;
+  readonly key: KeyObject;
+  readonly rootKey: KeyObject;
+}
+
+/** Everything but whether the root signed it. */
+function readIssuer(intermediateDer: Buffer, rootDer: Buffer): Issuer | null {
   if (!hasExtension(intermediateDer, intermediateMark)) return null;
-  const certificates = [leafDer, intermediateDer, rootDer].map(parseCertificate);
-  const [leaf, intermediate, root] = certificates;
-  if (!leaf || !intermediate || !root) return null;
+  const [certificate, root] = [parseCertificate(intermediateDer), parseCertificate(rootDer)];
   // `checkIssued` compares names and key ids and what the issuer's key may be used for.
-  if (!intermediate.ca || !leaf.checkIssued(intermediate) || !intermediate.checkIssued(root)) {
-    return null;
-  }
-  const key = signingKeyOf(leaf);
-  if (key === null) return null;
-  if (!intermediate.verify(root.publicKey) || !leaf.verify(intermediate.publicKey)) return null;
-  const all = [leaf, intermediate, root];
+  if (!certificate?.ca || !root || !certificate.checkIssued(root)) return null;
   return {
-    root: rootText,
-    key,
-    validFrom: Math.max(...all.map(({ validFrom }) => Date.parse(validFrom))),
-    validTo: Math.min(...all.map(({ validTo }) => Date.parse(validTo))),
+    certificate,
+    key: certificate.publicKey,
+    rootKey: root.publicKey,
+    ...validityOf([timesOf(certificate), timesOf(root)]),
+  };
+}
+
+function timesOf({ validFrom, validTo }: X509Certificate): Validity {
+  return { validFrom: Date.parse(validFrom), validTo: Date.parse(validTo) };
+}
+
+/** Of all together. */
+function validityOf(all: readonly Validity[]): Validity {
+  return {
+    validFrom: Math.max(...all.map(({ validFrom }) => validFrom)),
+    validTo: Math.min(...all.map(({ validTo }) => validTo)),
   };
 }
 

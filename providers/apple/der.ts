@@ -22,6 +22,8 @@ export const tag = {
 /** More extensions than any real certificate has. */
 const extensionsMax = 64;
 const certificateBytesMax = 16_384;
+/** Version, serial, algorithm, issuer, validity, subject, key, two obsolete ids, extensions. */
+const tbsFieldsMax = 10;
 
 /**
  * @param oid dotted
@@ -35,13 +37,42 @@ export function hasExtension(certificate: Buffer, oid: string): boolean {
   });
 }
 
+/** What an issuer signed of a certificate, how, and the signature (RFC 5280, 4.1). */
+export interface SignedParts {
+  /** tbsCertificate, with tag and length */
+  readonly signed: Buffer;
+  /** What is inside AlgorithmIdentifier: an OID, and parameters where it has some. */
+  readonly algorithm: Buffer;
+  readonly signature: Buffer;
+}
+
+/**
+ * @returns null for what is not written as DER asks, or names one algorithm inside and another
+ *   outside
+ */
+export function signedPartsOf(certificate: Buffer): SignedParts | null {
+  if (certificate.length > certificateBytesMax) return null;
+  const [outer] = elementsOf(certificate, 1);
+  const parts = outer?.tag === tag.sequence ? elementsOf(outer.content, 3) : [];
+  const [tbs, algorithm, signature] = parts;
+  if (tbs?.tag !== tag.sequence || !algorithm || signature?.tag !== tag.bitString) return null;
+  const inside = elementsOf(tbs.content, tbsFieldsMax)[2];
+  const isSame = inside?.tag === tag.sequence && inside.content.equals(algorithm.content);
+  // The bit string's first byte says how many bits at its end do not count.
+  if (algorithm.tag !== tag.sequence || !isSame || signature.content[0] !== 0) return null;
+  return {
+    signed: tbs.whole,
+    algorithm: algorithm.content,
+    signature: signature.content.subarray(1),
+  };
+}
+
 /** Certificate → tbsCertificate → `[3]` → SEQUENCE OF Extension (RFC 5280, 4.1). */
 function extensionsOf(certificate: Buffer): Buffer[] {
   if (certificate.length > certificateBytesMax) return [];
   const [outer] = elementsOf(certificate, 1);
   const [tbs] = outer?.tag === tag.sequence ? elementsOf(outer.content, 3) : [];
-  // Version, serial, algorithm, issuer, validity, subject, key, two obsolete ids, extensions.
-  const fields = tbs?.tag === tag.sequence ? elementsOf(tbs.content, 10) : [];
+  const fields = tbs?.tag === tag.sequence ? elementsOf(tbs.content, tbsFieldsMax) : [];
   const explicit = fields.find((field) => field.tag === tag.context(3));
   const [list] = explicit === undefined ? [] : elementsOf(explicit.content, 1);
   if (list?.tag !== tag.sequence) return [];
@@ -51,6 +82,8 @@ function extensionsOf(certificate: Buffer): Buffer[] {
 interface Element {
   readonly tag: number;
   readonly content: Buffer;
+  /** With tag and length. */
+  readonly whole: Buffer;
   /** Where the next one begins. */
   readonly end: number;
 }
@@ -77,7 +110,9 @@ function readElement(bytes: Buffer, offset: number): Element | null {
   if (start > bytes.length) return null;
   const contentLength = lengthBytes === 0 ? length : bytes.readUIntBE(offset + 2, lengthBytes);
   const end = start + contentLength;
-  return end > bytes.length ? null : { tag: first, content: bytes.subarray(start, end), end };
+  if (end > bytes.length) return null;
+  const [content, whole] = [bytes.subarray(start, end), bytes.subarray(offset, end)];
+  return { tag: first, content, whole, end };
 }
 
 /** One element with its parts inside. */

@@ -3,6 +3,7 @@
  * certificates of the signing key in the header. `signJws` stands beside for tests and the demo.
  */
 import { type KeyObject, sign, verify } from "node:crypto";
+import { promisify } from "node:util";
 import { z } from "zod";
 
 export interface Jws {
@@ -39,9 +40,9 @@ export function readJws(text: string): Jws | null {
 
 /** The chain in a header, as DER: leaf, intermediate, root; null when it is not Apple's kind. */
 export function chainOf(
-  jws: Jws,
+  headerText: string,
 ): readonly [leaf: Buffer, intermediate: Buffer, root: Buffer] | null {
-  const header = headerShape.safeParse(parseJson(jws.headerText));
+  const header = headerShape.safeParse(parseJson(headerText));
   if (!header.success) return null;
   const [leaf, intermediate, root] = header.data.x5c;
   return [bytesOf(leaf), bytesOf(intermediate), bytesOf(root)];
@@ -76,9 +77,20 @@ function parseJson(base64url: string): unknown {
 }
 
 export function isSignedBy(jws: Jws, key: KeyObject): boolean {
-  const signature = Buffer.from(jws.signatureText, "base64url");
-  const signed = Buffer.from(jws.signed, "latin1");
-  return verify("sha256", signed, { key, dsaEncoding: "ieee-p1363" }, signature);
+  return verify(...verification(jws, key));
+}
+
+/** The same in libuv's threads, beside what this one does. */
+export function isSignedByAside(jws: Jws, key: KeyObject): Promise<boolean> {
+  return verifyAside(...verification(jws, key));
+}
+
+const verifyAside = promisify(verify);
+
+function verification({ signed, signatureText }: Jws, key: KeyObject) {
+  const how = { key, dsaEncoding: "ieee-p1363" } as const;
+  const signature = Buffer.from(signatureText, "base64url");
+  return ["sha256", Buffer.from(signed, "latin1"), how, signature] as const;
 }
 
 /** A key and its certificates, base64 DER: leaf, intermediate, root. */

@@ -54,9 +54,16 @@ const bodyShape = z.compile(z.object({ signedPayload: z.string().transform(readP
 
 /** @param body the strictly parsed webhook body */
 export function readNotification(body: unknown) {
+  const known = typeof body === "object" && body !== null ? readings.get(body) : undefined;
+  if (known !== undefined) return known;
   const read = bodyShape.safeParse(body);
-  return notificationShape.safeParse(read.success ? read.data.signedPayload : undefined);
+  const reading = notificationShape.safeParse(read.success ? read.data.signedPayload : undefined);
+  if (typeof body === "object" && body !== null) readings.set(body, reading);
+  return reading;
 }
+
+/** The heading and the facts are read from the same body. */
+const readings = new WeakMap<object, z.ZodSafeParseResult<Notification>>();
 
 /** The payload of a JWS, whoever signed it; undefined when it is none. */
 export function readPayload(text: string): unknown {

@@ -9,7 +9,7 @@ import type { Delivery, Verdict } from "../provider.js";
 import { refused } from "../signatures.js";
 import type { VerifiedChains } from "./chain.js";
 import type { AppleCredentials } from "./credentials.js";
-import { isSignedBy, payloadOf, readJws } from "./jws.js";
+import { isSignedBy, isSignedByAside, type Jws, payloadOf, readJws } from "./jws.js";
 import { appOf, field, isOfAppStore, notificationShape } from "./notification.js";
 import { appleRootG3 } from "./roots.js";
 
@@ -17,32 +17,37 @@ import { appleRootG3 } from "./roots.js";
  * There is no replay window: Apple repeats a notification for days, and its `notificationUUID` is
  * what makes two deliveries one.
  */
-export function verifySignature(
+export async function verifySignature(
   delivery: Delivery,
   credentials: readonly AppleCredentials[],
   chains: VerifiedChains,
-): Verdict {
+): Promise<Verdict> {
   const body = bodyShape.safeParse(parseJson(delivery.body));
   if (!body.success) return refused("signature_malformed");
   const { signedPayload } = body.data;
   if (signedPayload === undefined) return refused("signature_missing");
-  if (readJws(signedPayload) === null) return refused("signature_malformed");
+  const jws = readJws(signedPayload);
+  if (jws === null) return refused("signature_malformed");
 
   const trusted = new Set(credentials.flatMap(rootsOf));
-  const outer = verifyPart(signedPayload, trusted, chains);
-  if (outer === null) return refused("signature_mismatch");
-  const read = notificationShape.safeParse(outer.payload);
+  // What it holds is looked at before anybody vouches for it: only to find what else is signed.
+  const payload = payloadOf(jws);
+  const read = notificationShape.safeParse(payload);
   const app = read.success ? appOf(read.data) : null;
-  // Genuine, but of no shape that could be told to belong to this app.
+  // Of no shape that could be told to belong to this app, genuine or not.
   if (!read.success || app === null || !isOfAppStore(app.environment)) {
     return refused("signature_mismatch");
   }
   const { data, appData } = read.data;
-  const inside = [
+  const nested = [
     data?.signedTransactionInfo,
     data?.signedRenewalInfo,
     appData?.signedAppTransactionInfo,
-  ].flatMap((text) => (text === undefined ? [] : [verifyPart(text, trusted, chains)]));
+  ].flatMap((text) => text ?? []);
+  // The nested ones in libuv's threads, the outermost meanwhile in this one.
+  const inside = nested.map((text) => verifyText(text, trusted, chains));
+  const outer = verifyPart(jws, payload, trusted, chains, isSignedBy);
+  const verified = await Promise.all([outer, ...inside]);
 
   const accepted = credentials.some((own) => {
     const roots = rootsOf(own);
@@ -51,7 +56,7 @@ export function verifySignature(
       roots.includes(part.root) &&
       (part.bundleId ?? own.bundle_id) === own.bundle_id &&
       (part.environment ?? app.environment) === app.environment;
-    if (!isOurs(outer) || !inside.every(isOurs) || app.bundleId !== own.bundle_id) return false;
+    if (!verified.every(isOurs) || app.bundleId !== own.bundle_id) return false;
     // Sandbox notifications do not carry the app's number.
     const isNumbered = own.app_apple_id !== undefined && app.environment === "Production";
     return !isNumbered || app.appAppleId === own.app_apple_id;
@@ -76,7 +81,6 @@ function rootsOf({ root_certificates: given }: AppleCredentials): readonly strin
 /** A verified JWS: what its payload says of itself. */
 interface Part {
   readonly root: string;
-  readonly payload: unknown;
   readonly bundleId?: string | undefined;
   readonly environment?: string | undefined;
 }
@@ -98,18 +102,28 @@ const partShape = z.compile(
     })),
 );
 
-function verifyPart(
+async function verifyText(
   text: string,
   trusted: ReadonlySet<string>,
   chains: VerifiedChains,
-): Part | null {
+): Promise<Part | null> {
   const jws = readJws(text);
-  const chain = jws && chains.find(jws, trusted);
-  if (jws === null || chain === null || !isSignedBy(jws, chain.key)) return null;
-  const payload = payloadOf(jws);
+  return jws && verifyPart(jws, payloadOf(jws), trusted, chains, isSignedByAside);
+}
+
+async function verifyPart(
+  jws: Jws,
+  payload: unknown,
+  trusted: ReadonlySet<string>,
+  chains: VerifiedChains,
+  isSignedBySome: typeof isSignedBy | typeof isSignedByAside,
+): Promise<Part | null> {
+  const claim = chains.find(jws, trusted);
   const part = partShape.safeParse(payload);
-  if (!part.success) return null;
+  if (claim === null || !part.success) return null;
+  const [chain, isSigned] = await Promise.all([claim.chain, isSignedBySome(jws, claim.key)]);
+  if (chain === null || !isSigned) return null;
   const { signedAt, ...told } = part.data;
   if (signedAt === null || signedAt < chain.validFrom || signedAt > chain.validTo) return null;
-  return { root: chain.root, payload, ...told };
+  return { root: chain.root, ...told };
 }
