@@ -1,20 +1,23 @@
 /**
  * Which backends the tests run on. `BACKENDS=servers npm test` takes real servers: those of
  * `TEST_CLICKHOUSE_URL` and `TEST_DATABASE_URL` when they are given, else this machine's own,
- * started here. Each run has databases of its own there and leaves none behind. Tests that start
- * the service as a process, on a data folder of its own, are about the embedded backends and stay.
+ * started here; `BACKENDS=containers` takes those of docker-compose.yml, by Docker. Each run has
+ * databases of its own there and leaves none behind. Tests that start the service as a process, on
+ * a data folder of its own, are about the embedded backends and stay.
  */
 import { randomBytes } from "node:crypto";
 import { openClickHouse } from "../backends/clickhouse-open.js";
 import type { Logger } from "../backends/logger.js";
 import { openPostgres } from "../backends/postgres-open.js";
 import type { Releases } from "../backends/releases.js";
+import type { ServerName } from "../ops/servers/kept.js";
 import { startClickHouse } from "../ops/servers/clickhouse.js";
 import { startPostgres } from "../ops/servers/postgres.js";
 import { openServerFolder } from "./real-servers.js";
 import { freePort } from "./service-process.js";
 
-export const onServers = process.env.BACKENDS === "servers";
+const inContainers = process.env.BACKENDS === "containers";
+export const onServers = inContainers || process.env.BACKENDS === "servers";
 
 /** What one process may take of an engine it shares with others. */
 export const engineLimits = { memoryBytes: 1_500_000_000, threads: 2 };
@@ -53,6 +56,7 @@ export async function openTestServers(logger: Logger, releases: Releases): Promi
 }
 
 async function startOwnClickHouse(folder: string, releases: Releases): Promise<string> {
+  if (inContainers) return inContainer("clickhouse", releases);
   const server = await startClickHouse({
     folder: `${folder}/clickhouse`,
     httpPort: await freePort(),
@@ -63,9 +67,18 @@ async function startOwnClickHouse(folder: string, releases: Releases): Promise<s
 }
 
 async function startOwnPostgres(folder: string, releases: Releases): Promise<string> {
+  if (inContainers) return inContainer("postgres", releases);
   const server = await startPostgres({ folder: `${folder}/postgres`, port: await freePort() });
   releases.push("Postgres server", () => server.stop());
   return server.url;
+}
+
+/** Loaded only then: few machines have Docker. */
+async function inContainer(name: ServerName, releases: Releases): Promise<string> {
+  const { startContainer } = await import("./containers.js");
+  const started = await startContainer(name);
+  releases.push(`container of ${name}`, () => started.stop());
+  return started.url;
 }
 
 /** The service makes the database itself; this removes it. */
