@@ -19,18 +19,16 @@ export interface TestChainOptions {
 
 /** Root and intermediate are of P-384 and the leaf of P-256, as Apple's are. */
 export function makeTestChain(options: TestChainOptions = {}): Signer {
+  return makeTestIssuer(options)();
+}
+
+/** One intermediate under one root: each call makes another leaf under it. */
+export function makeTestIssuer(options: TestChainOptions = {}): () => Signer {
   const root = authority("Test Root CA", "P-384");
   const intermediate = authority("Test Developer Relations", "P-384");
-  const leaf = authority("Test Receipt Signing", "P-256");
   const { leafValidFrom = validFrom, leafValidTo = validTo, intermediateMayIssue = true } = options;
   const forever = { validFrom, validTo };
-  const certificates = [
-    certificateOf(leaf, intermediate, {
-      validFrom: leafValidFrom,
-      validTo: leafValidTo,
-      mayIssue: false,
-      marks: options.leafMarks ?? [leafMark],
-    }),
+  const above = [
     certificateOf(intermediate, root, {
       ...forever,
       mayIssue: intermediateMayIssue,
@@ -38,7 +36,16 @@ export function makeTestChain(options: TestChainOptions = {}): Signer {
     }),
     certificateOf(root, root, { ...forever, mayIssue: true, marks: [] }),
   ];
-  return { key: leaf.key, x5c: certificates.map((der) => der.toString("base64")) };
+  return () => {
+    const leaf = authority("Test Receipt Signing", "P-256");
+    const certificate = certificateOf(leaf, intermediate, {
+      validFrom: leafValidFrom,
+      validTo: leafValidTo,
+      mayIssue: false,
+      marks: options.leafMarks ?? [leafMark],
+    });
+    return { key: leaf.key, x5c: [certificate, ...above].map((der) => der.toString("base64")) };
+  };
 }
 
 const validFrom = Date.UTC(2020, 0, 1);
