@@ -15,7 +15,7 @@ export function alpha2OfAlpha3(code: string): string | null {
 
 /** @param name English, with or without accents, articles and full stops; null when not known */
 export function alpha2OfName(name: string): string | null {
-  return byName.get(folded(name)) ?? null;
+  return byName.get(name) ?? byName.get(folded(name)) ?? null;
 }
 
 /** "St. Barthélemy" and "Saint Barthelemy" are one name, and so are "Bahamas" and "The Bahamas". */
@@ -300,6 +300,9 @@ const byAlpha3: ReadonlyMap<string, string> = new Map([
   ["XXK", "XK"],
 ]);
 
+/** As they stand in the table, which is how most come, and folded. */
 const byName: ReadonlyMap<string, string> = new Map(
-  rows.flatMap(({ alpha2, names }) => names.map((name) => [folded(name), alpha2] as const)),
+  rows.flatMap(({ alpha2, names }) =>
+    names.flatMap((name) => [name, folded(name)].map((each) => [each, alpha2] as const)),
+  ),
 );

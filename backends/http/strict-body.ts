@@ -22,9 +22,10 @@ export function parseBody(
 }
 
 function parseForm(bytes: Uint8Array): StrictBody {
-  let pairs: URLSearchParams;
+  let [pairs, mayHoldNul] = [new URLSearchParams(), false];
   try {
     const text = utf8.decode(bytes);
+    mayHoldNul = text.includes("\0") || text.includes("%00");
     // URLSearchParams never refuses; what is no valid escape would come out as another text.
     decodeURIComponent(text.replaceAll("+", " "));
     pairs = new URLSearchParams(text);
@@ -38,7 +39,7 @@ function parseForm(bytes: Uint8Array): StrictBody {
     if (typeof before === "string") {
       return refusal("form_duplicate_key", `The form has ${key} twice.`);
     }
-    if (key.includes("\0") || text.includes("\0")) {
+    if (mayHoldNul && (key.includes("\0") || text.includes("\0"))) {
       return refusal("form_forbidden_character", "The form has a NUL character.");
     }
     if (before !== undefined) before.push(text);
