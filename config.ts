@@ -124,14 +124,14 @@ export const limits = {
   postgresStatementMsMax: 30_000,
   postgresLockMsMax: 10_000,
   postgresIdleInTransactionMsMax: 60_000,
-  /** Connections of one process that read from a ClickHouse server; lanes that write have theirs. */
+  /** Connections of one process that read from a ClickHouse server; write lanes have theirs. */
   clickhouseReadersMax: 16,
   /** One statement there, and its answer: longer, so that the server can say why it ended it. */
   clickhouseStatementSecondsMax: 290,
   clickhouseAnswerMsMax: 300_000,
   /** How long a write waits for those of other processes in its lane. */
   clickhouseLaneMsMax: 600_000,
-  /** How long a start waits for a ClickHouse server that does not answer: it may be starting, too. */
+  /** How long a start waits for a ClickHouse server that may be starting, too. */
   clickhousePatienceMsMax: 30_000,
   /** Statements waiting for a connection; the next is refused (StoreBusy). */
   clickhouseWaitingMax: 1_000,

@@ -21,7 +21,7 @@ const lockedPauseMsMin = 4;
 const lockedPauseMsMax = 50;
 
 export class ServerLane implements Writer {
-  /** Statements whose answer was lost. They end before the next begins, so that it need not wait. */
+  /** Their answers were lost. They are ended before the next begins, so that it need not wait. */
   readonly #lost = new Set<string>();
 
   /** @param session the same name in every process that writes to these tables */

@@ -151,7 +151,8 @@ async function copyRow(
   await clickhouse.write(
     `INSERT INTO ${table} SELECT *${replace} FROM (
        SELECT * FROM ${table} WHERE ${rowsIn("(workspace)", [[workspace]])}
-       ORDER BY recorded_at LIMIT 1
+       -- Rows of one time in one order: a sale before its refund.
+       ORDER BY recorded_at, ${table === "ledger" ? "kind DESC" : "event_id"} LIMIT 1
      )`,
   );
 }

@@ -55,7 +55,7 @@ describe("A ClickHouse server", () => {
     expect(row?.applied).to.equal(row?.files);
   });
 
-  it("should write 10,000 rows in one statement, and read them back with all their digits", async () => {
+  it("should write 10,000 rows in one statement and read them back with all digits", async () => {
     const clickhouse = await open(server.url);
     const rows = Array.from({ length: 10_000 }, (_, index) => ({
       id: `row ${index}`,

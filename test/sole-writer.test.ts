@@ -97,10 +97,11 @@ describe("Rows that follow", () => {
 
 describe("A sole writer", () => {
   async function open(follow: (rows: readonly string[]) => Promise<void>) {
-    const clickhouse = await openTestClickHouse();
+    // The tests may run on a server; none of theirs is written by another.
+    const clickhouse = { ...(await openTestClickHouse()), isShared: false };
     const log = logWithEnds(5n);
     const writer = await SoleWriter.over<string>({ clickhouse, log, logger: testLogger }, follow);
-    if (writer === null) throw new Error("the log is not shared");
+    if (writer === null) throw new Error("neither is shared");
     const ways: string[] = [];
     const book = (offset: bigint, fails = false) =>
       writer.run(
@@ -114,6 +115,25 @@ describe("A sole writer", () => {
       );
     return { ways, book };
   }
+
+  it("should not be, where others may write to the log or to the tables", async () => {
+    const clickhouse = await openTestClickHouse();
+    const shared: [log: boolean, tables: boolean][] = [
+      [true, false],
+      [false, true],
+    ];
+    for (const [log, tables] of shared) {
+      const writer = await SoleWriter.over(
+        {
+          clickhouse: { ...clickhouse, isShared: tables },
+          log: { ...logWithEnds(), shared: log },
+          logger: testLogger,
+        },
+        async () => {},
+      );
+      expect(writer).to.equal(null);
+    }
+  });
 
   it("should be careful with what was on the topic when it started", async () => {
     const { ways, book } = await open(async () => {});
