@@ -51,10 +51,11 @@ async function keep(server: ServerName, under: string): Promise<void> {
 async function freePort(usual: number): Promise<number> {
   for (const port of [usual, 0]) {
     const server = createServer().listen(port, "127.0.0.1");
-    const isFree = await Promise.race([
-      once(server, "listening").then(() => true),
-      once(server, "error").then(() => false),
-    ]);
+    // Rejects when the port is taken.
+    const isFree = await once(server, "listening").then(
+      () => true,
+      () => false,
+    );
     if (!isFree) continue;
     const address = server.address();
     server.close();
