@@ -2,11 +2,11 @@
  * `npm run ops -- rotate-key`: everything is sealed under a new vault key, and the key before it
  * is kept sealed under the new one, for the raw events that stay as they are.
  */
+import { resolve } from "node:path";
 import { replaceVaultKey } from "../backends/data-folder.js";
 import { resealSecrets } from "../backends/reseal.js";
 import type { Service } from "../backends/service.js";
 import { openVault, vaultKeyId } from "../backends/vault.js";
-import { resolve } from "node:path";
 
 type Tell = (line: string) => void;
 
@@ -16,6 +16,7 @@ export async function rotateKey(service: Service, tell: Tell): Promise<number> {
   const { VAULT_ENCRYPTION_KEY_PREVIOUS: previousKey } = config;
   if (config.VAULT_ENCRYPTION_KEY === undefined) {
     await replaceVaultKey(resolve(config.DATA_DIR), async ({ next, previous }) => {
+      tell("Sealing every secret under a new vault key.");
       const secrets = await resealSecrets(postgres, openVault(next, previous), previous);
       tell(`${secrets} secrets are sealed under the new vault key ${vaultKeyId(next)}.`);
     });

@@ -5,9 +5,9 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import {
-  appendFileSync,
   cpSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   readdirSync,
@@ -20,8 +20,12 @@ import { basename, join } from "node:path";
 import { expect } from "chai";
 import * as fc from "fast-check";
 import { clickhouseTables } from "../backends/backup/clickhouse-part.js";
+import { addBackup } from "../backends/backup/folder.js";
+import { BackupRefused } from "../backends/backup/manifest.js";
 import { postgresTables } from "../backends/backup/postgres-part.js";
+import { checkBackup } from "../backends/backup/restore.js";
 import { projectFile } from "../backends/root.js";
+import { rejection } from "./log-contract.js";
 import { type Clocks, answersOf, expectSameAnswers } from "./model/answers.js";
 import { type Merchant, openMerchant, sendAll, toldByDoors, whenBooked } from "./model/merchant.js";
 import { portfolios } from "./model/portfolio.js";
@@ -38,11 +42,13 @@ import {
 
 const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
 const seed = 20_261_121;
+type Settings = Readonly<Record<string, string>>;
 
 describe("Backups", function suite() {
-  this.timeout(180_000);
+  this.timeout(300_000);
   const root = mkdtempSync(join(tmpdir(), "revenue-backup-"));
   const first = join(root, "first");
+  const third = join(root, "third");
   const backups = join(root, "backups");
   let child: ChildProcess | undefined;
   let merchant: Merchant;
@@ -79,6 +85,23 @@ describe("Backups", function suite() {
     expect(postgres.sort()).to.deep.equal(madeIn("postgres"));
   });
 
+  it("should leave nothing when one fails half way, nor what a kill left", async () => {
+    const full = join(root, "full");
+    const half = async (folder: string): Promise<void> => {
+      writeFileSync(join(folder, "manifest.json"), "{}");
+      throw new Error("ENOSPC: no space left on device");
+    };
+    const failure = await rejection(addBackup(full, new Date(1), null, half));
+    expect(String(failure)).to.include("ENOSPC");
+    expect(readdirSync(full)).to.deep.equal([]);
+    mkdirSync(join(full, "1970-01-01T00-00-00.002Z.partial"));
+    const whole = await addBackup(full, new Date(3), null, async () => {
+      const another = await rejection(addBackup(full, new Date(4), null, async () => undefined));
+      expect(String(another)).to.include("Another backup into");
+    });
+    expect(readdirSync(full)).to.deep.equal([basename(whole)]);
+  });
+
   it("should be made whole, and keep as many as asked for", async () => {
     for (let made = 0; made < 2; made += 1) {
       const { code, told } = await runCommand(first, ["backup", "--to", backups, "--keep", "1"]);
@@ -94,11 +117,12 @@ describe("Backups", function suite() {
     const second = join(root, "second");
     const vaultKey = readFileSync(join(first, "vault.key"), "utf8").trim();
     const env = { VAULT_ENCRYPTION_KEY: vaultKey };
-    for (const part of ["the tables of ClickHouse", "the log", "the tables of Postgres"]) {
-      await killedRestore(second, env, `Restoring ${part}.`);
-      const refused = await runCommand(second, ["audit"], env);
-      expect(refused.told, part).to.include("A restore into this installation did not end");
+    for (const part of ["the log", "the tables of Postgres"]) {
+      const words = ["restore", "--from", backup];
+      await killedCommand(second, words, env, `Restoring ${part}.`);
     }
+    const refused = await runCommand(second, ["audit"], env);
+    expect(refused.told).to.include("A restore into this installation did not end");
     const restored = await runCommand(second, ["restore", "--from", backup], env);
     expect(restored.told).to.include("Restored.");
     await start(second, env);
@@ -123,7 +147,6 @@ describe("Backups", function suite() {
   });
 
   it("should carry the vault key when told to, and then need nothing else", async () => {
-    const third = join(root, "third");
     const withKey = join(root, "with-key");
     const made = await runCommand(first, ["backup", "--to", withKey, "--with-key"]);
     expect(made.told).to.include("The vault key is inside");
@@ -131,6 +154,20 @@ describe("Backups", function suite() {
     const { code, told } = await runCommand(third, ["restore", "--from", join(withKey, name)]);
     expect(told).to.include("Restored.");
     expect(code).to.equal(0);
+  });
+
+  it("should let the vault key be rotated, killed in between, and the log be replayed", async () => {
+    const oldKey = readFileSync(join(third, "vault.key"), "utf8");
+    await killedCommand(third, ["rotate-key"], {}, "Sealing every secret under a new");
+    const audited = await runCommand(third, ["audit"]);
+    expect(audited.code, audited.told).to.equal(0);
+    const rotated = await runCommand(third, ["rotate-key"]);
+    expect(rotated.told).to.include("which nothing needs any more");
+    expect(rotated.code).to.equal(0);
+    expect(readFileSync(join(third, "vault.key"), "utf8")).to.not.equal(oldKey);
+    expect(existsSync(join(third, "vault.key.next"))).to.equal(false);
+    // Every raw event was sealed under the old key, and the tables are made from them again.
+    rmSync(join(third, "clickhouse"), { recursive: true });
     const replayed = await runCommand(third, ["replay"]);
     expect(replayed.told).to.include("Replayed.");
     await start(third);
@@ -138,48 +175,57 @@ describe("Backups", function suite() {
     await stop();
   });
 
-  const otherKey = { VAULT_ENCRYPTION_KEY: "ab".repeat(32) };
-  const spoiled: [what: string, spoil: (copy: string) => void, said: RegExp, env?: object][] = [
+  it("should have nothing to send through again when nothing was rejected", async () => {
+    const { code, told } = await runCommand(third, ["replay", "--rejected"]);
+    expect(told).to.match(/^\d+ rejected events were sent through again/);
+    expect(code).to.equal(0);
+  });
+
+  const spoiled: [what: string, spoil: (copy: string) => void, said: RegExp][] = [
     ["lacks a file", (copy) => rmSync(someFile(copy)), /is missing/],
     ["has a file cut short", (copy) => truncateSync(someFile(copy), 10), /has 10 bytes instead of/],
     ["has a byte changed", flipByte, /was changed/],
     ["lacks its manifest", (copy) => rmSync(join(copy, "manifest.json")), /holds no whole backup/],
-    [
-      "has its manifest changed",
-      (copy) => appendFileSync(join(copy, "manifest.json"), " x\n"),
-      /is damaged/,
-    ],
-    ["needs a key that is not here", () => undefined, /sealed under the vault key [0-9a-f]{16}\./],
-    ["needs another key", () => undefined, /and this installation has/, otherKey],
+    ["has its manifest changed", changeManifest, /is damaged/],
   ];
-  for (const [what, spoil, said, env] of spoiled) {
-    it(`should be refused when it ${what}, and nothing touched`, async () => {
+  for (const [what, spoil, said] of spoiled) {
+    it(`should be refused when it ${what}`, async () => {
       const copy = mkdtempSync(join(root, "spoiled-"));
       cpSync(backup, copy, { recursive: true });
+      await checkBackup(copy);
       spoil(copy);
-      const target = join(copy, "target");
-      const { code, told } = await runCommand(target, ["restore", "--from", copy], { ...env });
+      const error = await rejection(checkBackup(copy));
+      expect(error).to.be.instanceOf(BackupRefused);
+      expect(String(error)).to.match(said);
+    });
+  }
+
+  const keys: [what: string, settings: Settings, said: RegExp][] = [
+    ["its vault key is not there", {}, /sealed under the vault key [0-9a-f]{16}\. Set/],
+    [
+      "another vault key is there",
+      { VAULT_ENCRYPTION_KEY: "ab".repeat(32) },
+      /and this installation has/,
+    ],
+  ];
+  for (const [what, settings, said] of keys) {
+    it(`should be refused when ${what}, and nothing touched`, async () => {
+      const target = join(root, "untouched");
+      const { code, told } = await runCommand(target, ["restore", "--from", backup], settings);
       expect(told).to.match(said);
       expect(code).to.equal(2);
       expect(existsSync(target)).to.equal(false);
     });
   }
 
-  it("should leave nothing when the disk is full", async () => {
-    const full = join(root, "full");
-    const child = startCommand(first, ["backup", "--to", full], {}, { fileBlocksMax: 8 });
-    await once(child, "close");
-    expect(child.exitCode).to.not.equal(0);
-    const whole = readdirSync(full).filter((name) => existsSync(join(full, name, "manifest.json")));
-    expect(whole).to.deep.equal([]);
-    const again = await runCommand(first, ["backup", "--to", full]);
-    expect(again.code, again.told).to.equal(0);
-    expect(readdirSync(full)).to.have.lengthOf(1);
-  });
-
   /** Ended without warning when it tells this. */
-  async function killedRestore(folder: string, env: NodeJS.ProcessEnv, at: string): Promise<void> {
-    const command = startCommand(folder, ["restore", "--from", backup], env);
+  async function killedCommand(
+    folder: string,
+    words: readonly string[],
+    settings: Settings,
+    at: string,
+  ): Promise<void> {
+    const command = startCommand(folder, words, settings);
     const exited = once(command, "exit");
     command.stdout?.on("data", (chunk: Buffer) => {
       if (chunk.toString().includes(at)) command.kill("SIGKILL");
@@ -202,7 +248,7 @@ describe("Backups", function suite() {
     return { port };
   }
 
-  async function start(folder: string, env: NodeJS.ProcessEnv = {}): Promise<void> {
+  async function start(folder: string, env: Settings = {}): Promise<void> {
     port = await freePort();
     child = startService(folder, port, env);
     await whenReady(child, port);
@@ -225,6 +271,11 @@ function flipByte(backup: string): void {
   const middle = Math.floor(bytes.length / 2);
   bytes.writeUInt8((bytes[middle] ?? 0) ^ 1, middle);
   writeFileSync(someFile(backup), bytes);
+}
+
+function changeManifest(backup: string): void {
+  const file = join(backup, "manifest.json");
+  writeFileSync(file, readFileSync(file, "utf8").replace('"format": 1', '"format": 2'));
 }
 
 /** Tables the migrations make, sorted. */

@@ -27,9 +27,9 @@ export function startService(
 export async function runCommand(
   folder: string,
   words: readonly string[],
-  env: NodeJS.ProcessEnv = {},
+  settings: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly code: number | null; readonly told: string }> {
-  const child = startCommand(folder, words, env);
+  const child = startCommand(folder, words, settings);
   let told = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on("data", (chunk: Buffer) => (told += chunk.toString()));
@@ -38,17 +38,14 @@ export async function runCommand(
   return { code: child.exitCode, told };
 }
 
-/** @param limits `fileBlocksMax`: no file grows beyond so many blocks of 512 bytes */
+/** The same, without waiting for its end. */
 export function startCommand(
   folder: string,
   words: readonly string[],
-  env: NodeJS.ProcessEnv = {},
-  limits: { readonly fileBlocksMax?: number } = {},
+  settings: Readonly<Record<string, string>> = {},
 ): ChildProcess {
-  const command = [process.execPath, entry, "ops", ...words];
-  const limited = `ulimit -f ${limits.fileBlocksMax ?? "unlimited"}; exec "$0" "$@"`;
-  return spawn("sh", ["-c", limited, ...command], {
-    env: { ...environment(folder, 0), ...env },
+  return spawn(process.execPath, [entry, "ops", ...words], {
+    env: { ...environment(folder, 0), ...settings },
     stdio: ["ignore", "pipe", "pipe"],
   });
 }

@@ -70,7 +70,7 @@ export async function restoreUnderWay(postgres: Postgres): Promise<string | null
   const [found] = await postgres.query<{ name: string | null }>(
     `SELECT to_regclass('${mark}')::text AS name`,
   );
-  if (found?.name == null) return null;
+  if (found === undefined || found.name === null) return null;
   const [row] = await postgres.query<{ backup: string }>(`SELECT backup FROM ${mark}`);
   return row?.backup ?? null;
 }
