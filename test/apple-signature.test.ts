@@ -338,7 +338,7 @@ describe("Apple's root", () => {
     return der.toString("base64");
   };
 
-  it("should hold no chain one of whose signatures is wrong, also under what it knows", async () => {
+  it("should hold no chain with a wrong signature, also under what it knows", async () => {
     const chains = new VerifiedChains();
     const roots = new Set([root]);
     expect(await found(chains, [leaf, forged(intermediate), root], roots)).to.equal(null);
