@@ -7,7 +7,6 @@ import { parseEnv } from "node:util";
 import { BackupRefused, readManifest } from "../backends/backup/manifest.js";
 import { writeBackup } from "../backends/backup/write.js";
 import { vaultKeyOf } from "../backends/data-folder.js";
-import { embeddedBackends } from "../backends/open.js";
 import { vaultKeyId } from "../backends/vault.js";
 import { type Config, readConfig } from "../config.js";
 import { topics } from "../schemas/records.js";
@@ -28,9 +27,10 @@ export async function move(
   { open, close, tell }: Pick<Given, "open" | "close" | "tell">,
 ): Promise<void> {
   const target = readConfig(parseEnv(await readFile(to, "utf8")));
-  if (embeddedBackends(config).length > 0 && embeddedBackends(target).length > 0) {
+  if (config.CLICKHOUSE_URL === undefined && target.CLICKHOUSE_URL === undefined) {
     throw new BackupRefused(
-      "One process serves one data folder. Between two of them use backup and restore.",
+      "The embedded ClickHouse engine opens one folder in a process. Between two data folders " +
+        "use backup and restore.",
     );
   }
   const key = vaultKeyOf(target);

@@ -10,7 +10,7 @@ export interface Clocks {
 }
 
 /** Transactions opened down to their events; the lists themselves are whole. */
-const openedMax = 25;
+const openedMax = 10;
 
 /** By question: the answer's data, without what tells the time of asking. */
 export async function answersOf(
