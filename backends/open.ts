@@ -67,7 +67,12 @@ export async function openService(
   const rates = await openRates({ postgres, config, logger, releases, shared: log.shared });
   const { SCHEMA_REGISTRY_URL: registryUrl } = config;
   const registry = registryUrl === undefined ? null : new Registry(registryUrl, logger);
-  const publicSchemas = new PublicSchemas({ postgres, registry, logger });
+  const publicSchemas = new PublicSchemas({
+    postgres,
+    registry,
+    topicPrefix: config.KAFKA_TOPIC_PREFIX ?? "",
+    logger,
+  });
 
   const readiness = new Readiness();
   readiness.add("log", () => log.ends(topics.raw));
@@ -135,25 +140,33 @@ function openSecrets(
  * One process does all the work of an embedded log: more partitions would only make the batches
  * smaller, and a small batch costs the engine as much as a large one.
  */
-const partitions = 1;
+const embeddedPartitions = 1;
 const dayMs = 24 * 60 * 60 * 1000;
 const rejectedRetentionDays = 365;
 
 async function openLog(config: Config, logger: Logger): Promise<Log> {
   if (config.KAFKA_BROKERS !== undefined) {
-    throw new ConfigError(["KAFKA_BROKERS: this version keeps its log itself; leave it out"]);
+    const { openKafkaLog } = await import("./log-kafka.js");
+    const { kafkaSettings } = await import("./log-kafka-settings.js");
+    return openKafkaLog({
+      settings: kafkaSettings(config),
+      topicPrefix: config.KAFKA_TOPIC_PREFIX ?? "",
+      replication: config.KAFKA_REPLICATION ?? null,
+      topics: topicOptions(config, config.KAFKA_PARTITIONS),
+      logger,
+    });
   }
   const { openLmdbLog } = await import("./log-lmdb.js");
   return openLmdbLog({
     path: join(config.DATA_DIR, "log"),
-    topics: topicOptions(config),
+    topics: topicOptions(config, embeddedPartitions),
     // A restore may have made as many as the log had that was backed up.
     keepsPartitions: true,
     logger,
   });
 }
 
-function topicOptions(config: Config): Record<Topic, TopicOptions> {
+function topicOptions(config: Config, partitions: number): Record<Topic, TopicOptions> {
   const keptDays = (days: number | undefined): TopicOptions => ({
     partitions,
     retentionMs: days === undefined ? null : days * dayMs,

@@ -23,6 +23,8 @@ interface Needs {
   readonly postgres: Postgres;
   /** Null: ids are our own. */
   readonly registry: Registry | null;
+  /** `KAFKA_TOPIC_PREFIX`, or nothing. */
+  readonly topicPrefix: string;
   readonly logger: Logger;
 }
 
@@ -70,6 +72,10 @@ export class PublicSchemas {
     }
   }
 
+  subjectOf(topic: PublicTopic): string {
+    return subjectOf(topic, this.needs.topicPrefix);
+  }
+
   /** By what a message is written now. */
   writing(topic: PublicTopic): PublicSchema {
     const schema = this.#writing.get(topic);
@@ -112,10 +118,10 @@ export class PublicSchemas {
     try {
       const registered: PublicSchema[] = [];
       for (const schema of this.#own) {
-        const id = await registry.register(subjectOf(schema.topic), schema.text, !isKept);
+        const id = await registry.register(this.subjectOf(schema.topic), schema.text, !isKept);
         registered.push({ ...schema, id });
       }
-      for (const topic of publicTopics) await registry.demandCompatibility(subjectOf(topic));
+      for (const topic of publicTopics) await registry.demandCompatibility(this.subjectOf(topic));
       return registered;
     } catch (error) {
       if (!isKept || error instanceof SchemaRegistryRefused) throw error;

@@ -35,9 +35,9 @@ export function isPublic(topic: Topic): topic is PublicTopic {
   return Object.hasOwn(publicSchemas, topic);
 }
 
-/** As Confluent's TopicNameStrategy names it. */
-export function subjectOf(topic: PublicTopic): string {
-  return `${topic}-value`;
+/** As Confluent's TopicNameStrategy names it. @param prefix of the topic's name on the broker */
+export function subjectOf(topic: PublicTopic, prefix: string): string {
+  return `${prefix}${topic}-value`;
 }
 
 const headBytes = 5;

@@ -41,10 +41,15 @@ describe("the public topics", () => {
     testReleases.push("log", () => plain.close());
   });
 
-  const schemasWith = (url: string | null, released: readonly SomeRelease[] = releases) =>
+  const schemasWith = (
+    url: string | null,
+    released: readonly SomeRelease[] = releases,
+    topicPrefix = "",
+  ) =>
     new PublicSchemas(
       {
         postgres,
+        topicPrefix,
         logger: testLogger,
         registry: url === null ? null : new Registry(url, testLogger, quick),
       },
@@ -109,6 +114,15 @@ describe("the public topics", () => {
     const [registered] = server.subjects.get("revenue.transactions-value") ?? [];
     expect(registered?.schema).to.equal(releasedText({ topic, version: 1 }));
     expect(await readBy(schemasWith(null))).to.include.members(["tx_own", "tx_registry"]);
+  });
+
+  it("should name subjects as the topics are named on the broker", async () => {
+    const server = await openRegistryServer(10);
+    await schemasWith(server.url, releases, "acme.").announce();
+    expect([...server.subjects.keys()]).to.deep.equal([
+      "acme.revenue.transactions-value",
+      "acme.revenue.mrr-movements-value",
+    ]);
   });
 
   it("should keep its ids over starts, and write nothing to who knows them", async () => {

@@ -7,7 +7,7 @@ import type { Context } from "koa";
 import type { PublicSchema } from "../../backends/schema-ids.js";
 import type { Service } from "../../backends/service.js";
 import { compatibility, registryErrors, registryMediaType } from "../../schemas/http-registry.js";
-import { type PublicTopic, publicTopics, subjectOf } from "../../schemas/public-topics.js";
+import { type PublicTopic, publicTopics } from "../../schemas/public-topics.js";
 
 export function registryRoutes(
   router: Router,
@@ -30,20 +30,28 @@ export function registryRoutes(
   get("/schemas/ids/:id", async ({ id }) => ({ schema: (await schemaOf(id)).text }));
   get("/schemas/ids/:id/versions", async ({ id }) => {
     const { topic, version } = await schemaOf(id);
-    return [{ subject: subjectOf(topic), version }];
+    return [{ subject: publicSchemas.subjectOf(topic), version }];
   });
-  get("/subjects", () => Promise.resolve(publicTopics.map(subjectOf)));
+  get("/subjects", () =>
+    Promise.resolve(publicTopics.map((topic) => publicSchemas.subjectOf(topic))),
+  );
   get("/subjects/:subject/versions", async ({ subject }) =>
     (await publicSchemas.versions(topicOf(subject))).map(({ version }) => version),
   );
   get("/subjects/:subject/versions/:version", async ({ subject, version }) => {
-    const { topic, text, ...schema } = await versionOf(subject, version);
-    return { subject: subjectOf(topic), version: schema.version, id: schema.id, schema: text };
+    const { topic, id, text, version: number } = await versionOf(subject, version);
+    return { subject: publicSchemas.subjectOf(topic), version: number, id, schema: text };
   });
   get("/subjects/:subject/versions/:version/schema", async ({ subject, version }) =>
     JSON.parse((await versionOf(subject, version)).text),
   );
   get("/config", () => Promise.resolve({ compatibilityLevel: compatibility }));
+
+  function topicOf(subject = ""): PublicTopic {
+    const topic = publicTopics.find((one) => publicSchemas.subjectOf(one) === subject);
+    if (topic !== undefined) return topic;
+    throw new RegistryError(registryErrors.subjectNotFound, `Subject '${subject}' not found.`);
+  }
 
   async function schemaOf(id = ""): Promise<PublicSchema> {
     const schema = isId.test(id) ? await publicSchemas.find(Number(id)) : null;
@@ -84,12 +92,6 @@ class RegistryError extends Error {
 
 /** A positive integer that is no larger than an id on the wire can be. */
 const isId = /^[1-9]\d{0,9}$/;
-
-function topicOf(subject = ""): PublicTopic {
-  const topic = publicTopics.find((one) => subjectOf(one) === subject);
-  if (topic !== undefined) return topic;
-  throw new RegistryError(registryErrors.subjectNotFound, `Subject '${subject}' not found.`);
-}
 
 function send(ctx: Context, status: number, body: unknown): void {
   ctx.status = status;
