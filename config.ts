@@ -141,6 +141,23 @@ export const limits = {
   backupFileBytesMax: 64 * mebibyte,
   /** Records one commit of the log takes, so that a long queue does not stall the process. */
   logCommitRecordsMax: 5_000,
+  /** Kafka: reaching a broker, one answer, and all that has to be done at start. */
+  kafkaConnectMsMax: 2_000,
+  kafkaAnswerMsMax: 5_000,
+  kafkaStartMsMax: 30_000,
+  /** How long an append may wait for Kafka; then it is refused (LogUnavailable). */
+  kafkaAppendMsMax: 8_000,
+  /** Records of one partition sent at once; the largest batch its topics have to take. */
+  kafkaBatchBytesMax: 1 * mebibyte,
+  kafkaMessageBytesMax: 8 * mebibyte,
+  /** Bytes of one partition fetched at once, and held until a handler takes them. */
+  kafkaFetchBytesMax: 1 * mebibyte,
+  kafkaBufferBytesMax: 2 * mebibyte,
+  /** A member silent for so long has died; brokers take no less by default. */
+  kafkaSessionMsMax: 6_000,
+  kafkaHeartbeatMs: 500,
+  /** How long running batches may hold up the group when members come or go. */
+  kafkaRebalanceMsMax: 10_000,
   /** Rejects one call of the management interface puts back on the raw topic. */
   replayRecordsMax: 1_000,
   /** Changes, and as many movements, an audit or a rebuild looks at in one statement. */
@@ -200,7 +217,26 @@ const settings = z.object({
   ADMIN_TOKEN: z.string().min(32, "must have at least 32 characters").optional(),
   VAULT_ENCRYPTION_KEY: hex64.optional(),
   VAULT_ENCRYPTION_KEY_PREVIOUS: hex64.optional(),
-  KAFKA_BROKERS: z.string().optional(),
+  /** `host:port`, several with commas. */
+  KAFKA_BROKERS: z
+    .string()
+    .regex(/^[^\s:,]+:\d+(,[^\s:,]+:\d+)*$/, "must be host:port, several with commas between")
+    .optional(),
+  /** Of each topic that is made; a topic that is there must have as many. */
+  KAFKA_PARTITIONS: positive.max(1_000).default(8),
+  /** Copies of each partition of a topic that is made; else what the brokers are set to. */
+  KAFKA_REPLICATION: positive.max(100).optional(),
+  KAFKA_TOPIC_PREFIX: z
+    .string()
+    .regex(/^[a-zA-Z0-9._-]{1,100}$/, "must be letters, digits, dots, dashes, underscores")
+    .optional(),
+  KAFKA_TLS: z.enum(["on", "off"]).default("off"),
+  KAFKA_TLS_CA_FILE: z.string().optional(),
+  KAFKA_TLS_CERT_FILE: z.string().optional(),
+  KAFKA_TLS_KEY_FILE: z.string().optional(),
+  KAFKA_SASL_MECHANISM: z.enum(["plain", "scram-sha-256", "scram-sha-512"]).optional(),
+  KAFKA_SASL_USERNAME: z.string().optional(),
+  KAFKA_SASL_PASSWORD: z.string().optional(),
   CLICKHOUSE_URL: z.url().optional(),
   CLICKHOUSE_CLUSTER: z.string().optional(),
   DATABASE_URL: z.url().optional(),

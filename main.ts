@@ -19,6 +19,7 @@ const secretSettings: ReadonlySet<string> = new Set([
   "ADMIN_TOKEN",
   "VAULT_ENCRYPTION_KEY",
   "VAULT_ENCRYPTION_KEY_PREVIOUS",
+  "KAFKA_SASL_PASSWORD",
   // URLs may carry a user and a password.
   "CLICKHOUSE_URL",
   "DATABASE_URL",

@@ -7,9 +7,10 @@ import { type Database, open } from "lmdb";
 import type { Topic } from "../schemas/records.js";
 import { limits } from "../config.js";
 import { Partition, assertKey, pageBytes } from "./log-lmdb-partition.js";
-import { Arrivals, type Place, consumePartition, tailPartitions } from "./log-lmdb-readers.js";
+import { tailPartitions } from "./log-lmdb-readers.js";
 import { startRetention } from "./log-lmdb-retention.js";
 import { Writer } from "./log-lmdb-writer.js";
+import { Arrivals, type Place, consumePartition } from "./log-runs.js";
 import type { Log, NewRecord, Position, Subscription, TopicOptions } from "./log.js";
 import type { Logger } from "./logger.js";
 

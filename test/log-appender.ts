@@ -1,11 +1,27 @@
 /** Run by log.test.ts as a process of its own: appends until it is killed or cannot go on. */
 import { createLogger } from "../backends/logger.js";
+import { openKafkaLog } from "../backends/log-kafka.js";
 import { openLmdbLog } from "../backends/log-lmdb.js";
+import type { Log } from "../backends/log.js";
 import { topics } from "../schemas/records.js";
 import { lmdbTopics } from "./log-topics.js";
 
-const [path = ""] = process.argv.slice(2);
-const log = openLmdbLog({ path, topics: lmdbTopics(), logger: createLogger("silent") });
+const [first = "", brokers = "", topicPrefix = ""] = process.argv.slice(2);
+const log = first === "kafka" ? await openKafka() : openLmdb(first);
+
+function openLmdb(path: string): Log {
+  return openLmdbLog({ path, topics: lmdbTopics(), logger: createLogger("silent") });
+}
+
+function openKafka(): Promise<Log> {
+  return openKafkaLog({
+    settings: { brokers: [brokers], tls: null, sasl: null },
+    topicPrefix,
+    replication: null,
+    topics: lmdbTopics(),
+    logger: createLogger("silent"),
+  });
+}
 
 async function appendWithoutEnd(writer: number): Promise<void> {
   for (let round = 0; ; round += 1) {

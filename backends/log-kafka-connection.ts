@@ -1,0 +1,172 @@
+/**
+ * One connection to a Kafka cluster, which can be given up at once. kafkajs may wait for ever for
+ * a broker that went away at the wrong moment (its `disconnect` waits for answers, an interrupted
+ * login for a reply), so every wait here has an end of its own, and the sockets are ours to close.
+ */
+import { isIP, type Socket, connect as connectTcp } from "node:net";
+import { type ConnectionOptions, connect as connectTls } from "node:tls";
+import kafkajs, {
+  type Broker,
+  type Cluster,
+  type Kafka,
+  type LogEntry,
+  type SASLOptions,
+} from "kafkajs";
+import { limits } from "../config.js";
+import type { Logger } from "./logger.js";
+
+export interface KafkaSettings {
+  /** `host:port` each. */
+  readonly brokers: readonly string[];
+  readonly tls: ConnectionOptions | null;
+  readonly sasl: SASLOptions | null;
+}
+
+export class KafkaConnection {
+  /** For producers and administration. */
+  readonly kafka: Kafka;
+  /** For requests of our own to single brokers; not connected yet. */
+  readonly cluster: Cluster;
+  readonly #sockets = new Set<Socket>();
+  #isAbandoned = false;
+
+  constructor(settings: KafkaSettings, logger: Logger) {
+    this.kafka = new kafkajs.Kafka({
+      clientId: "revenue",
+      brokers: [...settings.brokers],
+      ...(settings.tls && { ssl: settings.tls }),
+      ...(settings.sasl && { sasl: settings.sasl }),
+      connectionTimeout: limits.kafkaConnectMsMax,
+      authenticationTimeout: limits.kafkaConnectMsMax,
+      requestTimeout: limits.kafkaAnswerMsMax,
+      // Whoever asks has a loop and a time limit of its own.
+      retry: { retries: 2, initialRetryTime: 100, maxRetryTime: 500 },
+      socketFactory: ({ host, port, ssl, onConnect }) => this.#open(host, port, ssl, onConnect),
+      logLevel: kafkajs.logLevel.WARN,
+      logCreator: () => (entry) => tell(logger, entry),
+    });
+    this.cluster = clusterOf(this.kafka);
+  }
+
+  get isAbandoned(): boolean {
+    return this.#isAbandoned;
+  }
+
+  /** @throws what `work` throws, or that it took too long; the connection is abandoned then */
+  async within<T>(msMax: number, work: () => Promise<T>): Promise<T> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        reject(new Error(`Kafka gave no answer within ${msMax} ms`));
+        this.abandon();
+      }, msMax);
+    });
+    const working = work();
+    // When it is late, nobody hears how it ended.
+    working.catch(() => undefined);
+    try {
+      return await Promise.race([working, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Connected and told of the topic. */
+  async ready(topic: string): Promise<Cluster> {
+    await this.cluster.connect();
+    await this.cluster.addTargetTopic(topic);
+    return this.cluster;
+  }
+
+  /** Whatever waits for an answer fails; nothing is sent any more. Safe to call twice. */
+  abandon(): void {
+    this.#isAbandoned = true;
+    for (const socket of this.#sockets) socket.destroy(new Error("the connection was given up"));
+  }
+
+  #open(host: string, port: number, tls: ConnectionOptions, onConnect: () => void): Socket {
+    if (this.#isAbandoned) throw new Error("the connection was given up");
+    const name = isIP(host) === 0 ? { servername: host } : {};
+    // kafkajs says `ssl` is always there; without TLS it is not.
+    const socket = tls
+      ? connectTls({ host, port, ...name, ...tls }, onConnect)
+      : connectTcp({ host, port }, onConnect);
+    socket.setKeepAlive(true, keepAliveMs);
+    socket.setNoDelay(true);
+    this.#sockets.add(socket);
+    socket.once("close", () => this.#sockets.delete(socket));
+    // kafkajs listens, too; an error after it stopped listening must not end the process.
+    socket.on("error", () => undefined);
+    return socket;
+  }
+}
+
+const keepAliveMs = 10_000;
+
+/** What the brokers of kafkajs can do though its types leave it out. */
+export interface GroupBroker extends Broker {
+  joinGroup(request: {
+    groupId: string;
+    sessionTimeout: number;
+    rebalanceTimeout: number;
+    memberId: string;
+    groupProtocols: { name: string; metadata: Buffer }[];
+  }): Promise<{
+    generationId: number;
+    leaderId: string;
+    memberId: string;
+    members: { memberId: string; memberMetadata: Buffer }[];
+  }>;
+  syncGroup(request: {
+    groupId: string;
+    generationId: number;
+    memberId: string;
+    groupAssignment: { memberId: string; memberAssignment: Buffer }[];
+  }): Promise<{ memberAssignment: Buffer }>;
+  heartbeat(request: {
+    groupId: string;
+    groupGenerationId: number;
+    memberId: string;
+  }): Promise<unknown>;
+  leaveGroup(request: { groupId: string; memberId: string }): Promise<unknown>;
+}
+
+export async function coordinatorOf(cluster: Cluster, groupId: string): Promise<GroupBroker> {
+  const broker = await cluster.findGroupCoordinator({ groupId });
+  if (!isGroupBroker(broker)) throw new Error("this kafkajs has no group requests");
+  return broker;
+}
+
+function isGroupBroker(broker: Broker): broker is GroupBroker {
+  return ["joinGroup", "syncGroup", "heartbeat", "leaveGroup"].every((name) => name in broker);
+}
+
+/** Kafka's own name of what went wrong, such as `ILLEGAL_GENERATION`; null for other errors. */
+export function kafkaErrorType(error: unknown): string | null {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if ("type" in cause && typeof cause.type === "string") return cause.type;
+  }
+  return null;
+}
+
+/** kafkajs hands its cluster to who assigns partitions: the public way to requests of our own. */
+function clusterOf(kafka: Kafka): Cluster {
+  let found: Cluster | undefined;
+  kafka.consumer({
+    groupId: "none",
+    allowAutoTopicCreation: false,
+    partitionAssigners: [
+      (given) => {
+        found = given.cluster;
+        return kafkajs.PartitionAssigners.roundRobin(given);
+      },
+    ],
+  });
+  if (found === undefined) throw new Error("this kafkajs hands out no cluster");
+  return found;
+}
+
+/** Our own loops tell what matters, so these are for looking closer. */
+function tell(logger: Logger, { namespace, log: { message } }: LogEntry): void {
+  logger.debug({ namespace }, `kafkajs: ${message}`);
+}

@@ -1,0 +1,389 @@
+/**
+ * One member of a consumer group: joins, tells the coordinator that it lives, gives its partitions
+ * back when others come or go. Each assignment is a generation; whoever lost it cannot move an
+ * offset any more, because Kafka refuses commits of an old one.
+ */
+import kafkajs, { type Cluster, type GroupMemberAssignment } from "kafkajs";
+import { limits } from "../config.js";
+import {
+  type GroupBroker,
+  KafkaConnection,
+  type KafkaSettings,
+  coordinatorOf,
+  kafkaErrorType,
+} from "./log-kafka-connection.js";
+import { firstPauseMs, rest } from "./log-runs.js";
+import type { Logger } from "./logger.js";
+
+export interface GroupName {
+  readonly groupId: string;
+  /** On Kafka. */
+  readonly topic: string;
+}
+
+/** Work on the partitions of one generation. */
+export interface Work {
+  /** No further batch begins; resolves when what runs is finished and its offsets are committed. */
+  stop(): Promise<void>;
+}
+
+const pauseMsMax = 2_000;
+/** The member is not, or no longer, part of the generation it speaks for. */
+const lostTypes = new Set(["ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"]);
+
+/**
+ * Member of the group until stopped; comes back whatever happens.
+ * @param begin starts the work on a generation's partitions
+ */
+export async function beMember(
+  settings: KafkaSettings,
+  name: GroupName,
+  begin: (generation: Generation) => Promise<Work>,
+  logger: Logger,
+  stop: AbortSignal,
+): Promise<void> {
+  let memberId = "";
+  let pauseMs = firstPauseMs;
+  while (!stop.aborted) {
+    const coordinator = new Coordinator(settings, name, logger);
+    const giveUp = (): void => coordinator.giveUpJoining();
+    stop.addEventListener("abort", giveUp);
+    try {
+      // Again with the same coordinator as long as all is well.
+      while (!stop.aborted) {
+        const generation = await coordinator.join(memberId);
+        ({ memberId } = generation);
+        await live(generation, begin, stop);
+        if (generation.lost.aborted) memberId = "";
+        pauseMs = firstPauseMs;
+      }
+    } catch (error) {
+      if (lostTypes.has(kafkaErrorType(error) ?? "")) memberId = "";
+      const { groupId } = name;
+      if (!stop.aborted) logger.warn({ err: error, groupId }, "not in the group; joining it again");
+      await rest(pauseMs, stop);
+      pauseMs = Math.min(pauseMs * 2, pauseMsMax);
+    } finally {
+      stop.removeEventListener("abort", giveUp);
+      coordinator.abandon();
+    }
+  }
+  if (memberId !== "") await leave(new Coordinator(settings, name, logger), memberId);
+}
+
+/** So that the others need not wait for this one's session to end; when it fails, they do. */
+async function leave(coordinator: Coordinator, memberId: string): Promise<void> {
+  try {
+    await coordinator.leave(memberId);
+  } catch {
+    // Kafka is away, or has forgotten the member.
+  } finally {
+    coordinator.abandon();
+  }
+}
+
+/** Until the group rebalances, the generation is lost or the member is stopped. */
+async function live(
+  generation: Generation,
+  begin: (generation: Generation) => Promise<Work>,
+  stop: AbortSignal,
+): Promise<void> {
+  const beating = new AbortController();
+  const beats = generation.beat(beating.signal);
+  try {
+    const work = await begin(generation);
+    await firstOf(stop, generation.over);
+    // The others wait for this one's partitions, but not for ever.
+    const timer = setTimeout(() => generation.lose(), limits.kafkaRebalanceMsMax);
+    await work.stop();
+    clearTimeout(timer);
+  } finally {
+    beating.abort();
+    await beats;
+  }
+}
+
+/** `AbortSignal.any` may be collected before it fires (deadline.ts). */
+async function firstOf(...signals: readonly AbortSignal[]): Promise<void> {
+  if (signals.some(({ aborted }) => aborted)) return;
+  await new Promise<void>((resolve) => {
+    const end = (): void => {
+      for (const signal of signals) signal.removeEventListener("abort", end);
+      resolve();
+    };
+    for (const signal of signals) signal.addEventListener("abort", end);
+  });
+}
+
+/** The partitions of a topic this member has until the group rebalances. */
+export class Generation {
+  readonly #over = new AbortController();
+  readonly #offsets = new Map<number, bigint>();
+  #committing: Promise<void> | null = null;
+  readonly #lost = new AbortController();
+  /** When the coordinator last knew this member, by the clock that only grows. */
+  #aliveAt = performance.now();
+
+  constructor(
+    private readonly coordinator: Coordinator,
+    readonly memberId: string,
+    private readonly id: number,
+    readonly partitions: readonly number[],
+  ) {}
+
+  /** Aborted when the partitions are to be given back. */
+  get over(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  /** Aborted when others may have the partitions. */
+  get lost(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  lose(): void {
+    this.#lost.abort();
+    this.#over.abort();
+  }
+
+  /** By partition; those without one are left out. */
+  committed(): Promise<Map<number, bigint>> {
+    return this.coordinator.committed(this.partitions);
+  }
+
+  /**
+   * Resolves when the group's offset is durable; commits of several partitions share requests.
+   * @throws when the generation is lost first
+   */
+  async commit(partition: number, offset: bigint): Promise<void> {
+    this.#offsets.set(partition, offset);
+    // What is on its way may be without this one: then the next one takes it.
+    while (this.#offsets.has(partition)) {
+      this.#committing ??= this.#commitAll().finally(() => (this.#committing = null));
+      await this.#committing;
+    }
+    await this.#committing;
+  }
+
+  async #commitAll(): Promise<void> {
+    // The batches of one turn of the event loop share a request.
+    await new Promise(setImmediate);
+    const offsets = new Map(this.#offsets);
+    this.#offsets.clear();
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, pauseMsMax)) {
+      if (this.lost.aborted) throw new Error("the partitions were given to others meanwhile");
+      try {
+        await this.coordinator.commit(this.memberId, this.id, offsets);
+        return;
+      } catch (error) {
+        this.#hear(error);
+        this.coordinator.logger.warn({ err: error }, "offsets were not committed; trying again");
+        await rest(pauseMs, this.lost);
+      }
+    }
+  }
+
+  /** Heartbeats until `stop`, also while the partitions are given back. */
+  async beat(stop: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      await rest(limits.kafkaHeartbeatMs, stop);
+      if (stop.aborted || this.lost.aborted) return;
+      try {
+        await this.coordinator.heartbeat(this.memberId, this.id);
+        this.#aliveAt = performance.now();
+      } catch (error) {
+        this.#hear(error);
+      }
+    }
+  }
+
+  #hear(error: unknown): void {
+    const type = kafkaErrorType(error);
+    if (type === "REBALANCE_IN_PROGRESS") {
+      this.#aliveAt = performance.now();
+      this.#over.abort();
+    } else if (type !== null && lostTypes.has(type)) {
+      this.lose();
+    } else if (performance.now() - this.#aliveAt > limits.kafkaSessionMsMax) {
+      // The coordinator was away, or this process stood still: the others may have gone on.
+      this.lose();
+    }
+  }
+}
+
+/** Requests to the coordinator of one group, on a connection that is made again when it fails. */
+class Coordinator {
+  #connection: KafkaConnection | null = null;
+  /** On that connection. */
+  #broker: Promise<GroupBroker> | null = null;
+  #isJoining = false;
+  #isStopping = false;
+
+  constructor(
+    private readonly settings: KafkaSettings,
+    private readonly name: GroupName,
+    readonly logger: Logger,
+  ) {}
+
+  async join(memberId: string): Promise<Generation> {
+    const { groupId, topic } = this.name;
+    this.#isJoining = true;
+    try {
+      return await this.#ask(joinMsMax, async (broker, cluster) => {
+        if (this.#isStopping) throw new Error("stopped while joining");
+        const joined = await broker.joinGroup({
+          groupId,
+          memberId,
+          sessionTimeout: limits.kafkaSessionMsMax,
+          rebalanceTimeout: rebalanceMs,
+          groupProtocols: [{ name: protocolName, metadata: subscriptionTo(topic) }],
+        });
+        const partitions = await this.#sync(broker, cluster, joined);
+        return new Generation(this, joined.memberId, joined.generationId, partitions);
+      });
+    } finally {
+      this.#isJoining = false;
+    }
+  }
+
+  async #sync(
+    broker: GroupBroker,
+    cluster: Cluster,
+    joined: Awaited<ReturnType<GroupBroker["joinGroup"]>>,
+  ): Promise<number[]> {
+    const { groupId, topic } = this.name;
+    const { generationId, memberId, leaderId, members } = joined;
+    const groupAssignment = memberId === leaderId ? assign(cluster, topic, members) : [];
+    const request = { groupId, generationId, memberId, groupAssignment };
+    const { memberAssignment } = await broker.syncGroup(request);
+    return (
+      kafkajs.AssignerProtocol.MemberAssignment.decode(memberAssignment)?.assignment[topic] ?? []
+    );
+  }
+
+  heartbeat(memberId: string, groupGenerationId: number): Promise<unknown> {
+    const { groupId } = this.name;
+    return this.#ask(limits.kafkaAnswerMsMax, (broker) =>
+      broker.heartbeat({ groupId, groupGenerationId, memberId }),
+    );
+  }
+
+  async commit(
+    memberId: string,
+    groupGenerationId: number,
+    offsets: ReadonlyMap<number, bigint>,
+  ): Promise<void> {
+    const { groupId, topic } = this.name;
+    const partitions = Array.from(offsets, ([partition, offset]) => ({
+      partition,
+      offset: offset.toString(),
+    }));
+    await this.#ask(limits.kafkaAnswerMsMax, (broker) =>
+      broker.offsetCommit({
+        groupId,
+        groupGenerationId,
+        memberId,
+        topics: [{ topic, partitions }],
+      }),
+    );
+  }
+
+  committed(partitions: readonly number[]): Promise<Map<number, bigint>> {
+    return this.#ask(limits.kafkaAnswerMsMax, (broker) =>
+      fetchCommitted(broker, this.name, partitions),
+    );
+  }
+
+  async leave(memberId: string): Promise<void> {
+    const { groupId } = this.name;
+    const { kafkaAnswerMsMax } = limits;
+    await this.#ask(kafkaAnswerMsMax, (broker) => broker.leaveGroup({ groupId, memberId }));
+  }
+
+  /** A join may wait long for other members. */
+  giveUpJoining(): void {
+    this.#isStopping = true;
+    if (this.#isJoining) this.abandon();
+  }
+
+  abandon(): void {
+    this.#connection?.abandon();
+    this.#connection = null;
+    this.#broker = null;
+  }
+
+  async #ask<T>(
+    msMax: number,
+    work: (broker: GroupBroker, cluster: Cluster) => Promise<T>,
+  ): Promise<T> {
+    this.#connection ??= new KafkaConnection(this.settings, this.logger);
+    const connection = this.#connection;
+    try {
+      return await connection.within(msMax, async () => {
+        this.#broker ??= findCoordinator(connection, this.name);
+        return work(await this.#broker, connection.cluster);
+      });
+    } catch (error) {
+      // An answer of the group says nothing about the connection.
+      const type = kafkaErrorType(error) ?? "";
+      if (type !== "REBALANCE_IN_PROGRESS" && !lostTypes.has(type)) {
+        if (this.#connection === connection) this.abandon();
+      }
+      throw error;
+    }
+  }
+}
+
+async function findCoordinator(connection: KafkaConnection, name: GroupName): Promise<GroupBroker> {
+  const cluster = await connection.ready(name.topic);
+  return coordinatorOf(cluster, name.groupId);
+}
+
+/** What kafkajs' own consumers speak, too. */
+const protocolName = "RoundRobinAssigner";
+const version = 0;
+const userData = Buffer.alloc(0);
+
+function subscriptionTo(topic: string): Buffer {
+  return kafkajs.AssignerProtocol.MemberMetadata.encode({ version, topics: [topic], userData });
+}
+
+function assign(
+  cluster: Cluster,
+  topic: string,
+  members: readonly { readonly memberId: string }[],
+): GroupMemberAssignment[] {
+  const partitions = cluster.findTopicPartitionMetadata(topic).map((one) => one.partitionId);
+  const sorted = members.map(({ memberId }) => memberId).toSorted();
+  return sorted.map((memberId, index) => {
+    const own = partitions.filter((partition) => partition % sorted.length === index);
+    const assignment = { version, userData, assignment: { [topic]: own } };
+    return {
+      memberId,
+      memberAssignment: kafkajs.AssignerProtocol.MemberAssignment.encode(assignment),
+    };
+  });
+}
+
+/** The others get a little longer to come back than this one gives its running batches. */
+const rebalanceMs = limits.kafkaRebalanceMsMax + limits.kafkaAnswerMsMax;
+const joinMsMax = rebalanceMs + limits.kafkaAnswerMsMax;
+
+/** By partition; those the group has never committed are left out. */
+export async function fetchCommitted(
+  broker: GroupBroker,
+  { groupId, topic }: GroupName,
+  partitions: readonly number[],
+): Promise<Map<number, bigint>> {
+  const asked = partitions.map((partition) => ({ partition, offset: "-1" }));
+  const { responses } = await broker.offsetFetch({
+    groupId,
+    topics: [{ topic, partitions: asked }],
+  });
+  const found = responses.flatMap((response) => response.partitions);
+  return new Map(
+    found
+      .filter(({ offset }) => !offset.startsWith("-"))
+      .map(({ partition, offset }) => [partition, BigInt(offset)]),
+  );
+}

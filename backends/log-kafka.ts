@@ -1,0 +1,206 @@
+/**
+ * The log on Apache Kafka. Other processes append to the same topics and are members of the same
+ * groups. A group of a topic is the consumer group `<topic>.<group>`.
+ */
+import kafkajs, { type PartitionMetadata } from "kafkajs";
+import { limits } from "../config.js";
+import type { Topic } from "../schemas/records.js";
+import { KafkaAppender, Pending } from "./log-kafka-appender.js";
+import type { KafkaSettings } from "./log-kafka-connection.js";
+import { type KafkaGroup, consumeGroup } from "./log-kafka-consume.js";
+import type { NamedTopic } from "./log-kafka-fetch.js";
+import { registerLz4 } from "./log-kafka-lz4.js";
+import { placeRecords } from "./log-kafka-place.js";
+import { KafkaReader } from "./log-kafka-reader.js";
+import { type KafkaTail, tailTopic } from "./log-kafka-tail.js";
+import { openTopics, widenTopic } from "./log-kafka-topics.js";
+import type { Log, NewRecord, Subscription, TopicOptions } from "./log.js";
+import type { Logger } from "./logger.js";
+
+export interface KafkaLogOptions {
+  readonly settings: KafkaSettings;
+  /** Before the names of topics and groups, for several installations on one cluster. */
+  readonly topicPrefix: string;
+  /** Copies of each partition of a topic that is made; null: what the brokers are set to. */
+  readonly replication: number | null;
+  readonly topics: Readonly<Record<Topic, TopicOptions>>;
+  /** Topics that are there keep their partitions, as many as they are. */
+  readonly keepsPartitions?: boolean;
+  readonly logger: Logger;
+  /** Bytes that may wait to be durable; more are refused. */
+  readonly pendingBytesMax?: number;
+}
+
+interface TopicLog {
+  readonly named: NamedTopic;
+  partitions: number;
+  readonly appender: KafkaAppender;
+  /** Tails that do not know yet where the topic ends. */
+  readonly placing: Set<KafkaTail>;
+}
+
+/** @throws ConfigError with a sentence for a person when it cannot be used */
+export async function openKafkaLog(given: KafkaLogOptions): Promise<Log> {
+  const { settings, topicPrefix, logger, keepsPartitions = false } = given;
+  registerLz4();
+  const entries = Object.entries(given.topics);
+  const partitions = await openTopics(
+    settings,
+    entries.map(([name, options]) => ({ ...options, name: topicPrefix + name, keepsPartitions })),
+    given.replication,
+    logger,
+  );
+  const pending = new Pending(given.pendingBytesMax ?? limits.logPendingBytesMax);
+  const reader = new KafkaReader(settings, logger);
+  const logs = new Map<string, TopicLog>();
+  for (const [index, [topic]] of entries.entries()) {
+    logs.set(topic, {
+      named: { topic: topicOf(topic), name: topicPrefix + topic },
+      partitions: partitions[index] ?? 0,
+      appender: new KafkaAppender(settings, topicPrefix + topic, pending, logger),
+      placing: new Set(),
+    });
+  }
+  const members = new Map<string, Set<KafkaGroup>>();
+  const subscriptions = new Set<Subscription>();
+
+  function topicOf(name: string): Topic {
+    const topic = Object.keys(given.topics).find((known): known is Topic => known === name);
+    if (topic === undefined) throw new Error(`there is no topic ${name}`);
+    return topic;
+  }
+
+  function topicLog(topic: Topic): TopicLog {
+    const log = logs.get(topic);
+    if (log === undefined) throw new Error(`there is no topic ${topic}`);
+    return log;
+  }
+
+  function groupId(topic: Topic, group: string): string {
+    return `${topicLog(topic).named.name}.${group}`;
+  }
+
+  function membersOf(id: string): Set<KafkaGroup> {
+    const known = members.get(id) ?? new Set();
+    members.set(id, known);
+    return known;
+  }
+
+  function subscribe(part: Subscription, ended: () => void): Subscription {
+    let closing: Promise<void> | null = null;
+    const subscription: Subscription = {
+      close() {
+        closing ??= part.close().finally(() => {
+          subscriptions.delete(subscription);
+          ended();
+        });
+        return closing;
+      },
+    };
+    subscriptions.add(subscription);
+    return subscription;
+  }
+
+  function committed(topic: Topic, group: string): Promise<bigint[]> {
+    const log = topicLog(topic);
+    return reader.committed(log.named, groupId(topic, group), log.partitions);
+  }
+
+  return {
+    shared: true,
+
+    async append(topic: Topic, records: readonly NewRecord[]) {
+      if (records.length === 0) return [];
+      const log = topicLog(topic);
+      // A tail of this process gives what is appended after it was asked for.
+      await Promise.all([...log.placing].map(({ placed }) => placed));
+      return log.appender.append(
+        records.map(({ key, value }) => ({
+          key,
+          value,
+          partition: partitionOf(key, log.partitions),
+        })),
+      );
+    },
+
+    consume(options) {
+      const { named } = topicLog(options.topic);
+      const id = groupId(options.topic, options.group);
+      const group = consumeGroup(settings, named, id, options, logger);
+      membersOf(id).add(group);
+      return subscribe(group, () => membersOf(id).delete(group));
+    },
+
+    tail(topic, handle, from = new Map()) {
+      const log = topicLog(topic);
+      const ends = (): Promise<bigint[]> => reader.ends(log.named, log.partitions);
+      const tail = tailTopic(settings, log.named, handle, from, ends, logger);
+      log.placing.add(tail);
+      void tail.placed.then(() => log.placing.delete(tail));
+      return subscribe(tail, () => {});
+    },
+
+    read: (topic, partition, offset, recordsMax) =>
+      partition < topicLog(topic).partitions
+        ? reader.read(topicLog(topic).named, partition, offset, recordsMax)
+        : Promise.resolve([]),
+
+    ends: (topic) => reader.ends(topicLog(topic).named, topicLog(topic).partitions),
+
+    earliest: (topic) => reader.earliest(topicLog(topic).named, topicLog(topic).partitions),
+
+    committed,
+
+    async handled(topic, group) {
+      const here = [...membersOf(groupId(topic, group))].map((member) => member.handled());
+      const elsewhere = await committed(topic, group);
+      return elsewhere.map((offset, partition) =>
+        here.reduce((most, places) => {
+          const own = places.get(partition) ?? 0n;
+          return own > most ? own : most;
+        }, offset),
+      );
+    },
+
+    seek: (topic, group, offsets) =>
+      reader.seek(topicLog(topic).named, groupId(topic, group), offsets),
+
+    async widen(topic, count) {
+      const log = topicLog(topic);
+      if (count <= log.partitions) return;
+      await widenTopic(settings, log.named.name, count, logger);
+      log.partitions = count;
+    },
+
+    async place(topic, partition, offset, records) {
+      const { named, appender } = topicLog(topic);
+      const end = (await reader.ends(named, topicLog(topic).partitions))[partition];
+      if (end === undefined) throw new Error(`${topic} has no partition ${partition}`);
+      await placeRecords(
+        { settings, named, appender, logger },
+        { partition, end, offset, records },
+      );
+    },
+
+    async close() {
+      await Promise.all([...subscriptions].map((subscription) => subscription.close()));
+      await Promise.all([...logs.values()].map(({ appender }) => appender.close()));
+      reader.close();
+    },
+  };
+}
+
+const javaPartitioner = kafkajs.Partitioners.DefaultPartitioner();
+const partitionLists = new Map<number, PartitionMetadata[]>();
+
+/** As the Java client does, so that other producers and data teams find keys where they expect. */
+function partitionOf(key: string, partitions: number): number {
+  const partitionMetadata = partitionLists.get(partitions) ?? listOf(partitions);
+  partitionLists.set(partitions, partitionMetadata);
+  return javaPartitioner({ topic: "", partitionMetadata, message: { key, value: null } });
+}
+
+function listOf(partitions: number): PartitionMetadata[] {
+  const unused = { partitionErrorCode: 0, leader: 0, replicas: [], isr: [] };
+  return Array.from({ length: partitions }, (_, partitionId) => ({ partitionId, ...unused }));
+}

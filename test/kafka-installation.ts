@@ -1,0 +1,38 @@
+/** Logs of tests on a real Kafka: a topic prefix each, so that one broker serves many. */
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import { openKafkaLog } from "../backends/log-kafka.js";
+import type { Log, TopicOptions } from "../backends/log.js";
+import type { LogInstallation } from "./log-contract.js";
+import { lmdbTopics } from "./log-topics.js";
+import { testLogger } from "./stores.js";
+
+const appender = fileURLToPath(new URL("log-appender.js", import.meta.url));
+
+export function openTestKafkaLog(
+  brokers: string,
+  topicPrefix: string,
+  options: Partial<TopicOptions> = {},
+): Promise<Log> {
+  return openKafkaLog({
+    settings: { brokers: brokers.split(","), tls: null, sasl: null },
+    topicPrefix,
+    replication: null,
+    topics: lmdbTopics(options),
+    logger: testLogger,
+  });
+}
+
+export function installKafka(brokers: string): LogInstallation {
+  const prefix = `test-${randomUUID()}.`;
+  return {
+    open: (options) => openTestKafkaLog(brokers, prefix, options),
+    spawnAppender: () =>
+      spawn(process.execPath, [appender, "kafka", brokers, prefix], {
+        stdio: ["ignore", "pipe", 2],
+      }),
+    // Topics end with their broker's folder.
+    remove: () => Promise.resolve(),
+  };
+}

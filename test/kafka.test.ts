@@ -1,0 +1,249 @@
+/**
+ * The log on a real Kafka: the same contract as the embedded one, and what only a broker, other
+ * members and a network can do to it. `TEST_KAFKA_BROKERS` runs the contract on another cluster.
+ */
+import { once } from "node:events";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { expect } from "chai";
+import { ConfigError } from "../config.js";
+import { openKafkaLog } from "../backends/log-kafka.js";
+import { type Log, type LogRecord, LogUnavailable, type Position } from "../backends/log.js";
+import { startKafka } from "../ops/servers/kafka.js";
+import type { LocalServer } from "../ops/servers/server.js";
+import { topics } from "../schemas/records.js";
+import { installKafka } from "./kafka-installation.js";
+import { describeLogContract, readAll, record, rejection, until } from "./log-contract.js";
+import { lmdbTopics } from "./log-topics.js";
+import { needServers, openServerFolder, type ServerFolder } from "./real-servers.js";
+import { freePort } from "./service-process.js";
+import { testLogger } from "./stores.js";
+
+const topic = topics.raw;
+
+describe("Kafka", function () {
+  this.timeout(120_000);
+  let folder: ServerFolder;
+  let port: number;
+  let server: LocalServer;
+  let brokers: string;
+
+  before(async function () {
+    await needServers(this, "kafka");
+    folder = await openServerFolder("kafka");
+    port = await freePort();
+    server = await start();
+    brokers = process.env.TEST_KAFKA_BROKERS ?? server.url;
+  });
+  after(async () => {
+    await server?.stop();
+    await folder?.remove();
+  });
+
+  function start(): Promise<LocalServer> {
+    return startKafka({ folder: join(folder.path, "kafka"), port });
+  }
+
+  describeLogContract("Kafka", async () => installKafka(brokers), { retention: true });
+
+  describe("The log on Kafka", () => {
+    const logs: Log[] = [];
+    afterEach(async () => {
+      await Promise.all(logs.splice(0).map((log) => log.close()));
+    });
+    async function open(installation = installKafka(server.url), count = 1): Promise<Log[]> {
+      const opened = [];
+      for (let index = 0; index < count; index += 1) opened.push(await installation.open());
+      logs.push(...opened);
+      return opened;
+    }
+
+    it("should keep a batch larger than one request in order", async () => {
+      const [log] = await open();
+      const values = Array.from({ length: 6 }, (_, n) => Buffer.alloc(700_000, n));
+      const told = await log?.append(
+        topic,
+        values.map((value) => ({ key: "a", value })),
+      );
+      expect(told?.map(({ offset }) => offset)).to.eql([0n, 1n, 2n, 3n, 4n, 5n]);
+      const found = await readAll(log ?? fail());
+      expect(found.map(({ value }) => value[0])).to.eql([0, 1, 2, 3, 4, 5]);
+    });
+
+    it("should lose nothing and finish each record when members come and go", async () => {
+      const installation = installKafka(server.url);
+      const [producer, ...members] = await open(installation, 4);
+      const finished = new Map<string, number>();
+      const handle = async (records: readonly LogRecord[]) => {
+        await pause(5);
+        return { finished: finish(records) };
+      };
+      async function finish(records: readonly LogRecord[]): Promise<void> {
+        await pause(20);
+        for (const one of records) {
+          const place = `${one.partition}/${one.offset}`;
+          finished.set(place, (finished.get(place) ?? 0) + 1);
+        }
+      }
+      const consume = (log: Log) => log.consume({ topic, group: "g", batchRecordsMax: 10, handle });
+      const appended: Position[] = [];
+      const enough = new AbortController();
+      const load = (async () => {
+        for (let round = 0; !enough.signal.aborted; round += 1) {
+          const records = Array.from({ length: 20 }, (_, n) => record(`key ${n}`, String(round)));
+          appended.push(...((await producer?.append(topic, records)) ?? []));
+          await pause(10);
+        }
+      })();
+      const [one, other, third] = members.map(consume);
+      await until(() => finished.size > 200);
+      await one?.close();
+      await pause(500);
+      const fourth = consume(members[0] ?? fail());
+      await until(() => finished.size > 600);
+      await other?.close();
+      enough.abort();
+      await load;
+      await until(() => finished.size >= appended.length);
+      await Promise.all([third?.close(), fourth.close()]);
+      expect(appended.filter((at) => !finished.has(`${at.partition}/${at.offset}`))).to.eql([]);
+      // Partitions are given back when what ran on them is finished.
+      expect([...finished.values()].filter((times) => times > 1)).to.eql([]);
+      expect(await producer?.committed(topic, "g")).to.eql(await producer?.ends(topic));
+    });
+
+    it("should give a stalled member's work to another, whose offset it cannot move", async () => {
+      const installation = installKafka(server.url);
+      const [log, another] = await open(installation, 2);
+      const [place] = (await log?.append(topic, [record("a")])) ?? [];
+      let release = (): void => {};
+      const held = new Promise<void>((resolve) => (release = resolve));
+      let begun = false;
+      const stalled = log?.consume({
+        topic,
+        group: "g",
+        batchRecordsMax: 1,
+        async handle() {
+          begun = true;
+          await held;
+        },
+      });
+      await until(() => begun);
+      // Longer than a rebalance waits for running batches.
+      const given: bigint[] = [];
+      const taking = another?.consume({
+        topic,
+        group: "g",
+        batchRecordsMax: 1,
+        handle: async (records) => void given.push(...records.map((one) => one.offset)),
+      });
+      await log?.append(topic, [record("a"), record("a")]);
+      await until(async () => {
+        const committed = await another?.committed(topic, "g");
+        return given.length >= 3 || committed?.[place?.partition ?? 0] === 3n;
+      });
+      await taking?.close();
+      release();
+      await stalled?.close();
+      expect((await log?.committed(topic, "g"))?.[place?.partition ?? 0]).to.equal(3n);
+    });
+
+    it("should lose nothing acknowledged and go on when the broker is killed", async () => {
+      const [log] = await open();
+      const acknowledged: string[] = [];
+      const given = new Set<string>();
+      const tailed = new Set<string>();
+      let refused = 0;
+      const consumer = log?.consume({
+        topic,
+        group: "g",
+        batchRecordsMax: 50,
+        handle: async (records) => {
+          for (const one of records) given.add(one.value.toString());
+        },
+      });
+      const tail = log?.tail(topic, (one) => void tailed.add(one.value.toString()));
+      const enough = new AbortController();
+      const writers = Array.from({ length: 4 }, async (_, writer) => {
+        for (let round = 0; !enough.signal.aborted; round += 1) {
+          const value = `${writer}/${round}`;
+          try {
+            await log?.append(topic, [record(`key ${writer}`, value)]);
+            acknowledged.push(value);
+          } catch (error) {
+            expect(error).to.be.instanceOf(LogUnavailable);
+            refused += 1;
+          }
+        }
+      });
+      await until(() => acknowledged.length > 500);
+      server.process.kill("SIGKILL");
+      await once(server.process, "exit");
+      const before = acknowledged.length;
+      await until(() => refused > 0);
+      server = await start();
+      await until(() => acknowledged.length > before + 500);
+      enough.abort();
+      await Promise.all(writers);
+      await until(() => acknowledged.every((value) => given.has(value) && tailed.has(value)));
+      const found = await readAll(log ?? fail());
+      for (let writer = 0; writer < 4; writer += 1) {
+        const own = acknowledged.filter((value) => value.startsWith(`${writer}/`));
+        const kept = found.map(({ value }) => value.toString());
+        const order = own.map((value) => kept.indexOf(value));
+        expect(order).not.to.include(-1);
+        expect(order).to.eql(order.toSorted((a, b) => a - b));
+      }
+      await tail?.close();
+      await consumer?.close();
+      expect(await log?.committed(topic, "g")).to.eql(await log?.ends(topic));
+    });
+
+    it("should put records where another log had them", async () => {
+      const [log] = await open();
+      await log?.place(topic, 2, 100n, [record("a", "1"), record("b", "2")]);
+      await log?.place(topic, 2, 102n, [record("c", "3")]);
+      expect(await log?.earliest(topic)).to.eql([0n, 0n, 100n, 0n]);
+      expect((await log?.read(topic, 2, 0n, 10))?.map((one) => one.value.toString())).to.eql([
+        "1",
+        "2",
+        "3",
+      ]);
+      const given: string[] = [];
+      const consumer = log?.consume({
+        topic,
+        group: "g",
+        batchRecordsMax: 10,
+        handle: async (records) => void given.push(...records.map((one) => one.value.toString())),
+      });
+      await until(() => given.length >= 3);
+      await consumer?.close();
+      expect(given).to.eql(["1", "2", "3"]);
+    });
+
+    type Unusable = [title: string, brokers: string[], replication: number | null, told: RegExp];
+    const unusable: Unusable[] = [
+      ["nobody listens", ["127.0.0.1:1"], null, /KAFKA_BROKERS: Kafka at 127\.0\.0\.1:1/],
+      ["too many copies are asked for", [], 3, /KAFKA_REPLICATION: the topic/],
+    ];
+    for (const [title, elsewhere, replication, told] of unusable) {
+      it(`should say in one sentence that ${title}`, async () => {
+        const error = await rejection(
+          openKafkaLog({
+            settings: { brokers: [...elsewhere, server.url].slice(0, 1), tls: null, sasl: null },
+            topicPrefix: "unusable.",
+            replication,
+            topics: lmdbTopics(),
+            logger: testLogger,
+          }),
+        );
+        expect(error).to.be.instanceOf(ConfigError);
+        expect(String(error)).to.match(told);
+      });
+    }
+  });
+});
+
+function fail(): never {
+  throw new Error("the log is not open");
+}
