@@ -46,7 +46,7 @@ const consumers: readonly {
 ];
 
 describe("the example consumers", function suite() {
-  this.timeout(180_000);
+  this.timeout(300_000);
   let folder: ServerFolder | undefined;
   let kafka: LocalServer | undefined;
   let service: ChildProcess | undefined;
