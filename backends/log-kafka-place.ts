@@ -60,6 +60,8 @@ async function deleteBefore(
   try {
     await connection.within(limits.kafkaStartMsMax, async () => {
       await admin.connect();
+      // The admin has to know the topic before it can find its leaders.
+      await admin.fetchTopicOffsets(topic);
       const partitions = [{ partition, offset: offset.toString() }];
       await admin.deleteTopicRecords({ topic, partitions });
     });

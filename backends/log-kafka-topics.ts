@@ -25,11 +25,36 @@ export async function openTopics(
   replication: number | null,
   logger: Logger,
 ): Promise<number[]> {
+  const until = performance.now() + limits.kafkaStartMsMax;
+  for (;;) {
+    try {
+      return await openAll(settings, topics, replication, logger);
+    } catch (error) {
+      if (!isPassing(error) || performance.now() > until) throw forPerson(error, settings);
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    }
+  }
+}
+
+const pauseMs = 200;
+
+/** A broker does not know a topic at once that another has made, nor one that just started. */
+function isPassing(error: unknown): boolean {
+  const types = ["UNKNOWN_TOPIC_OR_PARTITION", "LEADER_NOT_AVAILABLE", "NOT_CONTROLLER"];
+  return types.includes(typeOf(error) ?? "");
+}
+
+async function openAll(
+  settings: KafkaSettings,
+  topics: readonly KafkaTopic[],
+  replication: number | null,
+  logger: Logger,
+): Promise<number[]> {
   const connection = new KafkaConnection(settings, logger);
-  const admin = connection.kafka.admin({ retry: { retries: 5 } });
+  const admin = connection.kafka.admin();
   try {
-    await connection.within(limits.kafkaStartMsMax, () => admin.connect());
     return await connection.within(limits.kafkaStartMsMax, async () => {
+      await admin.connect();
       const there = new Set(await admin.listTopics());
       const partitions = [];
       for (const topic of topics) {
@@ -38,8 +63,6 @@ export async function openTopics(
       }
       return partitions;
     });
-  } catch (error) {
-    throw forPerson(error, settings);
   } finally {
     connection.abandon();
   }
