@@ -1,14 +1,16 @@
 /** `npm run ops -- backup` and `restore`: see backends/backup. */
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { BackupRefused } from "../backends/backup/manifest.js";
+import { BackupRefused, readManifest } from "../backends/backup/manifest.js";
 import { type CheckedBackup, checkBackup, restoreBackup } from "../backends/backup/restore.js";
-import { backupKeyFile, writeBackup } from "../backends/backup/write.js";
+import { type MadeBackup, backupKeyFile, writeBackup } from "../backends/backup/write.js";
 import { keyFile, placeVaultKey, vaultKeyOf } from "../backends/data-folder.js";
+import { FolderLocked } from "../backends/folder-lock.js";
 import { embeddedBackends } from "../backends/open.js";
 import type { Service } from "../backends/service.js";
 import { vaultKeyId } from "../backends/vault.js";
 import type { Config } from "../config.js";
+import { askForBackup } from "./backup-online.js";
 
 export interface BackupWords {
   readonly to: string;
@@ -19,20 +21,37 @@ export interface BackupWords {
 
 type Tell = (line: string) => void;
 
+/** An embedded installation that is being worked on makes its backup itself. */
 export async function backup(
-  service: Service,
-  { to, keep, withKey }: BackupWords,
+  config: Config,
+  words: BackupWords,
+  open: (config: Config) => Promise<Service>,
   tell: Tell,
 ): Promise<void> {
-  const vaultKey = withKey ? vaultKeyOf(service.config) : null;
-  const { path, bytes } = await writeBackup(service, { to, keep, vaultKey });
+  const { path, bytes } = await make(config, words, open);
+  const { manifest } = await readManifest(path);
   tell(`Made ${path} (${bytes} bytes).`);
   tell(
-    withKey
+    words.withKey
       ? "The vault key is inside: whoever reads this backup can read everything."
-      : `The vault key ${service.vault.keyId} is not inside. Keep it apart: without it the ` +
+      : `The vault key ${manifest.vault_key_id} is not inside. Keep it apart: without it the ` +
           "backup cannot be restored.",
   );
+}
+
+async function make(
+  config: Config,
+  words: BackupWords,
+  open: (config: Config) => Promise<Service>,
+): Promise<MadeBackup> {
+  try {
+    const service = await open(config);
+    const vaultKey = words.withKey ? vaultKeyOf(config) : null;
+    return await writeBackup(service, { to: words.to, keep: words.keep, vaultKey });
+  } catch (error) {
+    if (!(error instanceof FolderLocked)) throw error;
+    return askForBackup(config, words);
+  }
 }
 
 /**

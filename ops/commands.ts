@@ -118,7 +118,7 @@ export const commands: Readonly<Record<Command, Runnable>> = {
     async run({ config, options, open, tell }) {
       const to = given(options.to);
       const keep = options.keep === undefined ? null : countOf(options.keep);
-      await backup(await open(config), { to, keep, withKey: options["with-key"] ?? false }, tell);
+      await backup(config, { to, keep, withKey: options["with-key"] ?? false }, open, tell);
       return 0;
     },
   },

@@ -230,3 +230,19 @@ export const auditRecord = z.object({
   failure: z.string().nullable().describe("Why it could not come to an end"),
 });
 export type AuditView = z.infer<typeof auditRecord>;
+
+export const newBackup = z.strictObject({
+  to: z.string().min(1).describe("A folder on the service's machine; made when absent"),
+  keep: z.int().min(1).max(9_999).optional().describe("How many stay there; left out: all"),
+  with_key: z.boolean().optional().describe("The vault key goes in, too"),
+});
+export const backup = z.object({
+  to: z.string(),
+  state: z.enum(["running", "done", "failed"]),
+  started_at: timestamp,
+  ended_at: timestamp.nullable(),
+  path: z.string().nullable().describe("The new backup, once it is whole"),
+  bytes: z.int().nullable(),
+  problem: z.string().nullable().describe("Why it failed"),
+});
+export type BackupView = z.infer<typeof backup>;

@@ -27,6 +27,10 @@ import { checkBackup } from "../backends/backup/restore.js";
 import { projectFile } from "../backends/root.js";
 import { rejection } from "./log-contract.js";
 import { type Clocks, answersOf, expectSameAnswers } from "./model/answers.js";
+import { bundledQuotes } from "./model/bundled-quotes.js";
+import { expectFigures } from "./model/compare.js";
+import type { ModelEvent } from "./model/facts.js";
+import { figuresOf } from "./model/figures.js";
 import { type Merchant, openMerchant, sendAll, toldByDoors, whenBooked } from "./model/merchant.js";
 import { portfolios } from "./model/portfolio.js";
 import { type Sent, dayMs, secondMs } from "./model/story.js";
@@ -56,6 +60,8 @@ describe("Backups", function suite() {
   let clocks: readonly Clocks[];
   let answers: ReadonlyMap<string, unknown>;
   let backup: string;
+  let sent: ModelEvent[];
+  let online: Awaited<ReturnType<typeof runCommand>>;
 
   before(async () => {
     await start(first);
@@ -63,9 +69,12 @@ describe("Backups", function suite() {
     merchant = await openMerchant(doorOf(first, port), "EUR");
     events = largestPortfolio();
     const half = Math.floor(events.length / 2);
-    await sendAll(merchant, events.slice(0, half));
+    sent = await sendAll(merchant, events.slice(0, half));
     const knownAt = await whenBooked(merchant);
-    await sendAll(merchant, events.slice(half));
+    const settings = { PORT: String(port) };
+    const asking = runCommand(first, ["backup", "--to", join(root, "online")], settings);
+    sent.push(...(await sendAll(merchant, events.slice(half))));
+    online = await asking;
     await whenBooked(merchant);
     const at = new Date(end).toISOString();
     clocks = [{ at }, { at, known_at: knownAt }];
@@ -127,12 +136,23 @@ describe("Backups", function suite() {
     expect(restored.told).to.include("Restored.");
     await start(second, env);
     await expectSame(second);
-    // What is sent again changes nothing, and what is under way is gone on with.
-    await sendAll(merchantAt(second), events);
-    await whenBooked(merchantAt(second));
-    await expectSame(second);
     await stop();
-    const audited = await runCommand(second, ["audit"], env);
+  });
+
+  it("should be made while the service takes events, and go on from any moment", async () => {
+    expect(online.code, online.told).to.equal(0);
+    const from = /Made (\S+)/.exec(online.told)?.[1] ?? "";
+    const fourth = join(root, "fourth");
+    const env = { VAULT_ENCRYPTION_KEY: readFileSync(join(first, "vault.key"), "utf8").trim() };
+    const restored = await runCommand(fourth, ["restore", "--from", from], env);
+    expect(restored.told).to.include("Restored.");
+    await start(fourth, env);
+    await sendAll(merchantAt(fourth), events);
+    await whenBooked(merchantAt(fourth));
+    const figures = figuresOf(sent, "EUR", bundledQuotes());
+    await expectFigures(merchantAt(fourth), figures, end + secondMs);
+    await stop();
+    const audited = await runCommand(fourth, ["audit"], env);
     expect(audited.told).to.match(/^Everything is as it should be \([1-9]/);
   });
 

@@ -79,6 +79,12 @@ export const manageOperations: readonly Operation[] = [
     status: 202,
     errors: [400, 409, 413, 415, 422],
   },
+  {
+    ...create("/backups", "Make a backup now", manage.newBackup, manage.backup),
+    status: 202,
+    errors: [400, 409, 413, 415, 422],
+  },
+  read("/backups/last", "The backup being made, or made last, by this process", manage.backup),
 ];
 
 type Basics = Pick<Operation, "path" | "tag" | "security" | "summary">;

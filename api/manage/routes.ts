@@ -10,6 +10,7 @@ import { createProviders } from "../../providers/index.js";
 import { createCursors } from "../cursors.js";
 import { backfillRoutes } from "./backfill.js";
 import { auditRoutes } from "./audits.js";
+import { backupRoutes } from "./backups.js";
 import { integrationRoutes } from "./integrations.js";
 import { keyRoutes } from "./keys.js";
 import { productRoutes } from "./products.js";
@@ -30,5 +31,6 @@ export function manageRoutes(service: Service): Router {
   productRoutes(router, service, cursors);
   rejectRoutes(router, service, cursors);
   auditRoutes(router, service, cursors);
+  backupRoutes(router, service);
   return router;
 }

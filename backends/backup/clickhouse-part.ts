@@ -24,8 +24,13 @@ export function clickhouseFile(table: ClickHouseTable): string {
   return `clickhouse/${table}${tableFileEnding}`;
 }
 
-export async function writeRows(clickhouse: ClickHouse, folder: string): Promise<void> {
+export async function writeRows(
+  clickhouse: ClickHouse,
+  folder: string,
+  signal?: AbortSignal,
+): Promise<void> {
   for (const table of clickhouseTables) {
+    signal?.throwIfAborted();
     await clickhouse.files.write(table, join(folder, clickhouseFile(table)));
   }
 }

@@ -58,6 +58,7 @@ export async function writeTopics(
   log: Log,
   cut: Manifest["topics"],
   folder: string,
+  signal?: AbortSignal,
 ): Promise<BackupFile[]> {
   const files: BackupFile[] = [];
   for (const [topic, number, part] of partsOf(cut)) {
@@ -67,6 +68,7 @@ export async function writeTopics(
         file ??= await RecordFile.create(folder, topic, record);
         await file.add(record);
         if (file.bytes < limits.backupFileBytesMax) continue;
+        signal?.throwIfAborted();
         files.push(await file.finish());
         file = null;
       }

@@ -33,6 +33,8 @@ export interface BackupOrder {
   readonly keep: number | null;
   /** To be put into the backup, 64 hexadecimal characters; null: not. */
   readonly vaultKey: string | null;
+  /** Ends it early, between two files. */
+  readonly signal?: AbortSignal;
 }
 
 /** The vault key in a backup that has it. */
@@ -51,12 +53,12 @@ export async function writeBackup(service: BackedUp, order: BackupOrder): Promis
   const path = await addBackup(order.to, madeAt, order.keep, async (folder) => {
     for (const part of ["log", "clickhouse", "postgres"]) await mkdir(join(folder, part));
     const groups = await groupOffsets(log);
-    await writeRows(clickhouse, folder);
+    await writeRows(clickhouse, folder, order.signal);
     await writeTables(postgres, folder, readAheadTables);
     const topics = await cutTopics(log, groups);
     const others = postgresTables.filter((table) => !readAheadTables.includes(table));
     await writeTables(postgres, folder, others);
-    const records = await writeTopics(log, topics, folder);
+    const records = await writeTopics(log, topics, folder, order.signal);
     const paths = [...clickhouseTables.map(clickhouseFile), ...postgresTables.map(postgresFile)];
     if (order.vaultKey !== null) {
       await writeFile(join(folder, backupKeyFile), `${order.vaultKey}\n`, { mode: 0o600 });

@@ -1,0 +1,49 @@
+import { isAbsolute } from "node:path";
+import type Router from "@koa/router";
+import { type LastBackup, RunningBackups } from "../../backends/backup/running.js";
+import { vaultKeyOf } from "../../backends/data-folder.js";
+import { readJson } from "../../backends/http/body.js";
+import { conflict, notFound, unprocessable } from "../../backends/http/errors.js";
+import type { Service } from "../../backends/service.js";
+import { type BackupView, newBackup } from "../../schemas/http-manage.js";
+
+const path = "/backups";
+
+export function backupRoutes(router: Router, service: Service): void {
+  const backups = new RunningBackups(service);
+
+  router.post(path, async (ctx) => {
+    const { to, keep = null, with_key: withKey = false } = readJson(ctx, newBackup);
+    if (!isAbsolute(to)) {
+      throw unprocessable(
+        "path_relative",
+        "A path on the service's machine begins at its root.",
+        "to",
+      );
+    }
+    const vaultKey = withKey ? vaultKeyOf(service.config) : null;
+    const begun = backups.begin({ to, keep, vaultKey });
+    if (begun === null) throw conflict("backup_running", "A backup is being made.");
+    ctx.status = 202;
+    ctx.body = { status: "success", data: backupView(begun) };
+  });
+
+  router.get(`${path}/last`, async (ctx) => {
+    if (backups.last === null) {
+      throw notFound("backup_unknown", "No backup was asked for since this process started.");
+    }
+    ctx.body = { status: "success", data: backupView(backups.last) };
+  });
+}
+
+function backupView(last: LastBackup): BackupView {
+  return {
+    to: last.to,
+    state: last.state,
+    started_at: last.startedAt.toISOString(),
+    ended_at: last.endedAt?.toISOString() ?? null,
+    path: last.path,
+    bytes: last.bytes,
+    problem: last.problem,
+  };
+}

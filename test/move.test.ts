@@ -1,0 +1,164 @@
+/**
+ * An embedded installation moves to real servers and on to embedded backends again. What it
+ * answers stays what it was, offsets included, and what was under way is gone on with.
+ */
+import type { ChildProcess } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "chai";
+import * as fc from "fast-check";
+import { startClickHouse } from "../ops/servers/clickhouse.js";
+import { startKafka } from "../ops/servers/kafka.js";
+import { startPostgres } from "../ops/servers/postgres.js";
+import type { LocalServer } from "../ops/servers/server.js";
+import { type Clocks, answersOf, expectSameAnswers } from "./model/answers.js";
+import { bundledQuotes } from "./model/bundled-quotes.js";
+import { expectFigures } from "./model/compare.js";
+import type { ModelEvent } from "./model/facts.js";
+import { figuresOf } from "./model/figures.js";
+import { type Merchant, openMerchant, sendAll, toldByDoors, whenBooked } from "./model/merchant.js";
+import { portfolios } from "./model/portfolio.js";
+import { type Sent, dayMs, secondMs } from "./model/story.js";
+import { type ServerFolder, needServers, openServerFolder } from "./real-servers.js";
+import { freePort, kill, runCommand, startService, whenReady } from "./service-process.js";
+
+const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
+const seed = 20_261_121;
+type Settings = Readonly<Record<string, string>>;
+
+describe("Moving", function suite() {
+  this.timeout(600_000);
+  let folder: ServerFolder;
+  let servers: readonly LocalServer[] = [];
+  let child: ChildProcess | undefined;
+  let merchant: Merchant;
+  let told: ModelEvent[];
+  let later: readonly Sent[];
+  let clocks: readonly Clocks[];
+  let answers: ReadonlyMap<string, unknown>;
+  let onServers: Settings;
+  const embedded = {
+    VAULT_ENCRYPTION_KEY: randomBytes(32).toString("hex"),
+    ADMIN_TOKEN: randomBytes(32).toString("hex"),
+  };
+  const path = (name: string): string => join(folder.path, name);
+
+  before(async function begin() {
+    await needServers(this, "kafka", "clickhouse", "postgres");
+    folder = await openServerFolder("move");
+    servers = await startServers();
+    const [kafka, clickhouse, postgres] = servers;
+    onServers = {
+      ...embedded,
+      KAFKA_BROKERS: kafka?.url ?? "",
+      CLICKHOUSE_URL: clickhouse?.url ?? "",
+      DATABASE_URL: postgres?.url ?? "",
+    };
+    const base = await start(path("first"), embedded);
+    merchant = await openMerchant({ base, adminToken: embedded.ADMIN_TOKEN }, "EUR");
+    const events = largestPortfolio();
+    const third = Math.floor(events.length / 3);
+    told = await sendAll(merchant, events.slice(0, third));
+    const knownAt = await whenBooked(merchant);
+    told.push(...(await sendAll(merchant, events.slice(third, 2 * third))));
+    later = events.slice(2 * third);
+    await whenBooked(merchant);
+    const at = new Date(end).toISOString();
+    clocks = [{ at }, { at, known_at: knownAt }];
+    answers = await answersOf(merchant, clocks);
+    await stop();
+  });
+
+  after(async () => {
+    if (child !== undefined) await kill(child);
+    await Promise.all(servers.map((server) => server.stop()));
+    await folder?.remove();
+  });
+
+  it("should refuse another vault key before anything is written", async () => {
+    writeFileSync(path("other.env"), `DATA_DIR=${path("none")}\nCLICKHOUSE_URL=http://localhost:1`);
+    const moved = await move(path("first"), embedded, "other.env");
+    expect(moved.told).to.include("give");
+    expect(moved.code).to.equal(2);
+  });
+
+  it("should carry everything from embedded backends to servers", async () => {
+    write("servers.env", onServers);
+    const moved = await move(path("first"), embedded, "servers.env");
+    expect(moved.code, moved.told).to.equal(0);
+    await goOn(await start(path("unused"), onServers));
+    expectSameAnswers(await answersOf(merchant, clocks), answers);
+  });
+
+  it("should carry everything back, with what was not booked yet", async () => {
+    told.push(...(await sendAll(merchant, later)));
+    if (child !== undefined) await kill(child);
+    write("embedded.env", { ...embedded, DATA_DIR: path("second") });
+    const moved = await move(path("unused"), onServers, "embedded.env");
+    expect(moved.code, moved.told).to.equal(0);
+    await goOn(await start(path("second"), embedded));
+    await expectFigures(merchant, figuresOf(told, "EUR", bundledQuotes()), end + secondMs);
+    const then = clocks.filter((clock) => clock.known_at !== undefined);
+    const now = await answersOf(merchant, then);
+    for (const [asked, answer] of now) {
+      if (asked.includes("known_at")) expect(answer, asked).to.deep.equal(answers.get(asked));
+    }
+    await stop();
+    const audited = await runCommand(path("second"), ["audit"], embedded);
+    expect(audited.told).to.match(/^Everything is as it should be \([1-9]/);
+  });
+
+  async function startServers(): Promise<LocalServer[]> {
+    const [port, httpPort, tcpPort] = [await freePort(), await freePort(), await freePort()];
+    const postgresPort = await freePort();
+    const started = await Promise.allSettled([
+      startKafka({ folder: path("kafka"), port }),
+      startClickHouse({ folder: path("clickhouse"), httpPort, tcpPort }),
+      startPostgres({ folder: path("postgres"), port: postgresPort }),
+    ]);
+    servers = started.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    for (const one of started) if (one.status === "rejected") throw one.reason;
+    return [...servers];
+  }
+
+  function write(name: string, settings: Settings): void {
+    const lines = Object.entries(settings).map(([setting, value]) => `${setting}=${value}\n`);
+    writeFileSync(path(name), lines.join(""));
+  }
+
+  function move(from: string, settings: Settings, to: string) {
+    const words = ["move", "--to", path(to), "--through", path("backups")];
+    return runCommand(from, words, settings);
+  }
+
+  async function goOn(base: string): Promise<void> {
+    merchant = { ...merchant, door: { ...merchant.door, base } };
+    await whenBooked(merchant);
+  }
+
+  /** @returns its base URL */
+  async function start(data: string, settings: Settings): Promise<string> {
+    const port = await freePort();
+    child = startService(data, port, settings);
+    await whenReady(child, port);
+    return `http://127.0.0.1:${port}`;
+  }
+
+  async function stop(): Promise<void> {
+    if (child === undefined) return;
+    const exited = once(child, "exit");
+    child.kill("SIGTERM");
+    await exited;
+  }
+});
+
+/** Of many random ones, so that every provider and kind of event is there. */
+function largestPortfolio(): readonly Sent[] {
+  const drawn = fc.sample(portfolios(end), { numRuns: 30, seed });
+  const delivered = drawn.map(({ deliveries }) => toldByDoors(deliveries));
+  const [largest = []] = delivered.sort((one, other) => other.length - one.length);
+  expect(largest).to.have.lengthOf.above(20);
+  return largest;
+}
