@@ -84,9 +84,9 @@ describe("the queries of the metrics and lists", () => {
       const series = (interval: "day" | "quarter") => readSeries({ interval }, asOf(tenant, at));
       const cell = (query: object) => cellOf(query, catalogueOf([], tenant.workspace, "live"));
       const used: readonly [Query, string][] = [
-        [mrrQuery(asOf(tenant, at)), "by_day"],
+        [mrrQuery(asOf(tenant, at)), "by_month"],
         [cohortsQuery(asOf(tenant, at)), "by_vintage"],
-        [mrrQuery(asOf(tenant, at, at)), "by_day"],
+        [mrrQuery(asOf(tenant, at, at)), "by_month"],
         [cohortsQuery(asOf(tenant, at, at)), "by_vintage"],
         [movementSeriesQuery(asOf(tenant, at), series("day"), cell({})), "by_day"],
         [

@@ -1,7 +1,8 @@
 /**
  * Revenue as of two moments, as a sum over the ledger.
  *
- * Whole days come from the projection by_day, the day of `at` from rows. The ledger is additive,
+ * Whole days come from the projection by_day, whole months from by_month where a sum begins with the
+ * first entry, the day of `at` from rows. The ledger is additive,
  * so what was recorded after `known_at` is subtracted: that is little, and it leaves the
  * projection, which knows no receipt times, in use.
  */
@@ -11,21 +12,32 @@ import { atSql, knownAtSql, tenantSql } from "./query.js";
 
 const measures = ["amount", "tax", "fee", "sales"] as const;
 
+/** Where a sum begins: at the day of the parameter `from`, or with the first entry. */
+export type Beginning = "from" | "first entry";
+
 /**
  * The sums of amount, tax, fee (minor units of base currency) and sales for each value of
- * `columns`, which are columns of `ledger` or expressions over them with a name.
- *
- * @param hasFrom whether it begins at the day of the parameter `from`, or with the first entry
+ * `columns`, which are columns of `ledger` other than times, or, beginning at `from`, expressions over them
+ * with a name (`toDate(happened_at) AS day`).
  */
-export function sumLedgerSql(columns: readonly string[], asOf: AsOf, hasFrom: boolean): string {
+export function sumLedgerSql(columns: readonly string[], asOf: AsOf, beginning: Beginning): string {
   const names = columns.map((column) => column.split(" AS ").at(-1)).join(", ");
-  const days = hasFrom ? ` AND toDate(happened_at) >= toDate(${fromSql})` : "";
-  const times = hasFrom ? ` AND happened_at >= ${fromSql}` : "";
+  const times = beginning === "from" ? ` AND happened_at >= ${fromSql}` : "";
   const rows = `FROM ledger WHERE ${tenantSql}`;
   const plus = `SELECT ${columns.join(", ")}, ${sumsOf("sum")} ${rows}`;
+  // `identity`: see movements.ts.
+  const day = "identity(toDate(happened_at))";
+  const days = `${plus} AND ${day} < toDate(${atSql})`;
+  const month = `toStartOfMonth(${atSql})`;
   const parts = [
-    `${plus} AND toDate(happened_at) < toDate(${atSql})${days}`,
-    `${plus} AND happened_at >= toStartOfDay(${atSql}) AND happened_at <= ${atSql}`,
+    ...(beginning === "from"
+      ? [`${days} AND ${day} >= toDate(${fromSql})`]
+      : [
+          `${plus} AND identity(toStartOfMonth(happened_at)) < ${month}`,
+          `${days} AND ${day} >= ${month}`,
+        ]),
+    `${plus} AND identity(happened_at) >= toStartOfDay(${atSql}) ` +
+      `AND identity(happened_at) <= ${atSql}`,
   ];
   if (asOf.knownAt !== null) {
     parts.push(

@@ -13,7 +13,7 @@ export interface MovementKindRow {
 
 export function movementKindsQuery(asOf: AsOf, cell: Pick<Cell, "condition" | "params">): Query {
   return {
-    sql: `${sumMovementsSql(["kind"], "by_day", asOf, cell.condition)} ${oneSnapshotSql}`,
+    sql: `${sumMovementsSql(["kind"], "by_month", asOf, cell.condition)} ${oneSnapshotSql}`,
     params: { ...asOfParams(asOf), ...cell.params },
   };
 }

@@ -1,8 +1,8 @@
 /**
  * MRR as of two moments, as a sum over rows.
  *
- * `mrr_movements` is additive, so `at` is a condition on time: whole days (months) come from an
- * aggregate projection and the rest from rows, because a condition on the time itself would bypass
+ * `mrr_movements` is additive, so `at` is a condition on time: whole months and days come from
+ * aggregate projections and the rest from rows, because a condition on the time itself would bypass
  * the projection (`design.md`, Tables).
  *
  * `known_at` is more than a condition on `recorded_at`, for how events happened to be batched must
@@ -13,8 +13,11 @@ import { shouldBeSql } from "../../schemas/movements.js";
 import type { AsOf } from "../as-of.js";
 import { type Query, asOfParams, atSql, knownAtSql, tenantSql } from "./query.js";
 
-/** Which aggregate projection has all columns the sum needs, or `none`: single rows. */
-export type Wholes = "by_day" | "by_vintage" | "none";
+/**
+ * Which aggregate projection has all columns the sum needs, the coarsest that has, or `none`:
+ * single rows. Below whole months lie whole days, and rows.
+ */
+export type Wholes = "by_month" | "by_day" | "by_vintage" | "none";
 
 /**
  * The sums of `mrr`, `accounts` and `subscriptions` for each value of `columns`, which are columns
@@ -60,17 +63,27 @@ WHERE ${tenantSql} AND at <= ${atSql} AND recorded_at > ${knownAtSql} LIMIT 1`,
   };
 }
 
-/** What is recorded, as one or two sources that do not overlap; all end in a condition. */
+/**
+ * What is recorded, as sources that do not overlap; all end in a condition. A projection is used
+ * where the condition is on its own columns. `identity` keeps the engine from holding the condition
+ * against each mark of the table itself, which the projection replaces: half of what planning takes.
+ */
 function storedSources(wholes: Wholes): string[] {
   const rows = `mrr_movements WHERE ${tenantSql}`;
-  if (wholes === "none") return [`${rows} AND at <= ${atSql}`];
-  const start = wholes === "by_day" ? "toStartOfDay" : "toStartOfMonth";
-  // As the projection has it; a condition of another form would bypass it.
-  const whole = wholes === "by_day" ? "toDate" : "toStartOfMonth";
-  return [
-    `${rows} AND ${whole}(at) < ${whole}(${atSql})`,
-    `${rows} AND at >= ${start}(${atSql}) AND at <= ${atSql}`,
-  ];
+  const months = `${rows} AND identity(toStartOfMonth(at)) < toStartOfMonth(${atSql})`;
+  const days = `${rows} AND identity(toDate(at)) < toDate(${atSql})`;
+  const rest = (start: string): string =>
+    `${rows} AND identity(at) >= ${start}(${atSql}) AND identity(at) <= ${atSql}`;
+  return {
+    none: [`${rows} AND at <= ${atSql}`],
+    by_vintage: [months, rest("toStartOfMonth")],
+    by_day: [days, rest("toStartOfDay")],
+    by_month: [
+      months,
+      `${days} AND identity(toDate(at)) >= toStartOfMonth(${atSql})`,
+      rest("toStartOfDay"),
+    ],
+  }[wholes];
 }
 
 /**

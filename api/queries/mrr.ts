@@ -14,7 +14,7 @@ export interface MrrRow {
 export function mrrQuery(asOf: AsOf): Query {
   return {
     sql: `SELECT provider, mrr, accounts FROM (
-${sumMovementsSql(["provider"], "by_day", asOf)}
+${sumMovementsSql(["provider"], "by_month", asOf)}
 ) ORDER BY provider ${oneSnapshotSql}`,
     params: asOfParams(asOf),
   };

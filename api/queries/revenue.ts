@@ -53,7 +53,7 @@ export function revenueQuery(
   sumIf(amount, kind IN ('dispute', 'dispute_won')) AS disputes,
   sum(tax) AS tax, sum(fee) AS fees, sum(sales) AS sales
 FROM (
-${sumLedgerSql([start, "kind", ...groups], series.asOf, true)}
+${sumLedgerSql([start, "kind", ...groups], series.asOf, "from")}
 ) AS sums GROUP BY ${names}
 -- What was moved away by differences leaves sums of nothing behind.
 HAVING gross != 0 OR refunds != 0 OR disputes != 0 OR tax != 0 OR fees != 0 OR sales != 0

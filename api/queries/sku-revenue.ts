@@ -15,7 +15,7 @@ export interface SkuRevenueRow {
 export function skuRevenueQuery(asOf: AsOf, from: number | null): Query {
   return {
     sql: `SELECT provider, external_id, amount AS revenue, sales FROM (
-${sumLedgerSql(["provider", "external_id"], asOf, from !== null)}
+${sumLedgerSql(["provider", "external_id"], asOf, from === null ? "first entry" : "from")}
 ) ORDER BY provider, external_id ${oneSnapshotSql}`,
     params: { ...asOfParams(asOf), ...(from === null ? {} : { from }) },
   };

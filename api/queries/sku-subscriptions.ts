@@ -16,7 +16,7 @@ export function skuSubscriptionsQuery(asOf: AsOf): Query {
   const columns = ["provider", "external_id"];
   return {
     sql: `SELECT provider, external_id, mrr, subscriptions FROM (
-${sumMovementsSql(columns, "by_day", asOf)}
+${sumMovementsSql(columns, "by_month", asOf)}
 ) ORDER BY provider, external_id ${oneSnapshotSql}`,
     params: asOfParams(asOf),
   };

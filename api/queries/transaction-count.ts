@@ -1,7 +1,13 @@
 /** How many transactions a list has: the version that counts of each is chosen, then filtered. */
 import type { PinnedAsOf } from "../pages.js";
-import { type Query, asOfParams, atSql, knownAtSql, tenantSql } from "./query.js";
-import { type TransactionsWanted, filterParams, momentSql, skuSql } from "./transactions.js";
+import { type Query, asOfParams, atSql, tenantSql } from "./query.js";
+import {
+  type TransactionsWanted,
+  filterParams,
+  momentSql,
+  recordedSql,
+  skuSql,
+} from "./transactions.js";
 
 export interface TransactionCountRow {
   readonly transactions: string;
@@ -12,7 +18,7 @@ export function transactionCountQuery(asOf: PinnedAsOf, wanted: TransactionsWant
   const rows = [
     tenantSql,
     `timestamp <= ${atSql}`,
-    `recorded_at <= ${knownAtSql}`,
+    recordedSql,
     ...(wanted.from === undefined ? [] : [`timestamp >= ${momentSql("from")}`]),
     ...(wanted.to === undefined ? [] : [`timestamp < ${momentSql("to")}`]),
     // All versions have the same one.

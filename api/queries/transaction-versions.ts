@@ -1,7 +1,7 @@
 /** All versions of one transaction, oldest first. */
 import type { PinnedAsOf } from "../pages.js";
-import { type Query, asOfParams, atSql, knownAtSql, tenantSql } from "./query.js";
-import { type TransactionRow, transactionColumns } from "./transactions.js";
+import { type Query, asOfParams, atSql, tenantSql } from "./query.js";
+import { type TransactionRow, recordedSql, transactionColumns } from "./transactions.js";
 
 export interface VersionRow extends TransactionRow {
   /** ms since 1970, as text */
@@ -20,7 +20,7 @@ export function transactionVersionsQuery(asOf: PinnedAsOf, id: string): Query {
   return {
     sql: `SELECT * FROM (
   SELECT ${versionColumns} FROM transactions
-  WHERE ${tenantSql} AND id = {id:String} AND timestamp <= ${atSql} AND recorded_at <= ${knownAtSql}
+  WHERE ${tenantSql} AND id = {id:String} AND timestamp <= ${atSql} AND ${recordedSql}
   ORDER BY recorded_at, fact_id, version DESC LIMIT 1 BY recorded_at, fact_id
 ) ORDER BY recorded_at_ms, fact_id`,
     params: { ...asOfParams(asOf), id },

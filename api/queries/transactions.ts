@@ -66,7 +66,7 @@ export function transactionsQuery(
   after: TransactionPosition | null,
   rowsMax: number,
 ): Query {
-  const known = [tenantSql, `timestamp <= ${atSql}`, `recorded_at <= ${knownAtSql}`];
+  const known = [tenantSql, `timestamp <= ${atSql}`, recordedSql];
   const page = [
     ...known,
     ...(wanted.from === undefined ? [] : [`timestamp >= ${momentSql("from")}`]),
@@ -102,6 +102,12 @@ WHERE ${known.join(" AND ")} AND (timestamp, id) IN (
     },
   };
 }
+
+/**
+ * `identity` keeps the engine from holding the receipt against each mark of the primary key, where
+ * it comes too late to tell anything: of 8 million rows, 16 of a page's 27 ms.
+ */
+export const recordedSql = `identity(recorded_at) <= ${knownAtSql}`;
 
 export const transactionColumns = `toUnixTimestamp64Milli(timestamp) AS timestamp_ms, id, version,
   provider, payment, external_id, gross_amount, original_currency, normalized_amount,

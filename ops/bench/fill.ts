@@ -20,7 +20,8 @@ export function fillTables(path: string, workspace: string, rows: number): Promi
 const scans = z.record(z.enum(scanNames), z.number());
 
 const scanRounds = 5;
-const years = 2;
+/** As long as the longest cohorts people ask about. */
+export const years = 10;
 
 /** Runs as a child. */
 export async function run([
@@ -57,7 +58,9 @@ const at =
   `intDiv(({rows:UInt64} - number) * ${secondsBack}, {rows:UInt64}) + 60), 3, 'UTC')`;
 const sku = `concat('${productId(0).replace(/\d+$/, "")}', toString(number % 20))`;
 const currency = "['EUR', 'USD', 'GBP'][number % 3 + 1]";
-const country = "['US', 'DE', 'GB', 'FR', 'IN'][number % 5 + 1]";
+/** Of one payment in 40,000: a filter few rows pass, far apart. */
+export const rareCountry = "IS";
+const country = `if(number % 40000 = 7, '${rareCountry}', ['US', 'DE', 'GB', 'FR', 'IN'][number % 5 + 1])`;
 const eventId = "concat('evt_norm_', hex(sipHash128(number)))";
 const payment = "concat('pi_fill_', toString(number))";
 const minor = "900 + 100 * (number % 90)";
@@ -101,7 +104,7 @@ const scanSql: Readonly<Record<keyof Scans, string>> = {
       FROM mrr_movements ${where} GROUP BY 1, 2`,
   products: `SELECT provider, external_id, sum(amount), sum(sales), sum(mrr), sum(active) FROM (
         SELECT provider, external_id, amount, sales, toDecimal128(0, 6) AS mrr, 0 AS active
-        FROM ledger ${where} AND happened_at >= now() - toIntervalDay(30)
+        FROM ledger ${where}
         UNION ALL
         SELECT provider, external_id, 0, 0, mrr, subscriptions FROM mrr_movements ${where}
       ) GROUP BY 1, 2`,
