@@ -20,6 +20,7 @@ const limits = { memoryBytes: 1_000_000_000, threads: 2, patienceMs: 0 };
 describe("A ClickHouse server", () => {
   let folder: ServerFolder;
   let server: LocalServer;
+  let httpPort: number;
   let tcpPort: number;
   const opened: ClickHouse[] = [];
   const open = async (url: string): Promise<ClickHouse> => {
@@ -27,16 +28,22 @@ describe("A ClickHouse server", () => {
     opened.push(clickhouse);
     return clickhouse;
   };
+  const start = async (): Promise<void> => {
+    server = await startClickHouse({ folder: folder.path, httpPort, tcpPort });
+  };
+  const killServer = async (): Promise<void> => {
+    const exited = once(server.process, "exit");
+    server.process.kill("SIGKILL");
+    await exited;
+    await start();
+  };
   before(async function () {
     this.timeout(120_000);
     await needServers(this, "clickhouse");
     folder = await openServerFolder("clickhouse");
+    httpPort = await freePort();
     tcpPort = await freePort();
-    server = await startClickHouse({
-      folder: folder.path,
-      httpPort: await freePort(),
-      tcpPort,
-    });
+    await start();
   });
   after(async () => {
     for (const clickhouse of opened) await clickhouse.close();
@@ -102,6 +109,37 @@ describe("A ClickHouse server", () => {
     expect(await clickhouse.rows("SELECT count() AS n FROM lost")).to.eql([{ n: "3" }]);
     proxy.close();
     expect(await rejection(clickhouse.rows("SELECT 1"))).to.be.instanceOf(StoreUnavailable);
+  });
+
+  it("should lose and double nothing while the server is killed and cut off", async function () {
+    this.timeout(120_000);
+    const proxy = await openProxy(server.url);
+    const clickhouse = await open(proxy.url);
+    await clickhouse.write("CREATE TABLE torn (n UInt64) ENGINE = MergeTree ORDER BY n");
+    const batches = Array.from({ length: 60 }, (_, index) => index);
+    const torments = new Map<number, () => Promise<void> | void>([
+      [10, () => proxy.cut()],
+      [20, () => pauseServer(server, 300)],
+      [30, () => killServer()],
+      [40, () => proxy.cut()],
+      [50, () => pauseServer(server, 300)],
+    ]);
+    const begun: (Promise<void> | void)[] = [];
+    for (const batch of batches) {
+      // In the midst of a statement: each takes longer than this.
+      setTimeout(() => {
+        begun.push(torments.get(batch)?.());
+      }, 5);
+      const sql = `INSERT INTO torn SELECT 100 * ${batch} + number AS n FROM numbers(100)
+        WHERE n NOT IN (SELECT n FROM torn) AND sleepEachRow(0.0002) = 0`;
+      while (!(await isWritten(clickhouse, sql))) await pause(20);
+    }
+    await Promise.all(begun);
+    const [row] = await clickhouse.rows(
+      "SELECT count() AS total, uniqExact(n) AS different FROM torn",
+    );
+    expect(row).to.eql({ total: "6000", different: "6000" });
+    proxy.close();
   });
 
   it("should tell an error that comes after the answer began", async () => {
@@ -181,4 +219,20 @@ async function whenRunning(clickhouse: ClickHouse, beginning: string): Promise<v
     if (running.length > 0) return;
     await pause(10);
   }
+}
+
+async function isWritten(clickhouse: ClickHouse, sql: string): Promise<boolean> {
+  try {
+    await clickhouse.write(sql, {}, "money");
+    return true;
+  } catch (error) {
+    if (error instanceof StoreUnavailable) return false;
+    throw error;
+  }
+}
+
+async function pauseServer(server: LocalServer, ms: number): Promise<void> {
+  server.process.kill("SIGSTOP");
+  await pause(ms);
+  server.process.kill("SIGCONT");
 }
