@@ -100,20 +100,25 @@ export async function send(merchant: Merchant, event: Sent): Promise<ModelEvent>
 }
 
 /** One call as a provider makes it; the answer is not looked at. */
-export async function deliver(merchant: Merchant, event: Sent): Promise<Response> {
+export async function deliver(
+  merchant: Merchant,
+  event: Sent,
+  signal: AbortSignal | null = null,
+): Promise<Response> {
   const json = { "content-type": "application/json" };
   if (event.source === "record") {
     return fetch(`${merchant.door.base}/v1/events/ingest`, {
       method: "POST",
       headers: { ...json, authorization: `Bearer ${merchant.key}` },
       body: JSON.stringify(event.body),
+      signal,
     });
   }
   const body = webhooks[event.source].bytes(event.body);
   if (event.source !== "stripe") {
     const path = await must(merchant.pathOf, "integrations")(event.source);
     const headers = { ...json, ...webhooks[event.source].headers?.(body, Date.now()) };
-    return fetch(`${merchant.door.base}${path}`, { method: "POST", headers, body });
+    return fetch(`${merchant.door.base}${path}`, { method: "POST", headers, body, signal });
   }
   const time = Math.floor(Date.now() / 1000);
   const digest = createHmac("sha256", merchant.signingSecret)
@@ -124,6 +129,7 @@ export async function deliver(merchant: Merchant, event: Sent): Promise<Response
     method: "POST",
     headers: { ...json, "stripe-signature": `t=${time},v1=${digest}` },
     body,
+    signal,
   });
 }
 

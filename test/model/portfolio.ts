@@ -82,24 +82,33 @@ const providers = fc.oneof(
   chapters(customPlans, tellCustom, 3),
 );
 
-const plans = fc.record({
-  base: fc.constantFrom("USD", "EUR", "GBP", "INR", "JPY"),
-  /** Which products are named, and how: equal names make one product. */
-  names: fc.subarray([
-    ["prod_alpha", "Team Plan"],
-    ["prod_beta", "Team plan"],
-    ["prod_gamma", "Extra Seats"],
-  ] as const),
-  /** All of them together would be hundreds of events. */
-  told: fc.array(providers, { minLength: 1, maxLength: 4, size: "large" }),
-  /** Drawn again and again, they sort the deliveries; all 0 is the order in which it happened. */
-  order: fc.array(fc.nat(1_000), { minLength: 1, maxLength: 50 }),
-  repeats: fc.array(fc.nat(10_000), { maxLength: 20 }),
-});
+/** How many providers' customers a portfolio tells of. */
+export interface Told {
+  readonly minLength: number;
+  readonly maxLength: number;
+}
+
+const plansOf = (told: Told) =>
+  fc.record({
+    base: fc.constantFrom("USD", "EUR", "GBP", "INR", "JPY"),
+    /** Which products are named, and how: equal names make one product. */
+    names: fc.subarray([
+      ["prod_alpha", "Team Plan"],
+      ["prod_beta", "Team plan"],
+      ["prod_gamma", "Extra Seats"],
+    ] as const),
+    told: fc.array(providers, { ...told, size: "large" }),
+    /** Drawn again and again, they sort the deliveries; all 0 is the order in which it happened. */
+    order: fc.array(fc.nat(1_000), { minLength: 1, maxLength: 50 }),
+    repeats: fc.array(fc.nat(10_000), { maxLength: 20 }),
+  });
+
+/** Enough to meet every rule, little enough to be drawn by the hundred. */
+const fewTold: Told = { minLength: 1, maxLength: 4 };
 
 /** @param end nothing is dated later, ms since 1970 (a whole second) */
-export function portfolios(end: number): fc.Arbitrary<Portfolio> {
-  return plans.map(({ base, names, told, order, repeats }) => {
+export function portfolios(end: number, many: Told = fewTold): fc.Arbitrary<Portfolio> {
+  return plansOf(many).map(({ base, names, told, order, repeats }) => {
     const script = new Script(end);
     for (const [sku, name] of names) nameProduct(script, sku, name);
     for (const [index, tell] of told.flat().entries()) tell(script, index);

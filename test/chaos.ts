@@ -1,0 +1,141 @@
+/**
+ * The service on real servers while everything fails: `npm run chaos -- --minutes 10 --seed 1`.
+ * Two processes of each role over Kafka, ClickHouse and Postgres, all started here on loopback; a
+ * seeded load, seeded faults. In the end all is healed, and every figure must be the model's.
+ * docs/chaos.md tells what it does and what was found.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { createLogger } from "../backends/logger.js";
+import { openService } from "../backends/open.js";
+import { Releases } from "../backends/releases.js";
+import { readConfig } from "../config.js";
+import { check, type Findings } from "./chaos/checks.js";
+import { Load } from "./chaos/load.js";
+import { Machine } from "./chaos/machine.js";
+import { planOf } from "./chaos/plan.js";
+import { Probe } from "./chaos/probe.js";
+import { whenNothingIsLeft } from "./chaos/raw-events.js";
+import { reportOf } from "./chaos/report.js";
+import { seconds, Tormentor } from "./chaos/tormentor.js";
+import { openCrowds, openWorkspaces } from "./chaos/workspaces.js";
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: "string", default: "10" },
+    seed: { type: "string", default: String(Date.now() % 1_000_000) },
+    /** Events a second; more than the machine can book only makes the run longer. */
+    rate: { type: "string", default: "25" },
+    keep: { type: "boolean", default: false },
+  },
+});
+const seed = Number(values.seed);
+const minutes = Number(values.minutes);
+const rate = Number(values.rate);
+/** Calls under way and what was taken: from the last healing until all of it is in the figures. */
+const settleMsMax = 15 * 60_000;
+
+const startedAt = Date.now();
+const tell = (line: string): void => {
+  process.stdout.write(`[${seconds(Date.now() - startedAt)}] ${line}\n`);
+};
+
+process.exitCode = await run();
+
+/** @returns the exit code */
+async function run(): Promise<number> {
+  tell(`seed ${seed}, ${minutes} minutes, ${rate} events a second`);
+  const stopping = new AbortController();
+  process.once("SIGINT", () => stopping.abort());
+  process.once("SIGTERM", () => stopping.abort());
+  const machine = await Machine.open();
+  tell(`all servers and roles answer; their logs are in ${machine.folder.path}`);
+  let isClean = false;
+  try {
+    isClean = await torment(machine, stopping.signal);
+  } finally {
+    const keep = !isClean || values.keep;
+    await machine.close({ keep });
+    if (keep) tell(`logs and data are kept in ${machine.folder.path}`);
+  }
+  return isClean ? 0 : 1;
+}
+
+/** @returns whether nothing was lost, doubled or different */
+async function torment(machine: Machine, stopped: AbortSignal): Promise<boolean> {
+  const msMax = minutes * 60_000;
+  const plan = planOf(seed, msMax);
+  const { adminToken } = machine;
+  const readers = machine.readers.map(({ base }) => ({ base, adminToken }));
+  const [reader] = readers;
+  if (reader === undefined) throw new Error("there is no interface");
+  const workspaces = await openWorkspaces(reader, seed, rate * minutes * 60);
+  const fills = plan.filter(({ kind }) => kind === "fill a topic").length;
+  const crowds = await openCrowds(reader, seed, fills);
+  const all = [...workspaces, ...crowds];
+  const [probed] = workspaces;
+  if (probed === undefined) throw new Error("there is nothing to send");
+  tell(
+    `${workspaces.length} workspaces and ${crowds.length} crowds; ${plan.length} faults planned`,
+  );
+
+  const load = new Load(machine.doors.map(({ base }) => base));
+  const probe = new Probe(
+    readers.map(({ base }) => base),
+    probed.merchant.key,
+  );
+  const over = new AbortController();
+  const probing = probe.run(over.signal);
+  const enough = new AbortController();
+  const sending = load.run(workspaces, rate, enough.signal);
+  const tormentor = new Tormentor({ machine, load, probe, crowds: [...crowds] }, tell);
+  await tormentor.run(plan, msMax, stopped);
+  enough.abort();
+  tell("all faults are healed");
+  await sending;
+  probe.healed("the last fault");
+  await load.finish(settleMsMax);
+  tell(`${load.acknowledged} events are acknowledged`);
+  await settled(machine, probe);
+  over.abort();
+  await probing;
+  tell("everything is booked");
+  const findings = await inspect(machine, async (service) => {
+    await whenNothingIsLeft(service.log, settleMsMax);
+    return check(service, readers, all, tell);
+  });
+  const ownEnds = [...machine.roles.values()].flatMap(({ name, ownEnds: ends }) =>
+    ends.map((how) => `${name} ended by itself: ${how}`),
+  );
+  process.stdout.write(reportOf({ seed, minutes, load, tormentor, probe, findings, ownEnds }));
+  return isWhole(findings) && load.unexpected.length === 0;
+}
+
+function isWhole({ lost, doubled, wrong }: Findings): boolean {
+  return lost.length === 0 && doubled.length === 0 && wrong.length === 0;
+}
+
+/** All that was sent is in the figures, and every process is ready. */
+async function settled(machine: Machine, probe: Probe): Promise<void> {
+  const since = Date.now();
+  while ((await probe.completeTo()) <= since) {
+    if (Date.now() - since > settleMsMax) throw new Error("not everything was booked in time");
+    await pause(500);
+  }
+  for (const role of machine.roles.values()) await role.whenReady(settleMsMax);
+}
+
+/** What the service itself would open, past the proxies. */
+async function inspect<T>(
+  machine: Machine,
+  work: (service: Awaited<ReturnType<typeof openService>>["service"]) => Promise<T>,
+): Promise<T> {
+  const logger = createLogger("error");
+  const releases = new Releases(logger);
+  try {
+    const { service } = await openService(readConfig(machine.directSettings), { logger, releases });
+    return await work(service);
+  } finally {
+    await releases.release();
+  }
+}

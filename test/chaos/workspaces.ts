@@ -1,0 +1,69 @@
+/** The workspaces of a run and the events they will be told, drawn from the seed. */
+import * as fc from "fast-check";
+import { type Door, type Merchant, openMerchant, toldByDoors } from "../model/merchant.js";
+import { portfolios } from "../model/portfolio.js";
+import { recordPlans, tellRecords } from "../model/record-story.js";
+import { dayMs, Script, secondMs, type Sent } from "../model/story.js";
+
+/** One workspace: what is sent to it, and what of that was acknowledged. */
+export interface Workspace {
+  readonly name: string;
+  readonly merchant: Merchant;
+  readonly events: readonly Sent[];
+  /** The service's id of the event → what was sent under it. */
+  readonly acknowledged: Map<string, Sent>;
+}
+
+/** Nothing is dated later: the last second of yesterday. */
+export const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
+
+/** Customers of nearly every provider, some hundreds of events. */
+const told = { minLength: 25, maxLength: 35 };
+const portfoliosAtOnce = 10;
+const crowdPlans = 700;
+
+/** @param eventsMin all of them together have so many events */
+export async function openWorkspaces(
+  door: Door,
+  seed: number,
+  eventsMin: number,
+): Promise<Workspace[]> {
+  const opened: Workspace[] = [];
+  let count = 0;
+  for (let turn = 0; count < eventsMin; turn += 1) {
+    const options = { seed: seed * 1_000 + turn, numRuns: portfoliosAtOnce };
+    for (const { base, deliveries } of fc.sample(portfolios(end, told), options)) {
+      if (count >= eventsMin) break;
+      const events = toldByDoors(deliveries);
+      count += events.length;
+      opened.push(await openWorkspace(door, `workspace ${opened.length + 1}`, base, events));
+    }
+  }
+  return opened;
+}
+
+/** Those whose events come all at once; records only, which may come in batches. */
+export async function openCrowds(door: Door, seed: number, count: number): Promise<Workspace[]> {
+  const opened: Workspace[] = [];
+  for (let turn = 1; turn <= count; turn += 1) {
+    const plans = fc.sample(recordPlans, { seed: seed * 1_000 + turn, numRuns: crowdPlans });
+    const script = new Script(end);
+    for (const [index, plan] of plans.entries()) tellRecords(script, plan, index);
+    opened.push(await openWorkspace(door, `crowd ${turn}`, "EUR", script.sent));
+  }
+  return opened;
+}
+
+async function openWorkspace(
+  door: Door,
+  name: string,
+  base: string,
+  events: readonly Sent[],
+): Promise<Workspace> {
+  const merchant = await openMerchant(door, base);
+  // Now, while all is well: making an integration cannot be repeated as sending an event can.
+  for (const { source } of events) {
+    if (source !== "record" && source !== "stripe") await merchant.pathOf?.(source);
+  }
+  return { name, merchant, events, acknowledged: new Map() };
+}
