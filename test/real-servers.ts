@@ -27,6 +27,13 @@ export async function needServers(
   context.skip();
 }
 
+/** For what takes minutes of a machine: in CI, and where real servers are asked for. */
+export function needTime(context: Mocha.Context): void {
+  if (process.env.CI !== undefined || process.env.BACKENDS !== undefined) return;
+  process.stderr.write("Left out for its time; BACKENDS=servers runs it\n");
+  context.skip();
+}
+
 async function kafkaMissing(): Promise<string | null> {
   for (const program of ["java", "mvn"]) {
     const found = await promisify(execFile)(program, ["-version"]).catch(() => null);

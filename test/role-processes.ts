@@ -97,7 +97,7 @@ export class Installation {
         RATES_REFRESH: "off",
         LOG_LEVEL: process.env.LOG_LEVEL ?? "fatal",
       },
-      stdio: ["ignore", "inherit", "inherit"],
+      stdio: ["ignore", "inherit", "ignore"],
     });
     const started = { child, base: `http://127.0.0.1:${port}` };
     this.#processes.push(started);
