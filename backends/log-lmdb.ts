@@ -191,6 +191,9 @@ export function openLmdbLog(given: LmdbLogOptions): Log {
     async place(topic, number, offset, records) {
       const partition = topicLog(topic).partitions[number];
       if (partition === undefined) throw new Error(`${topic} has no partition ${number}`);
+      if (Number(offset) < partition.end) {
+        throw new Error(`${topic}, ${number} ends at ${partition.end} and cannot take ${offset}`);
+      }
       for (const { key } of records) assertKey(key);
       await writer.write({
         records: records.length,

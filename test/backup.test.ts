@@ -176,7 +176,7 @@ describe("Backups", function suite() {
     expect(code).to.equal(0);
   });
 
-  it("should let the vault key be rotated, killed in between, and the log be replayed", async () => {
+  it("should let the vault key be rotated, also when killed, and the log be replayed", async () => {
     const oldKey = readFileSync(join(third, "vault.key"), "utf8");
     await killedCommand(third, ["rotate-key"], {}, "Sealing every secret under a new");
     const audited = await runCommand(third, ["audit"]);

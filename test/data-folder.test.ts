@@ -30,6 +30,7 @@ describe("The data folder", () => {
       path: DATA_DIR,
       vaultKey: first.vaultKey,
       adminToken: first.adminToken,
+      nextVaultKey: null,
       made: [],
     });
   });

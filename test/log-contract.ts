@@ -357,6 +357,32 @@ export function describeLogContract(
 
     if (!own.retention) describeRetention();
 
+    it("should put records where another log had them, and go on from there", async () => {
+      await log.place(topic, 2, 5n, [record("x", "five"), record("y", "six")]);
+      await log.place(topic, 3, 4n, []);
+      await log.place(topic, 2, 7n, [record("z", "seven")]);
+      await reopen();
+      expect((await log.ends(topic)).slice(2)).to.eql([8n, 4n]);
+      expect((await log.earliest(topic)).slice(2)).to.eql([5n, 4n]);
+      const found = await log.read(topic, 2, 5n, 10);
+      expect(found.map((one) => `${one.offset} ${one.key} ${one.value.toString()}`)).to.eql([
+        "5 x five",
+        "6 y six",
+        "7 z seven",
+      ]);
+      const refusal = await rejection(log.place(topic, 2, 7n, [record()]));
+      expect(String(refusal)).to.match(/ends at 8 and cannot take 7/);
+    });
+
+    it("should be widened for a restore, at its end", async () => {
+      await log.append(topic, [record("a", "kept")]);
+      const before = await log.ends(topic);
+      await log.widen(topic, 6);
+      await log.widen(topic, 5);
+      await log.place(topic, 5, 0n, [record("b", "new")]);
+      expect(await log.ends(topic)).to.eql([...before, 0n, 1n]);
+    });
+
     it("should refuse to open with another number of partitions", async () => {
       await log.close();
       const error = await rejection(installation.open({ partitions: 3 }));

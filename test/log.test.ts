@@ -56,6 +56,19 @@ describe("The embedded log", () => {
     await installation.remove();
   });
 
+  it("should keep the partitions a restore gave it", async () => {
+    const installation = await installLmdb();
+    const log = await installation.open();
+    await log.widen(topics.raw, 6);
+    await log.close();
+    const { path } = installation;
+    const again = openLmdbLog({ path, topics: lmdbTopics({}), logger, keepsPartitions: true });
+    expect(await again.ends(topics.raw)).to.have.lengthOf(6);
+    expect(await again.ends(topics.facts)).to.have.lengthOf(4);
+    await again.close();
+    await installation.remove();
+  });
+
   it("should refuse more than it may hold in memory before a commit", async () => {
     const installation = await installLmdb();
     const log = openLmdbLog({

@@ -18,7 +18,15 @@ import { bundledQuotes } from "./model/bundled-quotes.js";
 import { expectFigures } from "./model/compare.js";
 import type { ModelEvent } from "./model/facts.js";
 import { figuresOf } from "./model/figures.js";
-import { type Merchant, openMerchant, sendAll, toldByDoors, whenBooked } from "./model/merchant.js";
+import { at } from "./model/json.js";
+import {
+  type Merchant,
+  openMerchant,
+  read,
+  sendAll,
+  toldByDoors,
+  whenBooked,
+} from "./model/merchant.js";
 import { portfolios } from "./model/portfolio.js";
 import { type Sent, dayMs, secondMs } from "./model/story.js";
 import { type ServerFolder, needServers, openServerFolder } from "./real-servers.js";
@@ -65,8 +73,8 @@ describe("Moving", function suite() {
     told.push(...(await sendAll(merchant, events.slice(third, 2 * third))));
     later = events.slice(2 * third);
     await whenBooked(merchant);
-    const at = new Date(end).toISOString();
-    clocks = [{ at }, { at, known_at: knownAt }];
+    const moment = { at: new Date(end).toISOString() };
+    clocks = [moment, { ...moment, known_at: knownAt }];
     answers = await answersOf(merchant, clocks);
     await stop();
   });
@@ -100,10 +108,16 @@ describe("Moving", function suite() {
     expect(moved.code, moved.told).to.equal(0);
     await goOn(await start(path("second"), embedded));
     await expectFigures(merchant, figuresOf(told, "EUR", bundledQuotes()), end + secondMs);
-    const then = clocks.filter((clock) => clock.known_at !== undefined);
-    const now = await answersOf(merchant, then);
-    for (const [asked, answer] of now) {
-      if (asked.includes("known_at")) expect(answer, asked).to.deep.equal(answers.get(asked));
+    // The names of products have no past, and events of this round may have told them.
+    const metrics = (asked: string): boolean => /^\/v1\/metrics\/.*known_at/.test(asked);
+    for (const [asked, answer] of await answersOf(merchant, clocks)) {
+      if (metrics(asked)) expect(answer, asked).to.deep.equal(answers.get(asked));
+    }
+    for (const [asked, answer] of answers) {
+      if (!asked.startsWith("/v1/events/")) continue;
+      const found = await read(merchant, asked.replace(" {}", ""));
+      // Each at its old place on the log, under a seal that opens.
+      expect(at(found, "data", "deliveries"), asked).to.deep.equal(at(answer, "deliveries"));
     }
     await stop();
     const audited = await runCommand(path("second"), ["audit"], embedded);

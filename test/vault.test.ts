@@ -3,10 +3,12 @@ import { accountHasher } from "../backends/accounts.js";
 import { openRawEvent, sealRawEvent } from "../backends/raw-event.js";
 import { changeIntegration, createIntegration } from "../backends/integration-records.js";
 import { openIntegrations } from "../backends/integrations.js";
-import { resealIntegrations } from "../backends/reseal.js";
+import { learnPreviousKeys, resealOwnSecrets } from "../backends/own-secrets.js";
+import { resealIntegrations, resealSecrets } from "../backends/reseal.js";
 import { SealBroken, openVault } from "../backends/vault.js";
 import { createWorkspace } from "../backends/workspaces.js";
 import type { RawEventMeta } from "../schemas/records.js";
+import { rejection } from "./log-contract.js";
 import { openTestPostgres } from "./stores.js";
 
 const key = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
@@ -154,6 +156,32 @@ describe("The hash of an account", () => {
       hash("ws_1", "live", "stripec", "us_1"),
     ];
     expect(new Set(names).size).to.equal(names.length);
+  });
+});
+
+describe("Previous vault keys", () => {
+  it("should be kept under the current one, rotation after rotation", async () => {
+    const postgres = await openTestPostgres();
+    await postgres.query("DELETE FROM integrations");
+    await postgres.query("DELETE FROM sealed_secrets");
+    const keys = [key, otherKey, "cd".repeat(32)] as const;
+    const about = Buffer.from("raw event");
+    const sealed = keys.map((hex) => openVault(hex).seal(Buffer.from(hex), about));
+    const account = await accountHasher(postgres, openVault(keys[0]));
+    await resealSecrets(postgres, openVault(keys[1], keys[0]), keys[0]);
+    await resealSecrets(postgres, openVault(keys[2], keys[1]), keys[1]);
+
+    const vault = openVault(keys[2]);
+    await learnPreviousKeys(postgres, vault);
+    const opened = sealed.map((one) => vault.open(one, about).toString());
+    expect(opened).to.deep.equal(keys);
+    const name = account("ws_1", "live", "stripe", "cus_1");
+    const later = await accountHasher(postgres, vault);
+    expect(later("ws_1", "live", "stripe", "cus_1")).to.equal(name);
+    expect(await resealOwnSecrets(postgres, vault)).to.equal(0);
+    const wrong = await rejection(learnPreviousKeys(postgres, openVault(keys[0])));
+    expect(String(wrong)).to.include("VAULT_ENCRYPTION_KEY");
+    await postgres.query("DELETE FROM sealed_secrets");
   });
 });
 

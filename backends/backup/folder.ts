@@ -1,4 +1,4 @@
-/** The folder with backups: each in a folder of its own, which has its name only once it is whole. */
+/** The folder with backups: each in one of its own, which has its name only once it is whole. */
 import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { FolderLocked, lockFolder } from "../folder-lock.js";
