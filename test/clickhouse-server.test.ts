@@ -124,11 +124,11 @@ describe("A ClickHouse server", () => {
       [40, () => proxy.cut()],
       [50, () => pauseServer(server, 300)],
     ]);
-    const begun: (Promise<void> | void)[] = [];
+    const begun: Promise<void>[] = [];
     for (const batch of batches) {
       // In the midst of a statement: each takes longer than this.
       setTimeout(() => {
-        begun.push(torments.get(batch)?.());
+        begun.push(Promise.resolve(torments.get(batch)?.()));
       }, 5);
       const sql = `INSERT INTO torn SELECT 100 * ${batch} + number AS n FROM numbers(100)
         WHERE n NOT IN (SELECT n FROM torn) AND sleepEachRow(0.0002) = 0`;
