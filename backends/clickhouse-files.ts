@@ -3,7 +3,7 @@
  * The embedded engine reads and writes files itself; a server's bytes come and go by HTTP.
  */
 import { createReadStream, createWriteStream } from "node:fs";
-import { pipeline } from "node:stream/promises";
+import { finished, pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 import type { ClickHouseClient } from "@clickhouse/client";
 import { literal } from "./clickhouse-text.js";
@@ -24,6 +24,15 @@ const insertSettings = {
 } as const;
 /** However large the table is, unlike the statements that answer questions. */
 const endless = { max_execution_time: 0 } as const;
+/**
+ * A failure in the middle would otherwise end an answer that began well. The server keeps it until
+ * it is whole; meanwhile a header a minute tells that it works.
+ */
+const wholeAnswer = {
+  wait_end_of_query: 1,
+  send_progress_in_http_headers: 1,
+  http_headers_progress_interval_ms: "60000",
+} as const;
 /** The time is in the disk; a higher level makes files a few percent smaller. */
 const gzipLevel = 1;
 
@@ -47,7 +56,7 @@ export function serverFiles(client: ClickHouseClient): TableFiles {
     async write(table, path) {
       const { stream } = await client.exec({
         query: `SELECT * FROM ${table} FORMAT Native`,
-        clickhouse_settings: { ...endless, max_threads: 1 },
+        clickhouse_settings: { ...endless, ...wholeAnswer, max_threads: 1 },
       });
       const file = createWriteStream(path, { flags: "wx" });
       await pipeline(stream, createGzip({ level: gzipLevel }), file);
@@ -60,6 +69,7 @@ export function serverFiles(client: ClickHouseClient): TableFiles {
         clickhouse_settings: { ...endless, ...insertSettings },
       });
       stream.resume();
+      await finished(stream);
     },
   };
 }

@@ -67,7 +67,8 @@ export async function restore(
   const checked = await checkBackup(resolve(from));
   tell(`The backup of ${checked.manifest.made_at} is whole.`);
   await settleVaultKey(config, checked);
-  const service = await open(config, { restoring: true });
+  // The backup has its own editions of rates; none may be added while it is put in.
+  const service = await open({ ...config, RATES_REFRESH: "off" }, { restoring: true });
   // The public topics are written under the schema ids of this installation.
   await service.publicSchemas.announce();
   await restoreBackup(service, checked, tell);

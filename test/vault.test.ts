@@ -165,7 +165,6 @@ describe("Previous vault keys", () => {
     await postgres.query("DELETE FROM integrations");
     await postgres.query("DELETE FROM sealed_secrets");
     const keys = [key, otherKey, "cd".repeat(32)] as const;
-    const about = Buffer.from("raw event");
     const sealed = keys.map((hex) => openVault(hex).seal(Buffer.from(hex), about));
     const account = await accountHasher(postgres, openVault(keys[0]));
     await resealSecrets(postgres, openVault(keys[1], keys[0]), keys[0]);
