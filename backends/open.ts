@@ -26,7 +26,7 @@ import { Readiness } from "./readiness.js";
 import type { Releases } from "./releases.js";
 import { Registry } from "./schema-registry.js";
 import type { Service } from "./service.js";
-import { openSharedDoors } from "./shared-doors.js";
+import { openSharedDoors, refuseBesideOthers } from "./shared-doors.js";
 import { openVault } from "./vault.js";
 import { Watermark } from "./watermark.js";
 import { withWireFormat } from "./wire-format.js";
@@ -42,15 +42,17 @@ interface OpenOptions {
   readonly releases: Releases;
   /** For the command that goes on with a restore; anything else refuses what it left half done. */
   readonly restoring?: boolean;
+  /** No other process may have it open, on servers too. */
+  readonly alone?: boolean;
 }
 
 /**
- * @throws ConfigError, DataFolderRefused, FolderLocked, MigrationRefused, BackupRefused with a
+ * @throws ConfigError, DataFolderRefused, FolderLocked, MigrationRefused, BackupRefused, OthersRun with a
  * sentence for a person; what was opened until then is in `releases`.
  */
 export async function openService(
   config: Config,
-  { logger, releases, restoring = false }: OpenOptions,
+  { logger, releases, restoring = false, alone: mustBeAlone = false }: OpenOptions,
 ): Promise<OpenedService> {
   const { vaultKey, adminToken, made, nextVaultKey } = openSecrets(config, releases);
   const vault = openVault(vaultKey, config.VAULT_ENCRYPTION_KEY_PREVIOUS);
@@ -59,6 +61,7 @@ export async function openService(
   releases.push("log", () => log.close());
   const postgres = await openMetadata(config, logger, releases);
   if (!restoring) await refuseHalfRestored(postgres);
+  if (mustBeAlone && log.shared) await refuseBesideOthers(postgres);
   await learnPreviousKeys(postgres, vault);
   const clickhouse = await openStore(config, postgres, logger, releases);
   const doors = log.shared

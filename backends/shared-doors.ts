@@ -30,6 +30,24 @@ export async function openSharedDoors(given: {
   return doors;
 }
 
+/** Processes work on the installation that must not; the message says what to do. */
+export class OthersRun extends Error {
+  override readonly name = "OthersRun";
+}
+
+/** @throws OthersRun while any process has the installation open */
+export async function refuseBesideOthers(postgres: Postgres): Promise<void> {
+  const [row] = await postgres.query<{ others: number }>(
+    "SELECT count(*)::int4 AS others FROM doors WHERE until > clock_timestamp()",
+  );
+  const others = row?.others ?? 0;
+  if (others === 0) return;
+  throw new OthersRun(
+    `${others} process${others === 1 ? " runs" : "es run"} on these servers: stop them first. ` +
+      `One that was killed is forgotten after ${limits.doorsLeaseMs / 1_000} seconds.`,
+  );
+}
+
 class SharedDoors implements Doors {
   readonly #process = randomBase62(20);
   readonly #own: OwnDoors;

@@ -67,7 +67,10 @@ export interface Given {
   readonly options: Options;
   readonly steps: Steps;
   /** What is open when the command ends is closed. */
-  readonly open: (config: Config, options?: { readonly restoring?: boolean }) => Promise<Service>;
+  readonly open: (
+    config: Config,
+    options?: { readonly restoring?: boolean; readonly alone?: boolean },
+  ) => Promise<Service>;
   readonly close: () => Promise<void>;
   readonly tell: (line: string) => void;
 }
@@ -83,14 +86,15 @@ export const commands: Readonly<Record<Command, Runnable>> = {
     options: ["workspace", "repair"],
     async run({ config, options, steps, open, tell }) {
       const { workspace = null, repair = false } = options;
-      const found = await steps.audit(await open(config), { workspace, repair, shareMax: 1 });
+      const service = await open(config, { alone: repair });
+      const found = await steps.audit(service, { workspace, repair, shareMax: 1 });
       return tellFindings(found, repair, tell);
     },
   },
   rebuild: {
     options: ["workspace"],
     async run({ config, options, open, tell }) {
-      const { clickhouse } = await open(config);
+      const { clickhouse } = await open(config, { alone: true });
       const slices = await rebuildMovements(clickhouse, options.workspace ?? null);
       tell(`Movements are what the changes say they should be (${slices} slices of accounts).`);
       return 0;
@@ -101,7 +105,8 @@ export const commands: Readonly<Record<Command, Runnable>> = {
     async run({ config, options, steps, open, tell }) {
       const from = options.from === undefined ? null : timeOf(options.from);
       const again = options.rejected === true ? replayRejected : replay;
-      await again(await open(config), from, { startProcessors: steps.startProcessors, tell });
+      const service = await open(config, { alone: options.rejected !== true });
+      await again(service, from, { startProcessors: steps.startProcessors, tell });
       return 0;
     },
   },

@@ -34,7 +34,7 @@ export async function move(
     );
   }
   const key = vaultKeyOf(target);
-  const service = await open(config);
+  const service = await open(config, { alone: true });
   const { keyId } = service.vault;
   if (key === null || vaultKeyId(key) !== keyId) {
     throw new BackupRefused(

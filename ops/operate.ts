@@ -37,8 +37,12 @@ class Installation {
   readonly #logger = createLogger("warn");
   #releases = new Releases(this.#logger);
 
-  async open(config: Config, { restoring = false } = {}): Promise<Service> {
-    const opening = { logger: this.#logger, releases: this.#releases, restoring };
+  async open(
+    config: Config,
+    options: { readonly restoring?: boolean; readonly alone?: boolean } = {},
+  ): Promise<Service> {
+    const { restoring = false, alone = restoring } = options;
+    const opening = { logger: this.#logger, releases: this.#releases, restoring, alone };
     return (await openService(config, opening)).service;
   }
 

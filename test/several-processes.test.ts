@@ -7,8 +7,9 @@ import { type Postgres, PostgresUnavailable } from "../backends/postgres.js";
 import { openRates } from "../backends/rates.js";
 import { Editions } from "../backends/rates/editions.js";
 import { Releases } from "../backends/releases.js";
-import { openSharedDoors } from "../backends/shared-doors.js";
+import { openSharedDoors, refuseBesideOthers } from "../backends/shared-doors.js";
 import { readConfig } from "../config.js";
+import { rejection } from "./log-contract.js";
 import { openTestPostgres, testLogger } from "./stores.js";
 
 describe("Several processes", () => {
@@ -82,6 +83,13 @@ describe("Several processes", () => {
     ]);
     expect(await told).to.equal(other.table.edition);
     expect(rates.edition).to.equal(other.table.edition);
+  });
+
+  it("should keep away a command that must be alone, until they have gone", async () => {
+    await openDoors();
+    expect(String(await rejection(refuseBesideOthers(postgres)))).to.match(/1 process runs.*stop/);
+    await releases.release();
+    await refuseBesideOthers(postgres);
   });
 
   describe("with something for one of them", () => {
