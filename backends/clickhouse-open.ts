@@ -23,7 +23,7 @@ export interface Reader {
   rows<T>(sql: string): Promise<T[]>;
 }
 export interface Writer {
-  write(sql: string): Promise<void>;
+  readonly write: (sql: string) => Promise<void>;
 }
 
 export type ClickHouseOrigin = StatementLimits &
