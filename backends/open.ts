@@ -47,8 +47,8 @@ interface OpenOptions {
 }
 
 /**
- * @throws ConfigError, DataFolderRefused, FolderLocked, MigrationRefused, BackupRefused, OthersRun with a
- * sentence for a person; what was opened until then is in `releases`.
+ * @throws ConfigError, DataFolderRefused, FolderLocked, MigrationRefused, BackupRefused, OthersRun
+ * with a sentence for a person; what was opened until then is in `releases`.
  */
 export async function openService(
   config: Config,
