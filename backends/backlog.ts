@@ -19,6 +19,7 @@ export class Backlog {
   readonly #passed: "committed" | "handled";
   readonly #partitions: Waiting[] = [];
   #looking: Promise<number> | null = null;
+  #next: Promise<number> | null = null;
 
   /** @param passed which offset of the group a record must lie before, not to wait any more */
   constructor(
@@ -35,22 +36,31 @@ export class Backlog {
     this.#passed = passed;
   }
 
-  /** ms since 1970; Infinity when nothing waits. One look at a time: later callers look again. */
-  async earliestWaiting(): Promise<number> {
-    while (this.#looking) await this.#looking;
-    this.#looking = this.#look();
-    try {
-      return await this.#looking;
-    } finally {
-      this.#looking = null;
-    }
+  /**
+   * ms since 1970; Infinity when nothing waits. One look at a time; those who ask meanwhile share
+   * the next one, because the running one may have begun before what they ask for.
+   */
+  earliestWaiting(): Promise<number> {
+    if (this.#next !== null) return this.#next;
+    if (this.#looking === null) return this.#lookNow();
+    const again = (): Promise<number> => this.#lookNow();
+    this.#next = this.#looking.then(again, again);
+    return this.#next;
+  }
+
+  #lookNow(): Promise<number> {
+    this.#next = null;
+    const looking = this.#look().finally(() => {
+      if (this.#looking === looking) this.#looking = null;
+    });
+    this.#looking = looking;
+    return looking;
   }
 
   async #look(): Promise<number> {
-    const [offsets, ends] = await Promise.all([
-      this.#log[this.#passed](this.#topic, this.#group),
-      this.#log.ends(this.#topic),
-    ]);
+    // In this order: what other processes append and handle meanwhile is then seen as waiting.
+    const offsets = await this.#log[this.#passed](this.#topic, this.#group);
+    const ends = await this.#log.ends(this.#topic);
     let earliest = Number.POSITIVE_INFINITY;
     for (const [partition, handled] of offsets.entries()) {
       const waiting = (this.#partitions[partition] ??= new Waiting());

@@ -149,6 +149,15 @@ export function kafkaErrorType(error: unknown): string | null {
   return null;
 }
 
+/** Nobody answered, or the answer was cut short. */
+export function isConnectionError(error: unknown): boolean {
+  const names = ["KafkaJSConnectionError", "KafkaJSConnectionClosedError"];
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (names.includes(cause.name)) return true;
+  }
+  return false;
+}
+
 /** kafkajs hands its cluster to who assigns partitions: the public way to requests of our own. */
 function clusterOf(kafka: Kafka): Cluster {
   let found: Cluster | undefined;

@@ -54,11 +54,11 @@ export async function beMember(
         const generation = await coordinator.join(memberId);
         ({ memberId } = generation);
         await live(generation, begin, stop);
-        if (generation.lost.aborted) memberId = "";
         pauseMs = firstPauseMs;
       }
     } catch (error) {
-      if (lostTypes.has(kafkaErrorType(error) ?? "")) memberId = "";
+      // Else it comes back by the name Kafka knows, and leaves no other behind to be waited for.
+      if (kafkaErrorType(error) === "UNKNOWN_MEMBER_ID") memberId = "";
       const { groupId } = name;
       if (!stop.aborted) logger.warn({ err: error, groupId }, "not in the group; joining it again");
       await rest(pauseMs, stop);

@@ -4,7 +4,12 @@
  */
 import kafkajs, { type Admin } from "kafkajs";
 import { ConfigError, limits } from "../config.js";
-import { KafkaConnection, type KafkaSettings, kafkaErrorType } from "./log-kafka-connection.js";
+import {
+  KafkaConnection,
+  type KafkaSettings,
+  isConnectionError,
+  kafkaErrorType,
+} from "./log-kafka-connection.js";
 import type { TopicOptions } from "./log.js";
 import type { Logger } from "./logger.js";
 
@@ -24,8 +29,9 @@ export async function openTopics(
   topics: readonly KafkaTopic[],
   replication: number | null,
   logger: Logger,
+  startMsMax: number = limits.kafkaStartMsMax,
 ): Promise<number[]> {
-  const until = performance.now() + limits.kafkaStartMsMax;
+  const until = performance.now() + startMsMax;
   for (;;) {
     try {
       return await openAll(settings, topics, replication, logger);
@@ -38,10 +44,10 @@ export async function openTopics(
 
 const pauseMs = 200;
 
-/** A broker does not know a topic at once that another has made, nor one that just started. */
+/** Kafka may start at the same time, and no broker knows at once what another has made. */
 function isPassing(error: unknown): boolean {
   const types = ["UNKNOWN_TOPIC_OR_PARTITION", "LEADER_NOT_AVAILABLE", "NOT_CONTROLLER"];
-  return types.includes(typeOf(error) ?? "");
+  return types.includes(typeOf(error) ?? "") || isConnectionError(error);
 }
 
 async function openAll(

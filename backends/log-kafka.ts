@@ -29,6 +29,8 @@ export interface KafkaLogOptions {
   readonly logger: Logger;
   /** Bytes that may wait to be durable; more are refused. */
   readonly pendingBytesMax?: number;
+  /** How long brokers that do not answer are waited for; `kafkaStartMsMax` when left out. */
+  readonly startMsMax?: number;
 }
 
 interface TopicLog {
@@ -49,6 +51,7 @@ export async function openKafkaLog(given: KafkaLogOptions): Promise<Log> {
     entries.map(([name, options]) => ({ ...options, name: topicPrefix + name, keepsPartitions })),
     given.replication,
     logger,
+    given.startMsMax,
   );
   const pending = new Pending(given.pendingBytesMax ?? limits.logPendingBytesMax);
   const reader = new KafkaReader(settings, logger);

@@ -232,6 +232,7 @@ describe("Kafka", function () {
           openKafkaLog({
             settings: { brokers: [...elsewhere, server.url].slice(0, 1), tls: null, sasl: null },
             topicPrefix: "unusable.",
+            startMsMax: 500,
             replication,
             topics: lmdbTopics(),
             logger: testLogger,
@@ -242,6 +243,66 @@ describe("Kafka", function () {
       });
     }
   });
+});
+
+describe("Kafka with a login", function () {
+  this.timeout(120_000);
+  let folder: ServerFolder;
+  let server: LocalServer;
+
+  before(async function () {
+    await needServers(this, "kafka");
+    folder = await openServerFolder("kafka-login");
+    const module = "org.apache.kafka.common.security.plain.PlainLoginModule required";
+    const users = 'user_admin="secret" user_guest="guest"';
+    const jaas = `${module} username="admin" password="secret" ${users};`;
+    server = await startKafka({
+      folder: folder.path,
+      port: await freePort(),
+      properties: {
+        "listener.security.protocol.map": "PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "sasl.mechanism.inter.broker.protocol": "PLAIN",
+        "listener.name.plaintext.plain.sasl.jaas.config": jaas,
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:admin;User:ANONYMOUS",
+      },
+    });
+  });
+  after(async () => {
+    await server?.stop();
+    await folder?.remove();
+  });
+
+  function open(username: string, password: string): Promise<Log> {
+    const sasl = { mechanism: "plain" as const, username, password };
+    return openKafkaLog({
+      settings: { brokers: [server.url], tls: null, sasl },
+      topicPrefix: "",
+      replication: null,
+      topics: lmdbTopics(),
+      logger: testLogger,
+    });
+  }
+
+  it("should work for a user with all rights", async () => {
+    const log = await open("admin", "secret");
+    await log.append(topic, [record("a", "kept")]);
+    expect((await readAll(log)).map(({ value }) => value.toString())).to.eql(["kept"]);
+    await log.close();
+  });
+
+  const refused: [title: string, username: string, password: string, told: RegExp][] = [
+    ["a wrong password", "admin", "wrong", /KAFKA_SASL_PASSWORD: Kafka at .* refused the login/],
+    ["a user without rights", "guest", "guest", /may not have the topic revenue\.raw/],
+  ];
+  for (const [title, username, password, told] of refused) {
+    it(`should tell ${title} in one sentence`, async () => {
+      const error = await rejection(open(username, password));
+      expect(error).to.be.instanceOf(ConfigError);
+      expect(String(error)).to.match(told);
+    });
+  }
 });
 
 function fail(): never {

@@ -95,6 +95,14 @@ describe("the tree", () => {
     expect(wrong).to.deep.equal([]);
   });
 
+  it("should know kafkajs in the adapter for Kafka only", () => {
+    const wrong = sources()
+      .filter(({ imports }) => imports.packages.includes("kafkajs"))
+      .map(({ path }) => path)
+      .filter((path) => !/^(backends\/log-kafka|test\/|docs\/)/.test(path));
+    expect(wrong).to.deep.equal([]);
+  });
+
   it("should have no file that nobody imports", () => {
     const imported = new Set(sources().flatMap(({ imports }) => imports.ours));
     const dead = sources()
