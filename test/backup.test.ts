@@ -52,8 +52,7 @@ describe("Backups", function suite() {
   this.timeout(300_000);
   const root = mkdtempSync(join(tmpdir(), "revenue-backup-"));
   const first = join(root, "first");
-  const third = join(root, "third");
-  const backups = join(root, "backups");
+  const second = join(root, "second");
   let child: ChildProcess | undefined;
   let merchant: Merchant;
   let events: readonly Sent[];
@@ -94,7 +93,7 @@ describe("Backups", function suite() {
     expect(postgres.sort()).to.deep.equal(madeIn("postgres"));
   });
 
-  it("should leave nothing when one fails half way, nor what a kill left", async () => {
+  it("should leave nothing half made, and keep as many as asked for", async () => {
     const full = join(root, "full");
     const half = async (folder: string): Promise<void> => {
       writeFileSync(join(folder, "manifest.json"), "{}");
@@ -109,50 +108,39 @@ describe("Backups", function suite() {
       expect(String(another)).to.include("Another backup into");
     });
     expect(readdirSync(full)).to.deep.equal([basename(whole)]);
-  });
-
-  it("should be made whole, and keep as many as asked for", async () => {
-    for (let made = 0; made < 2; made += 1) {
-      const { code, told } = await runCommand(first, ["backup", "--to", backups, "--keep", "1"]);
-      expect(told).to.match(/Made .*The vault key [0-9a-f]{16} is not inside/s);
-      expect(code).to.equal(0);
-      backup = /Made (\S+)/.exec(told)?.[1] ?? "";
-    }
-    expect(readdirSync(backups)).to.deep.equal([basename(backup)]);
-    expect(existsSync(join(backup, "vault.key"))).to.equal(false);
+    const newest = await addBackup(full, new Date(5), 1, async () => undefined);
+    expect(readdirSync(full)).to.deep.equal([basename(newest)]);
   });
 
   it("should be restored after a kill in the middle, and answer the same", async () => {
-    const second = join(root, "second");
-    const vaultKey = readFileSync(join(first, "vault.key"), "utf8").trim();
-    const env = { VAULT_ENCRYPTION_KEY: vaultKey };
+    const made = await runCommand(first, ["backup", "--to", join(root, "offline"), "--with-key"]);
+    expect(made.told).to.include("The vault key is inside");
+    backup = pathIn(made.told);
+    const words = ["restore", "--from", backup];
     for (const part of ["the log", "the tables of Postgres"]) {
-      const words = ["restore", "--from", backup];
-      await killedCommand(second, words, env, `Restoring ${part}.`);
+      await killedCommand(second, words, `Restoring ${part}.`);
     }
-    const refused = await runCommand(second, ["audit"], env);
+    const refused = await runCommand(second, ["audit"]);
     expect(refused.told).to.include("A restore into this installation did not end");
-    const restored = await runCommand(second, ["restore", "--from", backup], env);
+    const restored = await runCommand(second, words);
     expect(restored.told).to.include("Restored.");
-    await start(second, env);
-    await expectSame(second);
+    await start(second);
+    expectSameAnswers(await answersOf(merchantAt(second), clocks), answers);
     await stop();
   });
 
   it("should be made while the service takes events, and go on from any moment", async () => {
-    expect(online.code, online.told).to.equal(0);
-    const from = /Made (\S+)/.exec(online.told)?.[1] ?? "";
-    const fourth = join(root, "fourth");
+    expect(online.told).to.match(/The vault key [0-9a-f]{16} is not inside/);
+    const third = join(root, "third");
     const env = { VAULT_ENCRYPTION_KEY: readFileSync(join(first, "vault.key"), "utf8").trim() };
-    const restored = await runCommand(fourth, ["restore", "--from", from], env);
+    const restored = await runCommand(third, ["restore", "--from", pathIn(online.told)], env);
     expect(restored.told).to.include("Restored.");
-    await start(fourth, env);
-    await sendAll(merchantAt(fourth), events);
-    await whenBooked(merchantAt(fourth));
-    const figures = figuresOf(sent, "EUR", bundledQuotes());
-    await expectFigures(merchantAt(fourth), figures, end + secondMs);
+    await start(third, env);
+    await sendAll(merchantAt(third), events);
+    await whenBooked(merchantAt(third));
+    await expectModel(third);
     await stop();
-    const audited = await runCommand(fourth, ["audit"], env);
+    const audited = await runCommand(third, ["audit"], env);
     expect(audited.told).to.match(/^Everything is as it should be \([1-9]/);
   });
 
@@ -166,39 +154,24 @@ describe("Backups", function suite() {
     expect(readFileSync(join(first, "vault.key"), "utf8")).to.equal(before);
   });
 
-  it("should carry the vault key when told to, and then need nothing else", async () => {
-    const withKey = join(root, "with-key");
-    const made = await runCommand(first, ["backup", "--to", withKey, "--with-key"]);
-    expect(made.told).to.include("The vault key is inside");
-    const [name = ""] = readdirSync(withKey);
-    const { code, told } = await runCommand(third, ["restore", "--from", join(withKey, name)]);
-    expect(told).to.include("Restored.");
-    expect(code).to.equal(0);
-  });
-
   it("should let the vault key be rotated, also when killed, and the log be replayed", async () => {
-    const oldKey = readFileSync(join(third, "vault.key"), "utf8");
-    await killedCommand(third, ["rotate-key"], {}, "Sealing every secret under a new");
-    const audited = await runCommand(third, ["audit"]);
-    expect(audited.code, audited.told).to.equal(0);
-    const rotated = await runCommand(third, ["rotate-key"]);
+    const oldKey = readFileSync(join(second, "vault.key"), "utf8");
+    await killedCommand(second, ["rotate-key"], "Sealing every secret under a new vault key.");
+    const rotated = await runCommand(second, ["rotate-key"]);
     expect(rotated.told).to.include("which nothing needs any more");
     expect(rotated.code).to.equal(0);
-    expect(readFileSync(join(third, "vault.key"), "utf8")).to.not.equal(oldKey);
-    expect(existsSync(join(third, "vault.key.next"))).to.equal(false);
+    expect(readFileSync(join(second, "vault.key"), "utf8")).to.not.equal(oldKey);
+    expect(existsSync(join(second, "vault.key.next"))).to.equal(false);
     // Every raw event was sealed under the old key, and the tables are made from them again.
-    rmSync(join(third, "clickhouse"), { recursive: true });
-    const replayed = await runCommand(third, ["replay"]);
+    rmSync(join(second, "clickhouse"), { recursive: true });
+    const replayed = await runCommand(second, ["replay"]);
     expect(replayed.told).to.include("Replayed.");
-    await start(third);
-    await expectSame(third);
+    const rejected = await runCommand(second, ["replay", "--rejected"]);
+    expect(rejected.told).to.match(/^\d+ rejected events were sent through again/);
+    await start(second);
+    await whenBooked(merchantAt(second));
+    await expectModel(second);
     await stop();
-  });
-
-  it("should have nothing to send through again when nothing was rejected", async () => {
-    const { code, told } = await runCommand(third, ["replay", "--rejected"]);
-    expect(told).to.match(/^\d+ rejected events were sent through again/);
-    expect(code).to.equal(0);
   });
 
   const spoiled: [what: string, spoil: (copy: string) => void, said: RegExp][] = [
@@ -231,7 +204,8 @@ describe("Backups", function suite() {
   for (const [what, settings, said] of keys) {
     it(`should be refused when ${what}, and nothing touched`, async () => {
       const target = join(root, "untouched");
-      const { code, told } = await runCommand(target, ["restore", "--from", backup], settings);
+      const words = ["restore", "--from", pathIn(online.told)];
+      const { code, told } = await runCommand(target, words, settings);
       expect(told).to.match(said);
       expect(code).to.equal(2);
       expect(existsSync(target)).to.equal(false);
@@ -242,10 +216,9 @@ describe("Backups", function suite() {
   async function killedCommand(
     folder: string,
     words: readonly string[],
-    settings: Settings,
     at: string,
   ): Promise<void> {
-    const command = startCommand(folder, words, settings);
+    const command = startCommand(folder, words);
     const exited = once(command, "exit");
     command.stdout?.on("data", (chunk: Buffer) => {
       if (chunk.toString().includes(at)) command.kill("SIGKILL");
@@ -258,8 +231,9 @@ describe("Backups", function suite() {
     return { ...merchant, door: doorOf(folder, running().port) };
   }
 
-  async function expectSame(folder: string): Promise<void> {
-    expectSameAnswers(await answersOf(merchantAt(folder), clocks), answers);
+  async function expectModel(folder: string): Promise<void> {
+    const figures = figuresOf(sent, "EUR", bundledQuotes());
+    await expectFigures(merchantAt(folder), figures, end + secondMs);
   }
 
   let port: number | undefined;
@@ -281,6 +255,13 @@ describe("Backups", function suite() {
     await exited;
   }
 });
+
+/** Of the backup a command says it made. */
+function pathIn(told: string): string {
+  const [, path = ""] = /Made (\S+)/.exec(told) ?? [];
+  expect(path, told).to.not.equal("");
+  return path;
+}
 
 function someFile(backup: string): string {
   return join(backup, "clickhouse", "money_facts.native.gz");

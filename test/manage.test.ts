@@ -1,4 +1,9 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
+import { checkBackup } from "../backends/backup/restore.js";
 import { insertRejects } from "../backends/rejects.js";
 import { sealRawEvent } from "../backends/raw-event.js";
 import { createCustom } from "../providers/custom/index.js";
@@ -451,5 +456,29 @@ describe("Managed rejects", () => {
     );
     const answer = await doors.manage("POST", `${path}/rejects/replay`, { ids: [id] });
     expect(answer.json.data).to.deep.equal({ replayed: 0, missing: 1, more: false });
+  });
+});
+
+describe("A backup by the management interface", () => {
+  it("should be refused without an absolute path", async () => {
+    const answer = await doors.manage("POST", "/backups", { to: "backups" });
+    expectError(answer, { status: 422, code: "path_relative", param: "to" });
+  });
+
+  it("should be made beside all else, one at a time, and be told of", async () => {
+    const none = await doors.manage("GET", "/backups/last");
+    expectError(none, { status: 404, code: "backup_unknown" });
+    const to = mkdtempSync(join(tmpdir(), "revenue-backups-"));
+    const ask = () => doors.manage("POST", "/backups", { to });
+    const answers = await Promise.all([ask(), ask()]);
+    expect(answers.map(({ status }) => status).sort()).to.deep.equal([202, 409]);
+    let told = (await doors.manage("GET", "/backups/last")).json.data;
+    while (told.state === "running") {
+      await pause(50);
+      told = (await doors.manage("GET", "/backups/last")).json.data;
+    }
+    expect(told).to.include({ state: "done", problem: null });
+    await checkBackup(told.path);
+    rmSync(to, { recursive: true });
   });
 });
