@@ -471,7 +471,7 @@ describe("A backup by the management interface", () => {
     const to = mkdtempSync(join(tmpdir(), "revenue-backups-"));
     const ask = () => doors.manage("POST", "/backups", { to });
     const answers = await Promise.all([ask(), ask()]);
-    expect(answers.map(({ status }) => status).sort()).to.deep.equal([202, 409]);
+    expect(answers.map(({ status }) => status)).to.have.members([202, 409]);
     let told = (await doors.manage("GET", "/backups/last")).json.data;
     while (told.state === "running") {
       await pause(50);
