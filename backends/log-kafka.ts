@@ -2,7 +2,6 @@
  * The log on Apache Kafka. Other processes append to the same topics and are members of the same
  * groups. A group of a topic is the consumer group `<topic>.<group>`.
  */
-import kafkajs, { type PartitionMetadata } from "kafkajs";
 import { limits } from "../config.js";
 import type { Topic } from "../schemas/records.js";
 import { KafkaAppender, Pending } from "./log-kafka-appender.js";
@@ -10,6 +9,7 @@ import type { KafkaSettings } from "./log-kafka-connection.js";
 import { type KafkaGroup, consumeGroup } from "./log-kafka-consume.js";
 import type { NamedTopic } from "./log-kafka-fetch.js";
 import { registerLz4 } from "./log-kafka-lz4.js";
+import { partitionOf } from "./log-kafka-partition.js";
 import { placeRecords } from "./log-kafka-place.js";
 import { KafkaReader } from "./log-kafka-reader.js";
 import { type KafkaTail, tailTopic } from "./log-kafka-tail.js";
@@ -191,19 +191,4 @@ export async function openKafkaLog(given: KafkaLogOptions): Promise<Log> {
       reader.close();
     },
   };
-}
-
-const javaPartitioner = kafkajs.Partitioners.DefaultPartitioner();
-const partitionLists = new Map<number, PartitionMetadata[]>();
-
-/** As the Java client does, so that other producers and data teams find keys where they expect. */
-function partitionOf(key: string, partitions: number): number {
-  const partitionMetadata = partitionLists.get(partitions) ?? listOf(partitions);
-  partitionLists.set(partitions, partitionMetadata);
-  return javaPartitioner({ topic: "", partitionMetadata, message: { key, value: null } });
-}
-
-function listOf(partitions: number): PartitionMetadata[] {
-  const unused = { partitionErrorCode: 0, leader: 0, replicas: [], isr: [] };
-  return Array.from({ length: partitions }, (_, partitionId) => ({ partitionId, ...unused }));
 }

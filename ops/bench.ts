@@ -5,6 +5,7 @@
 import { parseArgs } from "node:util";
 import { doors } from "./bench/doors.js";
 import { type Figure, tableOf } from "./bench/figures.js";
+import { kafka } from "./bench/kafka.js";
 import { latency } from "./bench/latency.js";
 import { memory } from "./bench/memory.js";
 import type { Options } from "./bench/options.js";
@@ -14,8 +15,10 @@ import { queries } from "./bench/queries.js";
 import { start } from "./bench/start.js";
 
 const benchmarks = new Map<string, (options: Options) => Promise<Figure[]>>(
-  Object.entries({ latency, doors, start, memory, queries, movements, providers }),
+  Object.entries({ latency, doors, start, memory, queries, movements, providers, kafka }),
 );
+/** These need more than Node and run when they are named. */
+const onRequest = new Set(["kafka"]);
 
 /** What runs in a process of its own: this program again, with `--child <name>`. */
 const children = new Map<string, () => Promise<{ run(words: readonly string[]): Promise<void> }>>([
@@ -57,7 +60,8 @@ async function runBenchmarks(): Promise<void> {
     profileFolder: values.profile ?? null,
   };
   const known = [...benchmarks.keys()];
-  const names = positionals.length > 0 ? positionals : known;
+  const usual = known.filter((name) => !onRequest.has(name));
+  const names = positionals.length > 0 ? positionals : usual;
   const unknown = names.filter((name) => !benchmarks.has(name));
   if (unknown.length > 0) {
     throw new Error(`no benchmark ${unknown.join(", ")}; there are ${known.join(", ")}`);

@@ -6,8 +6,10 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
+import kafkajs from "kafkajs";
 import { ConfigError } from "../config.js";
 import { openKafkaLog } from "../backends/log-kafka.js";
+import { partitionOf } from "../backends/log-kafka-partition.js";
 import { type Log, type LogRecord, LogUnavailable, type Position } from "../backends/log.js";
 import { startKafka } from "../ops/servers/kafka.js";
 import type { LocalServer } from "../ops/servers/server.js";
@@ -241,6 +243,26 @@ describe("Kafka", function () {
         expect(error).to.be.instanceOf(ConfigError);
         expect(String(error)).to.match(told);
       });
+    }
+  });
+});
+
+describe("The partition of a key", () => {
+  const javaPartitioner = kafkajs.Partitioners.DefaultPartitioner();
+  const partitionMetadata = Array.from({ length: 8 }, (_, partitionId) => ({
+    partitionId,
+    partitionErrorCode: 0,
+    leader: 1,
+    replicas: [],
+    isr: [],
+  }));
+
+  it("should be the one other clients of Kafka find it in", () => {
+    const keys = Array.from({ length: 200 }, (_, length) => "aé😀7".repeat(50).slice(0, length));
+    for (const key of [...keys, ...keys.map((one, index) => `${one}${index}`)]) {
+      const message = { key: Buffer.from(key), value: null };
+      const theirs = javaPartitioner({ topic: "", partitionMetadata, message });
+      expect(partitionOf(key, 8), key).to.equal(theirs);
     }
   });
 });
