@@ -1,9 +1,10 @@
 /**
  * Which backends the tests run on. `BACKENDS=servers npm test` takes real servers: those of
- * `TEST_CLICKHOUSE_URL` and `TEST_DATABASE_URL` when they are given, else this machine's own,
- * started here; `BACKENDS=containers` takes those of docker-compose.yml, by Docker. Each run has
- * databases of its own there and leaves none behind. Tests that start the service as a process, on
- * a data folder of its own, are about the embedded backends and stay.
+ * `TEST_CLICKHOUSE_URL`, `TEST_DATABASE_URL` and `TEST_KAFKA_BROKERS` when they are given, else this
+ * machine's own, started here; `BACKENDS=containers` takes those of docker-compose.yml, by Docker.
+ * Each run has databases and topics of its own there, and leaves none of the databases behind.
+ * Tests that start the service as a process, on a data folder of its own, are about the embedded
+ * backends and stay.
  */
 import { randomBytes } from "node:crypto";
 import { openClickHouse } from "../backends/clickhouse-open.js";
@@ -12,6 +13,7 @@ import { openPostgres } from "../backends/postgres-open.js";
 import type { Releases } from "../backends/releases.js";
 import type { ServerName } from "../ops/servers/kept.js";
 import { startClickHouse } from "../ops/servers/clickhouse.js";
+import { startKafka } from "../ops/servers/kafka.js";
 import { startPostgres } from "../ops/servers/postgres.js";
 import { openServerFolder } from "./real-servers.js";
 import { freePort } from "./service-process.js";
@@ -28,6 +30,8 @@ export interface TestServers {
   /** Of the service, and of tests that need none of its rows; both there and empty. */
   readonly databaseUrl: string;
   readonly loneDatabaseUrl: string;
+  readonly kafkaBrokers: string;
+  readonly kafkaTopicPrefix: string;
 }
 
 /** What is started or made is registered in `releases`. */
@@ -52,6 +56,8 @@ export async function openTestServers(logger: Logger, releases: Releases): Promi
     clickhouseUrl,
     databaseUrl: await makeDatabase(run),
     loneDatabaseUrl: await makeDatabase(`${run}_alone`),
+    kafkaBrokers: process.env.TEST_KAFKA_BROKERS ?? (await startOwnKafka(folder.path, releases)),
+    kafkaTopicPrefix: `${run}.`,
   };
 }
 
@@ -70,6 +76,13 @@ async function startOwnPostgres(folder: string, releases: Releases): Promise<str
   if (inContainers) return inContainer("postgres", releases);
   const server = await startPostgres({ folder: `${folder}/postgres`, port: await freePort() });
   releases.push("Postgres server", () => server.stop());
+  return server.url;
+}
+
+async function startOwnKafka(folder: string, releases: Releases): Promise<string> {
+  if (inContainers) return inContainer("kafka", releases);
+  const server = await startKafka({ folder: `${folder}/kafka`, port: await freePort() });
+  releases.push("Kafka server", () => server.stop());
   return server.url;
 }
 

@@ -1,4 +1,5 @@
 /** The whole service in this process, on a temporary folder and a free port, all roles running. */
+import { randomBytes } from "node:crypto";
 import { readConfig } from "../config.js";
 import { type Started, roleNames, start } from "../start.js";
 import type { Service } from "../backends/service.js";
@@ -59,7 +60,15 @@ async function startForTests(overrides: Readonly<Record<string, string>>): Promi
     RATE_LIMIT_REFUSED: "100000",
     ...(servers === null
       ? {}
-      : { CLICKHOUSE_URL: servers.clickhouseUrl, DATABASE_URL: servers.databaseUrl }),
+      : {
+          CLICKHOUSE_URL: servers.clickhouseUrl,
+          DATABASE_URL: servers.databaseUrl,
+          KAFKA_BROKERS: servers.kafkaBrokers,
+          KAFKA_TOPIC_PREFIX: servers.kafkaTopicPrefix,
+          KAFKA_PARTITIONS: "3",
+          VAULT_ENCRYPTION_KEY: randomBytes(32).toString("hex"),
+          ADMIN_TOKEN: randomBytes(32).toString("hex"),
+        }),
     ...overrides,
   });
   const started = await start(config, roleNames, testLogger);
