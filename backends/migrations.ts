@@ -34,6 +34,8 @@ export async function migratePostgres(
 ): Promise<void> {
   const known = await readMigrations(files);
   await postgres.transaction(async (sql) => {
+    // However long another process migrates.
+    await sql.query("SET LOCAL lock_timeout = 0");
     await sql.query("SELECT pg_advisory_xact_lock($1)", [advisoryLock]);
     await sql.query(`CREATE TABLE IF NOT EXISTS migrations (
       number integer PRIMARY KEY,

@@ -7,6 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import * as fc from "fast-check";
 import { WebSocket } from "ws";
+import { rejection } from "./log-contract.js";
 import { bundledQuotes } from "./model/bundled-quotes.js";
 import { expectFigures } from "./model/compare.js";
 import type { ModelEvent } from "./model/facts.js";
@@ -147,13 +148,15 @@ describe("The roles apart", function suite() {
     await installation.postgres.stop();
     // Longer than look-ups are kept.
     await pause(revocationSeenMs);
-    for (const { base } of [...api, ...ingest]) {
-      const answer = await fetch(`${base}/v1/transactions`, {
-        headers: { authorization: `Bearer ${merchant.key}` },
-      });
-      const known: unknown = await answer.json();
-      if (answer.status === 404) continue;
-      expect([answer.status, text(known, "error", "code")]).to.eql([503, "metadata_unavailable"]);
+    for (const { base } of api) {
+      const headers = { authorization: `Bearer ${merchant.key}` };
+      const answer = await fetch(`${base}/v1/transactions`, { headers });
+      const told: unknown = await answer.json();
+      expect([answer.status, text(told, "error", "code")]).to.eql([503, "metadata_unavailable"]);
+    }
+    for (const door of ingest) {
+      const refused = await rejection(sell(via(merchant, door)));
+      expect(String(refused)).to.match(/answered 503.*metadata_unavailable/);
     }
     await installation.restartPostgres();
     await sellWhenBack(via(merchant, ingest[1]));
