@@ -1,10 +1,10 @@
 /**
  * Which backends the tests run on. `BACKENDS=servers npm test` takes real servers: those of
- * `TEST_CLICKHOUSE_URL`, `TEST_DATABASE_URL` and `TEST_KAFKA_BROKERS` when they are given, else this
- * machine's own, started here; `BACKENDS=containers` takes those of docker-compose.yml, by Docker.
- * Each run has databases and topics of its own there, and leaves none of the databases behind.
- * Tests that start the service as a process, on a data folder of its own, are about the embedded
- * backends and stay.
+ * `TEST_CLICKHOUSE_URL`, `TEST_DATABASE_URL` and `TEST_KAFKA_BROKERS` when they are given, else
+ * this machine's own, started here; `BACKENDS=containers` takes those of docker-compose.yml, by
+ * Docker. Each run has databases and topics of its own there, and leaves none of the databases
+ * behind. Tests that start the service as a process, on a data folder of its own, are about the
+ * embedded backends and stay.
  */
 import { randomBytes } from "node:crypto";
 import { openClickHouse } from "../backends/clickhouse-open.js";
