@@ -84,6 +84,12 @@ export class KafkaAppender {
     }
   }
 
+  /** The next request asks anew which partitions there are; nothing may be appended meanwhile. */
+  async renew(): Promise<void> {
+    await this.#running;
+    this.#forgetProducer();
+  }
+
   /** Ends when all that waits is written or refused. */
   async close(): Promise<void> {
     this.#isClosed = true;

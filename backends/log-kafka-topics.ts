@@ -219,6 +219,9 @@ export async function widenTopic(
     await connection.within(limits.kafkaStartMsMax, async () => {
       await admin.connect();
       await admin.createPartitions({ topicPartitions: [{ topic, count }] });
+      while ((await partitionsOf(admin, topic)) < count) {
+        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      }
     });
   } finally {
     connection.abandon();

@@ -172,6 +172,7 @@ export async function openKafkaLog(given: KafkaLogOptions): Promise<Log> {
       const log = topicLog(topic);
       if (count <= log.partitions) return;
       await widenTopic(settings, log.named.name, count, logger);
+      await log.appender.renew();
       log.partitions = count;
     },
 
