@@ -33,7 +33,7 @@ export async function rotateKey(service: Service, tell: Tell): Promise<number> {
     return 2;
   }
   const secrets = await resealSecrets(postgres, vault, previousKey);
-  tell(`${secrets} secrets are sealed under the vault key ${vault.keyId} now, the others were.`);
+  tell(`Every secret is sealed under the vault key ${vault.keyId} (${secrets} by this command).`);
   tell(
     `Nothing needs ${vaultKeyId(previousKey)} any more: once every process runs with the new ` +
       "key, remove VAULT_ENCRYPTION_KEY_PREVIOUS.",
