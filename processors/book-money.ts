@@ -198,10 +198,9 @@ function outcomeOf(
       : versions.filter(
           (version) => version.version > first && (version.changed || !isHere(version)),
         );
-  // Only what all facts make: each look sees those of the looks before it, so their number stands
-  // for one content, whoever publishes it. A version from their middle would take the number of
-  // what another process told without the fact that came late.
-  const published = inserted.length === 0 ? [] : versions.slice(-1);
+  // Only the last of them. A version from the middle, made by a fact that came late, may have the
+  // number of what another process told without that fact: the last is above all that was told.
+  const published = inserted.slice(-1);
   const { workspace, environment, provider } = payment;
   const skus = [...new Set(ledger.map(({ external_id }) => external_id))]
     .filter((externalId) => externalId !== "")
