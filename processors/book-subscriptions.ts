@@ -36,14 +36,14 @@ export async function bookSubscriptions(
   const ended = await bookAnonymous(service.clickhouse, batch);
 
   // 5. Bring the movements of every touched account to what they should be.
-  const touched = touchedAccounts([...changes, ...ended]);
-  if (touched.length === 0) return;
-  await insertDifferences(service.clickhouse, touched);
+  const changed = [...changes, ...ended];
+  if (changed.length === 0) return;
+  await insertDifferences(service.clickhouse, touchedAccounts(changed));
 
   // 6. Publish what is recorded under this batch's events. After a crash before the
   //    acknowledgement this repeats, with the same ids; another delivery of an event has a
   //    receipt time of its own, under which nothing is recorded.
-  const messages = await recordedMovements(service.clickhouse, touched, batch);
+  const messages = await recordedMovements(service.clickhouse, changed, batch);
   if (messages.length > 0) {
     await service.log.append(
       topics.movements,

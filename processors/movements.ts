@@ -48,19 +48,24 @@ interface Row extends Omit<MovementRecord, "id" | "at" | "recorded_at" | "base_c
   readonly recorded_at: string;
 }
 
-/** The movements recorded under the events of the batch, as the public topic carries them. */
+/**
+ * The movements recorded under the events of the batch, as the public topic carries them.
+ *
+ * @param changes of the batch, all of them: when a batch comes again after a crash it may be
+ *   longer, and what an earlier event of an account caused is recorded under that event
+ */
 export async function recordedMovements(
   clickhouse: ClickHouse,
-  touched: readonly TouchedAccount[],
+  changes: readonly TouchedAccount[],
   batch: readonly Fact[],
 ): Promise<MovementRecord[]> {
-  const causes = touched.map(({ event_id, recorded_at }) => [event_id, recorded_at]);
+  const causes = changes.map(({ event_id, recorded_at }) => [event_id, recorded_at]);
   const rows = await clickhouse.rows<Row>(
     `SELECT workspace, environment, provider, account, subscription, external_id, currency,
             country, kind, at, mrr, formatDateTime(vintage, '%Y-%m') AS vintage, recorded_at,
             event_id
      FROM mrr_movements
-     WHERE ${inAccounts(touched)} AND ${rowsIn("(event_id, recorded_at)", causes)} AND mrr != 0
+     WHERE ${inAccounts(changes)} AND ${rowsIn("(event_id, recorded_at)", causes)} AND mrr != 0
      ORDER BY workspace, environment, account, at, subscription, external_id`,
   );
   const baseCurrency = new Map(batch.map((fact) => [fact.workspace, fact.base_currency]));

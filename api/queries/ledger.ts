@@ -1,8 +1,8 @@
 /**
  * Revenue as of two moments, as a sum over the ledger.
  *
- * Whole days come from the projection by_day, whole months from by_month where a sum begins with the
- * first entry, the day of `at` from rows. The ledger is additive,
+ * Whole days come from the projection by_day, whole months from by_month where a sum begins with
+ * the first entry, the day of `at` from rows. The ledger is additive,
  * so what was recorded after `known_at` is subtracted: that is little, and it leaves the
  * projection, which knows no receipt times, in use.
  */
@@ -17,7 +17,7 @@ export type Beginning = "from" | "first entry";
 
 /**
  * The sums of amount, tax, fee (minor units of base currency) and sales for each value of
- * `columns`, which are columns of `ledger` other than times, or, beginning at `from`, expressions over them
+ * `columns`: columns of `ledger` other than times, or, beginning at `from`, expressions over them
  * with a name (`toDate(happened_at) AS day`).
  */
 export function sumLedgerSql(columns: readonly string[], asOf: AsOf, beginning: Beginning): string {

@@ -66,7 +66,7 @@ WHERE ${tenantSql} AND at <= ${atSql} AND recorded_at > ${knownAtSql} LIMIT 1`,
 /**
  * What is recorded, as sources that do not overlap; all end in a condition. A projection is used
  * where the condition is on its own columns. `identity` keeps the engine from holding the condition
- * against each mark of the table itself, which the projection replaces: half of what planning takes.
+ * against each mark of the table itself, which the projection replaces: half of the planning.
  */
 function storedSources(wholes: Wholes): string[] {
   const rows = `mrr_movements WHERE ${tenantSql}`;

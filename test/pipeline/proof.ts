@@ -1,7 +1,7 @@
 /**
  * One case of the proof: a random portfolio, delivered in random order with repeats, booked by one
- * or several processes that crash, fail and stall; then every figure is the reference model's, and
- * the audit is clean. And once more after a replay.
+ * or several processes that crash, fail and stall; then every figure is the reference model's, the
+ * audit is clean, and the public topics tell all of it. And once more after a replay.
  */
 import * as fc from "fast-check";
 import { AssertionError } from "chai";
@@ -21,6 +21,7 @@ import { type Portfolio, portfolios } from "../model/portfolio.js";
 import { dayMs, secondMs, type Sent } from "../model/story.js";
 import { faultKinds } from "./faults.js";
 import { faultPlaces, Pipeline, type Plan, type Tally } from "./pipeline.js";
+import { expectTold, placesOf } from "./expect-told.js";
 import { takeAtDoor } from "./raw-records.js";
 
 export interface Case {
@@ -85,6 +86,7 @@ export async function prove(bench: Bench, drawn: Case): Promise<void> {
   const looked = await service.keys.look(merchant.key);
   if (!looked.ok) throw new Error(looked.code);
   const { access } = looked;
+  const toldBefore = await placesOf(log);
   const pipeline = await Pipeline.open(service, log, plan, seen);
   const places = pipeline.places();
   const atDoor = { service, providers: createProviders(service.config), access };
@@ -120,6 +122,7 @@ export async function prove(bench: Bench, drawn: Case): Promise<void> {
     await expectClean(service, access.workspace);
   };
   await check();
+  await expectTold(service, log, toldBefore, access.workspace);
   for (const moment of momentsOf(all)) {
     await expectFigures(merchant, now, moment, null, ["3m"]);
     await expectFigures(merchant, then, moment, known, ["12m"]);
