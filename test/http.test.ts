@@ -1,11 +1,12 @@
 /** The HTTP base: errors, limits, stopping, query parameters; on a small app of its own. */
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import type { Server } from "node:http";
 import Router from "@koa/router";
 import { expect } from "chai";
 import type { Context } from "koa";
 import { z } from "zod";
 import { createApp } from "../backends/http/app.js";
+import { readBytes } from "../backends/http/body.js";
 import { ApiError, unauthenticated } from "../backends/http/errors.js";
 import { CallLimits } from "../backends/http/limits.js";
 import { readQuery } from "../backends/http/query.js";
@@ -17,6 +18,7 @@ import { testLogger } from "./stores.js";
 
 describe("The HTTP base", () => {
   const limits = new CallLimits({ RATE_LIMIT_PER_KEY: 5, RATE_LIMIT_REFUSED: 3 });
+  const calls = new EventEmitter();
   let stopping = false;
   let server: Server;
   let base: string;
@@ -37,6 +39,12 @@ describe("The HTTP base", () => {
     });
     router.get("/refused", () => {
       throw unauthenticated("key_unknown", "No.");
+    });
+    router.post("/late", async (ctx) => {
+      const gone = new Promise((resolve) => ctx.req.once("close", resolve));
+      calls.emit("begun");
+      await gone;
+      calls.emit("read", await readBytes(ctx, 10).catch((error: unknown) => error));
     });
     router.get("/query", (ctx) => {
       ctx.body = readQuery(ctx, z.object({ limit: z.coerce.number().max(9).optional() }));
@@ -142,5 +150,18 @@ describe("The HTTP base", () => {
     expect([response.status, response.headers.get("connection")]).to.deep.equal([503, "close"]);
     expect(await response.json()).to.have.nested.property("error.code", "stopping");
     expect((await fetch(`${base}/good`)).status).to.equal(200);
+  });
+
+  it("should take it for no mistake when who called is gone before the body is read", async () => {
+    const calling = new AbortController();
+    const [begun, read] = [once(calls, "begun"), once(calls, "read")];
+    const { signal } = calling;
+    const answer = fetch(`${base}/late`, { method: "POST", body: "four", signal });
+    answer.catch(() => undefined);
+    await begun;
+    calling.abort();
+    expect((await read)[0])
+      .to.be.instanceOf(ApiError)
+      .and.to.include({ code: "body_incomplete" });
   });
 });

@@ -112,7 +112,9 @@ async function bodyError(ctx: Context, error: unknown, bytesMax: number): Promis
     await discardBody(ctx);
     return tooLarge(`The body has more than ${bytesMax} bytes.`);
   }
-  if (type === "request.aborted" || type === "request.size.invalid") {
+  // Who called may be gone before anybody asked for the body.
+  const isGone = type === "stream.not.readable" && ctx.req.destroyed;
+  if (isGone || type === "request.aborted" || type === "request.size.invalid") {
     return malformed("body_incomplete", "The body ended before it was complete.");
   }
   return error;
