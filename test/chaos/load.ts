@@ -156,7 +156,7 @@ function noAnswer(error: unknown): string {
   return error instanceof DOMException ? "no answer in time" : "no connection";
 }
 
-/** As a provider decides; a call that waited behind a stopped process may carry an old signature. */
+/** As providers do; a call that waited behind a stopped process may carry an old signature. */
 function isToRepeat(status: number, body: string): boolean {
   return status >= 500 || status === 429 || (status === 401 && codeIn(body) === "signature_stale");
 }
