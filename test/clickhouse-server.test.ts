@@ -11,7 +11,7 @@ import { ConfigError } from "../config.js";
 import { startClickHouse } from "../ops/servers/clickhouse.js";
 import type { LocalServer } from "../ops/servers/server.js";
 import { rejection } from "./log-contract.js";
-import { needServers, openServerFolder, type ServerFolder } from "./real-servers.js";
+import { needServers, needTime, openServerFolder, type ServerFolder } from "./real-servers.js";
 import { freePort } from "./service-process.js";
 import { testLogger } from "./stores.js";
 
@@ -39,6 +39,7 @@ describe("A ClickHouse server", () => {
   };
   before(async function () {
     this.timeout(120_000);
+    needTime(this);
     await needServers(this, "clickhouse");
     folder = await openServerFolder("clickhouse");
     httpPort = await freePort();

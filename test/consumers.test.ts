@@ -16,7 +16,7 @@ import { majorToMinor, minorToMajor, roundToMinor } from "../schemas/money.js";
 import { publicTopics } from "../schemas/public-topics.js";
 import { at, list, must, text } from "./model/json.js";
 import { type Merchant, openMerchant, whenBooked } from "./model/merchant.js";
-import { type ServerFolder, needServers, openServerFolder } from "./real-servers.js";
+import { type ServerFolder, needServers, needTime, openServerFolder } from "./real-servers.js";
 import { doorOf, freePort, kill, startService, whenReady } from "./service-process.js";
 
 /** How long a consumer may take to get all messages: a failure, then, not a hang. */
@@ -54,6 +54,7 @@ describe("the example consumers", function suite() {
   let messages = 0;
 
   before(async function open() {
+    needTime(this);
     await needServers(this, "kafka");
     const missing = consumers.filter(({ folder: home, installed }) => !hasIn(home, installed));
     for (const { name, folder: home, install } of missing) {

@@ -17,7 +17,7 @@ import { topics } from "../schemas/records.js";
 import { installKafka } from "./kafka-installation.js";
 import { describeLogContract, readAll, record, rejection, until } from "./log-contract.js";
 import { lmdbTopics } from "./log-topics.js";
-import { needServers, openServerFolder, type ServerFolder } from "./real-servers.js";
+import { needServers, needTime, openServerFolder, type ServerFolder } from "./real-servers.js";
 import { freePort } from "./service-process.js";
 import { testLogger } from "./stores.js";
 
@@ -31,6 +31,7 @@ describe("Kafka", function () {
   let brokers: string;
 
   before(async function () {
+    needTime(this);
     await needServers(this, "kafka");
     folder = await openServerFolder("kafka");
     port = await freePort();
@@ -273,6 +274,7 @@ describe("Kafka with a login", function () {
   let server: LocalServer;
 
   before(async function () {
+    needTime(this);
     await needServers(this, "kafka");
     folder = await openServerFolder("kafka-login");
     const module = "org.apache.kafka.common.security.plain.PlainLoginModule required";

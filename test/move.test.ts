@@ -29,7 +29,7 @@ import {
 } from "./model/merchant.js";
 import { portfolios } from "./model/portfolio.js";
 import { type Sent, dayMs, secondMs } from "./model/story.js";
-import { type ServerFolder, needServers, openServerFolder } from "./real-servers.js";
+import { type ServerFolder, needServers, needTime, openServerFolder } from "./real-servers.js";
 import { freePort, kill, runCommand, startService, whenReady } from "./service-process.js";
 
 const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
@@ -54,6 +54,7 @@ describe("Moving", function suite() {
   const path = (name: string): string => join(folder.path, name);
 
   before(async function begin() {
+    needTime(this);
     await needServers(this, "kafka", "clickhouse", "postgres");
     folder = await openServerFolder("move");
     servers = await startServers();

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { expect } from "chai";
 import { readConfig } from "../config.js";
 import { openPostgres } from "../backends/postgres-open.js";
-import { needServers, openServerFolder, type ServerFolder } from "./real-servers.js";
+import { needServers, needTime, openServerFolder, type ServerFolder } from "./real-servers.js";
 import { testLogger } from "./stores.js";
 
 const entry = fileURLToPath(new URL("../main.js", import.meta.url));
@@ -16,6 +16,7 @@ describe("Servers in the background", function suite() {
   this.timeout(120_000);
   let folder: ServerFolder;
   before(async function () {
+    needTime(this);
     await needServers(this, "postgres");
     folder = await openServerFolder("background");
   });

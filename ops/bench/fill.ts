@@ -60,8 +60,8 @@ const sku = `concat('${productId(0).replace(/\d+$/, "")}', toString(number % 20)
 const currency = "['EUR', 'USD', 'GBP'][number % 3 + 1]";
 /** Of one payment in 40,000: a filter few rows pass, far apart. */
 export const rareCountry = "IS";
-const country =
-  `if(number % 40000 = 7, '${rareCountry}', ` + `['US', 'DE', 'GB', 'FR', 'IN'][number % 5 + 1])`;
+const common = "['US', 'DE', 'GB', 'FR', 'IN'][number % 5 + 1]";
+const country = `if(number % 40000 = 7, '${rareCountry}', ${common})`;
 const eventId = "concat('evt_norm_', hex(sipHash128(number)))";
 const payment = "concat('pi_fill_', toString(number))";
 const minor = "900 + 100 * (number % 90)";
