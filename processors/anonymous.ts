@@ -10,26 +10,51 @@ import { jsonRows } from "../backends/clickhouse-text.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
 import type { Fact } from "../schemas/records.js";
 import { type Change, insertChanges, rowScope } from "./changes.js";
+import type { TouchedAccount } from "./movements.js";
 import { bySideReceipt, Pairing, type Side } from "./pairing.js";
 import { listWaiting } from "./waiting-churns.js";
 
-/** @returns the changes inserted: ends that came true, and ends taken back */
+/**
+ * @returns the accounts whose ends came true or were taken back by this batch, under the event that
+ *   did it: inserted now, or before a crash that left their movements undone
+ */
 export async function bookAnonymous(
   clickhouse: ClickHouse,
   batch: readonly Fact[],
-): Promise<Change[]> {
+): Promise<TouchedAccount[]> {
   const sides = batch.flatMap(sideOf);
   if (sides.length === 0) return [];
   await insertSides(clickhouse, sides);
   const changes: Change[] = [];
+  const changedBefore: TouchedAccount[] = [];
   for (const pool of poolsOf(await knownSides(clickhouse, sides))) {
     const here = new Set(sides.map(({ fact_id }) => fact_id));
     const { pairing, revisions } = revisionsOf(pool, here);
-    changes.push(...(await missingIn(clickhouse, pool, pairing, revisions)));
+    const stored = await storedEnds(clickhouse, pool);
+    changes.push(...missingIn(stored, pool, pairing, revisions));
+    changedBefore.push(...endedSince(firstReceipt(sides, pool), stored, pool));
     await listWaiting(clickhouse, batch, pool, pairing.waiting);
   }
   await insertChanges(clickhouse, changes);
-  return changes;
+  return [...changes, ...changedBefore];
+}
+
+/** Of ends that are stored, those that the sides of this batch or later ones made. */
+function endedSince(since: string, stored: StoredEnds, pool: readonly Side[]): TouchedAccount[] {
+  return pool.flatMap((start) => {
+    const end = start.side === "start" ? stored.get(endId(start)) : undefined;
+    if (end === undefined || end.recorded_at < since) return [];
+    const { workspace, environment, account } = start;
+    const { event_id, recorded_at } = end;
+    return [{ workspace, environment, account, event_id, recorded_at }];
+  });
+}
+
+/** Of the batch's sides in the pool, as they came now: a redelivery changed nothing before. */
+function firstReceipt(sides: readonly Side[], pool: readonly Side[]): string {
+  const ids = new Set(pool.map(({ fact_id }) => fact_id));
+  const here = sides.filter(({ fact_id }) => ids.has(fact_id));
+  return here.map(({ recorded_at }) => recorded_at).toSorted()[0] ?? "";
 }
 
 /** The ends as known after each side, in order of receipt, from the first of this batch on. */
@@ -55,14 +80,13 @@ function revisionsOf(
  * The revisions that are not stored. Where one that is stored knows less and has a greater number
  * (a side received earlier came to booking later), a last one brings the end to what it should be.
  */
-async function missingIn(
-  clickhouse: ClickHouse,
+function missingIn(
+  stored: StoredEnds,
   pool: readonly Side[],
   { ends }: Pairing,
   revisions: readonly Change[],
-): Promise<Change[]> {
-  const stored = await storedEnds(clickhouse, pool);
-  const newest = new Map(stored);
+): Change[] {
+  const newest = new Map<string, Pick<StoredEnd, "revision" | "at">>(stored);
   const missing = revisions.filter((change) => {
     const known = stored.get(change.change_id);
     return known === undefined || change.revision > known.revision;
@@ -126,20 +150,23 @@ async function knownSides(clickhouse: ClickHouse, touched: readonly Side[]): Pro
   );
 }
 
+interface StoredEnd {
+  readonly revision: number;
+  /** Null: taken back. */
+  readonly at: string | null;
+  readonly event_id: string;
+  readonly recorded_at: string;
+}
+type StoredEnds = ReadonlyMap<string, StoredEnd>;
+
 /** The newest revision of each end recorded so far, by change id. */
-async function storedEnds(
-  clickhouse: ClickHouse,
-  pool: readonly Side[],
-): Promise<Map<string, { revision: number; at: string | null }>> {
+async function storedEnds(clickhouse: ClickHouse, pool: readonly Side[]): Promise<StoredEnds> {
   if (!pool.some(({ side }) => side === "churn")) return new Map();
   const starts = pool.filter(({ side }) => side === "start");
-  const rows = await clickhouse.rows<{
-    change_id: string;
-    revision: number;
-    at: string;
-    void: number;
-  }>(
-    `SELECT change_id, revision, at, void FROM subscription_changes
+  const rows = await clickhouse.rows<
+    StoredEnd & { readonly change_id: string; readonly at: string; readonly void: number }
+  >(
+    `SELECT change_id, revision, at, void, event_id, recorded_at FROM subscription_changes
      WHERE ${rowsIn(
        "(workspace, environment, account)",
        starts.map((start) => [start.workspace, start.environment, start.account]),
@@ -150,9 +177,9 @@ async function storedEnds(
      ORDER BY revision DESC LIMIT 1 BY change_id`,
   );
   return new Map(
-    rows.map(({ change_id, revision, at, void: isVoid }) => [
+    rows.map(({ change_id, void: isVoid, at, ...end }) => [
       change_id,
-      { revision, at: isVoid ? null : at },
+      { ...end, at: isVoid ? null : at },
     ]),
   );
 }

@@ -1,5 +1,8 @@
 import { expect } from "chai";
+import { bookAnonymous } from "../processors/anonymous.js";
 import { bySideReceipt, Pairing, type Side } from "../processors/pairing.js";
+import type { Fact } from "../schemas/records.js";
+import { openTestClickHouse } from "./stores.js";
 
 /** `+2` a start at second 2, `-5` a churn at second 5. */
 function sides(text: string, pool = "pool"): Side[] {
@@ -62,5 +65,38 @@ describe("Anonymous churns", () => {
           .sort(),
       );
     expect(moved).to.deep.equal([[], ["+3"], ["+3"], ["+1", "+3"]]);
+  });
+});
+
+describe("Booking an anonymous churn", () => {
+  const workspace = `ws_pairs_${process.pid}_${Date.now()}`;
+  const sideFact = (name: string, side: "start" | "churn", second: number): Fact => ({
+    fact_id: `${workspace}:${name}`,
+    event_id: name,
+    workspace,
+    environment: "live",
+    provider: "custom",
+    partition: 0,
+    offset: 0n,
+    native_type: "",
+    received_at: second * 1000,
+    happened_at: second * 1000,
+    base_currency: "EUR",
+    replay: false,
+    backfill: false,
+    quote: null,
+    body: {
+      Anonymous: { pool: "pool", side, at: second * 1000, subscription: name, account: name },
+    },
+  });
+
+  it("should touch the account it ends again after a crash, though the end is stored", async () => {
+    const clickhouse = await openTestClickHouse();
+    expect(await bookAnonymous(clickhouse, [sideFact("start", "start", 1)])).to.deep.equal([]);
+    const churn = [sideFact("churn", "churn", 2)];
+    const told = async () =>
+      (await bookAnonymous(clickhouse, churn)).map(({ account, event_id }) => [account, event_id]);
+    expect(await told()).to.deep.equal([["start", "churn"]]);
+    expect(await told(), "again").to.deep.equal([["start", "churn"]]);
   });
 });
