@@ -47,7 +47,7 @@ export async function writeThenLook(
   const touched = keysOf(batch);
   const before = new KnownRows(clickhouse, null);
   await before.load(touched);
-  const missing = batch.filter((fact) => !before.has(fact));
+  const missing = firstOnTopic(batch.filter((fact) => !before.has(fact)));
   await insertFacts(clickhouse, missing);
   before.add(missing);
   const after = shared ? new KnownRows(clickhouse, null) : before;
@@ -64,7 +64,7 @@ export async function lookFirst(
 ): Promise<Look> {
   const rows = new KnownRows(clickhouse, known);
   await rows.load(keysOf(batch));
-  const missing = batch.filter((fact) => !rows.has(fact));
+  const missing = firstOnTopic(batch.filter((fact) => !rows.has(fact)));
   rows.add(missing);
   await rows.follow();
   const payments = rows.payments();
@@ -80,6 +80,15 @@ export async function lookFirst(
     }),
   );
   return { payments, before, missing, remember: () => rows.remember(missing) };
+}
+
+/**
+ * Deliveries of one event may share a batch, the one received later first: two doors took it. The
+ * first on the topic counts, as it would in a batch of its own.
+ */
+function firstOnTopic(facts: readonly Fact[]): Fact[] {
+  const seen = new Set<string>();
+  return facts.filter(({ fact_id: id }) => !seen.has(id) && seen.add(id));
 }
 
 /** What `KnownKeys` calls the keys of the batch. */
