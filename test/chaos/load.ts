@@ -35,7 +35,10 @@ export class Load {
   /** @param doors `http://127.0.0.1:<port>` of every ingest process */
   constructor(private readonly doors: readonly string[]) {}
 
-  /** Sends as it was drawn until `signal` tells to stop; what was begun goes on. */
+  /**
+   * Sends as it was drawn until `signal` tells to stop. Workspaces that were begun are told to their
+   * end, as fast as it goes: the model has proven itself on whole histories.
+   */
   async run(
     workspaces: readonly Workspace[],
     perSecond: number,
@@ -43,12 +46,11 @@ export class Load {
   ): Promise<void> {
     const startedAt = Date.now();
     let begun = 0;
-    for (const [workspace, sent] of interleaved(workspaces)) {
+    for (const [workspace, sent] of interleaved(workspaces, () => signal.aborted)) {
       begun += 1;
       const dueMs = startedAt + (begun * 1000) / perSecond - Date.now();
-      if (dueMs > 0) await pause(dueMs);
-      while (this.#open.size >= callsAtOnceMax && !signal.aborted) await Promise.race(this.#open);
-      if (signal.aborted) return;
+      if (dueMs > 0 && !signal.aborted) await pause(dueMs);
+      while (this.#open.size >= callsAtOnceMax) await Promise.race(this.#open);
       this.#begin(() => this.#tell(workspace, sent));
     }
   }
@@ -177,15 +179,18 @@ function parsed(body: string): unknown {
   }
 }
 
-/** Some workspaces at a time, one event of each in turn. */
-function* interleaved(workspaces: readonly Workspace[]): Generator<[Workspace, Sent]> {
+/** Some workspaces at a time, one event of each in turn; no further one when it is over. */
+function* interleaved(
+  workspaces: readonly Workspace[],
+  isOver: () => boolean,
+): Generator<[Workspace, Sent]> {
   const waiting = workspaces.map((workspace) => ({ workspace, events: [...workspace.events] }));
   const open = waiting.splice(0, workspacesAtOnce);
   while (open.length > 0) {
     for (const [index, { workspace, events }] of [...open.entries()].toReversed()) {
       const sent = events.shift();
       if (sent !== undefined) yield [workspace, sent];
-      else open.splice(index, 1, ...waiting.splice(0, 1));
+      else open.splice(index, 1, ...waiting.splice(0, isOver() ? 0 : 1));
     }
   }
 }
