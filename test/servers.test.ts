@@ -21,6 +21,7 @@ describe("Servers in the background", function suite() {
     folder = await openServerFolder("background");
   });
   after(async () => {
+    if (folder === undefined) return;
     await run("stop");
     await folder.remove();
   });
