@@ -32,22 +32,20 @@ export async function bookAnonymous(
     const { pairing, revisions } = revisionsOf(pool, here);
     const stored = await storedEnds(clickhouse, pool);
     changes.push(...missingIn(stored, pool, pairing, revisions));
-    changedBefore.push(...endedSince(firstReceipt(sides, pool), stored, pool));
+    changedBefore.push(...endedSince(firstReceipt(sides, pool), stored));
     await listWaiting(clickhouse, batch, pool, pairing.waiting);
   }
   await insertChanges(clickhouse, changes);
   return [...changes, ...changedBefore];
 }
 
-/** Of ends that are stored, those that the sides of this batch or later ones made. */
-function endedSince(since: string, stored: StoredEnds, pool: readonly Side[]): TouchedAccount[] {
-  return pool.flatMap((start) => {
-    const end = start.side === "start" ? stored.get(endId(start)) : undefined;
-    if (end === undefined || end.recorded_at < since) return [];
-    const { workspace, environment, account } = start;
-    const { event_id, recorded_at } = end;
-    return [{ workspace, environment, account, event_id, recorded_at }];
-  });
+/** What the sides of this batch or later ones did to ends, every revision: each had its movements. */
+function endedSince(since: string, { revisions }: StoredEnds): TouchedAccount[] {
+  return revisions
+    .filter(({ recorded_at: recordedAt }) => recordedAt >= since)
+    .map(({ workspace, environment, account, event_id, recorded_at }) => {
+      return { workspace, environment, account, event_id, recorded_at };
+    });
 }
 
 /** Of the batch's sides in the pool, as they came now: a redelivery changed nothing before. */
@@ -86,9 +84,9 @@ function missingIn(
   { ends }: Pairing,
   revisions: readonly Change[],
 ): Change[] {
-  const newest = new Map<string, Pick<StoredEnd, "revision" | "at">>(stored);
+  const newest = new Map(stored.newest);
   const missing = revisions.filter((change) => {
-    const known = stored.get(change.change_id);
+    const known = stored.newest.get(change.change_id);
     return known === undefined || change.revision > known.revision;
   });
   for (const { change_id, revision, at, void: isVoid } of missing) {
@@ -150,23 +148,20 @@ async function knownSides(clickhouse: ClickHouse, touched: readonly Side[]): Pro
   );
 }
 
-interface StoredEnd {
-  readonly revision: number;
-  /** Null: taken back. */
-  readonly at: string | null;
-  readonly event_id: string;
-  readonly recorded_at: string;
+interface StoredEnds {
+  /** By change id; null: taken back. */
+  readonly newest: ReadonlyMap<string, { readonly revision: number; readonly at: string | null }>;
+  readonly revisions: readonly TouchedAccount[];
 }
-type StoredEnds = ReadonlyMap<string, StoredEnd>;
 
-/** The newest revision of each end recorded so far, by change id. */
 async function storedEnds(clickhouse: ClickHouse, pool: readonly Side[]): Promise<StoredEnds> {
-  if (!pool.some(({ side }) => side === "churn")) return new Map();
+  if (!pool.some(({ side }) => side === "churn")) return { newest: new Map(), revisions: [] };
   const starts = pool.filter(({ side }) => side === "start");
-  const rows = await clickhouse.rows<
-    StoredEnd & { readonly change_id: string; readonly at: string; readonly void: number }
+  const revisions = await clickhouse.rows<
+    TouchedAccount & Pick<Change, "change_id" | "revision" | "at" | "void">
   >(
-    `SELECT change_id, revision, at, void, event_id, recorded_at FROM subscription_changes
+    `SELECT workspace, environment, account, change_id, revision, at, void, event_id, recorded_at
+     FROM subscription_changes
      WHERE ${rowsIn(
        "(workspace, environment, account)",
        starts.map((start) => [start.workspace, start.environment, start.account]),
@@ -174,14 +169,15 @@ async function storedEnds(clickhouse: ClickHouse, pool: readonly Side[]): Promis
        "(change_id)",
        starts.map((start) => [endId(start)]),
      )}
-     ORDER BY revision DESC LIMIT 1 BY change_id`,
+     ORDER BY revision`,
   );
-  return new Map(
-    rows.map(({ change_id, void: isVoid, at, ...end }) => [
+  const newest = new Map(
+    revisions.map(({ change_id, revision, at, void: isVoid }) => [
       change_id,
-      { ...end, at: isVoid ? null : at },
+      { revision, at: isVoid ? null : at },
     ]),
   );
+  return { newest, revisions };
 }
 
 function endChange(start: Side, at: string | null, cause: Side, revision: number): Change {
