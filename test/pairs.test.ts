@@ -98,7 +98,7 @@ describe("Booking an anonymous churn", () => {
       (await bookAnonymous(clickhouse, churn)).map(({ account, event_id }) => [account, event_id]);
     expect(await told()).to.deep.equal([["start", "churn"]]);
     expect(await told(), "again").to.deep.equal([["start", "churn"]]);
-    // A churn before it, received after it, takes its place: the batch with both has movements of either to tell.
+    // One before it, received after it, takes its place: movements of both are to be told.
     churn.push({ ...sideFact("before", "churn", 1.5), received_at: 3_000 });
     expect(await told(), "with another").to.deep.include(["start", "churn"]);
     expect(await told(), "and again").to.deep.include(["start", "churn"]);
