@@ -39,7 +39,7 @@ export async function bookAnonymous(
   return [...changes, ...changedBefore];
 }
 
-/** What the sides of this batch or later ones did to ends, every revision: each had its movements. */
+/** Every revision that the sides of this batch or later ones made: each had its movements. */
 function endedSince(since: string, { revisions }: StoredEnds): TouchedAccount[] {
   return revisions
     .filter(({ recorded_at: recordedAt }) => recordedAt >= since)

@@ -36,8 +36,8 @@ export class Load {
   constructor(private readonly doors: readonly string[]) {}
 
   /**
-   * Sends as it was drawn until `signal` tells to stop. Workspaces that were begun are told to their
-   * end, as fast as it goes: the model has proven itself on whole histories.
+   * Sends as it was drawn until `signal` tells to stop. Workspaces that were begun are told to
+   * their end, as fast as it goes: the model has proven itself on whole histories.
    */
   async run(
     workspaces: readonly Workspace[],
