@@ -10,7 +10,7 @@ import {
   earliestOf,
   followPartitions,
 } from "./log-kafka-fetch.js";
-import { type Generation, type Work, beMember } from "./log-kafka-group.js";
+import { type Generation, type Work, type Worker, beMember } from "./log-kafka-group.js";
 import { Arrivals, type Place, type Source, consumePartition, follow } from "./log-runs.js";
 import type { ConsumeOptions, LogRecord, Subscription } from "./log.js";
 import type { Logger } from "./logger.js";
@@ -29,9 +29,7 @@ export function consumeGroup(
 ): KafkaGroup {
   const member = new GroupMember(settings, named, options, logger);
   const name = { groupId, topic: named.name };
-  const running = follow((stop) =>
-    beMember(settings, name, (generation) => member.begin(generation), logger, stop),
-  );
+  const running = follow((stop) => beMember(settings, name, member, logger, stop));
   return {
     handled: () => member.handled(),
     async close() {
@@ -41,7 +39,7 @@ export function consumeGroup(
   };
 }
 
-class GroupMember {
+class GroupMember implements Worker {
   #places: ReadonlyMap<number, GroupPlace> = new Map();
   /** The last work on each partition in this process: the next one waits for it. */
   readonly #ending = new Map<number, Promise<void>>();

@@ -27,18 +27,22 @@ export interface Work {
   stop(): Promise<void>;
 }
 
+/** What works on the partitions this process has, generation after generation. */
+export interface Worker {
+  begin(generation: Generation): Promise<Work>;
+  /** Resolves when nothing of an earlier generation runs any more. */
+  ended(): Promise<void>;
+}
+
 const pauseMsMax = 2_000;
 /** The member is not, or no longer, part of the generation it speaks for. */
 const lostTypes = new Set(["ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"]);
 
-/**
- * Member of the group until stopped; comes back whatever happens.
- * @param begin starts the work on a generation's partitions
- */
+/** Member of the group until stopped; comes back whatever happens. */
 export async function beMember(
   settings: KafkaSettings,
   name: GroupName,
-  begin: (generation: Generation) => Promise<Work>,
+  worker: Worker,
   logger: Logger,
   stop: AbortSignal,
 ): Promise<void> {
@@ -51,9 +55,11 @@ export async function beMember(
     try {
       // Again with the same coordinator as long as all is well.
       while (!stop.aborted) {
+        // With a batch that outlived its generation it would take the partition and not work on it.
+        await worker.ended();
         const generation = await coordinator.join(memberId);
         ({ memberId } = generation);
-        await live(generation, begin, stop);
+        await live(generation, worker, stop);
         pauseMs = firstPauseMs;
       }
     } catch (error) {
@@ -83,15 +89,11 @@ async function leave(coordinator: Coordinator, memberId: string): Promise<void> 
 }
 
 /** Until the group rebalances, the generation is lost or the member is stopped. */
-async function live(
-  generation: Generation,
-  begin: (generation: Generation) => Promise<Work>,
-  stop: AbortSignal,
-): Promise<void> {
+async function live(generation: Generation, worker: Worker, stop: AbortSignal): Promise<void> {
   const beating = new AbortController();
   const beats = generation.beat(beating.signal);
   try {
-    const work = await begin(generation);
+    const work = await worker.begin(generation);
     await firstOf(stop, generation.over);
     // The others wait for this one's partitions, but not for ever.
     const timer = setTimeout(() => generation.lose(), limits.kafkaRebalanceMsMax);
