@@ -3,7 +3,7 @@
  * CI_SUMMARY.
  */
 const { writeFileSync } = require("node:fs");
-const { basename } = require("node:path");
+const path = require("node:path");
 const { reporters } = require("mocha");
 
 const slowestTold = 12;
@@ -18,7 +18,7 @@ module.exports = class extends reporters.Spec {
     });
     runner.on("suite end", (suite) => {
       if (!suite.parent?.root) return;
-      const file = basename(suite.file);
+      const file = path.basename(suite.file);
       this.seconds.set(file, (this.seconds.get(file) ?? 0) + (Date.now() - began) / 1000);
     });
   }
