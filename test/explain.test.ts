@@ -150,8 +150,8 @@ describe("Why", () => {
         native_id: "evt_why_2",
       });
       for (const { partition, offset, event_id: eventId } of first?.events ?? []) {
-        const [record] = await doors.service.log.read(topics.raw, partition, BigInt(offset), 1);
-        expect(rawEventCodec.decode(record?.value ?? Buffer.alloc(0)).meta.event_id).to.equal(
+        const [found] = await doors.service.log.read(topics.raw, partition, BigInt(offset), 1);
+        expect(rawEventCodec.decode(found?.value ?? Buffer.alloc(0)).meta.event_id).to.equal(
           eventId,
         );
       }
