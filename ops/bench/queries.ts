@@ -46,7 +46,7 @@ function questions(now: number): readonly Question[] {
     { path: "/v1/products?period=lifetime", scan: "products", msMax: 40 },
     { path: "/v1/products?period=30d", scan: "products", msMax: 40 },
     ...pages.map((query): Question => ({
-      path: `/v1/transactions${query}`,
+      path: `/v1/transactions?${query}`,
       scan: "transactions",
       msMax: 20,
     })),
