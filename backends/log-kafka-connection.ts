@@ -6,6 +6,7 @@
 import { isIP, type Socket, connect as connectTcp } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import kafkajs, {
+  type Admin,
   type Broker,
   type Cluster,
   type Kafka,
@@ -178,4 +179,22 @@ function clusterOf(kafka: Kafka): Cluster {
 /** Our own loops tell what matters, so these are for looking closer. */
 function tell(logger: Logger, { namespace, log: { message } }: LogEntry): void {
   logger.debug({ namespace }, `kafkajs: ${message}`);
+}
+
+/** A connection of its own for what an administrator does. @throws what `work` throws */
+export async function asAdmin<T>(
+  settings: KafkaSettings,
+  logger: Logger,
+  work: (admin: Admin) => Promise<T>,
+): Promise<T> {
+  const connection = new KafkaConnection(settings, logger);
+  const admin = connection.kafka.admin();
+  try {
+    return await connection.within(limits.kafkaStartMsMax, async () => {
+      await admin.connect();
+      return work(admin);
+    });
+  } finally {
+    connection.abandon();
+  }
 }

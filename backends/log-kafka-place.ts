@@ -1,7 +1,6 @@
 /** Putting records where another log had them, for a restore. */
-import { limits } from "../config.js";
 import type { KafkaAppender } from "./log-kafka-appender.js";
-import { KafkaConnection, type KafkaSettings } from "./log-kafka-connection.js";
+import { type KafkaSettings, asAdmin } from "./log-kafka-connection.js";
 import type { NamedTopic } from "./log-kafka-fetch.js";
 import type { NewRecord } from "./log.js";
 import type { Logger } from "./logger.js";
@@ -40,32 +39,17 @@ export async function placeRecords(
     const empty = { partition, key: "", value: Buffer.alloc(0) };
     await appender.append(Array.from({ length: count }, () => empty));
   }
-  if (end < offset) await deleteBefore(settings, named.name, partition, offset, logger);
+  if (end < offset) {
+    await asAdmin(settings, logger, async (admin) => {
+      // The admin has to know the topic before it can find its leaders.
+      await admin.fetchTopicOffsets(named.name);
+      const partitions = [{ partition, offset: offset.toString() }];
+      await admin.deleteTopicRecords({ topic: named.name, partitions });
+    });
+  }
   if (records.length === 0) return;
   const [first] = await appender.append(records.map((one) => ({ ...one, partition })));
   if (first?.offset !== offset) {
     throw new Error(`something else appended to ${named.name} during a restore`);
-  }
-}
-
-async function deleteBefore(
-  settings: KafkaSettings,
-  topic: string,
-  partition: number,
-  offset: bigint,
-  logger: Logger,
-): Promise<void> {
-  const connection = new KafkaConnection(settings, logger);
-  const admin = connection.kafka.admin();
-  try {
-    await connection.within(limits.kafkaStartMsMax, async () => {
-      await admin.connect();
-      // The admin has to know the topic before it can find its leaders.
-      await admin.fetchTopicOffsets(topic);
-      const partitions = [{ partition, offset: offset.toString() }];
-      await admin.deleteTopicRecords({ topic, partitions });
-    });
-  } finally {
-    connection.abandon();
   }
 }

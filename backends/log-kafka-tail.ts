@@ -8,7 +8,7 @@ import {
   earliestOf,
   followPartitions,
 } from "./log-kafka-fetch.js";
-import { Arrivals, follow, rest } from "./log-runs.js";
+import { Arrivals, follow, handOver, rest } from "./log-runs.js";
 import type { LogRecord, Subscription } from "./log.js";
 import type { Logger } from "./logger.js";
 
@@ -72,20 +72,6 @@ async function whenTold(
     }
   }
   return [];
-}
-
-async function handOver(
-  handle: (record: LogRecord) => void | Promise<void>,
-  record: LogRecord,
-  logger: Logger,
-): Promise<void> {
-  try {
-    await handle(record);
-  } catch (error) {
-    const { topic, partition, offset } = record;
-    const where = { topic, partition, offset: offset.toString() };
-    logger.error({ err: error, ...where }, "a tail's handler failed");
-  }
 }
 
 class TailPlace implements Follower {

@@ -5,7 +5,7 @@
 import kafkajs, { type Admin } from "kafkajs";
 import { ConfigError, limits } from "../config.js";
 import {
-  KafkaConnection,
+  asAdmin,
   type KafkaSettings,
   isConnectionError,
   kafkaErrorType,
@@ -56,22 +56,15 @@ async function openAll(
   replication: number | null,
   logger: Logger,
 ): Promise<number[]> {
-  const connection = new KafkaConnection(settings, logger);
-  const admin = connection.kafka.admin();
-  try {
-    return await connection.within(limits.kafkaStartMsMax, async () => {
-      await admin.connect();
-      const there = new Set(await admin.listTopics());
-      const partitions = [];
-      for (const topic of topics) {
-        if (!there.has(topic.name)) await make(admin, topic, replication);
-        partitions.push(await check(admin, topic, logger));
-      }
-      return partitions;
-    });
-  } finally {
-    connection.abandon();
-  }
+  return asAdmin(settings, logger, async (admin) => {
+    const there = new Set(await admin.listTopics());
+    const partitions = [];
+    for (const topic of topics) {
+      if (!there.has(topic.name)) await make(admin, topic, replication);
+      partitions.push(await check(admin, topic, logger));
+    }
+    return partitions;
+  });
 }
 
 async function make(admin: Admin, topic: KafkaTopic, replication: number | null): Promise<void> {
@@ -213,17 +206,10 @@ export async function widenTopic(
   count: number,
   logger: Logger,
 ): Promise<void> {
-  const connection = new KafkaConnection(settings, logger);
-  const admin = connection.kafka.admin();
-  try {
-    await connection.within(limits.kafkaStartMsMax, async () => {
-      await admin.connect();
-      await admin.createPartitions({ topicPartitions: [{ topic, count }] });
-      while ((await partitionsOf(admin, topic)) < count) {
-        await new Promise((resolve) => setTimeout(resolve, pauseMs));
-      }
-    });
-  } finally {
-    connection.abandon();
-  }
+  await asAdmin(settings, logger, async (admin) => {
+    await admin.createPartitions({ topicPartitions: [{ topic, count }] });
+    while ((await partitionsOf(admin, topic)) < count) {
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    }
+  });
 }

@@ -1,6 +1,6 @@
 /** Tails of the embedded log. Woken by each commit, never polling. */
 import type { Partition } from "./log-lmdb-partition.js";
-import { type Arrivals, follow } from "./log-runs.js";
+import { type Arrivals, follow, handOver } from "./log-runs.js";
 import type { LogRecord, Subscription } from "./log.js";
 import type { Logger } from "./logger.js";
 
@@ -14,22 +14,13 @@ export function tailPartitions(
   handle: (record: LogRecord) => void | Promise<void>,
   logger: Logger,
 ): Subscription {
-  async function give(record: LogRecord): Promise<void> {
-    try {
-      await handle(record);
-    } catch (error) {
-      const { topic, partition, offset } = record;
-      const where = { topic, partition, offset: offset.toString() };
-      logger.error({ err: error, ...where }, "a tail's handler failed");
-    }
-  }
   return follow(async (stop) => {
     while (!stop.aborted) {
       let gave = false;
       for (const [index, partition] of partitions.entries()) {
         for (const record of partition.read(next[index] ?? partition.end, tailRecordsMax)) {
           if (stop.aborted) return;
-          await give(record);
+          await handOver(handle, record, logger);
           next[index] = Number(record.offset) + 1;
           gave = true;
         }

@@ -186,3 +186,18 @@ export function follow(run: (stop: AbortSignal) => Promise<void>): Subscription 
     },
   };
 }
+
+/** Gives a tail its record; what goes wrong with it holds up nothing. */
+export async function handOver(
+  handle: (record: LogRecord) => void | Promise<void>,
+  record: LogRecord,
+  logger: Logger,
+): Promise<void> {
+  try {
+    await handle(record);
+  } catch (error) {
+    const { topic, partition, offset } = record;
+    const where = { topic, partition, offset: offset.toString() };
+    logger.error({ err: error, ...where }, "a tail's handler failed");
+  }
+}
