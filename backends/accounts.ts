@@ -3,7 +3,7 @@
  * list of customer ids (`definitions.md`, Vault). The key is drawn once, kept sealed, and outlives
  * a rotation of the vault key, because accounts must keep their names for ever.
  */
-import { createHmac, randomBytes } from "node:crypto";
+import { createHmac, createSecretKey, randomBytes } from "node:crypto";
 import { base62 } from "../schemas/base62.js";
 import type { Environment } from "../schemas/records.js";
 import type { Postgres } from "./postgres.js";
@@ -25,13 +25,12 @@ const hashBytes = 23;
 const hashLength = 32;
 
 export async function accountHasher(postgres: Postgres, vault: Vault): Promise<HashAccount> {
-  const key = await accountKey(postgres, vault);
+  const key = createSecretKey(await accountKey(postgres, vault));
   return (workspace, environment, provider, account) => {
-    const hmac = createHmac("sha256", key);
-    for (const part of [workspace, environment, provider, account]) {
-      hmac.update(`${part.length}:${part}`);
-    }
-    return base62(hmac.digest().subarray(0, hashBytes)).padStart(hashLength, "0");
+    const parts = [workspace, environment, provider, account];
+    const text = parts.map((part) => `${part.length}:${part}`).join("");
+    const digest = createHmac("sha256", key).update(text).digest();
+    return base62(digest.subarray(0, hashBytes)).padStart(hashLength, "0");
   };
 }
 

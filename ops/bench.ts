@@ -10,12 +10,23 @@ import { latency } from "./bench/latency.js";
 import { memory } from "./bench/memory.js";
 import type { Options } from "./bench/options.js";
 import { movements } from "./bench/movements.js";
+import { processors } from "./bench/processors.js";
 import { providers } from "./bench/providers.js";
 import { queries } from "./bench/queries.js";
 import { start } from "./bench/start.js";
 
 const benchmarks = new Map<string, (options: Options) => Promise<Figure[]>>(
-  Object.entries({ latency, doors, start, memory, queries, movements, providers, kafka }),
+  Object.entries({
+    latency,
+    doors,
+    start,
+    memory,
+    queries,
+    movements,
+    providers,
+    processors,
+    kafka,
+  }),
 );
 /** These need more than Node and run when they are named. */
 const onRequest = new Set(["kafka"]);
@@ -26,6 +37,7 @@ const children = new Map<string, () => Promise<{ run(words: readonly string[]): 
   ["store-floor", () => import("./bench/store-floor.js")],
   ["fill", () => import("./bench/fill.js")],
   ["movements", () => import("./bench/movements.js")],
+  ["raw-topic", () => import("./bench/raw-topic.js")],
 ]);
 
 const { values, positionals } = parseArgs({
@@ -35,7 +47,7 @@ const { values, positionals } = parseArgs({
     seconds: { type: "string", default: "60" },
     /** Medians are over these. */
     rounds: { type: "string", default: "5" },
-    /** Webhooks, in `memory`: two a second for an hour. */
+    /** In `memory`: two a second for an hour; in `processors`, in the topic. */
     events: { type: "string", default: "7200" },
     /** Of each table, in `queries`. */
     rows: { type: "string", default: "1000000" },

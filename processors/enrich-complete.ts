@@ -12,7 +12,7 @@ import { incompleteCodec, topics } from "../schemas/records.js";
 import { type Answered, askAll, parsedAnswers } from "./enrich-questions.js";
 import { handOn } from "./hand-on.js";
 import type { NormalizingService } from "./normalize.js";
-import { insertRawEvents } from "./raw-events.js";
+import { insertRawEvents, rawEventRow } from "./raw-events.js";
 import { conclude, openRaw, type Opened, type Outcome } from "./read-raw.js";
 
 export type EnrichingService = NormalizingService &
@@ -35,7 +35,8 @@ export async function completeEvents(
   await handOn(service, outcomes);
 
   // 3. What became of them; the journal leaves to this what was waiting when it came by.
-  await insertRawEvents(service.clickhouse, outcomes);
+  const rows = outcomes.map(rawEventRow).filter((row) => row !== null);
+  await insertRawEvents(service.clickhouse, rows);
 }
 
 /** The raw records of one step, as they lie on their own topic. */

@@ -4,45 +4,50 @@
  */
 import type { LogRecord } from "../backends/log.js";
 import type { NormalizingService } from "./normalize.js";
-import { insertRawEvents } from "./raw-events.js";
+import { insertRawEvents, type RawEventRow, rawEventRow } from "./raw-events.js";
 import { type Outcome, readRaw } from "./read-raw.js";
 
-/** What normalizing made of events the journal has yet to write; without it they are read again. */
+/**
+ * What the journal has yet to write of events that were normalized; without it they are read
+ * again. Null: an event that waits for its provider's API.
+ */
 export class RecentOutcomes {
-  readonly #outcomes = new Map<string, Outcome>();
+  readonly #rows = new Map<string, RawEventRow | null>();
 
   keep(outcomes: readonly Outcome[]): void {
-    for (const outcome of outcomes) this.#outcomes.set(placeOf(outcome.record), outcome);
+    for (const outcome of outcomes) this.#rows.set(placeOf(outcome.record), rawEventRow(outcome));
     // After a long pause of the journal the oldest are read again instead.
-    for (const place of this.#outcomes.keys()) {
-      if (this.#outcomes.size <= outcomesKeptMax) break;
-      this.#outcomes.delete(place);
+    for (const place of this.#rows.keys()) {
+      if (this.#rows.size <= rowsKeptMax) break;
+      this.#rows.delete(place);
     }
   }
 
-  take(record: LogRecord): Outcome | null {
+  /** @returns undefined when it is not known */
+  take(record: LogRecord): RawEventRow | null | undefined {
     const place = placeOf(record);
-    const outcome = this.#outcomes.get(place) ?? null;
-    this.#outcomes.delete(place);
-    return outcome;
+    const row = this.#rows.get(place);
+    this.#rows.delete(place);
+    return row;
   }
 }
 
-const outcomesKeptMax = 10_000;
+/** Half a kB each. The journal falls so far behind when a full topic is worked off. */
+const rowsKeptMax = 50_000;
 
 /** A repeat of the batch replaces its rows. */
 export async function keepJournal(
   service: NormalizingService,
   records: readonly LogRecord[],
 ): Promise<void> {
-  const outcomes: Outcome[] = [];
+  const rows: RawEventRow[] = [];
   for (const record of records) {
-    const outcome = service.recent.take(record) ?? (await readRaw(service, record));
+    const known = service.recent.take(record);
+    const row = known === undefined ? rawEventRow(await readRaw(service, record)) : known;
     // What waits for its provider's API is written when that is done (enrich-complete.ts).
-    if (outcome.kind !== "asking") outcomes.push(outcome);
+    if (row !== null) rows.push(row);
   }
-  if (outcomes.length === 0) return;
-  await insertRawEvents(service.clickhouse, outcomes);
+  await insertRawEvents(service.clickhouse, rows);
 }
 
 function placeOf({ partition, offset }: LogRecord): string {

@@ -13,9 +13,9 @@ const columns =
 /** A repeat of the batch replaces its rows (ReplacingMergeTree). */
 export async function insertRawEvents(
   clickhouse: ClickHouse,
-  outcomes: readonly Outcome[],
+  rows: readonly RawEventRow[],
 ): Promise<void> {
-  const rows = outcomes.flatMap((outcome) => (outcome.kind === "asking" ? [] : [rowOf(outcome)]));
+  if (rows.length === 0) return;
   await clickhouse.write(
     `INSERT INTO raw_events SELECT * FROM ${jsonRows(columns, rows)}`,
     {},
@@ -23,7 +23,11 @@ export async function insertRawEvents(
   );
 }
 
-function rowOf({ record, event, ...outcome }: Exclude<Outcome, { kind: "asking" }>) {
+export type RawEventRow = NonNullable<ReturnType<typeof rawEventRow>>;
+
+/** Null while it waits for its provider's API: nothing became of it yet. */
+export function rawEventRow({ record, event, ...outcome }: Outcome) {
+  if (outcome.kind === "asking") return null;
   return {
     workspace: event.workspace,
     environment: event.environment,
@@ -37,7 +41,7 @@ function rowOf({ record, event, ...outcome }: Exclude<Outcome, { kind: "asking" 
     verdict: event.verdict,
     rates_edition: event.rates_edition,
     partition: record.partition,
-    offset: record.offset,
+    offset: record.offset.toString(),
     outcome: outcome.kind,
     reason: outcome.kind === "facts" ? "" : outcome.reason,
     facts: outcome.kind === "facts" ? outcome.facts.length : 0,

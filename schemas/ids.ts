@@ -2,7 +2,7 @@
  * Ids that are functions of what they name, so that a redelivery, a replay and a second process
  * make the same one. 160 bits of SHA-256, in base 62.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { base62 } from "./base62.js";
 import type { Environment } from "./records.js";
 
@@ -26,8 +26,8 @@ export function historyEventId(
   provider: string,
   nativeId: string,
 ): string {
-  const hash = hashOf("history", workspace, environment, provider, nativeId);
-  return `evt_norm_${"0".repeat(zerosOfHistory)}${hash.slice(zerosOfHistory)}`;
+  const text = hashOf("history", workspace, environment, provider, nativeId);
+  return `evt_norm_${"0".repeat(zerosOfHistory)}${text.slice(zerosOfHistory)}`;
 }
 
 /** An event's id begins so once in 2·10¹⁴; 19 characters of hash remain. */
@@ -62,7 +62,7 @@ const hashBytes = 20;
 
 /** Lengths stand before the parts, so no two lists of parts make the same text. */
 function hashOf(kind: string, ...parts: string[]): string {
-  const hash = createHash("sha256");
-  for (const part of [kind, ...parts]) hash.update(`${part.length}:${part}`);
-  return base62(hash.digest().subarray(0, hashBytes));
+  let text = `${kind.length}:${kind}`;
+  for (const part of parts) text += `${part.length}:${part}`;
+  return base62(hash("sha256", text, "buffer").subarray(0, hashBytes));
 }

@@ -6,7 +6,10 @@ export interface Figure {
   readonly unit: "ms" | "/s" | "MiB";
   /** The same unit, measured in the same run: what no implementation could beat here. */
   readonly floor?: number;
-  readonly target?: { readonly valueMax: number } | { readonly ratioMin: number };
+  readonly target?:
+    | { readonly valueMax: number }
+    | { readonly valueMin: number }
+    | { readonly ratioMin: number };
 }
 
 /** One line a figure: name, value, floor, ratio, target, `ok` or `MISSED`. */
@@ -40,7 +43,9 @@ function cellsOf(figure: Figure): string[] {
       ? ""
       : "valueMax" in target
         ? `< ${shown(target.valueMax)}`
-        : `≥ ${ratioText(target.ratioMin)}`,
+        : "valueMin" in target
+          ? `≥ ${shown(target.valueMin)}`
+          : `≥ ${ratioText(target.ratioMin)}`,
     target === undefined ? "" : isReached(figure) ? "ok" : "MISSED",
   ];
 }
@@ -48,6 +53,7 @@ function cellsOf(figure: Figure): string[] {
 function isReached({ value, floor, target }: Figure): boolean {
   if (target === undefined) return true;
   if ("valueMax" in target) return value < target.valueMax;
+  if ("valueMin" in target) return value >= target.valueMin;
   return floor !== undefined && value / floor >= target.ratioMin;
 }
 

@@ -23,14 +23,15 @@ function collectProducts(value: unknown, found: Sku[]): void {
 
 /** Ids of products an object names without telling them: fields `product`, however deep. */
 export function namedProducts(value: unknown): string[] {
-  return [...new Set(referencesIn(value))];
+  const found = new Set<string>();
+  collectReferences(value, found);
+  return [...found];
 }
 
-function referencesIn(value: unknown): string[] {
-  if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([key, inner]) =>
-    key === "product" && typeof inner === "string" ? [inner] : referencesIn(inner),
-  );
+function collectReferences(value: unknown, found: Set<string>): void {
+  if (typeof value !== "object" || value === null) return;
+  if ("product" in value && typeof value.product === "string") found.add(value.product);
+  for (const inner of Object.values(value)) collectReferences(inner, found);
 }
 
 function productOf(value: object): Sku | null {
