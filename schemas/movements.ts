@@ -43,7 +43,8 @@ export function shouldBeSql(changesFilter: string, changes = "subscription_chang
   return `
 WITH
   -- One change for each moment of a subscription: ended beats changed beats started, then the
-  -- greater event id. A revision replaces its earlier ones; a void one takes the change back.
+  -- greater event id, then of one event the later reading (what its provider's API added). A
+  -- revision replaces its earlier ones; a void one takes the change back.
   winners AS (
     SELECT ${owner}, country, at, steps,
            (workspace, environment, provider) AS place
@@ -55,7 +56,7 @@ WITH
     )
     WHERE NOT void
     -- The owner first: what follows sorts by it, and finds it sorted.
-    ORDER BY ${owner}, at, phase DESC, event_id DESC
+    ORDER BY ${owner}, at, phase DESC, event_id DESC, recorded_at DESC, change_id DESC
     LIMIT 1 BY ${owner}, at
   ),
   -- A step announced for later comes true unless another change comes first.

@@ -166,6 +166,9 @@ export interface TestChange {
   readonly phase: "started" | "changed" | "ended";
   /** MRR from then on; a price of its own for each value */
   readonly mrr: string;
+  /** Made from `change_id` when left out. */
+  readonly event_id?: string;
+  readonly country?: string;
 }
 
 /** Subscriptions of one item; what is worth nothing has no item. */
