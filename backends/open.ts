@@ -98,7 +98,8 @@ export async function openService(
     readiness,
     adminToken,
     releases,
-    router: new Router(),
+    // As URLs are: /V1/ is another path than /v1/.
+    router: new Router({ sensitive: true }),
     upgrades: new Map(),
   };
   return { service, made };

@@ -49,6 +49,28 @@ describe("The management interface", () => {
     });
   }
 
+  it("should refuse every one of its calls without the token, however the path is spelt", async () => {
+    const { router } = doors.service;
+    const routes = router.stack.filter(({ path: route }) => String(route).startsWith("/v1/manage"));
+    expect(routes).to.have.length.above(20);
+    const spellings = routes.flatMap(({ methods, path: route }) => {
+      const plain = String(route).replace(":workspace", doors.workspace).replace(/:\w+/g, "x");
+      const other = plain.replace("manage", "Manage");
+      return methods.flatMap((method) => [
+        { method, where: plain, expected: 401 },
+        { method, where: `${plain}/`, expected: 401 },
+        { method, where: other, expected: 404 },
+      ]);
+    });
+    const answers = await Promise.all(
+      spellings.map(async (one) => ({
+        ...one,
+        got: (await fetch(doors.base + one.where, { method: one.method })).status,
+      })),
+    );
+    expect(answers.filter(({ got, expected }) => got !== expected)).to.deep.equal([]);
+  });
+
   const wrong: [method: string, where: string, body: unknown, code: string, param: string][] = [
     ["POST", "/workspaces", {}, "field_invalid", "name"],
     ["POST", "/workspaces", { name: "A", base_currency: "CHF" }, "field_invalid", "base_currency"],

@@ -19,8 +19,7 @@ import { rejectRoutes } from "./rejects.js";
 import { workspaceRoutes } from "./workspaces.js";
 
 export function manageRoutes(service: Service): Router {
-  const router = new Router({ prefix: "/v1/manage" });
-  router.use(requireAdministrator(service), jsonBody());
+  const router = new Router({ prefix: "/v1/manage", sensitive: true });
   const cursors = createCursors(service.vault);
   workspaceRoutes(router, service, cursors);
   keyRoutes(router, service, cursors);
@@ -32,5 +31,8 @@ export function manageRoutes(service: Service): Router {
   rejectRoutes(router, service, cursors);
   auditRoutes(router, service, cursors);
   backupRoutes(router, service);
+  // Part of each route: `router.use` would match the path once more, and by rules of its own.
+  const guard = [requireAdministrator(service), jsonBody()];
+  for (const route of router.stack) route.stack.unshift(...guard);
   return router;
 }
