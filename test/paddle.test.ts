@@ -9,6 +9,7 @@ import {
   subscriptionData,
 } from "../providers/paddle/payloads.js";
 import { transactionData } from "../providers/paddle/payloads-money.js";
+import type { Decoded } from "../providers/provider.js";
 
 const paddle = createPaddle({ toleranceSeconds: 60 });
 const at = Date.UTC(2026, 2, 10, 9);
@@ -92,6 +93,61 @@ describe("What Paddle is asked", () => {
       750n,
     );
   });
+});
+
+describe("What an item costs a customer of Paddle", () => {
+  const overridden = {
+    ...price,
+    unit_price_overrides: [
+      { country_codes: ["AU", "NZ"], unit_price: { amount: "1700", currency_code: "AUD" } },
+      { country_codes: ["JP"], unit_price: { amount: "1400", currency_code: "JPY" } },
+      { country_codes: ["PL"], unit_price: { amount: "600", currency_code: "EUR" } },
+      { country_codes: ["US"], unit_price: { amount: "1100", currency_code: "USD" } },
+      { country_codes: ["EC"], unit_price: { amount: "500", currency_code: "USD" } },
+    ],
+  };
+  const unknown = "enrichment_unavailable";
+  const cases: [title: string, currency: string, country: string | null, expected: string][] = [
+    ["the price of its country", "AUD", "NZ", "AUD 1700"],
+    ["the only price in its currency while its country is not known", "AUD", null, "AUD 1700"],
+    ["the only price in its currency after it moved", "JPY", "DE", "JPY 1400"],
+    ["a lower price in the base currency, in its country", "EUR", "PL", "EUR 600"],
+    ["the base price elsewhere", "EUR", "DE", "EUR 1000"],
+    ["no price while that depends on its country", "EUR", null, unknown],
+    ["one of two prices in another currency, by its country", "USD", "EC", "USD 500"],
+    ["none of two while its country is not known", "USD", null, unknown],
+    ["none of two where its country has neither", "USD", "DE", unknown],
+    ["the base price where Paddle converts it", "GBP", "GB", "EUR 1000"],
+  ];
+  for (const [title, currency, country, expected] of cases) {
+    it(`should be ${title}`, () => {
+      const body = subscription({ currency, items: [{ price: overridden, quantity: 1, product }] });
+      const address = { data: { id: "add_1", country_code: country } };
+      const answers = new Map(country === null ? [] : [[addressPath, address]]);
+      expect(toldBy(paddle.decode(body, { ...nothing, answers }))).to.equal(expected);
+    });
+  }
+
+  for (const [title, currency, importance] of [
+    ["needed where two prices have the currency", "USD", "needed"],
+    ["needed where an override has the base currency", "EUR", "needed"],
+    ["no more than adorning where one price has it", "AUD", "adorns"],
+  ] as const) {
+    it(`should make the country ${title}`, () => {
+      const body = subscription({ currency, items: [{ price: overridden, quantity: 1, product }] });
+      const asked = paddle.asks?.(body, nothing).map((question) => question.importance);
+      expect(asked).to.deep.equal([importance]);
+    });
+  }
+
+  /** Currency and minor units a month of the only item; else why it was rejected. */
+  function toldBy(decoded: Decoded): string {
+    if (decoded.outcome !== "facts") return "reason" in decoded ? decoded.reason : "";
+    const [state] = decoded.facts.flatMap(({ body }) =>
+      "Subscription" in body ? [body.Subscription] : [],
+    );
+    return `${state?.currency} ${state?.steps[0]?.items[0]?.monthly_numerator}`;
+  }
 });
 
 describe("Paddle's API", () => {

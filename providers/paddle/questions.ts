@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { Known, Question } from "../provider.js";
 import { discountShape } from "./discounts.js";
 import { field } from "./event.js";
+import { dependsOnCountry } from "./prices.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -13,10 +14,11 @@ const shape = z.compile(
       customer_id: field.id.nullish().catch(null),
       address_id: field.id.nullish().catch(null),
       discount: z.object({ id: field.id }).nullish().catch(null),
+      currency_code: z.string().nullish().catch(null),
       items: z
         .array(
           z.object({
-            price: z.object({ product_id: field.id }).nullish().catch(null),
+            price: z.looseObject({ product_id: field.id }).nullish().catch(null),
             product: z.object({ name: z.string() }).nullish().catch(null),
           }),
         )
@@ -26,17 +28,24 @@ const shape = z.compile(
   }),
 );
 
-/** A country and names only adorn; a discount changes MRR and is needed, unless it is kept. */
+/**
+ * A country only adorns, unless a price depends on it; names always do. A discount changes MRR and
+ * is needed, unless it is kept.
+ */
 export function asks(body: unknown, known: Known): Question[] {
   const parsed = shape.safeParse(body);
   if (!parsed.success || !/^(subscription|transaction)\./.test(parsed.data.event_type)) return [];
   const { event_type: type, data } = parsed.data;
   const questions: Question[] = [];
+  const isSubscription = type.startsWith("subscription.");
   if (data.customer_id && data.address_id) {
     const path = addressPath(data.customer_id, data.address_id);
-    questions.push({ path, importance: "adorns", freshForMs: dayMs });
+    const currency = data.currency_code ?? null;
+    const isNeeded =
+      isSubscription && (data.items ?? []).some(({ price }) => dependsOnCountry(price, currency));
+    questions.push({ path, importance: isNeeded ? "needed" : "adorns", freshForMs: dayMs });
   }
-  if (!type.startsWith("subscription.")) return questions;
+  if (!isSubscription) return questions;
   for (const { price, product } of data.items ?? []) {
     if (product || !price) continue;
     const path = productPath(price.product_id);

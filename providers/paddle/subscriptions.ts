@@ -9,7 +9,8 @@ import type { FactBody, Item } from "../../schemas/records.js";
 import { anyObject } from "../any-object.js";
 import { reducedAmounts } from "../reductions.js";
 import { type Covered, readReductions } from "./discounts.js";
-import { field, type PaddleEvent, reader, rejected, type Untold } from "./event.js";
+import { field, isUntold, type PaddleEvent, reader, rejected, type Untold } from "./event.js";
+import { unitPriceFor, unitPricesShape } from "./prices.js";
 import { countryOf, discountOf } from "./questions.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -24,10 +25,9 @@ const itemShape = z.object({
   recurring: z.boolean().nullish(),
   quantity: z.int().nonnegative(),
   trial_dates: z.object({ ends_at: field.time }).nullish(),
-  price: z.object({
+  price: unitPricesShape.extend({
     id: field.id,
     product_id: field.id,
-    unit_price: z.object({ amount: field.amount, currency_code: field.currency }),
     billing_cycle: cycle.nullish(),
     trial_period: anyObject.nullish(),
   }),
@@ -38,6 +38,7 @@ const subscriptionShape = z.object({
   status: z.string(),
   customer_id: field.id,
   address_id: field.id.nullish(),
+  currency_code: field.currency.nullish(),
   transaction_id: field.id.nullish(),
   created_at: field.time,
   started_at: field.time.nullish(),
@@ -63,7 +64,7 @@ export const readSubscription = reader(subscriptionShape, (subscription, event) 
   const { phase, at } = momentOf(subscription, event);
   const counts = phase !== "ended" && isWorth(subscription);
   const worth = counts
-    ? worthFrom(subscription, firstPaidAt(subscription, at), at, event)
+    ? worthFrom(subscription, country, { at, paidFrom: firstPaidAt(subscription, at) }, event)
     : nothing(at);
   if ("outcome" in worth) return worth;
   const state: FactBody = { Subscription: { subscription: id, account, country, phase, ...worth } };
@@ -162,14 +163,15 @@ interface Priced extends Covered {
 /** One step where the worth begins, and one where the discount's start or end falls after it. */
 function worthFrom(
   subscription: Subscription,
-  paidFrom: number,
-  at: number,
+  country: string | null,
+  { at, paidFrom }: { readonly at: number; readonly paidFrom: number },
   { known }: PaddleEvent,
 ): Worth | Untold {
   if (subscription.items.length > limits.itemsPerSubscriptionMax) {
     return rejected("too_many_items", `More than ${limits.itemsPerSubscriptionMax} items`);
   }
-  const items = pricedItems(subscription);
+  const items = pricedItems(subscription, country);
+  if (isUntold(items)) return items;
   const currency = items[0]?.currency ?? "";
   if (items.some((item) => item.currency !== currency)) {
     return rejected("malformed", "items: several currencies");
@@ -203,22 +205,30 @@ function worthFrom(
   return { currency: free ? "" : currency, steps: [...trial, ...steps] };
 }
 
-function pricedItems({ items }: Subscription): Priced[] {
-  return items.flatMap(({ price, status, recurring, quantity }) => {
+function pricedItems(
+  { items, currency_code: currency }: Subscription,
+  country: string | null,
+): Priced[] | Untold {
+  const priced: Priced[] = [];
+  for (const { price, status, recurring, quantity } of items) {
     const isPaid = recurring !== false && status !== "inactive" && status !== "trialing";
-    if (!isPaid || !price.billing_cycle) return [];
-    return [
-      {
-        price: price.id,
-        productId: price.product_id,
-        quantity: BigInt(quantity),
-        currency: price.unit_price.currency_code,
-        amount: price.unit_price.amount * BigInt(quantity),
-        cycle: price.billing_cycle,
-      },
-    ];
-  });
+    if (!isPaid || !price.billing_cycle) continue;
+    const unit = unitPriceFor(price, currency ?? null, country);
+    if (unit === null) return rejected("enrichment_unavailable", countryUnknown);
+    priced.push({
+      price: price.id,
+      productId: price.product_id,
+      quantity: BigInt(quantity),
+      currency: unit.currency_code,
+      amount: unit.amount * BigInt(quantity),
+      cycle: price.billing_cycle,
+    });
+  }
+  return priced;
 }
+
+const countryUnknown =
+  "Paddle must be asked: the price depends on the customer's country, which the event leaves out";
 
 function itemsAt(
   items: readonly Priced[],
