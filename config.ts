@@ -104,9 +104,9 @@ export const limits = {
   integrationCallsCountedMax: 10_000,
   /** An integration that delivered before and is silent for so long is told as `quiet`. */
   integrationQuietMs: 7 * 24 * 60 * 60 * 1000,
-  /** Records one step takes at a time. */
-  normalizeBatchRecordsMax: 500,
-  bookBatchRecordsMax: 1_000,
+  /** Records one step takes at a time: a statement costs much the same for many as for a few. */
+  normalizeBatchRecordsMax: 2_000,
+  bookBatchRecordsMax: 5_000,
   /** Working out movements costs a statement much the same for many accounts as for a few. */
   bookSubscriptionsBatchRecordsMax: 10_000,
   /** How long a process may be silent before another does what only one may do. */
@@ -139,6 +139,8 @@ export const limits = {
   logPendingBytesMax: 256 * mebibyte,
   /** Records of the log in one file of a backup, beside the last one; it is read whole. */
   backupFileBytesMax: 64 * mebibyte,
+  /** Bytes of records a consumer is given at once; a single record may be larger. */
+  consumedBytesMax: 8 * mebibyte,
   /** Records one commit of the log takes, so that a long queue does not stall the process. */
   logCommitRecordsMax: 5_000,
   /** Kafka: reaching a broker, one answer, and all that has to be done at start. */

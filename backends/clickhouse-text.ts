@@ -8,6 +8,8 @@ import type { QueryParam } from "./clickhouse.js";
 
 /** Characters of one statement, of which rows are nearly all; `max_query_size` is above. */
 export const statementLengthMax = 64 * 1024 * 1024;
+/** Of rows that may go in several statements. The engine holds each some times over in memory. */
+export const partLengthMax = 8 * 1024 * 1024;
 
 /** A string literal; safe for any text. */
 export function literal(text: string): string {
@@ -23,9 +25,32 @@ export function literal(text: string): string {
 export function jsonRows(structure: string, rows: readonly object[]): string {
   // An empty `format()` is an error in the engine.
   if (rows.length === 0) return `null(${literal(structure)})`;
-  const text = rows.map((row) => JSON.stringify(row, digitsKept)).join("\n");
+  return jsonTable(structure, rows.map(jsonRow));
+}
+
+/** The same for any number of rows, of which each statement carries some; none without rows. */
+export function* jsonRowsInParts(structure: string, rows: readonly object[]): Generator<string> {
+  let [texts, length]: [string[], number] = [[], 0];
+  for (const row of rows) {
+    const text = jsonRow(row);
+    if (length + text.length > partLengthMax && texts.length > 0) {
+      yield jsonTable(structure, texts);
+      [texts, length] = [[], 0];
+    }
+    texts.push(text);
+    length += text.length;
+  }
+  if (texts.length > 0) yield jsonTable(structure, texts);
+}
+
+function jsonTable(structure: string, texts: readonly string[]): string {
+  const text = texts.join("\n");
   assert(text.length <= statementLengthMax, `rows of ${text.length} characters in one statement`);
   return `format(JSONEachRow, ${literal(structure)}, ${literal(text)})`;
+}
+
+function jsonRow(row: object): string {
+  return JSON.stringify(row, digitsKept);
 }
 
 /**

@@ -11,7 +11,7 @@ import {
   followPartitions,
 } from "./log-kafka-fetch.js";
 import { type Generation, type Work, type Worker, beMember } from "./log-kafka-group.js";
-import { Arrivals, type Place, type Source, consumePartition, follow } from "./log-runs.js";
+import { Arrivals, type Place, type Source, consumePartition, follow, within } from "./log-runs.js";
 import type { ConsumeOptions, LogRecord, Subscription } from "./log.js";
 import type { Logger } from "./logger.js";
 
@@ -177,7 +177,7 @@ class Buffered implements Source, Follower {
     return last === undefined ? this.#from : Number(last.offset) + 1;
   }
 
-  read(offset: number, recordsMax: number): LogRecord[] {
+  read(offset: number, recordsMax: number, bytesMax: number): LogRecord[] {
     if (offset < this.#from) {
       // The group went back to what it has committed.
       this.#restart(offset);
@@ -188,7 +188,7 @@ class Buffered implements Source, Follower {
     for (const one of dropped) this.#bytes -= one.value.length;
     this.#from = offset;
     this.room.announce();
-    return this.#records.slice(0, recordsMax);
+    return within(this.#records.slice(0, recordsMax), bytesMax);
   }
 
   wanted(): bigint | null {

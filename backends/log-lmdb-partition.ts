@@ -3,6 +3,7 @@ import assert from "node:assert";
 import type { Database } from "lmdb";
 import type { Topic } from "../schemas/records.js";
 import type { LogRecord, NewRecord } from "./log.js";
+import { within } from "./log-runs.js";
 
 /** 8 bytes append time (ms since 1970), 2 bytes length of the key. */
 const headBytes = 10;
@@ -46,9 +47,10 @@ export class Partition {
     return [...this.store.getKeys({ limit: 1 })][0] ?? this.end;
   }
 
-  read(offset: number, recordsMax: number): LogRecord[] {
+  read(offset: number, recordsMax: number, bytesMax = Number.POSITIVE_INFINITY): LogRecord[] {
     const range = this.store.getRange({ start: offset, end: this.end, limit: recordsMax });
-    return Array.from(range, ({ key, value }) => this.#decode(key, value));
+    const records = range.map(({ key, value }) => this.#decode(key, value));
+    return within(records, bytesMax);
   }
 
   /** When the oldest records came and what they weigh, to decide what retention takes away. */

@@ -44,7 +44,19 @@ export interface Source {
   /** After the last record that can be read now. */
   readonly end: number;
   /** None when `offset` is the end; fewer than there are when it was set back. */
-  read(offset: number, recordsMax: number): LogRecord[];
+  read(offset: number, recordsMax: number, bytesMax: number): LogRecord[];
+}
+
+/** As many as have `bytesMax` bytes together, and one at least. */
+export function within(records: Iterable<LogRecord>, bytesMax: number): LogRecord[] {
+  const taken: LogRecord[] = [];
+  let bytes = 0;
+  for (const record of records) {
+    bytes += record.value.length;
+    if (bytes > bytesMax && taken.length > 0) break;
+    taken.push(record);
+  }
+  return taken;
 }
 
 /** A group's place in one partition, and the right to work there: one member at a time. */
@@ -112,7 +124,8 @@ class Run {
     try {
       do {
         const { handled } = this.place;
-        const records = this.source.read(handled, this.options.batchRecordsMax);
+        const { batchRecordsMax } = this.options;
+        const records = this.source.read(handled, batchRecordsMax, limits.consumedBytesMax);
         const last = records.at(-1);
         if (last === undefined) {
           await this.#news();

@@ -1,11 +1,12 @@
 /** The statements that write money. Each inserts only what is not there yet. */
 import { clickhouseTime, rowsIn } from "../backends/clickhouse-rows.js";
-import { jsonRows } from "../backends/clickhouse-text.js";
-import type { ClickHouse } from "../backends/clickhouse.js";
+import { jsonRows, jsonRowsInParts } from "../backends/clickhouse-text.js";
+import type { ClickHouse, WriteLane } from "../backends/clickhouse.js";
 import { transactionId } from "../schemas/ids.js";
 import { type Fact, factCodec } from "../schemas/records.js";
 import type { MoneyOutcome } from "./book-money.js";
 import { subjects } from "./facts.js";
+import { inParts } from "./in-parts.js";
 import type { KnownPayment } from "./known-facts.js";
 import type { LedgerRow, Recordings, Version } from "./recordings.js";
 
@@ -19,7 +20,6 @@ const factColumns =
 
 /** One row under each key a fact can be looked for by. A row that is there twice counts once. */
 export async function insertFacts(clickhouse: ClickHouse, facts: readonly Fact[]): Promise<void> {
-  if (facts.length === 0) return;
   const rows = facts.flatMap((fact) =>
     subjects(fact.body).map((key) => ({
       workspace: fact.workspace,
@@ -32,11 +32,7 @@ export async function insertFacts(clickhouse: ClickHouse, facts: readonly Fact[]
       fact: factCodec.toText(fact),
     })),
   );
-  await clickhouse.write(
-    `INSERT INTO money_facts SELECT * FROM ${jsonRows(factColumns, rows)}`,
-    {},
-    "facts",
-  );
+  await insertAll(clickhouse, "money_facts", factColumns, rows, "facts");
 }
 
 const ledgerDimensions =
@@ -58,13 +54,25 @@ export async function insertLedger(
   outcomes: readonly MoneyOutcome[],
   shared: boolean,
 ): Promise<void> {
+  for (const part of inParts(outcomes, rowsMax, ({ ledger }) => ledger.length)) {
+    await insertLedgerPart(clickhouse, part, shared);
+  }
+}
+
+/** All rows of a payment go in one statement. */
+const rowsMax = 20_000;
+
+async function insertLedgerPart(
+  clickhouse: ClickHouse,
+  outcomes: readonly MoneyOutcome[],
+  shared: boolean,
+): Promise<void> {
   const rows = outcomes.flatMap(({ payment, ledger }) => ledgerRows(payment, ledger));
   const payments = outcomes.map(({ payment }) => [
     payment.workspace,
     payment.environment,
     ledgerPayment(payment),
   ]);
-  if (payments.length === 0) return;
   const scope = "(workspace, environment, payment)";
   await clickhouse.write(
     `INSERT INTO ledger
@@ -92,12 +100,7 @@ export async function appendLedger(
   news: readonly PaymentRecordings[],
 ): Promise<void> {
   const rows = news.flatMap(({ payment, ledger }) => ledgerRows(payment, ledger));
-  if (rows.length === 0) return;
-  await clickhouse.write(
-    `INSERT INTO ledger SELECT * FROM ${jsonRows(ledgerColumns, rows)}`,
-    {},
-    "money",
-  );
+  await insertAll(clickhouse, "ledger", ledgerColumns, rows, "money");
 }
 
 function ledgerRows(payment: KnownPayment, ledger: readonly LedgerRow[]) {
@@ -155,18 +158,19 @@ export async function insertVersions(
   clickhouse: ClickHouse,
   outcomes: readonly MoneyOutcome[],
 ): Promise<void> {
-  const rows = outcomes.flatMap(({ payment, inserted }) => versionRows(payment, inserted));
-  if (rows.length === 0) return;
+  const all = outcomes.flatMap(({ payment, inserted }) => versionRows(payment, inserted));
   const identity = "workspace, environment, timestamp, id, recorded_at, fact_id, version";
-  const places = rows.map((row) => [row.workspace, row.environment, row.timestamp, row.id]);
-  await clickhouse.write(
-    `INSERT INTO transactions SELECT * FROM ${jsonRows(versionColumns, rows)}
-     WHERE (${identity}) NOT IN (
-       SELECT ${identity} FROM transactions
-       WHERE ${rowsIn("(workspace, environment, timestamp, id)", places)})`,
-    {},
-    "versions",
-  );
+  for (const rows of inParts(all, rowsMax, () => 1)) {
+    const places = rows.map((row) => [row.workspace, row.environment, row.timestamp, row.id]);
+    await clickhouse.write(
+      `INSERT INTO transactions SELECT * FROM ${jsonRows(versionColumns, rows)}
+       WHERE (${identity}) NOT IN (
+         SELECT ${identity} FROM transactions
+         WHERE ${rowsIn("(workspace, environment, timestamp, id)", places)})`,
+      {},
+      "versions",
+    );
+  }
 }
 
 /** Versions of which it is certain that they are not there. */
@@ -175,12 +179,7 @@ export async function appendVersions(
   news: readonly PaymentRecordings[],
 ): Promise<void> {
   const rows = news.flatMap(({ payment, versions }) => versionRows(payment, versions));
-  if (rows.length === 0) return;
-  await clickhouse.write(
-    `INSERT INTO transactions SELECT * FROM ${jsonRows(versionColumns, rows)}`,
-    {},
-    "versions",
-  );
+  await insertAll(clickhouse, "transactions", versionColumns, rows, "versions");
 }
 
 function versionRows(payment: KnownPayment, versions: readonly Version[]) {
@@ -198,6 +197,19 @@ function versionRows(payment: KnownPayment, versions: readonly Version[]) {
     payment: payment.payment,
     backfill: fact.backfill ? 1 : 0,
   }));
+}
+
+/** Rows that need no comparison with what is there. */
+async function insertAll(
+  clickhouse: ClickHouse,
+  table: string,
+  columns: string,
+  rows: readonly object[],
+  lane: WriteLane,
+): Promise<void> {
+  for (const part of jsonRowsInParts(columns, rows)) {
+    await clickhouse.write(`INSERT INTO ${table} SELECT * FROM ${part}`, {}, lane);
+  }
 }
 
 function ledgerPayment({ provider, payment }: KnownPayment): string {

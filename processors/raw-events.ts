@@ -1,6 +1,6 @@
 /** What became of each raw event: one row for each record of the raw topic. */
 import { clickhouseTime } from "../backends/clickhouse-rows.js";
-import { jsonRows } from "../backends/clickhouse-text.js";
+import { jsonRowsInParts } from "../backends/clickhouse-text.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
 import type { Outcome } from "./read-raw.js";
 
@@ -15,12 +15,9 @@ export async function insertRawEvents(
   clickhouse: ClickHouse,
   rows: readonly RawEventRow[],
 ): Promise<void> {
-  if (rows.length === 0) return;
-  await clickhouse.write(
-    `INSERT INTO raw_events SELECT * FROM ${jsonRows(columns, rows)}`,
-    {},
-    "bookkeeping",
-  );
+  for (const part of jsonRowsInParts(columns, rows)) {
+    await clickhouse.write(`INSERT INTO raw_events SELECT * FROM ${part}`, {}, "bookkeeping");
+  }
 }
 
 export type RawEventRow = NonNullable<ReturnType<typeof rawEventRow>>;

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
+import { limits } from "../config.js";
 import { type Log, type LogRecord, LogUnavailable, type TopicOptions } from "../backends/log.js";
 import { topics } from "../schemas/records.js";
 
@@ -238,6 +239,25 @@ export function describeLogContract(
       await subscription.close();
       expect(given).to.eql([0n, 1n, 2n, 1n, 2n]);
       expect((await log.committed(topic, "g")).reduce((sum, one) => sum + one, 0n)).to.equal(3n);
+    });
+
+    it("should give no more bytes at once than consumedBytesMax, but for a single record", async () => {
+      const value = Buffer.alloc(limits.consumedBytesMax / 4 - 1);
+      const batches: (readonly LogRecord[])[] = [];
+      for (let count = 0; count < 6; count += 1) await log.append(topic, [{ key: "a", value }]);
+      const subscription = log.consume({
+        topic,
+        group: "g",
+        batchRecordsMax: 100,
+        handle: async (records) => void batches.push(records),
+      });
+      await until(() => batches.flat().length >= 6);
+      await subscription.close();
+      for (const records of batches) {
+        const bytes = records.reduce((sum, one) => sum + one.value.length, 0);
+        expect(bytes).to.be.at.most(limits.consumedBytesMax);
+      }
+      expect(batches.flat()).to.have.length(6);
     });
 
     it("should let members of one group share the work, each record to one of them", async () => {
