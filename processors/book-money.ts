@@ -69,7 +69,7 @@ async function bookBesideOthers(service: BookingService, batch: readonly Fact[])
   const payments = await writeThenLook(clickhouse, batch, shared);
 
   // 4. Work out what should be recorded about each payment.
-  const outcomes = payments.map((payment) => outcomeOf(service, payment, batch));
+  const outcomes = payments.map((payment) => outcomeOf(service, payment, batch, noneUnseen));
 
   // 5. SKUs named in passing get a place in the catalogue.
   await skus.see(outcomes.flatMap((outcome) => outcome.skus));
@@ -99,7 +99,8 @@ async function bookAlone(
   const look = await lookFirst(service.clickhouse, batch, known);
 
   // 4. Work out what should be recorded about each payment, and what of it is new.
-  const outcomes = look.payments.map((payment) => outcomeOf(service, payment, batch));
+  const unseen = new Set(look.missing.map(({ fact_id }) => fact_id));
+  const outcomes = look.payments.map((payment) => outcomeOf(service, payment, batch, unseen));
   const news = outcomes.map((outcome) => newsOf(outcome, look.before.get(outcome.payment) ?? []));
 
   // 5. SKUs named in passing get a place in the catalogue.
@@ -169,10 +170,15 @@ export interface MoneyOutcome extends ReturnType<typeof recordings> {
   }[];
 }
 
+/** Beside others no fact is unseen: a link, told to two partitions, may be booked by both at once. */
+const noneUnseen: ReadonlySet<string> = new Set();
+
+/** @param unseen ids of facts that nobody can have made a version of */
 function outcomeOf(
   { logger }: BookingService,
   payment: KnownPayment,
   batch: readonly Fact[],
+  unseen: ReadonlySet<string>,
 ): MoneyOutcome {
   const facts = bookable(payment.facts);
   if (facts.length < payment.facts.length) {
@@ -189,14 +195,14 @@ function outcomeOf(
       .map(({ fact_id }) => fact_id),
   );
   const first = facts.findIndex((fact) => here.has(fact.fact_id));
-  const isHere = (version: Version) => here.has(version.fact.fact_id);
-  // A version made before this batch by a later fact did not know the batch's facts: it is made
-  // again with a greater number, also where its document stays the same.
+  // A version made before of a later fact did not know the batch's facts: it is made again with a
+  // greater number, also where its document stays as the one before, or it would hide that one.
   const inserted =
     first < 0
       ? []
       : versions.filter(
-          (version) => version.version > first && (version.changed || !isHere(version)),
+          (version) =>
+            version.version > first && (version.changed || !unseen.has(version.fact.fact_id)),
         );
   // Only the last of them. A version from the middle, made by a fact that came late, may have the
   // number of what another process told without that fact: the last is above all that was told.

@@ -1,0 +1,183 @@
+/** Booking beside others: two partitions of the facts topic, each booked by a process of its own. */
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import type { ClickHouse } from "../backends/clickhouse.js";
+import type { LogRecord } from "../backends/log.js";
+import { bookMoney, type BookingService } from "../processors/book-money.js";
+import { factKeys } from "../processors/facts.js";
+import {
+  type Fact,
+  type FactBody,
+  factCodec,
+  topics,
+  transactionCodec,
+  type TransactionRecord,
+} from "../schemas/records.js";
+import { openTestClickHouse, testLogger } from "./stores.js";
+
+const charge: FactBody = {
+  Payment: {
+    payment: "pi",
+    at: 1_000,
+    amount: 1_000n,
+    currency: "EUR",
+    account: null,
+    country: "DE",
+    type: null,
+    tax: null,
+    fee: null,
+    lines: [],
+  },
+};
+const invoice: FactBody = {
+  Purchase: {
+    purchase: "in",
+    account: null,
+    country: null,
+    type: "subscription",
+    tax: null,
+    fee: null,
+    lines: [{ external_id: "prod", weight: 1_000n }],
+  },
+};
+const link: FactBody = { Link: { payment: "pi", purchase: "in" } };
+const refunded: FactBody = {
+  RefundTotal: { payment: "pi", at: 2_000, amount: 1_000n, currency: "EUR" },
+};
+
+describe("Booking money beside others", () => {
+  let clickhouse: ClickHouse;
+  before(async () => {
+    clickhouse = await openTestClickHouse();
+  });
+
+  /** The facts by name, received in the order of their ids, and a process that books batches. */
+  function open() {
+    const workspace = `ws_${randomUUID()}`;
+    const told: TransactionRecord[] = [];
+    const service: BookingService = {
+      clickhouse: { ...clickhouse, isShared: true },
+      log: onlyAppends((value) => told.push(transactionCodec.decode(value))),
+      logger: testLogger,
+      skus: { see: async () => {}, name: async () => {}, productName: async () => "" },
+    };
+    const facts = {
+      charge: factOf(workspace, "e1:0", 1, charge),
+      refunded: factOf(workspace, "e2:0", 2, refunded),
+      tie: factOf(workspace, "e3:0", 3, link),
+      invoice: factOf(workspace, "e4:0", 4, invoice),
+      link: factOf(workspace, "e4:1", 4, link),
+    };
+    return {
+      facts,
+      book: (...batch: Fact[]) => bookMoney(service, recordsOf(batch)),
+      /** What the newest row says, and the newest message. */
+      newest: async () => {
+        const [row] = await clickhouse.rows<Record<string, unknown>>(
+          `SELECT type, status, external_id, version FROM transactions
+           WHERE workspace = {workspace:String}
+           ORDER BY recorded_at DESC, fact_id DESC, version DESC LIMIT 1`,
+          { workspace },
+        );
+        const message = told.toSorted((a, b) => a.version - b.version).at(-1);
+        const { type, status, external_id, version } = message ?? {};
+        return { row, message: { type, status, external_id, version } };
+      },
+    };
+  }
+
+  it("should hide what was made of a link without the purchase it names", async () => {
+    const { facts, book, newest } = open();
+    // The partition of the payment has the links, and makes them anew with a late refund.
+    await book(facts.charge, facts.tie, facts.link);
+    await book(facts.refunded);
+    // The partition of the purchase, behind the other one, has both facts of the last event.
+    await book(facts.invoice, facts.link);
+    const expected = {
+      type: "subscription",
+      status: "refunded",
+      external_id: "prod",
+      version: 5,
+    };
+    expect(await newest()).to.eql({ row: expected, message: expected });
+  });
+
+  it("should come to the same in whatever order and however often partitions are booked", async () => {
+    for (const order of [
+      ["charge", "invoice", "link", "refunded"],
+      ["refunded", "link", "charge", "invoice"],
+      ["link", "invoice", "link", "refunded", "charge"],
+      ["invoice", "link", "refunded", "link", "charge", "invoice"],
+    ] as const) {
+      const { facts, book, newest } = open();
+      for (const name of order) await book(facts[name]);
+      const { row, message } = await newest();
+      expect(row).to.include({ type: "subscription", status: "refunded", external_id: "prod" });
+      expect(message).to.eql(row);
+    }
+  });
+});
+
+function factOf(workspace: string, id: string, second: number, body: FactBody): Fact {
+  const isConverted = "Payment" in body || "RefundTotal" in body;
+  const quote = {
+    currency: "EUR",
+    base_currency: "EUR",
+    rate: "1",
+    date: "2026-01-01",
+    source: "ecb",
+    edition: 1,
+  };
+  return {
+    fact_id: id,
+    event_id: id.slice(0, 2),
+    workspace,
+    environment: "live",
+    provider: "stripe",
+    partition: 0,
+    offset: 0n,
+    native_type: "",
+    received_at: second * 1_000,
+    happened_at: second * 1_000,
+    base_currency: "EUR",
+    replay: false,
+    backfill: false,
+    quote: isConverted ? quote : null,
+    body,
+  };
+}
+
+function recordsOf(facts: readonly Fact[]): LogRecord[] {
+  return facts.map((fact, index) => ({
+    topic: topics.facts,
+    partition: 0,
+    offset: BigInt(index),
+    key: factKeys(fact)[0] ?? "",
+    value: factCodec.encode(fact),
+  }));
+}
+
+/** All that booking asks of a log that others share. */
+function onlyAppends(take: (value: Buffer) => void): BookingService["log"] {
+  const refuse = (): never => {
+    throw new Error("booking does not read its log");
+  };
+  return {
+    shared: true,
+    async append(topic, records) {
+      if (topic === topics.transactions) for (const { value } of records) take(value);
+      return [];
+    },
+    consume: refuse,
+    tail: refuse,
+    read: refuse,
+    ends: refuse,
+    earliest: refuse,
+    committed: refuse,
+    handled: refuse,
+    seek: refuse,
+    widen: refuse,
+    place: refuse,
+    close: refuse,
+  };
+}
