@@ -12,15 +12,14 @@ module.exports = class extends reporters.Spec {
   constructor(runner, options) {
     super(runner, options);
     this.seconds = new Map();
-    let began = Date.now();
-    runner.on("suite", (suite) => {
-      if (suite.parent?.root) began = Date.now();
-    });
-    runner.on("suite end", (suite) => {
-      if (!suite.parent?.root) return;
-      const file = path.basename(suite.file);
-      this.seconds.set(file, (this.seconds.get(file) ?? 0) + (Date.now() - began) / 1000);
-    });
+    // Files that run in processes of their own are told of at their end, with what each part took.
+    for (const ended of ["test end", "hook end"]) {
+      runner.on(ended, ({ file, duration = 0 }) => {
+        if (file === undefined) return;
+        const name = path.basename(file);
+        this.seconds.set(name, (this.seconds.get(name) ?? 0) + duration / 1000);
+      });
+    }
   }
 
   epilogue() {

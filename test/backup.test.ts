@@ -25,6 +25,7 @@ import { BackupRefused } from "../backends/backup/manifest.js";
 import { postgresTables } from "../backends/backup/postgres-part.js";
 import { checkBackup } from "../backends/backup/restore.js";
 import { projectFile } from "../backends/root.js";
+import { placeDatabase } from "./empty-database.js";
 import { rejection } from "./log-contract.js";
 import { type Clocks, answersOf, expectSameAnswers } from "./model/answers.js";
 import { bundledQuotes } from "./model/bundled-quotes.js";
@@ -63,6 +64,7 @@ describe("Backups", function suite() {
   let online: Awaited<ReturnType<typeof runCommand>>;
 
   before(async () => {
+    await placeDatabase(first);
     await start(first);
     const { port } = running();
     merchant = await openMerchant(doorOf(first, port), "EUR");
@@ -132,6 +134,7 @@ describe("Backups", function suite() {
   it("should be made while the service takes events, and go on from any moment", async () => {
     expect(online.told).to.match(/The vault key [0-9a-f]{16} is not inside/);
     const third = join(root, "third");
+    await placeDatabase(third);
     const env = { VAULT_ENCRYPTION_KEY: readFileSync(join(first, "vault.key"), "utf8").trim() };
     const restored = await runCommand(third, ["restore", "--from", pathIn(online.told)], env);
     expect(restored.told).to.include("Restored.");

@@ -11,6 +11,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import * as fc from "fast-check";
 import { WebSocket } from "ws";
+import { placeDatabase } from "./empty-database.js";
 import { bundledQuotes } from "./model/bundled-quotes.js";
 import { expectFigures } from "./model/compare.js";
 import type { ModelEvent } from "./model/facts.js";
@@ -41,6 +42,7 @@ describe("a process of its own", function suite() {
     const port = await freePort();
     const seed = Number(process.env["FUZZ_SEED"] ?? Date.now() % 1_000_000);
     const events = largestPortfolio(seed);
+    await placeDatabase(folder);
     child = startService(folder, port);
     await whenReady(child, port);
     const merchant = await openMerchant(doorOf(folder, port), "EUR");

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
+import { placeDatabase } from "./empty-database.js";
 
 const program = fileURLToPath(new URL("../main.js", import.meta.url));
 
@@ -52,6 +53,7 @@ describe("The program", () => {
     expect(await second.ended()).to.equal(1);
     expect(second.said).to.match(/is in use by process \d+/);
 
+    await placeDatabase(join(folder, "other"));
     const sameDoor = run({ PORT: new URL(base).port, DATA_DIR: join(folder, "other") });
     expect(await sameDoor.ended()).to.equal(1);
     expect(sameDoor.said).to.match(/PORT: \d+ is in use; set PORT to another one/);

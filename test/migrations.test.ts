@@ -14,6 +14,7 @@ import {
 import type { Postgres } from "../backends/postgres.js";
 import { openPglite } from "../backends/postgres-pglite.js";
 import { projectFile } from "../backends/root.js";
+import { placeDatabase } from "./empty-database.js";
 import { rejection } from "./log-contract.js";
 import { openTestClickHouse, openTestPostgres, testLogger } from "./stores.js";
 
@@ -52,7 +53,8 @@ describe("Migrations", () => {
   });
 
   it("should apply what is new, in order, and all or nothing", async () => {
-    const postgres = await openPglite(join(folder, "database"));
+    await placeDatabase(folder);
+    const postgres = await openPglite(join(folder, "postgres"));
     const migrations = join(folder);
     const file = (name: string, sql: string) => writeFile(join(migrations, name), sql);
     await file(

@@ -1,13 +1,8 @@
 import { createHash } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
 import { type RequestListener, type Server, createServer } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { Readable, pipeline } from "node:stream";
 import { expect } from "chai";
 import { createLogger } from "../backends/logger.js";
-import { migratePostgres } from "../backends/migrations.js";
-import { openPostgres } from "../backends/postgres-open.js";
 import type { Postgres } from "../backends/postgres.js";
 import { type Rates, openRates } from "../backends/rates.js";
 import { firstEditionEnds, readPackedHistory } from "../backends/rates/bundle.js";
@@ -24,6 +19,7 @@ import {
   quoteFor,
   utcDay,
 } from "../schemas/rates.js";
+import { openTestPostgres } from "./stores.js";
 
 /** Asked for anew each time: a run may go on past midnight. */
 const today = () => utcDay(Date.now());
@@ -157,7 +153,6 @@ describe("The packed history", () => {
 
 describe("Rates", () => {
   const noon = Date.parse("2026-11-20T12:00:00Z");
-  let folder: string;
   let postgres: Postgres;
   let server: Server;
   let answer: RequestListener;
@@ -165,9 +160,7 @@ describe("Rates", () => {
   let opened: Rates[];
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), "rates-"));
-    postgres = await openPostgres({ path: folder }, createLogger("silent"));
-    await migratePostgres(postgres, createLogger("silent"));
+    postgres = await openTestPostgres();
     server = createServer((request, response) => {
       asked.push(request.url ?? "");
       answer(request, response);
@@ -187,8 +180,6 @@ describe("Rates", () => {
   after(async () => {
     server.closeAllConnections();
     server.close();
-    await postgres.close();
-    await rm(folder, { recursive: true });
   });
 
   async function open(settings: Record<string, string> = {}): Promise<Rates> {

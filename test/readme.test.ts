@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import { projectFile } from "../backends/root.js";
 import { limits, readConfig, settingNames } from "../config.js";
+import { placeDatabase } from "./empty-database.js";
 
 const readme = readFileSync(projectFile("README.md"), "utf8");
 const program = fileURLToPath(new URL("../main.js", import.meta.url));
@@ -74,6 +75,7 @@ describe("The first minute of README.md", function suite() {
       this.skip();
     }
     folder = mkdtempSync(join(tmpdir(), "readme-"));
+    await placeDatabase(join(folder, "data"));
     const env = {
       PATH: process.env["PATH"],
       UV_THREADPOOL_SIZE: "16",

@@ -9,6 +9,7 @@ import { once } from "node:events";
 import type { ChildProcess } from "node:child_process";
 import { expect } from "chai";
 import * as fc from "fast-check";
+import { placeDatabase } from "./empty-database.js";
 import { at } from "./model/json.js";
 import {
   type Merchant,
@@ -35,6 +36,7 @@ describe("the commands", function suite() {
   let answers: ReadonlyMap<string, unknown>;
 
   before(async () => {
+    await placeDatabase(first);
     const port = await freePort();
     child = startService(first, port);
     await whenReady(child, port);

@@ -12,15 +12,23 @@ const entry = fileURLToPath(new URL("../main.js", import.meta.url));
 /** Far more than it takes: other work may share the machine. */
 const readyWithinMs = 180_000;
 
+/** None outlives this process, however a test ended. */
+const started = new Set<ChildProcess>();
+process.on("exit", () => {
+  for (const child of started) child.kill("SIGKILL");
+});
+
 export function startService(
   folder: string,
   port: number,
   settings: Readonly<Record<string, string>> = {},
 ): ChildProcess {
-  return spawn(process.execPath, [entry], {
+  const child = spawn(process.execPath, [entry], {
     env: { ...environment(folder, port), ...settings },
     stdio: ["ignore", "inherit", "ignore"],
   });
+  started.add(child);
+  return child;
 }
 
 /** `npm run ops -- …` on the folder. */
@@ -44,10 +52,12 @@ export function startCommand(
   words: readonly string[],
   settings: Readonly<Record<string, string>> = {},
 ): ChildProcess {
-  return spawn(process.execPath, [entry, "ops", ...words], {
+  const child = spawn(process.execPath, [entry, "ops", ...words], {
     env: { ...environment(folder, 0), ...settings },
     stdio: ["ignore", "pipe", "pipe"],
   });
+  started.add(child);
+  return child;
 }
 
 function environment(folder: string, port: number): NodeJS.ProcessEnv {
@@ -90,12 +100,33 @@ export function doorOf(folder: string, port: number): Door {
   return { base: `http://127.0.0.1:${port}`, adminToken };
 }
 
+/**
+ * Of numbers that no system gives to calls that go out, since a service killed by a test comes back
+ * to its own; workers of a run share none.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port");
+  for (let tries = 0; tries < portsPerWorker; tries += 1) {
+    portsTaken += 1;
+    const port = portsFrom + (portsTaken % portsPerWorker);
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`no port is free from ${portsFrom} on`);
+}
+
+const portsPerWorker = 2_000;
+const worker = Number(process.env["MOCHA_WORKER_ID"] ?? 0);
+const portsFrom = 20_000 + (worker % 6) * portsPerWorker;
+// Another run may be under way on this machine.
+let portsTaken = process.pid;
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port);
+  try {
+    await once(server, "listening");
+  } catch {
+    return false;
+  }
   server.close();
   await once(server, "close");
-  return address.port;
+  return true;
 }

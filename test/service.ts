@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { readConfig } from "../config.js";
 import { type Started, roleNames, start } from "../start.js";
 import type { Service } from "../backends/service.js";
+import { placeDatabase } from "./empty-database.js";
 import { testFolder, testLogger, testReleases, testServers } from "./stores.js";
 import { type GooglePlay, openGooglePlay } from "./google-play.js";
 import { type GumroadApi, openGumroadApi } from "./gumroad-api.js";
@@ -49,6 +50,7 @@ async function startForTests(overrides: Readonly<Record<string, string>>): Promi
   const play = await openGooglePlay();
   const gumroadApi = await openGumroadApi();
   const servers = await testServers();
+  if (servers === null) await placeDatabase(testFolder);
   const config = readConfig({
     PORT: "0",
     DATA_DIR: testFolder,

@@ -1,6 +1,6 @@
 /**
- * The stores tests share. The ClickHouse engine opens one path per process, so all tests of a run
- * use one installation, opened when first asked for; each makes a workspace of its own.
+ * The stores tests share. The ClickHouse engine opens one path per process, so all tests of a
+ * process use one installation, opened when first asked for; each makes a workspace of its own.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,17 +13,15 @@ import { openPostgres } from "../backends/postgres-open.js";
 import type { Postgres } from "../backends/postgres.js";
 import { Releases } from "../backends/releases.js";
 import { engineLimits, onServers, openTestServers, type TestServers } from "./backends.js";
+import { placeDatabase } from "./empty-database.js";
+import { atEndOfRun } from "./run.js";
 
 export const testLogger = createLogger(process.env.LOG_LEVEL ?? "silent");
 export const testFolder = mkdtempSync(join(tmpdir(), "revenue-"));
 export const testReleases = new Releases(testLogger);
 testReleases.push("folder", () => rmSync(testFolder, { recursive: true }));
 
-// Outside any suite: after the last test of the run.
-after(async function closeStores() {
-  this.timeout(20_000);
-  await testReleases.release();
-});
+atEndOfRun(() => testReleases.release());
 
 let servers: Promise<TestServers> | undefined;
 let clickhouse: Promise<ClickHouse> | undefined;
@@ -62,7 +60,9 @@ async function openMigratedClickHouse(): Promise<ClickHouse> {
 /** `TEST_DATABASE_URL` runs the same tests on a server. */
 async function openMigratedPostgres(): Promise<Postgres> {
   const url = (await testServers())?.loneDatabaseUrl ?? process.env.TEST_DATABASE_URL;
-  const origin = url === undefined ? { path: join(testFolder, "postgres-alone") } : { url };
+  const path = join(testFolder, "postgres-alone");
+  if (url === undefined) await placeDatabase(testFolder, "postgres-alone");
+  const origin = url === undefined ? { path } : { url };
   const opened = await openPostgres(origin, testLogger);
   testReleases.push("postgres", () => opened.close());
   await migratePostgres(opened, testLogger);

@@ -14,7 +14,7 @@ const entryPoints = [
   /^ops\/[\w-]+\.ts$/,
   /^ops\/servers\/\w+-process\.ts$/,
   /\.test\.ts$/,
-  /^test\/(log-appender|temporary-folder|fuzz|chaos|without-embedded)\.ts$/,
+  /^test\/(log-appender|fuzz|chaos|without-embedded)\.ts$/,
 ];
 
 /** What each folder may import of ours, besides itself. Tests may import everything. */
