@@ -1,6 +1,7 @@
 /** The HTTP base: errors, limits, stopping, query parameters; on a small app of its own. */
 import { EventEmitter, once } from "node:events";
 import type { Server } from "node:http";
+import { setTimeout as pause } from "node:timers/promises";
 import Router from "@koa/router";
 import { expect } from "chai";
 import type { Context } from "koa";
@@ -17,14 +18,15 @@ import { PostgresUnavailable } from "../backends/postgres.js";
 import { testLogger } from "./stores.js";
 
 describe("The HTTP base", () => {
-  const limits = new CallLimits({ RATE_LIMIT_PER_KEY: 5, RATE_LIMIT_REFUSED: 3 });
+  const newLimits = () => new CallLimits({ RATE_LIMIT_PER_KEY: 5, RATE_LIMIT_REFUSED: 3 });
+  const router = new Router();
+  const service = { limits: newLimits(), router, logger: testLogger, metrics: createMetrics() };
   const calls = new EventEmitter();
   let stopping = false;
   let server: Server;
   let base: string;
 
   before(async () => {
-    const router = new Router();
     router.get("/good", (ctx) => {
       ctx.body = { status: "success" };
     });
@@ -50,10 +52,9 @@ describe("The HTTP base", () => {
       ctx.body = readQuery(ctx, z.object({ limit: z.coerce.number().max(9).optional() }));
     });
     router.get("/counted/:key", async (ctx: Context) => {
-      ctx.set(await limits.countKey(String(ctx.params.key)));
+      ctx.set(await service.limits.countKey(String(ctx.params.key)));
       ctx.body = {};
     });
-    const service = { limits, router, logger: testLogger, metrics: createMetrics() };
     server = createHttpServer(createApp(service, () => stopping)).listen(0);
     await once(server, "listening");
     const address = server.address();
@@ -65,8 +66,9 @@ describe("The HTTP base", () => {
     server.close();
     await once(server, "close");
   });
-  // Refusals and calls are counted by the second.
-  beforeEach(() => new Promise((resolve) => setTimeout(resolve, 1_050)));
+  beforeEach(() => {
+    service.limits = newLimits();
+  });
 
   const rows: [path: string, status: number, code: string, type: string][] = [
     ["/mistake", 500, "internal", "internal"],
@@ -123,6 +125,9 @@ describe("The HTTP base", () => {
     }
     expect(statuses).to.deep.equal([200, 200, 200, 200, 200, 429]);
     expect((await fetch(`${base}/counted/two`)).status).to.equal(200);
+    // Calls are counted by the second, and refusals.
+    await pause(1_050);
+    expect((await fetch(`${base}/counted/one`)).headers.get("ratelimit")).to.equal('"key";r=4;t=1');
   });
 
   it("should limit refusals by address, and only refusals", async () => {
@@ -131,12 +136,14 @@ describe("The HTTP base", () => {
       statuses.push((await fetch(base + path)).status);
     }
     expect(statuses).to.deep.equal([401, 404, 401, 429, 429, 200]);
+    await pause(1_050);
+    expect((await fetch(`${base}/refused`)).status).to.equal(401);
   });
 
   it("should count an IPv6 network as one address", async () => {
     const refusal = new ApiError(401, "authentication", "x", "x");
     const statusOf = async (ip: string) =>
-      (await limits.refuse({ ip, state: { requestId: "" } }, refusal)).status;
+      (await service.limits.refuse({ ip, state: { requestId: "" } }, refusal)).status;
     for (const host of ["1", "2", "3"])
       expect(await statusOf(`2001:db8:1:2::${host}`)).to.equal(401);
     expect(await statusOf("2001:db8:1:2::4")).to.equal(429);
