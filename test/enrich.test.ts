@@ -243,8 +243,11 @@ describe("Events that ask", function suite() {
       "/v1/products/prod_named",
       productObject({ id: "prod_named", name: "Named by the API", createdAt: at }),
     );
+    const before = await mrr();
     await deliver(subscription("named"));
     await until(async () => (await productNames()).includes("Named by the API"));
+    // Names and movements are booked apart; what comes next counts from here.
+    await until(async () => (await mrr()) === before + 20);
   });
 
   it("should price a subscription by the discount it only names", async () => {
