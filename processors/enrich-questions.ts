@@ -84,8 +84,8 @@ export function adornsNews(
   const { integration } = opened.event;
   if (integration === null || apis.isSilent(integration)) return false;
   return questionsOf(opened, answers, "adorns").some(
-    ({ path, freshForMs }) =>
-      !answers.has(path) && (freshForMs === 0 || !apis.isFresh(integration, path)),
+    ({ path, sameForAll }) =>
+      !answers.has(path) && !(sameForAll === true && apis.isFresh(integration, path)),
   );
 }
 

@@ -113,6 +113,12 @@ export interface Question {
    * a replay reads the same.
    */
   readonly freshForMs: number;
+  /**
+   * The answer tells the same whichever event asks (a product's name), and it was handed on with
+   * the first: while it is fresh no other event waits for it. A customer's country tells each
+   * payment something of its own.
+   */
+  readonly sameForAll?: true;
 }
 
 /** What is known beside the body when it is decoded. */

@@ -1,9 +1,16 @@
 /** What a provider's API adds to an event already booked is a second reading of that event. */
 import { expect } from "chai";
 import type { ClickHouse } from "../backends/clickhouse.js";
+import { openProviderApis } from "../backends/provider-api.js";
+import { readConfig } from "../config.js";
+import { adornsNews } from "../processors/enrich-questions.js";
+import type { Opened } from "../processors/read-raw.js";
+import { createPaddle } from "../providers/paddle/index.js";
+import { paddleEvent, priceData, subscriptionData } from "../providers/paddle/payloads.js";
 import { shouldBeSql } from "../schemas/movements.js";
 import { insertChanges, newTenant, type TestChange } from "./query-rows.js";
 import { openTestClickHouse } from "./stores.js";
+import { apiKey, openStripeApi } from "./stripe-api.js";
 
 const at = Date.UTC(2026, 3, 14, 10);
 const secondMs = 1000;
@@ -58,5 +65,67 @@ describe("two readings of one event", () => {
       `SELECT country, kind, mrr FROM (${shouldBeSql(`account = '${account}' AND ${known}`)})`,
     );
     return rows.map((row) => ({ ...row, mrr: Number(row.mrr) }));
+  }
+});
+
+describe("An event whose questions were answered lately", () => {
+  const addressPath = "/customers/ctm_1/addresses/add_1";
+  const productPath = "/products/pro_1";
+  const cases = [
+    ["still ask for its customer's country, to tell it of itself", "add_1", true],
+    ["not wait for a product's name, which is known by now", null, false],
+  ] as const;
+  for (const [title, address, expected] of cases) {
+    it(`should ${title}`, async () => {
+      const provider = createPaddle({ toleranceSeconds: 60 });
+      // Any server that answers; what it says does not matter here.
+      const api = await openStripeApi();
+      for (const path of [addressPath, productPath]) api.objects.set(path, {});
+      const apis = openProviderApis(readConfig({ PADDLE_API_URL: api.url }));
+      const credentials = { signing_secret: "pdl_1", api_key: apiKey };
+      const asker = { provider, integration: { id: "int_1", credentials } };
+      const opened = openedOf(provider, address);
+      expect(adornsNews(apis, opened, new Map())).to.equal(true);
+      for (const question of provider.asks?.(opened.body, opened.known) ?? []) {
+        const asked = await apis.ask(asker, question, AbortSignal.timeout(5_000));
+        expect(asked.outcome).to.equal("answered");
+        expect(apis.isFresh("int_1", question.path)).to.equal(true);
+      }
+      expect(adornsNews(apis, opened, new Map())).to.equal(expected);
+    });
+  }
+
+  function openedOf(provider: Opened["provider"], address: string | null): Opened {
+    const price = priceData({ id: "pri_1", product: "pro_1", unitAmount: 1000n, currency: "EUR" });
+    const data = subscriptionData({
+      id: "sub_1",
+      customer: "ctm_1",
+      ...(address === null ? {} : { address }),
+      currency: "EUR",
+      status: "active",
+      startedAt: at,
+      items: [{ price, quantity: 1 }],
+    });
+    return {
+      kind: "opened",
+      record: { topic: "revenue.raw", partition: 0, offset: 0n, key: "", value: Buffer.alloc(0) },
+      event: {
+        event_id: "evt_norm_1",
+        workspace: "ws_1",
+        environment: "live",
+        provider: "paddle",
+        integration: "int_1",
+        form: "webhook",
+        native_id: "evt_1",
+        native_type: "subscription.created",
+        received_at: at,
+        verdict: "signature",
+        rates_edition: 1,
+      },
+      baseCurrency: "EUR",
+      provider,
+      body: paddleEvent({ id: "evt_1", type: "subscription.created", at, data }),
+      known: { kept: new Map(), answers: new Map() },
+    };
   }
 });

@@ -70,7 +70,7 @@ function ofCatalogue(packageName: string, orders: readonly Order[]): Question[] 
     const path = cataloguePath(packageName, line);
     const isNeeded = !periodIsTold(line) || paths.get(path)?.importance === "needed";
     const importance = isNeeded ? "needed" : "adorns";
-    paths.set(path, { path, importance, freshForMs: catalogueFreshForMs });
+    paths.set(path, { path, importance, freshForMs: catalogueFreshForMs, sameForAll: true });
   }
   return [...paths.values()];
 }

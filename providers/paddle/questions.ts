@@ -49,7 +49,7 @@ export function asks(body: unknown, known: Known): Question[] {
   for (const { price, product } of data.items ?? []) {
     if (product || !price) continue;
     const path = productPath(price.product_id);
-    questions.push({ path, importance: "adorns", freshForMs: dayMs });
+    questions.push({ path, importance: "adorns", freshForMs: dayMs, sameForAll: true });
   }
   if (data.discount && !known.kept.has(data.discount.id)) {
     const path = discountPath(data.discount.id);

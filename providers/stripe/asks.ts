@@ -77,7 +77,7 @@ function needed(path: string, freshForMs: number): Question {
   return { path, importance: "needed", freshForMs };
 }
 
-/** What was answered once was handed on once: within a day nothing asks again. */
+/** A product's name, a payment's fee: handed on once, within a day nothing asks again. */
 function adorns(path: string): Question {
-  return { path, importance: "adorns", freshForMs: dayMs };
+  return { path, importance: "adorns", freshForMs: dayMs, sameForAll: true };
 }
