@@ -136,7 +136,7 @@ describe("Stripe prices", () => {
       { items: [{ unitAmount: null, tiersMode: "volume" }] },
       "enrichment_unavailable",
     ],
-    ["two currencies in one", { items: [{}, { currency: "usd" }] }, "malformed"],
+    ["two currencies in one", { items: [{}, { currency: "usd" }] }, "enrichment_unavailable"],
     ["a currency nobody knows", { items: [{ currency: "zzq" }] }, "currency_unknown"],
     [
       "a price beyond the record",
@@ -281,7 +281,7 @@ describe("Stripe subscription states", () => {
       change(70, { state: { status: "canceled", endedAt: createdAt + 61 * day } }),
       "ended 61: nothing",
     ],
-    ["no customer", { state: { customer: "" } }, "malformed"],
+    ["no customer", { state: { customer: "" } }, "enrichment_unavailable"],
   ]);
 
   it("should date a trial's late reading before the conversion it must not undo", () => {

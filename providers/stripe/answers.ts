@@ -17,6 +17,9 @@ export const paths = {
   coupon: (coupon: string) =>
     `/v1/coupons/${encodeURIComponent(coupon)}?expand[]=applies_to&expand[]=currency_options`,
   price: (price: string) => `/v1/prices/${encodeURIComponent(price)}?expand[]=tiers`,
+  priceIn: (price: string, currency: string, isTiered: boolean) =>
+    `/v1/prices/${encodeURIComponent(price)}?expand[]=currency_options` +
+    (isTiered ? `&expand[]=currency_options.${currency}.tiers` : ""),
   product: (product: string) => `/v1/products/${encodeURIComponent(product)}`,
   balanceTransaction: (id: string) => `/v1/balance_transactions/${encodeURIComponent(id)}`,
 } as const;
@@ -81,7 +84,9 @@ export function keptAndAnswered(
   return all;
 }
 
-const tiered = z.looseObject({ tiers: z.array(z.unknown()) });
+const anyPrice = z.looseObject({ id: z.string(), billing_scheme: z.unknown() });
+const tiered = z.object({ tiers: z.array(z.unknown()) });
+const optional = z.object({ currency_options: z.record(z.string(), z.unknown()) });
 
 /** The object as the event shows it, its lists and tiers made whole by answers. */
 export function withAnswers(object: Readonly<Record<string, unknown>>, answers: Answers) {
@@ -97,17 +102,27 @@ export function withAnswers(object: Readonly<Record<string, unknown>>, answers: 
   if (!Array.isArray(data)) return object;
   return {
     ...object,
-    items: { data: data.map((item: unknown) => withTiers(item, answers)), has_more: hasMore },
+    items: {
+      data: data.map((item: unknown) => withPrice(item, object.currency, answers)),
+      has_more: hasMore,
+    },
   };
 }
 
-function withTiers(item: unknown, answers: Answers): unknown {
+function withPrice(item: unknown, currency: unknown, answers: Answers): unknown {
   if (typeof item !== "object" || item === null || !("price" in item)) return item;
-  const price = anyObject.safeParse(item.price);
-  if (!price.success || "tiers" in price.data) return item;
-  const answer = tiered.safeParse(answers.get(paths.price(price.data.id)));
-  if (!answer.success) return item;
-  return { ...item, price: { ...price.data, tiers: answer.data.tiers } };
+  const { data: price } = anyPrice.safeParse(item.price);
+  if (price === undefined) return item;
+  const more = {
+    ...(tiered.safeParse(answers.get(paths.price(price.id))).data ?? {}),
+    ...(typeof currency === "string" ? optionsOf(price, currency, answers) : {}),
+  };
+  return { ...item, price: { ...more, ...price } };
+}
+
+function optionsOf(price: z.output<typeof anyPrice>, currency: string, answers: Answers) {
+  const path = paths.priceIn(price.id, currency, price.billing_scheme === "tiered");
+  return optional.safeParse(answers.get(path)).data ?? {};
 }
 
 function isCut(list: unknown): boolean {

@@ -45,6 +45,9 @@ function neededBy(
       ? nextPage(object.items, answers, (after) => paths.subscriptionItems(id, after))
       : []),
     ...gaps.tiers.map((price) => needed(paths.price(price), dayMs)),
+    ...gaps.options.map(({ price, currency, isTiered }) =>
+      needed(paths.priceIn(price, currency, isTiered), dayMs),
+    ),
     ...(gaps.discounts ? [needed(paths.subscriptionDiscounts(id), 0)] : []),
     // What a coupon takes off never changes.
     ...gaps.coupons.map((coupon) => needed(paths.coupon(coupon), dayMs)),

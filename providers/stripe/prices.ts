@@ -36,6 +36,13 @@ const tiers = {
   tiers_mode: z.string().nullish(),
 };
 
+/** In another currency than the price's own. */
+const optionShape = z.object({
+  unit_amount: wholeUnits,
+  unit_amount_decimal: decimal,
+  tiers: tiers.tiers,
+});
+
 export const priceShape = z.object({
   id: z.string().nullish(),
   currency: field.currency,
@@ -46,6 +53,7 @@ export const priceShape = z.object({
   recurring: z
     .object({ interval, interval_count: count, usage_type: z.string().nullish() })
     .nullish(),
+  currency_options: z.record(z.string(), optionShape).nullish(),
   ...tiers,
 });
 export type Price = z.output<typeof priceShape>;
@@ -71,6 +79,22 @@ export const planShape = z
     transform_quantity: plan.transform_usage,
     recurring: plan,
   }));
+
+/**
+ * A price may have amounts in several currencies. It shows that in its own; which one is charged
+ * says the subscription. Source: docs.stripe.com/products-prices/how-products-and-prices-work,
+ * "Multiple currencies".
+ *
+ * @param currency of the subscription; null before API versions told it
+ * @returns null when the price does not tell (options are left out of events unless expanded)
+ */
+export function priceIn(price: Price, currency: string | null): Price | null {
+  if (currency === null || price.currency === currency) return price;
+  const option = price.currency_options?.[currency.toLowerCase()];
+  if (option === undefined) return null;
+  const { unit_amount, unit_amount_decimal, tiers: tiersIn } = option;
+  return { ...price, currency, unit_amount, unit_amount_decimal, tiers: tiersIn };
+}
 
 export interface Period {
   readonly interval: Interval;

@@ -28,7 +28,7 @@ import {
   type Untold,
 } from "./event.js";
 import { isoMinorFraction } from "./money.js";
-import { type Period, periodAmount, periodOf, planShape, priceShape } from "./prices.js";
+import { type Period, periodAmount, periodOf, planShape, priceIn, priceShape } from "./prices.js";
 
 /** Stripe allows 20 discounts on a subscription and on each item; more ends than this are none. */
 const stepsMax = 100;
@@ -48,6 +48,7 @@ const itemShape = z
 const subscriptionShape = z.object({
   id: field.id,
   customer: field.reference,
+  currency: field.currency.nullish(),
   status: z.string(),
   created: field.time,
   ended_at: field.time.nullish(),
@@ -122,11 +123,20 @@ export function neededBySubscription(object: unknown): string[] {
 export interface SubscriptionGaps {
   /** Not all items are there. */
   readonly items: boolean;
-  /** Ids of prices whose tiers are not. */
+  /** Prices whose tiers are not. */
   readonly tiers: readonly string[];
+  /** Prices whose amount in the subscription's currency is not. */
+  readonly options: readonly PriceOption[];
   /** A discount is named that nothing told. */
   readonly discounts: boolean;
   readonly coupons: readonly string[];
+}
+
+export interface PriceOption {
+  readonly price: string;
+  /** lower case */
+  readonly currency: string;
+  readonly isTiered: boolean;
 }
 
 export function gapsOfSubscription(
@@ -137,18 +147,29 @@ export function gapsOfSubscription(
 ): SubscriptionGaps {
   const { data: subscription } = subscriptionShape.safeParse(object);
   if (!subscription || type === "customer.subscription.deleted" || !isWorth(subscription)) {
-    return { items: false, tiers: [], discounts: false, coupons: [] };
+    return { items: false, tiers: [], options: [], discounts: false, coupons: [] };
   }
   const given = discountsOf(subscription);
   const known = knownDiscounts(given, keptAndAnswered(kept, answers));
   const unknown = unknownDiscounts(given, known);
-  const tiers = subscription.items.data.flatMap(({ price }) => {
-    if (price === null || periodOf(price) === null) return [];
-    return price.billing_scheme === "tiered" && !price.tiers ? (price.id ?? []) : [];
-  });
+  const currency = subscription.currency ?? null;
+  const counted = subscription.items.data.flatMap(({ price }) =>
+    price !== null && periodOf(price) !== null ? [price] : [],
+  );
+  const tiers: string[] = [];
+  const options: PriceOption[] = [];
+  for (const price of counted) {
+    const charged = priceIn(price, currency);
+    const isTiered = price.billing_scheme === "tiered";
+    const lacksTiers = isTiered && !charged?.tiers;
+    if (typeof price.id !== "string" || (charged !== null && !lacksTiers)) continue;
+    if (currency === null || price.currency === currency) tiers.push(price.id);
+    else options.push({ price: price.id, currency: currency.toLowerCase(), isTiered });
+  }
   return {
     items: subscription.items.has_more === true,
     tiers,
+    options,
     discounts: unknown.discounts.length > 0,
     coupons: unknown.coupons,
   };
@@ -176,11 +197,12 @@ function worthFrom(
   if (items.length > limits.itemsPerSubscriptionMax) {
     return rejected("too_many_items", `More than ${limits.itemsPerSubscriptionMax} items`);
   }
-  const currency = items.find(({ price }) => price !== null)?.price?.currency ?? "";
+  const ofItems = items.find(({ price }) => price !== null)?.price?.currency ?? "";
+  const currency = subscription.currency ?? ofItems;
   const own = subscription.discounts ?? [];
   const given = own.length > 0 ? own : [subscription.discount ?? []].flat();
   const known = knownDiscounts(discountsOf(subscription), kept);
-  const priced = pricedItems(items, known, currency);
+  const priced = pricedItems(items, known, currency, subscription.currency ?? null);
   if (isUntold(priced)) return priced;
   const whole = readReductions(given, known, currency);
   if (isUntold(whole)) return whole;
@@ -198,14 +220,18 @@ function pricedItems(
   items: Subscription["items"]["data"],
   known: KnownDiscounts,
   currency: string,
+  /** The same, where the subscription tells it. */
+  told: string | null,
 ): PricedItem[] | Untold {
   const priced: PricedItem[] = [];
   for (const { id, price, quantity, discounts: given } of items) {
     if (price === null) return rejected("malformed", "items: an item without a price");
     const period = periodOf(price);
     if (period === null) continue;
-    if (price.currency !== currency) return rejected("malformed", "items: several currencies");
-    const amount = periodAmount(price, BigInt(quantity ?? 1));
+    const charged = priceIn(price, told);
+    if (charged === null) return unavailable(`what a price is in ${currency}`);
+    if (charged.currency !== currency) return rejected("malformed", "items: several currencies");
+    const amount = periodAmount(charged, BigInt(quantity ?? 1));
     if (amount === null) return unavailable("the event leaves out the tiers of a price");
     const own = readReductions(given ?? [], known, currency);
     if (isUntold(own)) return own;
