@@ -13,6 +13,7 @@ import { movements } from "./bench/movements.js";
 import { processors } from "./bench/processors.js";
 import { providers } from "./bench/providers.js";
 import { queries } from "./bench/queries.js";
+import { servers } from "./bench/servers.js";
 import { start } from "./bench/start.js";
 
 const benchmarks = new Map<string, (options: Options) => Promise<Figure[]>>(
@@ -26,10 +27,11 @@ const benchmarks = new Map<string, (options: Options) => Promise<Figure[]>>(
     providers,
     processors,
     kafka,
+    servers,
   }),
 );
 /** These need more than Node and run when they are named. */
-const onRequest = new Set(["kafka"]);
+const onRequest = new Set(["kafka", "servers"]);
 
 /** What runs in a process of its own: this program again, with `--child <name>`. */
 const children = new Map<string, () => Promise<{ run(words: readonly string[]): Promise<void> }>>([
@@ -51,6 +53,8 @@ const { values, positionals } = parseArgs({
     events: { type: "string", default: "7200" },
     /** Of each table, in `queries`. */
     rows: { type: "string", default: "1000000" },
+    /** Webhooks a second, in `servers`. */
+    rate: { type: "string", default: "1000" },
     /** A folder for CPU profiles of the service. */
     profile: { type: "string" },
     child: { type: "string" },
@@ -69,6 +73,7 @@ async function runBenchmarks(): Promise<void> {
     rounds: countOf("rounds", values.rounds, 100),
     events: countOf("events", values.events, 100_000),
     rows: countOf("rows", values.rows, 50_000_000),
+    rate: countOf("rate", values.rate, 10_000),
     profileFolder: values.profile ?? null,
   };
   const known = [...benchmarks.keys()];

@@ -4,6 +4,7 @@ export interface Options {
   readonly rounds: number;
   readonly events: number;
   readonly rows: number;
+  readonly rate: number;
   /** Null: no CPU profiles. */
   readonly profileFolder: string | null;
 }

@@ -42,23 +42,7 @@ export async function withService<T>(
   use: (service: RunningService) => Promise<T>,
 ): Promise<T> {
   const startedAt = performance.now();
-  const child = spawn(command.file, command.words, {
-    cwd: projectFile(),
-    env: {
-      PATH: process.env.PATH,
-      HOME: process.env.HOME,
-      UV_THREADPOOL_SIZE: "16",
-      PORT: "0",
-      DATA_DIR: folder,
-      RATES_REFRESH: "off",
-      LOG_LEVEL: "warn",
-    },
-    // Its log lines go where the benchmark's errors go.
-    stdio: ["ignore", 2, "pipe"],
-    detached: command === npmStart,
-  });
-  track(child);
-  if (command === npmStart) leadsGroup(child);
+  const child = spawnService(command, { DATA_DIR: folder });
   try {
     const base = await addressOf(child);
     await ready(base);
@@ -71,6 +55,39 @@ export async function withService<T>(
   } finally {
     await stopChild(child);
   }
+}
+
+/** A process of one role, over servers: `stopChild` ends it, as the end of this process does. */
+export async function startRole(
+  role: string,
+  settings: Readonly<Record<string, string>>,
+): Promise<{ readonly base: URL; readonly child: ChildProcess }> {
+  const { file, words } = nodeCommand();
+  const child = spawnService({ file, words: [...words, role] }, settings);
+  const base = await addressOf(child);
+  await ready(base);
+  return { base, child };
+}
+
+function spawnService(command: Command, settings: Readonly<Record<string, string>>): ChildProcess {
+  const child = spawn(command.file, command.words, {
+    cwd: projectFile(),
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      UV_THREADPOOL_SIZE: "16",
+      PORT: "0",
+      RATES_REFRESH: "off",
+      LOG_LEVEL: "warn",
+      ...settings,
+    },
+    // Its log lines go where the benchmark's errors go.
+    stdio: ["ignore", 2, "pipe"],
+    detached: command === npmStart,
+  });
+  track(child);
+  if (command === npmStart) leadsGroup(child);
+  return child;
 }
 
 /** @throws when the process ends instead of listening */

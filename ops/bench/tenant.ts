@@ -16,7 +16,10 @@ export const signingSecret = "whsec_of_the_benchmark";
 const settledMsMax = 120_000;
 const settledPollMs = 250;
 
-export async function createTenant(service: RunningService): Promise<Tenant> {
+/** The process that answers the management interface and the API. */
+type Manager = Pick<RunningService, "base" | "adminToken">;
+
+export async function createTenant(service: Manager): Promise<Tenant> {
   const made = await manage(service, "", { name: "Benchmark", base_currency: "EUR" }, workspace);
   const key = await manage(
     service,
@@ -49,7 +52,7 @@ export function webhookRequest(path: string, body: Buffer): Buffer {
 }
 
 /** Resolves when everything received until now is booked. @throws when that takes too long */
-export async function settled(service: RunningService, tenant: Tenant): Promise<void> {
+export async function settled(service: Pick<Manager, "base">, tenant: Tenant): Promise<void> {
   const since = Date.now();
   while (Date.now() < since + settledMsMax) {
     const answer = await fetch(new URL("/v1/transactions?limit=1", service.base), {
@@ -65,7 +68,7 @@ export async function settled(service: RunningService, tenant: Tenant): Promise<
 const completeAnswer = z.object({ complete_to: z.iso.datetime() });
 
 async function manage<T>(
-  service: RunningService,
+  service: Manager,
   path: string,
   body: object,
   answerSchema: z.ZodType<T>,

@@ -1,0 +1,179 @@
+/** Sales at an even pace, and how long each takes from its 2xx to where people see it. */
+import { setTimeout as pause } from "node:timers/promises";
+import { WebSocket } from "ws";
+import { z } from "zod";
+import { transactionId } from "../../schemas/ids.js";
+import { type ConnectionPool, requestBytes } from "./http-connection.js";
+import { sendEvenly } from "./load.js";
+import { productNamePrefix, type SaleEvent, StripeSales } from "./stripe-sales.js";
+import { type Tenant, webhookRequest } from "./tenant.js";
+
+/** One payment in so many seconds is looked for in the list. */
+const secondsPerProbe = 1;
+const probePauseMs = 10;
+/** Under way at a time: what looks must not become a load of its own. */
+const probesMax = 1;
+/** A probe that takes longer counts as never. */
+const probeMsMax = 30_000;
+/**
+ * Payments are told a while after they were made, as Stripe does; a probe's is told at once, so
+ * that it stands on the first page.
+ */
+const toldAfterMs = 60_000;
+
+/** Where events go, and where figures are asked: the same process, or not. */
+export interface Sides {
+  readonly doors: ConnectionPool;
+  readonly readers: ConnectionPool;
+  readonly tenant: Tenant;
+}
+
+export interface Durations {
+  readonly answered: readonly number[];
+  /** The first message of a payment, from the answer to its charge. */
+  readonly told: readonly number[];
+  /** The message that knows what was bought, from the answer to the last of its three events. */
+  readonly named: readonly number[];
+  readonly readable: readonly number[];
+}
+
+export class Run {
+  readonly #sales: StripeSales;
+  readonly #queue: SaleEvent[];
+  readonly #answered: number[] = [];
+  /** Payments to look for in the list, and how long that took. */
+  readonly #probed = new Set<string>();
+  readonly #readable: Promise<number>[] = [];
+  #probing = 0;
+  readonly #answers = new Map<string, Answers>();
+  #failure: unknown = null;
+  #payments = 0;
+
+  constructor(
+    private readonly sides: Sides,
+    private readonly perSecond: number,
+    name: string,
+  ) {
+    this.#sales = new StripeSales(name);
+    this.#queue = this.#sales.products(Date.now() - toldAfterMs);
+  }
+
+  async send(seconds: number): Promise<void> {
+    await sendEvenly(this.perSecond, this.perSecond * seconds, () => {
+      this.#sendOne().catch((error: unknown) => (this.#failure ??= error));
+    });
+  }
+
+  /** @throws what went wrong while sending */
+  async durations(arrivals: Arrivals): Promise<Durations> {
+    const readable = await Promise.all(this.#readable);
+    if (this.#failure !== null) throw this.#failure;
+    // The run may end between the events of one payment.
+    const payments = [...this.#answers].filter(([, { events }]) => events === eventsPerPayment);
+    // A message may be here before the answer to its webhook has been read.
+    const since = (from: number, to = Number.POSITIVE_INFINITY) => Math.max(0, to - from);
+    return {
+      answered: this.#answered,
+      told: payments.map(([id, { chargeAt }]) => since(chargeAt, arrivals.first.get(id))),
+      named: payments.map(([id, { lastAt }]) => since(lastAt, arrivals.named.get(id))),
+      readable,
+    };
+  }
+
+  async #sendOne(): Promise<void> {
+    const event = this.#queue.shift() ?? this.#nextSale();
+    const sentAt = performance.now();
+    const request = webhookRequest(this.sides.tenant.webhookPath, event.body);
+    const { status, body } = await this.sides.doors.send(request);
+    if (status !== 200) throw new Error(`refused with ${status}: ${body.toString()}`);
+    const answeredAt = performance.now();
+    this.#answered.push(answeredAt - sentAt);
+    if (event.payment === null) return;
+    const id = transactionId(this.sides.tenant.workspace, "live", "stripe", event.payment);
+    const answers = this.#answers.get(id) ?? { chargeAt: Number.NaN, lastAt: 0, events: 0 };
+    this.#answers.set(id, answers);
+    answers.lastAt = answeredAt;
+    answers.events += 1;
+    if (event.type !== "charge.succeeded") return;
+    answers.chargeAt = answeredAt;
+    if (this.#probed.has(event.payment) && this.#probing < probesMax) {
+      this.#probing += 1;
+      const ended = () => void (this.#probing -= 1);
+      this.#readable.push(this.#probe(id, answeredAt).finally(ended));
+    }
+  }
+
+  get #paymentsPerProbe(): number {
+    return Math.ceil((this.perSecond * secondsPerProbe) / eventsPerPayment);
+  }
+
+  #nextSale(): SaleEvent {
+    const isProbed = this.#payments++ % this.#paymentsPerProbe === 0;
+    const events = this.#sales.next(Date.now() - (isProbed ? 0 : toldAfterMs));
+    if (isProbed) for (const { payment } of events) if (payment) this.#probed.add(payment);
+    const [first, ...others] = events;
+    if (first === undefined) throw new Error("a sale is told by several events");
+    this.#queue.push(...others);
+    return first;
+  }
+
+  /** ms from the answer until the first page of the list shows the transaction. */
+  async #probe(id: string, answeredAt: number): Promise<number> {
+    const request = requestBytes("GET", "/v1/transactions", {
+      Authorization: this.sides.tenant.authorization,
+    });
+    while (performance.now() < answeredAt + probeMsMax) {
+      const { body } = await this.sides.readers.send(request);
+      if (body.includes(id)) return performance.now() - answeredAt;
+      await pause(probePauseMs);
+    }
+    return Number.POSITIVE_INFINITY;
+  }
+}
+
+/** When the events of one payment were answered, on the clock of `performance`. */
+interface Answers {
+  chargeAt: number;
+  lastAt: number;
+  events: number;
+}
+
+/** The charge, its invoice, and what ties them. */
+const eventsPerPayment = 3;
+
+export interface Arrivals {
+  readonly first: Map<string, number>;
+  readonly named: Map<string, number>;
+}
+
+const streamMessage = z.object({ id: z.string(), product_name: z.string() });
+
+/** @param base of the API */
+export async function openSocket(base: URL, tenant: Tenant) {
+  const url = new URL("/v1/events/stream", base);
+  url.protocol = "ws:";
+  const socket = new WebSocket(url, { headers: { authorization: tenant.authorization } });
+  const arrivals: Arrivals = { first: new Map(), named: new Map() };
+  let closed: number | null = null;
+  socket.on("close", (code) => (closed = code));
+  socket.on("message", (data: Buffer) => {
+    const now = performance.now();
+    const { id, product_name } = streamMessage.parse(JSON.parse(data.toString()));
+    if (!arrivals.first.has(id)) arrivals.first.set(id, now);
+    if (product_name.startsWith(productNamePrefix) && !arrivals.named.has(id)) {
+      arrivals.named.set(id, now);
+    }
+  });
+  await new Promise((resolve, reject) => {
+    socket.once("open", resolve);
+    socket.once("error", reject);
+  });
+  return {
+    arrivals,
+    /** @throws when the service has closed it before: what is missing then is not late */
+    close(): void {
+      if (closed !== null) throw new Error(`the service closed the socket with ${closed}`);
+      socket.close();
+    },
+  };
+}

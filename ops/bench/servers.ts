@@ -1,0 +1,144 @@
+/**
+ * The roles apart, over Kafka, ClickHouse and Postgres of this run's own: from the 2xx of a webhook
+ * to where people see it, and how long that takes when the only processor dies (kill -9) and is
+ * started again at once, as a supervisor does.
+ */
+import { once } from "node:events";
+import { randomBytes } from "node:crypto";
+import { chmod } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { startClickHouse } from "../servers/clickhouse.js";
+import { freePort, startKafka } from "../servers/kafka.js";
+import { startPostgres } from "../servers/postgres.js";
+import type { LocalServer } from "../servers/server.js";
+import { type Figure, percentile, spread } from "./figures.js";
+import { ConnectionPool } from "./http-connection.js";
+import { type Durations, openSocket, Run } from "./latency-run.js";
+import type { Options } from "./options.js";
+import { stopChild, withFolder } from "./processes.js";
+import { startRole } from "./service.js";
+import { createTenant, settled } from "./tenant.js";
+
+const connectionsMax = 4_000;
+const warmUpSeconds = 5;
+const lastMessageMs = 2_000;
+const p99MsMax = 500;
+/** The load while the processor dies: less than it books, so that only its death is measured. */
+const killedPerSecond = 30;
+const killedSeconds = 30;
+const killedAfterMs = 8_000;
+const recoveryMsMax = 15_000;
+
+export function servers({ seconds, rate }: Options): Promise<Figure[]> {
+  return withInstallation(async (installation) => {
+    const { ingest, api, adminToken } = installation;
+    const tenant = await createTenant({ base: api, adminToken });
+    const doors = new ConnectionPool(ingest, connectionsMax);
+    const readers = new ConnectionPool(api, connectionsMax);
+    const sides = { doors, readers, tenant };
+    const socket = await openSocket(api, tenant);
+    const measure = async (run: Run, forSeconds: number): Promise<Durations> => {
+      await run.send(forSeconds);
+      await settled({ base: api }, tenant);
+      await pause(lastMessageMs);
+      return run.durations(socket.arrivals);
+    };
+    try {
+      await measure(new Run(sides, killedPerSecond, "warm"), warmUpSeconds);
+      const killing = pause(killedAfterMs).then(() => installation.killProcessors());
+      const killed = await measure(new Run(sides, killedPerSecond, "killed"), killedSeconds);
+      await killing;
+      const paced = await measure(new Run(sides, rate, "paced"), seconds);
+      console.log(`  at ${rate}/s, sent → 2xx           ${spread(paced.answered)}`);
+      console.log(`  at ${rate}/s, 2xx → on the socket  ${spread(paced.told)}`);
+      const target = { valueMax: p99MsMax };
+      const at = (p: number, values: readonly number[]) => percentile(values, p);
+      const name = (what: string) => `servers, ${rate}/s, ${what}`;
+      return [
+        { name: name("sent → 2xx, p99"), value: at(0.99, paced.answered), unit: "ms" },
+        { name: name("2xx → on the socket, p50"), value: at(0.5, paced.told), unit: "ms" },
+        { name: name("2xx → on the socket, p99"), value: at(0.99, paced.told), unit: "ms", target },
+        {
+          name: name("2xx → GET /v1/transactions, p99"),
+          value: at(0.99, paced.readable),
+          unit: "ms",
+          target,
+        },
+        {
+          name: "servers, the latest event around kill -9 of the processor",
+          value: Math.max(...killed.told),
+          unit: "ms",
+          target: { valueMax: recoveryMsMax },
+        },
+      ];
+    } finally {
+      socket.close();
+      doors.close();
+      readers.close();
+    }
+  });
+}
+
+interface Installation {
+  readonly ingest: URL;
+  readonly api: URL;
+  readonly adminToken: string;
+  /** Resolves when the next one is ready. */
+  killProcessors(): Promise<void>;
+}
+
+/** One process of each role. */
+function withInstallation<T>(use: (installation: Installation) => Promise<T>): Promise<T> {
+  return withFolder(async (folder) => {
+    // Postgres may run as another user, who has to pass.
+    await chmod(folder, 0o755);
+    const started: LocalServer[] = [];
+    const roles: Awaited<ReturnType<typeof startRole>>[] = [];
+    const keep = async (server: Promise<LocalServer>): Promise<string> => {
+      started.push(await server);
+      return (await server).url;
+    };
+    const under = (name: string) => join(folder, name);
+    const [port, httpPort, tcpPort, postgresPort] = [
+      await freePort(),
+      await freePort(),
+      await freePort(),
+      await freePort(),
+    ];
+    try {
+      const adminToken = randomBytes(32).toString("hex");
+      const settings = {
+        KAFKA_BROKERS: await keep(startKafka({ folder: under("kafka"), port })),
+        CLICKHOUSE_URL: await keep(
+          startClickHouse({ folder: under("clickhouse"), httpPort, tcpPort }),
+        ),
+        DATABASE_URL: await keep(startPostgres({ folder: under("postgres"), port: postgresPort })),
+        VAULT_ENCRYPTION_KEY: randomBytes(32).toString("hex"),
+        ADMIN_TOKEN: adminToken,
+      };
+      const startOne = async (role: string) => {
+        const one = await startRole(role, settings);
+        roles.push(one);
+        return one;
+      };
+      const api = await startOne("api");
+      const ingest = await startOne("ingest");
+      let processors = await startOne("processors");
+      return await use({
+        ingest: ingest.base,
+        api: api.base,
+        adminToken,
+        async killProcessors() {
+          const closed = once(processors.child, "close");
+          processors.child.kill("SIGKILL");
+          await closed;
+          processors = await startOne("processors");
+        },
+      });
+    } finally {
+      for (const { child } of roles.reverse()) await stopChild(child);
+      for (const server of started.reverse()) await server.stop();
+    }
+  });
+}
