@@ -281,7 +281,7 @@ describe("Stripe subscription states", () => {
       change(70, { state: { status: "canceled", endedAt: createdAt + 61 * day } }),
       "ended 61: nothing",
     ],
-    ["no customer", { state: { customer: "" } }, "enrichment_unavailable"],
+    ["no customer", { state: { customer: "" } }, "malformed"],
   ]);
 
   it("should date a trial's late reading before the conversion it must not undo", () => {

@@ -114,15 +114,15 @@ function withPrice(item: unknown, currency: unknown, answers: Answers): unknown 
   const { data: price } = anyPrice.safeParse(item.price);
   if (price === undefined) return item;
   const more = {
-    ...(tiered.safeParse(answers.get(paths.price(price.id))).data ?? {}),
-    ...(typeof currency === "string" ? optionsOf(price, currency, answers) : {}),
+    ...tiered.safeParse(answers.get(paths.price(price.id))).data,
+    ...(typeof currency === "string" ? optionsOf(price, currency, answers) : undefined),
   };
   return { ...item, price: { ...more, ...price } };
 }
 
 function optionsOf(price: z.output<typeof anyPrice>, currency: string, answers: Answers) {
   const path = paths.priceIn(price.id, currency, price.billing_scheme === "tiered");
-  return optional.safeParse(answers.get(path)).data ?? {};
+  return optional.safeParse(answers.get(path)).data;
 }
 
 function isCut(list: unknown): boolean {
