@@ -59,6 +59,11 @@ export function startOfMonth(at: number): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
 }
 
+/** The month's end is nearer than its beginning. */
+export function isLateInMonth(at: number): boolean {
+  return 2 * at > startOfMonth(at) + nextInterval("month", startOfMonth(at));
+}
+
 /** Months since the year 0, so that months can be counted and compared. */
 export function monthNumber(at: number): number {
   const date = new Date(at);

@@ -18,6 +18,8 @@ export interface Cell {
   readonly params: Readonly<Record<string, QueryParam>>;
   /** Nothing is left out. */
   readonly isWhole: boolean;
+  /** Nothing of a SKU is left out: neither a currency nor a country is asked for. */
+  readonly isOfSkus: boolean;
   /**
    * Every account lies in the cell or outside it. What customers of one account pay may be of
    * several products, currencies and countries; of one provider it always is.
@@ -44,6 +46,7 @@ export function cellOf(query: CellQuery, catalogue: Catalogue): Cell {
     condition: conditions.length === 0 ? "true" : conditions.join(" AND "),
     params,
     isWhole: conditions.length === 0,
+    isOfSkus: currency === undefined && country === undefined,
     hasWholeAccounts: product === undefined && currency === undefined && country === undefined,
   };
 }

@@ -5,6 +5,7 @@ import { periodStart } from "../api/calendar.js";
 import { presentCohorts } from "../api/presenters/cohorts.js";
 import { presentMrr } from "../api/presenters/mrr.js";
 import { type CohortRow, cohortsQuery } from "../api/queries/cohorts.js";
+import { movementKindsQuery } from "../api/queries/movement-kinds.js";
 import { movementSeriesQuery } from "../api/queries/movement-series.js";
 import { type MrrRow, mrrQuery } from "../api/queries/mrr.js";
 import type { Query } from "../api/queries/query.js";
@@ -53,11 +54,15 @@ describe("the queries of the metrics and lists", () => {
       await insertMovements(clickhouse, tenant, movements);
       await insertMovements(clickhouse, newTenant(), movements);
       await insertMovements(clickhouse, { ...tenant, environment: "test" }, movements);
-      // Before all, at 00:00, in the middle of a day, at the moment of a movement, after all.
+      // Before all, at 00:00, in the middle of a day, near the beginning and the end of a month,
+      // at the moment of a movement, after all.
       const moments = [
         day("2024-12-31T00:00"),
         day("2025-03-01T00:00"),
         day("2025-03-01T13:37"),
+        day("2025-03-16T12:00"),
+        day("2025-03-16T12:00:00.001"),
+        day("2025-03-31T23:59:59.999"),
         movements[200]?.at ?? 0,
         day("2026-11-20T00:00"),
       ];
@@ -84,9 +89,13 @@ describe("the queries of the metrics and lists", () => {
       const series = (interval: "day" | "quarter") => readSeries({ interval }, asOf(tenant, at));
       const cell = (query: object) => cellOf(query, catalogueOf([], tenant.workspace, "live"));
       const used: readonly [Query, string][] = [
-        [mrrQuery(asOf(tenant, at)), "by_month"],
+        [mrrQuery(asOf(tenant, at)), "by_month_and_sku"],
+        [mrrQuery(asOf(tenant, day("2025-02-20T12:00"))), "by_month_and_sku"],
         [cohortsQuery(asOf(tenant, at)), "by_vintage"],
-        [mrrQuery(asOf(tenant, at, at)), "by_month"],
+        [mrrQuery(asOf(tenant, at, at)), "by_month_and_sku"],
+        [skuSubscriptionsQuery(asOf(tenant, at)), "by_month_and_sku"],
+        [movementKindsQuery(asOf(tenant, at), cell({ provider: "apple" })), "by_month_and_sku"],
+        [movementKindsQuery(asOf(tenant, at), cell({ country: "US" })), "by_month"],
         [cohortsQuery(asOf(tenant, at, at)), "by_vintage"],
         [movementSeriesQuery(asOf(tenant, at), series("day"), cell({})), "by_day"],
         [
@@ -293,9 +302,12 @@ describe("the queries of the metrics and lists", () => {
 
     for (const period of ["today", "7d", "30d", "3m", "12m", "lifetime"] as const) {
       it(`should be the sum of the ledger over ${period}, as known then`, async () => {
-        const at = day("2026-02-28T17:45");
-        const from = periodStart(period, at);
-        for (const knownAt of [null, day("2026-02-20T00:00"), day("2025-01-01T00:00")]) {
+        const known = [null, day("2026-02-20T00:00"), day("2025-01-01T00:00")];
+        const moments = [day("2026-02-28T17:45"), day("2026-02-03T08:00")];
+        for (const [at, knownAt] of moments.flatMap((moment) =>
+          known.map((each) => [moment, each] as const),
+        )) {
+          const from = periodStart(period, at);
           const rows = await rowsOf<SkuRevenueRow>(
             skuRevenueQuery({ ...tenant, at, knownAt }, from),
           );

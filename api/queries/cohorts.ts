@@ -1,8 +1,8 @@
 /** What each vintage began with, and how its MRR or its accounts changed in each month since. */
 import type { AsOf } from "../as-of.js";
 import type { Cell } from "../cells.js";
-import { accountSources, sumMovementsSql } from "./movements.js";
-import { type Query, asOfParams, oneSnapshotSql } from "./query.js";
+import { accountSources, movementPartsSql } from "./movements.js";
+import { type Query, asOfParams, sumSettingsSql } from "./query.js";
 
 export interface CohortRow {
   /** Both the first day of a month, `YYYY-MM-DD`. */
@@ -28,8 +28,8 @@ export function cohortsQuery(
   return {
     sql: `SELECT vintage, month, sumIf(${measure}, kind = 'new') AS started,
   sum(${measure}) AS change FROM (
-${sumMovementsSql(columns, wholes, asOf, cell.condition)}
-) GROUP BY vintage, month ORDER BY vintage, month ${oneSnapshotSql}`,
+${movementPartsSql(columns, wholes, asOf, { condition: cell.condition, measures: [measure] })}
+) GROUP BY vintage, month ORDER BY vintage, month ${sumSettingsSql}`,
     params: { ...asOfParams(asOf), ...cell.params },
   };
 }
@@ -65,7 +65,7 @@ ${accounts.join("\nUNION ALL\n")}
     )
   )
 ) GROUP BY vintage, month ORDER BY vintage, month
-${oneSnapshotSql}, optimize_aggregation_in_order = 1, optimize_use_projections = 0`,
+${sumSettingsSql}, optimize_aggregation_in_order = 1, optimize_use_projections = 0`,
     params: { ...asOfParams(asOf), ...cell.params },
   };
 }

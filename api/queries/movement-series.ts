@@ -4,7 +4,7 @@ import type { Cell } from "../cells.js";
 import type { Series } from "../series.js";
 import { fromSql, intervalSql } from "./intervals.js";
 import { sumMovementsSql } from "./movements.js";
-import { type Query, asOfParams, oneSnapshotSql } from "./query.js";
+import { type Query, asOfParams, sumSettingsSql } from "./query.js";
 
 export interface MovementSeriesRow {
   /** First day of the interval, `YYYY-MM-DD`; `beforeAll` for what happened before the series. */
@@ -22,10 +22,12 @@ export const beforeAll = "1970-01-01";
 export function movementSeriesQuery(asOf: AsOf, series: Series, cell: Cell): Query {
   const start = intervalSql(series.interval, "toDate(at)");
   const columns = [`if(toDate(at) < toDate(${fromSql}), toDate(0), ${start}) AS start`, "kind"];
+  const sums = sumMovementsSql(columns, "by_day", asOf, {
+    condition: cell.condition,
+    measures: ["mrr", "accounts"],
+  });
   return {
-    sql: `SELECT start, kind, mrr, accounts FROM (
-${sumMovementsSql(columns, "by_day", asOf, cell.condition)}
-) ORDER BY start, kind ${oneSnapshotSql}`,
+    sql: `${sums} ORDER BY start, kind ${sumSettingsSql}`,
     params: { ...asOfParams(asOf), ...cell.params, from: series.from },
   };
 }

@@ -1,9 +1,10 @@
 /**
  * MRR as of two moments, as a sum over rows.
  *
- * `mrr_movements` is additive, so `at` is a condition on time: whole months and days come from
+ * `mrr_movements` is additive, so `at` is a condition on time: whole months or days come from
  * aggregate projections and the rest from rows, because a condition on the time itself would bypass
- * the projection (`design.md`, Tables).
+ * the projection (`design.md`, Tables). What is left to rows is the nearer part of the month: its
+ * beginning is added, or its end taken off.
  *
  * `known_at` is more than a condition on `recorded_at`, for how events happened to be batched must
  * never show: the accounts something was learned about since then are taken out, and computed anew
@@ -11,33 +12,77 @@
  */
 import { shouldBeSql } from "../../schemas/movements.js";
 import type { AsOf } from "../as-of.js";
-import { type Query, asOfParams, atSql, knownAtSql, tenantSql } from "./query.js";
+import { isLateInMonth } from "../calendar.js";
+import {
+  type Query,
+  asOfParams,
+  atSql,
+  knownAtSql,
+  projectionSettingSql,
+  tenantSql,
+} from "./query.js";
 
 /**
- * Which aggregate projection has all columns the sum needs, the coarsest that has, or `none`:
- * single rows. Below whole months lie whole days, and rows.
+ * The aggregate projection that has all columns the sum needs, the coarsest that has, or `none`:
+ * single rows. Sums of months know no day; those by SKU no currency and no country either.
  */
-export type Wholes = "by_month" | "by_day" | "by_vintage" | "none";
+export type Wholes = "by_month_and_sku" | "by_month" | "by_vintage" | "by_day" | "none";
+
+const allMeasures = ["mrr", "accounts", "subscriptions"] as const;
+type Measure = (typeof allMeasures)[number];
+
+interface SumOptions {
+  /** On the rows summed. */
+  readonly condition?: string;
+  /** Each costs reading. */
+  readonly measures?: readonly Measure[];
+}
 
 /**
- * The sums of `mrr`, `accounts` and `subscriptions` for each value of `columns`, which are columns
- * of `mrr_movements` or expressions over them with a name (`toStartOfMonth(at) AS month`).
- *
- * @param condition on the rows summed
+ * The sums of `measures` for each value of `columns`, which are columns of `mrr_movements` or
+ * expressions over them with a name (`toStartOfMonth(at) AS month`).
  */
 export function sumMovementsSql(
   columns: readonly string[],
   wholes: Wholes,
   asOf: AsOf,
-  condition = "true",
+  options: SumOptions = {},
+): string {
+  const names = columns.map((column) => column.split(" AS ").at(-1)).join(", ");
+  const sums = signed(options.measures ?? allMeasures, "sum");
+  const parts = movementPartsSql(columns, wholes, asOf, options);
+  return `SELECT ${names}, ${sums} FROM (\n${parts}\n) GROUP BY ${names}`;
+}
+
+/** The same, still in parts: what stands for the rows, to be summed over. */
+export function movementPartsSql(
+  columns: readonly string[],
+  wholes: Wholes,
+  asOf: AsOf,
+  { condition = "true", measures = allMeasures }: SumOptions = {},
 ): string {
   const select = columns.join(", ");
   const names = columns.map((column) => column.split(" AS ").at(-1)).join(", ");
-  const sums = "sum(mrr) AS mrr, sum(accounts) AS accounts, sum(subscriptions) AS subscriptions";
-  const parts = [...storedSources(wholes), ...correctionSources(asOf)].map(
-    (source) => `SELECT ${select}, ${sums} FROM ${source} AND ${condition} GROUP BY ${names}`,
+  const parts = [...storedSources(wholes, asOf), ...correctionSources(asOf)].map(
+    ({ source, values, projection }) => {
+      const rows = `SELECT ${select}, ${signed(measures, values)} FROM ${source} AND ${condition}`;
+      const sums = values === "sum" ? `${rows} GROUP BY ${names}` : rows;
+      return projection === undefined ? sums : `${sums} ${projectionSettingSql(projection)}`;
+    },
   );
-  return `SELECT ${names}, ${sums} FROM (\n${parts.join("\nUNION ALL\n")}\n) GROUP BY ${names}`;
+  return parts.join("\nUNION ALL\n");
+}
+
+/** Of a source summed here, of single rows, or of rows taken off. */
+type Values = "sum" | "+" | "-";
+
+function signed(measures: readonly Measure[], values: Values): string {
+  return measures
+    .map((measure) => {
+      if (values === "sum") return `sum(${measure}) AS ${measure}`;
+      return values === "-" ? `-${measure} AS ${measure}` : measure;
+    })
+    .join(", ");
 }
 
 /**
@@ -46,7 +91,7 @@ export function sumMovementsSql(
  * condition.
  */
 export function accountSources(asOf: AsOf): string[] {
-  const rows = `mrr_movements WHERE ${tenantSql} AND at <= ${atSql}`;
+  const rows = `mrr_movements WHERE ${tenantSql} AND ${upToAt}`;
   if (asOf.knownAt === null) return [rows];
   return [
     `${rows} AND account NOT IN (${touchedSql})`,
@@ -58,48 +103,66 @@ export function accountSources(asOf: AsOf): string[] {
 export function learnedSinceQuery(asOf: AsOf & { readonly knownAt: number }): Query {
   return {
     sql: `SELECT 1 AS learned FROM mrr_movements
-WHERE ${tenantSql} AND at <= ${atSql} AND recorded_at > ${knownAtSql} LIMIT 1`,
+WHERE ${tenantSql} AND ${upToAt} AND recorded_at > ${knownAtSql} LIMIT 1`,
     params: asOfParams(asOf),
   };
 }
 
+/** All end in a condition. */
+interface Source {
+  readonly source: string;
+  readonly values: Values;
+  /** The one that answers it, where one does. */
+  readonly projection?: string;
+}
+
 /**
- * What is recorded, as sources that do not overlap; all end in a condition. A projection is used
- * where the condition is on its own columns. `identity` keeps the engine from holding the condition
- * against each mark of the table itself, which the projection replaces: half of the planning.
+ * `identity` keeps the engine from holding the condition against each mark of the table itself,
+ * which a projection replaces: most of the planning. Of the projection it uses the condition.
  */
-function storedSources(wholes: Wholes): string[] {
+const time = "identity(at)";
+const upToAt = `${time} <= ${atSql}`;
+
+/** What is recorded, as sources that together are each row once. */
+function storedSources(wholes: Wholes, asOf: AsOf): Source[] {
   const rows = `mrr_movements WHERE ${tenantSql}`;
-  const months = `${rows} AND identity(toStartOfMonth(at)) < toStartOfMonth(${atSql})`;
-  const days = `${rows} AND identity(toDate(at)) < toDate(${atSql})`;
-  const rest = (start: string): string =>
-    `${rows} AND identity(at) >= ${start}(${atSql}) AND identity(at) <= ${atSql}`;
-  return {
-    none: [`${rows} AND at <= ${atSql}`],
-    by_vintage: [months, rest("toStartOfMonth")],
-    by_day: [days, rest("toStartOfDay")],
-    by_month: [
-      months,
-      `${days} AND identity(toDate(at)) >= toStartOfMonth(${atSql})`,
-      rest("toStartOfDay"),
-    ],
-  }[wholes];
+  if (wholes === "none") return [{ source: `${rows} AND ${upToAt}`, values: "sum" }];
+  const sums = { values: "sum", projection: wholes } as const;
+  if (wholes === "by_day") {
+    const rest = `${time} >= toStartOfDay(${atSql}) AND ${upToAt}`;
+    return [
+      { source: `${rows} AND identity(toDate(at)) < toDate(${atSql})`, ...sums },
+      { source: `${rows} AND ${rest}`, values: "+" },
+    ];
+  }
+  const month = `toStartOfMonth(${atSql})`;
+  const months = `${rows} AND identity(toStartOfMonth(at))`;
+  return isLateInMonth(asOf.at)
+    ? [
+        { source: `${months} <= ${month}`, ...sums },
+        {
+          source: `${rows} AND ${time} > ${atSql} AND ${time} < ${month} + INTERVAL 1 MONTH`,
+          values: "-",
+        },
+      ]
+    : [
+        { source: `${months} < ${month}`, ...sums },
+        { source: `${rows} AND ${time} >= ${month} AND ${upToAt}`, values: "+" },
+      ];
 }
 
 /**
  * What makes of the recorded rows those as of `known_at`: the rows of touched accounts with the
  * sign turned, and what should have been recorded of them then.
  */
-function correctionSources(asOf: AsOf): string[] {
+function correctionSources(asOf: AsOf): Source[] {
   if (asOf.knownAt === null) return [];
   return [
-    `(
-  SELECT * EXCEPT (mrr, accounts, subscriptions),
-         -mrr AS mrr, -accounts AS accounts, -subscriptions AS subscriptions
-  FROM mrr_movements
-  WHERE ${tenantSql} AND account IN (${touchedSql})
-) WHERE at <= ${atSql}`,
-    `(${shouldBeSql(knownTouchedSql)}) WHERE at <= ${atSql}`,
+    {
+      source: `mrr_movements WHERE ${tenantSql} AND ${upToAt} AND account IN (${touchedSql})`,
+      values: "-",
+    },
+    { source: `(${shouldBeSql(knownTouchedSql)}) WHERE at <= ${atSql}`, values: "+" },
   ];
 }
 
@@ -111,7 +174,7 @@ const touchedSql = ["subscription_changes", "mrr_movements"]
   .map(
     (table) =>
       `SELECT account FROM ${table} ` +
-      `WHERE ${tenantSql} AND at <= ${atSql} AND recorded_at > ${knownAtSql}`,
+      `WHERE ${tenantSql} AND ${upToAt} AND recorded_at > ${knownAtSql}`,
   )
   .join(" UNION ALL ");
 

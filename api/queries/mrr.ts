@@ -1,7 +1,7 @@
 /** MRR and active subscribers by provider. */
 import type { AsOf } from "../as-of.js";
 import { sumMovementsSql } from "./movements.js";
-import { type Query, asOfParams, oneSnapshotSql } from "./query.js";
+import { type Query, asOfParams, sumSettingsSql } from "./query.js";
 
 export interface MrrRow {
   readonly provider: string;
@@ -12,10 +12,8 @@ export interface MrrRow {
 }
 
 export function mrrQuery(asOf: AsOf): Query {
-  return {
-    sql: `SELECT provider, mrr, accounts FROM (
-${sumMovementsSql(["provider"], "by_month", asOf)}
-) ORDER BY provider ${oneSnapshotSql}`,
-    params: asOfParams(asOf),
-  };
+  const sums = sumMovementsSql(["provider"], "by_month_and_sku", asOf, {
+    measures: ["mrr", "accounts"],
+  });
+  return { sql: `${sums} ORDER BY provider ${sumSettingsSql}`, params: asOfParams(asOf) };
 }

@@ -14,9 +14,16 @@ export const knownAtSql = "fromUnixTimestamp64Milli({known_at:Int64}, 'UTC')";
 
 /**
  * Every part of a query sees one state of each table. Sums are often *all of it, minus some of it,
- * plus other rows*, which is right only if nothing is inserted between the parts.
+ * plus other rows*, which is right only if nothing is inserted between the parts. Implicit
+ * projections only answer `count`, `min` and `max`; to find that out costs each part some planning.
  */
-export const oneSnapshotSql = "SETTINGS enable_shared_storage_snapshot_in_query = 1";
+export const sumSettingsSql =
+  "SETTINGS enable_shared_storage_snapshot_in_query = 1, optimize_use_implicit_projections = 0";
+
+/** The engine otherwise works out for each projection of the table whether it would do. */
+export function projectionSettingSql(name: string): string {
+  return `SETTINGS preferred_optimize_projection_name = '${name}'`;
+}
 
 export function asOfParams(asOf: AsOf): Record<string, QueryParam> {
   return {

@@ -3,8 +3,8 @@ import type { RevenueGroup } from "../../schemas/http-revenue.js";
 import type { AsOf } from "../as-of.js";
 import type { Series } from "../series.js";
 import { fromSql, intervalSql } from "./intervals.js";
-import { sumLedgerSql } from "./ledger.js";
-import { type Query, asOfParams, atSql, knownAtSql, oneSnapshotSql, tenantSql } from "./query.js";
+import { sumLedgerSinceSql } from "./ledger.js";
+import { type Query, asOfParams, atSql, knownAtSql, sumSettingsSql, tenantSql } from "./query.js";
 
 /** What tells the cells of a series apart; a group's own columns only where it is asked for. */
 interface RevenueCell {
@@ -53,11 +53,11 @@ export function revenueQuery(
   sumIf(amount, kind IN ('dispute', 'dispute_won')) AS disputes,
   sum(tax) AS tax, sum(fee) AS fees, sum(sales) AS sales
 FROM (
-${sumLedgerSql([start, "kind", ...groups], series.asOf, "from")}
+${sumLedgerSinceSql([start, "kind", ...groups], ["amount", "tax", "fee", "sales"], series.asOf)}
 ) AS sums GROUP BY ${names}
 -- What was moved away by differences leaves sums of nothing behind.
 HAVING gross != 0 OR refunds != 0 OR disputes != 0 OR tax != 0 OR fees != 0 OR sales != 0
-ORDER BY ${names} LIMIT {rows_max:UInt32} ${oneSnapshotSql}`,
+ORDER BY ${names} LIMIT {rows_max:UInt32} ${sumSettingsSql}`,
     params: { ...asOfParams(series.asOf), from: series.from, rows_max: rowsMax + 1 },
   };
 }
@@ -78,7 +78,7 @@ export function feesToldQuery(series: Series, group: RevenueGroup | undefined): 
   FROM transactions
   WHERE ${conditionSql(series.asOf)} AND fee_amount IS NOT NULL
   GROUP BY workspace, environment, timestamp, id
-) GROUP BY ${names} ${oneSnapshotSql}, optimize_aggregation_in_order = 1`,
+) GROUP BY ${names} ${sumSettingsSql}, optimize_aggregation_in_order = 1`,
     params: { ...asOfParams(series.asOf), from: series.from },
   };
 }

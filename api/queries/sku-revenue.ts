@@ -1,7 +1,7 @@
 /** Revenue and sales of a period by SKU: a sum over the ledger. */
 import type { AsOf } from "../as-of.js";
-import { sumLedgerSql } from "./ledger.js";
-import { type Query, asOfParams, oneSnapshotSql } from "./query.js";
+import { sumLedgerBySkuSql, sumLedgerSinceSql } from "./ledger.js";
+import { type Query, asOfParams, sumSettingsSql } from "./query.js";
 
 export interface SkuRevenueRow {
   readonly provider: string;
@@ -13,10 +13,14 @@ export interface SkuRevenueRow {
 
 /** @param from 00:00 of the period's first day, ms since 1970; null: from the beginning */
 export function skuRevenueQuery(asOf: AsOf, from: number | null): Query {
+  const sums =
+    from === null
+      ? sumLedgerBySkuSql(asOf)
+      : sumLedgerSinceSql(["provider", "external_id"], ["amount", "sales"], asOf);
   return {
     sql: `SELECT provider, external_id, amount AS revenue, sales FROM (
-${sumLedgerSql(["provider", "external_id"], asOf, from === null ? "first entry" : "from")}
-) ORDER BY provider, external_id ${oneSnapshotSql}`,
+${sums}
+) ORDER BY provider, external_id ${sumSettingsSql}`,
     params: { ...asOfParams(asOf), ...(from === null ? {} : { from }) },
   };
 }

@@ -1,7 +1,7 @@
 /** MRR and active subscriptions by SKU. */
 import type { AsOf } from "../as-of.js";
 import { sumMovementsSql } from "./movements.js";
-import { type Query, asOfParams, oneSnapshotSql } from "./query.js";
+import { type Query, asOfParams, sumSettingsSql } from "./query.js";
 
 export interface SkuSubscriptionsRow {
   readonly provider: string;
@@ -14,10 +14,11 @@ export interface SkuSubscriptionsRow {
 
 export function skuSubscriptionsQuery(asOf: AsOf): Query {
   const columns = ["provider", "external_id"];
+  const sums = sumMovementsSql(columns, "by_month_and_sku", asOf, {
+    measures: ["mrr", "subscriptions"],
+  });
   return {
-    sql: `SELECT provider, external_id, mrr, subscriptions FROM (
-${sumMovementsSql(columns, "by_month", asOf)}
-) ORDER BY provider, external_id ${oneSnapshotSql}`,
+    sql: `${sums} ORDER BY provider, external_id ${sumSettingsSql}`,
     params: asOfParams(asOf),
   };
 }
@@ -44,12 +45,12 @@ export function productSubscriptionsQuery(
     [`${product} AS product`, "account", "provider", "subscription"],
     "none",
     asOf,
-    `${sku} IN {skus:Array(String)}`,
+    { condition: `${sku} IN {skus:Array(String)}`, measures: ["mrr"] },
   );
   return {
     sql: `SELECT product, count() AS subscriptions FROM (
 ${sums}
-) WHERE mrr > 0 GROUP BY product ${oneSnapshotSql}`,
+) WHERE mrr > 0 GROUP BY product ${sumSettingsSql}`,
     params: {
       ...asOfParams(asOf),
       skus: skus.map(({ provider, externalId }) => `${provider}:${externalId}`),

@@ -3,6 +3,7 @@
  * write, and measures full scans for the sums the API answers with.
  */
 import { z } from "zod";
+import type { WriteLane } from "../../backends/clickhouse.js";
 import { openClickHouse } from "../../backends/clickhouse-open.js";
 import { readConfig } from "../../config.js";
 import { median } from "./figures.js";
@@ -19,9 +20,12 @@ export function fillTables(path: string, workspace: string, rows: number): Promi
 
 const scans = z.record(z.enum(scanNames), z.number());
 
-const scanRounds = 5;
+const scanRounds = 3;
 /** As long as the longest cohorts people ask about. */
 export const years = 10;
+/** Nothing else runs meanwhile: large blocks make few parts, so that little is left to merge. */
+const memoryBytes = 5 * 1024 ** 3;
+const blockRows = 1_000_000;
 
 /** Runs as a child. */
 export async function run([
@@ -29,16 +33,20 @@ export async function run([
   workspace = "",
   rows = "",
 ]: readonly string[]): Promise<void> {
-  const { CLICKHOUSE_MEMORY_BYTES: memoryBytes, CLICKHOUSE_THREADS: threads } = readConfig({});
+  const { CLICKHOUSE_THREADS: threads } = readConfig({});
   const clickhouse = await openClickHouse({ path, memoryBytes, threads });
   const params = { workspace, rows: Number(rows) };
-  for (const insert of inserts) await clickhouse.write(insert, params);
+  await Promise.all(
+    inserts.map(async ({ lane, statements }) => {
+      for (const sql of statements) await clickhouse.write(`${sql} ${blockSettings}`, params, lane);
+    }),
+  );
   const measured: Record<string, number> = {};
   for (const name of scanNames) {
     const values: number[] = [];
     for (let round = 0; round < scanRounds; round += 1) {
       const startedAt = performance.now();
-      await clickhouse.rows(`${scanSql[name]} SETTINGS optimize_use_projections = 0`, params);
+      await clickhouse.rows(`${scanSql[name]} ${scanSettings}`, params);
       values.push(performance.now() - startedAt);
     }
     measured[name] = median(values);
@@ -48,54 +56,102 @@ export async function run([
   process.disconnect();
 }
 
+const blockSettings =
+  `SETTINGS min_insert_block_size_rows = ${blockRows}, min_insert_block_size_bytes = 0, ` +
+  `max_block_size = ${blockRows / 10}`;
+const scanSettings = "SETTINGS optimize_use_projections = 0, optimize_read_in_order = 0";
+
 const secondsBack = years * 365 * 24 * 60 * 60;
-const source = "FROM numbers({rows:UInt64})";
+/** One row for each number, and `h`: what else differs is drawn from it. */
+const source = "FROM (SELECT number, sipHash64(number) AS h FROM numbers({rows:UInt64}))";
 const tenantColumns = "workspace, environment";
 const tenant = "{workspace:String}, 'live'";
 /** Oldest first, evenly over the years. */
 const at =
   "toDateTime64(now() - toIntervalSecond(" +
   `intDiv(({rows:UInt64} - number) * ${secondsBack}, {rows:UInt64}) + 60), 3, 'UTC')`;
-const sku = `concat('${productId(0).replace(/\d+$/, "")}', toString(number % 20))`;
-const currency = "['EUR', 'USD', 'GBP'][number % 3 + 1]";
-/** Of one payment in 40,000: a filter few rows pass, far apart. */
+
+/** Of one payment in 40,000: filters few rows pass, far apart. */
+const rareEvery = 40_000;
 export const rareCountry = "IS";
-const common = "['US', 'DE', 'GB', 'FR', 'IN'][number % 5 + 1]";
-const country = `if(number % 40000 = 7, '${rareCountry}', ${common})`;
+export const absentCountry = "MT";
+/** `one_time` and this one pass many rows each, and none together. */
+export const subscribersCurrency = "GBP";
+
+const drawn = (values: readonly string[], shift: number): string =>
+  `[${values.map((value) => `'${value}'`).join(", ")}]` +
+  `[bitShiftRight(h, ${shift}) % ${values.length} + 1]`;
+const provider = drawn(["stripe", "stripe", "stripe", "apple", "paddle"], 0);
+const stripeProduct = productId(0).replace(/\d+$/, "");
+/** The last of the 20 products is rarely sold. */
+const productsUsual = 19;
+const stripeSku =
+  `concat('${stripeProduct}', ` +
+  `toString(if(number % ${rareEvery} = 5, ${productsUsual}, bitShiftRight(h, 8) % ${productsUsual})))`;
+const sku = `if(${provider} = 'stripe', ${stripeSku}, ${drawn(["app.a", "app.b", "app.c"], 8)})`;
+const type = "if(bitShiftRight(h, 16) % 5 = 0, 'one_time', 'subscription')";
+const currency =
+  `if(${type} = 'subscription', ${drawn(["EUR", "USD", subscribersCurrency], 24)}, ` +
+  `${drawn(["EUR", "USD"], 24)})`;
+const common = drawn(["US", "DE", "GB", "FR", "IN"], 32);
+const country = `if(number % ${rareEvery} = 7, '${rareCountry}', ${common})`;
 const eventId = "concat('evt_norm_', hex(sipHash128(number)))";
 const payment = "concat('pi_fill_', toString(number))";
 const minor = "900 + 100 * (number % 90)";
 
-const inserts = [
-  `INSERT INTO transactions (${tenantColumns}, timestamp, id, recorded_at, fact_id, version,
+/** @param version its number, status, and how many days later it was recorded */
+function versionsSql(version: 1 | 2, status: string, days: number, condition: string): string {
+  const event = `concat('evt_norm_', hex(sipHash128(number, ${version})))`;
+  return `INSERT INTO transactions (${tenantColumns}, timestamp, id, recorded_at, fact_id, version,
      event_id, provider, payment, account, external_id, gross_amount, original_currency,
      normalized_amount, base_currency, fx_rate, fx_date, fx_source, refunded_amount,
      customer_country, type, status, backfill)
-   SELECT ${tenant}, ${at} AS t, concat('tx_norm_', hex(sipHash128(number))), t, ${eventId}, 1,
-     ${eventId}, 'stripe', ${payment}, toString(number % 50000), ${sku}, ${minor}, 'EUR',
-     ${minor}, 'EUR', '1', '', '', 0, ${country}, 'subscription', 'succeeded', 0 ${source}`,
-  `INSERT INTO ledger (${tenantColumns}, payment, entry, kind, provider, external_id, currency,
+   SELECT ${tenant}, ${at} AS t, concat('tx_norm_', hex(sipHash128(number))),
+     least(t + toIntervalDay(${days}), now64(3, 'UTC')), ${event}, ${version}, ${event},
+     ${provider}, ${payment}, toString(number % 50000), ${sku}, ${minor}, ${currency}, ${minor},
+     'EUR', '1', '', '', 0, ${country}, ${type}, '${status}', 0 ${source} WHERE ${condition}`;
+}
+
+/** What one lane writes, one after the other; the lanes side by side. */
+const inserts: readonly { readonly lane: WriteLane; readonly statements: readonly string[] }[] = [
+  {
+    lane: "versions",
+    statements: [
+      versionsSql(1, "succeeded", 0, "true"),
+      versionsSql(2, "refunded", 3, "h % 50 = 3"),
+      versionsSql(2, "disputed", 20, "h % 400 = 9"),
+    ],
+  },
+  {
+    lane: "money",
+    statements: [
+      `INSERT INTO ledger (${tenantColumns}, payment, entry, kind, provider, external_id, currency,
      country, happened_at, recorded_at, event_id, fact_id, amount, tax, fee, sales)
-   SELECT ${tenant}, concat('stripe:', ${payment}), 'sale', 'sale', 'stripe', ${sku}, ${currency},
-     ${country}, ${at} AS t, t, ${eventId}, ${eventId}, ${minor}, 0, 0, 1 ${source}`,
+   SELECT ${tenant}, concat(${provider}, ':', ${payment}), 'sale', 'sale', ${provider}, ${sku},
+     ${currency}, ${country}, ${at} AS t, t, ${eventId}, ${eventId}, ${minor}, 0, 0, 1 ${source}`,
+    ],
+  },
   // Of each account two movements: it begins, and a month later it grows, shrinks or ends.
-  `INSERT INTO mrr_movements (${tenantColumns}, account, provider, subscription, external_id,
+  {
+    lane: "subscriptions",
+    statements: [
+      `INSERT INTO mrr_movements (${tenantColumns}, account, provider, subscription, external_id,
      currency, country, at, kind, vintage, mrr, accounts, subscriptions, recorded_at, event_id)
-   SELECT ${tenant}, hex(sipHash128(account)), 'stripe', concat('sub_', toString(account)), sku,
-     currency, country, t, kind, toStartOfMonth(began),
+   SELECT ${tenant}, hex(sipHash128(account)), ${provider}, concat('sub_', toString(account)),
+     ${sku}, ${drawn(["EUR", "USD", "GBP"], 24)}, ${common}, t, kind, toStartOfMonth(began),
      toDecimal128(multiIf(kind = 'expansion', 5, kind = 'contraction', -4, kind = 'churn', -9,
        9), 6),
      multiIf(kind = 'new', 1, kind = 'churn', -1, 0),
      multiIf(kind = 'new', 1, kind = 'churn', -1, 0), t, event
    FROM (
-     SELECT intDiv(number, 2) AS account, ${at} AS began, ${eventId} AS event,
+     SELECT number, intDiv(number, 2) AS account, sipHash64(account) AS h, ${at} AS began,
+       ${eventId} AS event,
        if(number % 2 = 0, began, least(began + toIntervalDay(30), now64(3, 'UTC'))) AS t,
-       if(number % 2 = 0, 'new', ['expansion', 'contraction', 'churn'][account % 3 + 1]) AS kind,
-       concat('${productId(0).replace(/\d+$/, "")}', toString(account % 20)) AS sku,
-       ['EUR', 'USD', 'GBP'][account % 3 + 1] AS currency,
-       ['US', 'DE', 'GB', 'FR', 'IN'][account % 5 + 1] AS country
-     ${source}
+       if(number % 2 = 0, 'new', ['expansion', 'contraction', 'churn'][account % 3 + 1]) AS kind
+     FROM numbers({rows:UInt64})
    )`,
+    ],
+  },
 ];
 
 const where = "WHERE workspace = {workspace:String} AND environment = 'live'";
@@ -109,6 +165,6 @@ const scanSql: Readonly<Record<keyof Scans, string>> = {
         UNION ALL
         SELECT provider, external_id, 0, 0, mrr, subscriptions FROM mrr_movements ${where}
       ) GROUP BY 1, 2`,
-  transactions: `SELECT timestamp, id, max(version), max(normalized_amount) FROM transactions
-      ${where} GROUP BY 1, 2 ORDER BY 1 DESC, 2 DESC LIMIT 50`,
+  transactions: `SELECT timestamp, id, version, normalized_amount FROM transactions
+      ${where} ORDER BY timestamp DESC, id DESC LIMIT 50`,
 };
