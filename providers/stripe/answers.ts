@@ -8,6 +8,10 @@ export type Answers = ReadonlyMap<string, unknown>;
 export const paths = {
   invoiceLines: (invoice: string, after: string | null) =>
     `/v1/invoices/${encodeURIComponent(invoice)}/lines?limit=100${startingAfter(after)}`,
+  /** A session has a hundred lines at most. */
+  sessionLines: (session: string) =>
+    `/v1/checkout/sessions/${encodeURIComponent(session)}/line_items` +
+    "?limit=100&expand[]=data.price.product",
   subscriptionItems: (subscription: string, after: string | null) =>
     `/v1/subscription_items?subscription=${encodeURIComponent(subscription)}&limit=100` +
     startingAfter(after),

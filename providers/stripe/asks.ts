@@ -25,6 +25,7 @@ export function asks(
       .slice(0, productsMax)
       .map((product) => adorns(paths.product(product))),
     ...feeOf(event.type, object),
+    ...linesOfSession(event.type, object.id, object),
   ];
 }
 
@@ -76,11 +77,21 @@ function feeOf(type: string, object: Readonly<Record<string, unknown>>): Questio
   return [adorns(paths.balanceTransaction(id))];
 }
 
+/** What a paid session sold: no event of it shows its lines. */
+function linesOfSession(
+  type: string,
+  id: string,
+  object: Readonly<Record<string, unknown>>,
+): Question[] {
+  const isPayment = object.payment_status === "paid" && typeof object.payment_intent === "string";
+  return type.startsWith("checkout.session.") && isPayment ? [adorns(paths.sessionLines(id))] : [];
+}
+
 function needed(path: string, freshForMs: number): Question {
   return { path, importance: "needed", freshForMs };
 }
 
-/** A product's name, a payment's fee: handed on once, within a day nothing asks again. */
+/** A product's name, a payment's fee or lines: handed on once, within a day nothing asks again. */
 function adorns(path: string): Question {
   return { path, importance: "adorns", freshForMs: dayMs, sameForAll: true };
 }

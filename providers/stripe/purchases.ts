@@ -1,5 +1,7 @@
 /** What ties a payment to what was bought: invoice payments and checkout sessions. */
 import { z } from "zod";
+import type { Line } from "../../schemas/records.js";
+import { type Answers, paths } from "./answers.js";
 import { accountKey, field, ignored, reader } from "./event.js";
 import { paymentOutside } from "./invoices.js";
 import { isoMinor } from "./money.js";
@@ -43,7 +45,7 @@ const sessionShape = z.object({
 });
 
 /**
- * A session adds type, country and tax to its payment. Without a payment intent (a subscription's
+ * A session adds type, country, tax and products to its payment. Without a payment intent (a subscription's
  * session) an invoice tells the same and more.
  */
 export const readSession = reader(sessionShape, (session, event) => {
@@ -60,9 +62,31 @@ export const readSession = reader(sessionShape, (session, event) => {
         type: session.mode === "subscription" ? "subscription" : "one_time",
         tax: tax === null || !session.currency ? null : isoMinor(tax, session.currency),
         fee: null,
-        lines: [],
+        lines: linesOf(session, event.answers),
       },
     },
     { Link: { payment, purchase: session.id } },
   ];
 });
+
+const linesShape = z.compile(
+  z.object({
+    data: z.array(
+      z.object({
+        amount_total: field.amount,
+        amount_tax: field.amount.nullish(),
+        price: z.object({ product: field.reference }).nullish(),
+      }),
+    ),
+  }),
+);
+
+/** Only the API tells them; until it has, the payment belongs to no product. */
+function linesOf({ id, currency }: z.output<typeof sessionShape>, answers: Answers): Line[] {
+  const lines = linesShape.safeParse(answers.get(paths.sessionLines(id)));
+  if (!lines.success || !currency) return [];
+  return lines.data.data.map(({ amount_total: total, amount_tax: tax, price }) => ({
+    external_id: price?.product ?? "",
+    weight: isoMinor(total - (tax ?? 0n), currency),
+  }));
+}
