@@ -209,11 +209,17 @@ const hex64 = z
     /^[0-9a-fA-F]{64}$/,
     "must be 64 hexadecimal characters; make one with: openssl rand -hex 32",
   );
-const url = z.url({ protocol: /^https?$/ }).transform((text) => text.replace(/\/+$/, ""));
-const positive = z.coerce.number().int().positive();
+const http = z.url({ protocol: /^https?$/, error: "must be a URL as https://host:port" });
+const url = http.transform((text) => text.replace(/\/+$/, ""));
+const whole = z.coerce.number("must be a number").int("must be a whole number");
+const positive = whole.positive("must be above 0");
+const portMax = 65_535;
 
 const settings = z.object({
-  PORT: z.coerce.number().int().min(0).max(65_535).default(3000),
+  PORT: whole
+    .min(0, "must not be negative")
+    .max(portMax, `must not be above ${portMax}`)
+    .default(3000),
   DATA_DIR: z.string().min(1).default("./data"),
   PUBLIC_URL: url.optional(),
   ADMIN_TOKEN: z.string().min(32, "must have at least 32 characters").optional(),
@@ -239,9 +245,14 @@ const settings = z.object({
   KAFKA_SASL_MECHANISM: z.enum(["plain", "scram-sha-256", "scram-sha-512"]).optional(),
   KAFKA_SASL_USERNAME: z.string().optional(),
   KAFKA_SASL_PASSWORD: z.string().optional(),
-  CLICKHOUSE_URL: z.url().optional(),
+  CLICKHOUSE_URL: http.optional(),
   CLICKHOUSE_CLUSTER: z.string().optional(),
-  DATABASE_URL: z.url().optional(),
+  DATABASE_URL: z
+    .url({
+      protocol: /^postgres(?:ql)?$/,
+      error: "must be a URL as postgres://user:password@host:5432/database",
+    })
+    .optional(),
   SCHEMA_REGISTRY_URL: url.optional(),
   LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
   /** Where each provider's API is: scheme and host; absent where the credentials decide. */

@@ -1,7 +1,7 @@
 /**
  * `node dist/main.js [roles…]`: runs the roles named, or all. `node dist/main.js check` prints the
  * settings as understood, without secrets. `node dist/main.js ops …` runs a command while the
- * service is stopped (ops/operate.ts).
+ * service is stopped (ops/operate.ts). `--help` tells all that.
  */
 import { join, relative } from "node:path";
 import { BackupRefused } from "./backends/backup/manifest.js";
@@ -26,6 +26,15 @@ const secretSettings: ReadonlySet<string> = new Set([
   "SCHEMA_REGISTRY_URL",
 ]);
 
+const usage = `npm start                      all roles in one process
+npm start -- <role> [<role>]   some of ${roleNames.join(", ")}, on servers
+npm start -- check             the settings as understood, without secrets
+npm run ops -- --help          commands: backups, audits, replays, moving, keys
+npm run demo                   two years of a made-up business, in a folder of its own
+
+Settings are environment variables; README.md lists them.
+`;
+
 try {
   await main(process.argv.slice(2));
 } catch (error) {
@@ -37,6 +46,10 @@ try {
 async function main(words: readonly string[]): Promise<void> {
   if (words[0] === "ops") {
     process.exitCode = await runCommand(words.slice(1));
+    return;
+  }
+  if (words.includes("--help") || words[0] === "help") {
+    process.stdout.write(usage);
     return;
   }
   const config = readConfig(process.env);
@@ -90,7 +103,8 @@ function rolesOf(words: readonly string[]): readonly RoleName[] {
   const unknown = words.filter((word) => !isRoleName(word));
   if (unknown.length > 0) {
     throw new ConfigError([
-      `roles: there is no ${unknown.join(", ")}; there are ${roleNames.join(", ")}, and check`,
+      `roles: there is no ${unknown.join(", ")}; there are ${roleNames.join(", ")}, ` +
+        "and by themselves check and --help",
     ]);
   }
   return words.length === 0 ? roleNames : roleNames.filter((name) => words.includes(name));

@@ -73,9 +73,11 @@ export async function start(
 /** Opens the doors; they close before anything else is released. */
 async function listen(service: Service): Promise<string> {
   let stopping = false;
-  const server = createHttpServer(createApp(service, () => stopping));
+  const server = createHttpServer(
+    createApp(service, () => stopping),
+    (request, socket, head) => upgrade(service, request, socket, head),
+  );
   const calls = countCalls(server);
-  server.on("upgrade", (request, socket, head) => upgrade(service, request, socket, head));
   await listening(server, service.config.PORT);
   service.releases.push("doors", async () => {
     stopping = true;
@@ -101,7 +103,8 @@ async function listening(server: Server, port: number): Promise<void> {
 
 function upgrade(service: Service, request: IncomingMessage, socket: Duplex, head: Buffer): void {
   const path = (request.url ?? "").split("?", 1)[0] ?? "";
-  const take = service.upgrades.get(path);
+  // A slash at the end makes no other path, as for all other calls.
+  const take = service.upgrades.get(path.replace(/\/$/, ""));
   if (take) return take(request, socket, head);
   // A peer that is gone already would end the process with an unheard error.
   socket.on("error", () => socket.destroy());

@@ -48,8 +48,7 @@ export function openDataFolder(
   config: Pick<Config, "DATA_DIR" | "VAULT_ENCRYPTION_KEY" | "ADMIN_TOKEN">,
 ): DataFolder {
   const path = resolve(config.DATA_DIR);
-  mkdirSync(path, { recursive: true, mode: 0o700 });
-  const unlock = lockFolder(path);
+  const unlock = takeFolder(path);
   try {
     const made: string[] = [];
     const secret = (name: string, shape: RegExp, draw: () => string): string => {
@@ -74,6 +73,28 @@ export function openDataFolder(
     throw error;
   }
 }
+
+/** Makes it where there is none. @throws DataFolderRefused, FolderLocked */
+function takeFolder(path: string): () => void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    return lockFolder(path);
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    const why = folderProblems[code];
+    if (why === undefined) throw error;
+    throw new DataFolderRefused(`DATA_DIR: ${path} cannot be used: ${why}.`);
+  }
+}
+
+const folderProblems: Readonly<Record<string, string>> = {
+  EACCES: "this user may not write there",
+  EPERM: "this user may not write there",
+  EROFS: "the disk is read-only",
+  ENOSPC: "the disk is full",
+  EEXIST: "it is a file, not a folder",
+  ENOTDIR: "a part of it is a file, not a folder",
+};
 
 /**
  * Gives the folder a new vault key, in two steps so that both keys are there while `reseal` runs:

@@ -5,6 +5,7 @@
 import type { Context, Middleware } from "koa";
 import { readBytes, requireContentType } from "../backends/http/body.js";
 import { ApiError, malformed } from "../backends/http/errors.js";
+import { refuseParameters } from "../backends/http/query.js";
 import { accessOf } from "../backends/http/state.js";
 import type { Receipts } from "../backends/receipts.js";
 import { limits } from "../config.js";
@@ -23,6 +24,7 @@ export interface IngestDoor {
 
 export function ingestRoute(door: IngestDoor): Middleware {
   return async (ctx: Context) => {
+    refuseParameters(ctx);
     const type = requireContentType(ctx, "application/json", "application/x-ndjson");
     const isBatch = type === "application/x-ndjson";
     const key = idempotencyKey(ctx);

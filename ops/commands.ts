@@ -31,14 +31,15 @@ export class UsageError extends Error {
   }
 }
 
-const usage = `npm run ops -- audit [--workspace <id>] [--repair]
+export const usage = `npm run ops -- audit [--workspace <id>] [--repair]
 npm run ops -- rebuild [--workspace <id>]
 npm run ops -- replay [--from <time>] [--rejected]
 npm run ops -- backfill --integration <id> --from <time>
 npm run ops -- backup --to <folder> [--keep <number>] [--with-key]
 npm run ops -- restore --from <backup>
 npm run ops -- move --to <settings file> --through <folder>
-npm run ops -- rotate-key`;
+npm run ops -- rotate-key
+npm run ops -- servers start|stop|status [postgres|clickhouse|kafka] [--folder <path>]`;
 
 export type Command =
   | "audit"
@@ -113,7 +114,8 @@ export const commands: Readonly<Record<Command, Runnable>> = {
   backfill: {
     options: ["integration", "from"],
     async run({ config, options, steps, open, tell }) {
-      const asked = { integration: given(options.integration), from: timeOf(given(options.from)) };
+      const from = timeOf(given("from", options));
+      const asked = { integration: given("integration", options), from };
       const { startProcessors } = steps;
       return backfill(await open(config), asked, { startProcessors, tell });
     },
@@ -121,7 +123,7 @@ export const commands: Readonly<Record<Command, Runnable>> = {
   backup: {
     options: ["to", "keep", "with-key"],
     async run({ config, options, open, tell }) {
-      const to = given(options.to);
+      const to = given("to", options);
       const keep = options.keep === undefined ? null : countOf(options.keep);
       await backup(config, { to, keep, withKey: options["with-key"] ?? false }, open, tell);
       return 0;
@@ -130,14 +132,14 @@ export const commands: Readonly<Record<Command, Runnable>> = {
   restore: {
     options: ["from"],
     async run({ config, options, open, tell }) {
-      await restore(config, given(options.from), open, tell);
+      await restore(config, given("from", options), open, tell);
       return 0;
     },
   },
   move: {
     options: ["to", "through"],
     async run({ config, options, open, close, tell }) {
-      const words = { to: given(options.to), through: given(options.through) };
+      const words = { to: given("to", options), through: given("through", options) };
       await move(config, words, { open, close, tell });
       return 0;
     },
@@ -148,8 +150,10 @@ export const commands: Readonly<Record<Command, Runnable>> = {
   },
 };
 
-function given(option: string | undefined): string {
-  if (option === undefined) throw new UsageError();
+/** @throws UsageError */
+function given(name: "from" | "integration" | "through" | "to", options: Options): string {
+  const { [name]: option } = options;
+  if (option === undefined) throw new UsageError(`--${name} is missing.`);
   return option;
 }
 

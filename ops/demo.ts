@@ -21,6 +21,7 @@ import { ask, type Merchant, openMerchant, salesUpTo, whenBooked } from "./demo/
 import { overwrite, Progress } from "./demo/progress.js";
 import { type ServiceProcess, ServiceRefused, startService } from "./demo/service-process.js";
 
+const usage = "npm run demo [-- --fresh]    goes on with the last one, or begins anew\n";
 const folderPath = "demo-data";
 const baseCurrency = "USD";
 const business = {
@@ -43,7 +44,7 @@ try {
   await main();
 } catch (error) {
   if (!isForPerson(error)) throw error;
-  process.stderr.write(`${error.message}\n`);
+  process.stderr.write(`${error.message}\n${isOption(error) ? usage : ""}`);
   process.exitCode = 1;
 }
 
@@ -160,11 +161,14 @@ All calls: ${url}/docs
 `;
 }
 
+function isOption(error: Error): boolean {
+  return "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
+}
+
 function isForPerson(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
-  const isOption = "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
   return (
-    isOption ||
+    isOption(error) ||
     error instanceof ServiceRefused ||
     error instanceof FolderRefused ||
     error instanceof FolderLocked

@@ -9,7 +9,7 @@ import { Releases } from "../backends/releases.js";
 import type { Service } from "../backends/service.js";
 import { createLogger } from "../backends/logger.js";
 import { type Config, readConfig } from "../config.js";
-import { type Command, type Options, type Steps, UsageError, commands } from "./commands.js";
+import { type Command, type Options, type Steps, UsageError, commands, usage } from "./commands.js";
 
 /** @returns the exit code */
 export async function operate(
@@ -17,6 +17,10 @@ export async function operate(
   env: NodeJS.ProcessEnv,
   steps: Steps,
 ): Promise<number> {
+  if (words.includes("--help") || words[0] === "help") {
+    tell(usage);
+    return 0;
+  }
   const installation = new Installation();
   try {
     const { command, options } = readWords(words);
@@ -56,7 +60,8 @@ class Installation {
 /** @throws UsageError */
 function readWords(words: readonly string[]): { command: Command; options: Options } {
   const [name, ...args] = words;
-  if (name === undefined || !isCommand(name)) throw new UsageError();
+  if (name === undefined) throw new UsageError();
+  if (!isCommand(name)) throw new UsageError(`There is no command ${name}.`);
   try {
     const { values } = parseArgs({
       args,
@@ -72,8 +77,8 @@ function readWords(words: readonly string[]): { command: Command; options: Optio
         through: { type: "string" },
       },
     });
-    const foreign = Object.keys(values).filter((option) => !isOf(name, option));
-    if (foreign.length > 0) throw new UsageError();
+    const foreign = Object.keys(values).find((option) => !isOf(name, option));
+    if (foreign !== undefined) throw new UsageError(`${name} takes no --${foreign}.`);
     return { command: name, options: values };
   } catch (error) {
     if (error instanceof TypeError) throw new UsageError(error.message);

@@ -2,7 +2,12 @@
 import { z } from "zod";
 
 /** An ISO 8601 date-time with `Z` or an offset; read as ms since 1970. */
-export const instant = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
+export const instant = z.iso
+  .datetime({
+    offset: true,
+    error: "must be a date-time as 2026-01-31T12:00:00Z; in a URL the + of an offset is %2B",
+  })
+  .transform((text) => Date.parse(text));
 
 export const clocksQuery = {
   at: instant.optional().meta({

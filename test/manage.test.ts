@@ -49,7 +49,7 @@ describe("The management interface", () => {
     });
   }
 
-  it("should refuse every one of its calls without the token, however the path is spelt", async () => {
+  it("should refuse every call without the token, however its path is spelt", async () => {
     const { router } = doors.service;
     const routes = router.stack.filter(({ path: route }) => String(route).startsWith("/v1/manage"));
     expect(routes).to.have.length.above(20);

@@ -7,6 +7,7 @@ import {
 } from "../../backends/backfills.js";
 import { readJson } from "../../backends/http/body.js";
 import { conflict, notFound, unprocessable } from "../../backends/http/errors.js";
+import { refuseParameters } from "../../backends/http/query.js";
 import type { Service } from "../../backends/service.js";
 import { limits } from "../../config.js";
 import type { Provider } from "../../providers/provider.js";
@@ -46,6 +47,7 @@ export function backfillRoutes(
   });
 
   router.get(path, async (ctx) => {
+    refuseParameters(ctx);
     const { id } = await integrationOf(ctx, service);
     const found = await findBackfill(service.postgres, id);
     if (found === null) {

@@ -4,6 +4,7 @@ import { type LastBackup, RunningBackups } from "../../backends/backup/running.j
 import { vaultKeyOf } from "../../backends/data-folder.js";
 import { readJson } from "../../backends/http/body.js";
 import { conflict, notFound, unprocessable } from "../../backends/http/errors.js";
+import { refuseParameters } from "../../backends/http/query.js";
 import type { Service } from "../../backends/service.js";
 import { type BackupView, newBackup } from "../../schemas/http-manage.js";
 
@@ -29,6 +30,7 @@ export function backupRoutes(router: Router, service: Service): void {
   });
 
   router.get(`${path}/last`, async (ctx) => {
+    refuseParameters(ctx);
     if (backups.last === null) {
       throw notFound("backup_unknown", "No backup was asked for since this process started.");
     }

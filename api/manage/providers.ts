@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import type Router from "@koa/router";
 import { z } from "zod";
+import { refuseParameters } from "../../backends/http/query.js";
 import { projectFile } from "../../backends/root.js";
 import type { Provider } from "../../providers/provider.js";
 import type { ProviderView } from "../../schemas/http-manage.js";
@@ -11,6 +12,7 @@ type Field = ProviderView["credentials"][number];
 export function providerRoutes(router: Router, providers: ReadonlyMap<string, Provider>): void {
   const data = [...providers.values()].map(providerView);
   router.get("/providers", (ctx) => {
+    refuseParameters(ctx);
     ctx.body = { status: "success", data };
   });
 }

@@ -3,8 +3,10 @@
  * only. One file for each thing managed.
  */
 import Router from "@koa/router";
+import type { Context, Next } from "koa";
 import { requireAdministrator } from "../../backends/http/auth.js";
 import { jsonBody } from "../../backends/http/body.js";
+import { refuseParameters } from "../../backends/http/query.js";
 import type { Service } from "../../backends/service.js";
 import { createProviders } from "../../providers/index.js";
 import { createCursors } from "../cursors.js";
@@ -32,7 +34,13 @@ export function manageRoutes(service: Service): Router {
   auditRoutes(router, service, cursors);
   backupRoutes(router, service);
   // Part of each route: `router.use` would match the path once more, and by rules of its own.
-  const guard = [requireAdministrator(service), jsonBody()];
+  const guard = [requireAdministrator(service), noParameters, jsonBody()];
   for (const route of router.stack) route.stack.unshift(...guard);
   return router;
+}
+
+/** What changes something is told all of it by the path and the body. */
+async function noParameters(ctx: Context, next: Next): Promise<void> {
+  if (ctx.method !== "GET" && ctx.method !== "HEAD") refuseParameters(ctx);
+  await next();
 }

@@ -1,6 +1,6 @@
 import type Router from "@koa/router";
 import { readJson } from "../../backends/http/body.js";
-import { readQuery } from "../../backends/http/query.js";
+import { readQuery, refuseParameters } from "../../backends/http/query.js";
 import type { Service } from "../../backends/service.js";
 import { createWorkspace, listWorkspaces } from "../../backends/workspaces.js";
 import { listQuery, newWorkspace } from "../../schemas/http-manage.js";
@@ -26,6 +26,7 @@ export function workspaceRoutes(router: Router, service: Service, cursors: Curso
   });
 
   router.get("/workspaces/:workspace", async (ctx) => {
+    refuseParameters(ctx);
     ctx.body = { status: "success", data: workspaceView(await workspaceOf(ctx, service)) };
   });
 }

@@ -9,7 +9,7 @@ import { z } from "zod";
 import type { CatalogueView } from "../../backends/catalogue-view.js";
 import { knownError } from "../../backends/http/app.js";
 import { authorize } from "../../backends/http/auth.js";
-import { ApiError, malformed } from "../../backends/http/errors.js";
+import { ApiError } from "../../backends/http/errors.js";
 import { readQuery } from "../../backends/http/query.js";
 import { rawAnswer } from "../../backends/http/server.js";
 import type { Access } from "../../backends/keys.js";
@@ -34,9 +34,7 @@ export async function openStream(
   service.releases.push("sockets", () => sockets.close());
   const server = new WebSocketServer({ noServer: true, maxPayload: clientMessageBytesMax });
   // A handshake the library cannot accept; its own answer would not be our envelope.
-  server.on("wsClientError", (error, socket) => {
-    refuse(socket, malformed("handshake_malformed", `No WebSocket handshake: ${error.message}.`));
-  });
+  server.on("wsClientError", (error, socket) => refuse(socket, noHandshake(error.message)));
 
   service.upgrades.set(streamPath, (request, socket, head) => {
     void welcome(request, socket, head);
@@ -75,6 +73,14 @@ export async function openStream(
 
 function refuse(socket: Duplex, error: ApiError): void {
   socket.end(rawAnswer(error), () => socket.destroy());
+}
+
+/** Tells the version that is spoken here, as RFC 6455, 4.4 has it. @param why a whole sentence */
+function noHandshake(why: string): ApiError {
+  const message = `No WebSocket handshake: ${why.replace(/\.$/, "")}.`;
+  return new ApiError(400, "invalid_request", "handshake_malformed", message, {
+    headers: { "Sec-WebSocket-Version": "13" },
+  });
 }
 
 function queryOf(request: IncomingMessage): string {

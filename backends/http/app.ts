@@ -37,9 +37,7 @@ export function createApp(service: AppService, isStopping: () => boolean = () =>
     ctx.set("X-Request-Id", ctx.state.requestId);
     try {
       if (isStopping()) throw stopping();
-      if (ctx.req.headers.host === undefined) {
-        throw malformed("host_missing", "A request needs a Host header.", "Host");
-      }
+      checkRequest(ctx);
       await next();
     } catch (thrown) {
       const error = await service.limits.refuse(ctx, knownError(thrown));
@@ -59,9 +57,27 @@ export function createApp(service: AppService, isStopping: () => boolean = () =>
   }
 }
 
+/** @throws ApiError 400 */
+function checkRequest({ path, req }: Context): void {
+  // HTTP/1.0 knew no Host, and load balancers still ask that way whether a process is well.
+  if (req.headers.host === undefined && req.httpVersion !== "1.0") {
+    throw malformed("host_missing", "A request needs a Host header.", "Host");
+  }
+  const { expect } = req.headers;
+  if (expect !== undefined && expect.toLowerCase() !== "100-continue") {
+    const message = "Nothing but Expect: 100-continue is understood.";
+    throw new ApiError(417, "invalid_request", "expectation_unknown", message, { param: "Expect" });
+  }
+  // No id holds a NUL, and Postgres would take it for our own mistake.
+  if (path.includes("%00")) throw malformed("path_malformed", "The path is malformed.");
+}
+
 /** Behind the router: the path is unknown, or known with another method. */
 function noRoute(ctx: Context): void {
-  const layers: readonly Layer[] = ctx.matched ?? [];
+  const matched: readonly Layer[] = ctx.matched ?? [];
+  // Where a path is written out, one with a place for any word does not mean it.
+  const exact = matched.filter((layer) => !String(layer.path).includes(":"));
+  const layers = exact.length > 0 ? exact : matched;
   const allowed = new Set(layers.flatMap((layer) => layer.methods));
   throw allowed.size > 0
     ? methodNotAllowed([...allowed].sort().join(", "))

@@ -1,7 +1,14 @@
 /** Query parameters: what is unknown, repeated or outside its set is 400, never ignored. */
 import type { Context } from "koa";
-import type { z } from "zod";
+import { z } from "zod";
 import { malformed } from "./errors.js";
+
+/** @throws ApiError 400: a call without parameters is given one */
+export function refuseParameters(ctx: Pick<Context, "querystring">): void {
+  readQuery(ctx, none);
+}
+
+const none = z.object({});
 
 /**
  * @param schema an object; unknown names are refused whether it is strict or not

@@ -1,6 +1,9 @@
-/** The HTTP server around the app: its time limits, and an answer to what is not even HTTP. */
+/**
+ * The HTTP server around the app: its time limits, and an answer to what the app never sees: calls
+ * that are not HTTP, or that ask for another protocol.
+ */
 import { randomUUID } from "node:crypto";
-import { type Server, createServer } from "node:http";
+import { type IncomingMessage, type Server, createServer } from "node:http";
 import type { Duplex } from "node:stream";
 import type Koa from "koa";
 import { ApiError, errorEnvelope } from "./errors.js";
@@ -11,7 +14,10 @@ const requestMsMax = 60_000;
 /** Longer than the idle time of usual load balancers, so that they close first. */
 const keepAliveMs = 65_000;
 
-export function createHttpServer(app: Koa): Server {
+/** Takes over the connection of a call that asks for a WebSocket. */
+export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+
+export function createHttpServer(app: Koa, upgrade?: Upgrade): Server {
   const handle = app.callback();
   const server = createServer(
     {
@@ -24,7 +30,36 @@ export function createHttpServer(app: Koa): Server {
     (request, response) => void handle(request, response),
   );
   server.on("clientError", answerMalformed);
+  // The app answers this, too.
+  server.on("checkExpectation", (request, response) => void handle(request, response));
+  if (upgrade === undefined) return server;
+  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    if (/\bwebsocket\b/i.test(request.headers.upgrade ?? "")) upgrade(request, socket, head);
+    else answerAsIs(server, request, socket, head);
+  });
   return server;
+}
+
+/**
+ * Java's HttpClient and `curl --http2` offer HTTP/2 with their first call. A server may ignore
+ * that (RFC 9110, 7.8); Node cannot once it upgrades anything, so the call is read again without.
+ */
+function answerAsIs(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  const lines = [`${request.method} ${request.url} HTTP/${request.httpVersion}`];
+  for (const [index, name] of request.rawHeaders.entries()) {
+    const isOffer = /^(?:upgrade|http2-settings)$/i.test(name);
+    if (index % 2 === 1 || isOffer) continue;
+    const value = request.rawHeaders[index + 1] ?? "";
+    const kept = /^connection$/i.test(name) ? withoutOffer(value) : value;
+    lines.push(`${name}: ${kept}`);
+  }
+  socket.unshift(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), head]));
+  server.emit("connection", socket);
+}
+
+function withoutOffer(connection: string): string {
+  const words = connection.split(",").map((word) => word.trim());
+  return words.filter((word) => !/^(?:upgrade|http2-settings)$/i.test(word)).join(", ");
 }
 
 function answerMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
