@@ -160,7 +160,12 @@ function noAnswer(error: unknown): string {
 
 /** As providers do; a call that waited behind a stopped process may carry an old signature. */
 function isToRepeat(status: number, body: string): boolean {
-  return status >= 500 || status === 429 || (status === 401 && codeIn(body) === "signature_stale");
+  return (
+    status >= 500 ||
+    status === 429 ||
+    status === 408 ||
+    (status === 401 && codeIn(body) === "signature_stale")
+  );
 }
 
 function eventIdIn(body: string): string | null {
