@@ -80,6 +80,30 @@ export function unknownDiscounts(
   return { discounts, coupons };
 }
 
+/**
+ * Ids of recurring coupons that may be limited to some products: events leave out which, so that
+ * nothing said means nothing known. Without an answer they count for all.
+ */
+export function perhapsLimited(given: readonly GivenDiscount[], known: KnownDiscounts): string[] {
+  return given.flatMap((one) => {
+    const coupon = couponOf(one, known);
+    const isTold = coupon === null || coupon.applies_to !== undefined || coupon.duration === "once";
+    const id = isTold ? null : (coupon.id ?? null);
+    return id === null || known.appliesTo(id) !== undefined ? [] : [id];
+  });
+}
+
+function couponOf(one: GivenDiscount, known: KnownDiscounts): Coupon | null {
+  const discount = typeof one === "string" ? known.discount(one) : one;
+  const named = discount?.coupon ?? discount?.source?.coupon ?? null;
+  return typeof named === "string" ? known.coupon(named) : named;
+}
+
+/** What Stripe answers about a coupon beside what an event told of it. */
+export function appliesToId(coupon: string): string {
+  return `applies_to:${coupon}`;
+}
+
 /** Coupon ids are the merchant's own words and could be like another object's id. */
 export function couponId(id: string): string {
   return `coupon:${id}`;
@@ -109,13 +133,14 @@ export function readReductions(
   const reductions: Reduction[] = [];
   for (const one of given) {
     const discount = typeof one === "string" ? known.discount(one) : one;
-    const named = discount?.coupon ?? discount?.source?.coupon;
-    const coupon = typeof named === "string" ? known.coupon(named) : named;
-    if (discount === null || coupon === null || coupon === undefined) {
+    const coupon = couponOf(one, known);
+    if (discount === null || coupon === null) {
       return unavailable("the event names a discount by its id only");
     }
     if (coupon.duration === "once") continue;
-    const reduction = readCoupon(coupon, discount.end ?? null, currency);
+    const limit = coupon.applies_to ?? known.appliesTo(coupon.id ?? "");
+    const products = limit?.products ?? null;
+    const reduction = readCoupon(coupon, discount.end ?? null, products, currency);
     if (reduction === null) return unavailable(`what a coupon is worth in ${currency}`);
     reductions.push(reduction);
   }
@@ -126,6 +151,8 @@ export function readReductions(
 export interface KnownDiscounts {
   discount(id: string): Discount | null;
   coupon(id: string): Coupon | null;
+  /** Undefined while Stripe has not answered; null: all products. */
+  appliesTo(coupon: string): Coupon["applies_to"];
 }
 
 export function knownDiscounts(
@@ -139,12 +166,20 @@ export function knownDiscounts(
       return here ?? discountShape.safeParse(kept.get(id)).data ?? null;
     },
     coupon: (id) => couponShape.safeParse(kept.get(couponId(id))).data ?? null,
+    appliesTo(coupon) {
+      const answer = couponShape.safeParse(kept.get(appliesToId(coupon)));
+      return answer.success ? (answer.data.applies_to ?? null) : undefined;
+    },
   };
 }
 
 /** @returns null when the coupon tells no amount in this currency */
-function readCoupon(coupon: Coupon, endsAt: number | null, currency: string): Reduction | null {
-  const products = coupon.applies_to?.products ?? null;
+function readCoupon(
+  coupon: Coupon,
+  endsAt: number | null,
+  products: readonly string[] | null,
+  currency: string,
+): Reduction | null {
   const percent =
     typeof coupon.percent_off === "number" ? parseFraction(`${coupon.percent_off}`) : null;
   if (percent !== null) {

@@ -14,6 +14,7 @@ import {
   type KnownDiscounts,
   knownDiscounts,
   neededDiscounts,
+  perhapsLimited,
   readReductions,
   unknownDiscounts,
 } from "./discounts.js";
@@ -149,13 +150,15 @@ export function gapsOfSubscription(
   if (!subscription || type === "customer.subscription.deleted" || !isWorth(subscription)) {
     return { items: false, tiers: [], options: [], discounts: false, coupons: [] };
   }
-  const given = discountsOf(subscription);
-  const known = knownDiscounts(given, keptAndAnswered(kept, answers));
-  const unknown = unknownDiscounts(given, known);
-  const currency = subscription.currency ?? null;
   const counted = subscription.items.data.flatMap(({ price }) =>
     price !== null && periodOf(price) !== null ? [price] : [],
   );
+  const given = discountsOf(subscription);
+  const known = knownDiscounts(given, keptAndAnswered(kept, answers));
+  const unknown = unknownDiscounts(given, known);
+  const isMixed = new Set(counted.map(({ product }) => product)).size > 1;
+  const limited = isMixed ? perhapsLimited(ofWhole(subscription), known) : [];
+  const currency = subscription.currency ?? null;
   const tiers: string[] = [];
   const options: PriceOption[] = [];
   for (const price of counted) {
@@ -171,13 +174,18 @@ export function gapsOfSubscription(
     tiers,
     options,
     discounts: unknown.discounts.length > 0,
-    coupons: unknown.coupons,
+    coupons: [...new Set([...unknown.coupons, ...limited])],
   };
 }
 
 function discountsOf({ discount, discounts: own, items }: Subscription): GivenDiscount[] {
   const given = [discount, ...(own ?? []), ...items.data.flatMap((item) => item.discounts ?? [])];
   return given.flatMap((one) => one ?? []);
+}
+
+/** Not those of an item. Old layouts show one, and may show it in both places. */
+function ofWhole({ discount, discounts: own }: Subscription): GivenDiscount[] {
+  return own !== null && own !== undefined && own.length > 0 ? own : [discount ?? []].flat();
 }
 
 type Worth = Pick<SubscriptionFact, "currency" | "steps">;
@@ -199,8 +207,7 @@ function worthFrom(
   }
   const ofItems = items.find(({ price }) => price !== null)?.price?.currency ?? "";
   const currency = subscription.currency ?? ofItems;
-  const own = subscription.discounts ?? [];
-  const given = own.length > 0 ? own : [subscription.discount ?? []].flat();
+  const given = ofWhole(subscription);
   const known = knownDiscounts(discountsOf(subscription), kept);
   const priced = pricedItems(items, known, currency, subscription.currency ?? null);
   if (isUntold(priced)) return priced;
