@@ -37,13 +37,26 @@ function readingsOf(facts: readonly Fact[]): Map<string, Fact[]> {
 function withdrawnBy(told: readonly Fact[], facts: readonly Fact[]): Withdrawn[] {
   const newest = told[0];
   const withdrawnAt = timeOf(told, "withdrawn_at");
-  // The rate of the first reading stays; a reading without a time carries none.
-  const quote = facts.find((fact) => fact.quote && told.includes(fact))?.quote;
+  const quote = quoteOfWithdrawal(
+    facts.filter((fact) => told.includes(fact)),
+    withdrawnAt,
+  );
   if (!newest || !("Dispute" in newest.body) || withdrawnAt === null || !quote) return [];
   const { dispute, amount, currency } = newest.body.Dispute;
   return [
     { dispute, amount, currency, quote, withdrawnAt, returnedAt: timeOf(told, "returned_at") },
   ];
+}
+
+/**
+ * The rate of the day the money was withdrawn, which counts while the sale is unknown: of readings
+ * with that date the first received, since what is converted stays converted.
+ */
+function quoteOfWithdrawal(readings: readonly Fact[], withdrawnAt: number | null): Quote | null {
+  for (const { body, quote } of readings) {
+    if ("Dispute" in body && body.Dispute.withdrawn_at === withdrawnAt && quote) return quote;
+  }
+  return null;
 }
 
 /** When money came back under an id that was never withdrawn: at Paddle each move has its own. */

@@ -295,6 +295,21 @@ describe("A payment as a function of what is known", () => {
     expect(outcome([2, 0, 4, 3, 1])).to.have.members(outcome([0, 1, 2, 3, 4]));
   });
 
+  for (const [title, first, rates] of [
+    ["its return", dispute(1000n, null, 9), ["0.8", "0.9"]],
+    ["an outcome that dates it later", dispute(1000n, 9, null, "outcome"), ["0.8", "0.9"]],
+    ["itself", dispute(1000n, 5, null), ["0.9", "0.8"]],
+  ] as const) {
+    it(`should convert a lone dispute by the day of its withdrawal when ${title} came first`, () => {
+      const facts = [fact(1, first), fact(2, dispute(1000n, 5, 9))].map((each, place) => ({
+        ...each,
+        quote: { ...quoteOf("USD"), rate: rates[place] ?? "" },
+      }));
+      const expected = ["dispute - -900@5", "dispute_won - 900@9"];
+      expect(told(paymentState(facts))).to.have.members(expected);
+    });
+  }
+
   it("should give back the sale's tax with its money, to the cent", () => {
     const taxed: FactBody = { Purchase: { ...purchaseOfTwo, tax: 160n } };
     const facts = [fact(1, payment(1000n)), fact(2, taxed), fact(3, link)];
