@@ -132,7 +132,7 @@ function describe(config: Config): string {
 /** For the person at the terminal; the log's JSON lines go to standard output. */
 function welcome(config: Config, { url, made }: Started): string {
   const where = embeddedBackends(config).length > 0 ? `data in ${config.DATA_DIR}` : "on servers";
-  if (made.length === 0) return `\nRunning at ${url}, ${where}\n`;
+  if (made.length === 0) return `\nRunning at ${url}, ${where}; all calls: ${url}/docs\n`;
   const token = join(config.DATA_DIR, tokenFile);
   return `
 Running at ${url}
@@ -145,6 +145,8 @@ Next, create a workspace:
     -H "Authorization: Bearer ${config.ADMIN_TOKEN ? "$ADMIN_TOKEN" : `$(cat ${token})`}" \\
     -H "Content-Type: application/json" \\
     -d '{"name": "My company", "base_currency": "USD"}'
+
+All calls: ${url}/docs
 
 `;
 }

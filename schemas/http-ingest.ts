@@ -1,5 +1,6 @@
 /** What the two doors answer (`spec.md` 4.5, `definitions.md`, Ingest and Webhooks). */
 import { z } from "zod";
+import { errorAnswer } from "./http-error.js";
 
 export const webhookAnswer = z.object({
   status: z.literal("success"),
@@ -24,6 +25,16 @@ export const ingestAnswer = z.object({
   normalized: normalizedAmount,
 });
 export type IngestAnswer = z.infer<typeof ingestAnswer>;
+
+const line = z.int().describe("From 1");
+/** Of a batch: what the line's event would have been answered alone. */
+export const batchLine = z.union([
+  ingestAnswer.extend({
+    line,
+    idempotent_replayed: z.literal(true).optional().describe("It had been taken before"),
+  }),
+  errorAnswer.extend({ line }),
+]);
 
 /** The fields of form B; everything else at the top belongs to form A. */
 export const nativeForm = z.strictObject({

@@ -40,6 +40,16 @@ describe("the OpenAPI document", () => {
     }
   });
 
+  it("should tell every call that needs a key what may be wrong with any of them", () => {
+    for (const operation of Object.values(document.paths).flatMap((path) => Object.values(path))) {
+      if (operation.security.length === 0) continue;
+      const expected = ["400", "401", "403", "429", "503"];
+      expect(operation.responses, operation.summary).to.include.keys(expected);
+    }
+    const ingest = document.paths["/v1/events/ingest"]?.["post"]?.responses;
+    expect(ingest?.["200"]?.content).to.have.keys("application/x-ndjson");
+  });
+
   it("should be shown on the page, every operation and every shape", () => {
     const page = docsPage(document);
     for (const path of Object.keys(document.paths)) expect(page).to.include(`<code>${path}</code>`);

@@ -23,7 +23,7 @@ export const manageOperations: readonly Operation[] = [
   list("/workspaces/{id}/integrations", "Connected provider accounts", manage.listedIntegration),
   change(
     "/workspaces/{id}/integrations/{integration}",
-    "Rotate credentials",
+    "Rotate credentials, rename",
     manage.changedIntegration,
     manage.createdIntegration,
   ),

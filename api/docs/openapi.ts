@@ -101,11 +101,18 @@ function describe(operation: Operation, components: Components): OpenApiOperatio
           ...exportContent(operation.exports ?? []),
         },
       },
+      ...otherwiseOf(operation, components),
       ...Object.fromEntries(
         errorsOf(operation).map((status) => [status, errorOf(status, operation, components)]),
       ),
     },
   };
+}
+
+function otherwiseOf({ otherwise }: Operation, components: Components) {
+  if (otherwise === undefined) return {};
+  const { status, mediaType, description, answer } = otherwise;
+  return { [status]: { description, content: content([mediaType], answer, "output", components) } };
 }
 
 const exportHeaders = {
@@ -125,7 +132,7 @@ function exportContent(formats: readonly Format[]): Content {
 }
 
 function errorsOf({ errors, security, exports }: Operation): number[] {
-  const keyed = security === null ? [] : [401, 403, 429];
+  const keyed = security === null ? [] : [400, 401, 403, 429, 503];
   const always = exports === undefined ? keyed : [...keyed, 406];
   return [...new Set([...errors, ...always])].sort((one, other) => one - other);
 }

@@ -7,7 +7,7 @@ import {
   cohortsQueryParameters,
 } from "../../schemas/http-cohorts.js";
 import { eventAnswer, eventQueryParameters } from "../../schemas/http-events.js";
-import { ingestAnswer, webhookAnswer } from "../../schemas/http-ingest.js";
+import { batchLine, ingestAnswer, webhookAnswer } from "../../schemas/http-ingest.js";
 import { movementsAnswer, movementsQueryParameters } from "../../schemas/http-movements.js";
 import { mrrAnswer, mrrQueryParameters } from "../../schemas/http-mrr.js";
 import { mrrChangesAnswer, mrrChangesQueryParameters } from "../../schemas/http-mrr-changes.js";
@@ -41,6 +41,13 @@ export interface Operation {
   readonly answer: z.ZodType;
   /** Of the answer and of errors; left out: JSON. */
   readonly mediaType?: string;
+  /** What else a call that is right may be answered. */
+  readonly otherwise?: {
+    readonly status: number;
+    readonly mediaType: string;
+    readonly description: string;
+    readonly answer: z.ZodType;
+  };
   /** What the same is answered in besides JSON, when `Accept` says so. */
   readonly exports?: readonly Format[];
   /** Statuses of errors beside those every call may meet. */
@@ -225,6 +232,12 @@ export const operations: readonly Operation[] = [
     bodyTypes: ["application/json", "application/x-ndjson"],
     status: 202,
     answer: ingestAnswer.meta({ id: "IngestAnswer" }),
+    otherwise: {
+      status: 200,
+      mediaType: "application/x-ndjson",
+      description: "Of a batch: a line for each of its lines, in order.",
+      answer: batchLine.meta({ id: "BatchLine" }),
+    },
     errors: [400, 409, 413, 415, 422, 503],
   },
   {
@@ -232,9 +245,11 @@ export const operations: readonly Operation[] = [
     path: "/v1/webhooks/{token}",
     tag: "Ingest",
     summary: "Where a provider delivers its webhooks",
-    description: "The untouched body, with the provider's own signature headers.",
+    description:
+      "The untouched body, with the provider's own signature headers; Gumroad sends a form.",
     security: null,
     body: z.looseObject({}),
+    bodyTypes: ["application/json", "application/x-www-form-urlencoded"],
     status: 200,
     answer: webhookAnswer.meta({ id: "WebhookAnswer" }),
     errors: [400, 401, 404, 413, 415, 422, 503],
