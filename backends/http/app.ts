@@ -43,7 +43,8 @@ export function createApp(service: AppService, isStopping: () => boolean = () =>
       const error = await service.limits.refuse(ctx, knownError(thrown));
       if (error.status >= 500 && !(thrown instanceof ApiError)) {
         const { requestId } = ctx.state;
-        service.logger.error({ err: thrown, requestId, path: ctx.path }, "request failed");
+        const path = pathWithoutSecret(ctx.path);
+        service.logger.error({ err: thrown, requestId, path }, "request failed");
       }
       ctx.status = error.status;
       ctx.set(error.headers);
@@ -105,6 +106,11 @@ export function knownError(thrown: unknown): ApiError {
   // The router could not decode a percent-encoded path.
   if (thrown instanceof URIError) return malformed("path_malformed", "The path is malformed.");
   return internal();
+}
+
+/** The URL of a webhook is a secret, to some providers the only one. */
+function pathWithoutSecret(path: string): string {
+  return path.replace(/^(\/v1\/webhooks\/).+/, "$1…");
 }
 
 /** The pattern, not the path: a metric must not grow by what callers make up. */
