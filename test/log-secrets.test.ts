@@ -16,9 +16,12 @@ describe("The log", () => {
   });
 
   it("should not hold the values of a statement that Postgres refuses", () => {
-    const error = Object.assign(new Error("refused"), { query: "SELECT $1", params: ["secret"] });
+    const error = Object.assign(new Error("refused"), {
+      query: "SELECT $1",
+      params: ["the-value"],
+    });
     logger.error({ err: error }, "request failed");
-    expect(lines.join("")).to.include("SELECT $1").and.not.include("secret");
+    expect(lines.join("")).to.include("SELECT $1").and.not.include("the-value");
   });
 
   it("should not hold the URL of a webhook, which is a secret", async () => {
