@@ -50,7 +50,8 @@ export async function ingestBatch(
   const planned: Line[] = [];
   for (const [index, bytes] of lines.entries()) {
     if (index % linesAtOnce === linesAtOnce - 1) await letOthersRun();
-    const ownIdentity = key === null ? null : `idempotency-key:${key}:${index + 1}`;
+    // The number first, and another word than for one event: no key reads as another's line.
+    const ownIdentity = key === null ? null : `idempotency-key-line:${index + 1}:${key}`;
     planned.push(planLine({ ...call, ownIdentity }, bytes));
   }
 

@@ -22,7 +22,8 @@ export interface IngestCall {
   readonly receivedAt: number;
   /**
    * What stands for the event's id when it has none: the Idempotency-Key, and its line in a
-   * batch. Null: it is drawn.
+   * batch, together with what the event says (docs/decisions, Events known by a key). Null: it is
+   * drawn.
    */
   readonly ownIdentity: string | null;
 }
@@ -55,7 +56,9 @@ export function planEvent(call: IngestCall, bytes: Buffer): PlannedEvent {
   if (event.sandbox !== null && event.sandbox !== (environment === "test")) {
     throw environmentConflict(environment);
   }
-  const identity = event.eventId ?? call.ownIdentity ?? `drawn:${randomBase62(27)}`;
+  // Over what the body means: spaces, the order of keys and 1.0 for 1 make no other event.
+  const bodyHash = createHash("sha256").update(canonicalJson(value)).digest();
+  const identity = event.eventId ?? identityOf(call.ownIdentity, bodyHash);
   const event_id = eventId(workspace, environment, event.provider, identity);
   const rates_edition = call.service.rates.edition;
   const normalized = normalize(event, identity, access.baseCurrency, call);
@@ -79,9 +82,15 @@ export function planEvent(call: IngestCall, bytes: Buffer): PlannedEvent {
     },
     answer: { status: "success", event_id, normalized },
     identities: event.eventId === null ? [] : [`event:${event.provider}:${event.eventId}`],
-    // Over what the body means: spaces, the order of keys and 1.0 for 1 make no other event.
-    bodyHash: createHash("sha256").update(canonicalJson(value)).digest(),
+    bodyHash,
   };
+}
+
+/** A key that is free again after its day names other events: the body tells them apart. */
+function identityOf(ownIdentity: string | null, bodyHash: Buffer): string {
+  return ownIdentity === null
+    ? `drawn:${randomBase62(27)}`
+    : `${ownIdentity}:${bodyHash.toString("base64url")}`;
 }
 
 export function claimOf(planned: PlannedEvent, more: readonly string[]): Claim {

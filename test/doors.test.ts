@@ -241,6 +241,38 @@ describe("Idempotency", () => {
     expect(test.json.event_id).to.not.equal(live.json.event_id);
   });
 
+  it("should take another event under a key that is free again after its day", async () => {
+    const headers = key();
+    const freed = async (): Promise<void> => {
+      await marked();
+      await doors.service.postgres.query(
+        "UPDATE ingest_receipts SET expires_at = now() WHERE workspace = $1 AND identity = $2",
+        [doors.workspace, `key:${headers["idempotency-key"]}`],
+      );
+    };
+    const body = sale();
+    const first = await doors.ingest(body, headers);
+    await freed();
+    const other = await doors.ingest({ ...body, amount: 21 }, headers);
+    expect(other.status, other.text).to.equal(202);
+    // Under the id of the first it would be taken for a redelivery, and never be booked.
+    expect(other.json.event_id).to.not.equal(first.json.event_id);
+    await freed();
+    const late = await doors.ingest(body, headers);
+    expect(late.json.event_id).to.equal(first.json.event_id);
+  });
+
+  it("should never take one key for a line of another's batch, nor for an event id", async () => {
+    const body = sale();
+    const name = newId("key");
+    const batch = { "content-type": "application/x-ndjson", "idempotency-key": name };
+    const line = JSON.parse((await doors.ingest(JSON.stringify(body), batch)).text);
+    const single = await doors.ingest(body, { "idempotency-key": `${name}:1` });
+    const named = await doors.ingest({ ...body, event_id: `idempotency-key:${name}:1` });
+    const ids = [line.event_id, single.json.event_id, named.json.event_id];
+    expect(new Set(ids)).to.have.property("size", 3);
+  });
+
   it("should append again what was claimed but never marked durable", async () => {
     const body = sale({ event_id: newId("evt") });
     const first = await doors.ingest(body);
