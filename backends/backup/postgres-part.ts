@@ -5,9 +5,9 @@
  */
 import { createReadStream, createWriteStream } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { StringDecoder } from "node:string_decoder";
 import { createGunzip, createGzip } from "node:zlib";
 import type { Postgres } from "../postgres.js";
 
@@ -59,24 +59,37 @@ export async function writeTables(
 export async function readTables(sql: Pick<Postgres, "query">, folder: string): Promise<void> {
   await sql.query(`TRUNCATE ${postgresTables.join(", ")}`);
   for (const table of postgresTables) {
-    const file = createReadStream(join(folder, postgresFile(table))).pipe(createGunzip());
-    let rows: string[] = [];
-    const insert = async (): Promise<void> => {
-      await sql.query(
-        `INSERT INTO ${table} SELECT * FROM json_populate_recordset(NULL::${table}, $1::json)`,
-        [`[${rows.join(",")}]`],
-      );
-      rows = [];
-    };
-    for await (const line of createInterface({ input: file })) {
-      rows.push(line);
-      if (rows.length === rowsAtOnce) await insert();
-    }
-    if (rows.length > 0) await insert();
+    const file = createReadStream(join(folder, postgresFile(table)));
+    await pipeline(file, createGunzip(), async (bytes: AsyncIterable<Buffer>) => {
+      for await (const rows of rowsIn(bytes)) {
+        await sql.query(
+          `INSERT INTO ${table} SELECT * FROM json_populate_recordset(NULL::${table}, $1::json)`,
+          [`[${rows.join(",")}]`],
+        );
+      }
+    });
   }
   // A claim that was marked durable may be of an event after the end of the copied log: taken for
   // one that is not, a repeat is appended again, and booking takes it out (receipts.ts).
   await sql.query("UPDATE ingest_receipts SET durable = false WHERE durable");
+}
+
+/**
+ * A line ends with LF and nothing else. `node:readline` also ends one at U+2028 and U+2029 since
+ * Node 24, which Postgres leaves as they are, and names of products may hold.
+ */
+export async function* rowsIn(bytes: AsyncIterable<Buffer>): AsyncGenerator<string[]> {
+  const decoder = new StringDecoder("utf8");
+  let [rows, begun]: [string[], string] = [[], ""];
+  for await (const chunk of bytes) {
+    const lines = (begun + decoder.write(chunk)).split("\n");
+    begun = lines.pop() ?? "";
+    rows.push(...lines);
+    if (rows.length < rowsAtOnce) continue;
+    yield rows;
+    rows = [];
+  }
+  if (rows.length > 0) yield rows;
 }
 
 async function* linesOf(
