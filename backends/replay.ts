@@ -4,14 +4,21 @@
  */
 import { limits } from "../config.js";
 import { clickhouseTime } from "./clickhouse-rows.js";
-import { rawEventCodec, topics } from "../schemas/records.js";
+import { type RawEvent, rawEventCodec, topics } from "../schemas/records.js";
 import { openRawEvent, sealRawEvent } from "./raw-event.js";
-import { type RejectFilter, type RejectListRow, insertRejects, listRejects } from "./rejects.js";
+import {
+  type RejectFilter,
+  type RejectListRow,
+  type RejectPosition,
+  insertRejects,
+  listRejects,
+} from "./rejects.js";
 import type { Service } from "./service.js";
+import { SealBroken } from "./vault.js";
 
 export interface Replayed {
   readonly replayed: number;
-  /** Whose raw record retention has removed. */
+  /** Whose raw record retention has removed, or is not as it was sealed. */
   readonly missing: number;
   /** More of them are open: ask again. */
   readonly more: boolean;
@@ -19,18 +26,72 @@ export interface Replayed {
 
 export type ReplayService = Pick<Service, "clickhouse" | "log" | "rates" | "vault" | "watermark">;
 
-/** Up to `limits.replayRecordsMax` of the open rejects that pass the filter, newest first. */
-export async function replayRejects(
+type Filter = Omit<RejectFilter, "state">;
+
+/**
+ * Up to `limits.replayRecordsMax` of the open rejects that pass the filter, newest first. What
+ * cannot be replayed stays open and is passed over: who asks while there are `more` comes to an
+ * end.
+ */
+export async function replayRejects(service: ReplayService, filter: Filter): Promise<Replayed> {
+  const { replayed, missing, last } = await replayFrom(service, filter, null);
+  return { replayed, missing, more: last !== null };
+}
+
+/**
+ * All that are open now, each once: what is rejected again has a new receipt time and waits for
+ * the next news.
+ */
+export async function replayAll(
   service: ReplayService,
-  filter: Omit<RejectFilter, "state">,
-): Promise<Replayed> {
+  filter: Omit<Filter, "before">,
+): Promise<Omit<Replayed, "more">> {
+  const before = clickhouseTime(Date.now());
+  const all = { replayed: 0, missing: 0 };
+  let after: RejectPosition | null = null;
+  do {
+    const some = await replayFrom(service, { ...filter, before }, after);
+    all.replayed += some.replayed;
+    all.missing += some.missing;
+    after = some.last;
+  } while (after !== null);
+  return all;
+}
+
+interface Stretch extends Omit<Replayed, "more"> {
+  /** Where the next one begins; null at the end. */
+  readonly last: RejectPosition | null;
+}
+
+/** Those behind `after`, page by page until one was replayed. */
+async function replayFrom(
+  service: ReplayService,
+  filter: Filter,
+  after: RejectPosition | null,
+): Promise<Stretch> {
+  let missing = 0;
+  let from = after;
+  for (;;) {
+    const page = await replayPage(service, filter, from);
+    missing += page.missing;
+    if (page.replayed > 0 || page.last === null) return { ...page, missing };
+    from = page.last;
+  }
+}
+
+async function replayPage(
+  service: ReplayService,
+  filter: Filter,
+  after: RejectPosition | null,
+): Promise<Stretch> {
+  const rowsMax = limits.replayRecordsMax;
   const open = await listRejects(
     service.clickhouse,
     { ...filter, state: "open" },
-    null,
-    limits.replayRecordsMax + 1,
+    after,
+    rowsMax + 1,
   );
-  const chosen = open.slice(0, limits.replayRecordsMax);
+  const chosen = open.slice(0, rowsMax);
   const receipt = service.watermark.receive();
   try {
     const records = [];
@@ -54,21 +115,15 @@ export async function replayRejects(
     return {
       replayed: records.length,
       missing: chosen.length - records.length,
-      more: open.length > chosen.length,
+      last: open.length > chosen.length ? positionOf(chosen.at(-1)) : null,
     };
   } finally {
     receipt.settle();
   }
 }
 
-/** Each once: what is rejected again has a new receipt time and waits for the next news. */
-export async function replayAll(
-  service: ReplayService,
-  filter: Omit<RejectFilter, "state" | "before">,
-): Promise<void> {
-  const before = clickhouseTime(Date.now());
-  let more = true;
-  while (more) ({ more } = await replayRejects(service, { ...filter, before }));
+function positionOf(reject: RejectListRow | undefined): RejectPosition | null {
+  return reject === undefined ? null : { receivedAt: reject.received_at, id: reject.event_id };
 }
 
 async function stampedAgain(
@@ -79,8 +134,29 @@ async function stampedAgain(
   const offset = BigInt(reject.offset);
   const [record] = await log.read(topics.raw, reject.partition, offset, 1);
   if (record === undefined || record.offset !== offset) return null;
-  const raw = rawEventCodec.decode(record.value);
-  const body = openRawEvent(vault, raw);
-  const meta = { ...raw.meta, received_at: receivedAt, rates_edition: rates.edition };
-  return { key: record.key, value: rawEventCodec.encode(sealRawEvent(vault, meta, body)) };
+  const opened = openedRecord(vault, record.value);
+  // Sealing another event's bytes under this one's name would be believed from then on.
+  if (opened === null || opened.meta.event_id !== reject.event_id) return null;
+  const meta = { ...opened.meta, received_at: receivedAt, rates_edition: rates.edition };
+  return { key: record.key, value: rawEventCodec.encode(sealRawEvent(vault, meta, opened.body)) };
+}
+
+/** Null: something else wrote it, or changed it. That must not hold up the others. */
+function openedRecord(vault: ReplayService["vault"], value: Buffer) {
+  const raw = rawEventOf(value);
+  if (raw === null) return null;
+  try {
+    return { meta: raw.meta, body: openRawEvent(vault, raw) };
+  } catch (error) {
+    if (error instanceof SealBroken) return null;
+    throw error;
+  }
+}
+
+function rawEventOf(value: Buffer): RawEvent | null {
+  try {
+    return rawEventCodec.decode(value);
+  } catch {
+    return null;
+  }
 }

@@ -5,7 +5,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { clickhouseTime } from "../backends/clickhouse-rows.js";
-import { replayRejects } from "../backends/replay.js";
+import { replayAll } from "../backends/replay.js";
 import type { Service } from "../backends/service.js";
 import { groups, passages } from "../backends/watermark.js";
 import { rawEventCodec, topics } from "../schemas/records.js";
@@ -58,20 +58,17 @@ export async function replayRejected(
   // What was under way may be rejected, too.
   await untilBooked(service, tell);
   const since = from === null ? undefined : clickhouseTime(from);
-  const before = clickhouseTime(Date.now());
   let [replayed, missing] = [0, 0];
   for (const workspace of await workspacesWithRejects(service)) {
-    for (let more = true; more;) {
-      const some = await replayRejects(service, { workspace, since, before });
-      more = some.more && some.replayed > 0;
-      replayed += some.replayed;
-      // They stay open and are met again in each round.
-      if (!more) missing += some.missing;
-    }
+    const some = await replayAll(service, { workspace, since });
+    replayed += some.replayed;
+    missing += some.missing;
   }
   await untilBooked(service, tell);
   tell(`${replayed} rejected events were sent through again.`);
-  if (missing > 0) tell(`${missing} were not: their raw events are older than the log.`);
+  if (missing > 0) {
+    tell(`${missing} were not: their raw events are older than the log, or not as sealed.`);
+  }
 }
 
 function workspacesWithRejects({ clickhouse }: Service): Promise<string[]> {

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { auditFinding } from "./audit.js";
 import { pageQuery, pagination } from "./http-pages.js";
 import { categories } from "./products.js";
+import { providerTokens } from "./provider-tokens.js";
 
 export const manageEnvironment = z.enum(["Production", "Test"]);
 export const keyScope = z.enum(["Read-only", "Full Ingress"]);
@@ -156,7 +157,7 @@ export const backfill = z.object({
 export type BackfillView = z.infer<typeof backfill>;
 
 const sku = z.strictObject({
-  provider: z.string().min(1).max(100),
+  provider: z.enum(providerTokens),
   external_id: z.string().min(1).max(500),
 });
 const skusMax = 1_000;
@@ -208,7 +209,7 @@ export const replayRequest = z.strictObject({
 });
 export const replayAnswer = z.object({
   replayed: z.int().describe("Put back on the raw topic"),
-  missing: z.int().describe("Whose raw record retention has removed"),
+  missing: z.int().describe("Whose raw record retention has removed, or is not as it was sealed"),
   more: z.boolean().describe("More of them remain open: call again"),
 });
 export type ReplayAnswer = z.infer<typeof replayAnswer>;

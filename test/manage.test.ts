@@ -1,11 +1,15 @@
+import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { checkBackup } from "../backends/backup/restore.js";
-import { insertRejects } from "../backends/rejects.js";
+import { clickhouseTime } from "../backends/clickhouse-rows.js";
+import { insertRejects, listRejects } from "../backends/rejects.js";
+import { replayAll } from "../backends/replay.js";
 import { sealRawEvent } from "../backends/raw-event.js";
+import { limits } from "../config.js";
 import { createCustom } from "../providers/custom/index.js";
 import { recordBody } from "../providers/custom/payloads.js";
 import { eventId } from "../schemas/ids.js";
@@ -82,6 +86,13 @@ describe("The management interface", () => {
       "/keys",
       { environment: "Test", scope: "Read-only", expires_at: "2020-01-01T00:00:00Z" },
       "expires_at_past",
+      "expires_at",
+    ],
+    [
+      "POST",
+      "/keys",
+      { environment: "Test", scope: "Read-only", expires_at: "9999-12-31T23:59:59-12:00" },
+      "expires_at_too_late",
       "expires_at",
     ],
     [
@@ -364,6 +375,15 @@ describe("Managed products", () => {
     expect(split?.skus).to.deep.equal(skus("d1"));
   });
 
+  it("should refuse a SKU of no provider there is, and still list the products", async () => {
+    const id = await newProduct("Own", "g1");
+    const given = [...skus("g1"), { provider: "acme", external_id: "g2" }];
+    const answer = await doors.manage("PATCH", `${path}/products/${id}`, { skus: given });
+    expectError(answer, { status: 422, code: "field_invalid", param: "skus.1.provider" });
+    const headers = { authorization: `Bearer ${doors.readKey}` };
+    expect(await doors.call("/v1/products", { headers })).to.include({ status: 200 });
+  });
+
   it("should keep a product without SKUs when a person named it", async () => {
     const [one, named] = [await newProduct("One", "e1"), await newProduct("X", "e2")];
     await doors.manage("PATCH", `${path}/products/${named}`, { name: "Mine" });
@@ -383,7 +403,7 @@ describe("Managed products", () => {
 
 describe("Managed rejects", () => {
   /** A raw event nobody can book, on the log and in the list. */
-  async function newReject(nativeId: string, reason: string): Promise<string> {
+  async function newReject(nativeId: string, reason: string, forged?: Buffer): Promise<string> {
     const { service, workspace } = doors;
     const meta = {
       event_id: eventId(workspace, "live", "stripe", nativeId),
@@ -399,7 +419,8 @@ describe("Managed rejects", () => {
       rates_edition: 1,
     };
     const body = Buffer.from(JSON.stringify(newStripeEvent({ id: nativeId })));
-    const value = rawEventCodec.encode(sealRawEvent(service.vault, meta, body));
+    const sealed = sealRawEvent(service.vault, meta, body);
+    const value = rawEventCodec.encode(forged === undefined ? sealed : { meta, sealed: forged });
     const [position] = await service.log.append(topics.raw, [{ key: workspace, value }]);
     if (position === undefined) throw new Error("nothing was appended");
     await insertRejects(service.clickhouse, [
@@ -478,6 +499,36 @@ describe("Managed rejects", () => {
     );
     const answer = await doors.manage("POST", `${path}/rejects/replay`, { ids: [id] });
     expect(answer.json.data).to.deep.equal({ replayed: 0, missing: 1, more: false });
+  });
+
+  it("should replay the others beside one whose seal is broken", async () => {
+    const forged = await newReject(`evt_${reason}_forged`, reason, randomBytes(100));
+    const asked = { ids: [forged, ...ids] };
+    const answer = await doors.manage("POST", `${path}/rejects/replay`, asked);
+    expect(answer.json.data).to.deep.equal({ replayed: 3, missing: 1, more: false });
+  });
+
+  it("should come to what can be replayed behind any number that cannot", async () => {
+    const { service, workspace } = doors;
+    const [row] = await listRejects(
+      service.clickhouse,
+      { workspace, state: "open", reason },
+      null,
+      1,
+    );
+    if (row === undefined) throw new Error("no reject is listed");
+    // Newer than the others, and of records retention has removed.
+    const gone = { received_at: clickhouseTime(Date.now() + 1), offset: "1000000", revision: 1 };
+    const rows = Array.from({ length: limits.replayRecordsMax + 1 }, (_, number) => ({
+      ...row,
+      ...gone,
+      event_id: `${row.event_id}${number}`,
+    }));
+    await insertRejects(service.clickhouse, rows);
+    const answer = await doors.manage("POST", `${path}/rejects/replay`, { reason });
+    const missing = rows.length;
+    expect(answer.json.data).to.deep.equal({ replayed: 3, missing, more: false });
+    expect(await replayAll(service, { workspace, reason })).to.deep.equal({ replayed: 0, missing });
   });
 });
 

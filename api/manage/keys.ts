@@ -11,6 +11,8 @@ import { keyView, storedEnvironment } from "./views.js";
 import { workspaceOf } from "./workspace-of.js";
 
 const path = "/workspaces/:workspace/keys";
+/** An offset can carry a date of four digits beyond them, where no store follows. */
+const yearMax = 9_999;
 
 export function keyRoutes(router: Router, service: Service, cursors: Cursors): void {
   const { postgres } = service;
@@ -21,6 +23,9 @@ export function keyRoutes(router: Router, service: Service, cursors: Cursors): v
     const expiresAt = given.expires_at === undefined ? null : new Date(given.expires_at);
     if (expiresAt !== null && expiresAt.getTime() <= Date.now()) {
       throw unprocessable("expires_at_past", "expires_at must be in the future.", "expires_at");
+    }
+    if (expiresAt !== null && expiresAt.getUTCFullYear() > yearMax) {
+      throw unprocessable("expires_at_too_late", "expires_at must be before 10000.", "expires_at");
     }
     const { key, record } = await createKey(
       postgres,
