@@ -51,14 +51,11 @@ export interface TransactionRow {
 }
 
 /**
- * Rows of one id lie together, and the first of them is the version known at `known_at`. That
- * choice is left to the caller: `LIMIT 1 BY` would make the engine sort half the table (312 ms
- * against 18 ms of 3 million rows), and a condition on what versions may differ in would let old
- * ones in. Where such a thing is wanted, all versions are read of the ids of which one has it;
- * whether the chosen one has it, the caller sees.
+ * Of a list that filters by nothing versions may differ in. Rows of one id lie together, and the
+ * first of them is the version known at `known_at`. That choice is left to the caller:
+ * `LIMIT 1 BY` would make the engine sort half the table (312 ms against 18 ms of 3 million rows).
  *
- * @param rowsMax before it, fewer rows mean the end of the list; there may be more where versions
- *   are wanted that have something
+ * @param rowsMax fewer rows mean the end of the list
  */
 export function transactionsQuery(
   asOf: PinnedAsOf,
@@ -66,11 +63,47 @@ export function transactionsQuery(
   after: TransactionPosition | null,
   rowsMax: number,
 ): Query {
-  const known = [tenantSql, `timestamp <= ${atSql}`, recordedSql];
-  const page = [
-    ...known,
-    ...(wanted.from === undefined ? [] : [`timestamp >= ${momentSql("from")}`]),
-    ...(wanted.to === undefined ? [] : [`timestamp < ${momentSql("to")}`]),
+  return {
+    sql: `SELECT ${transactionColumns} FROM transactions ${prewhere(ofProvider(wanted))}
+WHERE ${pageConditions(wanted, after).join(" AND ")}
+ORDER BY ${newestFirst} LIMIT {rows_max:UInt32}`,
+    params: pageParams(asOf, wanted, after, rowsMax),
+  };
+}
+
+/**
+ * All known versions of some transactions, of each the one that counts first. They are few and lie
+ * anywhere: to read them in the order of the table would cost as much again, and so would looking
+ * into its skip indexes.
+ */
+export function versionsQuery(
+  asOf: PinnedAsOf,
+  transactions: readonly TransactionPosition[],
+): Query {
+  return {
+    sql: `SELECT ${transactionColumns} FROM transactions
+WHERE ${knownConditions.join(" AND ")} AND (timestamp, id) IN (
+  SELECT fromUnixTimestamp64Milli(place.1, 'UTC'), place.2
+  FROM (SELECT arrayJoin(arrayZip({timestamps:Array(Int64)}, {ids:Array(String)})) AS place)
+) ORDER BY ${newestFirst}
+SETTINGS optimize_read_in_order = 0, use_skip_indexes = 0`,
+    params: {
+      ...asOfParams(asOf),
+      timestamps: transactions.map(({ timestamp }) => timestamp),
+      ids: transactions.map(({ id }) => id),
+    },
+  };
+}
+
+/** What a page is about, but for what versions may differ in. */
+export function pageConditions(
+  { from, to }: TransactionsWanted,
+  after: TransactionPosition | null,
+): string[] {
+  return [
+    ...knownConditions,
+    ...(from === undefined ? [] : [`timestamp >= ${momentSql("from")}`]),
+    ...(to === undefined ? [] : [`timestamp < ${momentSql("to")}`]),
     // The tuple alone would not use the primary key.
     ...(after === null
       ? []
@@ -79,28 +112,25 @@ export function transactionsQuery(
           `(timestamp, id) < (${momentSql("after")}, {after_id:String})`,
         ]),
   ];
-  const ofProvider = wanted.provider === undefined ? [] : ["provider = {provider:String}"];
-  const candidates = candidateConditions(wanted);
-  const sql =
-    candidates.columns.length + candidates.others.length === 0
-      ? `SELECT ${transactionColumns} FROM transactions ${prewhere(ofProvider)}
-WHERE ${page.join(" AND ")}
-ORDER BY ${newestFirst} LIMIT {rows_max:UInt32}`
-      : `SELECT ${transactionColumns} FROM transactions
-WHERE ${known.join(" AND ")} AND (timestamp, id) IN (
-  SELECT timestamp, id FROM transactions ${prewhere([...ofProvider, ...candidates.columns])}
-  WHERE ${[...page, ...candidates.others].join(" AND ")}
-  ORDER BY timestamp DESC, id DESC LIMIT {rows_max:UInt32}
-) ORDER BY ${newestFirst}`;
+}
+
+export function pageParams(
+  asOf: PinnedAsOf,
+  wanted: TransactionsWanted,
+  after: TransactionPosition | null,
+  rowsMax: number,
+): Record<string, QueryParam> {
   return {
-    sql,
-    params: {
-      ...asOfParams(asOf),
-      rows_max: rowsMax,
-      ...filterParams(wanted),
-      ...(after === null ? {} : { after: after.timestamp, after_id: after.id }),
-    },
+    ...asOfParams(asOf),
+    rows_max: rowsMax,
+    ...filterParams(wanted),
+    ...(after === null ? {} : { after: after.timestamp, after_id: after.id }),
   };
+}
+
+/** All versions have the same one. */
+export function ofProvider({ provider }: TransactionsWanted): string[] {
+  return provider === undefined ? [] : ["provider = {provider:String}"];
 }
 
 /**
@@ -108,6 +138,7 @@ WHERE ${known.join(" AND ")} AND (timestamp, id) IN (
  * it comes too late to tell anything: of 8 million rows, 16 of a page's 27 ms.
  */
 export const recordedSql = `identity(recorded_at) <= ${knownAtSql}`;
+const knownConditions = [tenantSql, `timestamp <= ${atSql}`, recordedSql];
 
 export const transactionColumns = `toUnixTimestamp64Milli(timestamp) AS timestamp_ms, id, version,
   provider, payment, external_id, gross_amount, original_currency, normalized_amount,
@@ -126,39 +157,12 @@ export function momentSql(name: "from" | "to" | "after"): string {
  * column few rows pass: 400 ms of 4 million rows, against 30 ms, which a skip index for each
  * column did not shorten.
  */
-function prewhere(conditions: readonly string[]): string {
+export function prewhere(conditions: readonly string[]): string {
   return conditions.length === 0 ? "" : `PREWHERE ${conditions.join(" AND ")}`;
-}
-
-/** What some version must be like for its id to possibly be wanted. */
-function candidateConditions(wanted: TransactionsWanted) {
-  const { type, currency, country, skus, status, isPast } = wanted;
-  const columnConditions = [
-    ...(type === undefined ? [] : ["type = {type:String}"]),
-    ...(currency === undefined ? [] : ["original_currency = {currency:String}"]),
-    ...(country === undefined ? [] : ["customer_country = {country:String}"]),
-    ...(status === undefined || isPast ? [] : ["status = {status:String}"]),
-    ...(skus === undefined ? [] : ["external_id IN {external_ids:Array(String)}"]),
-  ];
-  const others = [
-    ...(skus === undefined ? [] : [`${skuSql} IN {skus:Array(String)}`]),
-    // What succeeded may have become anything later.
-    ...(status === undefined || !isPast || status === "succeeded" ? [] : [pastSql(status)]),
-  ];
-  return { columns: columnConditions, others };
-}
-
-function pastSql(status: "refunded" | "disputed"): string {
-  const kind = status === "refunded" ? "refund" : "dispute";
-  return `(status = {status:String} OR ${ledgerPaymentSql} IN (
-    SELECT payment FROM ledger
-    WHERE ${tenantSql} AND kind = '${kind}' AND happened_at <= ${atSql}))`;
 }
 
 /** No provider token holds a colon, so both texts are unambiguous. */
 export const skuSql = "concat(provider, ':', external_id)";
-/** How the ledger names the payment of a transaction. */
-const ledgerPaymentSql = "concat(provider, ':', payment)";
 
 export function filterParams(wanted: TransactionsWanted): Record<string, QueryParam> {
   const { isPast: _isPast, skus, ...texts } = wanted;
