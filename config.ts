@@ -54,6 +54,8 @@ export const limits = {
   factsPerPaymentMax: 1_000,
   /** Form A subscriptions and churns without an id of one provider, product, amount, currency. */
   anonymousPoolSidesMax: 100_000,
+  /** Of them, gone through again in one batch because others came late: after it, all at once. */
+  anonymousPairedAgainMax: 200_000,
   /** Lines of one payment, items of one subscription. */
   linesPerPurchaseMax: 1_000,
   itemsPerSubscriptionMax: 500,
@@ -164,6 +166,8 @@ export const limits = {
   replayRecordsMax: 1_000,
   /** Changes, and as many movements, an audit or a rebuild looks at in one statement. */
   auditSliceRows: 100_000,
+  /** Changes a rebuild looks at: each statement writes a part, and parts cost to be merged. */
+  rebuildSliceRows: 400_000,
   /** The same while booking goes on: a tenth of a second of one connection. */
   auditSliceRowsBesideBooking: 20_000,
   /** Facts about money an audit holds at a time. */

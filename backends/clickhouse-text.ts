@@ -30,17 +30,31 @@ export function jsonRows(structure: string, rows: readonly object[]): string {
 
 /** The same for any number of rows, of which each statement carries some; none without rows. */
 export function* jsonRowsInParts(structure: string, rows: readonly object[]): Generator<string> {
-  let [texts, length]: [string[], number] = [[], 0];
-  for (const row of rows) {
+  for (const { table } of partsOf(structure, rows)) yield table;
+}
+
+/** Some of the rows, and the table expression that holds them. */
+export interface RowsPart<Row extends object> {
+  readonly rows: readonly Row[];
+  readonly table: string;
+}
+
+/** The same, for statements that name the rows they carry elsewhere, too. */
+export function* partsOf<Row extends object>(
+  structure: string,
+  rows: readonly Row[],
+): Generator<RowsPart<Row>> {
+  let [first, texts, length]: [number, string[], number] = [0, [], 0];
+  for (const [index, row] of rows.entries()) {
     const text = jsonRow(row);
     if (length + text.length > partLengthMax && texts.length > 0) {
-      yield jsonTable(structure, texts);
-      [texts, length] = [[], 0];
+      yield { rows: rows.slice(first, index), table: jsonTable(structure, texts) };
+      [first, texts, length] = [index, [], 0];
     }
     texts.push(text);
     length += text.length;
   }
-  if (texts.length > 0) yield jsonTable(structure, texts);
+  if (texts.length > 0) yield { rows: rows.slice(first), table: jsonTable(structure, texts) };
 }
 
 function jsonTable(structure: string, texts: readonly string[]): string {

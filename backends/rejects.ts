@@ -1,6 +1,6 @@
 /** Raw events that could not be booked, as the management interface lists them. */
 import type { Environment } from "../schemas/records.js";
-import { jsonRows } from "./clickhouse-text.js";
+import { jsonRowsInParts } from "./clickhouse-text.js";
 import type { ClickHouse, QueryParam } from "./clickhouse.js";
 
 /** A row of `rejects`; times as ClickHouse writes them. */
@@ -34,12 +34,9 @@ export async function insertRejects(
   clickhouse: Pick<ClickHouse, "write">,
   rows: readonly RejectRow[],
 ): Promise<void> {
-  if (rows.length === 0) return;
-  await clickhouse.write(
-    `INSERT INTO rejects SELECT * FROM ${jsonRows(columns, rows)}`,
-    {},
-    "bookkeeping",
-  );
+  for (const part of jsonRowsInParts(columns, rows)) {
+    await clickhouse.write(`INSERT INTO rejects SELECT * FROM ${part}`, {}, "bookkeeping");
+  }
 }
 
 /** A row as it is read: the columns are the same. */

@@ -6,10 +6,11 @@
  */
 import { limits } from "../config.js";
 import { clickhouseTime, rowsIn } from "../backends/clickhouse-rows.js";
-import { jsonRows } from "../backends/clickhouse-text.js";
+import { partsOf } from "../backends/clickhouse-text.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
 import type { Fact } from "../schemas/records.js";
 import { type Change, insertChanges, rowScope } from "./changes.js";
+import { inParts } from "./in-parts.js";
 import type { TouchedAccount } from "./movements.js";
 import { bySideReceipt, Pairing, type Side } from "./pairing.js";
 import { listWaiting } from "./waiting-churns.js";
@@ -25,23 +26,47 @@ export async function bookAnonymous(
   const sides = batch.flatMap(sideOf);
   if (sides.length === 0) return [];
   await insertSides(clickhouse, sides);
-  const changes: Change[] = [];
-  const changedBefore: TouchedAccount[] = [];
-  for (const pool of poolsOf(await knownSides(clickhouse, sides))) {
-    const here = new Set(sides.map(({ fact_id }) => fact_id));
-    const { pairing, revisions } = revisionsOf(pool, here);
-    const stored = await storedEnds(clickhouse, pool);
-    changes.push(...missingIn(stored, pool, pairing, revisions));
-    changedBefore.push(...endedSince(firstReceipt(sides, pool), stored));
-    await listWaiting(clickhouse, batch, pool, pairing.waiting);
+  const touched: TouchedAccount[][] = [];
+  const { anonymousPoolSidesMax: sidesMax } = limits;
+  for (const pools of inParts(await sizesOf(clickhouse, sides), sidesMax, ({ size }) => size)) {
+    touched.push(await bookPools(clickhouse, sides, pools));
   }
-  await insertChanges(clickhouse, changes);
-  return [...changes, ...changedBefore];
+  return touched.flat();
+}
+
+async function bookPools(
+  clickhouse: ClickHouse,
+  sides: readonly Side[],
+  wanted: readonly Pool[],
+): Promise<TouchedAccount[]> {
+  const pools = poolsOf(await knownSides(clickhouse, wanted));
+  const stored = await storedEnds(clickhouse, pools.filter(hasChurn).flat());
+  const here = new Map(sides.map(({ fact_id, recorded_at }) => [fact_id, recorded_at]));
+  const changes: Change[][] = [];
+  const changedBefore: TouchedAccount[][] = [];
+  const waiting: Side[][] = [];
+  let pairedAgainMax: number = limits.anonymousPairedAgainMax;
+  for (const pool of pools) {
+    const { pairing, revisions } = revisionsOf(pool, here, pairedAgainMax);
+    pairedAgainMax -= pairing.pairedAgain;
+    changes.push(missingIn(stored.newest, pool, pairing, revisions));
+    changedBefore.push(endedSince(firstReceipt(pool, here), pool, stored));
+    waiting.push([...pairing.waiting]);
+  }
+  await listWaiting(clickhouse, pools.flat(), waiting.flat());
+  const missing = changes.flat();
+  await insertChanges(clickhouse, missing);
+  return [...missing, ...changedBefore.flat()];
 }
 
 /** Every revision that the sides of this batch or later ones made: each had its movements. */
-function endedSince(since: string, { revisions }: StoredEnds): TouchedAccount[] {
-  return revisions
+function endedSince(
+  since: string,
+  pool: readonly Side[],
+  { revisions }: StoredEnds,
+): TouchedAccount[] {
+  return pool
+    .flatMap((start) => revisions.get(endId(start)) ?? [])
     .filter(({ recorded_at: recordedAt }) => recordedAt >= since)
     .map(({ workspace, environment, account, event_id, recorded_at }) => {
       return { workspace, environment, account, event_id, recorded_at };
@@ -49,25 +74,35 @@ function endedSince(since: string, { revisions }: StoredEnds): TouchedAccount[] 
 }
 
 /** Of the batch's sides in the pool, as they came now: a redelivery changed nothing before. */
-function firstReceipt(sides: readonly Side[], pool: readonly Side[]): string {
-  const ids = new Set(pool.map(({ fact_id }) => fact_id));
-  const here = sides.filter(({ fact_id }) => ids.has(fact_id));
-  return here.map(({ recorded_at }) => recorded_at).toSorted()[0] ?? "";
+function firstReceipt(pool: readonly Side[], here: ReadonlyMap<string, string>): string {
+  return pool.flatMap(({ fact_id: id }) => here.get(id) ?? []).toSorted()[0] ?? "";
 }
 
-/** The ends as known after each side, in order of receipt, from the first of this batch on. */
+/**
+ * The ends as known after each side, in order of receipt, from the first of this batch on. Where
+ * sides have to be paired again, those of one receipt count together; past the maximum of that, all
+ * that are left.
+ */
 function revisionsOf(
   pool: readonly Side[],
-  here: ReadonlySet<string>,
+  here: ReadonlyMap<string, string>,
+  pairedAgainMax: number,
 ): { pairing: Pairing; revisions: Change[] } {
   const pairing = new Pairing();
   const revisions: Change[] = [];
-  let isHere = false;
-  for (const [index, side] of pool.toSorted(bySideReceipt).entries()) {
-    isHere ||= here.has(side.fact_id);
-    const moved = pairing.add(side);
-    if (!isHere) continue;
-    for (const start of moved) {
+  const sides = pool.toSorted(bySideReceipt);
+  const before = sides.findIndex(({ fact_id: id }) => here.has(id));
+  for (const side of before < 0 ? sides : sides.slice(0, before)) pairing.add(side);
+  pairing.moved();
+  const pairedBefore = pairing.pairedAgain;
+  for (const [index, side] of sides.entries()) {
+    if (before < 0 || index < before) continue;
+    pairing.add(side);
+    const next = sides[index + 1];
+    const isTogether = !pairing.isPaired && next?.recorded_at === side.recorded_at;
+    const isTooMuch = pairing.pairedAgain - pairedBefore > pairedAgainMax;
+    if (next !== undefined && (isTogether || isTooMuch)) continue;
+    for (const start of pairing.moved()) {
       revisions.push(endChange(start, pairing.ends.get(start) ?? null, side, index + 1));
     }
   }
@@ -79,14 +114,18 @@ function revisionsOf(
  * (a side received earlier came to booking later), a last one brings the end to what it should be.
  */
 function missingIn(
-  stored: StoredEnds,
+  stored: StoredEnds["newest"],
   pool: readonly Side[],
   { ends }: Pairing,
   revisions: readonly Change[],
 ): Change[] {
-  const newest = new Map(stored.newest);
+  const newest = new Map<string, { readonly revision: number; readonly at: string | null }>();
+  for (const start of pool) {
+    const known = stored.get(endId(start));
+    if (known !== undefined) newest.set(endId(start), known);
+  }
   const missing = revisions.filter((change) => {
-    const known = stored.newest.get(change.change_id);
+    const known = newest.get(change.change_id);
     return known === undefined || change.revision > known.revision;
   });
   for (const { change_id, revision, at, void: isVoid } of missing) {
@@ -117,6 +156,9 @@ function sideOf(fact: Fact): Side[] {
       subscription,
       account,
       recorded_at,
+      native_type: fact.native_type,
+      partition: fact.partition,
+      offset: fact.offset.toString(),
     },
   ];
 }
@@ -124,42 +166,62 @@ function sideOf(fact: Fact): Side[] {
 const columns =
   "workspace String, environment String, pool String, at DateTime64(3, 'UTC'), fact_id String, " +
   "side String, provider String, subscription String, account String, event_id String, " +
-  "recorded_at DateTime64(3, 'UTC')";
+  "recorded_at DateTime64(3, 'UTC'), native_type String, partition UInt16, offset UInt64";
 
 async function insertSides(clickhouse: ClickHouse, sides: readonly Side[]): Promise<void> {
   const identity = "workspace, environment, pool, fact_id";
-  await clickhouse.write(
-    `INSERT INTO anonymous_sides SELECT * FROM ${jsonRows(columns, sides)}
-     WHERE (${identity}) NOT IN (
-       SELECT ${identity} FROM anonymous_sides WHERE ${inPools(sides)})`,
-    {},
-    "subscriptions",
+  for (const { rows, table } of partsOf(columns, sides)) {
+    await clickhouse.write(
+      `INSERT INTO anonymous_sides SELECT * FROM ${table}
+       WHERE (${identity}) NOT IN (
+         SELECT ${identity} FROM anonymous_sides WHERE ${inPools(rows)})`,
+      {},
+      "subscriptions",
+    );
+  }
+}
+
+type Pool = Pick<Side, "workspace" | "environment" | "pool">;
+
+/** The pools of these sides and how many sides each has, of which `knownSides` reads some. */
+async function sizesOf(
+  clickhouse: ClickHouse,
+  sides: readonly Side[],
+): Promise<(Pool & { readonly size: number })[]> {
+  return clickhouse.rows<Pool & { readonly size: number }>(
+    `SELECT workspace, environment, pool,
+            toUInt32(least(count(), ${limits.anonymousPoolSidesMax})) AS size
+     FROM anonymous_sides WHERE ${inPools(sides)}
+     GROUP BY workspace, environment, pool ORDER BY workspace, environment, pool`,
   );
 }
 
 /** The earliest by time; past the maximum of a pool later ones wait for ever, said in the docs. */
-async function knownSides(clickhouse: ClickHouse, touched: readonly Side[]): Promise<Side[]> {
+async function knownSides(clickhouse: ClickHouse, touched: readonly Pool[]): Promise<Side[]> {
   return clickhouse.rows<Side>(
     `SELECT workspace, environment, pool, at, fact_id, side, provider, subscription, account,
-            event_id, recorded_at
+            event_id, recorded_at, native_type, partition, offset
      FROM anonymous_sides WHERE ${inPools(touched)}
      ORDER BY workspace, environment, pool, at, fact_id
      LIMIT ${limits.anonymousPoolSidesMax} BY workspace, environment, pool`,
   );
 }
 
+/** By change id. */
 interface StoredEnds {
-  /** By change id; null: taken back. */
+  /** Null: taken back. */
   readonly newest: ReadonlyMap<string, { readonly revision: number; readonly at: string | null }>;
-  readonly revisions: readonly TouchedAccount[];
+  readonly revisions: ReadonlyMap<string, readonly TouchedAccount[]>;
 }
 
-async function storedEnds(clickhouse: ClickHouse, pool: readonly Side[]): Promise<StoredEnds> {
-  if (!pool.some(({ side }) => side === "churn")) return { newest: new Map(), revisions: [] };
-  const starts = pool.filter(({ side }) => side === "start");
-  const revisions = await clickhouse.rows<
-    TouchedAccount & Pick<Change, "change_id" | "revision" | "at" | "void">
-  >(
+type StoredEnd = TouchedAccount & Pick<Change, "change_id" | "revision" | "at" | "void">;
+
+async function storedEnds(clickhouse: ClickHouse, sides: readonly Side[]): Promise<StoredEnds> {
+  const newest = new Map<string, { revision: number; at: string | null }>();
+  const revisions = new Map<string, TouchedAccount[]>();
+  const starts = sides.filter(({ side }) => side === "start");
+  if (starts.length === 0) return { newest, revisions };
+  const stored = await clickhouse.rows<StoredEnd>(
     `SELECT workspace, environment, account, change_id, revision, at, void, event_id, recorded_at
      FROM subscription_changes
      WHERE ${rowsIn(
@@ -171,12 +233,13 @@ async function storedEnds(clickhouse: ClickHouse, pool: readonly Side[]): Promis
      )}
      ORDER BY revision`,
   );
-  const newest = new Map(
-    revisions.map(({ change_id, revision, at, void: isVoid }) => [
-      change_id,
-      { revision, at: isVoid ? null : at },
-    ]),
-  );
+  for (const row of stored) {
+    const { change_id: id, revision, at, void: isVoid } = row;
+    newest.set(id, { revision, at: isVoid ? null : at });
+    const before = revisions.get(id);
+    if (before) before.push(row);
+    else revisions.set(id, [row]);
+  }
   return { newest, revisions };
 }
 
@@ -215,7 +278,11 @@ function poolsOf(sides: readonly Side[]): Side[][] {
   return [...pools.values()];
 }
 
-function inPools(sides: readonly Side[]): string {
+function hasChurn(pool: readonly Side[]): boolean {
+  return pool.some(({ side }) => side === "churn");
+}
+
+function inPools(sides: readonly Pool[]): string {
   return rowsIn(
     "(workspace, environment, pool)",
     sides.map((side) => [side.workspace, side.environment, side.pool]),

@@ -1,6 +1,6 @@
 /** Subscription changes: absolute states with the value each item would have at its own rate. */
 import { clickhouseTime, rowsIn } from "../backends/clickhouse-rows.js";
-import { jsonRows } from "../backends/clickhouse-text.js";
+import { partsOf } from "../backends/clickhouse-text.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
 import { fraction, monthlyToMrr } from "../schemas/monthly.js";
 import type { Environment, Fact } from "../schemas/records.js";
@@ -83,20 +83,21 @@ const columns =
   "steps Array(Tuple(at DateTime64(3, 'UTC'), items Array(Tuple(item String, external_id String, " +
   "price String, mrr Decimal(38, 6)))))";
 
-/** Inserts the changes that are not there yet. */
+/** Inserts the changes that are not there yet, in their order. */
 export async function insertChanges(
   clickhouse: ClickHouse,
   changes: readonly Change[],
 ): Promise<void> {
-  if (changes.length === 0) return;
   const identity = "workspace, environment, account, change_id, revision";
-  const accounts = changes.map((row) => [row.workspace, row.environment, row.account]);
-  await clickhouse.write(
-    `INSERT INTO subscription_changes SELECT * FROM ${jsonRows(columns, changes)}
-     WHERE (${identity}) NOT IN (
-       SELECT ${identity} FROM subscription_changes
-       WHERE ${rowsIn("(workspace, environment, account)", accounts)})`,
-    {},
-    "subscriptions",
-  );
+  for (const { rows, table } of partsOf(columns, changes)) {
+    const accounts = rows.map((row) => [row.workspace, row.environment, row.account]);
+    await clickhouse.write(
+      `INSERT INTO subscription_changes SELECT * FROM ${table}
+       WHERE (${identity}) NOT IN (
+         SELECT ${identity} FROM subscription_changes
+         WHERE ${rowsIn("(workspace, environment, account)", accounts)})`,
+      {},
+      "subscriptions",
+    );
+  }
 }

@@ -2,21 +2,20 @@
  * Churns that end nothing (yet) are listed as rejects, `no_open_subscription`, until a partner
  * comes: then they are resolved by themselves.
  */
-import { clickhouseTime, rowsIn } from "../backends/clickhouse-rows.js";
+import { rowsIn } from "../backends/clickhouse-rows.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
 import { insertRejects, type RejectRow } from "../backends/rejects.js";
-import type { Fact } from "../schemas/records.js";
 import type { Side } from "./pairing.js";
 
 const reason = "no_open_subscription";
 
+/** @param sides of whole pools, `waiting` those of them without a partner */
 export async function listWaiting(
   clickhouse: ClickHouse,
-  batch: readonly Fact[],
-  pool: readonly Side[],
+  sides: readonly Side[],
   waiting: readonly Side[],
 ): Promise<void> {
-  const churns = pool.filter(({ side }) => side === "churn");
+  const churns = sides.filter(({ side }) => side === "churn");
   if (churns.length === 0) return;
   const listed = await clickhouse.rows<RejectRow>(
     `SELECT * FROM rejects FINAL
@@ -31,26 +30,26 @@ export async function listWaiting(
   const resolved = listed
     .filter(({ event_id }) => !waits.has(event_id))
     .map((row) => ({ ...row, state: "resolved" as const, revision }));
-  // A churn of an earlier batch was listed then; only this batch's can be new.
-  const opened = batch
-    .filter(({ event_id }) => waits.has(event_id) && !known.has(event_id))
-    .flatMap((fact) => ("Anonymous" in fact.body ? [rejectOf(fact, revision)] : []));
+  // Also of earlier batches: a churn that came late may have taken the partner of another.
+  const opened = waiting
+    .filter(({ event_id, native_type }) => !known.has(event_id) && native_type !== "")
+    .map((churn) => rejectOf(churn, revision));
   await insertRejects(clickhouse, [...resolved, ...opened]);
 }
 
-function rejectOf(fact: Fact, revision: number): RejectRow {
+function rejectOf(churn: Side, revision: number): RejectRow {
   return {
-    workspace: fact.workspace,
-    environment: fact.environment,
-    event_id: fact.event_id,
-    provider: fact.provider,
-    native_type: fact.native_type,
-    received_at: clickhouseTime(fact.received_at),
+    workspace: churn.workspace,
+    environment: churn.environment,
+    event_id: churn.event_id,
+    provider: churn.provider,
+    native_type: churn.native_type,
+    received_at: churn.recorded_at,
     step: "book",
     reason,
     detail: "No subscription that this churn could end is open at its time.",
-    partition: fact.partition,
-    offset: fact.offset.toString(),
+    partition: churn.partition,
+    offset: churn.offset,
     state: "open",
     revision,
   };

@@ -1,4 +1,6 @@
+import { randomUUID } from "node:crypto";
 import { expect } from "chai";
+import { listRejects } from "../backends/rejects.js";
 import { bookAnonymous } from "../processors/anonymous.js";
 import { bySideReceipt, Pairing, type Side } from "../processors/pairing.js";
 import type { Fact } from "../schemas/records.js";
@@ -18,6 +20,9 @@ function sides(text: string, pool = "pool"): Side[] {
     fact_id: word,
     side: word.startsWith("+") ? "start" : "churn",
     at: `2026-01-01 00:00:0${word.slice(1)}.000`,
+    native_type: "",
+    partition: 0,
+    offset: "0",
   }));
 }
 
@@ -58,18 +63,22 @@ describe("Anonymous churns", () => {
     const pairing = new Pairing();
     const moved = sides("-6 +3 -5 +1")
       .toSorted(bySideReceipt)
-      .map((side) =>
-        pairing
-          .add(side)
+      .map((side) => {
+        pairing.add(side);
+        return pairing
+          .moved()
           .map(({ fact_id }) => fact_id)
-          .sort(),
-      );
+          .sort();
+      });
     expect(moved).to.deep.equal([[], ["+3"], ["+3"], ["+1", "+3"]]);
   });
 });
 
 describe("Booking an anonymous churn", () => {
-  const workspace = `ws_pairs_${process.pid}_${Date.now()}`;
+  let workspace = "";
+  beforeEach(() => {
+    workspace = `ws_pairs_${randomUUID()}`;
+  });
   const sideFact = (name: string, side: "start" | "churn", second: number): Fact => ({
     fact_id: `${workspace}:${name}`,
     event_id: name,
@@ -78,7 +87,7 @@ describe("Booking an anonymous churn", () => {
     provider: "custom",
     partition: 0,
     offset: 0n,
-    native_type: "",
+    native_type: "subscription.churn",
     received_at: second * 1000,
     happened_at: second * 1000,
     base_currency: "EUR",
@@ -102,5 +111,62 @@ describe("Booking an anonymous churn", () => {
     churn.push({ ...sideFact("before", "churn", 1.5), received_at: 3_000 });
     expect(await told(), "with another").to.deep.include(["start", "churn"]);
     expect(await told(), "and again").to.deep.include(["start", "churn"]);
+  });
+
+  it("should list a churn whose partner another took that came later", async () => {
+    const clickhouse = await openTestClickHouse();
+    const waiting = async () => {
+      const rows = await listRejects(clickhouse, { workspace, state: "open" }, null, 10);
+      return rows.map(({ event_id, reason, offset }) => [event_id, reason, offset]);
+    };
+    const churn = { ...sideFact("churn", "churn", 5), offset: 7n };
+    await bookAnonymous(clickhouse, [sideFact("start", "start", 1), churn]);
+    expect(await waiting()).to.eql([]);
+    await bookAnonymous(clickhouse, [{ ...sideFact("before", "churn", 3), received_at: 6_000 }]);
+    expect(await waiting()).to.eql([["churn", "no_open_subscription", "7"]]);
+    await bookAnonymous(clickhouse, [{ ...sideFact("other", "start", 2), received_at: 7_000 }]);
+    expect(await waiting()).to.eql([]);
+  });
+
+  it("should book a long file that tells everything backwards", async () => {
+    const clickhouse = await openTestClickHouse();
+    const pairs = 1_000;
+    const file = Array.from({ length: pairs }, (_, index) => {
+      const second = 2 * (pairs - index);
+      return [
+        sideFact(`churn${second}`, "churn", second + 0.5),
+        sideFact(`${second}`, "start", second),
+      ];
+    }).flat();
+    const received = file.map((fact) => ({ ...fact, received_at: 1e7 }));
+    await bookAnonymous(clickhouse, received);
+    const [ends] = await clickhouse.rows(
+      `SELECT toUInt32(count()) AS ends, toUInt32(uniqExact(change_id)) AS subscriptions,
+              toUInt32(countIf(toUnixTimestamp64Milli(at) = 1000 * toFloat64(account) + 500)) AS own
+       FROM subscription_changes WHERE workspace = {workspace:String}`,
+      { workspace },
+    );
+    expect(ends).to.eql({ ends: pairs, subscriptions: pairs, own: pairs });
+  });
+
+  it("should bound what it makes of many calls that tell everything backwards", async () => {
+    const clickhouse = await openTestClickHouse();
+    const callsMax = 2_000;
+    const calls = Array.from({ length: callsMax }, (_, index) => {
+      const side = index % 2 === 0 ? "churn" : "start";
+      return {
+        ...sideFact(`${callsMax - index}`, side, callsMax - index),
+        received_at: 1e7 + index,
+      };
+    });
+    await bookAnonymous(clickhouse, calls);
+    const rows = await clickhouse.rows<{ account: string; ended: number; void: number }>(
+      `SELECT account, toUInt32(toUnixTimestamp(at)) AS ended, void FROM subscription_changes
+       WHERE workspace = {workspace:String} ORDER BY revision DESC LIMIT 1 BY change_id`,
+      { workspace },
+    );
+    expect(rows).to.have.length(callsMax / 2);
+    const wrong = rows.filter((row) => row.void === 1 || row.ended !== Number(row.account) + 1);
+    expect(wrong).to.eql([]);
   });
 });
