@@ -1,4 +1,4 @@
-/** Coupons for some products only: events leave out which, so Stripe is asked where it matters. */
+/** Events leave out for which products a coupon is, and its other currencies: Stripe is asked. */
 import { expect } from "chai";
 import { paths } from "../providers/stripe/answers.js";
 import { asks, decode } from "../providers/stripe/decode.js";
@@ -47,10 +47,11 @@ function worth(body: unknown, answers: ReadonlyMap<string, unknown>): string[] {
   );
 }
 
-describe("A Stripe coupon that may be for some products only", () => {
+describe("What events leave out of a Stripe coupon", () => {
   const two = ["prod_1", "prod_2"];
   const limited = { applies_to: { products: ["prod_2"] } };
-  const answer = (more: object) => new Map([[couponPath, { ...half, ...more }]]);
+  const inDollars = { id: "HALF", duration: "forever", amount_off: 200, currency: "usd" };
+  const answer = (more: object) => new Map([[couponPath, { id: "HALF", ...more }]]);
   const cases: [
     title: string,
     coupon: JsonObject,
@@ -60,9 +61,32 @@ describe("A Stripe coupon that may be for some products only", () => {
     worth: string[],
   ][] = [
     ["count for all until Stripe says so", half, two, none, [couponPath], ["500", "500"]],
-    ["count for those Stripe answers", half, two, answer(limited), [], ["1000", "500"]],
-    ["count for all where Stripe names none", half, two, answer({}), [], ["500", "500"]],
+    [
+      "count for those Stripe answers",
+      half,
+      two,
+      answer({ ...half, ...limited }),
+      [],
+      ["1000", "500"],
+    ],
+    ["count for all where Stripe names none", half, two, answer(half), [], ["500", "500"]],
     ["count for those the event shows", { ...half, ...limited }, two, none, [], ["1000", "500"]],
+    [
+      "ask for its amount in the subscription's currency",
+      inDollars,
+      ["prod_1"],
+      none,
+      [couponPath],
+      ["rejected"],
+    ],
+    [
+      "count by that amount",
+      inDollars,
+      ["prod_1"],
+      answer({ ...inDollars, currency_options: { eur: { amount_off: 150 } } }),
+      [],
+      ["850"],
+    ],
     ["need no answer where all is one product", half, ["prod_1"], none, [], ["500"]],
     ["need none when used once", { ...half, duration: "once" }, two, none, [], ["1000", "1000"]],
   ];

@@ -1,6 +1,6 @@
 /** What Stripe's API answered, put in where an event left it out. */
 import { z } from "zod";
-import { appliesToId, couponId } from "./discounts.js";
+import { answeredCouponId, couponId } from "./discounts.js";
 
 export type Answers = ReadonlyMap<string, unknown>;
 
@@ -78,7 +78,7 @@ export function keptAndAnswered(
       const coupon = anyObject.safeParse(answer);
       if (!coupon.success) continue;
       all.set(couponId(coupon.data.id), coupon.data);
-      all.set(appliesToId(coupon.data.id), coupon.data);
+      all.set(answeredCouponId(coupon.data.id), coupon.data);
     } else if (path.startsWith("/v1/subscriptions/")) {
       const told = subscriptionAnswer.safeParse(answer);
       const items = told.data?.items.data.flatMap((item) => item.discounts) ?? [];

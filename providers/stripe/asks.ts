@@ -2,7 +2,7 @@
 import type { Known, Question } from "../provider.js";
 import { type Answers, pagesOf, paths, withAnswers } from "./answers.js";
 import { namedProducts } from "./products.js";
-import { gapsOfSubscription } from "./subscriptions.js";
+import { gapsOfSubscription } from "./subscription-gaps.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
 /** Pages of 100 lines or items: rounds of questions are bounded, see `limits`. */

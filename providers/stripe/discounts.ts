@@ -81,27 +81,45 @@ export function unknownDiscounts(
 }
 
 /**
- * Ids of recurring coupons that may be limited to some products: events leave out which, so that
- * nothing said means nothing known. Without an answer they count for all.
+ * Ids of recurring coupons of which events leave out what matters here: for which products they
+ * are (without an answer they count for all), or their amount in the subscription's currency.
+ *
+ * @param currency of the subscription, upper case
+ * @param isMixed the subscription is of several products
  */
-export function perhapsLimited(given: readonly GivenDiscount[], known: KnownDiscounts): string[] {
+export function incompleteCoupons(
+  given: readonly GivenDiscount[],
+  known: KnownDiscounts,
+  currency: string,
+  isMixed: boolean,
+): string[] {
   return given.flatMap((one) => {
     const coupon = couponOf(one, known);
-    const isTold = coupon === null || coupon.applies_to !== undefined || coupon.duration === "once";
-    const id = isTold ? null : (coupon.id ?? null);
-    return id === null || known.appliesTo(id) !== undefined ? [] : [id];
+    const id = coupon?.id ?? null;
+    if (coupon === null || id === null || coupon.duration === "once") return [];
+    const isUnclear = isMixed && coupon.applies_to === undefined;
+    const isUnpriced = typeof coupon.percent_off !== "number" && !amountOff(coupon, currency);
+    return (isUnclear || isUnpriced) && known.answered(id) === null ? [id] : [];
   });
 }
 
+/** As an event told it, and beside that what Stripe answers. */
 function couponOf(one: GivenDiscount, known: KnownDiscounts): Coupon | null {
   const discount = typeof one === "string" ? known.discount(one) : one;
   const named = discount?.coupon ?? discount?.source?.coupon ?? null;
-  return typeof named === "string" ? known.coupon(named) : named;
+  const coupon = typeof named === "string" ? known.coupon(named) : named;
+  const answered = coupon && known.answered(coupon.id ?? "");
+  if (!coupon || !answered) return coupon;
+  return {
+    ...coupon,
+    applies_to: coupon.applies_to ?? answered.applies_to,
+    currency_options: coupon.currency_options ?? answered.currency_options,
+  };
 }
 
-/** What Stripe answers about a coupon beside what an event told of it. */
-export function appliesToId(coupon: string): string {
-  return `applies_to:${coupon}`;
+/** Where Stripe's answer about a coupon is kept beside what an event told of it. */
+export function answeredCouponId(coupon: string): string {
+  return `answered:${coupon}`;
 }
 
 /** Coupon ids are the merchant's own words and could be like another object's id. */
@@ -138,9 +156,7 @@ export function readReductions(
       return unavailable("the event names a discount by its id only");
     }
     if (coupon.duration === "once") continue;
-    const limit = coupon.applies_to ?? known.appliesTo(coupon.id ?? "");
-    const products = limit?.products ?? null;
-    const reduction = readCoupon(coupon, discount.end ?? null, products, currency);
+    const reduction = readCoupon(coupon, discount.end ?? null, currency);
     if (reduction === null) return unavailable(`what a coupon is worth in ${currency}`);
     reductions.push(reduction);
   }
@@ -151,8 +167,8 @@ export function readReductions(
 export interface KnownDiscounts {
   discount(id: string): Discount | null;
   coupon(id: string): Coupon | null;
-  /** Undefined while Stripe has not answered; null: all products. */
-  appliesTo(coupon: string): Coupon["applies_to"];
+  /** Null while Stripe has not answered. */
+  answered(coupon: string): Coupon | null;
 }
 
 export function knownDiscounts(
@@ -166,32 +182,28 @@ export function knownDiscounts(
       return here ?? discountShape.safeParse(kept.get(id)).data ?? null;
     },
     coupon: (id) => couponShape.safeParse(kept.get(couponId(id))).data ?? null,
-    appliesTo(coupon) {
-      const answer = couponShape.safeParse(kept.get(appliesToId(coupon)));
-      return answer.success ? (answer.data.applies_to ?? null) : undefined;
-    },
+    answered: (id) => couponShape.safeParse(kept.get(answeredCouponId(id))).data ?? null,
   };
 }
 
 /** @returns null when the coupon tells no amount in this currency */
-function readCoupon(
-  coupon: Coupon,
-  endsAt: number | null,
-  products: readonly string[] | null,
-  currency: string,
-): Reduction | null {
+function readCoupon(coupon: Coupon, endsAt: number | null, currency: string): Reduction | null {
+  const products = coupon.applies_to?.products ?? null;
   const percent =
     typeof coupon.percent_off === "number" ? parseFraction(`${coupon.percent_off}`) : null;
   if (percent !== null) {
     const left = subtractFractions(fraction(100n), percent);
     return { endsAt, products, factor: multiplyFractions(left, hundredth), amountOff: 0n };
   }
-  const amount =
-    coupon.currency === currency
-      ? coupon.amount_off
-      : coupon.currency_options?.[currency.toLowerCase()]?.amount_off;
+  const amount = amountOff(coupon, currency);
   if (amount === null || amount === undefined) return null;
   return { endsAt, products, factor: fraction(1n), amountOff: isoMinor(amount, currency) };
+}
+
+function amountOff(coupon: Coupon, currency: string): bigint | null | undefined {
+  return coupon.currency === currency
+    ? coupon.amount_off
+    : coupon.currency_options?.[currency.toLowerCase()]?.amount_off;
 }
 
 const hundredth = fraction(1n, 100n);

@@ -7,16 +7,13 @@ import { limits } from "../../config.js";
 import { type Fraction, monthlyFraction } from "../../schemas/monthly.js";
 import type { FactBody, Item } from "../../schemas/records.js";
 import { type Reducible, reducedAmounts, type Reduction } from "../reductions.js";
-import { type Answers, keptAndAnswered } from "./answers.js";
 import {
   type GivenDiscount,
   givenDiscount,
   type KnownDiscounts,
   knownDiscounts,
   neededDiscounts,
-  perhapsLimited,
   readReductions,
-  unknownDiscounts,
 } from "./discounts.js";
 import {
   accountKey,
@@ -46,7 +43,7 @@ const itemShape = z
   })
   .transform(({ price, plan, ...item }) => ({ ...item, price: price ?? plan ?? null }));
 
-const subscriptionShape = z.object({
+export const subscriptionShape = z.object({
   id: field.id,
   customer: field.reference,
   currency: field.currency.nullish(),
@@ -59,7 +56,7 @@ const subscriptionShape = z.object({
   discount: givenDiscount.nullish(),
   discounts,
 });
-type Subscription = z.output<typeof subscriptionShape>;
+export type Subscription = z.output<typeof subscriptionShape>;
 type SubscriptionFact = Extract<FactBody, { Subscription: unknown }>["Subscription"];
 
 /** An item that counts, as one of its periods is priced. */
@@ -81,7 +78,7 @@ export const readSubscription = reader(subscriptionShape, (subscription, event) 
 });
 
 /** Past due still counts; trials, pauses of either kind and every other status do not. */
-function isWorth({ status, pause_collection: pause }: Subscription): boolean {
+export function isWorth({ status, pause_collection: pause }: Subscription): boolean {
   return (status === "active" || status === "past_due") && (pause ?? null) === null;
 }
 
@@ -120,71 +117,14 @@ export function neededBySubscription(object: unknown): string[] {
   return parsed.success ? neededDiscounts(discountsOf(parsed.data)) : [];
 }
 
-/** What is missing for the price of a subscription that counts. */
-export interface SubscriptionGaps {
-  /** Not all items are there. */
-  readonly items: boolean;
-  /** Prices whose tiers are not. */
-  readonly tiers: readonly string[];
-  /** Prices whose amount in the subscription's currency is not. */
-  readonly options: readonly PriceOption[];
-  /** A discount is named that nothing told. */
-  readonly discounts: boolean;
-  readonly coupons: readonly string[];
-}
-
-export interface PriceOption {
-  readonly price: string;
-  /** lower case */
-  readonly currency: string;
-  readonly isTiered: boolean;
-}
-
-export function gapsOfSubscription(
-  type: string,
-  object: unknown,
-  kept: ReadonlyMap<string, unknown>,
-  answers: Answers,
-): SubscriptionGaps {
-  const { data: subscription } = subscriptionShape.safeParse(object);
-  if (!subscription || type === "customer.subscription.deleted" || !isWorth(subscription)) {
-    return { items: false, tiers: [], options: [], discounts: false, coupons: [] };
-  }
-  const counted = subscription.items.data.flatMap(({ price }) =>
-    price !== null && periodOf(price) !== null ? [price] : [],
-  );
-  const given = discountsOf(subscription);
-  const known = knownDiscounts(given, keptAndAnswered(kept, answers));
-  const unknown = unknownDiscounts(given, known);
-  const isMixed = new Set(counted.map(({ product }) => product)).size > 1;
-  const limited = isMixed ? perhapsLimited(ofWhole(subscription), known) : [];
-  const currency = subscription.currency ?? null;
-  const tiers: string[] = [];
-  const options: PriceOption[] = [];
-  for (const price of counted) {
-    const charged = priceIn(price, currency);
-    const isTiered = price.billing_scheme === "tiered";
-    const lacksTiers = isTiered && !charged?.tiers;
-    if (typeof price.id !== "string" || (charged !== null && !lacksTiers)) continue;
-    if (currency === null || price.currency === currency) tiers.push(price.id);
-    else options.push({ price: price.id, currency: currency.toLowerCase(), isTiered });
-  }
-  return {
-    items: subscription.items.has_more === true,
-    tiers,
-    options,
-    discounts: unknown.discounts.length > 0,
-    coupons: [...new Set([...unknown.coupons, ...limited])],
-  };
-}
-
-function discountsOf({ discount, discounts: own, items }: Subscription): GivenDiscount[] {
+/** All that are given, of the whole and of items. */
+export function discountsOf({ discount, discounts: own, items }: Subscription): GivenDiscount[] {
   const given = [discount, ...(own ?? []), ...items.data.flatMap((item) => item.discounts ?? [])];
   return given.flatMap((one) => one ?? []);
 }
 
 /** Not those of an item. Old layouts show one, and may show it in both places. */
-function ofWhole({ discount, discounts: own }: Subscription): GivenDiscount[] {
+export function ofWhole({ discount, discounts: own }: Subscription): GivenDiscount[] {
   return own !== null && own !== undefined && own.length > 0 ? own : [discount ?? []].flat();
 }
 
