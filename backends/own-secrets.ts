@@ -5,7 +5,7 @@
  */
 import { ConfigError } from "../config.js";
 import type { Postgres } from "./postgres.js";
-import { type Vault, SealBroken, vaultKeyId } from "./vault.js";
+import { type Vault, SealBroken, sealedUnder, vaultKeyId } from "./vault.js";
 
 /** What a sealed secret is bound to. */
 export function ownSecretAssociated(name: string): Buffer {
@@ -17,10 +17,49 @@ export function ownSecretAssociated(name: string): Buffer {
  * @throws ConfigError when the vault's key is not the one of this installation
  */
 export async function learnPreviousKeys(postgres: Postgres, vault: Vault): Promise<void> {
-  for (const { name, sealed } of await readSecrets(postgres)) {
+  const secrets = await readSecrets(postgres);
+  const order = inOrderOfKeys(secrets, vault.keyId);
+  // What the current key does not lead to, the previous one may that was given beside it.
+  for (const { name, sealed } of [...order, ...secrets.filter((one) => !order.includes(one))]) {
     const secret = open(vault, name, sealed);
     if (name.startsWith(ringPrefix)) vault.learn(secret.toString("hex"));
   }
+}
+
+/**
+ * Whether the current key alone leads to every secret of this installation. It does not from the
+ * first secret a rotation seals under a key to come until its end.
+ */
+export async function leadsToAll(postgres: Postgres, vault: Vault): Promise<boolean> {
+  const secrets = await readSecrets(postgres);
+  const led = inOrderOfKeys(secrets, vault.keyId);
+  if (led.length < secrets.length) return false;
+  const known = new Set([vault.keyId, ...led.flatMap(({ name }) => keyIn(name) ?? [])]);
+  const rows = await postgres.query<{ key: string }>(
+    `SELECT DISTINCT encode(substring(sealed FROM 2 FOR 8), 'hex') AS key FROM (
+       SELECT token_sealed AS sealed FROM integrations
+       UNION ALL SELECT credentials_sealed FROM integrations
+       UNION ALL SELECT previous_credentials_sealed FROM integrations) AS all_sealed
+     WHERE sealed IS NOT NULL`,
+  );
+  return rows.every(({ key }) => known.has(key));
+}
+
+/** Those the key leads to, through the keys in the ring, each behind the one it is sealed under. */
+function inOrderOfKeys(secrets: readonly Secret[], keyId: string): Secret[] {
+  const led: Secret[] = [];
+  const known = new Set([keyId]);
+  for (;;) {
+    const next = secrets.filter((one) => !led.includes(one) && known.has(sealedUnder(one.sealed)));
+    if (next.length === 0) return led;
+    led.push(...next);
+    for (const { name } of next) known.add(keyIn(name) ?? keyId);
+  }
+}
+
+/** The id of the vault key that a secret is. */
+function keyIn(name: string): string | null {
+  return name.startsWith(ringPrefix) ? name.slice(ringPrefix.length) : null;
 }
 
 /** Puts a key that opens into the ring, sealed under the one that seals. Safe to repeat. */

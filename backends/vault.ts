@@ -27,6 +27,11 @@ export function vaultKeyId(keyHex: string): string {
   return masterKey(keyHex).id.toString("hex");
 }
 
+/** The id of the master key a sealed value needs, as it says itself. */
+export function sealedUnder(sealed: Buffer): string {
+  return sealed.toString("hex", 1, saltAt);
+}
+
 /** The value was changed, its associated data was, or its master key is not here. */
 export class SealBroken extends Error {
   override readonly name = "SealBroken";

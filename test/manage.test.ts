@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -9,6 +9,7 @@ import { clickhouseTime } from "../backends/clickhouse-rows.js";
 import { insertRejects, listRejects } from "../backends/rejects.js";
 import { replayAll } from "../backends/replay.js";
 import { sealRawEvent } from "../backends/raw-event.js";
+import { openVault } from "../backends/vault.js";
 import { limits } from "../config.js";
 import { createCustom } from "../providers/custom/index.js";
 import { recordBody } from "../providers/custom/payloads.js";
@@ -545,13 +546,32 @@ describe("A backup by the management interface", () => {
     const ask = () => doors.manage("POST", "/backups", { to });
     const answers = await Promise.all([ask(), ask()]);
     expect(answers.map(({ status }) => status)).to.have.members([202, 409]);
-    let told = (await doors.manage("GET", "/backups/last")).json.data;
-    while (told.state === "running") {
-      await pause(50);
-      told = (await doors.manage("GET", "/backups/last")).json.data;
-    }
+    const told = await lastBackup();
     expect(told).to.include({ state: "done", problem: null });
     await checkBackup(told.path);
     rmSync(to, { recursive: true });
   });
+
+  it("should be refused amid a rotation of the vault key: one key would not open it", async () => {
+    const { postgres } = doors.service;
+    const sealed = openVault(randomBytes(32).toString("hex")).seal(Buffer.of(1), Buffer.of(2));
+    const values = ["of_another_key", sealed];
+    await postgres.query("INSERT INTO sealed_secrets (name, sealed) VALUES ($1, $2)", values);
+    const to = mkdtempSync(join(tmpdir(), "revenue-backups-"));
+    expect(await doors.manage("POST", "/backups", { to })).to.include({ status: 202 });
+    const told = await lastBackup();
+    await postgres.query("DELETE FROM sealed_secrets WHERE name = $1", ["of_another_key"]);
+    expect(told).to.include({ state: "failed", path: null });
+    expect(told.problem).to.include("rotate-key");
+    expect(readdirSync(to)).to.deep.equal([]);
+    rmSync(to, { recursive: true });
+  });
+
+  async function lastBackup() {
+    for (;;) {
+      const { data } = (await doors.manage("GET", "/backups/last")).json;
+      if (data.state !== "running") return data;
+      await pause(50);
+    }
+  }
 });

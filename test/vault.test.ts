@@ -3,7 +3,12 @@ import { accountHasher } from "../backends/accounts.js";
 import { openRawEvent, sealRawEvent } from "../backends/raw-event.js";
 import { changeIntegration, createIntegration } from "../backends/integration-records.js";
 import { openIntegrations } from "../backends/integrations.js";
-import { learnPreviousKeys, resealOwnSecrets } from "../backends/own-secrets.js";
+import {
+  keepPreviousKey,
+  leadsToAll,
+  learnPreviousKeys,
+  resealOwnSecrets,
+} from "../backends/own-secrets.js";
 import { resealIntegrations, resealSecrets } from "../backends/reseal.js";
 import { SealBroken, openVault } from "../backends/vault.js";
 import { createWorkspace } from "../backends/workspaces.js";
@@ -184,6 +189,31 @@ describe("Previous vault keys", () => {
   });
 });
 
+describe("A rotation that was cut short", () => {
+  const next = openVault(otherKey, key);
+  before(async () => {
+    const postgres = await openTestPostgres();
+    await postgres.query("DELETE FROM integrations");
+    await postgres.query("DELETE FROM sealed_secrets");
+  });
+  after(async () => (await openTestPostgres()).query("DELETE FROM sealed_secrets"));
+
+  it("should leave an installation the new key opens, once the old one is in the ring", async () => {
+    const postgres = await openTestPostgres();
+    const account = await accountHasher(postgres, openVault(key));
+    expect(await leadsToAll(postgres, openVault(key))).to.equal(true);
+    expect(await leadsToAll(postgres, next)).to.equal(false);
+    await keepPreviousKey(postgres, next, key);
+
+    const later = openVault(otherKey);
+    expect(await leadsToAll(postgres, later)).to.equal(true);
+    await learnPreviousKeys(postgres, later);
+    const name = (await accountHasher(postgres, later))("ws_1", "live", "stripe", "cus_1");
+    expect(name).to.equal(account("ws_1", "live", "stripe", "cus_1"));
+    expect(await leadsToAll(postgres, openVault(key))).to.equal(false);
+  });
+});
+
 describe("The secrets of integrations", () => {
   it("should be sealed again after a rotation, so that the previous key may go", async () => {
     const postgres = await openTestPostgres();
@@ -201,8 +231,10 @@ describe("The secrets of integrations", () => {
     const rotation = { credentials: { secret: 2 }, expireOld: false };
     await changeIntegration(postgres, old, made.id, rotation, now);
 
-    expect(await resealIntegrations(postgres, openVault(otherKey, key))).to.equal(1);
     const vault = openVault(otherKey);
+    expect(await leadsToAll(postgres, vault)).to.equal(false);
+    expect(await resealIntegrations(postgres, openVault(otherKey, key))).to.equal(1);
+    expect(await leadsToAll(postgres, vault)).to.equal(true);
     expect(await resealIntegrations(postgres, vault)).to.equal(0);
     const found = await openIntegrations({ postgres, vault }).byToken(made.token);
     expect(found?.credentials).to.deep.equal([{ secret: 2 }, { secret: 1 }]);

@@ -16,12 +16,20 @@
 import { mkdir, open, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { leadsToAll } from "../own-secrets.js";
 import { projectFile } from "../root.js";
 import type { Service } from "../service.js";
 import { clickhouseFile, clickhouseTables, writeRows } from "./clickhouse-part.js";
 import { addBackup, syncFolder } from "./folder.js";
 import { cutTopics, groupOffsets, writeTopics } from "./log-part.js";
-import { type BackupFile, type Manifest, hashOf, manifestFile, manifestText } from "./manifest.js";
+import {
+  type BackupFile,
+  BackupRefused,
+  type Manifest,
+  hashOf,
+  manifestFile,
+  manifestText,
+} from "./manifest.js";
 import { postgresFile, postgresTables, readAheadTables, writeTables } from "./postgres-part.js";
 
 export type BackedUp = Pick<Service, "log" | "clickhouse" | "postgres" | "vault">;
@@ -48,6 +56,12 @@ export interface MadeBackup {
 /** @throws BackupRefused; anything else when a store or the disk fails, and then nothing is left */
 export async function writeBackup(service: BackedUp, order: BackupOrder): Promise<MadeBackup> {
   const { log, clickhouse, postgres, vault } = service;
+  if (!(await leadsToAll(postgres, vault))) {
+    throw new BackupRefused(
+      "A rotation of the vault key did not end, and a backup of now could not be opened by one " +
+        "key. Run npm run ops -- rotate-key again.",
+    );
+  }
   const madeAt = new Date();
   let bytes = 0;
   const path = await addBackup(order.to, madeAt, order.keep, async (folder) => {
