@@ -2,8 +2,9 @@
  * Fills the tables of an installation that is not running with rows in the shapes the processors
  * write, and measures full scans for the sums the API answers with.
  */
+import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
-import type { WriteLane } from "../../backends/clickhouse.js";
+import type { ClickHouse, WriteLane } from "../../backends/clickhouse.js";
 import { openClickHouse } from "../../backends/clickhouse-open.js";
 import { readConfig } from "../../config.js";
 import { median } from "./figures.js";
@@ -26,6 +27,8 @@ export const years = 10;
 /** Nothing else runs meanwhile: large blocks make few parts, so that little is left to merge. */
 const memoryBytes = 5 * 1024 ** 3;
 const blockRows = 1_000_000;
+const mergingMsMax = 180_000;
+const mergingPollMs = 1_000;
 
 /** Runs as a child. */
 export async function run([
@@ -41,6 +44,7 @@ export async function run([
       for (const sql of statements) await clickhouse.write(`${sql} ${blockSettings}`, params, lane);
     }),
   );
+  await merged(clickhouse);
   const measured: Record<string, number> = {};
   for (const name of scanNames) {
     const values: number[] = [];
@@ -54,6 +58,16 @@ export async function run([
   await clickhouse.close();
   tell(scans.parse(measured));
   process.disconnect();
+}
+
+/** As it is long after so many rows came: otherwise merging them takes part in the measurement. */
+async function merged(clickhouse: ClickHouse): Promise<void> {
+  const until = Date.now() + mergingMsMax;
+  while (Date.now() < until) {
+    await pause(mergingPollMs);
+    const running = await clickhouse.rows("SELECT 1 FROM system.merges LIMIT 1");
+    if (running.length === 0) return;
+  }
 }
 
 const blockSettings =
@@ -85,6 +99,8 @@ const provider = drawn(["stripe", "stripe", "stripe", "apple", "paddle"], 0);
 const stripeProduct = productId(0).replace(/\d+$/, "");
 /** The last of the 20 products is rarely sold. */
 const productsUsual = 19;
+export const usualSku = productId(1);
+export const rareSku = productId(productsUsual);
 const stripeSku =
   `concat('${stripeProduct}', ` +
   `toString(if(number % ${rareEvery} = 5, ${productsUsual}, bitShiftRight(h, 8) % ${productsUsual})))`;

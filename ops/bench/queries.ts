@@ -1,10 +1,21 @@
 /**
  * The four answers over HTTP on large tables of ten years, each against a full scan for the same
- * sums: pages of transactions with filters that most rows pass, a few, or none, and far back.
+ * sums: figures of now and of the past, and pages of transactions with each filter, passed by most
+ * rows, by a few or by none, with several filters, and far back.
  */
 import { join } from "node:path";
-import { type Figure, median, spread } from "./figures.js";
-import { type Scans, fillTables, rareCountry, years } from "./fill.js";
+import { z } from "zod";
+import { type Figure, median, short, spread } from "./figures.js";
+import {
+  type Scans,
+  absentCountry,
+  fillTables,
+  rareCountry,
+  rareSku,
+  subscribersCurrency,
+  usualSku,
+  years,
+} from "./fill.js";
 import { HttpConnection, requestBytes } from "./http-connection.js";
 import type { Options } from "./options.js";
 import { withFolder } from "./processes.js";
@@ -13,50 +24,86 @@ import { nodeCommand, withService } from "./service.js";
 import { type Tenant, createTenant, settled } from "./tenant.js";
 
 const callsUncounted = 5;
-const calls = 100;
+/** All of them, of a fast machine within a minute, are fewer than a key may make. */
+const calls = 50;
 /** Enough webhooks that every SKU has a product in the catalogue. */
 const webhooks = 200;
 const webhooksPerSecond = 100;
 
 const yearMs = 365 * 24 * 60 * 60 * 1000;
 
+interface Question {
+  readonly path: string;
+  /** Where the path would tell nothing. */
+  readonly name?: string;
+  readonly scan: keyof Scans;
+  readonly msMax: number;
+}
+
 /** @param now ms since 1970 */
-function questions(now: number): readonly Question[] {
-  const ago = (part: number): string => new Date(now - part * years * yearMs).toISOString();
-  const pages = [
-    "limit=50",
-    "limit=200",
-    "provider=stripe",
-    "status=succeeded",
-    "type=subscription",
-    "currency=EUR",
-    "country=DE",
-    `country=${rareCountry}`,
-    "country=MT",
-    "status=refunded",
-    "type=one_time",
-    `to=${ago(0.5)}`,
-    `to=${ago(0.95)}&country=DE`,
-    `from=${ago(0.5)}&to=${ago(0.4)}`,
-  ];
+function figureQuestions(now: number): readonly Question[] {
+  const ago = agoText(now);
   return [
     { path: "/v1/metrics/mrr", scan: "mrr", msMax: 15 },
     { path: `/v1/metrics/mrr?at=${ago(0.5)}`, scan: "mrr", msMax: 15 },
+    // Of the rows filled in none is late: what is asked is whether there are any.
+    { path: `/v1/metrics/mrr?known_at=${ago(1 / (years * 365))}`, scan: "mrr", msMax: 500 },
     { path: "/v1/metrics/cohorts", scan: "cohorts", msMax: 40 },
     { path: "/v1/products?period=lifetime", scan: "products", msMax: 40 },
     { path: "/v1/products?period=30d", scan: "products", msMax: 40 },
-    ...pages.map((query): Question => ({
-      path: `/v1/transactions?${query}`,
-      scan: "transactions",
-      msMax: 20,
-    })),
   ];
 }
 
-interface Question {
-  readonly path: string;
-  readonly scan: keyof Scans;
-  readonly msMax: number;
+/** @param productOf its id, by the SKU at Stripe */
+function pageQuestions(
+  now: number,
+  productOf: ReadonlyMap<string, string>,
+  halfWayCursor: string,
+): readonly Question[] {
+  const ago = agoText(now);
+  const product = (sku: string): string => `product=${productOf.get(sku)}`;
+  const filters = [
+    "limit=50",
+    "limit=200",
+    "provider=stripe",
+    "provider=paddle",
+    "provider=google",
+    "status=succeeded",
+    "status=refunded",
+    "status=disputed",
+    "type=subscription",
+    "type=one_time",
+    "type=refund",
+    "currency=EUR",
+    `currency=${subscribersCurrency}`,
+    "country=DE",
+    `country=${rareCountry}`,
+    `country=${absentCountry}`,
+    product(usualSku),
+    product(rareSku),
+    `type=one_time&currency=${subscribersCurrency}`,
+    "country=DE&status=disputed",
+    `country=${rareCountry}&status=refunded`,
+    `provider=stripe&status=refunded&type=one_time&currency=EUR&country=DE&${product(usualSku)}`,
+    `from=${ago(0.5)}&to=${ago(0.4)}`,
+    `to=${ago(0.5)}`,
+    `to=${ago(0.95)}&country=DE`,
+    `to=${ago(0.5)}&country=DE&status=disputed`,
+  ];
+  const pages = { scan: "transactions", msMax: 20 } as const;
+  return [
+    ...filters.map((query): Question => ({ path: `/v1/transactions?${query}`, ...pages })),
+    {
+      path: `/v1/transactions?cursor=${halfWayCursor}`,
+      name: "/v1/transactions?cursor=… half way",
+      ...pages,
+    },
+  ];
+}
+
+/** @returns the moment that part of all the years ago, ISO 8601 */
+function agoText(now: number): (part: number) => string {
+  return (part) => new Date(now - part * years * yearMs).toISOString();
 }
 
 export function queries({ rows, profileFolder }: Options): Promise<Figure[]> {
@@ -72,11 +119,20 @@ export function queries({ rows, profileFolder }: Options): Promise<Figure[]> {
     return withService(folder, nodeCommand(profileFolder), async (service) => {
       const connection = await HttpConnection.open(service.base);
       const figures: Figure[] = [];
-      for (const { path, scan, msMax } of questions(Date.now())) {
-        const valuesMs = await timesOf(connection, path, tenant);
-        console.log(`  ${path.padEnd(60)}  ${spread(valuesMs)}`);
+      const now = Date.now();
+      const questions = [
+        ...figureQuestions(now),
+        ...pageQuestions(
+          now,
+          await productsBySku(connection, tenant),
+          await cursorAfter(connection, tenant, agoText(now)(0.5)),
+        ),
+      ];
+      for (const { path, name = path, scan, msMax } of questions) {
+        const { firstMs, valuesMs } = await timesOf(connection, path, tenant);
+        console.log(`  ${name.padEnd(60)}  first ${short(firstMs)} ms, then ${spread(valuesMs)}`);
         figures.push({
-          name: `GET ${path}`,
+          name: `GET ${name}`,
           value: median(valuesMs),
           unit: "ms",
           floor: scans[scan],
@@ -92,15 +148,55 @@ export function queries({ rows, profileFolder }: Options): Promise<Figure[]> {
 async function timesOf(
   connection: HttpConnection,
   path: string,
-  { authorization }: Tenant,
-): Promise<number[]> {
-  const request = requestBytes("GET", path, { Authorization: authorization });
-  const valuesMs: number[] = [];
+  tenant: Tenant,
+): Promise<{ firstMs: number; valuesMs: number[] }> {
+  const timesMs: number[] = [];
   for (let call = 0; call < callsUncounted + calls; call += 1) {
     const startedAt = performance.now();
-    const { status, body } = await connection.send(request);
-    if (status !== 200) throw new Error(`${path}: ${status} ${body.toString()}`);
-    if (call >= callsUncounted) valuesMs.push(performance.now() - startedAt);
+    await get(connection, path, tenant);
+    timesMs.push(performance.now() - startedAt);
   }
-  return valuesMs;
+  return { firstMs: timesMs[0] ?? Number.NaN, valuesMs: timesMs.slice(callsUncounted) };
+}
+
+async function productsBySku(
+  connection: HttpConnection,
+  tenant: Tenant,
+): Promise<ReadonlyMap<string, string>> {
+  const products = "/v1/products?period=lifetime&limit=200";
+  const { data } = productsAnswer.parse(
+    JSON.parse((await get(connection, products, tenant)).toString()),
+  );
+  return new Map(
+    data.flatMap(({ id, providers }) => providers.map(({ external_id: sku }) => [sku, id])),
+  );
+}
+
+const productsAnswer = z.object({
+  data: z.array(
+    z.object({ id: z.string(), providers: z.array(z.object({ external_id: z.string() })) }),
+  ),
+});
+
+/** @returns the cursor of the second page of what happened before then */
+async function cursorAfter(
+  connection: HttpConnection,
+  tenant: Tenant,
+  to: string,
+): Promise<string> {
+  const page = await get(connection, `/v1/transactions?to=${to}`, tenant);
+  return pageAnswer.parse(JSON.parse(page.toString())).pagination.next_cursor;
+}
+
+const pageAnswer = z.object({ pagination: z.object({ next_cursor: z.string() }) });
+
+async function get(
+  connection: HttpConnection,
+  path: string,
+  { authorization }: Tenant,
+): Promise<Buffer> {
+  const request = requestBytes("GET", path, { Authorization: authorization });
+  const { status, body } = await connection.send(request);
+  if (status !== 200) throw new Error(`${path}: ${status} ${body.toString()}`);
+  return body;
 }
