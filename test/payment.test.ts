@@ -300,7 +300,7 @@ describe("A payment as a function of what is known", () => {
     ["an outcome that dates it later", dispute(1000n, 9, null, "outcome"), ["0.8", "0.9"]],
     ["itself", dispute(1000n, 5, null), ["0.9", "0.8"]],
   ] as const) {
-    it(`should convert a lone dispute by the day of its withdrawal when ${title} came first`, () => {
+    it(`should convert a lone dispute by its withdrawal's day when ${title} came first`, () => {
       const facts = [fact(1, first), fact(2, dispute(1000n, 5, 9))].map((each, place) => ({
         ...each,
         quote: { ...quoteOf("USD"), rate: rates[place] ?? "" },

@@ -71,7 +71,8 @@ describe("The lines of a checkout session", () => {
   });
 
   for (const isTurned of [false, true]) {
-    it(`should count when told after it was booked${isTurned ? ", whatever the order" : ""}`, () => {
+    const order = isTurned ? ", whatever the order" : "";
+    it(`should count when told after it was booked${order}`, () => {
       const booked = [...chargeFacts, ...factsOf(session(), none, 2)];
       const adorned = factsOf(session(), new Map([[linesPath, lines]]), 3);
       const facts = isTurned ? [...adorned, ...booked] : [...booked, ...adorned];

@@ -45,8 +45,8 @@ const sessionShape = z.object({
 });
 
 /**
- * A session adds type, country, tax and products to its payment. Without a payment intent (a subscription's
- * session) an invoice tells the same and more.
+ * A session adds type, country, tax and products to its payment. Without a payment intent (a
+ * subscription's session) an invoice tells the same and more.
  */
 export const readSession = reader(sessionShape, (session, event) => {
   if (session.payment_status !== "paid") return ignored("the session is not paid");
