@@ -1,8 +1,8 @@
 /**
  * A run of the tests: one process that leads, and its workers (.mocharc.cjs), or one process that
- * does both. Loaded first in each. All that tests write lies in one folder, in memory where there is
- * room, since most of what a test waits for is files made and synced; `TMPDIR` says where else. The
- * leader removes it at the end, whatever became of its workers.
+ * does both. Loaded first in each. All that tests write lies in one folder, in memory where there
+ * is room, since most of what a test waits for is files made and synced; `TMPDIR` says where else.
+ * The leader removes it at the end, whatever became of its workers.
  */
 import {
   accessSync,
