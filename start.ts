@@ -4,6 +4,7 @@ import type { IncomingMessage, Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { createApp } from "./backends/http/app.js";
+import { doorsElsewhere } from "./backends/http/elsewhere.js";
 import { notFound } from "./backends/http/errors.js";
 import { healthRoutes } from "./backends/http/health.js";
 import { createHttpServer, rawAnswer } from "./backends/http/server.js";
@@ -61,6 +62,7 @@ export async function start(
       const role = await roles[name]();
       await role.start(service);
     }
+    if (!names.includes("ingest")) doorsElsewhere(service.router);
     const url = await listen(service);
     return { service, url, made, stop: () => releases.release() };
   } catch (error) {

@@ -46,7 +46,7 @@ const optionalFields = {
   quantity: z.number().positive().optional().meta({ description: "Informs; amount is the total" }),
   customer_country: z
     .string()
-    .regex(/^[A-Za-z]{2}$/)
+    .regex(/^[A-Za-z]{2}$/, "must be the two letters of ISO 3166-1")
     .transform((code) => code.toUpperCase())
     .optional()
     .meta({ description: "ISO 3166-1 alpha-2" }),

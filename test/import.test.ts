@@ -105,6 +105,7 @@ describe("The CSV import", () => {
     ["Paddle", "paddle,transaction.sale,1,EUR,2026-03-01T00:00:00Z,a,,", /not_ingestable/],
     ["a cell too many", `${sale("1", "a")},x`, /more or fewer cells/],
     ["a text that is not in UTF-8", sale("1", "M\u{fffd}ller"), /customer_id is not in UTF-8/],
+    ["a NUL, which the service would refuse", sale("1", "a\0b"), /customer_id has a NUL/],
   ];
   for (const [title, row, told] of wrong) {
     it(`should tell ${title} by its line, and send nothing`, async () => {
@@ -145,6 +146,7 @@ describe("The CSV import", () => {
       /no column "colour".*Columns are: provider, /,
       () => [fileOf([`${head},colour`])],
     ],
+    ["a column a terminal would obey", /"\\u001b\[2J"/, () => [fileOf([`${head},\u001b[2J`])]],
     ["a column twice", /currency is there twice/, () => [fileOf([`${head},currency`])]],
     [
       "a missing column",
@@ -152,6 +154,7 @@ describe("The CSV import", () => {
       () => [fileOf(["provider,event_type,amount,currency"])],
     ],
     ["a quote that never ends", /Quote Not Closed/, () => [fileOf([head, '"custom,1'])]],
+    ["an address without a scheme", /http:\/\//, () => [fileOf([head]), "--url", "localhost:3000"]],
     ["no key", /needs --key/, () => [fileOf([head]), "--apply"]],
   ];
   for (const [title, told, words] of refused) {

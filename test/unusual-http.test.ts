@@ -1,8 +1,12 @@
 /** Calls that are rare and right: each is answered as its plain form is. */
 import { once } from "node:events";
 import { connect } from "node:net";
+import Router from "@koa/router";
 import { expect } from "chai";
 import { WebSocket } from "ws";
+import { createApp } from "../backends/http/app.js";
+import { doorsElsewhere } from "../backends/http/elsewhere.js";
+import { createHttpServer } from "../backends/http/server.js";
 import { type Doors, expectError, openDoors } from "./doors.js";
 
 let doors: Doors;
@@ -125,8 +129,26 @@ describe("Unusual HTTP", () => {
       const where = path.replace("WORKSPACE", doors.workspace);
       const answer = await doors.call(where, { method, headers: { authorization } });
       expectError(answer, { status: 400, code });
+      expect(answer.headers.get("x-content-type-options")).to.equal("nosniff");
     });
   }
+
+  it("should say of a process without the doors that they are elsewhere", async () => {
+    const router = new Router({ sensitive: true });
+    router.get("/v1/events/:event_id", () => undefined);
+    doorsElsewhere(router);
+    const server = createHttpServer(createApp({ ...doors.service, router })).listen(0);
+    await once(server, "listening");
+    const address = server.address();
+    if (address === null || typeof address === "string") throw new Error("not on a port");
+    for (const path of ["/v1/events/ingest", "/v1/webhooks/token"]) {
+      const url = `http://localhost:${address.port}${path}`;
+      const answer = await fetch(url, { method: "POST", body: sale });
+      expect([answer.status, await answer.text()].join(" ")).to.match(/^404 .*"role_elsewhere"/);
+    }
+    server.closeAllConnections();
+    server.close();
+  });
 
   it("should name the methods of the path that is meant", async () => {
     const headers = { authorization: `Bearer ${doors.key}` };

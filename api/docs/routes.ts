@@ -30,7 +30,6 @@ export function docsRoutes(router: Router): void {
         "form-action 'none'",
         "frame-ancestors 'none'",
       ].join("; "),
-      "X-Content-Type-Options": "nosniff",
       "Referrer-Policy": "no-referrer",
     });
     ctx.type = "text/html; charset=utf-8";
@@ -40,7 +39,6 @@ export function docsRoutes(router: Router): void {
   for (const token of providerTokens) {
     const text = readFileSync(projectFile("docs", "providers", `${token}.md`), "utf8");
     router.get(`/docs/providers/${token}`, (ctx) => {
-      ctx.set("X-Content-Type-Options", "nosniff");
       ctx.type = "text/plain; charset=utf-8";
       ctx.body = text;
     });

@@ -35,6 +35,8 @@ export function createApp(service: AppService, isStopping: () => boolean = () =>
     const startedAt = process.hrtime.bigint();
     ctx.state.requestId = randomUUID();
     ctx.set("X-Request-Id", ctx.state.requestId);
+    // Answers repeat what callers wrote; no browser may take one for a page.
+    ctx.set("X-Content-Type-Options", "nosniff");
     try {
       if (isStopping()) throw stopping();
       checkRequest(ctx);

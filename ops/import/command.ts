@@ -140,9 +140,11 @@ function readWords(words: readonly string[]): Order {
     more.length > 0 ||
     (apply && values["dry-run"]) ||
     delimiter.length !== 1 ||
-    !URL.canParse(values.url) ||
     !Number.isSafeInteger(fromLine);
   if (isWrong) throw new ImportRefused(usage);
+  if (!URL.canParse(values.url) || !/^https?:/.test(values.url)) {
+    throw new ImportRefused("--url is the address of the service, as http://localhost:3000.");
+  }
   if (!apply) return { file, delimiter, door: null, fromLine };
   if (!key) throw new ImportRefused("--apply needs --key, or the key in IMPORT_KEY.");
   return { file, delimiter, door: { url: values.url.replace(/\/+$/, ""), key }, fromLine };

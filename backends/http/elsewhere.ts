@@ -1,0 +1,11 @@
+/** The doors as a process without the role `ingest` has them: who calls took the wrong port. */
+import type Router from "@koa/router";
+import { notFound } from "./errors.js";
+
+export function doorsElsewhere(router: Router): void {
+  const tell = (): never => {
+    throw notFound("role_elsewhere", "Events are taken where the role ingest runs, not here.");
+  };
+  router.post("/v1/webhooks/:token", tell);
+  router.post("/v1/events/ingest", tell);
+}
