@@ -25,6 +25,7 @@ export function checkRow({ cells }: Row, ids: EventIds, now: number): Checked {
   }
   for (const [name, text] of cells) {
     if (text.includes(replacement)) return wrong(`${name} is not in UTF-8`);
+    if (text.includes("\0")) return wrong(`${name} has a NUL character`);
     if (numberColumns.has(name) && !decimal.test(text)) {
       return wrong(`${name} must be a plain decimal number like 1234.50`);
     }

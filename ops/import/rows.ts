@@ -53,7 +53,8 @@ function headerOf(names: readonly string[]): readonly string[] {
   const missing = requiredColumns.filter((name) => !names.includes(name));
   const twice = names.filter((name, index) => names.indexOf(name) < index);
   const problems = [
-    ...unknown.map((name) => `there is no column "${name}"`),
+    // A file may hold what a terminal would obey.
+    ...unknown.map((name) => `there is no column ${JSON.stringify(name)}`),
     ...missing.map((name) => `the column ${name} is missing`),
     ...twice.map((name) => `the column ${name} is there twice`),
   ];
