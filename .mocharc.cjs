@@ -5,7 +5,7 @@
 const { readdirSync } = require("node:fs");
 
 const folder = "dist/test";
-const longFirst = ["backup", "tables", "replay", "crash", "backfill", "figures", "main"];
+const longFirst = ["backup", "tables", "crash", "backfill", "figures", "main"];
 const files = readdirSync(folder).filter((name) => name.endsWith(".test.js"));
 const isGone = longFirst.find((name) => !files.includes(fileOf(name)));
 if (isGone !== undefined) throw new Error(`there is no ${folder}/${fileOf(isGone)}`);

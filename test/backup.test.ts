@@ -1,9 +1,9 @@
 /**
- * Backups as an operator makes and restores them: the built service and its commands as processes,
- * killed where it hurts. What a restored installation answers is what the first one answered.
+ * The commands as an operator runs them, while the service runs and after it: the built service and
+ * its commands as processes, killed where it hurts. What a restored installation answers is what
+ * the first one answered, and so it is after a replay: the tables are what the log says.
  */
 import type { ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import {
   cpSync,
   existsSync,
@@ -12,7 +12,6 @@ import {
   readFileSync,
   readdirSync,
   rmSync,
-  truncateSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -32,41 +31,54 @@ import { bundledQuotes } from "./model/bundled-quotes.js";
 import { expectFigures } from "./model/compare.js";
 import type { ModelEvent } from "./model/facts.js";
 import { figuresOf } from "./model/figures.js";
-import { type Merchant, openMerchant, sendAll, toldByDoors, whenBooked } from "./model/merchant.js";
+import { at } from "./model/json.js";
+import {
+  type Merchant,
+  openMerchant,
+  read,
+  sendAll,
+  toldByDoors,
+  whenBooked,
+} from "./model/merchant.js";
 import { portfolios } from "./model/portfolio.js";
 import { type Sent, dayMs, secondMs } from "./model/story.js";
 import {
   doorOf,
   freePort,
   kill,
+  killedCommand,
   runCommand,
-  startCommand,
   startService,
+  stop,
   whenReady,
 } from "./service-process.js";
+import { spoiledBackups } from "./spoiled-backups.js";
 
 const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
 const seed = 20_261_121;
 type Settings = Readonly<Record<string, string>>;
 
-describe("Backups", function suite() {
+describe("The commands", function suite() {
   this.timeout(300_000);
   const root = mkdtempSync(join(tmpdir(), "revenue-backup-"));
   const first = join(root, "first");
   const second = join(root, "second");
-  let child: ChildProcess | undefined;
+  const third = join(root, "third");
+  let running: { readonly child: ChildProcess; readonly port: number } | undefined;
   let merchant: Merchant;
   let events: readonly Sent[];
   let clocks: readonly Clocks[];
   let answers: ReadonlyMap<string, unknown>;
+  let figures: ReadonlyMap<string, unknown>;
   let backup: string;
+  let vaultKey: Settings;
   let sent: ModelEvent[];
   let online: Awaited<ReturnType<typeof runCommand>>;
+  let locked: Awaited<ReturnType<typeof runCommand>>;
 
   before(async () => {
     await placeDatabase(first);
-    await start(first);
-    const { port } = running();
+    const port = await start(first);
     merchant = await openMerchant(doorOf(first, port), "EUR");
     events = largestPortfolio();
     const half = Math.floor(events.length / 2);
@@ -77,25 +89,46 @@ describe("Backups", function suite() {
     sent.push(...(await sendAll(merchant, events.slice(half))));
     online = await asking;
     await whenBooked(merchant);
-    const at = new Date(end).toISOString();
-    clocks = [{ at }, { at, known_at: knownAt }];
+    const last = { at: new Date(end).toISOString() };
+    clocks = [last, { ...last, known_at: knownAt }];
     answers = await answersOf(merchant, clocks);
-    await stop();
+    figures = await figuresRead(merchant, clocks);
+    locked = await runCommand(first, ["audit"]);
+    await stopService();
   });
 
   after(async () => {
-    if (child !== undefined) await kill(child);
+    if (running !== undefined) await kill(running.child);
     rmSync(root, { recursive: true, maxRetries: 5 });
   });
 
-  it("should hold every table there is", () => {
+  it("should refuse while the service works on the folder, and say so", () => {
+    expect(locked.told).to.match(/is in use by process \d+/);
+    expect(locked.code).to.equal(2);
+  });
+
+  const wrong = [
+    ["nothing"],
+    ["audit", "--fast"],
+    ["replay", "--repair"],
+    ["replay", "--from", "x"],
+  ];
+  for (const words of wrong) {
+    it(`should refuse ${words.join(" ")}`, async () => {
+      const { code, told } = await runCommand(join(root, "none"), words);
+      expect(told).to.match(/npm run ops|is no time/);
+      expect(code).to.equal(2);
+    });
+  }
+
+  it("should back up every table there is", () => {
     // An installation's own: the ids its public topics are written under, and who works on it now.
     const postgres = [...postgresTables, "schema_ids", "leases", "doors"];
     expect([...clickhouseTables].sort()).to.deep.equal(madeIn("clickhouse"));
     expect(postgres.sort()).to.deep.equal(madeIn("postgres"));
   });
 
-  it("should leave nothing half made, and keep as many as asked for", async () => {
+  it("should leave no backup half made, and keep as many as asked for", async () => {
     const full = join(root, "full");
     const half = async (folder: string): Promise<void> => {
       writeFileSync(join(folder, "manifest.json"), "{}");
@@ -114,7 +147,7 @@ describe("Backups", function suite() {
     expect(readdirSync(full)).to.deep.equal([basename(newest)]);
   });
 
-  it("should be restored after a kill in the middle, and answer the same", async () => {
+  it("should restore a backup after a kill in the middle, and answer the same", async () => {
     const made = await runCommand(first, ["backup", "--to", join(root, "offline"), "--with-key"]);
     expect(made.told).to.include("The vault key is inside");
     backup = pathIn(made.told);
@@ -128,26 +161,33 @@ describe("Backups", function suite() {
     expect(restored.told).to.include("Restored.");
     await start(second);
     expectSameAnswers(await answersOf(merchantAt(second), clocks), answers);
-    await stop();
+    await stopService();
   });
 
-  it("should be made while the service takes events, and go on from any moment", async () => {
+  it("should back up while the service takes events, and go on from any moment", async () => {
     expect(online.told).to.match(/The vault key [0-9a-f]{16} is not inside/);
-    const third = join(root, "third");
     await placeDatabase(third);
-    const env = { VAULT_ENCRYPTION_KEY: readFileSync(join(first, "vault.key"), "utf8").trim() };
-    const restored = await runCommand(third, ["restore", "--from", pathIn(online.told)], env);
+    const words = ["restore", "--from", pathIn(online.told)];
+    vaultKey = { VAULT_ENCRYPTION_KEY: readFileSync(join(first, "vault.key"), "utf8").trim() };
+    const restored = await runCommand(third, words, vaultKey);
     expect(restored.told).to.include("Restored.");
-    await start(third, env);
+    await start(third, vaultKey);
     await sendAll(merchantAt(third), events);
     await whenBooked(merchantAt(third));
     await expectModel(third);
-    await stop();
-    const audited = await runCommand(third, ["audit"], env);
-    expect(audited.told).to.match(/^Everything is as it should be \([1-9]/);
+    await stopService();
   });
 
-  it("should not be restored over anything", async () => {
+  it("should find nothing wrong once it is stopped, and have nothing to rebuild", async () => {
+    const audited = await runCommand(third, ["audit"], vaultKey);
+    expect(audited.told).to.match(/^Everything is as it should be \([1-9]\d* rows compared\)/);
+    expect(audited.code).to.equal(0);
+    const rebuilt = await runCommand(third, ["rebuild"], vaultKey);
+    expect(rebuilt.told).to.include("Movements are what the changes say");
+    expect(rebuilt.code).to.equal(0);
+  });
+
+  it("should not restore over anything", async () => {
     const before = readFileSync(join(first, "vault.key"), "utf8");
     const { code, told } = await runCommand(first, ["restore", "--from", backup]);
     expect(told).to.match(
@@ -157,7 +197,7 @@ describe("Backups", function suite() {
     expect(readFileSync(join(first, "vault.key"), "utf8")).to.equal(before);
   });
 
-  it("should let the vault key be rotated, also when killed, and the log be replayed", async () => {
+  it("should rotate the vault key, also when killed, and replay into empty tables", async () => {
     const oldKey = readFileSync(join(second, "vault.key"), "utf8");
     await killedCommand(second, ["rotate-key"], "Sealing every secret under a new vault key.");
     const rotated = await runCommand(second, ["rotate-key"]);
@@ -173,19 +213,13 @@ describe("Backups", function suite() {
     expect(rejected.told).to.match(/^\d+ rejected events were sent through again/);
     await start(second);
     await whenBooked(merchantAt(second));
+    expectSameAnswers(await figuresRead(merchantAt(second), clocks), figures);
     await expectModel(second);
-    await stop();
+    await stopService();
   });
 
-  const spoiled: [what: string, spoil: (copy: string) => void, said: RegExp][] = [
-    ["lacks a file", (copy) => rmSync(someFile(copy)), /is missing/],
-    ["has a file cut short", (copy) => truncateSync(someFile(copy), 10), /has 10 bytes instead of/],
-    ["has a byte changed", flipByte, /was changed/],
-    ["lacks its manifest", (copy) => rmSync(join(copy, "manifest.json")), /holds no whole backup/],
-    ["has its manifest changed", changeManifest, /is damaged/],
-  ];
-  for (const [what, spoil, said] of spoiled) {
-    it(`should be refused when it ${what}`, async () => {
+  for (const [what, spoil, said] of spoiledBackups) {
+    it(`should refuse a backup that ${what}`, async () => {
       const copy = mkdtempSync(join(root, "spoiled-"));
       cpSync(backup, copy, { recursive: true });
       await checkBackup(copy);
@@ -205,7 +239,7 @@ describe("Backups", function suite() {
     ],
   ];
   for (const [what, settings, said] of keys) {
-    it(`should be refused when ${what}, and nothing touched`, async () => {
+    it(`should refuse a backup when ${what}, and touch nothing`, async () => {
       const target = join(root, "untouched");
       const words = ["restore", "--from", pathIn(online.told)];
       const { code, told } = await runCommand(target, words, settings);
@@ -215,47 +249,28 @@ describe("Backups", function suite() {
     });
   }
 
-  /** Ended without warning when it tells this. */
-  async function killedCommand(
-    folder: string,
-    words: readonly string[],
-    at: string,
-  ): Promise<void> {
-    const command = startCommand(folder, words);
-    const exited = once(command, "exit");
-    command.stdout?.on("data", (chunk: Buffer) => {
-      if (chunk.toString().includes(at)) command.kill("SIGKILL");
-    });
-    await exited;
-    expect(command.signalCode, at).to.equal("SIGKILL");
-  }
-
   function merchantAt(folder: string): Merchant {
-    return { ...merchant, door: doorOf(folder, running().port) };
+    if (running === undefined) throw new Error("no service is running");
+    return { ...merchant, door: doorOf(folder, running.port) };
   }
 
   async function expectModel(folder: string): Promise<void> {
-    const figures = figuresOf(sent, "EUR", bundledQuotes());
-    await expectFigures(merchantAt(folder), figures, end + secondMs);
+    const model = figuresOf(sent, "EUR", bundledQuotes());
+    await expectFigures(merchantAt(folder), model, end + secondMs);
   }
 
-  let port: number | undefined;
-  function running(): { readonly port: number } {
-    if (port === undefined) throw new Error("no service is running");
-    return { port };
-  }
-
-  async function start(folder: string, env: Settings = {}): Promise<void> {
-    port = await freePort();
-    child = startService(folder, port, env);
+  /** @returns the port it listens on */
+  async function start(folder: string, env: Settings = {}): Promise<number> {
+    const port = await freePort();
+    const child = startService(folder, port, env);
+    running = { child, port };
     await whenReady(child, port);
+    return port;
   }
 
-  async function stop(): Promise<void> {
-    if (child === undefined) return;
-    const exited = once(child, "exit");
-    child.kill("SIGTERM");
-    await exited;
+  async function stopService(): Promise<void> {
+    if (running !== undefined) await stop(running.child);
+    running = undefined;
   }
 });
 
@@ -266,20 +281,30 @@ function pathIn(told: string): string {
   return path;
 }
 
-function someFile(backup: string): string {
-  return join(backup, "clickhouse", "money_facts.native.gz");
-}
-
-function flipByte(backup: string): void {
-  const bytes = readFileSync(someFile(backup));
-  const middle = Math.floor(bytes.length / 2);
-  bytes.writeUInt8((bytes[middle] ?? 0) ^ 1, middle);
-  writeFileSync(someFile(backup), bytes);
-}
-
-function changeManifest(backup: string): void {
-  const file = join(backup, "manifest.json");
-  writeFileSync(file, readFileSync(file, "utf8").replace('"format": 1', '"format": 2'));
+/**
+ * What a replay brings back, without how many facts each transaction's version counts: of those
+ * known by now all are counted, also what was told before its link came.
+ */
+async function figuresRead(
+  merchant: Merchant,
+  clocks: readonly Clocks[],
+): Promise<ReadonlyMap<string, unknown>> {
+  const questions: readonly [string, Readonly<Record<string, string>>][] = [
+    ["/v1/metrics/mrr", {}],
+    ["/v1/metrics/cohorts", {}],
+    ["/v1/products", { period: "lifetime", limit: "200" }],
+    ["/v1/transactions", { limit: "200" }],
+  ];
+  const figures = new Map<string, unknown>();
+  for (const clock of clocks) {
+    for (const [path, more] of questions) {
+      const data = at(await read(merchant, path, { ...clock, ...more }), "data");
+      const rows = (given: readonly unknown[]) =>
+        given.map((row) => ({ ...Object(row), version: undefined }));
+      figures.set(`${path} ${JSON.stringify(clock)}`, Array.isArray(data) ? rows(data) : data);
+    }
+  }
+  return figures;
 }
 
 /** Tables the migrations make, sorted. */

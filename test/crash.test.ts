@@ -32,17 +32,20 @@ describe("a process of its own", function suite() {
   this.timeout(180_000);
   const folder = mkdtempSync(join(tmpdir(), "revenue-crash-"));
   let child: ChildProcess | undefined;
+  let port: number;
 
+  before(async () => {
+    await placeDatabase(folder);
+    port = await freePort();
+  });
   after(async () => {
     if (child !== undefined) await kill(child);
     rmSync(folder, { recursive: true, maxRetries: 5 });
   });
 
   it("should lose and double nothing when it is killed under load", async () => {
-    const port = await freePort();
     const seed = Number(process.env["FUZZ_SEED"] ?? Date.now() % 1_000_000);
     const events = largestPortfolio(seed);
-    await placeDatabase(folder);
     child = startService(folder, port);
     await whenReady(child, port);
     const merchant = await openMerchant(doorOf(folder, port), "EUR");
@@ -66,9 +69,7 @@ describe("a process of its own", function suite() {
   });
 
   it("should stop when asked: sockets told, exit 0, the same figures after", async () => {
-    const port = await freePort();
-    if (child !== undefined) await kill(child);
-    child = startService(folder, port);
+    child ??= startService(folder, port);
     await whenReady(child, port);
     const merchant = await openMerchant(doorOf(folder, port), "USD");
     const events = largestPortfolio(1);

@@ -40,7 +40,7 @@ describe("The program", () => {
     return one;
   }
 
-  it("should say on the first start what it made and what to type next", async () => {
+  it("should say what its first start made and what comes next, and go on with it", async () => {
     const first = run();
     const base = await first.ready();
     const token = readFileSync(join(folder, "data", "admin.token"), "utf8").trim();
@@ -58,21 +58,15 @@ describe("The program", () => {
     expect(await sameDoor.ended()).to.equal(1);
     expect(sameDoor.said).to.match(/PORT: \d+ is in use; set PORT to another one/);
 
-    first.child.kill("SIGTERM");
-    expect(await first.ended()).to.equal(0);
-  });
-
-  it("should go on with the same data, also after kill -9", async () => {
-    const killed = run();
-    await killed.ready();
+    // Then it goes on with the same data, also after kill -9.
     const key = readFileSync(join(folder, "data", "vault.key"), "utf8");
-    killed.child.kill("SIGKILL");
-    await killed.ended();
+    first.child.kill("SIGKILL");
+    await first.ended();
     const again = run();
-    const base = await again.ready();
+    expect((await fetch(`${await again.ready()}/readyz`)).status).to.equal(200);
     expect(again.said).to.not.contain("Made");
-    expect((await fetch(`${base}/readyz`)).status).to.equal(200);
     expect(readFileSync(join(folder, "data", "vault.key"), "utf8")).to.equal(key);
+    // SIGTERM is what crash.test.ts ends a process with.
     again.child.kill("SIGINT");
     expect(await again.ended()).to.equal(0);
   });

@@ -46,8 +46,7 @@ export async function runCommand(
   return { code: child.exitCode, told };
 }
 
-/** The same, without waiting for its end. */
-export function startCommand(
+function startCommand(
   folder: string,
   words: readonly string[],
   settings: Readonly<Record<string, string>> = {},
@@ -58,6 +57,21 @@ export function startCommand(
   });
   started.add(child);
   return child;
+}
+
+/** Ended without warning as soon as it tells this. */
+export async function killedCommand(
+  folder: string,
+  words: readonly string[],
+  at: string,
+): Promise<void> {
+  const command = startCommand(folder, words);
+  const exited = once(command, "exit");
+  command.stdout?.on("data", (chunk: Buffer) => {
+    if (chunk.toString().includes(at)) command.kill("SIGKILL");
+  });
+  await exited;
+  if (command.signalCode !== "SIGKILL") throw new Error(`ended before it told: ${at}`);
 }
 
 function environment(folder: string, port: number): NodeJS.ProcessEnv {
@@ -86,6 +100,14 @@ async function isReady(port: number): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/** As the system asks a service to end. */
+export async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, "exit");
+  child.kill("SIGTERM");
+  await exited;
 }
 
 export async function kill(child: ChildProcess): Promise<void> {
