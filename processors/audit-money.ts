@@ -14,6 +14,7 @@ import { limits } from "../config.js";
 import { type Fact, factCodec } from "../schemas/records.js";
 import { paymentKey, purchaseKey } from "./facts.js";
 import { byReceipt } from "./readings.js";
+import { bookable } from "./recordings.js";
 
 /** Payments of one provider after the first up to the second, inclusive; null: to the last. */
 export interface PaymentSlice extends Tenant {
@@ -90,7 +91,7 @@ export async function paymentsIn(
     }
     return {
       payment: key.slice(paymentKey("").length),
-      facts: [...known.values()].sort(byReceipt).slice(0, limits.factsPerPaymentMax),
+      facts: bookable([...known.values()].sort(byReceipt)),
     };
   });
 }

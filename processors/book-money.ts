@@ -2,7 +2,6 @@
  * Books money: payments, purchases, links, refunds, disputes. The steps below are the whole of it;
  * each may be repeated at any time (`design.md`, Exactly once).
  */
-import { limits } from "../config.js";
 import type { LogRecord } from "../backends/log.js";
 import type { Service } from "../backends/service.js";
 import { type Fact, topics, transactionCodec } from "../schemas/records.js";
@@ -18,7 +17,7 @@ import {
   type PaymentRecordings,
 } from "./money-tables.js";
 import { readFacts } from "./fact-batch.js";
-import { newRecordings, recordings, type Version } from "./recordings.js";
+import { bookable, newRecordings, recordings, type Version } from "./recordings.js";
 import type { KnownKeys } from "./known-keys.js";
 import { SoleWriter } from "./sole-writer.js";
 import { transactionRecord } from "./transaction-record.js";
@@ -69,7 +68,7 @@ async function bookBesideOthers(service: BookingService, batch: readonly Fact[])
   const payments = await writeThenLook(clickhouse, batch, shared);
 
   // 4. Work out what should be recorded about each payment.
-  const outcomes = payments.map((payment) => outcomeOf(service, payment, batch, noneUnseen));
+  const outcomes = payments.flatMap((payment) => outcomeOf(service, payment, batch, noneUnseen));
 
   // 5. SKUs named in passing get a place in the catalogue.
   await skus.see(outcomes.flatMap((outcome) => outcome.skus));
@@ -100,7 +99,7 @@ async function bookAlone(
 
   // 4. Work out what should be recorded about each payment, and what of it is new.
   const unseen = new Set(look.missing.map(({ fact_id }) => fact_id));
-  const outcomes = look.payments.map((payment) => outcomeOf(service, payment, batch, unseen));
+  const outcomes = look.payments.flatMap((payment) => outcomeOf(service, payment, batch, unseen));
   const news = outcomes.map((outcome) => newsOf(outcome, look.before.get(outcome.payment) ?? []));
 
   // 5. SKUs named in passing get a place in the catalogue.
@@ -173,13 +172,17 @@ export interface MoneyOutcome extends ReturnType<typeof recordings> {
 /** Beside others no fact is unseen: a link, told to two partitions, may be booked by both at once. */
 const noneUnseen: ReadonlySet<string> = new Set();
 
-/** @param unseen ids of facts that nobody can have made a version of */
+/**
+ * @param unseen ids of facts that nobody can have made a version of
+ * @returns none of a payment about which the batch says nothing: the invoices of a subscription
+ *   are met with each of its events, most of which are later than they
+ */
 function outcomeOf(
   { logger }: BookingService,
   payment: KnownPayment,
   batch: readonly Fact[],
   unseen: ReadonlySet<string>,
-): MoneyOutcome {
+): MoneyOutcome[] {
   const facts = bookable(payment.facts);
   if (facts.length < payment.facts.length) {
     logger.error(
@@ -187,10 +190,12 @@ function outcomeOf(
       "a payment has more facts than factsPerPaymentMax; later ones are not booked",
     );
   }
-  const { versions, ledger } = recordings(facts);
+  const { versions, ledger, counted } = recordings(facts);
+  const counting = new Set(Array.from(counted, ({ fact_id }) => fact_id));
+  if (!batch.some(({ fact_id }) => counting.has(fact_id))) return [];
   const here = new Set(
     batch
-      .filter((fact) => isFirstDelivery(fact, facts))
+      .filter((fact) => counting.has(fact.fact_id) && isFirstDelivery(fact, facts))
       .filter((fact) => subjects(fact.body).some((subject) => payment.keys.has(subject)))
       .map(({ fact_id }) => fact_id),
   );
@@ -211,7 +216,7 @@ function outcomeOf(
   const skus = [...new Set(ledger.map(({ external_id }) => external_id))]
     .filter((externalId) => externalId !== "")
     .map((externalId) => ({ workspace, environment, provider, externalId }));
-  return { payment, versions, ledger, inserted, published, skus };
+  return [{ payment, versions, ledger, counted, inserted, published, skus }];
 }
 
 /** @param before facts of the payment that are booked */
@@ -223,11 +228,6 @@ function newsOf(outcome: MoneyOutcome, before: readonly Fact[]): PaymentRecordin
     ledger,
     versions: versions.filter((version) => inserted.has(version)),
   };
-}
-
-/** The earliest by receipt count, so that a replay gives the same figures. */
-function bookable(facts: readonly Fact[]): readonly Fact[] {
-  return facts.slice(0, limits.factsPerPaymentMax);
 }
 
 /** The very record that was stored, not another delivery of its event. */

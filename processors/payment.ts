@@ -9,6 +9,7 @@
 import type { Fact, FactBody, Line, Quote } from "../schemas/records.js";
 import { disputesOf } from "./disputes.js";
 import { bySku, type Entry, entriesOf, inBase, largestLine, unknownCountry } from "./entries.js";
+import { countingOf, earlier } from "./prefix.js";
 import { newestFirst } from "./readings.js";
 import { refundedTotal } from "./refunds.js";
 
@@ -81,32 +82,21 @@ function partsTold(facts: readonly Fact[]): Part[] {
  */
 function purchasesOf(facts: readonly Fact[]): PurchaseBody[] {
   const links = new Map<string, number | null>();
-  for (const { body } of facts) {
-    if (!("Link" in body)) continue;
-    const { purchase, as_of: asOf = null } = body.Link;
-    const other = links.get(purchase) ?? null;
-    links.set(purchase, asOf !== null && other !== null ? Math.min(asOf, other) : (asOf ?? other));
+  const readings = new Map<string, Fact[]>();
+  for (const fact of facts) {
+    if ("Link" in fact.body) {
+      const { purchase, as_of: asOf = null } = fact.body.Link;
+      links.set(purchase, earlier(links.get(purchase) ?? null, asOf));
+    } else if ("Purchase" in fact.body) {
+      const { purchase } = fact.body.Purchase;
+      readings.set(purchase, [...(readings.get(purchase) ?? []), fact]);
+    }
   }
-  const newest = newestFirst(facts);
   return [...links]
-    .flatMap(([purchase, asOf]) => readingAsOf(newest, purchase, asOf) ?? [])
+    .flatMap(([purchase, asOf]) => countingOf(readings.get(purchase) ?? [], asOf) ?? [])
+    .flatMap(({ body }) => ("Purchase" in body ? [body.Purchase] : []))
     .sort((one, other) => (one.purchase < other.purchase ? -1 : 1))
     .sort((one, other) => other.lines.length - one.lines.length);
-}
-
-/** The newest reading up to a moment; one that began to be told later counts as it began. */
-function readingAsOf(
-  newest: readonly Fact[],
-  purchase: string,
-  asOf: number | null,
-): PurchaseBody | null {
-  let earliest: PurchaseBody | null = null;
-  for (const { body, happened_at: toldAt } of newest) {
-    if (!("Purchase" in body) || body.Purchase.purchase !== purchase) continue;
-    if (asOf === null || toldAt <= asOf) return body.Purchase;
-    earliest = body.Purchase;
-  }
-  return earliest;
 }
 
 function firstTold<T>(told: readonly Part[], read: (part: Part) => T | null): T | null {

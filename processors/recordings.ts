@@ -3,9 +3,11 @@
  * that make the difference and the transaction as then known. Pure; the booking step inserts what
  * is not there yet.
  */
+import { limits } from "../config.js";
 import type { Fact } from "../schemas/records.js";
 import type { Entry } from "./entries.js";
 import { type Document, paymentState } from "./payment.js";
+import { Prefix } from "./prefix.js";
 
 /** A version of a transaction and the fact that made it. */
 export interface Version {
@@ -26,25 +28,55 @@ export interface Recordings {
   readonly ledger: readonly LedgerRow[];
 }
 
+/** What should be recorded, and the facts it follows from: others could be left out. */
+export interface Told extends Recordings {
+  readonly counted: ReadonlySet<Fact>;
+}
+
 /** @param facts of one payment with its purchases, in order of receipt */
-export function recordings(facts: readonly Fact[]): Recordings {
+export function recordings(facts: readonly Fact[]): Told {
   const versions: Version[] = [];
   const ledger: LedgerRow[] = [];
+  const prefix = new Prefix();
+  let document: Document | null = null;
   let entriesBefore = new Map<string, Entry>();
   let textBefore = "";
   for (const [index, fact] of facts.entries()) {
-    const { document, entries } = paymentState(facts.slice(0, index + 1));
-    const entriesAfter = summed(entries);
-    for (const entry of difference(entriesAfter, entriesBefore)) ledger.push({ ...entry, fact });
-    entriesBefore = entriesAfter;
+    let text = textBefore;
+    if (prefix.add(fact)) {
+      const state = paymentState(prefix.facts);
+      const entriesAfter = summed(state.entries);
+      for (const entry of difference(entriesAfter, entriesBefore)) ledger.push({ ...entry, fact });
+      entriesBefore = entriesAfter;
+      ({ document } = state);
+      text = textOf(document);
+    }
     if (document === null) continue;
-    const text = JSON.stringify(document, (_key, value: unknown) =>
-      typeof value === "bigint" ? value.toString() : value,
-    );
     versions.push({ document, version: index + 1, fact, changed: text !== textBefore });
     textBefore = text;
   }
-  return { versions, ledger };
+  return { versions, ledger, counted: prefix.counted };
+}
+
+/**
+ * The earliest by receipt count, up to `factsPerPaymentMax` that say anything, so that a replay
+ * gives the same figures.
+ */
+export function bookable(facts: readonly Fact[]): readonly Fact[] {
+  if (facts.length <= limits.factsPerPaymentMax) return facts;
+  const prefix = new Prefix();
+  let said = 0;
+  for (const [index, fact] of facts.entries()) {
+    if (prefix.add(fact)) said += 1;
+    if (said > limits.factsPerPaymentMax) return facts.slice(0, index);
+  }
+  return facts;
+}
+
+function textOf(document: Document | null): string {
+  return JSON.stringify(document, (_key, value: unknown) =>
+    typeof value === "bigint" ? value.toString() : value,
+  );
 }
 
 /** What `after` records that `before` did not, the facts of both told in order of receipt. */

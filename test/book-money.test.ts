@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import type { ClickHouse } from "../backends/clickhouse.js";
 import type { LogRecord } from "../backends/log.js";
+import { limits } from "../config.js";
 import { bookMoney, type BookingService } from "../processors/book-money.js";
 import { factKeys } from "../processors/facts.js";
 import {
@@ -29,17 +30,16 @@ const charge: FactBody = {
     lines: [],
   },
 };
-const invoice: FactBody = {
-  Purchase: {
-    purchase: "in",
-    account: null,
-    country: null,
-    type: "subscription",
-    tax: null,
-    fee: null,
-    lines: [{ external_id: "prod", weight: 1_000n }],
-  },
+const invoicePurchase = {
+  purchase: "in",
+  account: null,
+  country: null,
+  type: "subscription" as const,
+  tax: null,
+  fee: null,
+  lines: [{ external_id: "prod", weight: 1_000n }],
 };
+const invoice: FactBody = { Purchase: invoicePurchase };
 const link: FactBody = { Link: { payment: "pi", purchase: "in" } };
 const refunded: FactBody = {
   RefundTotal: { payment: "pi", at: 2_000, amount: 1_000n, currency: "EUR" },
@@ -118,6 +118,37 @@ describe("Booking money beside others", () => {
   });
 });
 
+describe("Booking the invoices of a subscription", () => {
+  it("should book one after however many events, and leave it alone after further ones", async () => {
+    const clickhouse = await openTestClickHouse();
+    const workspace = `ws_${randomUUID()}`;
+    const told: TransactionRecord[] = [];
+    const service: BookingService = {
+      clickhouse: { ...clickhouse, isShared: true },
+      log: onlyAppends((value) => told.push(transactionCodec.decode(value))),
+      logger: testLogger,
+      skus: { see: async () => {}, name: async () => {}, productName: async () => "" },
+    };
+    const days = limits.factsPerPaymentMax + 200;
+    const subscription = (day: number, product: string): Fact =>
+      factOf(workspace, `s${String(day).padStart(5, "0")}:0`, day, {
+        Purchase: { ...invoicePurchase, lines: [{ external_id: product, weight: 1n }] },
+      });
+    const events = Array.from({ length: days }, (_, day) => subscription(day + 1, "prod"));
+    await bookMoney(service, recordsOf(events));
+    const paid = factOf(workspace, "t1:0", days + 1, charge);
+    const asOf = factOf(workspace, "t1:1", days + 1, {
+      Link: { payment: "pi", purchase: "in", as_of: days * 1_000 },
+    });
+    await bookMoney(service, recordsOf([paid, asOf]));
+    expect(told.map(({ external_id, type }) => [external_id, type])).to.eql([
+      ["prod", "subscription"],
+    ]);
+    await bookMoney(service, recordsOf([subscription(days + 2, "other")]));
+    expect(told, "messages after a later event").to.have.length(1);
+  });
+});
+
 function factOf(workspace: string, id: string, second: number, body: FactBody): Fact {
   const isConverted = "Payment" in body || "RefundTotal" in body;
   const quote = {
@@ -130,7 +161,7 @@ function factOf(workspace: string, id: string, second: number, body: FactBody): 
   };
   return {
     fact_id: id,
-    event_id: id.slice(0, 2),
+    event_id: id.split(":")[0] ?? "",
     workspace,
     environment: "live",
     provider: "stripe",
