@@ -102,7 +102,8 @@ export async function rebuildMovements(
 ): Promise<number> {
   let slices = 0;
   for (const tenant of await tenantsOf(clickhouse, movementTables, workspace)) {
-    await eachOf(accountSlices(clickhouse, tenant), rebuildLanes, async (slice, lane) => {
+    const all = accountSlices(clickhouse, tenant, limits.rebuildSliceRows);
+    await eachOf(all, rebuildLanes, async (slice, lane) => {
       slices += 1;
       if (!(await isRight(clickhouse, slice))) await repairSlice(clickhouse, slice, lane);
     });

@@ -3,10 +3,14 @@
  * incremental step, the rebuild, the audit and every reading under `known_at` use this text and no
  * other. Rules: `definitions.md`, MRR.
  *
- * `arrayJoin(…)` and not the ARRAY JOIN clause: the engine's analyzer works twice through all that
- * lies below such a clause, before the first row is read.
+ * Each account is one row of arrays, worked on element by element with the neighbours beside it:
+ * half the work of window functions, which sort and compare whole texts row by row. What the
+ * engine's planner makes of it matters as much for a few accounts, so (see docs/decisions)
+ * - no step uses a name given in the same step: the planner would work it out once for each use,
+ * - `arrayJoin(…)` and not the ARRAY JOIN clause, `if` in `if` and not AND over columns: both make
+ *   it go through all that lies below, again and again.
  *
- * Reads top-down: winners → states → cells → held → parts → totals → movements.
+ * Reads top-down: revisions → histories → states → cells → parts → moments → movements.
  */
 
 /** The columns of a movement that its differences are taken by, in table order. */
@@ -26,11 +30,30 @@ export const movementDimensions = [
 
 export const movementMeasures = ["mrr", "accounts", "subscriptions"] as const;
 
-/** An account is a keyed hash over its workspace, environment and provider too: enough alone. */
-const owner = "account, subscription";
+// Places in the tuples below, whose arrays are sorted from the first place on. They are numbers in
+// the text, because a tuple gets names by a cast only: a fifth of the whole time.
+const change = { subscription: 1, at: 2, id: 6, revision: 7, isVoid: 8, country: 9, steps: 10 };
+const step = { at: 1, items: 2 };
+const state = { subscription: 1, country: 2, at: 3, items: 4 };
+const item = { name: 1, sku: 2, price: 3, mrr: 4 };
+const cell = { subscription: 1, item: 2, at: 3, sku: 4, country: 5, price: 6, mrr: 7 };
+const before = { sku: 1, country: 2, price: 3 };
+const part = { subscription: 1, sku: 2, at: 3, item: 4, mrr: 5, currency: 6, country: 7 };
+const counted = {
+  at: 1,
+  subscription: 3,
+  sku: 4,
+  currency: 5,
+  country: 6,
+  mrr: 8,
+  subscriptions: 9,
+};
+const row = { part: 1, number: 2, before: 3, after: 4 };
+
+/** Of each element the one before it; an empty one before the first. */
+const preceding = (array: string): string => `arrayShiftRight(${array}, 1)`;
+const nothing = "toDecimal128(0, 6)";
 const farFuture = "toDateTime64('2299-12-31 00:00:00', 3, 'UTC')";
-/** `leadInFrame` and `lagInFrame` see only the frame, so it must be the whole partition. */
-const wholePartition = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING";
 
 /**
  * @param changesFilter SQL condition on `subscription_changes`: which accounts, and (for a reading
@@ -42,112 +65,141 @@ const wholePartition = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
 export function shouldBeSql(changesFilter: string, changes = "subscription_changes"): string {
   return `
 WITH
-  -- One change for each moment of a subscription: ended beats changed beats started, then the
-  -- greater event id, then of one event the later reading (what its provider's API added). A
-  -- revision replaces its earlier ones; a void one takes the change back.
-  winners AS (
-    SELECT ${owner}, country, at, steps,
-           (workspace, environment, provider) AS place
-    FROM (
-      SELECT * FROM ${changes}
-      WHERE ${changesFilter}
-      ORDER BY revision DESC
-      LIMIT 1 BY account, change_id
-    )
-    WHERE NOT void
-    -- The owner first: what follows sorts by it, and finds it sorted.
-    ORDER BY ${owner}, at, phase DESC, event_id DESC, recorded_at DESC, change_id DESC
-    LIMIT 1 BY ${owner}, at
+  revisions AS (
+    SELECT account, any((workspace, environment, provider)) AS place,
+           arraySort(c -> (c.${change.id}, c.${change.revision}), groupArray((subscription, at,
+             phase, event_id, recorded_at, change_id, revision, void, country, steps))) AS revisions
+    FROM ${changes}
+    WHERE ${changesFilter}
+    GROUP BY account
   ),
-  -- A step announced for later comes true unless another change comes first.
+  -- A revision replaces the earlier ones of its change; a void one takes the change back. Of the
+  -- changes of one moment of a subscription the last in this order counts: ended beats changed
+  -- beats started, then the greater event id, then of one event the later reading (what its
+  -- provider's API added).
+  histories AS (
+    SELECT account, place, arraySort(arrayFilter(
+             (c, id, next_id) -> NOT c.${change.isVoid} AND id != next_id, revisions,
+             revisions.${change.id}, arrayShiftLeft(revisions.${change.id}, 1))) AS changes
+    FROM revisions
+  ),
+  -- A step announced for later comes true unless another change comes first. A change begins with
+  -- its first step: of several at one moment only the last has steps before the next change.
   states AS (
-    SELECT place, ${owner}, country, step.1 AS at, step.2 AS items
-    FROM (
-      SELECT *, arrayJoin(arrayFilter(s -> s.1 < next_at, steps)) AS step
-      FROM (
-        SELECT *, leadInFrame(at, 1, ${farFuture}) OVER (
-          PARTITION BY ${owner} ORDER BY at ${wholePartition}) AS next_at
-        FROM winners
-      )
-    )
+    SELECT account, place, arrayFlatten(arrayMap(
+             (subscription, country, steps, next, next_at) -> arrayMap(
+               s -> (subscription, country, s.${step.at}, s.${step.items}),
+               arrayFilter(s -> s.${step.at} < next_at OR subscription != next, steps)),
+             changes.${change.subscription}, changes.${change.country}, changes.${change.steps},
+             arrayShiftLeft(changes.${change.subscription}, 1),
+             arrayShiftLeft(changes.${change.at}, 1, ${farFuture}))) AS states
+    FROM histories
   ),
-  -- One row for each item a state has, and one without a price for each it no longer has.
+  -- One cell for each item a state has, and one without a price for each it no longer has.
   cells AS (
-    SELECT place, ${owner}, at, entry.1 AS item, entry.2 AS external_id,
-           entry.3 AS price, entry.4 AS own_mrr, if(price = '', '', country) AS cell_country
-    FROM (
-      SELECT *, arrayJoin(arrayConcat(items, arrayMap(name -> (name, '', '', toDecimal128(0, 6)),
-        arrayFilter(name -> NOT has(names, name), names_before)))) AS entry
-      FROM (
-        SELECT *, tupleElement(items, 1) AS names, lagInFrame(names) OVER (
-          PARTITION BY ${owner} ORDER BY at ${wholePartition}) AS names_before
-        FROM states
-      )
-    )
+    SELECT account, place, arraySort(arrayFlatten(arrayMap(
+             (subscription, country, at, items, names, previous, names_before) -> arrayConcat(
+               arrayMap(i -> (subscription, i.${item.name}, at, i.${item.sku}, country,
+                 i.${item.price}, i.${item.mrr}), items),
+               arrayMap(name -> (subscription, name, at, '', '', '', ${nothing}), arrayFilter(
+                 name -> subscription = previous AND NOT has(names, name), names_before))),
+             states.${state.subscription}, states.${state.country}, states.${state.at},
+             states.${state.items}, states.${state.items}.${item.name},
+             ${preceding(`states.${state.subscription}`)},
+             ${preceding(`states.${state.items}.${item.name}`)}))) AS cells
+    FROM states
+  ),
+  -- Beside each cell what was there before; nothing at first.
+  sequels AS (
+    SELECT account, place, cells, arrayMap((c, previous) -> if(
+             c.${cell.item} = previous.${cell.item}
+               AND c.${cell.subscription} = previous.${cell.subscription},
+             (previous.${cell.sku}, previous.${cell.country}, previous.${cell.price}),
+             ('', '', '')),
+             cells, ${preceding("cells")}) AS befores
+    FROM cells
   ),
   -- The rate is held while the price of the item is: only the first of equal prices sets a value.
   held AS (
-    SELECT *, anyLastIf(own_mrr, price != price_before) OVER (
-      PARTITION BY ${owner}, item ORDER BY at
-      ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS value
-    FROM (
-      SELECT *, lagInFrame(price) OVER item_states AS price_before,
-             lagInFrame(external_id) OVER item_states AS external_id_before,
-             lagInFrame(cell_country) OVER item_states AS country_before
-      FROM cells
-      WINDOW item_states AS (PARTITION BY ${owner}, item ORDER BY at ${wholePartition})
-    )
-    WHERE price != price_before OR external_id != external_id_before
-       OR cell_country != country_before
+    SELECT account, place, cells, befores, arrayFill((own, price, price_before) ->
+             price != price_before, cells.${cell.mrr}, cells.${cell.price},
+             befores.${before.price}) AS held
+    FROM sequels
   ),
-  -- What the SKU of each item gains and loses at each moment. Items of one SKU stay apart here:
-  -- a GROUP BY costs the engine's planner as much as all that lies below it.
+  -- What the SKU of each item gains and loses at each moment. Items of one SKU stay apart here.
   parts AS (
-    SELECT place, ${owner}, item, at, if(gained, external_id, external_id_before) AS sku,
-           splitByChar(':', if(gained, price, price_before))[1] AS currency,
-           if(gained, cell_country, country_before) AS country,
-           if(gained, value, -value_before) AS mrr
-    FROM (
-      SELECT *, arrayJoin([true, false]) AS gained
-      FROM (
-        SELECT *, lagInFrame(value) OVER (
-          PARTITION BY ${owner}, item ORDER BY at ${wholePartition}) AS value_before
-        FROM held
-      )
-    )
-    WHERE mrr != 0
+    SELECT account, place, arraySort(arrayFilter(p -> p.${part.mrr} != 0, arrayConcat(
+             arrayMap((c, b, value) -> ${partSql("c", cell, "value")}, cells, befores, held),
+             arrayMap((c, b, value) -> ${partSql("b", before, "-value")}, cells, befores,
+               ${preceding("held")})))) AS parts
+    FROM held
   ),
-  -- The account before and after, and whether the subscription begins or ends to count for the SKU.
-  totals AS (
-    SELECT *,
-           sum(mrr) OVER (PARTITION BY account ORDER BY at
-             RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS total_after,
-           total_after - sum(mrr) OVER (PARTITION BY account, at) AS total_before,
-           sum(mrr) OVER (PARTITION BY ${owner}, sku ORDER BY at
-             RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS sku_after,
-           sku_after - sum(mrr) OVER (PARTITION BY ${owner}, sku, at) AS sku_before,
-           row_number() OVER (PARTITION BY ${owner}, sku, at ORDER BY item, mrr)
-             AS sku_row,
-           row_number() OVER (
-             PARTITION BY account, at
-             ORDER BY abs(mrr) DESC, subscription, sku, currency, country, item, mrr)
-             AS account_row,
-           min(at) OVER (PARTITION BY account) AS first_at
+  sku_sums AS (
+    SELECT account, place, parts, arrayCumSum(parts.${part.mrr}) AS sums,
+           ${differs("subscription", "sku")} AS is_new_sku,
+           ${differs("subscription", "sku", "at")} AS is_first
     FROM parts
+  ),
+  -- Whether the subscription begins or ends to count for the SKU: told by the first part of the
+  -- moment. The sums run on from SKU to SKU, so each counts from where its first part found them.
+  sku_moments AS (
+    SELECT account, place, arraySort(arrayMap(
+             (p, is_first, base, before, after) -> (p.${part.at}, -abs(p.${part.mrr}),
+               p.${part.subscription}, p.${part.sku}, p.${part.currency}, p.${part.country},
+               p.${part.item}, p.${part.mrr}, if(is_first, (after > base) - (before > base), 0)),
+             parts, is_first, arrayFill((sum, is_new) -> is_new, ${preceding("sums")}, is_new_sku),
+             ${preceding("sums")}, arrayReverseFill((sum, is_last) -> is_last, sums,
+               arrayShiftLeft(is_first, 1, true)))) AS parts
+    FROM sku_sums
+  ),
+  -- The account before and after each moment; its first part tells of the account.
+  moments AS (
+    SELECT account, place, parts.${counted.at}[1] AS first_at, arraySplit(
+             (p, at, at_before) -> at != at_before, parts, parts.${counted.at},
+             ${preceding(`parts.${counted.at}`)}) AS moments
+    FROM sku_moments
+  ),
+  totals AS (
+    SELECT account, place, first_at, moments,
+           arrayCumSum(arrayMap(parts -> arraySum(parts.${counted.mrr}), moments)) AS totals
+    FROM moments
+  ),
+  movements AS (
+    SELECT account, place, first_at, arrayJoin(arrayFlatten(arrayMap(
+             (parts, before, after) -> arrayMap((p, number) -> (p, number, before, after),
+               parts, arrayEnumerate(parts)),
+             moments, ${preceding("totals")}, totals))) AS r
+    FROM totals
   )
-SELECT place.1 AS workspace, place.2 AS environment, account, place.3 AS provider, subscription,
-       sku AS external_id, currency, country, at,
-       multiIf(
-         total_before = 0 AND at = first_at, 'new',
-         total_before = 0, 'reactivation',
-         total_after = 0, 'churn',
-         total_after >= total_before, 'expansion',
-         'contraction') AS kind,
-       toDate(toStartOfMonth(first_at)) AS vintage,
-       mrr,
-       toInt32(if(account_row = 1, (total_after > 0) - (total_before > 0), 0)) AS accounts,
-       toInt32(if(sku_row = 1, (sku_after > 0) - (sku_before > 0), 0)) AS subscriptions
-FROM totals`;
+SELECT place.1 AS workspace, place.2 AS environment, account, place.3 AS provider,
+       r.${row.part}.${counted.subscription} AS subscription,
+       r.${row.part}.${counted.sku} AS external_id, r.${row.part}.${counted.currency} AS currency,
+       r.${row.part}.${counted.country} AS country, r.${row.part}.${counted.at} AS at,
+       if(r.${row.before} = 0, if(r.${row.part}.${counted.at} = first_at, 'new', 'reactivation'),
+         multiIf(r.${row.after} = 0, 'churn', r.${row.after} >= r.${row.before}, 'expansion',
+           'contraction')) AS kind,
+       toDate(toStartOfMonth(first_at)) AS vintage, r.${row.part}.${counted.mrr} AS mrr,
+       toInt32(if(r.${row.number} = 1,
+         (r.${row.after} > 0) - (r.${row.before} > 0), 0)) AS accounts,
+       toInt32(r.${row.part}.${counted.subscriptions}) AS subscriptions
+FROM movements`;
+}
+
+/** Of a cell `c`, or of `b` that was there before; nothing where the two are the same. */
+function partSql(side: "c" | "b", place: typeof before, value: string): string {
+  const same = [`c.${cell.price} = b.${before.price}`, `c.${cell.sku} = b.${before.sku}`];
+  return `(c.${cell.subscription}, ${side}.${place.sku}, c.${cell.at}, c.${cell.item},
+               if(${side}.${place.price} = '' OR (${same.join(" AND ")}
+                 AND c.${cell.country} = b.${before.country}), ${nothing}, ${value}),
+               substringIndex(${side}.${place.price}, ':', 1), ${side}.${place.country})`;
+}
+
+/** Of each part, whether it differs in these from the one before it. */
+function differs(...names: readonly (keyof typeof part)[]): string {
+  const pairs = names.map((name) => `${name}, ${name}_before`).join(", ");
+  const isOther = names.map((name) => `${name} != ${name}_before`).join(" OR ");
+  const arrays = names.map((name) => `parts.${part[name]}, ${preceding(`parts.${part[name]}`)}`);
+  return `arrayMap((${pairs}) -> ${isOther}, ${arrays.join(", ")})`;
 }
 
 /** SQL expressions over `workspace`, `environment`, `account`: what caused an account's rows. */
