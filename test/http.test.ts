@@ -148,6 +148,11 @@ describe("The HTTP base", () => {
       expect(await statusOf(`2001:db8:1:2::${host}`)).to.equal(401);
     expect(await statusOf("2001:db8:1:2::4")).to.equal(429);
     expect(await statusOf("2001:db8:1:3::4")).to.equal(401);
+    // The same network in four spellings: which zeros are left out depends on the host's part.
+    const spelt = ["2001:db8::1", "2001:db8::5:0:0:1", "2001:db8::6:7:8:9", "2001:db8:0:0:a::"];
+    const statuses = [];
+    for (const ip of spelt) statuses.push(await statusOf(ip));
+    expect(statuses).to.deep.equal([401, 401, 401, 429]);
   });
 
   it("should answer 503 while it stops", async () => {

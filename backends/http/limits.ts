@@ -88,5 +88,12 @@ function limited(code: string, message: string, headers: Readonly<Record<string,
 /** An IPv6 customer owns a /64 at least, so single addresses there would limit nobody. */
 function network(address: string): string {
   if (!address.includes(":") || address.startsWith("::ffff:")) return address;
-  return address.split(":").slice(0, 4).join(":");
+  const groupsOf = (part: string): string[] => (part === "" ? [] : part.split(":"));
+  const [start = [], end] = address.split("::").map(groupsOf);
+  // A run of zeros is left out, once, and may begin within the network.
+  const zeros = end === undefined ? 0 : ipv6Groups - start.length - end.length;
+  const groups = [...start, ...Array<string>(Math.max(0, zeros)).fill("0"), ...(end ?? [])];
+  return groups.slice(0, ipv6Groups / 2).join(":");
 }
+
+const ipv6Groups = 8;
