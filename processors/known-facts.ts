@@ -47,7 +47,7 @@ export async function writeThenLook(
   const touched = keysOf(batch);
   const before = new KnownRows(clickhouse, null);
   await before.load(touched);
-  const missing = firstOnTopic(batch.filter((fact) => !before.has(fact)));
+  const missing = before.missing(batch);
   await insertFacts(clickhouse, missing);
   before.add(missing);
   const after = shared ? new KnownRows(clickhouse, null) : before;
@@ -64,7 +64,7 @@ export async function lookFirst(
 ): Promise<Look> {
   const rows = new KnownRows(clickhouse, known);
   await rows.load(keysOf(batch));
-  const missing = firstOnTopic(batch.filter((fact) => !rows.has(fact)));
+  const missing = rows.missing(batch);
   rows.add(missing);
   await rows.follow();
   const payments = rows.payments();
@@ -156,7 +156,27 @@ class KnownRows {
     }
   }
 
-  has(fact: Fact): boolean {
+  /** Facts of the batch that are not known, as they are to be stored. */
+  missing(batch: readonly Fact[]): Fact[] {
+    return firstOnTopic(batch.filter((fact) => !this.#has(fact))).map((fact) => this.#dated(fact));
+  }
+
+  /**
+   * A transaction keeps the time it was told with first, and the rate. A reading that was received
+   * before that one and comes to booking after it (from another door, by another partition) would
+   * be the first by receipt, so it takes both on; else its rows would lie at two places.
+   */
+  #dated(fact: Fact): Fact {
+    if (!("Payment" in fact.body)) return fact;
+    const told = this.#rows.get(nameOf(fact, paymentKey(fact.body.Payment.payment)))?.facts ?? [];
+    const first = told.filter(({ body }) => "Payment" in body).toSorted(byReceipt)[0];
+    if (first === undefined || !("Payment" in first.body)) return fact;
+    if (byReceipt(first, fact) < 0) return fact;
+    const { at } = first.body.Payment;
+    return { ...fact, quote: first.quote, body: { Payment: { ...fact.body.Payment, at } } };
+  }
+
+  #has(fact: Fact): boolean {
     return subjects(fact.body).every((key) =>
       this.#rows.get(nameOf(fact, key))?.facts.some(({ fact_id }) => fact_id === fact.fact_id),
     );

@@ -118,6 +118,45 @@ describe("Booking money beside others", () => {
   });
 });
 
+describe("Booking a payment whose readings date it differently", () => {
+  const told = (at: number): FactBody => {
+    if (!("Payment" in charge)) throw new Error("a charge is a payment");
+    return { Payment: { ...charge.Payment, at } };
+  };
+  for (const isShared of [false, true]) {
+    it(`should list it once, whichever comes first${isShared ? ", beside others" : ""}`, async () => {
+      const clickhouse = await openTestClickHouse();
+      const workspace = `ws_${randomUUID()}`;
+      const service: BookingService = {
+        clickhouse: { ...clickhouse, isShared },
+        log: { ...onlyAppends(() => {}), shared: isShared },
+        logger: testLogger,
+        skus: { see: async () => {}, name: async () => {}, productName: async () => "" },
+      };
+      const order = factOf(workspace, "e1:0", 1, told(5_000));
+      const invoiced = factOf(workspace, "e2:0", 2, told(7_000));
+      // Two doors: what was received later is on the topic first.
+      await bookMoney(service, recordsOf([invoiced]));
+      await bookMoney(service, recordsOf([order]));
+      await bookMoney(service, recordsOf([order, invoiced]));
+      const places = await clickhouse.rows(
+        `SELECT DISTINCT toUnixTimestamp64Milli(timestamp) AS at FROM transactions
+         WHERE workspace = {workspace:String}`,
+        { workspace },
+      );
+      const entries = await clickhouse.rows(
+        `SELECT toUnixTimestamp64Milli(happened_at) AS at, sum(amount) AS amount FROM ledger
+         WHERE workspace = {workspace:String} GROUP BY happened_at HAVING amount != 0`,
+        { workspace },
+      );
+      expect({ places, entries }).to.eql({
+        places: [{ at: "7000" }],
+        entries: [{ at: "7000", amount: "1000" }],
+      });
+    });
+  }
+});
+
 describe("Booking the invoices of a subscription", () => {
   it("should book one after however many events, and leave it alone after further ones", async () => {
     const clickhouse = await openTestClickHouse();
