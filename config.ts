@@ -16,7 +16,7 @@ export const limits = {
   batchBytesMax: 16 * mebibyte,
   batchLinesMax: 10_000,
   /** Of all batches one process takes at a time: while taken, one needs several times its size. */
-  batchBytesAtOnceMax: 64 * mebibyte,
+  batchesBytesMax: 64 * mebibyte,
   jsonDepthMax: 64,
   idempotencyKeyLengthMax: 255,
   pageRowsDefault: pageRows.default,

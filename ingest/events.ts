@@ -11,6 +11,7 @@ import type { Receipts } from "../backends/receipts.js";
 import { limits } from "../config.js";
 import type { Provider } from "../providers/provider.js";
 import type { IngestAnswer } from "../schemas/http-ingest.js";
+import { BatchRoom } from "./batch-room.js";
 import { ingestBatch } from "./batch.js";
 import { type IngestCall, claimOf, identityConflict, planEvent, resume } from "./event.js";
 import { keptAnswer } from "./kept-answer.js";
@@ -23,10 +24,20 @@ export interface IngestDoor {
 }
 
 export function ingestRoute(door: IngestDoor): Middleware {
+  const room = new BatchRoom();
   return async (ctx: Context) => {
     refuseParameters(ctx);
     const type = requireContentType(ctx, "application/json", "application/x-ndjson");
-    const isBatch = type === "application/x-ndjson";
+    if (type === "application/json") return receive(ctx, false);
+    const leave = room.enter(ctx.req.headers["content-length"]);
+    try {
+      await receive(ctx, true);
+    } finally {
+      leave();
+    }
+  };
+
+  async function receive(ctx: Context, isBatch: boolean): Promise<void> {
     const key = idempotencyKey(ctx);
     const bytes = await readBytes(ctx, isBatch ? limits.batchBytesMax : limits.bodyBytesMax);
     // Stamped after the last byte, since `complete_to` waits for what is stamped: a slow caller
@@ -55,7 +66,7 @@ export function ingestRoute(door: IngestDoor): Middleware {
     } finally {
       receipt.settle();
     }
-  };
+  }
 }
 
 async function ingestOne(

@@ -1,6 +1,7 @@
 /** What the doors promise: durable before 2xx, the same call the same answer, figures at once. */
 import { expect } from "chai";
 import { openRawEvent } from "../backends/raw-event.js";
+import { limits } from "../config.js";
 import { type RawEvent, rawEventCodec, topics } from "../schemas/records.js";
 import { eventId } from "../schemas/ids.js";
 import { type Answer, type Doors, expectError, newStripeEvent, openDoors } from "./doors.js";
@@ -331,6 +332,32 @@ describe("Batches", () => {
     ]);
     expect(told[0].normalized.amount_base).to.equal(20);
     expect(await doors.taken()).to.equal(before + 2n);
+  });
+
+  it("should have room for so many bytes of batches, and again when some are answered", async () => {
+    const open = Array.from({ length: limits.batchesBytesMax / limits.batchBytesMax }, () => {
+      const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+      const writer = writable.getWriter();
+      // Announces no length, so it counts as a whole batch.
+      const answer = doors.call("/v1/events/ingest", {
+        method: "POST",
+        headers: { authorization: `Bearer ${doors.key}`, ...ndjson },
+        body: readable,
+        duplex: "half",
+      });
+      return { writer, answer };
+    });
+    const first = Buffer.from(lines(sale()));
+    await Promise.all(open.map(({ writer }) => writer.write(first)));
+    let refused: Answer;
+    do refused = await doors.ingest(sale(), ndjson);
+    while (refused.status === 200);
+    expectError(refused, { status: 503, code: "batches_busy" });
+    expect(refused.headers.get("retry-after")).to.equal("1");
+    expect((await doors.ingest(sale())).status).to.equal(202);
+    await Promise.all(open.map(({ writer }) => writer.close()));
+    for (const { answer } of open) expect((await answer).status).to.equal(200);
+    expect((await doors.ingest(sale(), ndjson)).status).to.equal(200);
   });
 
   it("should take equal lines once and refuse other lines of the same id", async () => {
