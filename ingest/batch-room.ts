@@ -1,4 +1,4 @@
-/** How many bytes of batches are taken at a time: all of a batch is in memory until it is answered. */
+/** How many bytes of batches are taken at a time: each is in memory until it is answered. */
 import { unavailable } from "../backends/http/errors.js";
 import { limits } from "../config.js";
 

@@ -334,7 +334,7 @@ describe("Batches", () => {
     expect(await doors.taken()).to.equal(before + 2n);
   });
 
-  it("should have room for so many bytes of batches, and again when some are answered", async () => {
+  it("should take so many bytes of batches at a time, and more after that", async () => {
     const open = Array.from({ length: limits.batchesBytesMax / limits.batchBytesMax }, () => {
       const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
       const writer = writable.getWriter();
