@@ -78,7 +78,7 @@ function readPeriod(event: RevenueCatEvent): Told {
   const account = accountOf(event);
   if (typeof at !== "number") return rejected("malformed", "event.purchased_at_ms: missing");
   if (account === null) return rejected("malformed", "event.original_app_user_id: missing");
-  const price = event.period_type === "TRIAL" ? free : (priceOf(event) ?? unknownPrice);
+  const price = paidFor(event);
   if ("outcome" in price) return price;
   if (price.amount < 0n) return rejected("malformed", "event.price: negative");
   const period = typeof end === "number" ? periodOf(event, at, end) : null;
@@ -121,7 +121,7 @@ function periodOf(event: RevenueCatEvent, at: number, end: number): BillingPerio
 function readPurchase(event: RevenueCatEvent): Told {
   const { purchased_at_ms: at } = event;
   if (typeof at !== "number") return rejected("malformed", "event.purchased_at_ms: missing");
-  const price = priceOf(event) ?? unknownPrice;
+  const price = paidFor(event);
   if ("outcome" in price) return price;
   if (price.amount < 0n) return rejected("malformed", "event.price: negative");
   return price.amount === 0n ? ignored("nothing was paid") : payment(event, at, price, "one_time");
@@ -166,6 +166,12 @@ function readExpiration(event: RevenueCatEvent): Told {
 
 const free: Price = { amount: 0n, currency: "", tax: null, fee: null };
 const unknownPrice = rejected("price_unknown", "The store did not tell RevenueCat the price");
+
+/** A trial is free whatever price it shows; what was given away need not show any. */
+function paidFor(event: RevenueCatEvent): Price | Untold {
+  if (event.period_type === "TRIAL") return free;
+  return priceOf(event) ?? (event.period_type === "PROMOTIONAL" ? free : unknownPrice);
+}
 
 function payment(
   event: RevenueCatEvent,
