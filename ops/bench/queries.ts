@@ -61,7 +61,8 @@ function pageQuestions(
   halfWayCursor: string,
 ): readonly Question[] {
   const ago = agoText(now);
-  const product = (sku: string): string => `product=${productOf.get(sku)}`;
+  const usual = `product=${productOf.get(usualSku)}`;
+  const rare = `product=${productOf.get(rareSku)}`;
   const filters = [
     "limit=50",
     "limit=200",
@@ -79,12 +80,12 @@ function pageQuestions(
     "country=DE",
     `country=${rareCountry}`,
     `country=${absentCountry}`,
-    product(usualSku),
-    product(rareSku),
+    usual,
+    rare,
     `type=one_time&currency=${subscribersCurrency}`,
     "country=DE&status=disputed",
     `country=${rareCountry}&status=refunded`,
-    `provider=stripe&status=refunded&type=one_time&currency=EUR&country=DE&${product(usualSku)}`,
+    `provider=stripe&status=refunded&type=one_time&currency=EUR&country=DE&${usual}`,
     `from=${ago(0.5)}&to=${ago(0.4)}`,
     `to=${ago(0.5)}`,
     `to=${ago(0.95)}&country=DE`,
@@ -92,7 +93,11 @@ function pageQuestions(
   ];
   const pages = { scan: "transactions", msMax: 20 } as const;
   return [
-    ...filters.map((query): Question => ({ path: `/v1/transactions?${query}`, ...pages })),
+    ...filters.map((query): Question => {
+      const path = `/v1/transactions?${query}`;
+      const name = path.replace(usual, "product=<usual>").replace(rare, "product=<rare>");
+      return { path, name, ...pages };
+    }),
     {
       path: `/v1/transactions?cursor=${halfWayCursor}`,
       name: "/v1/transactions?cursor=… half way",
