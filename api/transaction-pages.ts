@@ -21,7 +21,7 @@ import { transactionAsOf } from "./status-as-of.js";
 
 /** Most transactions have up to this many versions; those with more only cost a further read. */
 const versionsUsual = 3;
-/** A second version here and there, or one that is no longer what was wanted, costs no other read. */
+/** A second version here and there, or one that shows otherwise, then costs no other read. */
 const candidatesSpare = 1.25;
 /** Transactions of one read: a filter few pass makes each read twice as long, up to this. */
 const readTransactionsMax = 2_000;

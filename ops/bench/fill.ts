@@ -102,8 +102,8 @@ const productsUsual = 19;
 export const usualSku = productId(1);
 export const rareSku = productId(productsUsual);
 const stripeSku =
-  `concat('${stripeProduct}', ` +
-  `toString(if(number % ${rareEvery} = 5, ${productsUsual}, bitShiftRight(h, 8) % ${productsUsual})))`;
+  `concat('${stripeProduct}', toString(` +
+  `if(h % ${rareEvery} = 5, ${productsUsual}, bitShiftRight(h, 8) % ${productsUsual})))`;
 const sku = `if(${provider} = 'stripe', ${stripeSku}, ${drawn(["app.a", "app.b", "app.c"], 8)})`;
 const type = "if(bitShiftRight(h, 16) % 5 = 0, 'one_time', 'subscription')";
 const currency =
