@@ -34,6 +34,8 @@ type PostgresTable = (typeof postgresTables)[number];
 export const readAheadTables: readonly PostgresTable[] = ["backfills"];
 
 const rowsAtOnce = 1_000;
+/** Of one statement of a restore, however few rows that are: an answer may have megabytes. */
+const lengthAtOnce = 4 * 1024 * 1024;
 const compression = { level: 1 };
 
 export function postgresFile(table: PostgresTable): string {
@@ -63,16 +65,25 @@ export async function readTables(sql: Pick<Postgres, "query">, folder: string): 
     await pipeline(file, createGunzip(), async (bytes: AsyncIterable<Buffer>) => {
       for await (const rows of rowsIn(bytes)) {
         await sql.query(
-          `INSERT INTO ${table} SELECT * FROM json_populate_recordset(NULL::${table}, $1::json)`,
-          [`[${rows.join(",")}]`],
+          `INSERT INTO ${table} SELECT changed.*
+           FROM json_populate_recordset(NULL::${table}, $1::json) AS written,
+             json_populate_record(written, $2::json) AS changed`,
+          [`[${rows.join(",")}]`, JSON.stringify(changes[table] ?? {})],
         );
       }
     });
   }
-  // A claim that was marked durable may be of an event after the end of the copied log: taken for
-  // one that is not, a repeat is appended again, and booking takes it out (receipts.ts).
-  await sql.query("UPDATE ingest_receipts SET durable = false WHERE durable");
 }
+
+/**
+ * What is put back in another state than it was written. A claim that was marked durable may be of
+ * an event after the end of the copied log: taken for one that is not, a repeat is appended again,
+ * and booking takes it out (receipts.ts). As it is inserted: receipts are kept for ever, and one
+ * statement over all of them takes longer than a server gives it.
+ */
+const changes: Partial<Record<PostgresTable, Readonly<Record<string, unknown>>>> = {
+  ingest_receipts: { durable: false },
+};
 
 /**
  * A line ends with LF and nothing else. `node:readline` also ends one at U+2028 and U+2029 since
@@ -80,14 +91,15 @@ export async function readTables(sql: Pick<Postgres, "query">, folder: string): 
  */
 export async function* rowsIn(bytes: AsyncIterable<Buffer>): AsyncGenerator<string[]> {
   const decoder = new StringDecoder("utf8");
-  let [rows, begun]: [string[], string] = [[], ""];
+  let [rows, length, begun]: [string[], number, string] = [[], 0, ""];
   for await (const chunk of bytes) {
     const lines = (begun + decoder.write(chunk)).split("\n");
     begun = lines.pop() ?? "";
     rows.push(...lines);
-    if (rows.length < rowsAtOnce) continue;
+    length += chunk.length;
+    if (rows.length === 0 || (rows.length < rowsAtOnce && length < lengthAtOnce)) continue;
     yield rows;
-    rows = [];
+    [rows, length] = [[], 0];
   }
   if (rows.length > 0) yield rows;
 }
