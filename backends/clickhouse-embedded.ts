@@ -61,7 +61,8 @@ export async function connectEmbedded(
         facts: await connect(writerThreads),
         money: await connect(writerThreads),
         versions: await connect(writerThreads),
-        subscriptions: await connect(writerThreads),
+        // Thousands of accounts take long to read; a few are read by one thread all the same.
+        subscriptions: await connect(origin.threads),
         bookkeeping: await connect(writerThreads),
       },
       // A connection of its own: a large table keeps nobody waiting.
