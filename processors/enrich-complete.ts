@@ -11,6 +11,7 @@ import { limits } from "../config.js";
 import { incompleteCodec, topics } from "../schemas/records.js";
 import { type Answered, askAll, parsedAnswers } from "./enrich-questions.js";
 import { handOn } from "./hand-on.js";
+import { lookAgain } from "./look-again.js";
 import type { NormalizingService } from "./normalize.js";
 import { insertRawEvents, rawEventRow } from "./raw-events.js";
 import { conclude, openRaw, type Opened, type Outcome } from "./read-raw.js";
@@ -33,6 +34,7 @@ export async function completeEvents(
 
   // 2. Hand on, as normalizing does.
   await handOn(service, outcomes);
+  await lookAgain(service, outcomes);
 
   // 3. What became of them; the journal leaves to this what was waiting when it came by.
   const rows = outcomes.map(rawEventRow).filter((row) => row !== null);

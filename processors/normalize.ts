@@ -9,6 +9,7 @@ import type { Service } from "../backends/service.js";
 import type { Provider } from "../providers/provider.js";
 import { handOn } from "./hand-on.js";
 import type { RecentOutcomes } from "./journal.js";
+import { lookAgain } from "./look-again.js";
 import { type Outcome, readRaw } from "./read-raw.js";
 
 export type NormalizingService = Pick<
@@ -23,6 +24,8 @@ export type NormalizingService = Pick<
   readonly recent: RecentOutcomes;
   /** Something was told that earlier events of the workspace may have lacked. */
   readonly keptNews: (workspace: string) => void;
+  /** A rate that an event was rejected for is known by now. */
+  readonly ratesKnown: () => void;
   readonly hashAccount: (
     workspace: string,
     environment: "live" | "test",
@@ -48,6 +51,7 @@ export async function normalize(
 
   // 2. Hand on; from here all of it is durable.
   await handOn(service, outcomes);
+  await lookAgain(service, outcomes);
   service.recent.keep(outcomes);
 
   // 3. Acknowledge: the consumer moves the offset when this resolves.

@@ -18,6 +18,8 @@ const workspacesWaitingMax = 10_000;
 export interface RejectsUpkeep {
   /** What its events lacked may have been told now; replayed within `settleEveryMs`. */
   replaySoon(workspace: string): void;
+  /** A rate that an event was rejected for is known by now. */
+  ratesKnown(): void;
   /** This provider's API answered for an event of this workspace. */
   answered(workspace: string, provider: string): void;
 }
@@ -26,24 +28,45 @@ export function keepRejects(service: Service): RejectsUpkeep {
   const stopping = new AbortController();
   const replayable = new Set<string>();
   const waitingForApis = new WaitingForApis(service);
-  let newRates = false;
+  // Whoever learned something may have been killed before it replayed what waited for that, and
+  // will not learn it again: so at a start everything may have been told.
+  let newRates = true;
+  let isFirst = true;
   const stopListening = service.rates.onEdition(() => {
     newRates = true;
   });
 
   async function upkeep(): Promise<void> {
+    if (isFirst) {
+      for (const workspace of await workspacesWaiting(service, waitsForObject)) {
+        replayable.add(workspace);
+      }
+      isFirst = false;
+    }
     if (newRates) {
       newRates = false;
-      for (const workspace of await workspacesWaiting(service, waitsForRate)) {
-        await replayAll(service, { workspace, reason: waitsForRate });
+      try {
+        for (const workspace of await workspacesWaiting(service, waitsForRate)) {
+          await replayAll(service, { workspace, reason: waitsForRate });
+        }
+      } catch (error) {
+        newRates = true;
+        throw error;
       }
     }
-    for (const workspace of replayable) {
-      replayable.delete(workspace);
-      await replayAll(service, { workspace, reason: waitsForObject, step: "decode" });
-    }
+    for (const workspace of replayable) await replayNow(workspace);
     await waitingForApis.replay();
     await settleReplayed(service);
+  }
+
+  async function replayNow(workspace: string): Promise<void> {
+    replayable.delete(workspace);
+    try {
+      await replayAll(service, { workspace, reason: waitsForObject, step: "decode" });
+    } catch (error) {
+      replayable.add(workspace);
+      throw error;
+    }
   }
 
   async function run(): Promise<void> {
@@ -68,6 +91,9 @@ export function keepRejects(service: Service): RejectsUpkeep {
   });
   return {
     answered: (workspace, provider) => waitingForApis.answered(workspace, provider),
+    ratesKnown() {
+      newRates = true;
+    },
     replaySoon(workspace) {
       if (replayable.size < workspacesWaitingMax) replayable.add(workspace);
       else service.logger.warn({ workspace }, "too many workspaces wait for a replay");

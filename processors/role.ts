@@ -38,6 +38,7 @@ export async function start(service: Service): Promise<void> {
     apis: openProviderApis(service.config, { metrics: service.metrics }),
     stopping: stopping.signal,
     keptNews: (workspace) => rejects.replaySoon(workspace),
+    ratesKnown: () => rejects.ratesKnown(),
     answered: (workspace, provider) => rejects.answered(workspace, provider),
     hashAccount: await accountHasher(service.postgres, service.vault),
   };

@@ -1,5 +1,15 @@
 /** Objects later events only name: a discount told by its own event completes a subscription. */
 import { expect } from "chai";
+import { accountHasher } from "../backends/accounts.js";
+import { keepObjects } from "../backends/kept-objects.js";
+import { openProviderApis } from "../backends/provider-api.js";
+import { listRejects } from "../backends/rejects.js";
+import { Releases } from "../backends/releases.js";
+import { RecentOutcomes } from "../processors/journal.js";
+import { lookAgain } from "../processors/look-again.js";
+import { conclude, openRaw } from "../processors/read-raw.js";
+import { keepRejects } from "../processors/rejects-upkeep.js";
+import { createProviders } from "../providers/index.js";
 import { decode, keeps, needs } from "../providers/stripe/decode.js";
 import {
   discountObject,
@@ -10,6 +20,8 @@ import {
   subscriptionObject,
 } from "../providers/stripe/payloads.js";
 import { type Doors, openDoors } from "./doors.js";
+import { topics } from "../schemas/records.js";
+import { testLogger } from "./stores.js";
 
 const version = "2025-09-30.clover";
 const createdAt = Date.UTC(2026, 5, 1);
@@ -114,6 +126,70 @@ describe("What Stripe tells once and later only names", () => {
       await until(async () => (await mrr()) === 5);
       await until(async () => (await openRejects()).length === 0);
     }).timeout(30_000);
+
+    it("should book it also when who was told the discount was killed at once", async () => {
+      const { service } = doors;
+      await deliver(another("killed"));
+      await until(async () => (await openRejects()).length === 1);
+      await keep("killed");
+      const releases = new Releases(testLogger);
+      keepRejects({ ...service, releases });
+      await until(async () => (await mrr()) === 10);
+      await until(async () => (await openRejects()).length === 0);
+      await releases.release();
+    }).timeout(30_000);
+
+    it("should book it also when the discount is told before the reject is listed", async () => {
+      const { service } = doors;
+      await deliver(another("between"));
+      await until(async () => (await openRejects()).length === 1);
+      const open = { workspace: doors.workspace, state: "open" } as const;
+      const [place] = await listRejects(service.clickhouse, open, null, 1);
+      if (place === undefined) throw new Error("the reject is listed, but not there");
+      const { partition, offset } = place;
+      const [record] = await service.log.read(topics.raw, partition, BigInt(offset), 1);
+      if (record === undefined) throw new Error("the raw event is not on the log");
+      const news: string[] = [];
+      const normalizing = {
+        ...service,
+        providers: createProviders(service.config),
+        recent: new RecentOutcomes(),
+        baseCurrencyOf: () => Promise.resolve("EUR"),
+        apis: openProviderApis(service.config),
+        hashAccount: await accountHasher(service.postgres, service.vault),
+        keptNews: (workspace: string) => news.push(workspace),
+        ratesKnown: () => {},
+      };
+      const opened = await openRaw(normalizing, record);
+      if (opened.kind === "rejected") throw new Error(opened.detail);
+      // Its integration has no key for the API, so that nothing was answered.
+      const outcome = await conclude(normalizing, opened, new Map());
+      await lookAgain(normalizing, [outcome]);
+      expect(news, "nothing was told yet").to.eql([]);
+      await keep("between");
+      await lookAgain(normalizing, [outcome]);
+      expect(news).to.eql([doors.workspace]);
+    }).timeout(30_000);
+
+    /** The subscription again, by another name, and its discount. */
+    function another(name: string): JsonObject {
+      return JSON.parse(
+        JSON.stringify(subscription)
+          .replaceAll("_kept", `_${name}`)
+          .replaceAll("di_half", `di_${name}`),
+      );
+    }
+
+    /** What a processor does first that is told the discount. */
+    async function keep(name: string): Promise<void> {
+      const given = told("evt", "customer.discount.created", { ...half, id: `di_${name}` });
+      const scope = {
+        workspace: doors.workspace,
+        environment: "live",
+        provider: "stripe",
+      } as const;
+      await keepObjects(doors.service.postgres, scope, keeps(given));
+    }
 
     async function deliver(event: JsonObject): Promise<void> {
       expect((await doors.deliver(eventBody(event))).status).to.equal(200);

@@ -59,6 +59,7 @@ export class Process {
       apis: openProviderApis(service.config),
       recent: new RecentOutcomes(),
       keptNews: () => {},
+      ratesKnown: () => {},
     };
     const booking = { ...service, log, skus: openSkus(service.postgres) };
     const process = new Process(normalizing, booking);
