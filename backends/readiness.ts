@@ -3,14 +3,25 @@ const checkMsMax = 2_000;
 
 export class Readiness {
   readonly #checks = new Map<string, () => Promise<unknown> | void>();
+  #asking: Promise<string[]> | undefined;
 
   /** @param check throws or rejects while the thing does not work; a slow answer counts as none */
   add(name: string, check: () => Promise<unknown> | void): void {
     this.#checks.set(name, check);
   }
 
-  /** The names of what does not work now. */
-  async failing(): Promise<string[]> {
+  /**
+   * The names of what does not work now. Anybody may ask: who asks while others do shares their
+   * answer, so that a thousand calls ask the backends no more than one.
+   */
+  failing(): Promise<string[]> {
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = undefined;
+    });
+    return this.#asking;
+  }
+
+  async #ask(): Promise<string[]> {
     const names = await Promise.all(
       [...this.#checks].map(async ([name, check]) => ((await works(check)) ? null : name)),
     );

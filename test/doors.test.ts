@@ -1,4 +1,5 @@
 /** What the doors promise: durable before 2xx, the same call the same answer, figures at once. */
+import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { openRawEvent } from "../backends/raw-event.js";
 import { limits } from "../config.js";
@@ -432,5 +433,29 @@ describe("Machines ask", () => {
     expect(answer.json.error.message).to.include("the moon");
     works = true;
     expect((await doors.call("/readyz")).status).to.equal(200);
+  });
+
+  it("should ask the backends once for all who ask at the same time: anybody may", async () => {
+    const { metrics, readiness } = doors.service;
+    const asked = { readyz: 0, metrics: 0 };
+    let slowMs = 200;
+    readiness.add("a slow backend", async () => {
+      asked.readyz += 1;
+      await pause(slowMs);
+    });
+    metrics.gauge("asked_by_a_test", "Calls of a test", "of", async () => {
+      asked.metrics += 1;
+      await pause(slowMs);
+      return { metrics: asked.metrics };
+    });
+    const paths = Array.from({ length: 20 }, () => ["/readyz", "/metrics"]).flat();
+    const answers = await Promise.all(paths.map((path) => doors.call(path)));
+    expect(answers.map(({ status }) => status)).to.deep.equal(paths.map(() => 200));
+    expect(asked.readyz).to.be.within(1, 10);
+    expect(asked.metrics).to.be.within(1, 10);
+    slowMs = 0;
+    const before = asked.readyz;
+    await doors.call("/readyz");
+    expect(asked.readyz).to.equal(before + 1);
   });
 });

@@ -10,6 +10,8 @@ export function healthRoutes(
   service: Pick<Service, "log" | "metrics" | "rates" | "readiness">,
 ): void {
   gauges(service);
+  // As with `/readyz`: the gauges ask the log, and anybody may ask for them.
+  let shown: Promise<string> | undefined;
 
   router.get("/healthz", (ctx) => {
     ctx.body = { status: "success" };
@@ -23,7 +25,10 @@ export function healthRoutes(
 
   router.get("/metrics", async (ctx) => {
     ctx.type = service.metrics.registry.contentType;
-    ctx.body = await service.metrics.registry.metrics();
+    shown ??= service.metrics.registry.metrics().finally(() => {
+      shown = undefined;
+    });
+    ctx.body = await shown;
   });
 }
 
