@@ -12,7 +12,7 @@ if (isGone !== undefined) throw new Error(`there is no ${folder}/${fileOf(isGone
 
 module.exports = {
   spec: [...new Set([...longFirst.map(fileOf), ...files])].map((name) => `${folder}/${name}`),
-  require: [`./${folder}/run.js`],
+  require: [`./${folder}/run.js`, `./${folder}/empty-database.js`],
   // On servers one process is enough: it would be two sets of them.
   parallel: ["BACKENDS", "TEST_DATABASE_URL"].every((name) => process.env[name] === undefined),
   jobs: 2,

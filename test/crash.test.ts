@@ -135,7 +135,7 @@ class Load {
       } catch (error) {
         if (!isDown(error)) throw error;
         if (!this.#told.has(event)) waiting.push(event);
-        await pause(20);
+        await pause(50);
       }
     }
   }

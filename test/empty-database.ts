@@ -4,38 +4,26 @@
  * main.test.ts and of the restore in backup.test.ts.
  */
 import { constants, existsSync } from "node:fs";
-import { cp, mkdir, rename } from "node:fs/promises";
+import { cp, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { openPglite } from "../backends/postgres-pglite.js";
 import { runFolder } from "./run.js";
 
-const madeWithinMs = 120_000;
-const askAgainAfterMs = 20;
+const kept = join(runFolder, "empty-database");
+let isKept: Promise<void> | undefined;
+
+/** Called by mocha in the leader, before there are workers: no test's time is spent on it. */
+export async function mochaGlobalSetup(): Promise<void> {
+  const database = await openPglite(kept);
+  await database.close();
+}
 
 /** Into a data folder that is not there, or has none. */
 export async function placeDatabase(dataFolder: string, name = "postgres"): Promise<void> {
-  const kept = join(runFolder, "empty-database");
-  if (!existsSync(kept)) await make(kept);
+  // A file that is run by itself has no leader.
+  isKept ??= existsSync(kept) ? Promise.resolve() : mochaGlobalSetup();
+  await isKept;
   await mkdir(dataFolder, { recursive: true, mode: 0o700 });
   const mode = constants.COPYFILE_FICLONE;
   await cp(kept, join(dataFolder, name), { recursive: true, mode });
-}
-
-/** By the first process that comes; the others wait for it. */
-async function make(kept: string): Promise<void> {
-  const draft = `${kept}.draft`;
-  const isFirst = await mkdir(draft).then(
-    () => true,
-    () => false,
-  );
-  if (isFirst) {
-    const database = await openPglite(draft);
-    await database.close();
-    return rename(draft, kept);
-  }
-  for (let waited = 0; !existsSync(kept); waited += askAgainAfterMs) {
-    if (waited > madeWithinMs) throw new Error(`${kept} was not made`);
-    await pause(askAgainAfterMs);
-  }
 }

@@ -29,6 +29,9 @@ const failuresPrefix = "not-released-";
 const isWorker = process.env["MOCHA_WORKER_ID"] !== undefined;
 /** Where all that is written lies; `tmpdir()` from here on. */
 export const runFolder = isWorker ? tmpdir() : openFolder();
+process.on("exit", () => {
+  if (!isWorker || !process.connected) removeFolder();
+});
 
 /**
  * Releases what this process holds for all its files, after the last of them; a failure fails the
@@ -55,11 +58,19 @@ function openFolder(): string {
   // Postgres may run as another user, who has to pass.
   chmodSync(folder, 0o755);
   process.env["TMPDIR"] = folder;
-  process.on("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.once(signal, () => process.exit(1));
   }
   return folder;
+}
+
+/** A run that was broken off leaves workers that still write: the last to go removes the rest. */
+function removeFolder(): void {
+  try {
+    rmSync(runFolder, { recursive: true, force: true, maxRetries: 3 });
+  } catch (error) {
+    process.stderr.write(`${runFolder} could not be removed: ${String(error)}\n`);
+  }
 }
 
 function hasRoom(): boolean {
