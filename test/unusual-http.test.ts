@@ -98,7 +98,8 @@ describe("Unusual HTTP", () => {
     const socket = new WebSocket(`${doors.base.replace("http", "ws")}/v1/events/stream/`, {
       headers: { authorization: `Bearer ${doors.key}` },
     });
-    await once(socket, "open");
+    const [[answer]] = await Promise.all([once(socket, "upgrade"), once(socket, "open")]);
+    expect(answer.headers["x-request-id"]).to.match(/^[-0-9a-f]{36}$/);
     socket.close();
     await once(socket, "close");
   });

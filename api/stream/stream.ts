@@ -2,6 +2,7 @@
  * `GET /v1/events/stream`: the live stream (`spec.md` 4.6, `definitions.md`, Stream). Who may open
  * it is decided while the call is still HTTP, so a refusal is an HTTP answer in the envelope.
  */
+import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
@@ -33,6 +34,8 @@ export async function openStream(
   const sockets = new OpenSockets(service);
   service.releases.push("sockets", () => sockets.close());
   const server = new WebSocketServer({ noServer: true, maxPayload: clientMessageBytesMax });
+  // As every answer has.
+  server.on("headers", (headers) => headers.push(`X-Request-Id: ${randomUUID()}`));
   // A handshake the library cannot accept; its own answer would not be our envelope.
   server.on("wsClientError", (error, socket) => refuse(socket, noHandshake(error.message)));
 
