@@ -17,6 +17,8 @@ export interface KeptAnswers {
   readonly answeredAt: number;
   /** The event could be read with them. */
   readonly concluded: boolean;
+  /** What they add is on its way, received at `answeredAt`; else it is received anew. */
+  readonly handedOn: boolean;
   /** Why something may be had later; null when all was answered or nothing may be asked. */
   readonly trouble: string | null;
   /** Why something is not told to these credentials. */
@@ -39,9 +41,10 @@ export async function recallAnswers(
     received_at: bigint;
     answered_at: bigint;
     concluded: boolean;
+    handed_on: boolean;
     sealed: Buffer;
   }>(
-    `SELECT received_at, answered_at, concluded, sealed FROM kept_answers
+    `SELECT received_at, answered_at, concluded, handed_on, sealed FROM kept_answers
      WHERE workspace = $1 AND event_id = $2 AND step = $4
        AND (received_at = $3 OR received_at < $3 AND concluded)
      ORDER BY received_at DESC LIMIT 1`,
@@ -58,27 +61,49 @@ export async function recallAnswers(
     refusal,
     answeredAt: Number(row.answered_at),
     concluded: row.concluded,
+    handedOn: row.handed_on,
   };
 }
 
-/** The first to be kept for a record stays: a repeat of the batch reads what was booked. */
+/**
+ * The first to be kept for a record stays: a repeat of the batch reads what was booked. As long as
+ * nothing was handed on, the time does not.
+ */
 export async function keepAnswers(
   postgres: Postgres,
   vault: Vault,
   event: Asking,
   step: EnrichmentStep,
-  { answers, trouble, refusal, answeredAt, concluded }: KeptAnswers,
+  { answers, trouble, refusal, answeredAt, concluded, handedOn }: KeptAnswers,
 ): Promise<void> {
   const text = JSON.stringify({ answers: Object.fromEntries(answers), trouble, refusal });
   const sealed = vault.seal(Buffer.from(text), boundTo(event, step));
   await postgres.transaction((sql) =>
     sql.query(
-      `INSERT INTO kept_answers
-         (workspace, event_id, received_at, step, answered_at, concluded, sealed)
-       VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
-      [event.workspace, event.event_id, event.received_at, step, answeredAt, concluded, sealed],
+      `INSERT INTO kept_answers AS kept
+         (workspace, event_id, received_at, step, answered_at, concluded, handed_on, sealed)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+       ON CONFLICT (workspace, event_id, received_at, step) DO UPDATE
+         SET answered_at = excluded.answered_at WHERE NOT kept.handed_on`,
+      [...placeOf(event, step), answeredAt, concluded, handedOn, sealed],
     ),
   );
+}
+
+export async function markHandedOn(
+  postgres: Postgres,
+  event: Asking,
+  step: EnrichmentStep,
+): Promise<void> {
+  await postgres.query(
+    `UPDATE kept_answers SET handed_on = true
+     WHERE workspace = $1 AND event_id = $2 AND received_at = $3 AND step = $4`,
+    placeOf(event, step),
+  );
+}
+
+function placeOf({ workspace, event_id, received_at }: Asking, step: EnrichmentStep) {
+  return [workspace, event_id, received_at, step] as const;
 }
 
 /** They go with the raw events they belong to (`RAW_RETENTION_DAYS`); looked at now and then. */
@@ -90,17 +115,40 @@ export function forgetOldAnswers({
 }: Pick<Service, "config" | "logger" | "postgres" | "releases">): void {
   const days = config.RAW_RETENTION_DAYS;
   if (days === undefined) return;
-  const forget = async (): Promise<void> => {
-    const before = Date.now() - days * dayMs;
-    await postgres.query("DELETE FROM kept_answers WHERE received_at < $1", [before]);
-  };
   const timer = setInterval(() => {
-    forget().catch((err: unknown) => logger.warn({ err }, "old answers not forgotten"));
+    forgetAnswers(postgres, Date.now() - days * dayMs).catch((err: unknown) =>
+      logger.warn({ err }, "old answers not forgotten"),
+    );
   }, forgetEveryMs);
   timer.unref();
   releases.push("old answers", () => clearInterval(timer));
 }
 
+/**
+ * So many in a statement: a server ends one that is about years of them, each time anew.
+ * @param before ms since 1970, of receipt
+ * @returns how many
+ */
+export async function forgetAnswers(
+  postgres: Postgres,
+  before: number,
+  rowsMax = forgottenAtOnce,
+): Promise<number> {
+  let forgotten = 0;
+  for (;;) {
+    const rows = await postgres.query(
+      `DELETE FROM kept_answers WHERE (workspace, event_id, received_at, step) IN (
+         SELECT workspace, event_id, received_at, step FROM kept_answers
+         WHERE received_at < $1 LIMIT $2)
+       RETURNING received_at`,
+      [before, rowsMax],
+    );
+    forgotten += rows.length;
+    if (rows.length < rowsMax) return forgotten;
+  }
+}
+
+const forgottenAtOnce = 5_000;
 const dayMs = 24 * 60 * 60 * 1000;
 const forgetEveryMs = 60 * 60 * 1000;
 

@@ -3,7 +3,12 @@
  * holds up nothing: what it adds is received when it is answered, and facts that say the same as
  * those booked are left out.
  */
-import { keepAnswers, type KeptAnswers, recallAnswers } from "../backends/kept-answers.js";
+import {
+  keepAnswers,
+  type KeptAnswers,
+  markHandedOn,
+  recallAnswers,
+} from "../backends/kept-answers.js";
 import type { LogRecord } from "../backends/log.js";
 import { type Fact, factCodec } from "../schemas/records.js";
 import { ask, type EnrichingService, rawRecords } from "./enrich-complete.js";
@@ -29,12 +34,15 @@ async function adornEvent(service: EnrichingService, record: LogRecord): Promise
   const completing = await recallAnswers(postgres, vault, event, "complete");
   const booked: Answers = completing?.answers ?? new Map();
   const kept = await recallAnswers(postgres, vault, event, "adorn");
-  if (kept !== null) return handOnAdded(service, opened, booked, kept);
-  const answered = await ask(service, opened, "adorns", booked);
+  if (kept?.handedOn === true) return handOnAdded(service, opened, booked, kept);
+  const answered = kept ?? (await ask(service, opened, "adorns", booked));
   await receive(service, opened, booked, answered);
 }
 
-/** Until it is handed on, no figure is final at or after the time it is received. */
+/**
+ * Until it is handed on, no figure is final at or after the time it is received. Should that fail,
+ * figures may become final, so it is received again by whoever tries again.
+ */
 async function receive(
   service: EnrichingService,
   opened: Opened,
@@ -46,12 +54,14 @@ async function receive(
   try {
     // 1. The answers and the time they were received at are durable before they are used.
     const { receivedAt: answeredAt } = receipt;
-    const kept = { ...answered, answeredAt, concluded: answered.trouble === null };
+    const concluded = answered.trouble === null;
+    const kept = { ...answered, answeredAt, concluded, handedOn: false };
     watermark.check(answeredAt);
     await keepAnswers(postgres, vault, opened.event, "adorn", kept);
 
-    // 2. Hand on.
+    // 2. Hand on. A crash after it repeats it under a later time, which booking leaves out.
     await handOnAdded(service, opened, booked, kept);
+    await markHandedOn(postgres, opened.event, "adorn");
   } finally {
     receipt.settle();
   }

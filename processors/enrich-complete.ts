@@ -61,7 +61,7 @@ async function completeEvent(service: EnrichingService, record: LogRecord): Prom
   if (kept === null) {
     const concluded = outcome.kind !== "rejected";
     const answeredAt = Date.now();
-    const keeping = { ...answered, answeredAt, concluded };
+    const keeping = { ...answered, answeredAt, concluded, handedOn: true };
     await keepAnswers(service.postgres, service.vault, event, "complete", keeping);
   }
   return outcome;

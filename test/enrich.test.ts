@@ -1,6 +1,13 @@
 /** What events leave out is asked of the provider's API, and holds up nothing else. */
 import { expect } from "chai";
+import { accountHasher } from "../backends/accounts.js";
 import { hadIntegration } from "../backends/integrations.js";
+import { LogUnavailable } from "../backends/log.js";
+import { openProviderApis } from "../backends/provider-api.js";
+import { sealRawEvent } from "../backends/raw-event.js";
+import { adornEvents } from "../processors/enrich-adorn.js";
+import { RecentOutcomes } from "../processors/journal.js";
+import { createProviders } from "../providers/index.js";
 import { asks, decode } from "../providers/stripe/decode.js";
 import { paths } from "../providers/stripe/answers.js";
 import {
@@ -13,8 +20,9 @@ import {
   subscriptionObject,
 } from "../providers/stripe/payloads.js";
 import { chargeObject, invoiceObject } from "../providers/stripe/payloads-money.js";
-import { rawEventCodec, topics } from "../schemas/records.js";
+import { factCodec, incompleteCodec, rawEventCodec, topics } from "../schemas/records.js";
 import { type Doors, openDoors, stripe } from "./doors.js";
+import { rejection } from "./log-contract.js";
 import { apiKey, send, type StripeApi } from "./stripe-api.js";
 
 const version = "2025-09-30.clover";
@@ -236,6 +244,80 @@ describe("Events that ask", function suite() {
     expect(await transaction()).to.include({ gross_amount: 100, version: 2 });
     // What was told as known then stays as it was.
     expect(await transaction(`?known_at=${encodeURIComponent(before)}`)).to.include({ version: 1 });
+  });
+
+  it("should receive an answer anew that could not be handed on", async () => {
+    const { service, workspace } = doors;
+    api.objects.set("/v1/balance_transactions/txn_ch_later", {
+      id: "txn_ch_later",
+      amount: 10_000,
+      fee: 320,
+      currency: "eur",
+    });
+    const body = charge("later");
+    const heading = stripe.heading(body, {}, Date.now());
+    if (heading === null) throw new Error("a charge is an event");
+    const integrations = await doors.manage("GET", `/workspaces/${workspace}/integrations`);
+    const meta = {
+      event_id: `evt_norm_${workspace}_later`,
+      workspace,
+      environment: "live" as const,
+      provider: "stripe",
+      integration: String(integrations.json.data[0].id),
+      form: "webhook" as const,
+      native_id: heading.nativeId,
+      native_type: heading.nativeType,
+      received_at: Date.now(),
+      verdict: "signature",
+      rates_edition: service.rates.edition,
+    };
+    const raw = rawEventCodec.encode(
+      sealRawEvent(service.vault, meta, Buffer.from(JSON.stringify(body))),
+    );
+    const record = {
+      topic: topics.incomplete,
+      partition: 0,
+      offset: 0n,
+      key: "later",
+      value: incompleteCodec.encode({
+        step: "adorn",
+        partition: 0,
+        offset: 0n,
+        received_at: meta.received_at,
+        raw,
+      }),
+    };
+    const received: number[] = [];
+    let isAway = true;
+    const append = (_topic: string, records: readonly { value: Buffer }[]) => {
+      if (isAway) return Promise.reject(new LogUnavailable("away"));
+      for (const { value } of records) received.push(factCodec.decode(value).received_at);
+      return Promise.resolve([]);
+    };
+    const enriching = {
+      ...service,
+      log: { ...service.log, append },
+      providers: createProviders(service.config),
+      recent: new RecentOutcomes(),
+      baseCurrencyOf: () => Promise.resolve("EUR"),
+      apis: openProviderApis(service.config),
+      hashAccount: await accountHasher(service.postgres, service.vault),
+      stopping: new AbortController().signal,
+      keptNews: () => {},
+      ratesKnown: () => {},
+      answered: () => {},
+    };
+    expect(await rejection(adornEvents(enriching, [record]))).to.be.instanceOf(LogUnavailable);
+    const failedAt = Date.now();
+    await until(async () => Date.parse(await completeTo()) > failedAt);
+    const complete = Date.parse(await completeTo());
+    isAway = false;
+    await adornEvents(enriching, [record]);
+    expect(received).to.have.length(1);
+    expect(received[0]).to.be.above(complete);
+    // The same again, as a replay of the log tells it: as it was received.
+    await adornEvents(enriching, [record]);
+    expect(received[1]).to.equal(received[0]);
   });
 
   it("should name a product that no event names", async () => {
