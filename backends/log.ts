@@ -53,7 +53,8 @@ export interface ConsumeOptions {
   readonly shareMax?: number;
   /**
    * Called with 1 to `batchRecordsMax` records of one partition, in order, together no larger than
-   * `limits.consumedBytesMax` if they are more than one. The next batch is given when this resolves; the offset moves past this one when `finished` does, too.
+   * `limits.consumedBytesMax` if they are more than one. The next batch is given when this
+   * resolves; the offset moves past this one when `finished` does, too.
    */
   handle(records: readonly LogRecord[]): Promise<{ readonly finished: Promise<void> } | void>;
 }

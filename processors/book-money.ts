@@ -129,6 +129,7 @@ async function writeFollowing(
     insertFacts(
       clickhouse,
       batches.flatMap(({ missing }) => missing),
+      false,
     ),
     appendLedger(
       clickhouse,
@@ -169,7 +170,7 @@ export interface MoneyOutcome extends ReturnType<typeof recordings> {
   }[];
 }
 
-/** Beside others no fact is unseen: a link, told to two partitions, may be booked by both at once. */
+/** Beside others no fact is unseen: a link, told to two partitions, both may book at once. */
 const noneUnseen: ReadonlySet<string> = new Set();
 
 /**

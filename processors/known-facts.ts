@@ -48,7 +48,7 @@ export async function writeThenLook(
   const before = new KnownRows(clickhouse, null);
   await before.load(touched);
   const missing = before.missing(batch);
-  await insertFacts(clickhouse, missing);
+  await insertFacts(clickhouse, missing, shared);
   before.add(missing);
   const after = shared ? new KnownRows(clickhouse, null) : before;
   if (shared) await after.load(touched);

@@ -1,6 +1,6 @@
 /** The statements that write money. Each inserts only what is not there yet. */
 import { clickhouseTime, rowsIn } from "../backends/clickhouse-rows.js";
-import { jsonRows, jsonRowsInParts } from "../backends/clickhouse-text.js";
+import { jsonRows, jsonRowsInParts, partsOf } from "../backends/clickhouse-text.js";
 import type { ClickHouse, WriteLane } from "../backends/clickhouse.js";
 import { transactionId } from "../schemas/ids.js";
 import { type Fact, factCodec } from "../schemas/records.js";
@@ -18,8 +18,16 @@ const factColumns =
   "workspace String, environment String, provider String, key String, fact_id String, " +
   "event_id String, received_at DateTime64(3, 'UTC'), fact String";
 
-/** One row under each key a fact can be looked for by. A row that is there twice counts once. */
-export async function insertFacts(clickhouse: ClickHouse, facts: readonly Fact[]): Promise<void> {
+/**
+ * One row under each key a fact can be looked for by.
+ * @param shared others may write another delivery of a fact at the same time: one is stored, so
+ *   that all take the same for its receipt. A statement is alone in its lane.
+ */
+export async function insertFacts(
+  clickhouse: ClickHouse,
+  facts: readonly Fact[],
+  shared: boolean,
+): Promise<void> {
   const rows = facts.flatMap((fact) =>
     subjects(fact.body).map((key) => ({
       workspace: fact.workspace,
@@ -32,7 +40,21 @@ export async function insertFacts(clickhouse: ClickHouse, facts: readonly Fact[]
       fact: factCodec.toText(fact),
     })),
   );
-  await insertAll(clickhouse, "money_facts", factColumns, rows, "facts");
+  if (!shared) {
+    await insertAll(clickhouse, "money_facts", factColumns, rows, "facts");
+    return;
+  }
+  const scope = "workspace, environment, provider, key";
+  for (const part of partsOf(factColumns, rows)) {
+    const keys = part.rows.map((row) => [row.workspace, row.environment, row.provider, row.key]);
+    await clickhouse.write(
+      `INSERT INTO money_facts SELECT * FROM ${part.table}
+       WHERE (${scope}, fact_id) NOT IN (
+         SELECT ${scope}, fact_id FROM money_facts WHERE ${rowsIn(`(${scope})`, keys)})`,
+      {},
+      "facts",
+    );
+  }
 }
 
 const ledgerDimensions =

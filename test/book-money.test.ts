@@ -1,4 +1,4 @@
-/** Booking beside others: two partitions of the facts topic, each booked by a process of its own. */
+/** Booking beside others: partitions of the facts topic, each booked by a process of its own. */
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import type { ClickHouse } from "../backends/clickhouse.js";
@@ -102,7 +102,7 @@ describe("Booking money beside others", () => {
     expect(await newest()).to.eql({ row: expected, message: expected });
   });
 
-  it("should come to the same in whatever order and however often partitions are booked", async () => {
+  it("should come to the same in whatever order and however often they are booked", async () => {
     for (const order of [
       ["charge", "invoice", "link", "refunded"],
       ["refunded", "link", "charge", "invoice"],
@@ -118,13 +118,61 @@ describe("Booking money beside others", () => {
   });
 });
 
+describe("Booking two deliveries of one event at once", () => {
+  it("should record what follows from the one that is stored", async () => {
+    const clickhouse = await openTestClickHouse();
+    const workspace = `ws_${randomUUID()}`;
+    const opened = (write: ClickHouse["write"]): BookingService => ({
+      clickhouse: { ...clickhouse, isShared: true, write },
+      log: onlyAppends(() => {}),
+      logger: testLogger,
+      skus: { see: async () => {}, name: async () => {}, productName: async () => "" },
+    });
+    const early = factOf(workspace, "e1:0", 3, charge);
+    const late = { ...early, received_at: 5_000 };
+    let go = (): void => {};
+    const gone = new Promise<void>((resolve) => (go = resolve));
+    let stop = (): void => {};
+    const stopped = new Promise<void>((resolve) => (stop = resolve));
+    // Stops before it writes to the ledger what it worked out, like a process that lost its turn.
+    const slow = opened(async (sql, params, lane) => {
+      if (lane === "money") {
+        stop();
+        await gone;
+      }
+      return clickhouse.write(sql, params, lane);
+    });
+    // Between its look and its write the slow one does both.
+    const slowly: Promise<unknown>[] = [];
+    const quick = opened(async (sql, params, lane) => {
+      if (slowly.length === 0) slowly.push(bookMoney(slow, recordsOf([late])));
+      await stopped;
+      return clickhouse.write(sql, params, lane);
+    });
+    await bookMoney(quick, recordsOf([early]));
+    go();
+    await Promise.all(slowly);
+    const receipts = async (sql: string) =>
+      (await clickhouse.rows<{ at: string }>(sql, { workspace })).map(({ at }) => at);
+    const stored = await receipts(
+      `SELECT min(received_at) AS at FROM money_facts
+       WHERE workspace = {workspace:String} GROUP BY fact_id`,
+    );
+    const booked = await receipts(
+      `SELECT recorded_at AS at FROM ledger WHERE workspace = {workspace:String}
+       GROUP BY recorded_at HAVING sum(amount) != 0`,
+    );
+    expect(booked).to.eql(stored);
+  });
+});
+
 describe("Booking a payment whose readings date it differently", () => {
   const told = (at: number): FactBody => {
     if (!("Payment" in charge)) throw new Error("a charge is a payment");
     return { Payment: { ...charge.Payment, at } };
   };
   for (const isShared of [false, true]) {
-    it(`should list it once, whichever comes first${isShared ? ", beside others" : ""}`, async () => {
+    it(`should list it once, whichever is first${isShared ? ", beside others" : ""}`, async () => {
       const clickhouse = await openTestClickHouse();
       const workspace = `ws_${randomUUID()}`;
       const service: BookingService = {
@@ -158,7 +206,7 @@ describe("Booking a payment whose readings date it differently", () => {
 });
 
 describe("Booking the invoices of a subscription", () => {
-  it("should book one after however many events, and leave it alone after further ones", async () => {
+  it("should book one after however many events, and leave it alone after more", async () => {
     const clickhouse = await openTestClickHouse();
     const workspace = `ws_${randomUUID()}`;
     const told: TransactionRecord[] = [];
