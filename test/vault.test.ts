@@ -198,7 +198,7 @@ describe("A rotation that was cut short", () => {
   });
   after(async () => (await openTestPostgres()).query("DELETE FROM sealed_secrets"));
 
-  it("should leave an installation the new key opens, once the old one is in the ring", async () => {
+  it("should leave what the new key opens, once the old one is in the ring", async () => {
     const postgres = await openTestPostgres();
     const account = await accountHasher(postgres, openVault(key));
     expect(await leadsToAll(postgres, openVault(key))).to.equal(true);
