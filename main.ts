@@ -7,6 +7,7 @@ import { join, relative } from "node:path";
 import { BackupRefused } from "./backends/backup/manifest.js";
 import { DataFolderRefused, tokenFile } from "./backends/data-folder.js";
 import { FolderLocked } from "./backends/folder-lock.js";
+import { LogUnreadable } from "./backends/log.js";
 import { createLogger } from "./backends/logger.js";
 import { MigrationRefused } from "./backends/migrations.js";
 import { embeddedBackends } from "./backends/open.js";
@@ -116,6 +117,7 @@ function isForPerson(error: unknown): error is Error {
     error instanceof ConfigError ||
     error instanceof DataFolderRefused ||
     error instanceof FolderLocked ||
+    error instanceof LogUnreadable ||
     error instanceof MigrationRefused ||
     error instanceof PostgresUnavailable ||
     error instanceof SchemaRegistryRefused ||

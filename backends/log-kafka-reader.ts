@@ -9,7 +9,7 @@ import {
 } from "./log-kafka-connection.js";
 import { type NamedTopic, earliestOf, fetchFrom, isOutOfRange } from "./log-kafka-fetch.js";
 import { fetchCommitted } from "./log-kafka-group.js";
-import type { LogRecord } from "./log.js";
+import { type LogRecord, LogUnreadable } from "./log.js";
 import type { Logger } from "./logger.js";
 
 /** Records are rarely larger; a single one comes whole in any case. */
@@ -111,7 +111,9 @@ export class KafkaReader {
         if (hasMembers(error)) throw error;
         connection.abandon();
         if (this.#connection === connection) this.#connection = null;
-        if (performance.now() + pauseMs > until) throw error;
+        if (performance.now() + pauseMs > until) {
+          throw new LogUnreadable("Kafka does not answer", { cause: error });
+        }
         await new Promise((resolve) => setTimeout(resolve, pauseMs));
       }
     }

@@ -76,6 +76,12 @@ export class LogUnavailable extends Error {
   override readonly name = "LogUnavailable";
 }
 
+/** The log cannot be asked now what lies in it or where it ends; the same may be asked again. */
+export class LogUnreadable extends Error {
+  override readonly name = "LogUnreadable";
+}
+
+/** Every question but `append` and `place` may reject with LogUnreadable. */
 export interface Log {
   /**
    * Other processes may be members of the same groups: what a member saw a moment ago may be old

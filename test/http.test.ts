@@ -12,7 +12,7 @@ import { ApiError, unauthenticated } from "../backends/http/errors.js";
 import { CallLimits } from "../backends/http/limits.js";
 import { readQuery } from "../backends/http/query.js";
 import { createHttpServer } from "../backends/http/server.js";
-import { LogUnavailable } from "../backends/log.js";
+import { LogUnavailable, LogUnreadable } from "../backends/log.js";
 import { createMetrics } from "../backends/metrics.js";
 import { PostgresUnavailable } from "../backends/postgres.js";
 import { testLogger } from "./stores.js";
@@ -35,6 +35,9 @@ describe("The HTTP base", () => {
     });
     router.get("/full", () => {
       throw new LogUnavailable("the disk /var/lib is full");
+    });
+    router.get("/unreadable", () => {
+      throw new LogUnreadable("10.0.0.2 does not answer");
     });
     router.get("/away", () => {
       throw new PostgresUnavailable("10.0.0.1 does not answer");
@@ -73,6 +76,7 @@ describe("The HTTP base", () => {
   const rows: [path: string, status: number, code: string, type: string][] = [
     ["/mistake", 500, "internal", "internal"],
     ["/away", 503, "metadata_unavailable", "unavailable"],
+    ["/unreadable", 503, "log_unreadable", "unavailable"],
     ["/full", 503, "log_unavailable", "unavailable"],
     ["/refused", 401, "key_unknown", "authentication"],
     ["/nothing", 404, "path_unknown", "not_found"],

@@ -10,7 +10,13 @@ import kafkajs from "kafkajs";
 import { ConfigError } from "../config.js";
 import { openKafkaLog } from "../backends/log-kafka.js";
 import { partitionOf } from "../backends/log-kafka-partition.js";
-import { type Log, type LogRecord, LogUnavailable, type Position } from "../backends/log.js";
+import {
+  type Log,
+  type LogRecord,
+  LogUnavailable,
+  LogUnreadable,
+  type Position,
+} from "../backends/log.js";
 import { startKafka } from "../ops/servers/kafka.js";
 import type { LocalServer } from "../ops/servers/server.js";
 import { topics } from "../schemas/records.js";
@@ -184,6 +190,7 @@ describe("Kafka", function () {
       await once(server.process, "exit");
       const before = acknowledged.length;
       await until(() => refused > 0);
+      expect(await rejection(log?.ends(topic) ?? fail())).to.be.instanceOf(LogUnreadable);
       server = await start();
       await until(() => acknowledged.length > before + 500);
       enough.abort();

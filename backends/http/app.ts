@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import type { Layer } from "@koa/router";
 import Koa, { type Context, type Next } from "koa";
 import { StoreBusy, StoreUnavailable } from "../clickhouse.js";
-import { LogUnavailable } from "../log.js";
+import { LogUnavailable, LogUnreadable } from "../log.js";
 import { PostgresUnavailable } from "../postgres.js";
 import type { Service } from "../service.js";
 import {
@@ -98,6 +98,12 @@ export function knownError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (thrown instanceof LogUnavailable) {
     return unavailable("log_unavailable", "Events cannot be taken now; nothing was taken.");
+  }
+  if (thrown instanceof LogUnreadable) {
+    return unavailable(
+      "log_unreadable",
+      "How far booking has come cannot be told now; call again.",
+    );
   }
   if (thrown instanceof PostgresUnavailable) {
     return unavailable("metadata_unavailable", "Postgres cannot be had now; call again.");

@@ -104,7 +104,7 @@ const identities = {
   transactions: "workspace, environment, id, recorded_at, fact_id, version",
   ledger:
     "workspace, environment, payment, entry, kind, provider, external_id, currency, country, " +
-    "happened_at, recorded_at, event_id, fact_id, original_amount, amount",
+    "happened_at, recorded_at, event_id, fact_id, original_amount, amount, tax, fee, sales",
   subscription_changes: "workspace, environment, account, change_id, revision",
   mrr_movements:
     "workspace, environment, account, provider, subscription, external_id, currency, country, " +
