@@ -23,6 +23,8 @@ import { testFolder, testLogger, testReleases } from "./stores.js";
 const beginsWithinMs = 6 * secondMs;
 const runs = 12;
 const doorRuns = 3;
+/** A failure is made smaller for so long, and then told with its seed; before mocha gives up. */
+const shrunkWithinMs = 150 * secondMs;
 const givenUpAfterMs = 180 * secondMs;
 
 describe("figures", () => {
@@ -37,7 +39,11 @@ describe("figures", () => {
       cases,
       inTime((drawn) => prove(bench, drawn)),
     );
-    await fc.assert(property, { numRuns: runs, ...repeated() });
+    await fc.assert(property, {
+      numRuns: runs,
+      plugins: [fc.interruptAfterTimeLimit(shrunkWithinMs)],
+      ...repeated(),
+    });
   }).timeout(givenUpAfterMs);
 
   it("should be the reference model's when sent through the doors", async () => {
@@ -45,7 +51,10 @@ describe("figures", () => {
       portfolios(end),
       inTime((drawn) => proveAtTheDoors(opened, drawn)),
     );
-    await fc.assert(property, { numRuns: doorRuns });
+    await fc.assert(property, {
+      numRuns: doorRuns,
+      plugins: [fc.interruptAfterTimeLimit(shrunkWithinMs)],
+    });
   }).timeout(givenUpAfterMs);
 });
 
