@@ -11,6 +11,7 @@ import type { NormalizingService } from "../../processors/normalize.js";
 
 const topicOf: Readonly<Record<Group, Topic>> = {
   normalize: topics.raw,
+  complete: topics.incomplete,
   money: topics.facts,
   subscriptions: topics.facts,
 };

@@ -6,6 +6,7 @@ import { openSkus } from "../../backends/skus.js";
 import { findWorkspace } from "../../backends/workspaces.js";
 import { type BookingService, bookMoney, openSoleWriter } from "../../processors/book-money.js";
 import { bookSubscriptions } from "../../processors/book-subscriptions.js";
+import { completeEvents, type EnrichingService } from "../../processors/enrich-complete.js";
 import { RecentOutcomes } from "../../processors/journal.js";
 import { type NormalizingService, normalize } from "../../processors/normalize.js";
 import { createProviders } from "../../providers/index.js";
@@ -19,12 +20,12 @@ import {
   Injected,
 } from "./faults.js";
 
-export const groupNames = ["normalize", "money", "subscriptions"] as const;
+export const groupNames = ["normalize", "complete", "money", "subscriptions"] as const;
 export type Group = (typeof groupNames)[number];
 
 export type PipelineService = Pick<
   Service,
-  "clickhouse" | "config" | "logger" | "postgres" | "rates" | "vault"
+  "clickhouse" | "config" | "integrations" | "logger" | "postgres" | "rates" | "vault" | "watermark"
 >;
 
 export interface Handled {
@@ -37,7 +38,7 @@ export class Process {
   readonly #inFlight = new Set<Promise<unknown>>();
 
   private constructor(
-    private readonly normalizing: NormalizingService,
+    private readonly normalizing: EnrichingService,
     private booking: BookingService,
   ) {}
 
@@ -50,7 +51,7 @@ export class Process {
   ): Promise<Process> {
     const baseCurrencyOf = async (workspace: string) =>
       (await findWorkspace(service.postgres, workspace))?.base_currency ?? null;
-    const normalizing: NormalizingService = {
+    const normalizing: EnrichingService = {
       ...service,
       log,
       baseCurrencyOf,
@@ -60,6 +61,9 @@ export class Process {
       recent: new RecentOutcomes(),
       keptNews: () => {},
       ratesKnown: () => {},
+      // Without credentials the APIs answer nothing, and events are booked as they stand.
+      stopping: new AbortController().signal,
+      answered: () => {},
     };
     const booking = { ...service, log, skus: openSkus(service.postgres) };
     const process = new Process(normalizing, booking);
@@ -84,6 +88,7 @@ export class Process {
     const skus = faultySkus(this.booking.skus, around);
     const whole = { finished: Promise.resolve() };
     if (group === "normalize") await normalize({ ...this.normalizing, ...ports }, records);
+    if (group === "complete") await completeEvents({ ...this.normalizing, ...ports }, records);
     if (group === "money") {
       return (await bookMoney({ ...this.booking, ...ports, skus }, records)) ?? whole;
     }
