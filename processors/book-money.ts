@@ -193,7 +193,10 @@ function outcomeOf(
   }
   const { versions, ledger, counted } = recordings(facts);
   const counting = new Set(Array.from(counted, ({ fact_id }) => fact_id));
-  if (!batch.some(({ fact_id }) => counting.has(fact_id))) return [];
+  // A payment none of whose facts count here stays as it is. Beside others its ledger is brought to
+  // what it should be all the same: one who has not seen these facts leaves it to this batch.
+  const isLeft = !batch.some(({ fact_id }) => counting.has(fact_id));
+  if (isLeft && unseen !== noneUnseen) return [];
   const here = new Set(
     batch
       .filter((fact) => counting.has(fact.fact_id) && isFirstDelivery(fact, facts))

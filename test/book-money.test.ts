@@ -118,6 +118,39 @@ describe("Booking money beside others", () => {
   });
 });
 
+describe("Booking a reading that changes nothing beside others", () => {
+  it("should record what one who has not seen it leaves to it", async () => {
+    const clickhouse = await openTestClickHouse();
+    const workspace = `ws_${randomUUID()}`;
+    const opened = (write: ClickHouse["write"]): BookingService => ({
+      clickhouse: { ...clickhouse, isShared: true, write },
+      log: onlyAppends(() => {}),
+      logger: testLogger,
+      skus: { see: async () => {}, name: async () => {}, productName: async () => "" },
+    });
+    const other = opened(clickhouse.write);
+    // Told later than the reading that counts, of an earlier moment.
+    const reading = { ...factOf(workspace, "e5:0", 5, invoice), happened_at: 1_000 };
+    await bookMoney(other, recordsOf([factOf(workspace, "e2:0", 2, invoice)]));
+    let isTold = false;
+    const slow = opened(async (sql, params, lane) => {
+      if (lane === "money" && !isTold) {
+        isTold = true;
+        await bookMoney(other, recordsOf([reading]));
+      }
+      return clickhouse.write(sql, params, lane);
+    });
+    const paid = [factOf(workspace, "e3:0", 3, charge), factOf(workspace, "e3:1", 3, link)];
+    await bookMoney(slow, recordsOf(paid));
+    expect(
+      await clickhouse.rows(
+        "SELECT sum(amount) AS amount FROM ledger WHERE workspace = {workspace:String}",
+        { workspace },
+      ),
+    ).to.eql([{ amount: "1000" }]);
+  });
+});
+
 describe("Booking two deliveries of one event at once", () => {
   it("should record what follows from the one that is stored", async () => {
     const clickhouse = await openTestClickHouse();
