@@ -128,7 +128,7 @@ describe("Booking a reading that changes nothing beside others", () => {
       logger: testLogger,
       skus: { see: async () => {}, name: async () => {}, productName: async () => "" },
     });
-    const other = opened(clickhouse.write);
+    const other = opened((sql, params, lane) => clickhouse.write(sql, params, lane));
     // Told later than the reading that counts, of an earlier moment.
     const reading = { ...factOf(workspace, "e5:0", 5, invoice), happened_at: 1_000 };
     await bookMoney(other, recordsOf([factOf(workspace, "e2:0", 2, invoice)]));
