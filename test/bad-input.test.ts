@@ -1,6 +1,4 @@
 /** The list of bad input: each is told what is wrong, takes nothing, and delays nobody. */
-import { once } from "node:events";
-import { connect } from "node:net";
 import { expect } from "chai";
 import { limits } from "../config.js";
 import {
@@ -12,6 +10,7 @@ import {
   signingSecret,
   stripe,
 } from "./doors.js";
+import { sendRaw } from "./raw-http.js";
 
 let doors: Doors;
 
@@ -160,16 +159,7 @@ describe("Bad webhooks", () => {
 });
 
 describe("Bad HTTP", () => {
-  /** Writes bytes to the port and reads until the other side closes. */
-  async function raw(text: string): Promise<string> {
-    const socket = connect(Number(new URL(doors.base).port), "localhost");
-    let answer = "";
-    socket.on("data", (chunk) => (answer += chunk.toString()));
-    socket.on("error", () => undefined);
-    socket.write(text);
-    await once(socket, "close");
-    return answer;
-  }
+  const raw = (text: string): Promise<string> => sendRaw(doors.base, text);
   const rows: [title: string, bytes: string, status: number, code: string][] = [
     ["what is not HTTP", "hello\r\n\r\n", 400, "http_malformed"],
     [

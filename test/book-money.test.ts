@@ -55,12 +55,7 @@ describe("Booking money beside others", () => {
   function open() {
     const workspace = `ws_${randomUUID()}`;
     const told: TransactionRecord[] = [];
-    const service: BookingService = {
-      clickhouse: { ...clickhouse, isShared: true },
-      log: onlyAppends((value) => told.push(transactionCodec.decode(value))),
-      logger: testLogger,
-      skus: { see: async () => {}, name: async () => {}, productName: async () => "" },
-    };
+    const service = serviceOver(clickhouse, { told });
     const facts = {
       charge: factOf(workspace, "e1:0", 1, charge),
       refunded: factOf(workspace, "e2:0", 2, refunded),
@@ -122,13 +117,8 @@ describe("Booking a reading that changes nothing beside others", () => {
   it("should record what one who has not seen it leaves to it", async () => {
     const clickhouse = await openTestClickHouse();
     const workspace = `ws_${randomUUID()}`;
-    const opened = (write: ClickHouse["write"]): BookingService => ({
-      clickhouse: { ...clickhouse, isShared: true, write },
-      log: onlyAppends(() => {}),
-      logger: testLogger,
-      skus: { see: async () => {}, name: async () => {}, productName: async () => "" },
-    });
-    const other = opened((sql, params, lane) => clickhouse.write(sql, params, lane));
+    const opened = (write: ClickHouse["write"]) => serviceOver({ ...clickhouse, write });
+    const other = serviceOver(clickhouse);
     // Told later than the reading that counts, of an earlier moment.
     const reading = { ...factOf(workspace, "e5:0", 5, invoice), happened_at: 1_000 };
     await bookMoney(other, recordsOf([factOf(workspace, "e2:0", 2, invoice)]));
@@ -155,12 +145,7 @@ describe("Booking two deliveries of one event at once", () => {
   it("should record what follows from the one that is stored", async () => {
     const clickhouse = await openTestClickHouse();
     const workspace = `ws_${randomUUID()}`;
-    const opened = (write: ClickHouse["write"]): BookingService => ({
-      clickhouse: { ...clickhouse, isShared: true, write },
-      log: onlyAppends(() => {}),
-      logger: testLogger,
-      skus: { see: async () => {}, name: async () => {}, productName: async () => "" },
-    });
+    const opened = (write: ClickHouse["write"]) => serviceOver({ ...clickhouse, write });
     const early = factOf(workspace, "e1:0", 3, charge);
     const late = { ...early, received_at: 5_000 };
     let go = (): void => {};
@@ -208,12 +193,7 @@ describe("Booking a payment whose readings date it differently", () => {
     it(`should list it once, whichever is first${isShared ? ", beside others" : ""}`, async () => {
       const clickhouse = await openTestClickHouse();
       const workspace = `ws_${randomUUID()}`;
-      const service: BookingService = {
-        clickhouse: { ...clickhouse, isShared },
-        log: { ...onlyAppends(() => {}), shared: isShared },
-        logger: testLogger,
-        skus: { see: async () => {}, name: async () => {}, productName: async () => "" },
-      };
+      const service = serviceOver(clickhouse, { isShared });
       const order = factOf(workspace, "e1:0", 1, told(5_000));
       const invoiced = factOf(workspace, "e2:0", 2, told(7_000));
       // Two doors: what was received later is on the topic first.
@@ -243,12 +223,7 @@ describe("Booking the invoices of a subscription", () => {
     const clickhouse = await openTestClickHouse();
     const workspace = `ws_${randomUUID()}`;
     const told: TransactionRecord[] = [];
-    const service: BookingService = {
-      clickhouse: { ...clickhouse, isShared: true },
-      log: onlyAppends((value) => told.push(transactionCodec.decode(value))),
-      logger: testLogger,
-      skus: { see: async () => {}, name: async () => {}, productName: async () => "" },
-    };
+    const service = serviceOver(clickhouse, { told });
     const days = limits.factsPerPaymentMax + 200;
     const subscription = (day: number, product: string): Fact =>
       factOf(workspace, `s${String(day).padStart(5, "0")}:0`, day, {
@@ -268,6 +243,20 @@ describe("Booking the invoices of a subscription", () => {
     expect(told, "messages after a later event").to.have.length(1);
   });
 });
+
+/** A process that books beside others, unless told not to. @param told gets its messages */
+function serviceOver(
+  clickhouse: ClickHouse,
+  { isShared = true, told = [] }: { isShared?: boolean; told?: TransactionRecord[] } = {},
+): BookingService {
+  const log = onlyAppends((value) => told.push(transactionCodec.decode(value)));
+  return {
+    clickhouse: { ...clickhouse, isShared },
+    log: { ...log, shared: isShared },
+    logger: testLogger,
+    skus: { see: async () => {}, name: async () => {}, productName: async () => "" },
+  };
+}
 
 function factOf(workspace: string, id: string, second: number, body: FactBody): Fact {
   const isConverted = "Payment" in body || "RefundTotal" in body;

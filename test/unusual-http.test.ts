@@ -1,6 +1,5 @@
 /** Calls that are rare and right: each is answered as its plain form is. */
 import { once } from "node:events";
-import { connect } from "node:net";
 import Router from "@koa/router";
 import { expect } from "chai";
 import { WebSocket } from "ws";
@@ -8,6 +7,7 @@ import { createApp } from "../backends/http/app.js";
 import { doorsElsewhere } from "../backends/http/elsewhere.js";
 import { createHttpServer } from "../backends/http/server.js";
 import { type Doors, expectError, openDoors } from "./doors.js";
+import { sendRaw } from "./raw-http.js";
 
 let doors: Doors;
 
@@ -16,16 +16,7 @@ before(async function openDoorsOnce() {
   doors = await openDoors();
 });
 
-/** Writes bytes to the port and reads until the other side closes. */
-async function raw(text: string): Promise<string> {
-  const socket = connect(Number(new URL(doors.base).port), "localhost");
-  let answer = "";
-  socket.on("data", (chunk) => (answer += chunk.toString()));
-  socket.on("error", () => undefined);
-  socket.write(text);
-  await once(socket, "close");
-  return answer;
-}
+const raw = (text: string): Promise<string> => sendRaw(doors.base, text);
 
 describe("Unusual HTTP", () => {
   const offer = "Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n";
