@@ -2,18 +2,11 @@
 import { setImmediate as letOthersRun } from "node:timers/promises";
 import { unavailable } from "../backends/http/errors.js";
 import type { LogRecord } from "../backends/log.js";
-import { openRawEvent } from "../backends/raw-event.js";
+import { openIntact, readRawEvent } from "../backends/raw-event.js";
 import type { Service } from "../backends/service.js";
-import { SealBroken } from "../backends/vault.js";
 import { groups } from "../backends/watermark.js";
 import { limits } from "../config.js";
-import {
-  type RawEvent,
-  type RawEventMeta,
-  incompleteCodec,
-  rawEventCodec,
-  topics,
-} from "../schemas/records.js";
+import { type RawEventMeta, incompleteCodec, topics } from "../schemas/records.js";
 import type { AsOf } from "./as-of.js";
 import { type JournalRow, journalQuery } from "./queries/journal.js";
 
@@ -68,7 +61,7 @@ const waitingPlaces = [
     topic: topics.raw,
     group: groups.journal,
     read: ({ partition, offset, value }: LogRecord): Waiting[] => {
-      const raw = rawEventOf(value);
+      const raw = readRawEvent(value);
       return raw === null ? [] : [{ meta: raw.meta, partition, offset }];
     },
   },
@@ -77,7 +70,7 @@ const waitingPlaces = [
     group: groups.complete,
     read: ({ value }: LogRecord): Waiting[] => {
       const { partition, offset, raw: bytes } = incompleteCodec.decode(value);
-      const raw = rawEventOf(bytes);
+      const raw = readRawEvent(bytes);
       return raw === null ? [] : [{ meta: raw.meta, partition, offset }];
     },
   },
@@ -137,22 +130,7 @@ export async function sealOf(
 ): Promise<"intact" | "broken" | "removed"> {
   const [record] = await log.read(topics.raw, partition, offset, 1);
   if (record === undefined || record.offset !== offset) return "removed";
-  const raw = rawEventOf(record.value);
+  const raw = readRawEvent(record.value);
   if (raw === null || raw.meta.event_id !== eventId) return "broken";
-  try {
-    openRawEvent(vault, raw);
-    return "intact";
-  } catch (error) {
-    if (error instanceof SealBroken) return "broken";
-    throw error;
-  }
-}
-
-/** Null: something else wrote to the topic. */
-function rawEventOf(value: Buffer): RawEvent | null {
-  try {
-    return rawEventCodec.decode(value);
-  } catch {
-    return null;
-  }
+  return openIntact(vault, raw) === null ? "broken" : "intact";
 }

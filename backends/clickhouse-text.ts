@@ -5,6 +5,7 @@
  */
 import assert from "node:assert";
 import type { QueryParam } from "./clickhouse.js";
+import { inParts } from "./in-parts.js";
 
 /** Characters of one statement, of which rows are nearly all; `max_query_size` is above. */
 export const statementLengthMax = 64 * 1024 * 1024;
@@ -28,33 +29,28 @@ export function jsonRows(structure: string, rows: readonly object[]): string {
   return jsonTable(structure, rows.map(jsonRow));
 }
 
-/** The same for any number of rows, of which each statement carries some; none without rows. */
-export function* jsonRowsInParts(structure: string, rows: readonly object[]): Generator<string> {
-  for (const { table } of partsOf(structure, rows)) yield table;
-}
-
 /** Some of the rows, and the table expression that holds them. */
 export interface RowsPart<Row extends object> {
   readonly rows: readonly Row[];
   readonly table: string;
 }
 
-/** The same, for statements that name the rows they carry elsewhere, too. */
+/** The same for any number of rows, of which each statement carries some; none without rows. */
 export function* partsOf<Row extends object>(
   structure: string,
   rows: readonly Row[],
 ): Generator<RowsPart<Row>> {
-  let [first, texts, length]: [number, string[], number] = [0, [], 0];
-  for (const [index, row] of rows.entries()) {
-    const text = jsonRow(row);
-    if (length + text.length > partLengthMax && texts.length > 0) {
-      yield { rows: rows.slice(first, index), table: jsonTable(structure, texts) };
-      [first, texts, length] = [index, [], 0];
-    }
-    texts.push(text);
-    length += text.length;
+  let first = 0;
+  for (const texts of inParts(textsOf(rows), partLengthMax, (text) => text.length)) {
+    const end = first + texts.length;
+    yield { rows: rows.slice(first, end), table: jsonTable(structure, texts) };
+    first = end;
   }
-  if (texts.length > 0) yield { rows: rows.slice(first), table: jsonTable(structure, texts) };
+}
+
+/** One at a time, so that the texts of all rows are never held at once. */
+function* textsOf(rows: readonly object[]): Generator<string> {
+  for (const row of rows) yield jsonRow(row);
 }
 
 function jsonTable(structure: string, texts: readonly string[]): string {

@@ -1,6 +1,6 @@
 /** Raw events that could not be booked, as the management interface lists them. */
 import type { Environment } from "../schemas/records.js";
-import { jsonRowsInParts } from "./clickhouse-text.js";
+import { partsOf } from "./clickhouse-text.js";
 import type { ClickHouse, QueryParam } from "./clickhouse.js";
 
 /** A row of `rejects`; times as ClickHouse writes them. */
@@ -34,8 +34,8 @@ export async function insertRejects(
   clickhouse: Pick<ClickHouse, "write">,
   rows: readonly RejectRow[],
 ): Promise<void> {
-  for (const part of jsonRowsInParts(columns, rows)) {
-    await clickhouse.write(`INSERT INTO rejects SELECT * FROM ${part}`, {}, "bookkeeping");
+  for (const { table } of partsOf(columns, rows)) {
+    await clickhouse.write(`INSERT INTO rejects SELECT * FROM ${table}`, {}, "bookkeeping");
   }
 }
 

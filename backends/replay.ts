@@ -4,8 +4,8 @@
  */
 import { limits } from "../config.js";
 import { clickhouseTime } from "./clickhouse-rows.js";
-import { type RawEvent, rawEventCodec, topics } from "../schemas/records.js";
-import { openRawEvent, sealRawEvent } from "./raw-event.js";
+import { rawEventCodec, topics } from "../schemas/records.js";
+import { openIntact, readRawEvent, sealRawEvent } from "./raw-event.js";
 import {
   type RejectFilter,
   type RejectListRow,
@@ -14,7 +14,6 @@ import {
   listRejects,
 } from "./rejects.js";
 import type { Service } from "./service.js";
-import { SealBroken } from "./vault.js";
 
 export interface Replayed {
   readonly replayed: number;
@@ -143,20 +142,7 @@ async function stampedAgain(
 
 /** Null: something else wrote it, or changed it. That must not hold up the others. */
 function openedRecord(vault: ReplayService["vault"], value: Buffer) {
-  const raw = rawEventOf(value);
-  if (raw === null) return null;
-  try {
-    return { meta: raw.meta, body: openRawEvent(vault, raw) };
-  } catch (error) {
-    if (error instanceof SealBroken) return null;
-    throw error;
-  }
-}
-
-function rawEventOf(value: Buffer): RawEvent | null {
-  try {
-    return rawEventCodec.decode(value);
-  } catch {
-    return null;
-  }
+  const raw = readRawEvent(value);
+  const body = raw && openIntact(vault, raw);
+  return raw && body && { meta: raw.meta, body };
 }

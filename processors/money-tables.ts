@@ -1,12 +1,12 @@
 /** The statements that write money. Each inserts only what is not there yet. */
 import { clickhouseTime, rowsIn } from "../backends/clickhouse-rows.js";
-import { jsonRows, jsonRowsInParts, partsOf } from "../backends/clickhouse-text.js";
+import { jsonRows, partsOf } from "../backends/clickhouse-text.js";
 import type { ClickHouse, WriteLane } from "../backends/clickhouse.js";
+import { inParts } from "../backends/in-parts.js";
 import { transactionId } from "../schemas/ids.js";
 import { type Fact, factCodec } from "../schemas/records.js";
 import type { MoneyOutcome } from "./book-money.js";
 import { subjects } from "./facts.js";
-import { inParts } from "./in-parts.js";
 import type { KnownPayment } from "./known-facts.js";
 import type { LedgerRow, Recordings, Version } from "./recordings.js";
 
@@ -229,8 +229,8 @@ async function insertAll(
   rows: readonly object[],
   lane: WriteLane,
 ): Promise<void> {
-  for (const part of jsonRowsInParts(columns, rows)) {
-    await clickhouse.write(`INSERT INTO ${table} SELECT * FROM ${part}`, {}, lane);
+  for (const part of partsOf(columns, rows)) {
+    await clickhouse.write(`INSERT INTO ${table} SELECT * FROM ${part.table}`, {}, lane);
   }
 }
 

@@ -1,6 +1,6 @@
 /** What became of each raw event: one row for each record of the raw topic. */
 import { clickhouseTime } from "../backends/clickhouse-rows.js";
-import { jsonRowsInParts } from "../backends/clickhouse-text.js";
+import { partsOf } from "../backends/clickhouse-text.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
 import type { Outcome } from "./read-raw.js";
 
@@ -15,8 +15,8 @@ export async function insertRawEvents(
   clickhouse: ClickHouse,
   rows: readonly RawEventRow[],
 ): Promise<void> {
-  for (const part of jsonRowsInParts(columns, rows)) {
-    await clickhouse.write(`INSERT INTO raw_events SELECT * FROM ${part}`, {}, "bookkeeping");
+  for (const { table } of partsOf(columns, rows)) {
+    await clickhouse.write(`INSERT INTO raw_events SELECT * FROM ${table}`, {}, "bookkeeping");
   }
 }
 

@@ -5,12 +5,11 @@
 import { parseBody } from "../backends/http/strict-body.js";
 import { hadIntegration } from "../backends/integrations.js";
 import type { LogRecord } from "../backends/log.js";
-import { openRawEvent } from "../backends/raw-event.js";
-import { SealBroken } from "../backends/vault.js";
+import { openIntact, readRawEvent } from "../backends/raw-event.js";
 import { limits } from "../config.js";
 import { readIngestEvent } from "../providers/ingest-event.js";
 import type { Decoded, Known, Provider } from "../providers/provider.js";
-import { type Fact, type RawEvent, type RawEventMeta, rawEventCodec } from "../schemas/records.js";
+import type { Fact, RawEventMeta } from "../schemas/records.js";
 import { adornsNews, asksNeeded } from "./enrich-questions.js";
 import { completeFacts, type MissingRate } from "./facts.js";
 import { keepAnswered, keptFor, withNamed } from "./named-objects.js";
@@ -59,7 +58,7 @@ export async function openRaw(
   service: NormalizingService,
   record: LogRecord,
 ): Promise<Opened | Rejected> {
-  const raw = decodeRecord(record);
+  const raw = readRawEvent(record.value);
   if (raw === null) {
     const event = unreadable(record);
     const detail = "The record is no raw event; something else wrote to the topic.";
@@ -69,7 +68,7 @@ export async function openRaw(
   const rejected = (step: string, reason: string, detail: string): Rejected => {
     return { record, event, kind: "rejected", step, reason, detail };
   };
-  const bytes = openSeal(service, raw);
+  const bytes = openIntact(service.vault, raw);
   if (bytes === null) {
     const detail = "The seal does not fit: changed after the door, or sealed with another key.";
     return rejected("open", "seal_broken", detail);
@@ -149,23 +148,6 @@ async function isMirrored(
 ): Promise<boolean> {
   if (provider === undefined) return false;
   return hadIntegration(postgres, { workspace, environment, provider }, receivedAt);
-}
-
-function decodeRecord(record: LogRecord): RawEvent | null {
-  try {
-    return rawEventCodec.decode(record.value);
-  } catch {
-    return null;
-  }
-}
-
-function openSeal({ vault }: NormalizingService, raw: RawEvent): Buffer | null {
-  try {
-    return openRawEvent(vault, raw);
-  } catch (error) {
-    if (error instanceof SealBroken) return null;
-    throw error;
-  }
 }
 
 function decodeOpened(

@@ -1,13 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { Pool } from "../backends/clickhouse-pool.js";
-import {
-  bind,
-  jsonRows,
-  jsonRowsInParts,
-  literal,
-  partLengthMax,
-} from "../backends/clickhouse-text.js";
+import { bind, jsonRows, literal, partLengthMax, partsOf } from "../backends/clickhouse-text.js";
 import { type ClickHouse, type QueryParam, StoreBusy } from "../backends/clickhouse.js";
 import { rejection } from "./log-contract.js";
 import { openTestClickHouse } from "./stores.js";
@@ -120,13 +114,13 @@ describe("ClickHouse", () => {
     const structure = "id UInt32, text String";
     await clickhouse.write(`CREATE TABLE ${table} (${structure}) ENGINE = MergeTree ORDER BY id`);
     let parts = 0;
-    for (const part of jsonRowsInParts(structure, rows)) {
+    for (const { table: part } of partsOf(structure, rows)) {
       parts += 1;
       expect(part.length).to.be.at.most(partLengthMax + 1_000);
       await clickhouse.write(`INSERT INTO ${table} SELECT * FROM ${part}`);
     }
     expect(parts).to.equal(3);
-    expect([...jsonRowsInParts(structure, [])]).to.eql([]);
+    expect([...partsOf(structure, [])]).to.eql([]);
     expect(
       await clickhouse.rows(`SELECT count() AS n, sum(length(text)) AS length FROM ${table}`),
     ).to.eql([{ n: "10", length: String(9 * text.length) }]);

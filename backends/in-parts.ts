@@ -1,6 +1,6 @@
 /** `items` in order, in lists whose sizes add up to `sizeMax` at the most, or of a single item. */
 export function* inParts<Item>(
-  items: readonly Item[],
+  items: Iterable<Item>,
   sizeMax: number,
   sizeOf: (item: Item) => number,
 ): Generator<Item[]> {
