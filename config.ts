@@ -76,6 +76,8 @@ export const limits = {
   apiAnswerBytesMax: 16 * mebibyte,
   apiAttemptsMax: 3,
   apiPauseMs: 500,
+  /** What a provider asks us to wait, of which an event waits no more. */
+  apiWaitMsMax: 10_000,
   /** Calls at once for one integration, and calls that wait; the next fails at once. */
   apiCallsAtOnceMax: 4,
   apiCallsWaitingMax: 1_000,

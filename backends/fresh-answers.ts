@@ -1,6 +1,7 @@
 /**
- * Answers of providers' APIs that serve further events: bounded in number, size and time. Questions
- * asked at the same time share one call, also where the answer itself is not kept.
+ * Answers of providers' APIs that serve further events: bounded in number, size and time. Who asks
+ * the same meanwhile shares the call, but not for what changes with every event: a call that was
+ * made before an event came may be answered without it.
  */
 import type { Asked } from "./provider-api-line.js";
 
@@ -26,6 +27,7 @@ export class FreshAnswers {
     freshForMs: number,
     ask: () => Promise<Asked>,
   ): Promise<Asked> {
+    if (freshForMs <= 0) return ask();
     const name = nameOf(integration, path);
     const kept = this.#kept.get(name);
     if (kept !== undefined && kept.until > Date.now()) return kept.asked;
@@ -35,7 +37,7 @@ export class FreshAnswers {
     this.#asking.set(name, asked);
     try {
       const answer = await asked;
-      if (freshForMs > 0) this.#keep(name, answer, Date.now() + freshForMs);
+      this.#keep(name, answer, Date.now() + freshForMs);
       return answer;
     } finally {
       this.#asking.delete(name);

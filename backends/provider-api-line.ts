@@ -32,11 +32,15 @@ export interface Patience {
   readonly bytesMax: number;
   readonly attemptsMax: number;
   readonly pauseMs: number;
+  /** What the provider asks us to wait beyond this is not waited for: the event comes again. */
+  readonly waitMsMax: number;
   readonly failuresMax: number;
   readonly leftAloneMs: number;
 }
 
 const silentMs = 60_000;
+/** Whoever asks us to wait longer is called again after this: a wrong clock must not cut us off. */
+const restMsMax = 60 * 60 * 1000;
 /** An authorization is not used in its last moments: the call takes time, and clocks differ. */
 const authorizationMarginMs = 30_000;
 
@@ -116,11 +120,13 @@ export class ApiLine {
       try {
         return await this.#breaker.execute(() => this.#tryOnce(path, bounds));
       } catch (error) {
-        const { attemptsMax, pauseMs } = this.#patience;
-        if (!(error instanceof ApiTrouble) || attempt >= attemptsMax) throw error;
+        const { attemptsMax, pauseMs, waitMsMax } = this.#patience;
+        if (!(error instanceof ApiTrouble)) throw error;
+        const { retryAfterMs } = error;
+        if (retryAfterMs !== null) this.#waitUntil = Date.now() + Math.min(retryAfterMs, restMsMax);
         // Half to the whole of a doubling pause, so that many do not come again at once.
-        const ms = error.retryAfterMs ?? pauseMs * 2 ** (attempt - 1) * (0.5 + Math.random() / 2);
-        if (error.retryAfterMs !== null) this.#waitUntil = Date.now() + error.retryAfterMs;
+        const ms = retryAfterMs ?? pauseMs * 2 ** (attempt - 1) * (0.5 + Math.random() / 2);
+        if (attempt >= attemptsMax || ms > waitMsMax) throw error;
         await pause(ms, undefined, { signal });
       }
     }
@@ -131,6 +137,7 @@ export class ApiLine {
     const authorization = await this.#authorize(signal);
     if (authorization === null) return { outcome: "silent" };
     const wait = this.#waitUntil - Date.now();
+    if (wait > this.#patience.waitMsMax) throw new ApiTrouble("asks us to wait", wait, false);
     if (wait > 0) await pause(wait, undefined, { signal });
     await this.#turns.removeTokens(1);
     signal.throwIfAborted();

@@ -23,7 +23,7 @@ export interface Asking {
 }
 
 export interface ProviderApis {
-  /** Callers who ask the same at the same time share one call. Never rejects. */
+  /** Who asks the same at the same time shares the call, if it may be fresh. Never rejects. */
   ask(asker: Asker, question: Asking, signal: AbortSignal): Promise<Asked>;
   /** Runs `work`, which asks, when few others of the integration do. */
   inTurn<T>(asker: Asker, work: () => Promise<T>): Promise<T>;
@@ -38,6 +38,7 @@ const usualPatience: Patience = {
   bytesMax: limits.apiAnswerBytesMax,
   attemptsMax: limits.apiAttemptsMax,
   pauseMs: limits.apiPauseMs,
+  waitMsMax: limits.apiWaitMsMax,
   failuresMax: limits.apiFailuresMax,
   leftAloneMs: limits.apiLeftAloneMs,
 };

@@ -13,6 +13,7 @@ const patience = {
   bytesMax: 1_000,
   attemptsMax: 3,
   pauseMs: 10,
+  waitMsMax: 100,
   failuresMax: 4,
   leftAloneMs: 200,
 };
@@ -135,6 +136,17 @@ describe("Calls of a provider's API", () => {
     while ((await ask()).outcome !== "answered") await new Promise((go) => setTimeout(go, 20));
   });
 
+  it("should not wait for as long as it is asked to, nor call meanwhile", async () => {
+    for (const seconds of ["3600", "99999999999"]) {
+      answerBy([status(429, { "retry-after": seconds })]);
+      expect(await ask()).to.deep.equal(trouble("answered 429"));
+      expect(await ask()).to.deep.equal(trouble("asks us to wait"));
+      expect(api.calls).to.have.lengthOf(1);
+      api.calls.length = 0;
+      apis = openProviderApis(readConfig({ STRIPE_API_URL: api.url }), { metrics, patience });
+    }
+  });
+
   it("should count what came of the questions", async () => {
     const count = async (): Promise<number> => {
       const { values } = await metrics.questions.get();
@@ -153,11 +165,25 @@ describe("Calls of a provider's API", () => {
   });
 
   it("should share one call among those who ask at the same time", async () => {
-    const answers = await Promise.all([ask(), ask(), ask()]);
+    const fresh = { freshForMs: 60_000 };
+    const answers = await Promise.all([ask(fresh), ask(fresh), ask(fresh)]);
     expect(answers).to.deep.equal([good, good, good]);
     expect(api.calls).to.have.lengthOf(1);
-    await ask();
-    expect(api.calls).to.have.lengthOf(2);
+  });
+
+  it("should answer no event by a call that was made before it came", async () => {
+    const before = { ...product, name: "Before" };
+    let answer = (): void => undefined;
+    api.misbehave = (_request, response) => {
+      answer = () => send(response, 200, before);
+      api.misbehave = null;
+      return true;
+    };
+    const first = ask();
+    while (api.calls.length === 0) await new Promise((go) => setTimeout(go, 1));
+    expect(await ask()).to.deep.equal(good);
+    answer();
+    expect(await first).to.deep.equal({ outcome: "answered", text: JSON.stringify(before) });
   });
 
   it("should let an answer serve again while it is fresh", async () => {
