@@ -104,7 +104,7 @@ function productFrom(row: Row, skus: readonly Sku[]): CatalogueProduct {
   return {
     id: row.id,
     name: row.name,
-    slug: row.slug ?? slugOf(row.name),
+    slug: row.slug ?? shownSlug(row.name, row.id),
     category: row.category ?? defaultCategory(skus.map((sku) => sku.provider)),
     skus,
   };
@@ -114,13 +114,19 @@ function productFrom(row: Row, skus: readonly Sku[]): CatalogueProduct {
 function unnamedProduct(workspace: string, environment: Environment, sku: Sku): CatalogueProduct {
   const isTold = sku.externalId !== "";
   const name = isTold ? sku.externalId : unattributed;
+  const id = productId(workspace, environment, isTold ? sku.provider : "", sku.externalId);
   return {
-    id: productId(workspace, environment, isTold ? sku.provider : "", sku.externalId),
+    id,
     name,
-    slug: slugOf(name),
+    slug: shownSlug(name, id),
     category: defaultCategory(isTold ? [sku.provider] : []),
     skus: [sku],
   };
+}
+
+/** No product is shown without one, though its name may be 🚀. */
+function shownSlug(name: string, id: string): string {
+  return slugOf(name) || slugOf(id);
 }
 
 /** No provider token holds a colon. */

@@ -15,11 +15,18 @@ export interface SkuName {
   readonly externalId: string;
 }
 
+/** The provider says what a SKU is called. */
+export interface NamedSku extends SkuName {
+  readonly name: string;
+  /** ms since 1970; older news change nothing */
+  readonly at: number;
+}
+
 export interface Skus {
   /** Gives SKUs met in passing a place: a product of their own until they are named. */
   see(skus: readonly SkuName[]): Promise<void>;
-  /** The provider says what a SKU is called. @param at ms since 1970; older news change nothing */
-  name(sku: SkuName, name: string, at: number): Promise<void>;
+  /** In their order: of two SKUs that are named alike, the second joins the first. */
+  name(named: readonly NamedSku[]): Promise<void>;
   /** Today's name of the product a SKU belongs to. */
   productName(sku: SkuName): Promise<string>;
 }
@@ -47,14 +54,14 @@ export function openSkus(postgres: Postgres): Skus {
 
   return {
     see,
-    async name(sku, name, at) {
-      const slug = slugOf(name);
-      if (slug === "") return see([sku]);
-      await postgres.transaction(async (sql) => {
-        await ensure(sql, sku);
-        await rename(sql, sku, name, slug, at);
-      });
-      return undefined;
+    async name(named) {
+      for (const sku of withoutRepeats(named)) {
+        if (await isCalledSo(postgres, sku)) continue;
+        await postgres.transaction(async (sql) => {
+          await ensure(sql, sku);
+          await rename(sql, sku);
+        });
+      }
     },
     async productName(sku) {
       if (sku.externalId === "") return unattributed;
@@ -98,13 +105,35 @@ async function ensure(sql: Sql, sku: SkuName): Promise<void> {
   );
 }
 
-async function rename(
-  sql: Sql,
-  sku: SkuName,
-  name: string,
-  slug: string,
-  at: number,
-): Promise<void> {
+/** Some senders name the SKU in every event: what only says a name again counts once, as newest. */
+function withoutRepeats(named: readonly NamedSku[]): NamedSku[] {
+  const kept: NamedSku[] = [];
+  const lastOf = new Map<string, number>();
+  for (const sku of named) {
+    const index = lastOf.get(keyOf(sku));
+    const last = index === undefined ? undefined : kept[index];
+    if (index !== undefined && last?.name === sku.name) {
+      kept[index] = { ...last, at: Math.max(last.at, sku.at) };
+    } else {
+      lastOf.set(keyOf(sku), kept.push(sku) - 1);
+    }
+  }
+  return kept;
+}
+
+/** Then nothing changes but since when it is known. */
+async function isCalledSo(sql: Sql, sku: NamedSku): Promise<boolean> {
+  const rows = await sql.query(
+    `UPDATE skus SET named_at = greatest(named_at, $6)
+     WHERE workspace = $1 AND environment = $2 AND provider = $3 AND external_id = $4 AND name = $5
+     RETURNING name`,
+    [...values(sku), sku.name, new Date(sku.at)],
+  );
+  return rows.length > 0;
+}
+
+async function rename(sql: Sql, sku: NamedSku): Promise<void> {
+  const { name, at } = sku;
   const [row] = await sql.query<{ name: string | null; named_at: Date | null; product: string }>(
     `SELECT name, named_at, product FROM skus
      WHERE workspace = $1 AND environment = $2 AND provider = $3 AND external_id = $4 FOR UPDATE`,
@@ -116,7 +145,8 @@ async function rename(
      WHERE workspace = $1 AND environment = $2 AND provider = $3 AND external_id = $4`,
     [...values(sku), name, new Date(at)],
   );
-  if (row.name === null) await joinOrMake(sql, sku, row.product, name, slug);
+  const slug = slugOf(name);
+  if (row.name === null && slug !== "") await joinOrMake(sql, sku, row.product, name, slug);
   else if (row.name !== name) await followName(sql, row.product, name);
 }
 

@@ -21,11 +21,7 @@ export async function bookSubscriptions(
   if (batch.length === 0) return;
 
   // 2. SKUs get their names and their places in the catalogue.
-  for (const { body, happened_at, ...fact } of batch) {
-    if (!("Sku" in body)) continue;
-    const { external_id: externalId, name } = body.Sku;
-    await service.skus.name({ ...fact, externalId }, name, happened_at);
-  }
+  await service.skus.name(batch.flatMap(skusNamed));
   await service.skus.see(batch.flatMap(skusSold));
 
   // 3. Insert the changes that are not there yet.
@@ -55,6 +51,12 @@ export async function bookSubscriptions(
   }
 
   // 7. Acknowledge: the consumer moves the offset when this resolves.
+}
+
+function skusNamed({ workspace, environment, provider, happened_at: at, body }: Fact) {
+  if (!("Sku" in body)) return [];
+  const { external_id: externalId, name } = body.Sku;
+  return [{ workspace, environment, provider, externalId, name, at }];
 }
 
 function skusSold({ workspace, environment, provider, body }: Fact) {

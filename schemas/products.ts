@@ -1,4 +1,5 @@
 /** Categories and slugs of unified products (`definitions.md`, Products). */
+import { hash } from "node:crypto";
 import type { ProviderToken } from "./provider-tokens.js";
 
 export const categories = ["SaaS", "Mobile App", "Desktop App", "Digital Asset"] as const;
@@ -23,12 +24,28 @@ const categoryByProvider: Readonly<Record<string, Category>> = {
   gumroad: "Digital Asset",
 } satisfies Partial<Record<ProviderToken, Category>>;
 
-/** `Pro Plan (2024)` → `pro-plan-2024`. Letters of every script stay, so no name is without one. */
+/**
+ * `Pro Plan (2024)` → `pro-plan-2024`; empty where a name has neither letter nor digit. Letters of
+ * every script stay, and keep their marks but in Latin, where one word is written with and without
+ * (`Café`): elsewhere they make other words, ハグ no バグ and मसिक no मासिक.
+ */
 export function slugOf(name: string): string {
-  return name
+  const slug = name
     .normalize("NFKD")
-    .replace(/\p{M}/gu, "")
+    .replace(/(\p{Script=Latin})\p{M}+|[\p{Me}\p{Variation_Selector}]/gu, "$1")
+    .normalize("NFC")
     .toLowerCase()
-    .replace(/[^\p{L}\p{N}]+/gu, "-")
+    .replace(/[^\p{L}\p{M}\p{N}]+/gu, "-")
     .replace(/^-|-$/g, "");
+  return slug.length <= slugLengthMax ? slug : shortened(slug);
+}
+
+/** An index of Postgres holds no text of thousands of bytes, and a name may have any length. */
+const slugLengthMax = 200;
+const slugStart = /^.{1,80}/u;
+
+/** What is cut off is told by its hash, so that long names that begin alike stay apart. */
+function shortened(slug: string): string {
+  const [start] = slugStart.exec(slug) ?? [""];
+  return `${start}-${hash("sha256", slug)}`;
 }

@@ -84,7 +84,7 @@ export function faultyLog(log: Log, around: Around): Log {
 export function faultySkus(skus: Skus, around: Around): Skus {
   return {
     see: (names) => around(() => skus.see(names)),
-    name: (sku, name, at) => around(() => skus.name(sku, name, at)),
+    name: (named) => around(() => skus.name(named)),
     productName: (sku) => skus.productName(sku),
   };
 }

@@ -1,0 +1,120 @@
+/** What SKUs are called, and which of them are one product by it (`definitions.md`, Products). */
+import { expect } from "chai";
+import { openCatalogueView } from "../backends/catalogue-view.js";
+import type { Postgres } from "../backends/postgres.js";
+import { type SkuName, type Skus, openSkus } from "../backends/skus.js";
+import { createWorkspace } from "../backends/workspaces.js";
+import { slugOf } from "../schemas/products.js";
+import { openTestPostgres } from "./stores.js";
+
+describe("slugs of names", () => {
+  const slugs: readonly (readonly [name: string, slug: string])[] = [
+    ["Pro Plan (2024)", "pro-plan-2024"],
+    ["  pro -- PLAN, 2024!", "pro-plan-2024"],
+    ["Café Über", "cafe-uber"],
+    ["İstanbul", "istanbul"],
+    ["ﬁne", "fine"],
+    ["ハグ", "ハグ"],
+    ["バグ", "バグ"],
+    ["मासिक", "मासिक"],
+    ["मसिक", "मसिक"],
+    ["Мой план", "мой-план"],
+    ["한국어", "한국어"],
+    ["❤️ Plan 3️⃣", "plan-3"],
+    ["🚀", ""],
+    ["❤️", ""],
+  ];
+  for (const [name, slug] of slugs) {
+    it(`should make ${JSON.stringify(slug)} of ${JSON.stringify(name)}`, () => {
+      expect(slugOf(name)).to.equal(slug.normalize("NFC"));
+      // However the name's letters are composed.
+      expect(slugOf(name.normalize("NFD"))).to.equal(slug.normalize("NFC"));
+    });
+  }
+
+  it("should keep long names apart in a slug of bounded length", () => {
+    const slug = slugOf(`${"𝔘ber ".repeat(1_000)}one`);
+    expect(slug).to.match(/^uber-uber-/);
+    expect(slug.length).to.be.at.most(200);
+    expect(slugOf(`${"𝔘ber ".repeat(1_000)}two`)).to.not.equal(slug);
+  });
+});
+
+describe("Names of SKUs", () => {
+  let postgres: Postgres;
+  let skus: Skus;
+  let workspace: string;
+  before(async () => {
+    postgres = await openTestPostgres();
+  });
+  beforeEach(async () => {
+    skus = openSkus(postgres);
+    const given = { name: "SKUs", base_currency: "USD" } as const;
+    ({ id: workspace } = await createWorkspace(postgres, given, new Date()));
+  });
+
+  const sku = (externalId: string): SkuName => ({
+    workspace,
+    environment: "live",
+    provider: "custom",
+    externalId,
+  });
+  const named = (externalId: string, name: string, at = 0) => ({ ...sku(externalId), name, at });
+  /** Each product with its SKUs, as the figures show them. */
+  const products = async () => {
+    const { products: shown } = await openCatalogueView(postgres).of(workspace, "live");
+    return Object.fromEntries(
+      shown.map((each) => [each.name, each.skus.map(({ externalId }) => externalId)]),
+    );
+  };
+
+  it("should join what is called alike, and nothing else", async () => {
+    await skus.name([
+      named("hug", "ハグ"),
+      named("bug", "バグ"),
+      named("cafe", "Café"),
+      named("cafe-2", "CAFE"),
+    ]);
+    expect(await products()).to.deep.equal({
+      ハグ: ["hug"],
+      バグ: ["bug"],
+      Café: ["cafe", "cafe-2"],
+    });
+  });
+
+  it("should take names of any length and names without letters, and go on", async () => {
+    const long = Array.from({ length: 4_000 }, (_, index) => index.toString(36)).join("");
+    await skus.name([
+      named("long", long),
+      named("rocket", "🚀"),
+      named("fire", "🔥"),
+      named("plain", "Plain"),
+    ]);
+    expect(await products()).to.deep.equal({
+      [long]: ["long"],
+      "🚀": ["rocket"],
+      "🔥": ["fire"],
+      Plain: ["plain"],
+    });
+    const { products: shown } = await openCatalogueView(postgres).of(workspace, "live");
+    for (const { slug } of shown) expect(slug).to.not.equal("");
+  });
+
+  it("should go by the newest news, told in one batch, in several or again", async () => {
+    const news = [
+      named("a", "First", 1),
+      named("b", "Other", 1),
+      named("a", "First", 5),
+      // Older than what is known.
+      named("a", "Second", 4),
+      named("b", "Newer", 9),
+      named("b", "Newer", 2),
+    ];
+    await skus.name(news);
+    expect(await products()).to.deep.equal({ First: ["a"], Newer: ["b"] });
+    for (const each of news) await skus.name([each]);
+    expect(await products()).to.deep.equal({ First: ["a"], Newer: ["b"] });
+    await skus.name([named("a", "Second", 6)]);
+    expect(await products()).to.deep.equal({ Second: ["a"], Newer: ["b"] });
+  });
+});
