@@ -12,7 +12,7 @@ import {
   typeOf,
 } from "./notification.js";
 import { ordersIn } from "./order-answers.js";
-import { type Order, readOrder } from "./orders.js";
+import { isKept, type Order, readOrder } from "./orders.js";
 import { productPath, subscriptionPath } from "./paths.js";
 import { pricedPeriods } from "./periods.js";
 import { productOrderIds, productPurchaseShape } from "./products.js";
@@ -90,6 +90,8 @@ function readSubscription(notification: PurchaseNotification, known: Known): Tol
   const found = new Set(orders.map(({ orderId }) => orderId));
   const latest = purchase.data.lineItems.flatMap((item) => item.latestSuccessfulOrderId ?? []);
   if (!latest.every((id) => found.has(id))) return orderUnknown();
+  const unconfirmed = unconfirmedIn(orders, order);
+  if (unconfirmed !== null) return unconfirmed;
   const periods = pricedPeriods(orders, (line) =>
     known.answers.get(cataloguePath(packageName, line)),
   );
@@ -120,7 +122,8 @@ function readProduct(notification: PurchaseNotification, known: Known): Told | U
   if (ids.length === 0) return ignored("a purchase without an order: nothing was paid");
   const orders = ordersIn(packageName, ids, known);
   if (isUntold(orders)) return orders;
-  if (orders.length < ids.length) return orderUnknown();
+  const unconfirmed = orders.length < ids.length ? orderUnknown() : unconfirmedIn(orders, order);
+  if (unconfirmed !== null) return unconfirmed;
   const buyer = { account: token, country: regionCode };
   return {
     facts: [
@@ -138,9 +141,23 @@ function readOrdersOf(packageName: string, order: string | null, known: Known): 
   }
   const orders = ordersIn(packageName, [order], known);
   if (isUntold(orders)) return orders;
-  if (orders.length === 0) return orderUnknown();
+  const unconfirmed = unconfirmedIn(orders, order);
+  if (unconfirmed !== null) return unconfirmed;
   const buyer = { account: null, country: null };
   return { facts: orders.flatMap((one) => readOrder(one, buyer)), isTest: null };
+}
+
+/**
+ * What is told as voided must show it: an answer of before the refund was processed, taken for all
+ * there is, would lose it, since no other notification tells of it.
+ */
+function unconfirmedIn(orders: readonly Order[], voided: string | null): Untold | null {
+  if (voided === null) return null;
+  const order = orders.find(({ orderId }) => orderId === voided);
+  if (order === undefined) return orderUnknown();
+  return isKept(order)
+    ? rejected("refund_unconfirmed", "Google shows no refund of the order it tells as voided")
+    : null;
 }
 
 function orderUnknown(): Untold {

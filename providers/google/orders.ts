@@ -9,6 +9,10 @@ import { minorOf, money } from "./money.js";
 import { apiName } from "./notification.js";
 import { country, time } from "./reading.js";
 
+/** An order in a state to come is not taken for an unpaid one. */
+const unpaidStates = ["PENDING", "CANCELED"] as const;
+const paidStates = ["PROCESSED", "PENDING_REFUND", "PARTIALLY_REFUNDED", "REFUNDED"] as const;
+
 const phases = z
   .object({
     freeTrialDetails: z.unknown().optional(),
@@ -40,7 +44,7 @@ const refundDetails = z.object({ total: money.nullish() }).nullish();
 export const orderShape = z.compile(
   z.object({
     orderId: apiName,
-    state: z.string(),
+    state: z.enum([...unpaidStates, ...paidStates]),
     createTime: time,
     lastEventTime: time.nullish(),
     total: money,
@@ -79,7 +83,13 @@ export interface Buyer {
 
 /** The order was charged, whatever came after; an order of nothing is none. */
 export function isPaid({ state }: Order): boolean {
-  return ["PROCESSED", "PENDING_REFUND", "PARTIALLY_REFUNDED", "REFUNDED"].includes(state);
+  return paidStates.some((paid) => paid === state);
+}
+
+/** Paid, and nothing of it was returned by now. */
+export function isKept(order: Order): boolean {
+  const amount = minorOf(order.total);
+  return isPaid(order) && amount > 0n && returnedOf(order, amount).length === 0;
 }
 
 /** The payment, dated when the order was made, and all that was returned of it since. */
