@@ -154,6 +154,19 @@ describe("Lemon Squeezy's heading", () => {
     });
   });
 
+  it("should know a change of the item alone for another event", () => {
+    const later = "2026-03-11T10:00:00.000000Z";
+    const told = (updated_at: string) => {
+      const attributes = { updated_at: time, first_subscription_item: { updated_at } };
+      const data = { type: "subscriptions", id: "3", attributes };
+      return lemon.heading({ meta: { event_name: "subscription_updated" }, data })?.nativeId;
+    };
+    expect(told("2026-03-09T10:00:00.000000Z")).to.equal(
+      `subscription_updated:subscriptions:3:${time}`,
+    );
+    expect(told(later)).to.equal(`subscription_updated:subscriptions:3:${later}`);
+  });
+
   it("should read the sandbox flag of the envelope, else of the object", () => {
     expect(lemon.heading(event("order_created", order, true))).to.include({ sandbox: true });
     const attributes = { updated_at: time, test_mode: true };

@@ -44,10 +44,10 @@ export function createLemonSqueezy(): Provider<LemonSqueezyCredentials> {
       const parsed = headingShape.safeParse(body);
       if (!parsed.success) return null;
       const { meta, data } = parsed.data;
-      const { customer_id: customer, updated_at: updatedAt, test_mode: testMode } = data.attributes;
+      const { customer_id: customer, test_mode: testMode } = data.attributes;
       return {
         // Events have no ids: the same state told again under the same name is a redelivery.
-        nativeId: [meta.event_name, data.type, data.id, updatedAt].join(":"),
+        nativeId: [meta.event_name, data.type, data.id, toldAt(data.attributes)].join(":"),
         nativeType: meta.event_name,
         sandbox: meta.test_mode ?? testMode ?? null,
         accountHint: customer === undefined ? data.id : String(customer),
@@ -80,18 +80,29 @@ export function createLemonSqueezy(): Provider<LemonSqueezyCredentials> {
   };
 }
 
+/** Another quantity changes the item of a subscription, and need not change the subscription. */
+function toldAt({ updated_at: own = "", first_subscription_item: item }: Attributes): string {
+  const ofItem = item?.updated_at;
+  return ofItem !== undefined && Date.parse(ofItem) > Date.parse(own) ? ofItem : own;
+}
+
 const sandbox = z.boolean().optional().catch(undefined);
+const time = z.string().max(40).optional().catch(undefined);
+const attributesShape = z.object({
+  // Objects that tell neither money nor MRR need not have one.
+  updated_at: time,
+  first_subscription_item: z.object({ updated_at: time }).optional().catch(undefined),
+  customer_id: z.union([z.int(), z.string()]).optional().catch(undefined),
+  test_mode: sandbox,
+});
+type Attributes = z.output<typeof attributesShape>;
 const headingShape = z.compile(
   z.object({
     meta: z.object({ event_name: z.string().min(1).max(100), test_mode: sandbox }),
     data: z.object({
       type: z.string().min(1).max(50),
       id: z.string().min(1).max(50),
-      attributes: z.object({
-        updated_at: z.string().min(1).max(40),
-        customer_id: z.union([z.int(), z.string()]).optional().catch(undefined),
-        test_mode: sandbox,
-      }),
+      attributes: attributesShape,
     }),
   }),
 );

@@ -47,8 +47,10 @@ export function periodAmount(price: Price, quantity: bigint): Fraction | null {
       const size = BigInt(price.package_size ?? 1);
       return times(unitAmount(price), (quantity + size - 1n) / size);
     }
-    default:
+    case "standard":
       return times(unitAmount(price), quantity);
+    default:
+      return null;
   }
 }
 

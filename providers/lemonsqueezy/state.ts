@@ -3,8 +3,9 @@ import { z } from "zod";
 import { anyObject } from "../any-object.js";
 import { field } from "./event.js";
 
-export const subscriptionShape = z.object({
-  status: z.string(),
+const shape = z.object({
+  // One to come is not taken for one that is worth nothing.
+  status: z.enum(["on_trial", "active", "paused", "past_due", "unpaid", "cancelled", "expired"]),
   store_id: field.id,
   customer_id: field.id,
   order_id: field.id,
@@ -15,8 +16,19 @@ export const subscriptionShape = z.object({
   created_at: field.time,
   updated_at: field.time,
   first_subscription_item: z
-    .object({ id: field.id, price_id: field.id, quantity: z.int().nonnegative().nullish() })
+    .object({
+      id: field.id,
+      price_id: field.id,
+      quantity: z.int().nonnegative().nullish(),
+      updated_at: field.time.nullish().catch(null),
+    })
     .nullish(),
+});
+
+/** It is as of the later of its own time and its item's: a quantity is the item's. */
+export const subscriptionShape = shape.transform((subscription) => {
+  const ofItem = subscription.first_subscription_item?.updated_at ?? 0;
+  return { ...subscription, updated_at: Math.max(subscription.updated_at, ofItem) };
 });
 export type Subscription = z.output<typeof subscriptionShape>;
 
