@@ -136,5 +136,7 @@ describe("A custom webhook's signature", () => {
     expect(named?.nativeId).to.equal("order-1");
     expect(custom.heading(record, headers)?.nativeId).to.equal(headers["webhook-id"]);
     expect(custom.heading(record)).to.equal(null);
+    const tooLong = { ...headers, "webhook-id": "m".repeat(256) };
+    expect(custom.heading(record, tooLong)).to.equal(null);
   });
 });

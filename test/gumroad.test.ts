@@ -49,6 +49,14 @@ describe("Gumroad's pings", () => {
     expect(await verdictOf(empty, seller)).to.equal("signature_mismatch");
   });
 
+  it("should be refused however the field that names the seller is written", async () => {
+    for (const name of ["seller%5Fid", "%73eller_id", "a=1&seller_id"]) {
+      expect(await verdictOf(Buffer.from(`${name}=other&x_seller_id=1`), seller)).to.equal(
+        "signature_mismatch",
+      );
+    }
+  });
+
   it("should be let in by the URL where they name no seller", async () => {
     expect(await verdictOf(membershipPing(membership, upgrade), seller)).to.equal("url");
   });
@@ -60,6 +68,49 @@ describe("Gumroad's pings", () => {
       ok: false,
       code: "form_duplicate_key",
     });
+  });
+
+  const forms: [string, string, object][] = [
+    ["a plain pair", "price=1", { price: "1" }],
+    ["nothing", "", {}],
+    ["pairs of nothing", "&&a=1&", { a: "1" }],
+    ["a name alone", "a&b=", { a: "", b: "" }],
+    ["a second equals sign", "a=b=c", { a: "b=c" }],
+    ["no name", "=1", { "": "1" }],
+    ["a question mark", "?a=1", { "?a": "1" }],
+    ["blanks", "full+name=A+B%20C%2B", { "full name": "A B C+" }],
+    ["letters beyond ASCII", "ip_country=C%C3%B4te&b=é", { ip_country: "Côte", b: "é" }],
+    ["brackets escaped once and twice", "a%5Bb%5D=1&a%255Bb=2", { "a[b]": "1", "a%5Bb": "2" }],
+    ["a list", "a%5B%5D=1&a[]=2", { "a[]": ["1", "2"] }],
+  ];
+  for (const [title, text, expected] of forms) {
+    it(`should be read with ${title}, as a browser's form is`, () => {
+      expect(parsed(Buffer.from(text))).to.deep.equal(expected);
+      const lists = Object.values(expected).some(Array.isArray);
+      const isPlain = !lists && !text.startsWith("?");
+      if (isPlain) expect(Object.fromEntries(new URLSearchParams(text))).to.deep.equal(expected);
+    });
+  }
+
+  const refusals: [string, string, string][] = [
+    ["half an escape", "a=1%", "form_malformed"],
+    ["no escape", "a=%zz", "form_malformed"],
+    ["Latin-1 in an escape", "a=%E9", "form_malformed"],
+    ["half a surrogate pair", "a=%ED%A0%80", "form_malformed"],
+    ["NUL", "a=%00", "form_forbidden_character"],
+    ["NUL in a name", "a%00=", "form_forbidden_character"],
+    ["the name of a prototype", "__proto__=1", "form_forbidden_key"],
+    ["one name written in two ways", "seller_id=1&seller%5Fid=2", "form_duplicate_key"],
+  ];
+  for (const [title, text, code] of refusals) {
+    it(`should be refused with ${title}`, () => {
+      expect(parseBody(gumroad, Buffer.from(text))).to.include({ ok: false, code });
+    });
+  }
+
+  it("should be refused when they are not in UTF-8", () => {
+    const read = parseBody(gumroad, Buffer.from("a=\xe9", "latin1"));
+    expect(read).to.include({ ok: false, code: "form_malformed" });
   });
 
   const refund = (more: object) => parsed(salePing("refund", { ...sale, more: { ...more } }));

@@ -22,30 +22,41 @@ export function parseBody(
 }
 
 function parseForm(bytes: Uint8Array): StrictBody {
-  let [pairs, mayHoldNul] = [new URLSearchParams(), false];
   try {
     const text = utf8.decode(bytes);
-    mayHoldNul = text.includes("\0") || text.includes("%00");
-    // URLSearchParams never refuses; what is no valid escape would come out as another text.
-    decodeURIComponent(text.replaceAll("+", " "));
-    pairs = new URLSearchParams(text);
+    return text.includes("\0") || text.includes("%00")
+      ? refusal("form_forbidden_character", "The form has a NUL character.")
+      : readPairs(text);
   } catch {
     return refusal("form_malformed", "The body is not a form in UTF-8.");
   }
+}
+
+/**
+ * As `URLSearchParams` reads it, which takes twice the time, and lets through what is no escape.
+ * @throws where it is malformed
+ */
+function readPairs(text: string): StrictBody {
   const value: Record<string, string | string[]> = {};
-  for (const [key, text] of pairs) {
+  for (const pair of text.split("&")) {
+    if (pair === "") continue;
+    const equals = pair.indexOf("=");
+    const key = unescaped(equals < 0 ? pair : pair.slice(0, equals));
+    const part = equals < 0 ? "" : unescaped(pair.slice(equals + 1));
     if (key === "__proto__") return refusal("form_forbidden_key", "The form has a forbidden key.");
     const before = Object.hasOwn(value, key) ? value[key] : undefined;
     if (typeof before === "string") {
       return refusal("form_duplicate_key", `The form has ${key} twice.`);
     }
-    if (mayHoldNul && (key.includes("\0") || text.includes("\0"))) {
-      return refusal("form_forbidden_character", "The form has a NUL character.");
-    }
-    if (before !== undefined) before.push(text);
-    else value[key] = key.endsWith("[]") ? [text] : text;
+    if (before !== undefined) before.push(part);
+    else value[key] = key.endsWith("[]") ? [part] : part;
   }
   return { ok: true, value };
+}
+
+function unescaped(part: string): string {
+  const isEscaped = part.includes("%") || part.includes("+");
+  return isEscaped ? decodeURIComponent(part.replaceAll("+", " ")) : part;
 }
 
 function refusal(code: string, message: string): StrictBody {

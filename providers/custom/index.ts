@@ -43,7 +43,7 @@ export function createCustom(settings: {
       if (!parsed.success) return null;
       const { event_id: eventId, event_type: type, customer_id, subscription_id } = parsed.data;
       const nativeId = eventId ?? (headers && messageId(headers)) ?? null;
-      if (nativeId === null) return null;
+      if (nativeId === null || nativeId.length > idLengthMax) return null;
       const accountHint = customer_id ?? subscription_id ?? null;
       return { nativeId, nativeType: type, sandbox: null, accountHint };
     },
@@ -53,11 +53,12 @@ export function createCustom(settings: {
   };
 }
 
+const idLengthMax = 255;
 const hint = z.string().optional().catch(undefined);
 const headingShape = z.compile(
   z.object({
     event_type: z.string().min(1).max(255),
-    event_id: z.string().min(1).max(255).optional().catch(undefined),
+    event_id: z.string().min(1).max(idLengthMax).optional().catch(undefined),
     customer_id: hint,
     subscription_id: hint,
   }),

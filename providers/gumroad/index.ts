@@ -61,7 +61,10 @@ export function createGumroad(): Provider<GumroadCredentials> {
 
 /** Pings about memberships carry no seller: there the URL decides alone. */
 function verifySeller(body: Delivery["body"], given: readonly GumroadCredentials[]): Verdict {
-  const seller = new URLSearchParams(body.toString("utf8")).get("seller_id");
+  const form = body.toString("utf8");
+  // To read a whole form for one field takes ten times as long as to find it where it is plain.
+  const [, plain = form] = /(?:^|&)(seller_id=[^&]*)/.exec(form) ?? [];
+  const seller = new URLSearchParams(plain).get("seller_id");
   if (seller === null) return { ok: true, verdict: "url" };
   const expected = given.map(({ seller_id: id }) => Buffer.from(id));
   return anyEqual(expected, [Buffer.from(seller)])
