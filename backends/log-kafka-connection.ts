@@ -21,6 +21,21 @@ export interface KafkaSettings {
   readonly brokers: readonly string[];
   readonly tls: ConnectionOptions | null;
   readonly sasl: SASLOptions | null;
+  /** Left out where nothing is known of other processes. */
+  readonly processes?: Processes;
+}
+
+/** Those that work on the same servers. */
+export interface Processes {
+  /** This one. */
+  readonly own: string;
+  /** Those of which nothing has been heard for a while. */
+  silent(): Promise<ReadonlySet<string>>;
+}
+
+/** How Kafka and its logs know the connections of a process. */
+export function clientIdOf(process: string | undefined): string {
+  return process === undefined ? "revenue" : `revenue-${process}`;
 }
 
 export class KafkaConnection {
@@ -33,7 +48,7 @@ export class KafkaConnection {
 
   constructor(settings: KafkaSettings, logger: Logger) {
     this.kafka = new kafkajs.Kafka({
-      clientId: "revenue",
+      clientId: clientIdOf(settings.processes?.own),
       brokers: [...settings.brokers],
       ...(settings.tls && { ssl: settings.tls }),
       ...(settings.sasl && { sasl: settings.sasl }),

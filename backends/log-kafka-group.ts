@@ -13,6 +13,7 @@ import {
   kafkaErrorType,
 } from "./log-kafka-connection.js";
 import { firstPauseMs, rest } from "./log-runs.js";
+import { removeSilent } from "./log-kafka-silent.js";
 import type { Logger } from "./logger.js";
 
 export interface GroupName {
@@ -48,6 +49,11 @@ export async function beMember(
 ): Promise<void> {
   let memberId = "";
   let pauseMs = firstPauseMs;
+  const joinTheLiving = async (coordinator: Coordinator, asMember: string) => {
+    const joined = new AbortController();
+    void removeSilent(settings, name, logger, joined.signal);
+    return coordinator.join(asMember).finally(() => joined.abort());
+  };
   while (!stop.aborted) {
     const coordinator = new Coordinator(settings, name, logger);
     const giveUp = (): void => coordinator.giveUpJoining();
@@ -57,7 +63,7 @@ export async function beMember(
       while (!stop.aborted) {
         // With a batch that outlived its generation it would take the partition and not work on it.
         await worker.ended();
-        const generation = await coordinator.join(memberId);
+        const generation = await joinTheLiving(coordinator, memberId);
         ({ memberId } = generation);
         await live(generation, worker, stop);
         pauseMs = firstPauseMs;

@@ -13,6 +13,7 @@ import { CallLimits } from "./http/limits.js";
 import { openIntegrations } from "./integrations.js";
 import { openKeys } from "./keys.js";
 import { alone } from "./leases.js";
+import type { Processes } from "./log-kafka-connection.js";
 import type { Log, TopicOptions } from "./log.js";
 import type { Logger } from "./logger.js";
 import { createMetrics } from "./metrics.js";
@@ -22,11 +23,12 @@ import { openPostgres } from "./postgres-open.js";
 import type { Postgres } from "./postgres.js";
 import { PublicSchemas } from "./public-schemas.js";
 import { openRates } from "./rates.js";
+import { randomBase62 } from "./random.js";
 import { Readiness } from "./readiness.js";
 import type { Releases } from "./releases.js";
 import { Registry } from "./schema-registry.js";
 import type { Service } from "./service.js";
-import { openSharedDoors, refuseBesideOthers } from "./shared-doors.js";
+import { openSharedDoors, refuseBesideOthers, silentProcesses } from "./shared-doors.js";
 import { openVault } from "./vault.js";
 import { Watermark } from "./watermark.js";
 import { withWireFormat } from "./wire-format.js";
@@ -57,15 +59,16 @@ export async function openService(
   const { vaultKey, adminToken, made, nextVaultKey } = openSecrets(config, releases);
   const vault = openVault(vaultKey, config.VAULT_ENCRYPTION_KEY_PREVIOUS);
   if (nextVaultKey !== null) vault.learn(nextVaultKey);
-  const log = await openLog(config, logger);
-  releases.push("log", () => log.close());
   const postgres = await openMetadata(config, logger, releases);
+  const own = randomBase62(processNameLength);
+  const log = await openLog(config, logger, { own, silent: () => silentProcesses(postgres) });
+  releases.push("log", () => log.close());
   if (!restoring) await refuseHalfRestored(postgres);
   if (mustBeAlone && log.shared) await refuseBesideOthers(postgres);
   await learnPreviousKeys(postgres, vault);
   const clickhouse = await openStore(config, postgres, logger, releases);
   const doors = log.shared
-    ? await openSharedDoors({ postgres, logger, releases, now: Date.now })
+    ? await openSharedDoors({ process: own, postgres, logger, releases, now: Date.now })
     : new OwnDoors(Date.now);
   const rates = await openRates({ postgres, config, logger, releases, shared: log.shared });
   const { SCHEMA_REGISTRY_URL: registryUrl } = config;
@@ -104,6 +107,8 @@ export async function openService(
   };
   return { service, made };
 }
+
+const processNameLength = 20;
 
 /** The settings that are absent, so that their backend is the embedded one. */
 export function embeddedBackends(config: Config): string[] {
@@ -148,12 +153,12 @@ const embeddedPartitions = 1;
 const dayMs = 24 * 60 * 60 * 1000;
 const rejectedRetentionDays = 365;
 
-async function openLog(config: Config, logger: Logger): Promise<Log> {
+async function openLog(config: Config, logger: Logger, processes: Processes): Promise<Log> {
   if (config.KAFKA_BROKERS !== undefined) {
     const { openKafkaLog } = await import("./log-kafka.js");
     const { kafkaSettings } = await import("./log-kafka-settings.js");
     return openKafkaLog({
-      settings: kafkaSettings(config),
+      settings: { ...kafkaSettings(config), processes },
       topicPrefix: config.KAFKA_TOPIC_PREFIX ?? "",
       replication: config.KAFKA_REPLICATION ?? null,
       topics: topicOptions(config, config.KAFKA_PARTITIONS),

@@ -9,7 +9,6 @@ import { limits } from "../config.js";
 import { type Doors, OwnDoors, type Receipt } from "./doors.js";
 import type { Logger } from "./logger.js";
 import { type Postgres, PostgresUnavailable } from "./postgres.js";
-import { randomBase62 } from "./random.js";
 import type { Releases } from "./releases.js";
 
 const promiseEveryMs = 200;
@@ -19,16 +18,30 @@ const askEveryMs = 50;
 const marginMs = 2_000;
 
 export async function openSharedDoors(given: {
+  /** The name of this process, which no other has or had. */
+  readonly process: string;
   readonly postgres: Postgres;
   readonly logger: Logger;
   readonly releases: Releases;
   readonly now: () => number;
 }): Promise<Doors> {
-  const doors = new SharedDoors(given.postgres, given.logger, given.now);
+  const doors = new SharedDoors(given.process, given.postgres, given.logger, given.now);
   await doors.open();
   given.releases.push("promises of the doors", () => doors.close());
   return doors;
 }
+
+/** Processes that have promised nothing for a while: killed, stopped or cut off. */
+export async function silentProcesses(postgres: Postgres): Promise<Set<string>> {
+  const rows = await postgres.query<{ process: string }>(
+    `SELECT process FROM doors WHERE until < clock_timestamp() + $1::float8 * ${ms}`,
+    [limits.doorsLeaseMs - silentMs],
+  );
+  return new Set(rows.map(({ process }) => process));
+}
+
+/** Ten promises missed. */
+const silentMs = 10 * promiseEveryMs;
 
 /** Processes work on the installation that must not; the message says what to do. */
 export class OthersRun extends Error {
@@ -49,7 +62,6 @@ export async function refuseBesideOthers(postgres: Postgres): Promise<void> {
 }
 
 class SharedDoors implements Doors {
-  readonly #process = randomBase62(20);
   readonly #own: OwnDoors;
   readonly #stopping = new AbortController();
   #ended: Promise<void> = Promise.resolve();
@@ -62,6 +74,7 @@ class SharedDoors implements Doors {
   #asked: { readonly earliest: Promise<number>; readonly until: number } | null = null;
 
   constructor(
+    private readonly process: string,
     private readonly postgres: Postgres,
     private readonly logger: Logger,
     now: () => number,
@@ -78,7 +91,7 @@ class SharedDoors implements Doors {
     this.#stopping.abort();
     await this.#ended;
     await this.postgres
-      .query("DELETE FROM doors WHERE process = $1", [this.#process])
+      .query("DELETE FROM doors WHERE process = $1", [this.process])
       .catch((error: unknown) => this.logger.warn({ err: error }, "a promise is left to lapse"));
   }
 
@@ -135,7 +148,7 @@ class SharedDoors implements Doors {
     const kept = await this.postgres.query(
       `UPDATE doors SET earliest = $2, until = clock_timestamp() + $3::float8 * ${ms}
        WHERE process = $1 AND until > clock_timestamp() + $4::float8 * ${ms} RETURNING process`,
-      [this.#process, earliest, limits.doorsLeaseMs, marginMs],
+      [this.process, earliest, limits.doorsLeaseMs, marginMs],
     );
     if (kept.length === 0) return false;
     this.#holdsUntil = begun + limits.doorsLeaseMs - marginMs;
@@ -153,7 +166,7 @@ class SharedDoors implements Doors {
       `INSERT INTO doors (process, earliest, until)
        VALUES ($1, ${clock}, clock_timestamp() + $2::float8 * ${ms})
        ON CONFLICT (process) DO UPDATE SET earliest = excluded.earliest, until = excluded.until`,
-      [this.#process, limits.doorsLeaseMs],
+      [this.process, limits.doorsLeaseMs],
     );
     const [row] = await this.postgres.query<{ at: bigint }>(`SELECT ${clock} AS at`);
     if (row === undefined) throw new Error("Postgres has no clock");

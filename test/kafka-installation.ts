@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { openKafkaLog } from "../backends/log-kafka.js";
+import type { Processes } from "../backends/log-kafka-connection.js";
 import type { Log, TopicOptions } from "../backends/log.js";
 import type { LogInstallation } from "./log-contract.js";
 import { lmdbTopics } from "./log-topics.js";
@@ -14,9 +15,15 @@ export function openTestKafkaLog(
   brokers: string,
   topicPrefix: string,
   options: Partial<TopicOptions> = {},
+  processes?: Processes,
 ): Promise<Log> {
   return openKafkaLog({
-    settings: { brokers: brokers.split(","), tls: null, sasl: null },
+    settings: {
+      brokers: brokers.split(","),
+      tls: null,
+      sasl: null,
+      ...(processes && { processes }),
+    },
     topicPrefix,
     replication: null,
     topics: lmdbTopics(options),
@@ -24,10 +31,17 @@ export function openTestKafkaLog(
   });
 }
 
-export function installKafka(brokers: string): LogInstallation {
+export interface KafkaInstallation extends LogInstallation {
+  /** Of its topics on the brokers. */
+  readonly prefix: string;
+  open(options?: Partial<TopicOptions>, processes?: Processes): Promise<Log>;
+}
+
+export function installKafka(brokers: string): KafkaInstallation {
   const prefix = `test-${randomUUID()}.`;
   return {
-    open: (options) => openTestKafkaLog(brokers, prefix, options),
+    prefix,
+    open: (options, processes) => openTestKafkaLog(brokers, prefix, options, processes),
     spawnAppender: () =>
       spawn(process.execPath, [appender, "kafka", brokers, prefix], {
         stdio: ["ignore", "pipe", 2],

@@ -9,6 +9,7 @@ import { expect } from "chai";
 import kafkajs from "kafkajs";
 import { ConfigError } from "../config.js";
 import { openKafkaLog } from "../backends/log-kafka.js";
+import { KafkaConnection, coordinatorOf } from "../backends/log-kafka-connection.js";
 import { partitionOf } from "../backends/log-kafka-partition.js";
 import {
   type Log,
@@ -20,7 +21,7 @@ import {
 import { startKafka } from "../ops/servers/kafka.js";
 import type { LocalServer } from "../ops/servers/server.js";
 import { topics } from "../schemas/records.js";
-import { installKafka } from "./kafka-installation.js";
+import { type KafkaInstallation, installKafka } from "./kafka-installation.js";
 import { describeLogContract, readAll, record, rejection, until } from "./log-contract.js";
 import { lmdbTopics } from "./log-topics.js";
 import { needServers, needTime, openServerFolder, type ServerFolder } from "./real-servers.js";
@@ -60,7 +61,10 @@ describe("Kafka", function () {
     afterEach(async () => {
       await Promise.all(logs.splice(0).map((log) => log.close()));
     });
-    async function open(installation = installKafka(server.url), count = 1): Promise<Log[]> {
+    async function open(
+      installation: Pick<KafkaInstallation, "open"> = installKafka(server.url),
+      count = 1,
+    ): Promise<Log[]> {
       const opened = [];
       for (let index = 0; index < count; index += 1) opened.push(await installation.open());
       logs.push(...opened);
@@ -156,6 +160,43 @@ describe("Kafka", function () {
       await stalled?.close();
       expect((await log?.committed(topic, "g"))?.[place?.partition ?? 0]).to.equal(3n);
     });
+
+    it("should not wait for a member whose process is known to be dead", async () => {
+      const installation = installKafka(server.url);
+      const [log] = await open(installation);
+      await log?.append(topic, [record("a")]);
+      await joinAndDie(`${installation.prefix}${topic}`, "g");
+      const given: bigint[] = [];
+      const [another] = await open({
+        open: () => installation.open({}, { own: "new", silent: async () => new Set(["dead"]) }),
+      });
+      const taking = another?.consume({
+        topic,
+        group: "g",
+        batchRecordsMax: 1,
+        handle: async (records) => void given.push(...records.map((one) => one.offset)),
+      });
+      await until(() => given.length === 1);
+      await taking?.close();
+    });
+
+    /** A member that nobody waits less than ten minutes for. */
+    async function joinAndDie(name: string, group: string): Promise<void> {
+      const settings = { brokers: [server.url], tls: null, sasl: null };
+      const processes = { own: "dead", silent: async () => new Set<string>() };
+      const connection = new KafkaConnection({ ...settings, processes }, testLogger);
+      const groupId = `${name}.${group}`;
+      const broker = await coordinatorOf(await connection.ready(name), groupId);
+      const { generationId, memberId } = await broker.joinGroup({
+        groupId,
+        memberId: "",
+        sessionTimeout: 600_000,
+        rebalanceTimeout: 600_000,
+        groupProtocols: [{ name: "RoundRobinAssigner", metadata: Buffer.alloc(0) }],
+      });
+      await broker.syncGroup({ groupId, generationId, memberId, groupAssignment: [] });
+      connection.abandon();
+    }
 
     it("should lose nothing acknowledged and go on when the broker is killed", async () => {
       const [log] = await open();

@@ -1,4 +1,5 @@
 /** What several processes over the same servers agree on by Postgres. */
+import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import type { Doors } from "../backends/doors.js";
@@ -25,7 +26,13 @@ describe("Several processes", () => {
 
   /** A process whose clock is off by so many ms. */
   const openDoors = (offMs = 0): Promise<Doors> =>
-    openSharedDoors({ postgres, logger: testLogger, releases, now: () => Date.now() + offMs });
+    openSharedDoors({
+      process: randomUUID(),
+      postgres,
+      logger: testLogger,
+      releases,
+      now: () => Date.now() + offMs,
+    });
 
   describe("at their doors", () => {
     for (const [clock, offMs] of [
