@@ -16,6 +16,7 @@ import { bookMoney, openSoleWriter } from "./book-money.js";
 import { bookSubscriptions } from "./book-subscriptions.js";
 import { adornEvents } from "./enrich-adorn.js";
 import { completeEvents, type EnrichingService } from "./enrich-complete.js";
+import { gathered } from "./gathered.js";
 import { giveWay } from "./give-way.js";
 import { keepJournal, RecentOutcomes } from "./journal.js";
 import { normalize } from "./normalize.js";
@@ -67,19 +68,25 @@ export async function start(service: Service): Promise<void> {
     });
     service.releases.push(`consumer ${group}`, () => consumer.close());
   };
+  /** What writes to the store. A sole writer books one batch at a time by itself. */
+  const consumeTogether = (...words: Parameters<typeof consume>) => {
+    const [topic, group, recordsMax, handle, shareMax = 1] = words;
+    if (!service.log.shared) return consume(...words);
+    return consume(topic, group, recordsMax, gathered({ recordsMax, shareMax }, handle));
+  };
   // The last to start is the first to stop: what is handed on stops growing before it is booked.
   const { bookBatchRecordsMax, enrichmentBatchRecordsMax, normalizeBatchRecordsMax } = limits;
-  consume(
+  consumeTogether(
     topics.raw,
     groups.journal,
     bookBatchRecordsMax,
     (records) => keepJournal(enriching, records),
     journalShareMax,
   );
-  consume(topics.facts, groups.money, bookBatchRecordsMax, (records) =>
+  consumeTogether(topics.facts, groups.money, bookBatchRecordsMax, (records) =>
     bookMoney(booking, records),
   );
-  consume(
+  consumeTogether(
     topics.facts,
     groups.subscriptions,
     limits.bookSubscriptionsBatchRecordsMax,
