@@ -2,7 +2,6 @@
  * `npm run bench [names…]`: measures the running service on this machine, each number beside its
  * floor from the same run (docs/benchmarks.md). Missing a target is a result, not an error.
  */
-import { parseArgs } from "node:util";
 import { doors } from "./bench/doors.js";
 import { type Figure, tableOf } from "./bench/figures.js";
 import { kafka } from "./bench/kafka.js";
@@ -15,6 +14,7 @@ import { providers } from "./bench/providers.js";
 import { queries } from "./bench/queries.js";
 import { servers } from "./bench/servers.js";
 import { start } from "./bench/start.js";
+import { countOf, readWords, refuseWords } from "./command-line.js";
 
 const benchmarks = new Map<string, (options: Options) => Promise<Figure[]>>(
   Object.entries({
@@ -42,7 +42,16 @@ const children = new Map<string, () => Promise<{ run(words: readonly string[]): 
   ["raw-topic", () => import("./bench/raw-topic.js")],
 ]);
 
-const { values, positionals } = parseArgs({
+const usage = `npm run bench -- [names…] [options]
+  names: ${[...benchmarks.keys()].join(", ")};
+         all but ${[...onRequest].join(", ")} when none is given
+  --seconds <n>   of load                        --rows <n>      of each table, in queries
+  --rounds <n>    medians are over these         --rate <n>      webhooks a second, in servers
+  --events <n>    in memory and processors       --profile <folder>  CPU profiles of the service
+What each measures, and the defaults: docs/benchmarks.md
+`;
+
+const { values, positionals } = readWords(usage, {
   allowPositionals: true,
   options: {
     /** Of load, in `latency`. */
@@ -69,11 +78,11 @@ else await runChild(values.child);
 
 async function runBenchmarks(): Promise<void> {
   const options: Options = {
-    seconds: countOf("seconds", values.seconds, 3_600),
-    rounds: countOf("rounds", values.rounds, 100),
-    events: countOf("events", values.events, 100_000),
-    rows: countOf("rows", values.rows, 50_000_000),
-    rate: countOf("rate", values.rate, 10_000),
+    seconds: countOf(usage, "seconds", values.seconds, 3_600),
+    rounds: countOf(usage, "rounds", values.rounds, 100),
+    events: countOf(usage, "events", values.events, 100_000),
+    rows: countOf(usage, "rows", values.rows, 50_000_000),
+    rate: countOf(usage, "rate", values.rate, 10_000),
     profileFolder: values.profile ?? null,
   };
   const known = [...benchmarks.keys()];
@@ -81,7 +90,7 @@ async function runBenchmarks(): Promise<void> {
   const names = positionals.length > 0 ? positionals : usual;
   const unknown = names.filter((name) => !benchmarks.has(name));
   if (unknown.length > 0) {
-    throw new Error(`no benchmark ${unknown.join(", ")}; there are ${known.join(", ")}`);
+    refuseWords(usage, `there is no benchmark ${unknown.join(", ")}`);
   }
   const figures: Figure[] = [];
   for (const name of names) {
@@ -95,10 +104,4 @@ async function runChild(name: string): Promise<void> {
   const child = await children.get(name)?.();
   if (child === undefined) throw new Error(`no child ${name}`);
   await child.run(positionals);
-}
-
-function countOf(name: string, text: string, max: number): number {
-  const count = Number(text);
-  if (Number.isInteger(count) && count >= 1 && count <= max) return count;
-  throw new Error(`--${name} must be a whole number from 1 to ${max}`);
 }

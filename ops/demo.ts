@@ -6,11 +6,11 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import { tokenFile } from "../backends/data-folder.js";
 import { FolderLocked } from "../backends/folder-lock.js";
 import { mrrAnswer } from "../schemas/http-mrr.js";
 import { fourAnswers, money } from "./demo/answers.js";
+import { readWords } from "./command-line.js";
 import { makeBusiness } from "./demo/business.js";
 import { monthsAfter } from "./demo/calendar.js";
 import { Chance } from "./demo/chance.js";
@@ -44,12 +44,12 @@ try {
   await main();
 } catch (error) {
   if (!isForPerson(error)) throw error;
-  process.stderr.write(`${error.message}\n${isOption(error) ? usage : ""}`);
+  process.stderr.write(`${error.message}\n`);
   process.exitCode = 1;
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { fresh: { type: "boolean", default: false } } });
+  const { values } = readWords(usage, { options: { fresh: { type: "boolean", default: false } } });
   const { seed } = business;
   const folder = DemoFolder.open(folderPath, { fresh: values.fresh, seed, now: Date.now() });
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
@@ -161,14 +161,8 @@ All calls: ${url}/docs
 `;
 }
 
-function isOption(error: Error): boolean {
-  return "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
-}
-
 function isForPerson(error: unknown): error is Error {
-  if (!(error instanceof Error)) return false;
   return (
-    isOption(error) ||
     error instanceof ServiceRefused ||
     error instanceof FolderRefused ||
     error instanceof FolderLocked

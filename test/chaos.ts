@@ -5,11 +5,12 @@
  * docs/chaos.md tells what it does and what was found.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { parseArgs } from "node:util";
+import { inspect } from "node:util";
 import { createLogger } from "../backends/logger.js";
 import { openService } from "../backends/open.js";
 import { Releases } from "../backends/releases.js";
 import { readConfig } from "../config.js";
+import { countOf, readWords } from "../ops/command-line.js";
 import { check, type Findings } from "./chaos/checks.js";
 import { Load } from "./chaos/load.js";
 import { Machine } from "./chaos/machine.js";
@@ -20,18 +21,25 @@ import { reportOf } from "./chaos/report.js";
 import { seconds, Tormentor } from "./chaos/tormentor.js";
 import { openCrowds, openWorkspaces } from "./chaos/workspaces.js";
 
-const { values } = parseArgs({
+const usage = `npm run chaos -- [options]
+  --minutes <n>  of faults (10)      --rate <n>  events a second (25)
+  --seed <n>     of a run that is to be repeated
+  --keep         leaves logs and data behind, also of a run without a finding
+Needs Java and Maven for Kafka, and an installed Postgres; see docs/chaos.md
+`;
+const { values } = readWords(usage, {
   options: {
     minutes: { type: "string", default: "10" },
-    seed: { type: "string", default: String(Date.now() % 1_000_000) },
+    seed: { type: "string", default: String(1 + (Date.now() % 1_000_000)) },
     /** Events a second; more than the machine can book only makes the run longer. */
     rate: { type: "string", default: "25" },
     keep: { type: "boolean", default: false },
   },
 });
-const seed = Number(values.seed);
-const minutes = Number(values.minutes);
-const rate = Number(values.rate);
+const seedMax = 1_000_000_000;
+const seed = countOf(usage, "seed", values.seed, seedMax);
+const minutes = countOf(usage, "minutes", values.minutes, 24 * 60);
+const rate = countOf(usage, "rate", values.rate, 10_000);
 /** Calls under way and what was taken: from the last healing until all of it is in the figures. */
 const settleMsMax = 15 * 60_000;
 
@@ -40,19 +48,24 @@ const tell = (line: string): void => {
   process.stdout.write(`[${seconds(Date.now() - startedAt)}] ${line}\n`);
 };
 
-process.exitCode = await run();
+// Not by itself: whatever a failed run has left open must not keep it going.
+process.exit(await run());
 
 /** @returns the exit code */
 async function run(): Promise<number> {
   tell(`seed ${seed}, ${minutes} minutes, ${rate} events a second`);
   const stopping = new AbortController();
-  process.once("SIGINT", () => stopping.abort());
-  process.once("SIGTERM", () => stopping.abort());
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    // A second one ends it at once, and with it all it has started (Machine).
+    process.on(signal, () => (stopping.signal.aborted ? process.exit(130) : stopping.abort()));
+  }
   const machine = await Machine.open();
   tell(`all servers and roles answer; their logs are in ${machine.folder.path}`);
   let isClean = false;
   try {
     isClean = await torment(machine, stopping.signal);
+  } catch (error) {
+    process.stderr.write(`the run could not be brought to its end: ${inspect(error)}\n`);
   } finally {
     const keep = !isClean || values.keep;
     await machine.close({ keep });
@@ -100,7 +113,7 @@ async function torment(machine: Machine, stopped: AbortSignal): Promise<boolean>
   over.abort();
   await probing;
   tell("everything is booked");
-  const findings = await inspect(machine, async (service) => {
+  const findings = await lookInside(machine, async (service) => {
     await whenNothingIsLeft(service.log, settleMsMax);
     return check(service, readers, all, tell);
   });
@@ -126,7 +139,7 @@ async function settled(machine: Machine, probe: Probe): Promise<void> {
 }
 
 /** What the service itself would open, past the proxies. */
-async function inspect<T>(
+async function lookInside<T>(
   machine: Machine,
   work: (service: Awaited<ReturnType<typeof openService>>["service"]) => Promise<T>,
 ): Promise<T> {

@@ -10,11 +10,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import * as fc from "fast-check";
 import { createLogger } from "../backends/logger.js";
 import { openLmdbLog } from "../backends/log-lmdb.js";
 import { readConfig } from "../config.js";
+import { countOf, readWords } from "../ops/command-line.js";
 import { roleNames, start } from "../start.js";
 import { lmdbTopics } from "./log-topics.js";
 import { cases, nothingSeen, prove, type Seen } from "./pipeline/proof.js";
@@ -23,17 +23,23 @@ const portfoliosPerFolder = 100;
 /** Shrinking a failure goes on for this long after the time is over. */
 const graceMs = 10 * 60_000;
 
-const { values } = parseArgs({
+const usage = `npm run fuzz -- [options]
+  --minutes <n>   of cases (10)
+  --seed <n>      of a run that is to be repeated
+  --path <path>   of the one case to be repeated, as a failure tells it
+`;
+const { values } = readWords(usage, {
   options: {
     minutes: { type: "string", default: "10" },
-    seed: { type: "string", default: String(Date.now() % 1_000_000) },
+    seed: { type: "string", default: String(1 + (Date.now() % 1_000_000)) },
     path: { type: "string" },
     worker: { type: "boolean", default: false },
   },
 });
-const seed = Number(values.seed);
+const seedMax = 1_000_000_000;
+const seed = countOf(usage, "seed", values.seed, seedMax);
 if (values.worker) await work();
-else process.exitCode = await lead(Number(values.minutes));
+else process.exitCode = await lead(countOf(usage, "minutes", values.minutes, 7 * 24 * 60));
 
 /** @returns the exit code */
 async function lead(minutes: number): Promise<number> {

@@ -32,6 +32,10 @@ export async function importCommand(
   words: readonly string[],
   tell: (line: string) => void,
 ): Promise<number> {
+  if (words.includes("--help")) {
+    tell(usage);
+    return 0;
+  }
   try {
     const order = readWords(words);
     const isRight = await check(order, tell);
