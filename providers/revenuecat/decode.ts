@@ -129,13 +129,15 @@ function readPurchase(event: RevenueCatEvent): Told {
 
 /**
  * Support refunded the payment: RevenueCat tells the whole of it, at once. Every other reason is a
- * renewal that will not come, and ends nothing yet.
+ * renewal that will not come, and ends nothing yet; but a negative price is a refund whatever the
+ * reason (a developer who revokes a purchase in Play Console gives one, too).
  */
 function readCancellation(event: RevenueCatEvent): Told {
-  if (event.cancel_reason !== "CUSTOMER_SUPPORT") {
+  const price = priceOf(event) ?? unknownPrice;
+  const isNegative = "amount" in price && price.amount < 0n;
+  if (event.cancel_reason !== "CUSTOMER_SUPPORT" && !isNegative) {
     return ignored("it will not renew; EXPIRATION ends it");
   }
-  const price = priceOf(event) ?? unknownPrice;
   if ("outcome" in price) return price;
   const amount = price.amount < 0n ? -price.amount : price.amount;
   return amount === 0n ? ignored("a refund of nothing") : refunded(event, amount, price.currency);
