@@ -3,6 +3,9 @@
  * The embedded engine reads and writes files itself; a server's bytes come and go by HTTP.
  */
 import { createReadStream, createWriteStream } from "node:fs";
+import { mkdtemp, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, dirname, join, resolve } from "node:path";
 import { finished, pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 import type { ClickHouseClient } from "@clickhouse/client";
@@ -40,15 +43,32 @@ const gzipLevel = 1;
 export function embeddedFiles(write: (sql: string) => Promise<void>): TableFiles {
   const settings = Object.entries(insertSettings).map(([name, value]) => `${name} = ${value}`);
   return {
-    async write(table, path) {
-      const file = `file(${literal(path)}, Native)`;
-      await write(`INSERT INTO FUNCTION ${file} SELECT * FROM ${table}`);
-    },
-    async read(table, path) {
-      const file = `file(${literal(path)}, Native)`;
-      await write(`INSERT INTO ${table} SELECT * FROM ${file} SETTINGS ${settings.join(", ")}`);
-    },
+    write: (table, path) =>
+      underPlainName(path, async (plain) => {
+        const file = `file(${literal(plain)}, Native)`;
+        await write(`INSERT INTO FUNCTION ${file} SELECT * FROM ${table}`);
+      }),
+    read: (table, path) =>
+      underPlainName(path, async (plain) => {
+        const file = `file(${literal(plain)}, Native)`;
+        await write(`INSERT INTO ${table} SELECT * FROM ${file} SETTINGS ${settings.join(", ")}`);
+      }),
   };
+}
+
+/** To the engine a path with these is a pattern, and it knows no way to write them. */
+const patternCharacters = /[*?{}[\]]/;
+
+async function underPlainName(path: string, use: (plain: string) => Promise<void>): Promise<void> {
+  if (!patternCharacters.test(path)) return use(path);
+  const folder = await mkdtemp(join(tmpdir(), "revenue-"));
+  try {
+    const link = join(folder, "files");
+    await symlink(resolve(dirname(path)), link);
+    await use(join(link, basename(path)));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 }
 
 export function serverFiles(client: ClickHouseClient): TableFiles {

@@ -1,10 +1,13 @@
 import { randomUUID } from "node:crypto";
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { expect } from "chai";
+import { tableFileEnding } from "../backends/clickhouse-files.js";
 import { Pool } from "../backends/clickhouse-pool.js";
 import { bind, jsonRows, literal, partLengthMax, partsOf } from "../backends/clickhouse-text.js";
 import { type ClickHouse, type QueryParam, StoreBusy } from "../backends/clickhouse.js";
 import { rejection } from "./log-contract.js";
-import { openTestClickHouse } from "./stores.js";
+import { openTestClickHouse, testFolder } from "./stores.js";
 
 const nasty = 'it\'s \\ a\nb\tc\0d {x:String} `q` "p" $$ -- /* é😀\u2028';
 
@@ -197,6 +200,20 @@ describe("ClickHouse", () => {
     expect(plan?.plan).to.contain("by_day");
     const [row] = await clickhouse.rows<{ amount: string }>(byDay, { workspace });
     expect(row?.amount).to.equal("300");
+  });
+
+  it("should write tables to files and back, whatever the folder is called", async () => {
+    const name = `files_${randomUUID().replaceAll("-", "")}`;
+    await clickhouse.write(`CREATE TABLE ${name} (n UInt64) ENGINE = MergeTree ORDER BY n`);
+    await clickhouse.write(`INSERT INTO ${name} SELECT number FROM numbers(10)`);
+    const folder = join(testFolder, "back*ups {1,2} [a] ?'");
+    mkdirSync(folder);
+    const file = join(folder, `${name}${tableFileEnding}`);
+    await clickhouse.files.write(name, file);
+    expect(existsSync(file)).to.equal(true);
+    await clickhouse.files.read(name, file);
+    const rows = await clickhouse.rows(`SELECT count() AS count, sum(n) AS sum FROM ${name}`);
+    expect(rows).to.eql([{ count: "20", sum: "90" }]);
   });
 
   it("should refuse what would wait behind too many others", async () => {
