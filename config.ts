@@ -29,8 +29,9 @@ export const limits = {
   eventSearchRecordsMax: 10_000,
   /** How long an explanation waits for what follows a transaction that is listed already. */
   explanationMsMax: 2_000,
-  /** Exports being sent at a time: half of what the embedded engine reads at once. */
-  exportsAtOnceMax: 2,
+  /** Exports being sent at a time, of all workspaces and of one; each reads page by page. */
+  exportsAtOnceMax: 4,
+  exportsPerWorkspaceMax: 1,
   /** How long a caller may take nothing of an export before it is cut short. */
   exportStalledMsMax: 60_000,
   /** Rows an export reads, shows and writes before others get their turn. */

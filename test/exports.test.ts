@@ -364,11 +364,12 @@ describe("Exports", () => {
       const app = await openLong();
       const unread: IncomingMessage[] = [];
       for (let open = 0; open < limits.exportsAtOnceMax; open += 1) {
-        unread.push(await openUnread(app.url));
+        const own = `${app.url}?workspace=${open}`;
+        unread.push(await openUnread(own));
+        // Another of the same workspace, while the others have their turn.
+        expect(await refusalOf(own)).to.match(/of this workspace/);
       }
-      const refused = await fetch(app.url, { headers: { accept: csv } });
-      expect([refused.status, refused.headers.get("retry-after")]).to.deep.equal([503, "5"]);
-      expect(await refused.json()).to.have.nested.property("error.code", "exports_busy");
+      expect(await refusalOf(`${app.url}?workspace=last`)).to.match(/Other exports are/);
       for (const response of unread) response.destroy();
       while (app.seen.closed < unread.length) await pause(10);
       expect(app.seen.read).to.be.below(pagesMax);
@@ -534,7 +535,12 @@ async function openApp(doors: Doors, count: number, pages: () => AsyncIterable<R
     await exports.send(ctx, format, {
       name: "rows",
       columns: columnsOf(z.object({ id: z.int(), text: z.string() })),
-      asOf: { workspace: "w", environment: "live", at: first, knownAt: first },
+      asOf: {
+        workspace: String(ctx.query["workspace"]),
+        environment: "live",
+        at: first,
+        knownAt: first,
+      },
       clocks: { now: first, completeTo: first },
       count: async () => count,
       pages,
@@ -556,6 +562,15 @@ async function openApp(doors: Doors, count: number, pages: () => AsyncIterable<R
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+/** @returns the message */
+async function refusalOf(url: string): Promise<string> {
+  const refused = await fetch(url, { headers: { accept: csv } });
+  expect([refused.status, refused.headers.get("retry-after")]).to.deep.equal([503, "5"]);
+  const body: unknown = await refused.json();
+  expect(body).to.have.nested.property("error.code", "exports_busy");
+  return JSON.stringify(body);
 }
 
 async function outcomeOf(answer: Response | null): Promise<string> {

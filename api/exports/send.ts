@@ -49,13 +49,10 @@ export interface Exports {
 }
 
 export function createExports({ logger, metrics }: Pick<Service, "logger" | "metrics">): Exports {
-  let open = 0;
+  const slots = new Slots();
   return {
     async send(ctx, format, walk) {
-      if (open >= limits.exportsAtOnceMax) {
-        throw unavailable("exports_busy", "Other exports are on their way; call again.", 5);
-      }
-      open += 1;
+      const giveBack = slots.take(walk.asOf.workspace);
       try {
         const count = (await walk.count()) ?? (await countPages(ctx, walk));
         const sending = new Sending(format.encoder(walk.columns), count);
@@ -66,7 +63,7 @@ export function createExports({ logger, metrics }: Pick<Service, "logger" | "met
           logger.error({ err: error, table: walk.name }, "export cut short");
         });
         body.once("close", () => {
-          open -= 1;
+          giveBack();
           metrics.exports.inc({ table: walk.name, outcome: sending.outcome });
         });
         head(ctx, format, walk, count, walk.clocks);
@@ -78,11 +75,35 @@ export function createExports({ logger, metrics }: Pick<Service, "logger" | "met
         // Nobody would read it, and nobody close it.
         if (!ctx.writable) body.destroy();
       } catch (error) {
-        open -= 1;
+        giveBack();
         throw error;
       }
     },
   };
+}
+
+/** Exports on their way, by workspace: none keeps the others from theirs. */
+class Slots {
+  readonly #open = new Map<string, number>();
+
+  /** @returns what gives it back, once. @throws ApiError 503 when there is none */
+  take(workspace: string): () => void {
+    const own = this.#open.get(workspace) ?? 0;
+    const all = [...this.#open.values()].reduce((sum, count) => sum + count, 0);
+    if (own >= limits.exportsPerWorkspaceMax || all >= limits.exportsAtOnceMax) {
+      const whose = own >= limits.exportsPerWorkspaceMax ? "of this workspace are" : "are";
+      throw unavailable("exports_busy", `Other exports ${whose} on their way; call again.`, 5);
+    }
+    this.#open.set(workspace, own + 1);
+    let isGiven = false;
+    return () => {
+      if (isGiven) return;
+      isGiven = true;
+      const left = (this.#open.get(workspace) ?? 1) - 1;
+      if (left === 0) this.#open.delete(workspace);
+      else this.#open.set(workspace, left);
+    };
+  }
 }
 
 async function countPages(ctx: Context, walk: Walk): Promise<number> {
