@@ -1,7 +1,7 @@
 /** Starts roles on open backends behind one HTTP server. */
 import { once } from "node:events";
-import type { IncomingMessage, Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, Server as HttpServer } from "node:http";
+import { type AddressInfo, type Server, createServer } from "node:net";
 import type { Duplex } from "node:stream";
 import { createApp } from "./backends/http/app.js";
 import { doorsElsewhere } from "./backends/http/elsewhere.js";
@@ -54,6 +54,7 @@ export async function start(
         `which must run all roles; set ${embedded.join(", ")} to run them apart`,
     ]);
   }
+  await refuseBusyPort(config.PORT);
   const releases = new Releases(logger);
   try {
     const { service, made } = await openService(config, { logger, releases });
@@ -91,6 +92,15 @@ async function listen(service: Service): Promise<string> {
   return `http://localhost:${portOf(server.address())}`;
 }
 
+/** Before anything is opened or waited for. @throws ConfigError */
+async function refuseBusyPort(port: number): Promise<void> {
+  const server = createServer();
+  await listening(server, port);
+  server.close();
+  await once(server, "close");
+}
+
+/** @throws ConfigError when the port cannot be had */
 async function listening(server: Server, port: number): Promise<void> {
   try {
     server.listen(port);
@@ -113,7 +123,7 @@ function upgrade(service: Service, request: IncomingMessage, socket: Duplex, hea
   socket.end(rawAnswer(notFound("path_unknown", "There is nothing at this path.")));
 }
 
-function countCalls(server: Server): { ended(msMax: number): Promise<void> } {
+function countCalls(server: HttpServer): { ended(msMax: number): Promise<void> } {
   let open = 0;
   let onNone = (): void => {};
   server.on("request", (_request, response) => {

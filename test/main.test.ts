@@ -1,13 +1,12 @@
 /** The program as a person runs it: processes, signals, what it says. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { placeDatabase } from "./empty-database.js";
 
 const program = fileURLToPath(new URL("../main.js", import.meta.url));
 
@@ -53,10 +52,11 @@ describe("The program", () => {
     expect(await second.ended()).to.equal(1);
     expect(second.said).to.match(/is in use by process \d+/);
 
-    await placeDatabase(join(folder, "other"));
+    // Told before anything is made.
     const sameDoor = run({ PORT: new URL(base).port, DATA_DIR: join(folder, "other") });
     expect(await sameDoor.ended()).to.equal(1);
     expect(sameDoor.said).to.match(/PORT: \d+ is in use; set PORT to another one/);
+    expect(existsSync(join(folder, "other"))).to.equal(false);
 
     // Then it goes on with the same data, also after kill -9.
     const key = readFileSync(join(folder, "data", "vault.key"), "utf8");
