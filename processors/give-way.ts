@@ -16,6 +16,29 @@ export async function giveWay(watermark: Pick<Watermark, "callsAtTheDoor">): Pro
   while (watermark.callsAtTheDoor > callsMax && Date.now() < until) await pause(lookEveryMs);
 }
 
+/** Of the time, while callers crowd: enough that what they bring is not put off for ever. */
+const crowdedShare = 1 / 4;
+/** Work that waited for something else is no reason to rest long. */
+const sliceMsMax = 50;
+
+/** Long work in slices of some 10 ms, which leave most of the time to callers who crowd. */
+export class Slices {
+  #began = performance.now();
+
+  constructor(private readonly watermark: Pick<Watermark, "callsAtTheDoor">) {}
+
+  /** Between two slices. */
+  async letOthersRun(): Promise<void> {
+    if (this.watermark.callsAtTheDoor > callsMax) {
+      const workedMs = Math.min(performance.now() - this.#began, sliceMsMax);
+      await pause(workedMs / crowdedShare - workedMs);
+    } else {
+      await setImmediate();
+    }
+    this.#began = performance.now();
+  }
+}
+
 /** What is worked through without a pause holds up every call and every socket so long. */
 const turnMsMax = 10;
 const itemsPerLook = 32;

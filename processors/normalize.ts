@@ -2,11 +2,12 @@
  * Normalizes raw events into facts. Stateless: nothing here depends on another event. The steps
  * below are the whole of it; each may be repeated at any time.
  */
-import { setImmediate as letOthersRun } from "node:timers/promises";
 import type { LogRecord } from "../backends/log.js";
 import type { ProviderApis } from "../backends/provider-api.js";
 import type { Service } from "../backends/service.js";
+import type { Watermark } from "../backends/watermark.js";
 import type { Provider } from "../providers/provider.js";
+import { Slices } from "./give-way.js";
 import { handOn } from "./hand-on.js";
 import type { RecentOutcomes } from "./journal.js";
 import { lookAgain } from "./look-again.js";
@@ -16,6 +17,7 @@ export type NormalizingService = Pick<
   Service,
   "clickhouse" | "log" | "logger" | "postgres" | "rates" | "vault"
 > & {
+  readonly watermark: Pick<Watermark, "callsAtTheDoor">;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly baseCurrencyOf: (workspace: string) => Promise<string | null>;
   /** Only its memory is looked at here; asking is left to groups of their own. */
@@ -44,8 +46,9 @@ export async function normalize(
   // 1. Open the seal, decode, complete, convert: each event becomes facts, nothing, a reject, or
   //    waits for its provider's API.
   const outcomes: Outcome[] = [];
+  const slices = new Slices(service.watermark);
   for (const [index, record] of records.entries()) {
-    if (index % recordsAtOnce === recordsAtOnce - 1) await letOthersRun();
+    if (index % recordsAtOnce === recordsAtOnce - 1) await slices.letOthersRun();
     outcomes.push(await readRaw(service, record));
   }
 
