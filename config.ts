@@ -53,8 +53,12 @@ export const limits = {
   eventEarliest: Date.UTC(2000, 0, 1),
   idempotencyKeyTtlMs: 24 * 60 * 60 * 1000,
   rotatedCredentialsTtlMs: 24 * 60 * 60 * 1000,
-  /** Facts of one payment (refunds, readings); more are rejected by name. */
+  /** Facts of one payment (refunds, readings) that say anything; later ones are rejected. */
   factsPerPaymentMax: 1_000,
+  /** Ledger rows of one payment (its refunds times its products): the same. */
+  ledgerRowsPerPaymentMax: 200_000,
+  /** Payments of one invoice that share its tax and lines, those told first. */
+  paymentsPerPurchaseMax: 100,
   /** Form A subscriptions and churns without an id of one provider, product, amount, currency. */
   anonymousPoolSidesMax: 100_000,
   /** Of them, gone through again in one batch because others came late: after it, all at once. */
@@ -255,7 +259,16 @@ const settings = z.object({
   KAFKA_SASL_USERNAME: z.string().optional(),
   KAFKA_SASL_PASSWORD: z.string().optional(),
   CLICKHOUSE_URL: http.optional(),
+  /** As `remote_servers` of its servers names it. */
   CLICKHOUSE_CLUSTER: z.string().optional(),
+  /** Of each shard of it, several with commas; else its hosts, as CLICKHOUSE_URL otherwise. */
+  CLICKHOUSE_SHARD_URLS: z
+    .string()
+    .refine(
+      (text) => text.split(",").every((one) => http.safeParse(one).success),
+      "must be URLs as https://host:port, several with commas between",
+    )
+    .optional(),
   DATABASE_URL: z
     .url({
       protocol: /^postgres(?:ql)?$/,

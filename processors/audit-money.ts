@@ -14,7 +14,7 @@ import { limits } from "../config.js";
 import { type Fact, factCodec } from "../schemas/records.js";
 import { paymentKey, purchaseKey } from "./facts.js";
 import { byReceipt } from "./readings.js";
-import { bookable } from "./recordings.js";
+import { isOfPurchase } from "./shares.js";
 
 /** Payments of one provider after the first up to the second, inclusive; null: to the last. */
 export interface PaymentSlice extends Tenant {
@@ -86,13 +86,11 @@ export async function paymentsIn(
     for (const { body } of facts) {
       if (!("Link" in body)) continue;
       for (const fact of purchases.get(purchaseKey(body.Link.purchase)) ?? []) {
-        if ("Purchase" in fact.body) known.set(fact.fact_id, fact);
+        if (isOfPurchase(fact)) known.set(fact.fact_id, fact);
       }
     }
-    return {
-      payment: key.slice(paymentKey("").length),
-      facts: bookable([...known.values()].sort(byReceipt)),
-    };
+    const payment = key.slice(paymentKey("").length);
+    return { payment, facts: [...known.values()].sort(byReceipt) };
   });
 }
 

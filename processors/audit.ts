@@ -85,7 +85,7 @@ async function moneyFindings(
   for await (const slice of paymentSlices(clickhouse, tenant, knownTo)) {
     const payments = (await paymentsIn(clickhouse, slice)).map(({ payment, facts }) => ({
       payment,
-      ...recordings(facts),
+      ...recordings(payment, facts),
     }));
     const entries = await ledgerDifferences(clickhouse, slice, payments);
     const versions = await versionDifferences(clickhouse, slice, payments);

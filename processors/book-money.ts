@@ -17,7 +17,9 @@ import {
   type PaymentRecordings,
 } from "./money-tables.js";
 import { readFacts } from "./fact-batch.js";
-import { bookable, newRecordings, recordings, type Version } from "./recordings.js";
+import { mapInTurns } from "./give-way.js";
+import { keepRejected } from "./reject.js";
+import { newRecordings, recordings, type Version } from "./recordings.js";
 import type { KnownKeys } from "./known-keys.js";
 import { SoleWriter } from "./sole-writer.js";
 import { transactionRecord } from "./transaction-record.js";
@@ -68,7 +70,9 @@ async function bookBesideOthers(service: BookingService, batch: readonly Fact[])
   const payments = await writeThenLook(clickhouse, batch, shared);
 
   // 4. Work out what should be recorded about each payment.
-  const outcomes = payments.flatMap((payment) => outcomeOf(service, payment, batch, noneUnseen));
+  const outcomes = (
+    await mapInTurns(payments, (payment) => outcomeOf(payment, batch, noneUnseen))
+  ).flat();
 
   // 5. SKUs named in passing get a place in the catalogue.
   await skus.see(outcomes.flatMap((outcome) => outcome.skus));
@@ -80,8 +84,9 @@ async function bookBesideOthers(service: BookingService, batch: readonly Fact[])
     insertVersions(clickhouse, outcomes),
   ]);
 
-  // 7. Publish.
+  // 7. Publish, and list what one payment cannot hold.
   await publish(service, outcomes);
+  await rejectBeyond(service, outcomes);
 }
 
 /**
@@ -99,8 +104,12 @@ async function bookAlone(
 
   // 4. Work out what should be recorded about each payment, and what of it is new.
   const unseen = new Set(look.missing.map(({ fact_id }) => fact_id));
-  const outcomes = look.payments.flatMap((payment) => outcomeOf(service, payment, batch, unseen));
-  const news = outcomes.map((outcome) => newsOf(outcome, look.before.get(outcome.payment) ?? []));
+  const outcomes = (
+    await mapInTurns(look.payments, (payment) => outcomeOf(payment, batch, unseen))
+  ).flat();
+  const news = await mapInTurns(outcomes, (outcome) =>
+    newsOf(outcome, look.before.get(outcome.payment) ?? []),
+  );
 
   // 5. SKUs named in passing get a place in the catalogue.
   await service.skus.see(outcomes.flatMap(({ skus }) => skus));
@@ -108,8 +117,9 @@ async function bookAlone(
   // 6. Insert the versions; facts and ledger follow with those of other batches.
   await appendVersions(service.clickhouse, news);
 
-  // 7. Publish.
+  // 7. Publish, and list what one payment cannot hold.
   await publish(service, outcomes);
+  await rejectBeyond(service, outcomes);
   look.remember();
   return { missing: look.missing, news };
 }
@@ -156,9 +166,28 @@ async function publish(service: BookingService, outcomes: readonly MoneyOutcome[
   if (messages.length > 0) await service.log.append(topics.transactions, messages);
 }
 
+/** What is beyond the limits of one payment is listed like any event that cannot be booked. */
+async function rejectBeyond(
+  { clickhouse, log }: BookingService,
+  outcomes: readonly MoneyOutcome[],
+): Promise<void> {
+  const facts = outcomes.flatMap(({ refused }) => refused);
+  const events = new Map(facts.map((fact) => [fact.event_id, fact]));
+  const rejects = Array.from(events.values(), (fact) => ({
+    record: fact,
+    event: fact,
+    step: "book",
+    reason: "payment_too_large",
+    detail: "Its payment has as many facts, or as many ledger rows, as one payment may have.",
+  }));
+  await keepRejected({ clickhouse, log }, rejects);
+}
+
 /** What one payment needs: rows, messages, SKUs. */
 export interface MoneyOutcome extends ReturnType<typeof recordings> {
   readonly payment: KnownPayment;
+  /** Facts of the batch that would be too many for it. */
+  readonly refused: readonly Fact[];
   /** Versions that may be missing in the table. */
   readonly inserted: readonly Version[];
   readonly published: readonly Version[];
@@ -179,24 +208,19 @@ const noneUnseen: ReadonlySet<string> = new Set();
  *   are met with each of its events, most of which are later than they
  */
 function outcomeOf(
-  { logger }: BookingService,
   payment: KnownPayment,
   batch: readonly Fact[],
   unseen: ReadonlySet<string>,
 ): MoneyOutcome[] {
-  const facts = bookable(payment.facts);
-  if (facts.length < payment.facts.length) {
-    logger.error(
-      { payment: payment.payment, provider: payment.provider, facts: payment.facts.length },
-      "a payment has more facts than factsPerPaymentMax; later ones are not booked",
-    );
-  }
-  const { versions, ledger, counted } = recordings(facts);
+  const { facts } = payment;
+  const { versions, ledger, counted, beyond } = recordings(payment.payment, facts);
+  const tooMany = new Set(beyond.map(({ fact_id }) => fact_id));
+  const refused = batch.filter(({ fact_id }) => tooMany.has(fact_id));
   const counting = new Set(Array.from(counted, ({ fact_id }) => fact_id));
   // A payment none of whose facts count here stays as it is. Beside others its ledger is brought to
   // what it should be all the same: one who has not seen these facts leaves it to this batch.
   const isLeft = !batch.some(({ fact_id }) => counting.has(fact_id));
-  if (isLeft && unseen !== noneUnseen) return [];
+  if (isLeft && refused.length === 0 && unseen !== noneUnseen) return [];
   const here = new Set(
     batch
       .filter((fact) => counting.has(fact.fact_id) && isFirstDelivery(fact, facts))
@@ -220,15 +244,16 @@ function outcomeOf(
   const skus = [...new Set(ledger.map(({ external_id }) => external_id))]
     .filter((externalId) => externalId !== "")
     .map((externalId) => ({ workspace, environment, provider, externalId }));
-  return [{ payment, versions, ledger, counted, inserted, published, skus }];
+  return [{ payment, versions, ledger, counted, beyond, refused, inserted, published, skus }];
 }
 
 /** @param before facts of the payment that are booked */
 function newsOf(outcome: MoneyOutcome, before: readonly Fact[]): PaymentRecordings {
-  const { ledger, versions } = newRecordings(outcome, recordings(bookable(before)));
+  const { payment } = outcome;
+  const { ledger, versions } = newRecordings(payment.payment, payment.facts, outcome, before);
   const inserted = new Set(outcome.inserted);
   return {
-    payment: outcome.payment,
+    payment,
     ledger,
     versions: versions.filter((version) => inserted.has(version)),
   };

@@ -1,6 +1,6 @@
 /** Disputes of a payment whose money was withdrawn, each with its newest amount and its times. */
 import type { Fact, Quote } from "../schemas/records.js";
-import { newestFirst } from "./readings.js";
+import { byReceipt, newestFirst } from "./readings.js";
 
 export interface Withdrawn {
   readonly dispute: string;
@@ -17,30 +17,26 @@ export function disputesOf(facts: readonly Fact[]): readonly Withdrawn[] {
   const readings = readingsOf(facts);
   const told = [...readings.keys()].sort().map((dispute) => readings.get(dispute) ?? []);
   const returns = told.flatMap((each) => loneReturn(each) ?? []).sort((one, other) => one - other);
-  return withReturns(
-    told.flatMap((each) => withdrawnBy(each, facts)),
-    returns,
-  );
+  return withReturns(told.flatMap(withdrawnBy), returns);
 }
 
 function readingsOf(facts: readonly Fact[]): Map<string, Fact[]> {
   const readings = new Map<string, Fact[]>();
-  for (const fact of newestFirst(facts)) {
+  for (const fact of newestFirst(facts.filter(({ body }) => "Dispute" in body))) {
     if (!("Dispute" in fact.body)) continue;
     const { dispute } = fact.body.Dispute;
-    readings.set(dispute, [...(readings.get(dispute) ?? []), fact]);
+    const known = readings.get(dispute);
+    if (known) known.push(fact);
+    else readings.set(dispute, [fact]);
   }
   return readings;
 }
 
 /** @param told all readings of one dispute, newest first */
-function withdrawnBy(told: readonly Fact[], facts: readonly Fact[]): Withdrawn[] {
+function withdrawnBy(told: readonly Fact[]): Withdrawn[] {
   const newest = told[0];
   const withdrawnAt = timeOf(told, "withdrawn_at");
-  const quote = quoteOfWithdrawal(
-    facts.filter((fact) => told.includes(fact)),
-    withdrawnAt,
-  );
+  const quote = quoteOfWithdrawal(told.toSorted(byReceipt), withdrawnAt);
   if (!newest || !("Dispute" in newest.body) || withdrawnAt === null || !quote) return [];
   const { dispute, amount, currency } = newest.body.Dispute;
   return [

@@ -10,6 +10,7 @@ import {
   recallAnswers,
 } from "../backends/kept-answers.js";
 import type { LogRecord } from "../backends/log.js";
+import { adornedFactId } from "../schemas/ids.js";
 import { type Fact, factCodec } from "../schemas/records.js";
 import { ask, type EnrichingService, rawRecords } from "./enrich-complete.js";
 import { type Answered, parsedAnswers } from "./enrich-questions.js";
@@ -91,7 +92,7 @@ async function factsAdded(
   const said = new Set(before.facts.map(sayingOf));
   const adorned = after.facts.map((fact, position) => ({
     ...fact,
-    fact_id: `${fact.event_id}:adorned:${position}`,
+    fact_id: adornedFactId(fact.event_id, position, contentOf(fact)),
     received_at: answeredAt,
   }));
   return adorned.filter((_fact, position) => {
@@ -102,6 +103,11 @@ async function factsAdded(
 
 function sayingOf(fact: Fact): string {
   return factCodec.toText({ ...fact, fact_id: "" });
+}
+
+/** Without what the replay of the event changes. */
+function contentOf(fact: Fact): string {
+  return sayingOf({ ...fact, partition: 0, offset: 0n, received_at: 0, quote: null });
 }
 
 /** Received anew, so that it is newer than the replay it may come from. */

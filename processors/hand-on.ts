@@ -1,12 +1,11 @@
 /** Hands on what became of raw events: facts to booking, questions to enrichment, rejects. */
-import { insertRejects } from "../backends/rejects.js";
 import type { EnrichmentStep } from "../backends/kept-answers.js";
-import { type Fact, factCodec, incompleteCodec, rejectCodec, topics } from "../schemas/records.js";
+import { type Fact, factCodec, incompleteCodec, topics } from "../schemas/records.js";
 import { utcDay } from "../schemas/rates.js";
 import { factKeys } from "./facts.js";
 import type { NormalizingService } from "./normalize.js";
 import type { Outcome, Rejected } from "./read-raw.js";
-import { rejectMessage, rejectRow } from "./reject.js";
+import { keepRejected } from "./reject.js";
 
 type HandingOn = Pick<NormalizingService, "clickhouse" | "log" | "rates">;
 
@@ -48,15 +47,7 @@ export async function handOnRejects(
   { clickhouse, log, rates }: HandingOn,
   rejects: readonly Rejected[],
 ): Promise<void> {
-  if (rejects.length === 0) return;
-  await log.append(
-    topics.rejected,
-    rejects.map((outcome) => ({
-      key: outcome.event.event_id,
-      value: rejectCodec.encode(rejectMessage(outcome)),
-    })),
-  );
-  await insertRejects(clickhouse, rejects.map(rejectRow));
+  await keepRejected({ clickhouse, log }, rejects);
   for (const { missingRate } of rejects) {
     // Fetched in the background; a new edition replays what waits for it (see role.ts).
     if (missingRate) void rates.ensureDay(missingRate.currency, utcDay(missingRate.at));

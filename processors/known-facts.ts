@@ -9,6 +9,7 @@ import { type Environment, type Fact, factCodec } from "../schemas/records.js";
 import { nameOf, paymentKey, purchaseKey, subjects } from "./facts.js";
 import { insertFacts } from "./money-tables.js";
 import { byReceipt } from "./readings.js";
+import { isOfPurchase } from "./shares.js";
 import type { KnownKeys } from "./known-keys.js";
 
 export interface KnownPayment {
@@ -156,24 +157,26 @@ class KnownRows {
     }
   }
 
-  /** Facts of the batch that are not known, as they are to be stored. */
+  /**
+   * Facts of the batch that are not known, as they are to be stored: the same wherever on the topic
+   * one batch ends and the next begins, so that a crash changes nothing.
+   */
   missing(batch: readonly Fact[]): Fact[] {
-    return firstOnTopic(batch.filter((fact) => !this.#has(fact))).map((fact) => this.#dated(fact));
+    /** By payment, of the readings met until now the one received first. */
+    const firsts = new Map<string, Fact | undefined>();
+    return firstOnTopic(batch.filter((fact) => !this.#has(fact))).map((fact) => {
+      if (!("Payment" in fact.body)) return fact;
+      const name = nameOf(fact, paymentKey(fact.body.Payment.payment));
+      const first = firsts.has(name) ? firsts.get(name) : this.#firstReading(name);
+      const dated = first === undefined ? fact : datedBy(first, fact);
+      firsts.set(name, first === undefined || byReceipt(dated, first) < 0 ? dated : first);
+      return dated;
+    });
   }
 
-  /**
-   * A transaction keeps the time it was told with first, and the rate. A reading that was received
-   * before that one and comes to booking after it (from another door, by another partition) would
-   * be the first by receipt, so it takes both on; else its rows would lie at two places.
-   */
-  #dated(fact: Fact): Fact {
-    if (!("Payment" in fact.body)) return fact;
-    const told = this.#rows.get(nameOf(fact, paymentKey(fact.body.Payment.payment)))?.facts ?? [];
-    const first = told.filter(({ body }) => "Payment" in body).toSorted(byReceipt)[0];
-    if (first === undefined || !("Payment" in first.body)) return fact;
-    if (byReceipt(first, fact) < 0) return fact;
-    const { at } = first.body.Payment;
-    return { ...fact, quote: first.quote, body: { Payment: { ...fact.body.Payment, at } } };
+  #firstReading(name: string): Fact | undefined {
+    const told = this.#rows.get(name)?.facts ?? [];
+    return told.filter(({ body }) => "Payment" in body).toSorted(byReceipt)[0];
   }
 
   #has(fact: Fact): boolean {
@@ -213,7 +216,7 @@ class KnownRows {
         const purchase = purchaseKey(body.Link.purchase);
         const there = rest(this.#rows.get(nameOf(scope, purchase))?.facts ?? []);
         keys.set(purchase, countOf(there));
-        for (const fact of there) if ("Purchase" in fact.body) known.set(fact.fact_id, fact);
+        for (const fact of there) if (isOfPurchase(fact)) known.set(fact.fact_id, fact);
       }
       const { workspace, environment, provider } = scope;
       return [
@@ -228,6 +231,18 @@ class KnownRows {
       ];
     });
   }
+}
+
+/**
+ * A transaction keeps the time it was told with first, and the rate. A reading that was received
+ * before that one and comes to booking after it (from another door, by another partition) would be
+ * the first by receipt, so it takes both on; else its rows would lie at two places.
+ */
+function datedBy(first: Fact, fact: Fact): Fact {
+  if (!("Payment" in first.body) || !("Payment" in fact.body)) return fact;
+  if (byReceipt(first, fact) < 0) return fact;
+  const { at } = first.body.Payment;
+  return { ...fact, quote: first.quote, body: { Payment: { ...fact.body.Payment, at } } };
 }
 
 /** A redelivery that raced may be there twice. */

@@ -1,6 +1,7 @@
 /** The statements that write money. Each inserts only what is not there yet. */
 import { clickhouseTime, rowsIn } from "../backends/clickhouse-rows.js";
-import { jsonRows, partsOf } from "../backends/clickhouse-text.js";
+import { allShards } from "../backends/clickhouse-shards.js";
+import { jsonRows, literal, partsOf } from "../backends/clickhouse-text.js";
 import type { ClickHouse, WriteLane } from "../backends/clickhouse.js";
 import { inParts } from "../backends/in-parts.js";
 import { transactionId } from "../schemas/ids.js";
@@ -76,25 +77,72 @@ export async function insertLedger(
   outcomes: readonly MoneyOutcome[],
   shared: boolean,
 ): Promise<void> {
-  for (const part of inParts(outcomes, rowsMax, ({ ledger }) => ledger.length)) {
+  for (const part of inParts(outcomes.flatMap(stretchesOf), rowsMax, sizeOf)) {
     await insertLedgerPart(clickhouse, part, shared);
   }
 }
 
-/** All rows of a payment go in one statement. */
+/** Of one statement. */
 const rowsMax = 20_000;
+
+/** Rows of one payment, and where in the table those lie that are to be like them. */
+interface LedgerStretch {
+  readonly outcome: MoneyOutcome;
+  readonly ledger: readonly LedgerRow[];
+  /** Of a payment with more rows than a statement takes, which it has for itself; null: all. */
+  readonly within: string | null;
+}
+
+function sizeOf({ ledger, within }: LedgerStretch): number {
+  return within === null ? ledger.length : rowsMax + 1;
+}
+
+/** By fact and entry: whatever is there of a payment lies in one of its stretches. */
+function stretchesOf(outcome: MoneyOutcome): LedgerStretch[] {
+  const { ledger } = outcome;
+  if (ledger.length <= rowsMax) return [{ outcome, ledger, within: null }];
+  const places = new Map<string, LedgerRow[]>();
+  for (const row of ledger) {
+    const place = `${row.fact.fact_id} ${row.entry}`;
+    const rows = places.get(place);
+    if (rows) rows.push(row);
+    else places.set(place, [row]);
+  }
+  // In the order of bytes, which is the engine's.
+  const inOrder = Array.from(places, ([place, rows]) => ({
+    place,
+    bytes: Buffer.from(place),
+    rows,
+  }));
+  inOrder.sort((one, other) => Buffer.compare(one.bytes, other.bytes));
+  const parts = [...inParts(inOrder, rowsMax, ({ rows }) => rows.length)];
+  return parts.map((part, index) => {
+    const after = parts[index - 1]?.at(-1)?.place;
+    const upTo = index === parts.length - 1 ? undefined : part.at(-1)?.place;
+    const ends = [
+      ...(after === undefined ? [] : [`${placeSql} > ${literal(after)}`]),
+      ...(upTo === undefined ? [] : [`${placeSql} <= ${literal(upTo)}`]),
+    ];
+    const rows = part.flatMap((group) => group.rows);
+    return { outcome, ledger: rows, within: ends.join(" AND ") };
+  });
+}
+
+const placeSql = "concat(fact_id, ' ', entry)";
 
 async function insertLedgerPart(
   clickhouse: ClickHouse,
-  outcomes: readonly MoneyOutcome[],
+  part: readonly LedgerStretch[],
   shared: boolean,
 ): Promise<void> {
-  const rows = outcomes.flatMap(({ payment, ledger }) => ledgerRows(payment, ledger));
+  const outcomes = part.map(({ outcome }) => outcome);
+  const rows = part.flatMap(({ outcome, ledger }) => ledgerRows(outcome.payment, ledger));
   const payments = outcomes.map(({ payment }) => [
     payment.workspace,
     payment.environment,
     ledgerPayment(payment),
   ]);
+  const within = part.map((stretch) => stretch.within).find((ends) => ends !== null);
   const scope = "(workspace, environment, payment)";
   await clickhouse.write(
     `INSERT INTO ledger
@@ -106,7 +154,7 @@ async function insertLedgerPart(
        FROM ${jsonRows(ledgerColumns, rows)}
        UNION ALL
        SELECT ${ledgerDimensions}, -original_amount, -amount, -tax, -fee, -sales
-       FROM ledger WHERE ${rowsIn(scope, payments)}
+       FROM ledger WHERE ${rowsIn(scope, payments)}${within === undefined ? "" : ` AND ${within}`}
      )
      ${shared ? `WHERE ${scope} NOT IN (${outdated(outcomes)})` : ""}
      GROUP BY ${ledgerDimensions}
@@ -161,7 +209,7 @@ function outdated(outcomes: readonly MoneyOutcome[]): string {
       seen,
     )} AS seen
     INNER JOIN (
-      SELECT ${scope}, uniqExact(fact_id) AS stored FROM money_facts
+      SELECT ${scope}, uniqExact(fact_id) AS stored FROM ${allShards("money_facts")}
       WHERE ${rowsIn(`(${scope})`, keys)} GROUP BY ${scope}
     ) AS now USING (${scope})
     WHERE stored > facts`;

@@ -8,10 +8,11 @@
  */
 import type { Fact, FactBody, Line, Quote } from "../schemas/records.js";
 import { disputesOf } from "./disputes.js";
-import { bySku, type Entry, entriesOf, inBase, largestLine, unknownCountry } from "./entries.js";
+import { bySku, inBase, largestLine, type Move, movesOf, unknownCountry } from "./entries.js";
 import { countingOf, earlier } from "./prefix.js";
 import { newestFirst } from "./readings.js";
-import { refundedTotal } from "./refunds.js";
+import { refundedTotal, type RefundStep, refundSteps } from "./refunds.js";
+import { type PurchaseBody, sharedOut, Shares } from "./shares.js";
 
 /** Amounts in minor units: `normalized_amount` of base, the others of the original currency. */
 export interface Document {
@@ -36,16 +37,25 @@ export interface Document {
 export interface PaymentState {
   /** Null while no payment is known, or it is of nothing. */
   readonly document: Document | null;
-  readonly entries: readonly Entry[];
+  /** What its ledger entries are the shares of. */
+  readonly moves: readonly Move[];
 }
 
-/** @param facts of one payment and of its purchases, in order of receipt */
-export function paymentState(facts: readonly Fact[]): PaymentState {
-  const told = partsTold(facts);
+/**
+ * @param payment the provider's id of it
+ * @param facts of the payment and of its purchases, in order of receipt
+ */
+export function paymentState(payment: string, facts: readonly Fact[]): PaymentState {
+  const payments = paymentsTold(facts);
+  const purchases = purchasesOf(payment, facts);
+  const told = [...payments, ...sharedOut(payment, purchases, sharesTold(facts))];
   const sale = saleOf(facts, told);
+  const lines = sale?.lines ?? linesOf(told);
   const country = firstTold(told, (part) => part.country);
-  const entries = entriesOf(facts, { sale, country, lines: linesOf(told), skus: skusOf(told) });
-  return { document: sale === null ? loneRefund(facts) : documentOf(facts, sale), entries };
+  const refunds = refundSteps(facts);
+  const skus = skusOf([...payments, ...purchases]);
+  const moves = movesOf(facts, refunds, { sale, country, lines, skus });
+  return { document: sale === null ? loneRefund(facts) : documentOf(facts, sale, refunds), moves };
 }
 
 /** What was paid and what for, as far as it is known. */
@@ -67,29 +77,36 @@ export interface Sale {
 /** What a payment's own readings and its purchases say alike; what comes first is believed. */
 type Part = PaymentBody | PurchaseBody;
 type PaymentBody = Extract<FactBody, { Payment: unknown }>["Payment"];
-type PurchaseBody = Extract<FactBody, { Purchase: unknown }>["Purchase"];
 
-function partsTold(facts: readonly Fact[]): Part[] {
-  const payments = newestFirst(facts).flatMap(({ body }) =>
+function paymentsTold(facts: readonly Fact[]): PaymentBody[] {
+  return newestFirst(facts.filter(({ body }) => "Payment" in body)).flatMap(({ body }) =>
     "Payment" in body ? [body.Payment] : [],
   );
-  return [...payments, ...purchasesOf(facts)];
+}
+
+function sharesTold(facts: readonly Fact[]): Shares {
+  const shares = new Shares();
+  for (const { body } of facts) if ("Link" in body) shares.add(body.Link);
+  return shares;
 }
 
 /**
  * One reading of each purchase that is linked here by one of these facts; those that name products
  * come first. A purchase told before its link belongs to nothing yet.
  */
-function purchasesOf(facts: readonly Fact[]): PurchaseBody[] {
+function purchasesOf(payment: string, facts: readonly Fact[]): PurchaseBody[] {
   const links = new Map<string, number | null>();
   const readings = new Map<string, Fact[]>();
   for (const fact of facts) {
     if ("Link" in fact.body) {
       const { purchase, as_of: asOf = null } = fact.body.Link;
+      if (fact.body.Link.payment !== payment) continue;
       links.set(purchase, earlier(links.get(purchase) ?? null, asOf));
     } else if ("Purchase" in fact.body) {
       const { purchase } = fact.body.Purchase;
-      readings.set(purchase, [...(readings.get(purchase) ?? []), fact]);
+      const known = readings.get(purchase);
+      if (known) known.push(fact);
+      else readings.set(purchase, [fact]);
     }
   }
   return [...links]
@@ -140,9 +157,9 @@ function saleOf(facts: readonly Fact[], told: readonly Part[]): Sale | null {
   };
 }
 
-function documentOf(facts: readonly Fact[], sale: Sale): Document {
+function documentOf(facts: readonly Fact[], sale: Sale, refunds: readonly RefundStep[]): Document {
   const disputed = disputesOf(facts).some((dispute) => dispute.returnedAt === null);
-  const refunded = refundedTotal(facts, sale.currency);
+  const refunded = refundedTotal(refunds, sale.currency);
   return {
     timestamp: sale.at,
     account: sale.account,

@@ -5,15 +5,20 @@
  */
 import type { Fact, FactBody } from "../schemas/records.js";
 import { newestFirst } from "./readings.js";
+import { type PurchaseBody, Shares } from "./shares.js";
 
-type PurchaseBody = Extract<FactBody, { Purchase: unknown }>["Purchase"];
+type LinkBody = Extract<FactBody, { Link: unknown }>["Link"];
 
 export class Prefix {
   readonly #own: Fact[] = [];
+  readonly #shares = new Shares();
   readonly #links = new Map<string, number | null>();
   readonly #readings = new Map<string, Fact[]>();
   readonly #counting = new Map<string, Fact>();
   readonly #counted = new Set<Fact>();
+
+  /** @param payment the provider's id of it: links of others to its purchases may be among them */
+  constructor(private readonly payment: string) {}
 
   /** From these follows all that follows from the facts added. */
   get facts(): Fact[] {
@@ -45,7 +50,12 @@ export class Prefix {
   }
 
   /** A link that was told before, though by another event, says nothing new. */
-  #addLink(link: { readonly purchase: string; readonly as_of?: number | null }): boolean {
+  #addLink(link: LinkBody): boolean {
+    const tellsPart = this.#shares.add(link);
+    return (link.payment === this.payment && this.#addOwnLink(link)) || tellsPart;
+  }
+
+  #addOwnLink(link: LinkBody): boolean {
     const { purchase } = link;
     const before = this.#links.get(purchase);
     const asOf = earlier(before ?? null, link.as_of ?? null);

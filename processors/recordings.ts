@@ -4,10 +4,11 @@
  * is not there yet.
  */
 import { limits } from "../config.js";
-import type { Fact } from "../schemas/records.js";
-import type { Entry } from "./entries.js";
+import type { Fact, Line } from "../schemas/records.js";
+import { entriesOf, type Entry, type Move } from "./entries.js";
 import { type Document, paymentState } from "./payment.js";
 import { Prefix } from "./prefix.js";
+import type { Span } from "./refund-taxes.js";
 
 /** A version of a transaction and the fact that made it. */
 export interface Version {
@@ -31,23 +32,34 @@ export interface Recordings {
 /** What should be recorded, and the facts it follows from: others could be left out. */
 export interface Told extends Recordings {
   readonly counted: ReadonlySet<Fact>;
+  /** Facts that say something and are beyond what one payment may have: see `limits`. */
+  readonly beyond: readonly Fact[];
 }
 
-/** @param facts of one payment with its purchases, in order of receipt */
-export function recordings(facts: readonly Fact[]): Told {
+/**
+ * The earliest by receipt count, up to `factsPerPaymentMax` that say anything and up to
+ * `ledgerRowsPerPaymentMax` rows, so that a replay gives the same figures.
+ * @param payment the provider's id of it
+ * @param facts of the payment with its purchases, in order of receipt
+ */
+export function recordings(payment: string, facts: readonly Fact[]): Told {
   const versions: Version[] = [];
   const ledger: LedgerRow[] = [];
-  const prefix = new Prefix();
+  const prefix = new Prefix(payment);
+  const recorded = new RecordedMoves();
+  let said = 0;
   let document: Document | null = null;
-  let entriesBefore = new Map<string, Entry>();
   let textBefore = "";
   for (const [index, fact] of facts.entries()) {
     let text = textBefore;
     if (prefix.add(fact)) {
-      const state = paymentState(prefix.facts);
-      const entriesAfter = summed(state.entries);
-      for (const entry of difference(entriesAfter, entriesBefore)) ledger.push({ ...entry, fact });
-      entriesBefore = entriesAfter;
+      said += 1;
+      if (said > limits.factsPerPaymentMax)
+        return { versions, ledger, ...cut(payment, facts, index) };
+      const state = paymentState(payment, prefix.facts);
+      const entries = recorded.bringTo(state.moves, limits.ledgerRowsPerPaymentMax - ledger.length);
+      if (entries === null) return { versions, ledger, ...cut(payment, facts, index) };
+      for (const entry of entries) ledger.push({ ...entry, fact });
       ({ document } = state);
       text = textOf(document);
     }
@@ -55,32 +67,81 @@ export function recordings(facts: readonly Fact[]): Told {
     versions.push({ document, version: index + 1, fact, changed: text !== textBefore });
     textBefore = text;
   }
-  return { versions, ledger, counted: prefix.counted };
+  return { versions, ledger, counted: prefix.counted, beyond: [] };
+}
+
+/** @param end the first fact that is too many */
+function cut(
+  payment: string,
+  facts: readonly Fact[],
+  end: number,
+): Pick<Told, "counted" | "beyond"> {
+  const prefix = new Prefix(payment);
+  for (const fact of facts.slice(0, end)) prefix.add(fact);
+  const counted = new Set(prefix.counted);
+  return { counted, beyond: facts.slice(end).filter((fact) => prefix.add(fact)) };
+}
+
+/** What the ledger is brought to, move by move: those that stay as they are cost nothing. */
+class RecordedMoves {
+  #moves = new Map<string, Move>();
+
+  /** @returns the entries that make the difference; null when they are more than `rowsMax` */
+  bringTo(moves: readonly Move[], rowsMax: number): Entry[] | null {
+    const after = new Map<string, Move>();
+    for (const move of moves) after.set(unused(after, move.entry), move);
+    const lines = new LinesSeen();
+    const entries: Entry[] = [];
+    for (const [key, now] of after) {
+      const before = this.#moves.get(key);
+      if (before && isSame(now, before) && lines.areSame(now.lines, before.lines)) continue;
+      for (const entry of differenceOf(now, before)) entries.push(entry);
+      if (entries.length > rowsMax) return null;
+    }
+    for (const [key, before] of this.#moves) {
+      if (after.has(key)) continue;
+      for (const entry of differenceOf(undefined, before)) entries.push(entry);
+      if (entries.length > rowsMax) return null;
+    }
+    this.#moves = after;
+    return entries;
+  }
+}
+
+/** Most moves of a payment share its lines, which are compared once then. */
+class LinesSeen {
+  #last: { readonly some: readonly Line[]; readonly others: readonly Line[] } | null = null;
+
+  areSame(some: readonly Line[], others: readonly Line[]): boolean {
+    if (some === others) return true;
+    if (this.#last?.some === some && this.#last.others === others) return true;
+    if (!isSameLines(some, others)) return false;
+    this.#last = { some, others };
+    return true;
+  }
 }
 
 /**
- * The earliest by receipt count, up to `factsPerPaymentMax` that say anything, so that a replay
- * gives the same figures.
+ * What follows from `facts` and did not from those known before.
+ * @param recorded of `facts`
+ * @param before some of `facts`
  */
-export function bookable(facts: readonly Fact[]): readonly Fact[] {
-  if (facts.length <= limits.factsPerPaymentMax) return facts;
-  const prefix = new Prefix();
-  let said = 0;
-  for (const [index, fact] of facts.entries()) {
-    if (prefix.add(fact)) said += 1;
-    if (said > limits.factsPerPaymentMax) return facts.slice(0, index);
-  }
-  return facts;
+export function newRecordings(
+  payment: string,
+  facts: readonly Fact[],
+  recorded: Recordings,
+  before: readonly Fact[],
+): Recordings {
+  const isEarlier = before.every(({ fact_id }, index) => facts[index]?.fact_id === fact_id);
+  if (!isEarlier) return without(recorded, recordings(payment, before));
+  const known = new Set(before.map(({ fact_id }) => fact_id));
+  return {
+    versions: recorded.versions.filter(({ fact }) => !known.has(fact.fact_id)),
+    ledger: recorded.ledger.filter(({ fact }) => !known.has(fact.fact_id)),
+  };
 }
 
-function textOf(document: Document | null): string {
-  return JSON.stringify(document, (_key, value: unknown) =>
-    typeof value === "bigint" ? value.toString() : value,
-  );
-}
-
-/** What `after` records that `before` did not, the facts of both told in order of receipt. */
-export function newRecordings(after: Recordings, before: Recordings): Recordings {
+function without(after: Recordings, before: Recordings): Recordings {
   const stored = new Set(before.versions.map(versionKey));
   const rows = new Map<string, LedgerRow>();
   for (const row of after.ledger) addTo(rows, rowKey(row), row, 1);
@@ -91,6 +152,12 @@ export function newRecordings(after: Recordings, before: Recordings): Recordings
   };
 }
 
+function textOf(document: Document | null): string {
+  return JSON.stringify(document, (_key, value: unknown) =>
+    typeof value === "bigint" ? value.toString() : value,
+  );
+}
+
 function versionKey({ document, version, fact }: Version): string {
   return JSON.stringify([document.timestamp, fact.received_at, fact.fact_id, version]);
 }
@@ -99,17 +166,47 @@ function rowKey({ fact, ...entry }: LedgerRow): string {
   return JSON.stringify([entryKey(entry), fact.fact_id, fact.event_id, fact.received_at]);
 }
 
-/** Entries by what tells them apart; equal ones are added up. */
-function summed(entries: readonly Entry[]): Map<string, Entry> {
-  const sums = new Map<string, Entry>();
-  for (const entry of entries) addTo(sums, entryKey(entry), entry, 1);
-  return sums;
+/** Names of moves are their own, but what is read from a provider is not trusted with it. */
+function unused(moves: ReadonlyMap<string, Move>, name: string): string {
+  let key = name;
+  while (moves.has(key)) key += " ";
+  return key;
 }
 
-function difference(after: Map<string, Entry>, before: Map<string, Entry>): Entry[] {
+function isSame(one: Move, other: Move): boolean {
+  return (
+    one.kind === other.kind &&
+    one.currency === other.currency &&
+    one.country === other.country &&
+    one.at === other.at &&
+    one.sales === other.sales &&
+    one.isOut === other.isOut &&
+    isSameSpan(one.original, other.original) &&
+    isSameSpan(one.amount, other.amount) &&
+    isSameSpan(one.tax, other.tax) &&
+    isSameSpan(one.fee, other.fee)
+  );
+}
+
+function isSameSpan(one: Span, other: Span): boolean {
+  return one.from === other.from && one.to === other.to;
+}
+
+function isSameLines(some: readonly Line[], others: readonly Line[]): boolean {
+  return (
+    some.length === others.length &&
+    some.every((line, index) => {
+      const other = others[index];
+      return line.external_id === other?.external_id && line.weight === other.weight;
+    })
+  );
+}
+
+/** Entries by what tells them apart; equal ones are added up. */
+function differenceOf(after: Move | undefined, before: Move | undefined): Entry[] {
   const sums = new Map<string, Entry>();
-  for (const [key, entry] of after) addTo(sums, key, entry, 1);
-  for (const [key, entry] of before) addTo(sums, key, entry, -1);
+  for (const entry of after ? entriesOf(after) : []) addTo(sums, entryKey(entry), entry, 1);
+  for (const entry of before ? entriesOf(before) : []) addTo(sums, entryKey(entry), entry, -1);
   return [...sums.values()].filter(movesMoney);
 }
 

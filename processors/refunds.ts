@@ -3,30 +3,33 @@
  * (which may fail) and cumulative readings of the charge. At any moment the truth is the greater
  * of the two, so that neither is missed and nothing counts twice.
  */
-import type { Fact, Line, Quote } from "../schemas/records.js";
+import { divideRounded } from "../schemas/decimal.js";
+import type { Fact, FactBody, Line, Quote } from "../schemas/records.js";
 import { newestFirst } from "./readings.js";
 
-/** The refunded total of one currency goes from `before` to `after` at `at`; minor units. */
+/** The refunded total of one currency goes from `before` to `after`; minor units. */
 export interface RefundStep {
+  readonly told: ToldRefund;
+  readonly before: bigint;
+  readonly after: bigint;
+  /** Inside the step, with its sign; null: nobody tells it. */
+  readonly tax: bigint | null;
+}
+
+/** What makes a step. */
+interface ToldRefund {
   readonly entry: string;
   readonly at: number;
   readonly currency: string;
-  readonly before: bigint;
-  readonly after: bigint;
-  /** Of the fact that made the step, for when the sale's rate does not apply. */
+  /** Of the fact that told it, for when the sale's rate does not apply. */
   readonly quote: Quote;
   /** Empty: spread like the sale. */
   readonly lines: readonly Line[];
   readonly country: string | null;
-}
-
-interface Told {
-  readonly entry: string;
-  readonly at: number;
-  readonly currency: string;
-  readonly quote: Quote;
-  readonly lines: readonly Line[];
-  readonly country: string | null;
+  /** Within `single`; null: nobody tells it. */
+  readonly tax: bigint | null;
+  /** The entry of the refund that failed. */
+  readonly undoes: string | null;
   /** Added to the sum of single refunds; negative when one failed. */
   readonly single: bigint;
   /** A cumulative reading of what `witness` keeps. */
@@ -45,97 +48,122 @@ export function refundSteps(facts: readonly Fact[]): RefundStep[] {
 }
 
 /** Minor units of `currency` refunded in the end. */
-export function refundedTotal(facts: readonly Fact[], currency: string): bigint {
-  return refundSteps(facts).findLast((step) => step.currency === currency)?.after ?? 0n;
+export function refundedTotal(steps: readonly RefundStep[], currency: string): bigint {
+  return steps.findLast(({ told }) => told.currency === currency)?.after ?? 0n;
 }
 
-function stepsOf(told: readonly Told[]): RefundStep[] {
+function stepsOf(all: readonly ToldRefund[]): RefundStep[] {
   const steps: RefundStep[] = [];
   let single = 0n;
   const kept = new Map<string, bigint>();
   let before = 0n;
-  for (const { single: added, total: reading, witness, ...step } of told) {
+  for (const told of all) {
+    const { single: added, total: reading } = told;
     single += added;
     if (added < 0n) {
       // A failure after the last reading is not in it yet.
       for (const [name, total] of kept) kept.set(name, total + added);
     }
-    if (reading !== null) kept.set(witness, reading);
-    const after = [single, ...kept.values()].reduce(
-      (most, each) => (each > most ? each : most),
-      0n,
-    );
-    if (after !== before) steps.push({ ...step, before, after });
+    if (reading !== null) kept.set(told.witness, reading);
+    let after = single > 0n ? single : 0n;
+    for (const total of kept.values()) if (total > after) after = total;
+    if (after === before) continue;
+    // A reading may have told some of it before.
+    const isTold = told.tax !== null && added !== 0n;
+    const tax = isTold ? divideRounded((told.tax ?? 0n) * (after - before), added) : null;
+    steps.push({ told, before, after, tax });
     before = after;
   }
   return steps;
+}
+
+type RefundBody = Extract<FactBody, { Refund: unknown }>["Refund"];
+interface Reading {
+  readonly fact: Fact;
+  readonly body: RefundBody;
+  readonly quote: Quote;
 }
 
 /**
  * Where a provider dates a refund by the event that shows it (Paddle), later events repeat it with
  * a later date: the earliest counts. One that failed by then never moved anything.
  */
-function singles(facts: readonly Fact[]): Told[] {
-  const seen = new Set<string>();
-  return newestFirst(facts).flatMap((fact) => {
-    if (!("Refund" in fact.body) || !fact.quote) return [];
-    const { refund, amount, currency, lines, country } = fact.body.Refund;
-    if (seen.has(refund)) return [];
-    seen.add(refund);
-    const { at, quote } = earliest(facts, refund) ?? { at: fact.body.Refund.at, quote: fact.quote };
-    const failedAt = firstFailure(facts, refund);
-    if (failedAt !== null && failedAt <= at) return [];
-    const made = {
-      entry: `refund:${refund}`,
-      at,
-      currency,
-      quote,
-      lines,
-      country,
-      single: amount,
-      total: null,
-      witness: "",
-    };
-    if (failedAt === null) return [made];
-    return [made, { ...made, entry: `refund_failed:${refund}`, at: failedAt, single: -amount }];
-  });
+function singles(facts: readonly Fact[]): ToldRefund[] {
+  const readings = new Map<string, Reading[]>();
+  for (const fact of facts) {
+    if (!("Refund" in fact.body) || !fact.quote) continue;
+    const reading = { fact, body: fact.body.Refund, quote: fact.quote };
+    const { refund } = reading.body;
+    const known = readings.get(refund);
+    if (known) known.push(reading);
+    else readings.set(refund, [reading]);
+  }
+  return [...readings.values()].flatMap(toldBy);
+}
+
+/** @param readings of one refund, in order of receipt */
+function toldBy(readings: readonly Reading[]): ToldRefund[] {
+  const body = newestOf(readings);
+  const first = earliest(readings);
+  if (body === undefined || first === null) return [];
+  const failedAt = firstFailure(readings);
+  if (failedAt !== null && failedAt <= first.at) return [];
+  const { refund, amount, tax = null } = body;
+  const made: ToldRefund = {
+    entry: `refund:${refund}`,
+    at: first.at,
+    currency: body.currency,
+    quote: first.quote,
+    lines: body.lines,
+    country: body.country,
+    tax,
+    undoes: null,
+    single: amount,
+    total: null,
+    witness: "",
+  };
+  if (failedAt === null) return [made];
+  const back = {
+    entry: `refund_failed:${refund}`,
+    at: failedAt,
+    undoes: made.entry,
+    single: -amount,
+    tax: tax === null ? null : -tax,
+  };
+  return [made, { ...made, ...back }];
+}
+
+function newestOf(readings: readonly Reading[]): RefundBody | undefined {
+  if (readings.length === 1) return readings[0]?.body;
+  const [newest] = newestFirst(readings.map(({ fact }) => fact));
+  return readings.find(({ fact }) => fact === newest)?.body;
 }
 
 /** Later updates of a failed refund repeat the failure with a time of their own. */
-function firstFailure(facts: readonly Fact[], refund: string): number | null {
-  const times = facts.flatMap(({ body }) =>
-    "Refund" in body && body.Refund.refund === refund ? (body.Refund.failed_at ?? []) : [],
-  );
-  return times.length === 0 ? null : Math.min(...times);
+function firstFailure(readings: readonly Reading[]): number | null {
+  let first: number | null = null;
+  for (const { body } of readings) {
+    if (body.failed_at !== null) first = Math.min(first ?? body.failed_at, body.failed_at);
+  }
+  return first;
 }
 
 /** Of readings with one date the first received: what is converted stays converted. */
-function earliest(facts: readonly Fact[], refund: string): { at: number; quote: Quote } | null {
+function earliest(readings: readonly Reading[]): { at: number; quote: Quote } | null {
   let found: { at: number; quote: Quote } | null = null;
-  for (const { body, quote } of facts) {
-    if (!("Refund" in body) || body.Refund.refund !== refund || !quote) continue;
-    if (found === null || body.Refund.at < found.at) found = { at: body.Refund.at, quote };
+  for (const { body, quote } of readings) {
+    if (found === null || body.at < found.at) found = { at: body.at, quote };
   }
   return found;
 }
 
-function totals(facts: readonly Fact[]): Told[] {
+function totals(facts: readonly Fact[]): ToldRefund[] {
   return facts.flatMap((fact) => {
     if (!("RefundTotal" in fact.body) || !fact.quote) return [];
     const { at, amount, currency, witness = "" } = fact.body.RefundTotal;
-    return [
-      {
-        // After a single refund of the same moment: "refund_total" sorts behind "refund:".
-        entry: `refund_total:${at}:${fact.event_id}`,
-        at,
-        currency,
-        quote: fact.quote,
-        lines: [],
-        country: null,
-        single: 0n,
-        total: amount,
-        witness,
-      },
-    ];
+    // After a single refund of the same moment: "refund_total" sorts behind "refund:".
+    const entry = `refund_total:${at}:${fact.event_id}`;
+    const nothingMore = { lines: [], country: null, tax: null, undoes: null, single: 0n };
+    return [{ entry, at, currency, quote: fact.quote, ...nothingMore, total: amount, witness }];
   });
 }

@@ -1,10 +1,42 @@
 /** A reject as its topic and its table hold it. */
 import { clickhouseTime } from "../backends/clickhouse-rows.js";
-import type { RejectRow } from "../backends/rejects.js";
-import type { Reject } from "../schemas/records.js";
-import type { Rejected } from "./read-raw.js";
+import type { LogRecord } from "../backends/log.js";
+import { insertRejects, type RejectRow } from "../backends/rejects.js";
+import type { Service } from "../backends/service.js";
+import { type Fact, type Reject, rejectCodec, topics } from "../schemas/records.js";
 
-export function rejectMessage({ record, event, step, reason, detail }: Rejected): Reject {
+/** Why an event is not booked, or not all of it. */
+export interface RejectedEvent {
+  /** Where the raw event lies. */
+  readonly record: Pick<LogRecord, "partition" | "offset">;
+  readonly event: Pick<
+    Fact,
+    "event_id" | "workspace" | "environment" | "provider" | "native_type" | "received_at"
+  >;
+  readonly step: string;
+  /** A stable word. */
+  readonly reason: string;
+  /** A sentence for a person; no payload. */
+  readonly detail: string;
+}
+
+/** Listed, and told on the topic. May be repeated: the rows are the same again. */
+export async function keepRejected(
+  { clickhouse, log }: Pick<Service, "clickhouse" | "log">,
+  rejects: readonly RejectedEvent[],
+): Promise<void> {
+  if (rejects.length === 0) return;
+  await log.append(
+    topics.rejected,
+    rejects.map((rejected) => ({
+      key: rejected.event.event_id,
+      value: rejectCodec.encode(rejectMessage(rejected)),
+    })),
+  );
+  await insertRejects(clickhouse, rejects.map(rejectRow));
+}
+
+function rejectMessage({ record, event, step, reason, detail }: RejectedEvent): Reject {
   return {
     event_id: event.event_id,
     workspace: event.workspace,
@@ -21,7 +53,7 @@ export function rejectMessage({ record, event, step, reason, detail }: Rejected)
 }
 
 /** Its revision is the receipt time, so that a repeat of the batch writes the same row. */
-export function rejectRow(rejected: Rejected): RejectRow {
+function rejectRow(rejected: RejectedEvent): RejectRow {
   const message = rejectMessage(rejected);
   return {
     ...message,

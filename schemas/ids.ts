@@ -58,6 +58,16 @@ export function movementId(...parts: string[]): string {
   return `mov_norm_${hashOf("movement", ...parts)}`;
 }
 
+/**
+ * Of what an answer of the provider's API adds to an event. A fuller answer to the same event says
+ * more and is another fact.
+ * @param position among the facts of the event
+ * @param saying what the fact says, whenever and wherever it was told
+ */
+export function adornedFactId(event: string, position: number, saying: string): string {
+  return `${event}:adorned:${position}:${hashOf("adorned", saying)}`;
+}
+
 const hashBytes = 20;
 
 /** Lengths stand before the parts, so no two lists of parts make the same text. */

@@ -134,10 +134,28 @@ const paymentSchema = {
 const purchaseSchema = {
   type: "record",
   name: "Purchase",
-  fields: [{ name: "purchase", type: "string" }, ...saleFields],
+  fields: [
+    { name: "purchase", type: "string" },
+    ...saleFields,
+    {
+      name: "total",
+      type: ["null", "long"],
+      default: null,
+      doc: "minor units, what its payments come to; null: one payment pays it whole",
+    },
+  ],
 } as const;
 
-/** This payment paid that purchase. Sent to both sides. */
+const partSchema = {
+  type: "record",
+  name: "Part",
+  fields: [
+    { name: "amount", type: "long", doc: "minor units of the purchase" },
+    { name: "at", type: timestamp, doc: "when it was paid: the parts of a purchase in order" },
+  ],
+} as const;
+
+/** This payment paid that purchase, or a part of it. Sent to both sides. */
 const linkSchema = {
   type: "record",
   name: "Link",
@@ -149,6 +167,12 @@ const linkSchema = {
       type: ["null", timestamp],
       default: null,
       doc: "the reading of the purchase that was valid then; null: its newest",
+    },
+    {
+      name: "part",
+      type: ["null", partSchema],
+      default: null,
+      doc: "how much of it; null: not told, taken for the whole",
     },
   ],
 } as const;
@@ -169,6 +193,12 @@ const refundSchema = {
     { name: "account", type: ["null", "string"] },
     { name: "country", type: ["null", "string"] },
     { name: "lines", type: { type: "array", items: lineSchema }, doc: "empty: pro rata" },
+    {
+      name: "tax",
+      type: ["null", "long"],
+      default: null,
+      doc: "minor units, inside amount; null: not told, as much of the tax as of the sale",
+    },
   ],
 } as const;
 

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { entriesOf } from "../processors/entries.js";
 import { type PaymentState, paymentState } from "../processors/payment.js";
 import { recordings } from "../processors/recordings.js";
 import type { Fact, FactBody, Quote } from "../schemas/records.js";
@@ -124,8 +125,9 @@ const dispute = (
 });
 
 /** `kind sku amount@second`, in time order. */
-function told({ entries }: PaymentState): string[] {
-  return entries
+function told({ moves }: PaymentState): string[] {
+  return moves
+    .flatMap(entriesOf)
     .filter(({ amount }) => amount !== 0n)
     .map(
       ({ kind, external_id, amount, happened_at }) =>
@@ -266,7 +268,7 @@ describe("A payment as a function of what is known", () => {
   ];
   for (const [title, facts, entries, status, refunded] of cases) {
     it(`should book ${title}`, () => {
-      const state = paymentState(facts);
+      const state = paymentState("pi", facts);
       expect(told(state)).to.have.members(entries);
       expect(told(state)).to.have.length(entries.length);
       expect(state.document?.status ?? null).to.equal(status);
@@ -288,6 +290,7 @@ describe("A payment as a function of what is known", () => {
     const outcome = (order: number[]) =>
       told(
         paymentState(
+          "pi",
           order.map((index, receipt) => fact(receipt + 1, bodies[index] ?? payment(0n), index + 1)),
         ),
       );
@@ -306,7 +309,7 @@ describe("A payment as a function of what is known", () => {
         quote: { ...quoteOf("USD"), rate: rates[place] ?? "" },
       }));
       const expected = ["dispute - -900@5", "dispute_won - 900@9"];
-      expect(told(paymentState(facts))).to.have.members(expected);
+      expect(told(paymentState("pi", facts))).to.have.members(expected);
     });
   }
 
@@ -314,9 +317,9 @@ describe("A payment as a function of what is known", () => {
     const taxed: FactBody = { Purchase: { ...purchaseOfTwo, tax: 160n } };
     const facts = [fact(1, payment(1000n)), fact(2, taxed), fact(3, link)];
     const taxes = (more: Fact[]) =>
-      paymentState([...facts, ...more]).entries.map(
-        ({ entry, external_id, tax }) => `${entry} ${external_id} ${tax}`,
-      );
+      paymentState("pi", [...facts, ...more])
+        .moves.flatMap(entriesOf)
+        .map(({ entry, external_id, tax }) => `${entry} ${external_id} ${tax}`);
     const sale = ["sale a 96", "sale b 48"];
     expect(taxes([])).to.have.members(sale);
     const refunds = [fact(4, refund("r1", 333n, 5)), fact(5, refund("r2", 667n, 6))];
@@ -342,7 +345,7 @@ describe("A payment as a function of what is known", () => {
 
 describe("What is recorded of a payment", () => {
   it("should move the sale to its product by a difference when the link comes last", () => {
-    const { ledger, versions } = recordings([
+    const { ledger, versions } = recordings("pi", [
       fact(1, payment(1000n)),
       fact(2, invoice([["a", 1n]])),
       fact(3, link),
@@ -361,7 +364,10 @@ describe("What is recorded of a payment", () => {
   });
 
   it("should make no new version of what says nothing new", () => {
-    const { versions, ledger } = recordings([fact(1, payment(1000n)), fact(2, payment(1000n))]);
+    const { versions, ledger } = recordings("pi", [
+      fact(1, payment(1000n)),
+      fact(2, payment(1000n)),
+    ]);
     expect(versions.map(({ changed }) => changed)).to.deep.equal([true, false]);
     expect(ledger).to.have.length(1);
   });

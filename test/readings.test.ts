@@ -1,5 +1,6 @@
 /** One payment told in pieces: an order and its invoice, refunds by approval, lone returns. */
 import { expect } from "chai";
+import { entriesOf } from "../processors/entries.js";
 import { paymentState } from "../processors/payment.js";
 import type { Fact, FactBody } from "../schemas/records.js";
 
@@ -63,8 +64,9 @@ const linkAsOf = (at: number): FactBody => ({
 
 /** `kind sku amount@second` of all that moved, and the status. */
 function outcome(known: readonly Fact[]): string {
-  const { document, entries } = paymentState(known);
-  const moved = entries
+  const { document, moves } = paymentState("p", known);
+  const moved = moves
+    .flatMap(entriesOf)
     .filter(({ amount }) => amount !== 0n)
     .map((entry) => {
       const { kind, external_id: sku, amount, happened_at: at } = entry;

@@ -11,7 +11,7 @@ const adjustmentShape = z.object({
   transaction_id: field.id,
   customer_id: field.id.nullish(),
   currency_code: field.currency,
-  totals: z.object({ total: field.amount }),
+  totals: z.object({ total: field.amount, tax: field.amount.nullish() }),
   items: z
     .array(
       z.object({
@@ -56,6 +56,7 @@ function refund(adjustment: Adjustment, { at }: PaddleEvent): Told {
       account: adjustment.customer_id ?? null,
       country: null,
       lines: linesOf(adjustment),
+      tax: adjustment.totals.tax ?? null,
     },
   };
   return [fact];

@@ -146,21 +146,28 @@ export interface AdjustmentInput {
   readonly type?: "full" | "partial" | "tax" | "proration";
   /** All of it; else the sum of the items. */
   readonly total?: bigint;
-  /** txnitm_… and how much of it. */
-  readonly items?: readonly { readonly line: string; readonly amount: bigint }[];
+  /** Within `total`. */
+  readonly tax?: bigint;
+  /** txnitm_…, how much of it and the tax within. */
+  readonly items?: readonly {
+    readonly line: string;
+    readonly amount: bigint;
+    readonly tax?: bigint;
+  }[];
 }
 
 export function adjustmentData(input: AdjustmentInput): JsonObject {
   const { items = [], currency } = input;
   const total = input.total ?? sum(items.map(({ amount }) => amount));
+  const tax = input.tax ?? sum(items.map((item) => item.tax ?? 0n));
   const type = input.type ?? "full";
   const totals = {
-    subtotal: text(total),
-    tax: "0",
+    subtotal: text(total - tax),
+    tax: text(tax),
     total: text(total),
     fee: "0",
     retained_fee: "0",
-    earnings: text(total),
+    earnings: text(total - tax),
     currency_code: currency,
   };
   return {
@@ -177,13 +184,13 @@ export function adjustmentData(input: AdjustmentInput): JsonObject {
     created_at: rfc3339(input.createdAt),
     // Paddle's way to say never.
     updated_at: "0001-01-01T00:00:00Z",
-    items: items.map(({ line, amount }, index) => ({
+    items: items.map(({ line, amount, tax: within = 0n }, index) => ({
       id: `${input.id.replace(/^adj_/, "adjitm_")}_${index}`,
       item_id: line,
       type,
       amount: text(amount),
       proration: null,
-      totals: { subtotal: text(amount), tax: "0", total: text(amount) },
+      totals: { subtotal: text(amount - within), tax: text(within), total: text(amount) },
     })),
     totals,
     payout_totals: { ...totals, exchange_rate: "1" },

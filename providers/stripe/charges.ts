@@ -55,7 +55,10 @@ export const readCharge = reader(chargeShape, (charge, event) => {
       },
     },
   ];
-  if (charge.invoice !== null) facts.push({ Link: { payment, purchase: charge.invoice } });
+  if (charge.invoice !== null) {
+    const part = { amount: isoMinor(amount, currency), at: charge.created };
+    facts.push({ Link: { payment, purchase: charge.invoice, part } });
+  }
   return [...facts, ...refundsOf(charge, payment, amount, event.at)];
 });
 

@@ -73,6 +73,7 @@ export const readInvoice = reader(invoiceShape, (invoice, event) => {
         tax: tax === null ? null : isoMinor(tax, currency),
         fee: null,
         lines: linesOf(invoice),
+        total: isoMinor(invoice.total, currency),
       },
     },
   ];
@@ -97,9 +98,10 @@ export function paymentOutside(paid: {
   readonly country: string | null;
 }): FactBody[] {
   const { invoice, ...money } = paid;
+  const part = { amount: paid.amount, at: paid.at };
   return [
     { Payment: { payment: invoice, ...money, type: null, tax: null, fee: null, lines: [] } },
-    { Link: { payment: invoice, purchase: invoice } },
+    { Link: { payment: invoice, purchase: invoice, part } },
   ];
 }
 

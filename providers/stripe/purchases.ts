@@ -25,11 +25,14 @@ export const readInvoicePayment = reader(invoicePaymentShape, (paid) => {
   const { invoice, payment, currency } = paid;
   if (invoice === null || paid.status !== "paid") return ignored("the invoice is not paid");
   const inside = payment.payment_intent ?? payment.charge;
-  if (inside !== null) return [{ Link: { payment: inside, purchase: invoice } }];
-  // Neither intent nor charge: a record of money that came another way than through Stripe.
   const amount = isoMinor(paid.amount_paid ?? 0n, currency);
-  if (amount <= 0n) return ignored("a payment of nothing");
   const at = paid.status_transitions?.paid_at ?? paid.created;
+  if (inside !== null) {
+    const part = amount > 0n ? { amount, at } : null;
+    return [{ Link: { payment: inside, purchase: invoice, part } }];
+  }
+  // Neither intent nor charge: a record of money that came another way than through Stripe.
+  if (amount <= 0n) return ignored("a payment of nothing");
   return paymentOutside({ invoice, at, amount, currency, account: null, country: null });
 });
 

@@ -66,6 +66,8 @@ export interface Purchase extends Told {
   readonly type: PaymentType | null;
   readonly lines: readonly Line[];
   readonly tax?: bigint | null;
+  /** What all its payments come to, where there may be several. */
+  readonly total?: bigint;
 }
 
 export interface Link extends Told {
@@ -74,6 +76,8 @@ export interface Link extends Told {
   readonly purchase: string;
   /** It was bought as it stood then; left out: as it stands last. */
   readonly asOf?: number;
+  /** How much of it this payment paid, and when; left out: nobody told. */
+  readonly part?: { readonly amount: bigint; readonly at: number };
 }
 
 export interface Refund extends Told {
@@ -89,6 +93,8 @@ export interface Refund extends Told {
   /** The line of the sale it takes from, where it names no product. */
   readonly line?: string;
   readonly country: string | null;
+  /** Within `amount`; left out: nobody told it. */
+  readonly tax?: bigint;
 }
 
 /** All that was refunded of a payment up to `at`. */

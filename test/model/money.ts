@@ -157,14 +157,23 @@ function entriesOf(known: Known, base: string, quotes: Quotes): Entry[] {
     return converted(amount, currency, base, rateOf(quotes, currency, base, day));
   };
   const wholeTax = sale === null ? 0n : toBase(taxOf(known), sale.currency, sale.at);
-  const moved = (amount: bigint, currency: string, at: number): Moved => ({
-    amount: toBase(amount, currency, at),
-    // As much of the tax as of the sale.
-    tax:
-      sale?.currency === currency
-        ? rounded(times(fraction(amount, sale.amount), fraction(wholeTax)))
-        : 0n,
-  });
+  // As much of the tax as of the sale.
+  const taxIn = (amount: bigint, currency: string) => {
+    if (sale === null || sale.currency !== currency) return 0n;
+    const part = rounded(times(fraction(amount, sale.amount), fraction(wholeTax)));
+    return part < wholeTax ? part : wholeTax;
+  };
+  // As told; all of it with the last of the money.
+  const taxBackAt = (time: number, currency: string) => {
+    const { refunds, totals } = known;
+    const refunded = refundedAt(known, time);
+    const whole = taxOf(known);
+    const isTold = totals.length === 0 && refunds.every(({ tax }) => tax !== undefined);
+    if (!isTold || sale?.currency !== currency || whole === 0n) return taxIn(refunded, currency);
+    if (refunded >= sale.amount) return wholeTax;
+    const told = standingAt(refunds, time).reduce((sum, { tax = 0n }) => sum + tax, 0n);
+    return rounded(times(fraction(told < whole ? told : whole, whole), fraction(wholeTax)));
+  };
   if (sale !== null) {
     const { at, currency } = sale;
     const about = { kind: "sale", at, currency, country: null } as const;
@@ -175,15 +184,15 @@ function entriesOf(known: Known, base: string, quotes: Quotes): Entry[] {
   }
   if (sale === null) {
     for (const refund of known.refunds) {
-      const { amount, currency, at, failedAt, country } = refund;
+      const { amount, currency, at, failedAt, country, tax = 0n } = refund;
       const about = { kind: "refund", at, currency, country } as const;
-      const out = toBase(amount, currency, at);
+      const out = { amount: toBase(amount, currency, at), tax: toBase(tax, currency, at) };
       const sku = skuOf(refund, known);
-      const give = (time: number, moves: bigint) => {
-        if (sku === null) pushSplit({ ...about, at: time }, { amount: moves, tax: 0n });
-        else push({ ...about, at: time }, sku, moves, 0n);
+      const give = (time: number, moves: Moved) => {
+        if (sku === null) pushSplit({ ...about, at: time }, moves);
+        else push({ ...about, at: time }, sku, moves.amount, moves.tax);
       };
-      give(at, -out);
+      give(at, negative(out));
       if (failedAt !== null) give(failedAt, out);
     }
     // Without single refunds the totals tell: each step at its own day's rate.
@@ -199,7 +208,10 @@ function entriesOf(known: Known, base: string, quotes: Quotes): Entry[] {
   let before = nothing;
   for (const at of sale === null ? [] : refundTimes(known)) {
     const currency = (known.refunds[0] ?? known.totals[0])?.currency ?? "";
-    const now = negative(moved(refundedAt(known, at), currency, at));
+    const now = negative({
+      amount: toBase(refundedAt(known, at), currency, at),
+      tax: taxBackAt(at, currency),
+    });
     const named = known.refunds
       .filter((refund) => refund.at === at || refund.failedAt === at)
       .flatMap((refund) => skuOf(refund, known) ?? []);
@@ -209,7 +221,7 @@ function entriesOf(known: Known, base: string, quotes: Quotes): Entry[] {
     before = now;
   }
   for (const { amount, currency, withdrawnAt, returnedAt } of known.disputes) {
-    const out = moved(amount, currency, withdrawnAt);
+    const out = { amount: toBase(amount, currency, withdrawnAt), tax: taxIn(amount, currency) };
     const about = { kind: "dispute", at: withdrawnAt, currency, country: null } as const;
     pushSplit(about, negative(out));
     if (returnedAt !== null) pushSplit({ ...about, at: returnedAt }, out);
@@ -263,9 +275,7 @@ function refundedAt(known: Known, time: number): bigint {
 }
 
 function refundedBy({ refunds, totals }: Known, time: number): bigint {
-  const single = sumOf(
-    refunds.filter(({ at, failedAt }) => at <= time && (failedAt === null || failedAt > time)),
-  );
+  const single = sumOf(standingAt(refunds, time));
   const reading = [...totals]
     .filter(({ at }) => at <= time)
     .sort(byTelling)
@@ -276,6 +286,10 @@ function refundedBy({ refunds, totals }: Known, time: number): bigint {
   );
   const told = reading.amount - sumOf(failed);
   return told > single ? told : single;
+}
+
+function standingAt(refunds: readonly Refund[], time: number): Refund[] {
+  return refunds.filter(({ at, failedAt }) => at <= time && (failedAt === null || failedAt > time));
 }
 
 function sumOf(some: readonly Refund[]): bigint {
@@ -300,10 +314,12 @@ function largest(lines: readonly Line[]): Line {
 /** One for each product, in the order in which they are first named. */
 function linesOf({ sale, purchases }: Known): readonly Line[] {
   const told = [sale?.lines ?? [], ...purchases.map(({ lines }) => lines)];
+  return bySku(told.find((lines) => lines.length > 0) ?? []);
+}
+
+function bySku(lines: readonly Line[]): readonly Line[] {
   const weights = new Map<string, bigint>();
-  for (const { sku, weight } of told.find((lines) => lines.length > 0) ?? []) {
-    weights.set(sku, (weights.get(sku) ?? 0n) + weight);
-  }
+  for (const { sku, weight } of lines) weights.set(sku, (weights.get(sku) ?? 0n) + weight);
   if (weights.size === 0) weights.set("", 0n);
   return [...weights].map(([sku, weight]) => ({ sku, weight }));
 }
@@ -336,7 +352,9 @@ function paymentsIn(facts: readonly Fact[]): Known[] {
         facts.filter((fact) => fact.provider === provider),
         isPurchase,
         (fact) => fact.purchase,
-      ).flatMap((last) => asLinked(last, facts, links) ?? []),
+      )
+        .flatMap((last) => asLinked(last, facts, links) ?? [])
+        .map((whole) => partOf(whole, ours, facts)),
       refunds: newest(ours, isRefund, (fact) => fact.refund).flatMap((last) =>
         standing(
           last,
@@ -374,6 +392,41 @@ function asLinked(last: Purchase, facts: readonly Fact[], links: readonly Link[]
     .filter(({ provider, purchase }) => provider === last.provider && purchase === last.purchase)
     .sort(byTelling);
   return readings.findLast(({ toldAt }) => toldAt <= Math.min(...moments)) ?? readings[0] ?? null;
+}
+
+/**
+ * What this payment has of a purchase that several pay, one after the other: what it has with this
+ * payment, less what it had before it.
+ */
+function partOf(whole: Purchase, ours: readonly Fact[], facts: readonly Fact[]): Purchase {
+  const { provider, purchase, total = 0n, lines, tax = null } = whole;
+  const payment = ours.find(isLink)?.payment ?? "";
+  const told = facts
+    .filter(isLink)
+    .filter((link) => link.provider === provider && link.purchase === purchase);
+  const parts = [...new Set(told.map((link) => link.payment))].flatMap((id) => {
+    const own = told.filter((link) => link.payment === id).flatMap(({ part }) => part ?? []);
+    if (own.length === 0) return [];
+    const amount = own.map((part) => part.amount).reduce((a, b) => (a > b ? a : b));
+    return [{ id, amount, at: Math.min(...own.map((part) => part.at)) }];
+  });
+  parts.sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
+  const place = parts.findIndex(({ id }) => id === payment);
+  if (place < 0 || total <= 0n) return whole;
+  const upTo = (end: number) => parts.slice(0, end).reduce((sum, { amount }) => sum + amount, 0n);
+  const [before, after] = [upTo(place), upTo(place + 1)];
+  const taxUpTo = (paid: bigint) =>
+    rounded(times(fraction(tax ?? 0n), fraction(paid < total ? paid : total, total)));
+  const skus = bySku(lines);
+  const shares = difference(after, before, skus);
+  return {
+    ...whole,
+    tax: tax === null ? null : taxUpTo(after) - taxUpTo(before),
+    lines:
+      before === 0n || lines.length === 0
+        ? lines
+        : skus.map(({ sku }, index) => ({ sku, weight: shares[index] ?? 0n })),
+  };
 }
 
 /** At the first of its dates; nothing when it had failed by then. */
@@ -432,6 +485,7 @@ export function byTelling(a: Fact, b: Fact): number {
 
 const isSale = (fact: Fact): fact is Sale => fact.kind === "sale";
 const isFirstHand = (fact: Fact): fact is Sale => isSale(fact) && fact.isSecondHand !== true;
+const isLink = (fact: Fact): fact is Link => fact.kind === "link";
 const isPurchase = (fact: Fact): fact is Purchase => fact.kind === "purchase";
 const isRefund = (fact: Fact): fact is Refund => fact.kind === "refund";
 const isTotal = (fact: Fact): fact is RefundTotal => fact.kind === "refund_total";

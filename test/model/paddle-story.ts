@@ -42,6 +42,8 @@ const refunds = fc.record({
   gap: gaps,
   /** Of what is left of a line, in percent; null: all of the payment. */
   percent: fc.constantFrom(null, 100, 33, 1),
+  /** As the rate says, or nothing but tax, or none. */
+  taxed: fc.constantFrom("rate", "rate", "only", "none"),
   line: fc.nat(1),
   waits: seldom(gaps),
   outcome: fc.constantFrom("approved", "approved", "approved", "rejected", "reversed"),
@@ -280,9 +282,11 @@ function pay(script: Script, plan: PaddlePlan, paying: Paying): string {
     const back = (part * BigInt(refund.percent ?? 100)) / 100n;
     if (back <= 0n || back > left || line === undefined) continue;
     left -= back;
-    const type = refund.percent === null ? "full" : "partial";
+    const isOnlyTax = refund.percent !== null && refund.taxed === "only";
+    const type = refund.percent === null ? "full" : isOnlyTax ? "tax" : "partial";
     const what = { id: script.id("adj"), transaction: id, action: "refund", type } as const;
-    const told = { ...what, items: [{ line: line.id, amount: back }] };
+    const tax = isOnlyTax ? back : refund.taxed === "none" ? 0n : back / 6n;
+    const told = { ...what, items: [{ line: line.id, amount: back, tax }] };
     if (refund.waits !== null) {
       adjust("created", time, { ...told, status: "pending_approval" });
       time = after(time, atLeastASecond(refund.waits));

@@ -60,6 +60,9 @@ export const paymentFates = fc.record({
   /** Deliveries that never come. */
   lost: fc.constantFrom("none", "none", "none", "none", "charge", "invoice", "link"),
   isOutOfBand: fc.nat(9).map((drawn) => drawn === 0),
+  /** An invoice paid little by little: how many payments there are, and the days between. */
+  parts: fc.constantFrom(1, 1, 1, 1, 2, 3),
+  partGap: gaps,
 });
 export type PaymentFate = Drawn<typeof paymentFates>;
 type Refunding = Drawn<typeof refunds>;
@@ -75,10 +78,10 @@ export function tellPayment(
   at: number,
   lines: readonly BoughtLine[],
   subscription: string | null,
-  amount: bigint,
+  net: bigint,
   fate: PaymentFate,
 ): void {
-  if (amount <= 0n || at > script.end) return;
+  if (net <= 0n || at > script.end) return;
   const ids = {
     charge: script.id("ch"),
     paymentIntent: script.id("pi"),
@@ -86,10 +89,41 @@ export function tellPayment(
   };
   const isInvoiced = lines.length > 0;
   const isOutOfBand = isInvoiced && fate.isOutOfBand;
+  const tax = isInvoiced ? net / 7n : 0n;
   if (isInvoiced && (fate.lost !== "invoice" || isOutOfBand)) {
-    tellInvoice(script, payer, at, ids, lines, subscription, isOutOfBand);
+    tellInvoice(script, payer, at, ids, lines, tax, subscription, isOutOfBand);
   }
   if (isOutOfBand) return;
+  let left = net + tax;
+  let time = at;
+  const count = isInvoiced ? fate.parts : 1;
+  for (let part = 1; part <= count && left > 0n && time <= script.end; part += 1) {
+    const amount = part === count ? left : left / 3n + 1n;
+    const own = { charge: script.id("ch"), paymentIntent: script.id("pi") };
+    tellCharge(
+      script,
+      payer,
+      time,
+      part === 1 ? ids : { ...ids, ...own },
+      amount,
+      isInvoiced,
+      fate,
+    );
+    left -= amount;
+    time = after(time, atLeastASecond(fate.partGap));
+  }
+}
+
+/** One charge, the link to what it paid, and what became of it. */
+function tellCharge(
+  script: Script,
+  payer: Payer,
+  at: number,
+  ids: Ids,
+  amount: bigint,
+  isInvoiced: boolean,
+  fate: PaymentFate,
+): void {
   if (fate.lost !== "link") tellLink(script, payer, at, ids, amount, isInvoiced);
   const { standingAt, actions } = refundsOf(fate.refunds, at, amount);
   const chargeAt = (time: number): JsonObject =>
@@ -140,6 +174,7 @@ function tellInvoice(
   at: number,
   ids: Ids,
   lines: readonly BoughtLine[],
+  tax: bigint,
   subscription: string | null,
   isOutOfBand: boolean,
 ): void {
@@ -153,6 +188,7 @@ function tellInvoice(
     subscription,
     country: payer.country,
     outOfBand: isOutOfBand,
+    tax: stripeAmount(tax, payer.currency),
     ...(isOutOfBand ? {} : { paymentIntent: ids.paymentIntent, charge: ids.charge }),
     lines: lines.map(({ sku, amount, discount }, index) => ({
       id: `${ids.invoice}_line_${index}`,

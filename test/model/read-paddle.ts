@@ -61,7 +61,8 @@ function readAdjustment(event: unknown, data: unknown): BareFact[] {
   const action = text(data, "action");
   if (action === "refund" && status !== "pending_approval") {
     const line = text(data, "type") === "full" ? null : text(list(data, "items")[0], "item_id");
-    const fact = { kind: "refund", refund: id, ...money, sku: null, country: null } as const;
+    const tax = minor(data, "totals", "tax");
+    const fact = { kind: "refund", refund: id, ...money, tax, sku: null, country: null } as const;
     const failedAt = isApproved ? null : told;
     return [{ ...fact, at: told, failedAt, ...(line === null ? {} : { line }) }];
   }

@@ -74,7 +74,10 @@ function readCharge(event: unknown, charge: unknown): BareFact[] {
     },
   ];
   const invoice = idOf(charge, "invoice");
-  if (invoice !== null) facts.push({ kind: "link", payment, purchase: invoice });
+  if (invoice !== null) {
+    const part = { amount: amountOf(charge, "amount_captured"), at: seconds(charge, "created") };
+    facts.push({ kind: "link", payment, purchase: invoice, part });
+  }
   if ((number(charge, "amount_refunded") ?? 0) > 0) {
     const amount = amountOf(charge, "amount_refunded");
     facts.push({ kind: "refund_total", payment, at: seconds(event, "created"), amount, currency });
@@ -147,7 +150,19 @@ function readInvoice(invoice: unknown): BareFact[] {
   const lines = list(invoice, "lines", "data").map((line): Line =>
     netLine(line, currencyOf(invoice)),
   );
-  const facts: BareFact[] = [{ kind: "purchase", purchase: id, country, type, lines }];
+  const taxes = [...list(invoice, "total_taxes"), ...list(invoice, "total_tax_amounts")];
+  const tax = taxes.reduce((sum: bigint, one) => sum + BigInt(number(one, "amount") ?? 0), 0n);
+  const facts: BareFact[] = [
+    {
+      kind: "purchase",
+      purchase: id,
+      country,
+      type,
+      lines,
+      tax: minorOf(Number(tax), currencyOf(invoice)),
+      total: amountOf(invoice, "total"),
+    },
+  ];
   const payment = idOf(invoice, "payment_intent") ?? idOf(invoice, "charge");
   if (payment !== null) facts.push({ kind: "link", payment, purchase: id });
   if (outOfBand > 0) {
@@ -156,7 +171,7 @@ function readInvoice(invoice: unknown): BareFact[] {
     const paidAt = seconds(at(invoice, "status_transitions"), "paid_at");
     facts.push(
       { kind: "sale", payment: id, at: paidAt, amount, currency, country, type, lines },
-      { kind: "link", payment: id, purchase: id },
+      { kind: "link", payment: id, purchase: id, part: { amount, at: paidAt } },
     );
   }
   return facts;
@@ -175,7 +190,10 @@ function netLine(line: unknown, currency: string): Line {
 function readInvoicePayment(object: unknown): BareFact[] {
   const payment = idOf(object, "payment", "payment_intent") ?? idOf(object, "payment", "charge");
   const purchase = idOf(object, "invoice");
-  return payment === null || purchase === null ? [] : [{ kind: "link", payment, purchase }];
+  if (payment === null || purchase === null) return [];
+  const paidAt = seconds(at(object, "status_transitions"), "paid_at");
+  const part = { amount: amountOf(object, "amount_paid"), at: paidAt };
+  return [{ kind: "link", payment, purchase, part }];
 }
 
 function readSession(session: unknown): BareFact[] {
