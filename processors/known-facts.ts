@@ -9,7 +9,6 @@ import { type Environment, type Fact, factCodec } from "../schemas/records.js";
 import { nameOf, paymentKey, purchaseKey, subjects } from "./facts.js";
 import { insertFacts } from "./money-tables.js";
 import { byReceipt } from "./readings.js";
-import { isOfPurchase } from "./shares.js";
 import type { KnownKeys } from "./known-keys.js";
 
 export interface KnownPayment {
@@ -216,7 +215,7 @@ class KnownRows {
         const purchase = purchaseKey(body.Link.purchase);
         const there = rest(this.#rows.get(nameOf(scope, purchase))?.facts ?? []);
         keys.set(purchase, countOf(there));
-        for (const fact of there) if (isOfPurchase(fact)) known.set(fact.fact_id, fact);
+        for (const fact of there) if ("Purchase" in fact.body) known.set(fact.fact_id, fact);
       }
       const { workspace, environment, provider } = scope;
       return [

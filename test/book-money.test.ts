@@ -2,9 +2,9 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import type { ClickHouse } from "../backends/clickhouse.js";
-import type { LogRecord } from "../backends/log.js";
+import type { Log, LogRecord } from "../backends/log.js";
 import { limits } from "../config.js";
-import { bookMoney, type BookingService } from "../processors/book-money.js";
+import { bookMoney, type BookingService, openSoleWriter } from "../processors/book-money.js";
 import { factKeys } from "../processors/facts.js";
 import {
   type Fact,
@@ -185,26 +185,18 @@ describe("Booking two deliveries of one event at once", () => {
 });
 
 describe("Booking a payment whose readings date it differently", () => {
-  const told = (at: number): FactBody => {
-    if (!("Payment" in charge)) throw new Error("a charge is a payment");
-    return { Payment: { ...charge.Payment, at } };
-  };
   for (const isShared of [false, true]) {
     it(`should list it once, whichever is first${isShared ? ", beside others" : ""}`, async () => {
       const clickhouse = await openTestClickHouse();
       const workspace = `ws_${randomUUID()}`;
       const service = serviceOver(clickhouse, { isShared });
-      const order = factOf(workspace, "e1:0", 1, told(5_000));
-      const invoiced = factOf(workspace, "e2:0", 2, told(7_000));
+      const order = factOf(workspace, "e1:0", 1, chargeAt(5_000));
+      const invoiced = factOf(workspace, "e2:0", 2, chargeAt(7_000));
       // Two doors: what was received later is on the topic first.
       await bookMoney(service, recordsOf([invoiced]));
       await bookMoney(service, recordsOf([order]));
       await bookMoney(service, recordsOf([order, invoiced]));
-      const places = await clickhouse.rows(
-        `SELECT DISTINCT toUnixTimestamp64Milli(timestamp) AS at FROM transactions
-         WHERE workspace = {workspace:String}`,
-        { workspace },
-      );
+      const places = await placesOf(clickhouse, workspace);
       const entries = await clickhouse.rows(
         `SELECT toUnixTimestamp64Milli(happened_at) AS at, sum(amount) AS amount FROM ledger
          WHERE workspace = {workspace:String} GROUP BY happened_at HAVING amount != 0`,
@@ -217,6 +209,49 @@ describe("Booking a payment whose readings date it differently", () => {
     });
   }
 });
+
+describe("Booking alone, killed when versions are written and nothing else is", () => {
+  it("should list the payment once, though more is on the topic when it goes on", async () => {
+    const clickhouse = await openTestClickHouse();
+    const workspace = `ws_${randomUUID()}`;
+    const order = factOf(workspace, "e1:0", 1, chargeAt(5_000));
+    const invoiced = factOf(workspace, "e2:0", 2, chargeAt(7_000));
+    let kill = (): void => {};
+    const killed = new Promise<void>((resolve) => (kill = resolve));
+    const dying = serviceOver(
+      {
+        ...clickhouse,
+        write: (sql, params, lane) => {
+          if (lane === "versions") return clickhouse.write(sql, params, lane);
+          kill();
+          return new Promise<never>(() => {});
+        },
+      },
+      { isShared: false },
+    );
+    const log: Log = { ...dying.log, ends: async () => [0n] };
+    const soleWriter = await openSoleWriter({ ...dying, log });
+    // Two doors: what was received later is on the topic first.
+    await bookMoney({ ...dying, soleWriter }, recordsOf([invoiced]));
+    await killed;
+    await bookMoney(serviceOver(clickhouse, { isShared: false }), recordsOf([invoiced, order]));
+    expect(await placesOf(clickhouse, workspace)).to.eql([{ at: "7000" }]);
+  });
+});
+
+function chargeAt(at: number): FactBody {
+  if (!("Payment" in charge)) throw new Error("a charge is a payment");
+  return { Payment: { ...charge.Payment, at } };
+}
+
+/** Under which times its transactions are listed. */
+function placesOf(clickhouse: ClickHouse, workspace: string): Promise<unknown[]> {
+  return clickhouse.rows(
+    `SELECT DISTINCT toUnixTimestamp64Milli(timestamp) AS at FROM transactions
+     WHERE workspace = {workspace:String}`,
+    { workspace },
+  );
+}
 
 describe("Booking the invoices of a subscription", () => {
   it("should book one after however many events, and leave it alone after more", async () => {
