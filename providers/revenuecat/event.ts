@@ -44,9 +44,9 @@ export const eventShape = z.object({
   currency: z.string().nullish(),
   price: decimal,
   price_in_purchased_currency: decimal,
-  tax_percentage: decimal,
-  commission_percentage: decimal,
-  country_code: z.unknown(),
+  tax_percentage: decimal.catch(null),
+  commission_percentage: decimal.catch(null),
+  country_code: z.unknown().optional(),
 });
 export type RevenueCatEvent = z.output<typeof eventShape>;
 
