@@ -231,6 +231,17 @@ describe("Apple's signature", () => {
     expect(apple.heading(body, {})).to.include({ sandbox: true, nativeType: "DID_RENEW" });
   });
 
+  it("should take a kind to come, which names no app, when it is signed", async () => {
+    const { data: _app, ...rest } = plain;
+    const kind = { ...rest, notificationType: "TO_COME", newData: { app: "other" } };
+    expect(await verdictOf(delivered(signJws(kind, ours)))).to.equal("ok");
+    expect(await verdictOf(delivered(signJws(kind, foreign)))).to.equal("signature_mismatch");
+    const body = { signedPayload: signJws(kind, ours) };
+    expect(apple.heading(body)).to.include({ nativeType: "TO_COME", sandbox: null });
+    const telling = { signedPayload: signJws({ ...kind, notificationType: "REFUND" }, ours) };
+    expect(apple.decode(telling)).to.include({ outcome: "rejected", reason: "malformed" });
+  });
+
   it("should check the number only where it was given", async () => {
     const unnumbered = [credentialsOf({ app_apple_id: undefined })];
     expect(await verdictOf(made({ app: { ...app, appAppleId: 1 } }), unnumbered)).to.equal("ok");

@@ -33,9 +33,9 @@ export async function verifySignature(
   // What it holds is looked at before anybody vouches for it: only to find what else is signed.
   const payload = payloadOf(jws);
   const read = notificationShape.safeParse(payload);
+  // Null for a kind to come, which is of no part known here: nothing is read of it, but kept.
   const app = read.success ? appOf(read.data) : null;
-  // Of no shape that could be told to belong to this app, genuine or not.
-  if (!read.success || app === null || !isOfAppStore(app.environment)) {
+  if (!read.success || (app !== null && !isOfAppStore(app.environment))) {
     return refused("signature_mismatch");
   }
   const { data, appData } = read.data;
@@ -55,8 +55,10 @@ export async function verifySignature(
       part !== null &&
       roots.includes(part.root) &&
       (part.bundleId ?? own.bundle_id) === own.bundle_id &&
-      (part.environment ?? app.environment) === app.environment;
-    if (!verified.every(isOurs) || app.bundleId !== own.bundle_id) return false;
+      (part.environment ?? app?.environment) === app?.environment;
+    if (!verified.every(isOurs)) return false;
+    if (app === null) return true;
+    if (app.bundleId !== own.bundle_id) return false;
     // Sandbox notifications do not carry the app's number.
     const isNumbered = own.app_apple_id !== undefined && app.environment === "Production";
     return !isNumbered || app.appAppleId === own.app_apple_id;
