@@ -2,6 +2,7 @@
 import { expect } from "chai";
 import { limits } from "../config.js";
 import { api } from "../providers/google/api.js";
+import { billingPeriodIn, nameIn } from "../providers/google/catalogue.js";
 import { createGoogle } from "../providers/google/index.js";
 import {
   type JsonObject,
@@ -223,6 +224,23 @@ describe("Google's money", () => {
       expect(moneyOf(amountMinor, currency)).to.deep.equal(told);
     });
   }
+});
+
+describe("A product of Google's catalogue", () => {
+  const basePlans = [
+    { basePlanId: "monthly", autoRenewingBasePlanType: { billingPeriodDuration: "P1M" } },
+    { basePlanId: "yearly", installmentsBasePlanType: { billingPeriodDuration: "P1Y" } },
+  ];
+
+  it("should tell the billing period of a plan, whatever becomes of its name", () => {
+    for (const listings of [undefined, null, [], [{ languageCode: "en-US" }], "none"]) {
+      const product = { listings, basePlans };
+      expect(nameIn(product)).to.equal(null);
+      expect(billingPeriodIn(product, "monthly")?.interval).to.equal("month");
+      expect(billingPeriodIn(product, "yearly")?.interval).to.equal("year");
+      expect(billingPeriodIn(product, "other")).to.equal(null);
+    }
+  });
 });
 
 describe("A service account's access token", () => {
