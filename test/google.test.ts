@@ -234,11 +234,11 @@ describe("A product of Google's catalogue", () => {
 
   it("should tell the billing period of a plan, whatever becomes of its name", () => {
     for (const listings of [undefined, null, [], [{ languageCode: "en-US" }], "none"]) {
-      const product = { listings, basePlans };
-      expect(nameIn(product)).to.equal(null);
-      expect(billingPeriodIn(product, "monthly")?.interval).to.equal("month");
-      expect(billingPeriodIn(product, "yearly")?.interval).to.equal("year");
-      expect(billingPeriodIn(product, "other")).to.equal(null);
+      const answer = { listings, basePlans };
+      expect(nameIn(answer)).to.equal(null);
+      expect(billingPeriodIn(answer, "monthly")?.interval).to.equal("month");
+      expect(billingPeriodIn(answer, "yearly")?.interval).to.equal("year");
+      expect(billingPeriodIn(answer, "other")).to.equal(null);
     }
   });
 });
