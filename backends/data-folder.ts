@@ -93,6 +93,7 @@ const folderProblems: Readonly<Record<string, string>> = {
   EROFS: "the disk is read-only",
   ENOSPC: "the disk is full",
   EEXIST: "it is a file, not a folder",
+  ENOLCK: "its file system has no locks (flock); take a disk of this machine",
   ENOTDIR: "a part of it is a file, not a folder",
 };
 

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { DataFolderRefused, openDataFolder } from "../backends/data-folder.js";
@@ -77,18 +77,21 @@ describe("The data folder", () => {
     const holder = spawn(process.execPath, ["--input-type=module", "-e", code]);
     await once(holder.stdout, "data");
     expect(() => lockFolder(parent)).to.throw(FolderLocked, `in use by process ${holder.pid}`);
+    // Whatever the file says: to another container this process id is its own.
+    writeFileSync(join(parent, "lock"), JSON.stringify({ pid: process.pid, host: "other" }));
+    expect(() => lockFolder(parent)).to.throw(FolderLocked, `process ${process.pid} on other`);
     holder.kill("SIGKILL");
     await once(holder, "exit");
     lockFolder(parent)();
   });
 
   const stale: [what: string, content: string][] = [
-    ["of another process with the same id", JSON.stringify({ pid: process.pid, startedAt: "x" })],
-    ["cut short by a power cut", '{"pid":'],
-    ["of no process", "{}"],
+    ["a process that lives", JSON.stringify({ pid: process.pid, host: hostname() })],
+    ["what a power cut left", '{"pid":'],
+    ["no process", "{}"],
   ];
   for (const [what, content] of stale) {
-    it(`should take over a lock ${what}`, () => {
+    it(`should take what nobody holds, though its file tells ${what}`, () => {
       writeFileSync(join(parent, "lock"), content);
       lockFolder(parent)();
     });
