@@ -108,6 +108,8 @@ describe("Unusual HTTP", () => {
     ["GET", "/v1/manage/workspaces/%00", "path_malformed"],
     ["DELETE", "/v1/manage/workspaces/WORKSPACE/keys/a%00", "path_malformed"],
     ["GET", "/v1/transactions/%00", "path_malformed"],
+    ["GET", "/v1/transactions/%E0%A4%A", "path_malformed"],
+    ["GET", "/v1/%zz", "path_malformed"],
     ["POST", "/v1/events/ingest?dry_run=true", "parameter_unknown"],
     ["GET", "/v1/manage/workspaces/WORKSPACE?x=1", "parameter_unknown"],
     ["GET", "/v1/manage/providers?x=1", "parameter_unknown"],
@@ -124,6 +126,14 @@ describe("Unusual HTTP", () => {
       expect(answer.headers.get("x-content-type-options")).to.equal("nosniff");
     });
   }
+
+  it("should leave no answer in a cache on its way", async () => {
+    const headers = { authorization: `Bearer ${doors.key}` };
+    for (const path of ["/v1/metrics/mrr", "/v1/transactions?limit=0", "/v1/none", "/docs"]) {
+      const answer = await doors.call(path, { headers });
+      expect(answer.headers.get("cache-control"), path).to.equal("no-store");
+    }
+  });
 
   it("should say of a process without the doors that they are elsewhere", async () => {
     const router = new Router({ sensitive: true });

@@ -57,8 +57,6 @@ export function integrationRoutes(
       new Date(),
     );
     ctx.status = 201;
-    // A secret that was made is shown only now.
-    ctx.set("Cache-Control", "no-store");
     ctx.body = { status: "success", data: { ...view(ctx)(created), ...shownOnce(made) } };
   });
 
@@ -85,7 +83,6 @@ export function integrationRoutes(
     await changeIntegration(postgres, vault, found.id, change, new Date());
     service.integrations.forget();
     const changed = view(ctx)(await integrationOf(ctx, service));
-    ctx.set("Cache-Control", "no-store");
     ctx.body = { status: "success", data: { ...changed, ...shownOnce(made) } };
   });
 

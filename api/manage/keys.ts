@@ -40,7 +40,6 @@ export function keyRoutes(router: Router, service: Service, cursors: Cursors): v
     );
     ctx.status = 201;
     // The only time the key itself is shown.
-    ctx.set("Cache-Control", "no-store");
     ctx.body = { status: "success", data: { ...keyView(record), key } };
   });
 

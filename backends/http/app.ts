@@ -37,6 +37,8 @@ export function createApp(service: AppService, isStopping: () => boolean = () =>
     ctx.set("X-Request-Id", ctx.state.requestId);
     // Answers repeat what callers wrote; no browser may take one for a page.
     ctx.set("X-Content-Type-Options", "nosniff");
+    // Figures, names and keys of a business: no proxy or browser is to keep them.
+    ctx.set("Cache-Control", "no-store");
     try {
       if (isStopping()) throw stopping();
       checkRequest(ctx);
@@ -71,8 +73,17 @@ function checkRequest({ path, req }: Context): void {
     const message = "Nothing but Expect: 100-continue is understood.";
     throw new ApiError(417, "invalid_request", "expectation_unknown", message, { param: "Expect" });
   }
-  // No id holds a NUL, and Postgres would take it for our own mistake.
-  if (path.includes("%00")) throw malformed("path_malformed", "The path is malformed.");
+  if (!isReadable(path)) throw malformed("path_malformed", "The path is malformed.");
+}
+
+/** The router would take what it cannot decode as it is. No id holds a NUL. */
+function isReadable(path: string): boolean {
+  if (!path.includes("%")) return true;
+  try {
+    return !decodeURIComponent(path).includes("\0");
+  } catch {
+    return false;
+  }
 }
 
 /** Behind the router: the path is unknown, or known with another method. */
@@ -111,8 +122,6 @@ export function knownError(thrown: unknown): ApiError {
   if (thrown instanceof StoreUnavailable || thrown instanceof StoreBusy) {
     return unavailable("store_unavailable", "The figures cannot be read now.");
   }
-  // The router could not decode a percent-encoded path.
-  if (thrown instanceof URIError) return malformed("path_malformed", "The path is malformed.");
   return internal();
 }
 
