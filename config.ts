@@ -142,6 +142,8 @@ export const limits = {
   clickhouseAnswerMsMax: 300_000,
   /** How long a write waits for those of other processes in its lane. */
   clickhouseLaneMsMax: 600_000,
+  /** How late a process learns that the list of a cluster's shards was changed under it. */
+  clickhouseShardsSeenMs: 1_000,
   /** How long a start waits for a ClickHouse server that may be starting, too. */
   clickhousePatienceMsMax: 30_000,
   /** Statements waiting for a connection; the next is refused (StoreBusy). */

@@ -23,6 +23,7 @@ const secretSettings: ReadonlySet<string> = new Set([
   "KAFKA_SASL_PASSWORD",
   // URLs may carry a user and a password.
   "CLICKHOUSE_URL",
+  "CLICKHOUSE_SHARD_URLS",
   "DATABASE_URL",
   "SCHEMA_REGISTRY_URL",
 ]);

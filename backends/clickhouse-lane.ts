@@ -12,6 +12,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type ClickHouseClient, ClickHouseError } from "@clickhouse/client";
 import { limits } from "../config.js";
 import { StoreUnavailable } from "./clickhouse.js";
+import { isRefusal } from "./clickhouse-errors.js";
 import type { Writer } from "./clickhouse-open.js";
 
 /** SESSION_IS_LOCKED: another statement of the lane is running. */
@@ -62,7 +63,8 @@ export class ServerLane implements Writer {
         throw new StoreUnavailable({ cause: error });
       }
       if (error.code === lockedCode) return true;
-      throw error;
+      if (isRefusal(error)) throw error;
+      throw new StoreUnavailable({ cause: error });
     }
   }
 

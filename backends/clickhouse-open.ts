@@ -3,7 +3,14 @@
  * each write lane has a connection of its own.
  */
 import { limits } from "../config.js";
-import { type ClickHouse, type WriteLane, writeLanes } from "./clickhouse.js";
+import {
+  type ClickHouse,
+  type ClickHouseCluster,
+  type ClickHouseNode,
+  type WriteLane,
+  writeLanes,
+} from "./clickhouse.js";
+import { connectCluster } from "./clickhouse-cluster.js";
 import type { TableFiles } from "./clickhouse-files.js";
 import { Pool } from "./clickhouse-pool.js";
 import { connectServer } from "./clickhouse-server.js";
@@ -15,6 +22,8 @@ export interface Connections {
   readonly readers: readonly Reader[];
   readonly writers: Readonly<Record<WriteLane, Writer>>;
   readonly files: TableFiles;
+  /** Of a cluster. */
+  readonly shards?: { readonly nodes: readonly ClickHouseNode[] } & ClickHouseCluster;
   close(): Promise<void>;
 }
 
@@ -31,6 +40,9 @@ export type ClickHouseOrigin = StatementLimits &
     | { readonly path: string }
     | {
         readonly url: string;
+        /** Its name, where the server is one of a cluster; and where its shards are. */
+        readonly cluster?: string | undefined;
+        readonly shardUrls?: readonly string[] | undefined;
         /** ms to wait at start for a server that does not answer; long enough when left out */
         readonly patienceMs?: number;
       }
@@ -55,21 +67,30 @@ export async function openClickHouse(origin: ClickHouseOrigin): Promise<ClickHou
       new Pool([connections.writers[lane]], limits.clickhouseWaitingMax),
     ]),
   );
-  return {
-    isShared: connections.isShared,
+  const one: Pick<ClickHouse, "rows" | "write"> = {
     rows: <T>(sql: string, params?: Parameters<typeof bind>[1]) =>
       readers.run((reader) => reader.rows<T>(bind(sql, params))),
     async write(sql, params, lane = "bookkeeping") {
       await lanes[lane]?.run((writer) => writer.write(bind(sql, params)));
     },
+  };
+  return {
+    ...one,
+    isShared: connections.isShared,
     files: connections.files,
+    nodes: connections.shards?.nodes ?? [{ ...one, name: "clickhouse" }],
+    cluster: connections.shards ?? null,
     close: () => connections.close(),
   };
 }
 
 /** The engine is loaded where it is used: an image for servers has none. */
 async function connect(origin: ClickHouseOrigin): Promise<Connections> {
-  if ("url" in origin) return connectServer(origin);
+  if ("url" in origin) {
+    return origin.cluster === undefined
+      ? connectServer(origin)
+      : connectCluster({ ...origin, cluster: origin.cluster });
+  }
   const { connectEmbedded } = await import("./clickhouse-embedded.js");
   return connectEmbedded(origin);
 }

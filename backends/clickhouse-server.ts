@@ -2,15 +2,16 @@
 import { setTimeout as pause } from "node:timers/promises";
 import {
   type ClickHouseClient,
-  ClickHouseError,
   ClickHouseLogLevel,
+  type ClickHouseSettings,
   createClient,
 } from "@clickhouse/client";
-import { limits } from "../config.js";
-import { StoreUnavailable, writeLanes } from "./clickhouse.js";
+import { ConfigError, limits } from "../config.js";
+import { StoreUnavailable, type WriteLane, writeLanes } from "./clickhouse.js";
+import { isRefusal } from "./clickhouse-errors.js";
 import { ServerLane } from "./clickhouse-lane.js";
 import { serverFiles } from "./clickhouse-files.js";
-import type { ClickHouseOrigin, Connections } from "./clickhouse-open.js";
+import type { ClickHouseOrigin, Connections, Writer } from "./clickhouse-open.js";
 import { memoryOfStatement, statementSettings } from "./clickhouse-settings.js";
 import { whenUsable } from "./clickhouse-usable.js";
 
@@ -28,7 +29,30 @@ const readPauseMs = 100;
 /** @throws ConfigError when the server cannot be used, with the reason */
 export async function connectServer(origin: ServerOrigin): Promise<Connections> {
   const { url, database } = await whenUsable(origin);
-  const client = createClient({
+  const client = serverClient(url, database, origin);
+  try {
+    await refuseCluster(client, database);
+  } catch (error) {
+    await client.close();
+    throw error;
+  }
+  const reader = { rows: <T>(sql: string) => rowsOf<T>(client, sql) };
+  return {
+    isShared: true,
+    readers: Array.from({ length: limits.clickhouseReadersMax }, () => reader),
+    writers: serverLanes(client, database),
+    files: serverFiles(client),
+    close: () => client.close(),
+  };
+}
+
+/** One pool of connections, whose statements are in this database. */
+export function serverClient(
+  url: URL,
+  database: string,
+  { memoryBytes, threads }: Pick<ServerOrigin, "memoryBytes" | "threads">,
+): ClickHouseClient {
+  return createClient({
     url,
     database,
     application: "revenue-aggregation-service",
@@ -44,40 +68,58 @@ export async function connectServer(origin: ServerOrigin): Promise<Connections> 
     compression: { request: { codec: "gzip", level: 1 }, response: true },
     clickhouse_settings: {
       ...statementSettings,
-      max_threads: origin.threads,
-      max_memory_usage: String(memoryOfStatement(origin.memoryBytes)),
+      max_threads: threads,
+      max_memory_usage: String(memoryOfStatement(memoryBytes)),
       max_execution_time: limits.clickhouseStatementSecondsMax,
       cancel_http_readonly_queries_on_client_close: 1,
     },
     // It would print whole statements; what matters is thrown.
     log: { level: ClickHouseLogLevel.OFF },
   });
-  const reader = { rows: <T>(sql: string) => rowsOf<T>(client, sql) };
-  const lane = (name: string) => new ServerLane(client, `${database}/${name}`);
+}
+
+export function serverLanes(
+  client: ClickHouseClient,
+  database: string,
+): Readonly<Record<WriteLane, Writer>> {
+  const lane = (name: WriteLane) => new ServerLane(client, `${database}/${name}`);
   return {
-    isShared: true,
-    readers: Array.from({ length: limits.clickhouseReadersMax }, () => reader),
-    writers: {
-      facts: lane("facts"),
-      money: lane("money"),
-      versions: lane("versions"),
-      subscriptions: lane("subscriptions"),
-      bookkeeping: lane("bookkeeping"),
-    },
-    files: serverFiles(client),
-    close: () => client.close(),
+    facts: lane("facts"),
+    money: lane("money"),
+    versions: lane("versions"),
+    subscriptions: lane("subscriptions"),
+    bookkeeping: lane("bookkeeping"),
   };
 }
 
+/** By itself a server of a cluster would write to all of them without a lock. */
+async function refuseCluster(client: ClickHouseClient, database: string): Promise<void> {
+  const found = await rowsOf(
+    client,
+    "SELECT 1 FROM system.tables WHERE database = currentDatabase() AND engine = 'Distributed'",
+  );
+  if (found.length === 0) return;
+  throw new ConfigError([
+    `CLICKHOUSE_CLUSTER: must be set, the tables of the database ${database} are a cluster's`,
+  ]);
+}
+
 /** A read may be asked again: it changes nothing. */
-async function rowsOf<T>(client: ClickHouseClient, sql: string): Promise<T[]> {
+export async function rowsOf<T>(
+  client: ClickHouseClient,
+  sql: string,
+  settings: ClickHouseSettings = {},
+): Promise<T[]> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const result = await client.query({ query: sql, format: "JSONEachRow" });
+      const result = await client.query({
+        query: sql,
+        format: "JSONEachRow",
+        clickhouse_settings: settings,
+      });
       return await result.json<T>();
     } catch (error) {
-      // The server understood and refused.
-      if (error instanceof ClickHouseError) throw error;
+      if (isRefusal(error)) throw error;
       if (attempt >= readAttemptsMax) throw new StoreUnavailable({ cause: error });
       await pause(readPauseMs * 2 ** (attempt - 1));
     }

@@ -69,22 +69,38 @@ function jsonRow(row: object): string {
  * @throws AssertionError when a placeholder has no value: our own mistake.
  */
 export function bind(sql: string, params: Readonly<Record<string, QueryParam>> = {}): string {
+  return replaceInCode(sql, /\{(\w+):([^{}]+)\}/, ([, name = "", type = ""]) => {
+    const value = params[name];
+    assert(value !== undefined, `no value for {${name}:${type}}`);
+    return sqlValue(value, type.trim());
+  });
+}
+
+/**
+ * Replaces what is `wanted` outside of literals, quoted names and comments; a comment may itself
+ * be wanted.
+ */
+export function replaceInCode(
+  sql: string,
+  wanted: RegExp,
+  replacement: (found: RegExpExecArray) => string,
+): string {
   const parts: string[] = [];
   let copied = 0;
-  const opening = /['"`]|--|\/\*|\{(\w+):([^{}]+)\}/g;
+  const opening = new RegExp(`(?:${wanted.source})|['"\`]|--|/\\*`, "g");
   for (let found = opening.exec(sql); found; found = opening.exec(sql)) {
-    const [text, name, type] = found;
-    if (name === undefined || type === undefined) {
+    const [text] = found;
+    if (openings.has(text)) {
       opening.lastIndex = endOfQuoted(sql, text, opening.lastIndex);
       continue;
     }
-    const value = params[name];
-    assert(value !== undefined, `no value for {${name}:${type}}`);
-    parts.push(sql.slice(copied, found.index), sqlValue(value, type.trim()));
+    parts.push(sql.slice(copied, found.index), replacement(found));
     copied = opening.lastIndex;
   }
   return parts.join("") + sql.slice(copied);
 }
+
+const openings: ReadonlySet<string> = new Set(["'", '"', "`", "--", "/*"]);
 
 function digitsKept(_key: string, value: unknown): unknown {
   return typeof value === "bigint" ? value.toString() : value;

@@ -23,8 +23,16 @@ export interface Usable {
   readonly database: string;
 }
 
-/** @throws ConfigError */
-export async function whenUsable(origin: ServerOrigin): Promise<Usable> {
+/**
+ * @param setting that names the address
+ * @param suffixes of the databases it is to have, beside the one that is named
+ * @throws ConfigError
+ */
+export async function whenUsable(
+  origin: Pick<ServerOrigin, "url" | "patienceMs">,
+  setting = "CLICKHOUSE_URL",
+  suffixes: readonly string[] = [],
+): Promise<Usable> {
   const url = new URL(origin.url);
   const place = `${url.protocol}//${url.host}`;
   const user = url.username === "" ? "default" : decodeURIComponent(url.username);
@@ -37,10 +45,10 @@ export async function whenUsable(origin: ServerOrigin): Promise<Usable> {
   });
   try {
     await checkVersion(client, origin.patienceMs ?? limits.clickhousePatienceMsMax);
-    await makeDatabase(client, database);
+    for (const suffix of ["", ...suffixes]) await makeDatabase(client, `${database}${suffix}`);
     return { url, database };
   } catch (error) {
-    throw new ConfigError([`CLICKHOUSE_URL: ${reasonOf(error, { place, user, database })}`]);
+    throw new ConfigError([`${setting}: ${reasonOf(error, { place, user, database })}`]);
   } finally {
     await client.close();
   }

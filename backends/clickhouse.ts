@@ -30,7 +30,32 @@ export interface ClickHouse {
   ): Promise<void>;
   /** Whole tables to files and back. */
   readonly files: TableFiles;
+  /** What the tables lie on: one engine, or the shards of a cluster. Each is migrated by itself. */
+  readonly nodes: readonly ClickHouseNode[];
+  /** Null: one engine. */
+  readonly cluster: ClickHouseCluster | null;
   close(): Promise<void>;
+}
+
+/** One of the servers that hold rows; its statements are about its own. */
+export interface ClickHouseNode {
+  /** As `/readyz` names it. */
+  readonly name: string;
+  rows<T>(sql: string, params?: Readonly<Record<string, QueryParam>>): Promise<T[]>;
+  /** In the lane for bookkeeping. */
+  write(sql: string, params?: Readonly<Record<string, QueryParam>>): Promise<void>;
+}
+
+export interface ClickHouseCluster {
+  /**
+   * Before migrations: writes down which shard each node is.
+   * @throws ConfigError when it was another one before: its rows belong elsewhere
+   */
+  takePlaces(): Promise<void>;
+  /** After migrations: what stands for the tables of all shards has their columns. */
+  joinTables(): Promise<void>;
+  /** Rejects while the servers do not reach each other, or when the shards have changed. */
+  check(): Promise<void>;
 }
 
 /** Writes of one lane never overlap, whichever process sends them; lanes run side by side. */

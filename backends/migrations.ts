@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { ClickHouse } from "./clickhouse.js";
+import type { ClickHouse, ClickHouseNode } from "./clickhouse.js";
 import { durableSettings } from "./clickhouse-settings.js";
 import type { Logger } from "./logger.js";
 import type { Postgres } from "./postgres.js";
@@ -56,28 +56,41 @@ export async function migratePostgres(
   });
 }
 
-/** ClickHouse has no transactions: a file is recorded after its statements, which can run twice. */
+/**
+ * ClickHouse has no transactions: a file is recorded after its statements, which can run twice.
+ * Each server of a cluster has its own record: one that was away goes on where it was.
+ */
 export async function migrateClickHouse(
   clickhouse: ClickHouse,
   logger: Logger,
   files = projectFile("migrations", "clickhouse"),
 ): Promise<void> {
   const known = await readMigrations(files);
-  await clickhouse.write(`CREATE TABLE IF NOT EXISTS migrations
+  await clickhouse.cluster?.takePlaces();
+  for (const node of clickhouse.nodes) await migrateNode(node, logger, known);
+  await clickhouse.cluster?.joinTables();
+}
+
+async function migrateNode(
+  node: ClickHouseNode,
+  logger: Logger,
+  known: readonly Migration[],
+): Promise<void> {
+  await node.write(`CREATE TABLE IF NOT EXISTS migrations
     (number UInt32, name String, checksum String, applied_at DateTime64(3, 'UTC') DEFAULT now64(3))
     ENGINE = MergeTree ORDER BY number SETTINGS index_granularity = 8192${durableSettings}`);
-  const applied = await clickhouse.rows<Applied>("SELECT number, name, checksum FROM migrations");
+  const applied = await node.rows<Applied>("SELECT number, name, checksum FROM migrations");
   for (const migration of missing("ClickHouse", known, applied)) {
     for (const statement of migration.statements) {
-      await clickhouse.write(statement.replaceAll("${durable}", durableSettings));
+      await node.write(statement.replaceAll("${durable}", durableSettings));
     }
-    await clickhouse.write(
+    await node.write(
       `INSERT INTO migrations (number, name, checksum)
        SELECT {number:UInt32}, {name:String}, {checksum:String}
        WHERE {number:UInt32} NOT IN (SELECT number FROM migrations)`,
       { number: migration.number, name: migration.name, checksum: migration.checksum },
     );
-    logger.info({ migration: migration.name }, "ClickHouse migrated");
+    logger.info({ migration: migration.name, node: node.name }, "ClickHouse migrated");
   }
 }
 

@@ -83,7 +83,9 @@ export async function openService(
   const readiness = new Readiness();
   readiness.add("log", () => log.ends(topics.raw));
   readiness.add("postgres", () => postgres.query("SELECT 1"));
-  readiness.add("clickhouse", () => clickhouse.rows("SELECT 1"));
+  for (const node of clickhouse.nodes) readiness.add(node.name, () => node.rows("SELECT 1"));
+  const { cluster } = clickhouse;
+  if (cluster !== null) readiness.add("clickhouse cluster", () => cluster.check());
   const service: Service = {
     config,
     logger,
@@ -209,9 +211,9 @@ async function openStore(
   logger: Logger,
   releases: Releases,
 ): Promise<ClickHouse> {
-  if (config.CLICKHOUSE_CLUSTER !== undefined) {
+  if (config.CLICKHOUSE_CLUSTER !== undefined && config.CLICKHOUSE_URL === undefined) {
     throw new ConfigError([
-      "CLICKHOUSE_CLUSTER: this version writes to one ClickHouse server; leave it out",
+      "CLICKHOUSE_CLUSTER: needs CLICKHOUSE_URL, the address of one of its servers",
     ]);
   }
   const clickhouse = await openClickHouse({
@@ -219,7 +221,11 @@ async function openStore(
     threads: config.CLICKHOUSE_THREADS,
     ...(config.CLICKHOUSE_URL === undefined
       ? { path: join(config.DATA_DIR, "clickhouse") }
-      : { url: config.CLICKHOUSE_URL }),
+      : {
+          url: config.CLICKHOUSE_URL,
+          cluster: config.CLICKHOUSE_CLUSTER,
+          shardUrls: config.CLICKHOUSE_SHARD_URLS?.split(","),
+        }),
   });
   releases.push("clickhouse", () => clickhouse.close());
   const migrate = (): Promise<void> => migrateClickHouse(clickhouse, logger);

@@ -1,5 +1,6 @@
 /** Raw events that could not be booked, as the management interface lists them. */
 import type { Environment } from "../schemas/records.js";
+import { eachShard } from "./clickhouse-shards.js";
 import { partsOf } from "./clickhouse-text.js";
 import type { ClickHouse, QueryParam } from "./clickhouse.js";
 
@@ -89,19 +90,21 @@ export function openRejectsOf(
   workspace: string,
   integrations: readonly string[],
 ): Promise<IntegrationRejects[]> {
+  const told = `
+    SELECT integration, received_at, reason
+    FROM (SELECT environment, event_id, received_at, reason FROM rejects FINAL
+          WHERE workspace = {workspace:String} AND state = 'open') AS open_rejects
+    INNER JOIN (SELECT DISTINCT environment, event_id, integration FROM raw_events
+                WHERE workspace = {workspace:String}
+                  AND integration IN {integrations:Array(String)}
+                  AND (environment, event_id) IN (
+                    SELECT environment, event_id FROM rejects FINAL
+                    WHERE workspace = {workspace:String} AND state = 'open')) AS told
+      USING (environment, event_id)`;
   return clickhouse.rows<IntegrationRejects>(
     `SELECT integration, count() AS open, max(received_at) AS last_at,
        argMax(reason, received_at) AS last_reason
-     FROM (SELECT environment, event_id, received_at, reason FROM rejects FINAL
-           WHERE workspace = {workspace:String} AND state = 'open') AS open_rejects
-     INNER JOIN (SELECT DISTINCT environment, event_id, integration FROM raw_events
-                 WHERE workspace = {workspace:String}
-                   AND integration IN {integrations:Array(String)}
-                   AND (environment, event_id) IN (
-                     SELECT environment, event_id FROM rejects FINAL
-                     WHERE workspace = {workspace:String} AND state = 'open')) AS told
-       USING (environment, event_id)
-     GROUP BY integration`,
+     FROM ${eachShard(told)} GROUP BY integration`,
     { workspace, integrations },
   );
 }

@@ -8,6 +8,7 @@ import type { AuditedTable, AuditFinding } from "../schemas/audit.js";
 import { type Doors, expectError, openDoors } from "./doors.js";
 import { whenBooked } from "./model/merchant.js";
 import { rowsIn } from "../backends/clickhouse-rows.js";
+import { allShards } from "../backends/clickhouse-shards.js";
 
 const inOneGo = { repair: false, shareMax: 1 };
 
@@ -150,7 +151,7 @@ async function copyRow(
   const replace = replaced.length === 0 ? "" : ` REPLACE (${replaced.join(", ")})`;
   await clickhouse.write(
     `INSERT INTO ${table} SELECT *${replace} FROM (
-       SELECT * FROM ${table} WHERE ${rowsIn("(workspace)", [[workspace]])}
+       SELECT * FROM ${allShards(table)} WHERE ${rowsIn("(workspace)", [[workspace]])}
        -- Rows of one time in one order: a sale before its refund.
        ORDER BY recorded_at, ${table === "ledger" ? "kind DESC" : "event_id"} LIMIT 1
      )`,

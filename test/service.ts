@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { readConfig } from "../config.js";
 import { type Started, roleNames, start } from "../start.js";
 import type { Service } from "../backends/service.js";
+import { clusterSettings } from "./backends.js";
 import { placeDatabase } from "./empty-database.js";
 import { testFolder, testLogger, testReleases, testServers } from "./stores.js";
 import { type GooglePlay, openGooglePlay } from "./google-play.js";
@@ -64,6 +65,7 @@ async function startForTests(overrides: Readonly<Record<string, string>>): Promi
       ? {}
       : {
           CLICKHOUSE_URL: servers.clickhouseUrl,
+          ...clusterSettings(servers),
           DATABASE_URL: servers.databaseUrl,
           KAFKA_BROKERS: servers.kafkaBrokers,
           KAFKA_TOPIC_PREFIX: servers.kafkaTopicPrefix,

@@ -12,7 +12,13 @@ import { migrateClickHouse, migratePostgres } from "../backends/migrations.js";
 import { openPostgres } from "../backends/postgres-open.js";
 import type { Postgres } from "../backends/postgres.js";
 import { Releases } from "../backends/releases.js";
-import { engineLimits, onServers, openTestServers, type TestServers } from "./backends.js";
+import {
+  clusterOrigin,
+  engineLimits,
+  onServers,
+  openTestServers,
+  type TestServers,
+} from "./backends.js";
 import { placeDatabase } from "./empty-database.js";
 import { atEndOfRun } from "./run.js";
 
@@ -50,7 +56,9 @@ async function openMigratedClickHouse(): Promise<ClickHouse> {
   const given = await testServers();
   const opened = await openClickHouse({
     ...engineLimits,
-    ...(given === null ? { path: join(testFolder, "clickhouse") } : { url: given.clickhouseUrl }),
+    ...(given === null
+      ? { path: join(testFolder, "clickhouse") }
+      : { url: given.clickhouseUrl, ...clusterOrigin(given) }),
   });
   testReleases.push("clickhouse", () => opened.close());
   await migrateClickHouse(opened, testLogger);

@@ -1,4 +1,5 @@
 /** What each vintage began with, and how its MRR or its accounts changed in each month since. */
+import { eachShard } from "../../backends/clickhouse-shards.js";
 import type { AsOf } from "../as-of.js";
 import type { Cell } from "../cells.js";
 import { accountSources, movementPartsSql } from "./movements.js";
@@ -25,11 +26,12 @@ export function cohortsQuery(
   const columns = ["vintage", "toStartOfMonth(at) AS month", "kind"];
   // The projection by vintage knows no cells.
   const wholes = cell.isWhole ? "by_vintage" : "none";
+  const { condition } = cell;
+  const parts = movementPartsSql(columns, wholes, asOf, { condition, measures: [measure] });
   return {
     sql: `SELECT vintage, month, sumIf(${measure}, kind = 'new') AS started,
-  sum(${measure}) AS change FROM (
-${movementPartsSql(columns, wholes, asOf, { condition: cell.condition, measures: [measure] })}
-) GROUP BY vintage, month ORDER BY vintage, month ${sumSettingsSql}`,
+  sum(${measure}) AS change FROM ${eachShard(parts)}
+GROUP BY vintage, month ORDER BY vintage, month ${sumSettingsSql}`,
     params: { ...asOfParams(asOf), ...cell.params },
   };
 }
@@ -52,8 +54,7 @@ export function accountCohortsQuery(asOf: AsOf, cell: Rows, measure: keyof typeo
     arraySort(groupArray((toStartOfMonth(at), mrr))) AS moves
   FROM ${source} AND ${cell.condition} GROUP BY workspace, environment, account, vintage`,
   );
-  return {
-    sql: `SELECT vintage, step.1 AS month, sum(step.2) AS started, sum(step.3) AS change FROM (
+  const steps = `
   SELECT vintage, arrayJoin(arrayMap(
     (month, now, before, row) -> (month, if(row = 1, ${started}, ${none}), now - before),
     moves.1, kept, arrayPushFront(arrayPopBack(kept), ${none}), arrayEnumerate(kept))) AS step
@@ -63,8 +64,10 @@ export function accountCohortsQuery(asOf: AsOf, cell: Rows, measure: keyof typeo
     FROM (
 ${accounts.join("\nUNION ALL\n")}
     )
-  )
-) GROUP BY vintage, month ORDER BY vintage, month
+  )`;
+  return {
+    sql: `SELECT vintage, step.1 AS month, sum(step.2) AS started, sum(step.3) AS change
+FROM ${eachShard(steps)} GROUP BY vintage, month ORDER BY vintage, month
 ${sumSettingsSql}, optimize_aggregation_in_order = 1, optimize_use_projections = 0`,
     params: { ...asOfParams(asOf), ...cell.params },
   };

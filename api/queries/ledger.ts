@@ -7,6 +7,7 @@
  * is additive, so what was recorded after `known_at` is subtracted, too: that is little, and it
  * leaves the projections, which know no receipt times, in use.
  */
+import { eachShard } from "../../backends/clickhouse-shards.js";
 import type { AsOf } from "../as-of.js";
 import { isLateInMonth } from "../calendar.js";
 import { fromSql } from "./intervals.js";
@@ -87,9 +88,8 @@ function sumPartsSql(
     const sums = values === "sum" ? `${rows} GROUP BY ${names}` : rows;
     return projection === undefined ? sums : `${sums} ${projectionSettingSql(projection)}`;
   });
-  return `SELECT ${names}, ${signed(measures, "sum")} FROM (
-${union.join("\nUNION ALL\n")}
-) GROUP BY ${names}`;
+  return `SELECT ${names}, ${signed(measures, "sum")}
+FROM ${eachShard(union.join("\nUNION ALL\n"))} GROUP BY ${names}`;
 }
 
 function signed(measures: readonly LedgerMeasure[], values: Part["values"]): string {

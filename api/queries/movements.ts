@@ -10,6 +10,7 @@
  * never show: the accounts something was learned about since then are taken out, and computed anew
  * from the changes known then (`design.md`, Tables). They are few where `known_at` is recent.
  */
+import { eachShard } from "../../backends/clickhouse-shards.js";
 import { shouldBeSql } from "../../schemas/movements.js";
 import type { AsOf } from "../as-of.js";
 import { isLateInMonth } from "../calendar.js";
@@ -51,10 +52,10 @@ export function sumMovementsSql(
   const names = columns.map((column) => column.split(" AS ").at(-1)).join(", ");
   const sums = signed(options.measures ?? allMeasures, "sum");
   const parts = movementPartsSql(columns, wholes, asOf, options);
-  return `SELECT ${names}, ${sums} FROM (\n${parts}\n) GROUP BY ${names}`;
+  return `SELECT ${names}, ${sums} FROM ${eachShard(parts)} GROUP BY ${names}`;
 }
 
-/** The same, still in parts: what stands for the rows, to be summed over. */
+/** The same, still in parts: what stands for the rows, to be summed over each shard. */
 export function movementPartsSql(
   columns: readonly string[],
   wholes: Wholes,

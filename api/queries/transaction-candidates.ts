@@ -3,6 +3,7 @@
  * of which some version has all that is wanted. Whether the version that is shown has it, the
  * caller sees.
  */
+import { eachShard } from "../../backends/clickhouse-shards.js";
 import type { PinnedAsOf } from "../pages.js";
 import { type Query, atSql, tenantSql } from "./query.js";
 import {
@@ -39,12 +40,15 @@ export function candidatesQuery(
   rowsMax: number,
 ): Query {
   const conditions = [...pageConditions(wanted, after), ...otherConditions(wanted)];
-  return {
-    sql: `SELECT toUnixTimestamp64Milli(timestamp) AS timestamp_ms, id
+  const rows = `SELECT toUnixTimestamp64Milli(timestamp) AS timestamp_ms, id
 FROM transactions ${prewhere([...ofProvider(wanted), ...columnConditions(wanted)])}
 WHERE ${conditions.join(" AND ")}
 ORDER BY timestamp DESC, id DESC LIMIT {rows_max:UInt32}
-SETTINGS read_in_order_use_buffering = 0`,
+SETTINGS read_in_order_use_buffering = 0`;
+  return {
+    // A transaction and its ledger lie in one shard.
+    sql: `SELECT timestamp_ms, id FROM ${eachShard(rows)}
+ORDER BY timestamp_ms DESC, id DESC LIMIT {rows_max:UInt32}`,
     params: pageParams(asOf, wanted, after, rowsMax),
   };
 }
