@@ -35,12 +35,12 @@ const pauseMsFirst = 2_000;
 /** Works until `stopping`; one page of one backfill at a time. */
 export async function runBackfills(service: BackfillingService): Promise<void> {
   const { logger, stopping } = service;
-  const pauses = new Map<string, number>();
+  const memory: Memory = { pauses: new Map(), startedAgain: new Map() };
   while (!stopping.aborted) {
     try {
       const backfill = await leaseBackfill(service.postgres, new Date());
       if (backfill !== null) {
-        await moveOn(service, backfill, pauses);
+        await moveOn(service, backfill, memory);
         continue;
       }
     } catch (err) {
@@ -52,21 +52,31 @@ export async function runBackfills(service: BackfillingService): Promise<void> {
   }
 }
 
+/** Of each backfill that runs. */
+interface Memory {
+  /** ms of its next pause */
+  readonly pauses: Map<string, number>;
+  /** The list and position it was last sent back from. */
+  readonly startedAgain: Map<string, string>;
+}
+
 async function moveOn(
   service: BackfillingService,
   backfill: LeasedBackfill,
-  pauses: Map<string, number>,
+  { pauses, startedAgain }: Memory,
 ): Promise<void> {
   const { postgres, stopping } = service;
-  const outcome = await stepOf(service, backfill);
+  const outcome = await stepOf(service, backfill, startedAgain);
   if (stopping.aborted) return;
   const now = new Date();
   if ("step" in outcome) {
     pauses.delete(backfill.id);
+    if (outcome.step.state !== "reading") startedAgain.delete(backfill.id);
     await moveBackfill(postgres, backfill, { ...outcome.step, restUntil: now }, now);
     return;
   }
   if (outcome.for === "good") {
+    startedAgain.delete(backfill.id);
     const step = { ...backfill, state: "failed" as const, problem: outcome.problem };
     await moveBackfill(postgres, backfill, { ...step, restUntil: now }, now);
     return;
@@ -87,7 +97,11 @@ type Outcome =
   | { readonly for: "good"; readonly problem: string }
   | { readonly for: "now"; readonly problem: string | null };
 
-async function stepOf(service: BackfillingService, backfill: Backfill): Promise<Outcome> {
+async function stepOf(
+  service: BackfillingService,
+  backfill: Backfill,
+  startedAgain: Map<string, string>,
+): Promise<Outcome> {
   const integration = await service.integrations.byId(backfill.integration);
   const provider = integration && service.providers.get(integration.provider);
   const lists = provider?.backfill?.lists ?? [];
@@ -99,7 +113,7 @@ async function stepOf(service: BackfillingService, backfill: Backfill): Promise<
 
   // 1. One page.
   const read = await readPage(service, backfill, provider, integration, list);
-  if (!("objects" in read)) return read;
+  if (!("objects" in read)) return fromItsStart(backfill, read, startedAgain) ?? read;
 
   if (backfill.state === "comparing") {
     // 2. Compare what it lists with what is booked, added up by month.
@@ -118,6 +132,25 @@ async function stepOf(service: BackfillingService, backfill: Backfill): Promise<
   const objects = (backfill.counts[list.name] ?? 0) + read.objects;
   const counts = { ...backfill.counts, [list.name]: objects };
   return { step: nextStep(backfill, lists, read.next, { counts }) };
+}
+
+/**
+ * A page is asked for by the last object of the one before; once that was deleted (Stripe's
+ * products can be), there is no such page. The list is read again: what is known changes nothing.
+ * @returns null where it was sent back from there before, or something else is wrong
+ */
+function fromItsStart(
+  backfill: Backfill,
+  { for: until }: Extract<Outcome, { for: string }>,
+  startedAgain: Map<string, string>,
+): Outcome | null {
+  const { id, state, list, after, counts, comparison } = backfill;
+  const place = `${list} ${after}`;
+  if (until !== "good" || state !== "reading" || after === null) return null;
+  if (startedAgain.get(id) === place) return null;
+  startedAgain.set(id, place);
+  const anew = { after: null, counts: { ...counts, [list]: 0 }, problem: null };
+  return { step: { state, list, comparison, ...anew } };
 }
 
 /** Live events wait behind few of history; what was read is booked before it is compared. */

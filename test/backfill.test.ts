@@ -300,6 +300,39 @@ describe("A backfill of Stripe", function suite() {
     );
   });
 
+  const morePages: [string, boolean, object][] = [
+    ["read a list again whose last object is deleted meanwhile", false, { state: "done" }],
+    ["fail when it is sent back from the same page twice", true, { state: "failed" }],
+  ];
+  for (const [title, always, expected] of morePages) {
+    it(`should ${title}`, async () => {
+      const products = api.lists.get("/v1/products") ?? [];
+      const more = Array.from({ length: 100 }, (_, number) =>
+        productObject({ id: `prod_h_${number}`, name: `No ${number}`, createdAt: from + number }),
+      );
+      api.lists.set("/v1/products", [...products, ...more]);
+      api.misbehave = (request, response) => {
+        const { pathname, searchParams } = new URL(request.url ?? "", api.url);
+        const after = searchParams.get("starting_after");
+        if (pathname !== "/v1/products" || after === null) return false;
+        if (always) send(response, 400, {});
+        const list = api.lists.get(pathname) ?? [];
+        if (!always) {
+          api.lists.set(
+            pathname,
+            list.filter(({ id }) => id !== after),
+          );
+        }
+        return always;
+      };
+      await backfill({ from: "2026-11-01" });
+      const last = await whenEnded();
+      api.lists.set("/v1/products", products);
+      expect(last, last.problem ?? "").to.include(expected);
+      expect(last.counts.products).to.equal(100);
+    });
+  }
+
   it("should go on in the list it was in after a crash, and change nothing by it", async () => {
     const before = await figures();
     // As a crash leaves it between a page that is durable and its position.

@@ -31,8 +31,11 @@ export async function openStripeApi(): Promise<StripeApi> {
     const object = api.objects.get(pathname);
     if (object !== undefined) return send(response, 200, object);
     const list = api.lists.get(pathname);
-    if (list !== undefined) return send(response, 200, page(pathname, list, searchParams));
-    send(response, 404, { error: { type: "invalid_request_error", code: "resource_missing" } });
+    if (list !== undefined) {
+      const found = page(pathname, list, searchParams);
+      return send(response, found === null ? 400 : 200, found ?? missing("starting_after"));
+    }
+    send(response, 404, missing("id"));
   });
   await new Promise<void>((resolve) => {
     server.listen(0, "127.0.0.1", () => resolve());
@@ -58,13 +61,23 @@ export function send(response: ServerResponse, status: number, body: unknown, he
   response.end(JSON.stringify(body));
 }
 
-function page(url: string, objects: readonly JsonObject[], query: URLSearchParams): JsonObject {
+function missing(param: string): JsonObject {
+  return { error: { type: "invalid_request_error", code: "resource_missing", param } };
+}
+
+/** @returns null when the object it shall start after is not in the list (any more) */
+function page(
+  url: string,
+  objects: readonly JsonObject[],
+  query: URLSearchParams,
+): JsonObject | null {
   const from = Number(query.get("created[gte]") ?? 0);
   const rows = objects
     .filter((object) => createdAt(object) >= from)
     .sort((one, other) => createdAt(other) - createdAt(one));
   const after = query.get("starting_after");
   const start = after === null ? 0 : rows.findIndex(({ id }) => id === after) + 1;
+  if (after !== null && start === 0) return null;
   const limit = Number(query.get("limit") ?? 10);
   const data = rows.slice(start, start + limit);
   return { object: "list", url, data, has_more: start + limit < rows.length };
