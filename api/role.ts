@@ -2,6 +2,7 @@
 import { openCatalogueView } from "../backends/catalogue-view.js";
 import { requireKey } from "../backends/http/auth.js";
 import { malformed } from "../backends/http/errors.js";
+import { completeToGauge } from "../backends/http/health.js";
 import type { Service } from "../backends/service.js";
 import { createCursors } from "./cursors.js";
 import { docsRoutes } from "./docs/routes.js";
@@ -25,6 +26,7 @@ export async function start(service: Service): Promise<void> {
   const { router } = service;
   const cursors = createCursors(service.vault);
   const catalogues = openCatalogueView(service.postgres);
+  completeToGauge(service);
   const exports = createExports(service);
   mrrRoute(router, service);
   cohortsRoute(router, service, catalogues);

@@ -71,7 +71,8 @@ class GroupMember implements Worker {
       places.set(partition, place);
       const arrivals = new Arrivals();
       const recordsMax = 2 * this.options.batchRecordsMax;
-      const source = new Buffered(this.named, partition, place, recordsMax, arrivals, room);
+      const lost = (from: bigint, to: bigint): void => this.#tellLost(partition, from, to);
+      const source = new Buffered(this.named, partition, place, recordsMax, arrivals, room, lost);
       return { source, work: this.#work(partition, source, place, arrivals) };
     });
     this.#places = places;
@@ -87,6 +88,15 @@ class GroupMember implements Worker {
         await fetching.close();
       },
     };
+  }
+
+  #tellLost(partition: number, from: bigint, to: bigint): void {
+    const where = { topic: this.named.name, group: this.options.group, partition };
+    this.logger.error(
+      { ...where, from: from.toString(), to: to.toString() },
+      "Kafka removed records before they were handled: give the topic a longer retention and " +
+        "send the raw events of that time again (npm run ops -- replay --from)",
+    );
   }
 
   #work(partition: number, source: Source, place: Place, arrivals: Arrivals): Subscription {
@@ -163,6 +173,7 @@ class Buffered implements Source, Follower {
     private readonly recordsMax: number,
     private readonly arrivals: Arrivals,
     private readonly room: Arrivals,
+    private readonly lost: (from: bigint, to: bigint) => void,
   ) {
     this.#from = place.offset();
     this.#next = BigInt(this.#from);
@@ -211,6 +222,8 @@ class Buffered implements Source, Follower {
     const earliest = await earliestOf(cluster, this.named, this.number);
     if (asked !== this.#next) return;
     this.#next = earliest;
+    // A group that is new begins with the oldest, wherever that is.
+    if (earliest > asked && asked > 0n) this.lost(asked, earliest);
     if (earliest > asked) return;
     // The log ends before what the group has handled: Kafka lost records. All is given again,
     // which counts nothing twice, rather than miss what came since.

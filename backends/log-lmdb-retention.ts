@@ -1,4 +1,7 @@
-/** Takes the oldest records away once a topic's time or size is reached, bounded in each run. */
+/**
+ * Takes the oldest records away once a topic's time or size is reached, bounded in each run. What a
+ * group has yet to handle stays, however old: a machine may have been off for weeks.
+ */
 import { type Partition, pageBytes } from "./log-lmdb-partition.js";
 import type { Writer } from "./log-lmdb-writer.js";
 import type { Subscription, TopicOptions } from "./log.js";
@@ -13,6 +16,8 @@ const commitsPerRunMax = 50;
 export interface Retained {
   readonly options: TopicOptions;
   readonly partitions: readonly Partition[];
+  /** All groups have handled what lies before it. */
+  handledBelow(partition: Partition): number;
 }
 
 /** Runs at once and then every hour, until closed. */
@@ -28,9 +33,9 @@ export function startRetention(
   async function run(): Promise<void> {
     let bounded = false;
     try {
-      for (const { options, partitions } of topics) {
-        for (const partition of partitions) {
-          bounded = (await trim(partition, options, writer, () => closed)) || bounded;
+      for (const retained of topics) {
+        for (const partition of retained.partitions) {
+          bounded = (await trim(partition, retained, writer, () => closed)) || bounded;
         }
       }
     } catch (error) {
@@ -56,14 +61,15 @@ export function startRetention(
 /** @returns true when there was more to do than one run may. */
 async function trim(
   partition: Partition,
-  options: TopicOptions,
+  retained: Retained,
   writer: Writer,
   isClosed: () => boolean,
 ): Promise<boolean> {
+  const { options } = retained;
   if (options.retentionMs === null && options.retentionBytes === null) return false;
   for (let commits = 0; commits < commitsPerRunMax; commits += 1) {
     if (isClosed()) return false;
-    const expired = expiredOf(partition, options);
+    const expired = expiredOf(partition, options, retained.handledBelow(partition));
     if (expired.length === 0) return false;
     await writer.write({
       records: expired.length,
@@ -77,7 +83,7 @@ async function trim(
 }
 
 /** The newest record always stays: it tells where the partition ends. */
-function expiredOf(partition: Partition, options: TopicOptions): number[] {
+function expiredOf(partition: Partition, options: TopicOptions, handledBelow: number): number[] {
   const before = options.retentionMs === null ? 0 : Date.now() - options.retentionMs;
   let excess =
     options.retentionBytes === null
@@ -85,6 +91,7 @@ function expiredOf(partition: Partition, options: TopicOptions): number[] {
       : storedBytes(partition) - options.retentionBytes / options.partitions;
   const expired: number[] = [];
   for (const record of partition.oldest(recordsPerCommit)) {
+    if (record.offset >= handledBelow) break;
     if (record.appendedAt >= before && excess <= 0) break;
     expired.push(record.offset);
     excess -= storedSize(record.bytes);

@@ -56,7 +56,13 @@ export function openLmdbLog(given: LmdbLogOptions): Log {
       if (durable && grew) arrivals.announce();
     }
   });
-  const retention = startRetention([...logs.values()], writer, logger);
+  const retained = [...logs.values()].map(({ options, partitions }) => ({
+    options,
+    partitions,
+    handledBelow: (partition: Partition) =>
+      Math.min(...(options.groups ?? []).map((group) => placeOf(group, partition).offset())),
+  }));
+  const retention = startRetention(retained, writer, logger);
 
   function openTopic(name: string, options: TopicOptions): TopicLog {
     const made = settings.get(`partitions/${name}`);

@@ -69,6 +69,11 @@ export interface TopicOptions {
   /** Null: kept for ever. */
   readonly retentionMs: number | null;
   readonly retentionBytes: number | null;
+  /**
+   * Those that have to handle every record. The embedded log takes none away before they have, and
+   * Kafka, which does, is told of: see docs/operating.md.
+   */
+  readonly groups?: readonly string[];
 }
 
 /** The log cannot take records now; the caller answers 503 and the sender tries again. */

@@ -75,9 +75,11 @@ export function createMetrics(): Metrics {
         labelNames: [label],
         registers: [],
         async collect() {
-          for (const [value, number] of Object.entries(await read())) {
+          this.reset();
+          // What cannot be asked now is left out; all else is of use most of all then.
+          const values = await read().catch(() => ({}));
+          for (const [value, number] of Object.entries(values))
             this.set({ [label]: value }, number);
-          }
         },
       });
       registry.registerMetric(gauge);

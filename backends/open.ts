@@ -30,7 +30,7 @@ import { Registry } from "./schema-registry.js";
 import type { Service } from "./service.js";
 import { openSharedDoors, refuseBesideOthers, silentProcesses } from "./shared-doors.js";
 import { openVault } from "./vault.js";
-import { Watermark } from "./watermark.js";
+import { Watermark, passages } from "./watermark.js";
 import { withWireFormat } from "./wire-format.js";
 
 export interface OpenedService {
@@ -178,18 +178,19 @@ async function openLog(config: Config, logger: Logger, processes: Processes): Pr
 }
 
 function topicOptions(config: Config, partitions: number): Record<Topic, TopicOptions> {
-  const keptDays = (days: number | undefined): TopicOptions => ({
+  const kept = (topic: Topic, days: number | undefined): TopicOptions => ({
     partitions,
     retentionMs: days === undefined ? null : days * dayMs,
     retentionBytes: null,
+    groups: passages.flatMap(([of, group]) => (of === topic ? [group] : [])),
   });
   return {
-    [topics.raw]: keptDays(config.RAW_RETENTION_DAYS),
-    [topics.incomplete]: keptDays(config.FACTS_RETENTION_DAYS),
-    [topics.facts]: keptDays(config.FACTS_RETENTION_DAYS),
-    [topics.rejected]: keptDays(rejectedRetentionDays),
-    [topics.transactions]: keptDays(config.PUBLIC_TOPICS_RETENTION_DAYS),
-    [topics.movements]: keptDays(config.PUBLIC_TOPICS_RETENTION_DAYS),
+    [topics.raw]: kept(topics.raw, config.RAW_RETENTION_DAYS),
+    [topics.incomplete]: kept(topics.incomplete, config.FACTS_RETENTION_DAYS),
+    [topics.facts]: kept(topics.facts, config.FACTS_RETENTION_DAYS),
+    [topics.rejected]: kept(topics.rejected, rejectedRetentionDays),
+    [topics.transactions]: kept(topics.transactions, config.PUBLIC_TOPICS_RETENTION_DAYS),
+    [topics.movements]: kept(topics.movements, config.PUBLIC_TOPICS_RETENTION_DAYS),
   };
 }
 

@@ -23,11 +23,13 @@ import { normalize } from "./normalize.js";
 import { keepAudits } from "./keep-audits.js";
 import { Overlapping } from "./overlapping.js";
 import { keepRejects } from "./rejects-upkeep.js";
+import { watchRetention } from "./retention-watch.js";
 
 export async function start(service: Service): Promise<void> {
   await service.publicSchemas.announce();
   const rejects = keepRejects(service);
   keepAudits(service);
+  watchRetention(service);
   const stopping = new AbortController();
   // Each question under way listens; how many there are has its own limits.
   setMaxListeners(0, stopping.signal);

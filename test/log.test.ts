@@ -56,6 +56,29 @@ describe("The embedded log", () => {
     await installation.remove();
   });
 
+  it("should keep what a group has not handled, however old it is", async () => {
+    const installation = await installLmdb();
+    const expiring = { partitions: 1, retentionMs: 1, groups: ["g", "h"] };
+    let log = await installation.open({ partitions: 1 });
+    const records = Array.from({ length: 10 }, () => ({ key: "a", value: Buffer.from("v") }));
+    await log.append(topics.raw, records);
+    await log.seek(topics.raw, "h", new Map([[0, 10n]]));
+    for (const [handled, earliest] of [
+      [0n, 0n],
+      [4n, 4n],
+      [10n, 9n],
+    ] as const) {
+      await log.seek(topics.raw, "g", new Map([[0, handled]]));
+      await log.close();
+      // It looks what is too old as it starts, and has done so when it is closed.
+      log = await installation.open(expiring);
+      await log.append(topics.facts, records);
+      expect(await log.earliest(topics.raw)).to.eql([earliest]);
+    }
+    await log.close();
+    await installation.remove();
+  });
+
   it("should keep the partitions a restore gave it", async () => {
     const installation = await installLmdb();
     const log = await installation.open();

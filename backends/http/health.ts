@@ -1,8 +1,8 @@
 /** `/healthz`, `/readyz`, `/metrics` (`definitions.md`, Settings): for machines, without a key. */
 import type Router from "@koa/router";
-import { type Topic, topics } from "../../schemas/records.js";
+import type { Topic } from "../../schemas/records.js";
 import type { Service } from "../service.js";
-import { groups } from "../watermark.js";
+import { type Figures, passages } from "../watermark.js";
 import { unavailable } from "./errors.js";
 
 export function healthRoutes(
@@ -32,18 +32,32 @@ export function healthRoutes(
   });
 }
 
+/** For the processes that tell `complete_to` anyhow: far behind, finding it reads a lot. */
+export function completeToGauge({ metrics, watermark }: Pick<Service, "metrics" | "watermark">) {
+  const age = async (figures: Figures): Promise<number> =>
+    Math.max(0, Date.now() - (await watermark.completeTo(figures))) / 1000;
+  metrics.gauge(
+    "complete_to_age_seconds",
+    "Seconds since the receipt time up to which everything is booked",
+    "figures",
+    async () => ({
+      transactions: await age("transactions"),
+      money: await age("money"),
+      all: await age("all"),
+    }),
+  );
+}
+
 function gauges({ log, metrics, rates }: Pick<Service, "log" | "metrics" | "rates">): void {
   metrics.gauge(
     "consumer_lag_records",
     "Records a consumer has yet to handle",
     "group",
-    async () => ({
-      [groups.normalize]: await lag(topics.raw, groups.normalize),
-      [groups.complete]: await lag(topics.incomplete, groups.complete),
-      [groups.adorn]: await lag(topics.incomplete, groups.adorn),
-      [groups.money]: await lag(topics.facts, groups.money),
-      [groups.subscriptions]: await lag(topics.facts, groups.subscriptions),
-    }),
+    async () => {
+      const lags: Record<string, number> = {};
+      for (const [topic, group] of passages) lags[group] = await lag(topic, group);
+      return lags;
+    },
   );
   metrics.gauge("rates_age_days", "Days since the newest quote of a source", "source", () =>
     Promise.resolve(rates.newestAgeDays()),

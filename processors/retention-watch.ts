@@ -1,0 +1,46 @@
+/**
+ * Kafka removes records when their time is over, booked or not. Booking that is that far behind is
+ * told of while there is time left.
+ */
+import type { Service } from "../backends/service.js";
+import type { Config } from "../config.js";
+
+const lookEveryMs = 10 * 60 * 1000;
+const dayMs = 24 * 60 * 60 * 1000;
+
+type Watching = Pick<Service, "config" | "log" | "logger" | "releases" | "watermark">;
+
+/** The embedded log keeps what is not handled. */
+export function watchRetention(service: Watching): void {
+  if (!service.log.shared) return;
+  const look = (): void => {
+    tellWhenBehind(service).catch((error: unknown) => {
+      service.logger.debug({ err: error }, "how far booking has come was not told");
+    });
+  };
+  const timer = setInterval(look, lookEveryMs).unref();
+  service.releases.push("watch over retention", () => clearInterval(timer));
+}
+
+interface Telling extends Pick<Watching, "config" | "logger"> {
+  readonly watermark: Pick<Watching["watermark"], "completeTo">;
+}
+
+export async function tellWhenBehind(
+  { config, logger, watermark }: Telling,
+  now = Date.now(),
+): Promise<void> {
+  const behindMs = now - (await watermark.completeTo());
+  const retentionDays = retentionDaysOf(config);
+  if (behindMs < (retentionDays * dayMs) / 2) return;
+  logger.error(
+    { behindDays: Math.floor(behindMs / dayMs), retentionDays },
+    "booking is so far behind that Kafka may remove records before they are booked: give the " +
+      "topics a longer retention.ms until it has caught up, and see what holds it up",
+  );
+}
+
+/** Of the topics that booking reads. */
+function retentionDaysOf({ RAW_RETENTION_DAYS: raw, FACTS_RETENTION_DAYS: facts }: Config): number {
+  return raw === undefined ? facts : Math.min(raw, facts);
+}
