@@ -63,6 +63,13 @@ describe("The CSV import", () => {
     expect(await doors.taken()).to.equal(before);
   });
 
+  it("should pass over lines of nothing, with separators or without", async () => {
+    const nothing = ["", ",,,,,,,", " , ,,,,,,", '"",,,,,,,'];
+    const { code, text } = await run(fileOf([head, ...nothing, sale("1", "a"), ...nothing]));
+    expect(text).to.match(/^1 rows are right/);
+    expect(code).to.equal(0);
+  });
+
   it("should be taken once, however often it is sent, mended or in another order", async () => {
     const rows = [sale("12.34", "once"), sale("12.34", "twice"), sale("12.34", "twice")];
     const before = await doors.taken();

@@ -36,8 +36,9 @@ export async function* readRows(file: string, delimiter: string): AsyncGenerator
   try {
     for await (const parsed of parser) {
       const { line, cells } = recordOf(parsed);
-      if (header !== null) yield { line, cells: cellsOf(header, cells) };
-      else header = headerOf(cells);
+      if (header === null) header = headerOf(cells);
+      // Spreadsheets end in lines of nothing but separators.
+      else if (cells.some((cell) => cell !== "")) yield { line, cells: cellsOf(header, cells) };
     }
   } catch (error) {
     if (error instanceof ImportRefused || !(error instanceof Error)) throw error;
