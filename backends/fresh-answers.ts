@@ -16,19 +16,19 @@ export class FreshAnswers {
     this.#bytesMax = options.bytesMax;
   }
 
-  has(integration: string, path: string): boolean {
-    return (this.#kept.get(nameOf(integration, path))?.until ?? 0) > Date.now();
+  has(integration: string, question: string): boolean {
+    return (this.#kept.get(nameOf(integration, question))?.until ?? 0) > Date.now();
   }
 
   /** @param ask never rejects */
   async get(
     integration: string,
-    path: string,
+    question: string,
     freshForMs: number,
     ask: () => Promise<Asked>,
   ): Promise<Asked> {
     if (freshForMs <= 0) return ask();
-    const name = nameOf(integration, path);
+    const name = nameOf(integration, question);
     const kept = this.#kept.get(name);
     if (kept !== undefined && kept.until > Date.now()) return kept.asked;
     const asking = this.#asking.get(name);
@@ -53,6 +53,6 @@ export class FreshAnswers {
   }
 }
 
-function nameOf(integration: string, path: string): string {
-  return `${integration} ${path}`;
+function nameOf(integration: string, question: string): string {
+  return `${integration} ${question}`;
 }

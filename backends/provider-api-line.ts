@@ -27,6 +27,14 @@ export type Asked =
   /** It may be answered later. */
   | { readonly outcome: "trouble"; readonly detail: string };
 
+/** One GET. */
+export interface AskedFor {
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** For one try; as patient as usual when left out. */
+  readonly answerMsMax?: number;
+}
+
 export interface Patience {
   readonly answerMsMax: number;
   readonly bytesMax: number;
@@ -99,13 +107,13 @@ export class ApiLine {
     return this.#silentUntil > Date.now();
   }
 
-  /** @param answerMsMax for one try; as patient as usual when left out */
-  async ask(path: string, signal: AbortSignal, answerMsMax?: number): Promise<Asked> {
+  async ask(question: AskedFor, signal: AbortSignal): Promise<Asked> {
+    const { answerMsMax } = question;
     const bounds = { ...this.#bounds(signal), ...(answerMsMax && { answerMsMax }) };
     try {
       return await unlessAborted(
         signal,
-        this.#atOnce.execute(() => this.#tryAll(path, bounds)),
+        this.#atOnce.execute(() => this.#tryAll(question, bounds)),
       );
     } catch (error) {
       if (error instanceof ApiRefusal) return { outcome: "refused", detail: error.message };
@@ -113,12 +121,12 @@ export class ApiLine {
     }
   }
 
-  async #tryAll(path: string, bounds: CallLimits): Promise<Asked> {
+  async #tryAll(question: AskedFor, bounds: CallLimits): Promise<Asked> {
     const { signal } = bounds;
     for (let attempt = 1; ; attempt += 1) {
       signal.throwIfAborted();
       try {
-        return await this.#breaker.execute(() => this.#tryOnce(path, bounds));
+        return await this.#breaker.execute(() => this.#tryOnce(question, bounds));
       } catch (error) {
         const { attemptsMax, pauseMs, waitMsMax } = this.#patience;
         if (!(error instanceof ApiTrouble)) throw error;
@@ -132,7 +140,7 @@ export class ApiLine {
     }
   }
 
-  async #tryOnce(path: string, bounds: CallLimits): Promise<Asked> {
+  async #tryOnce({ path, headers: own }: AskedFor, bounds: CallLimits): Promise<Asked> {
     const { signal } = bounds;
     const authorization = await this.#authorize(signal);
     if (authorization === null) return { outcome: "silent" };
@@ -145,7 +153,7 @@ export class ApiLine {
     try {
       const text = await callApi(
         this.#baseUrl + path,
-        { headers: { accept: "application/json", ...headers } },
+        { headers: { accept: "application/json", ...own, ...headers } },
         bounds,
       );
       if (text !== null && !isJson(text)) throw new ApiTrouble("an answer that is no JSON");

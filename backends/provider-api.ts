@@ -18,6 +18,7 @@ export interface Asker {
 export interface Asking {
   readonly path: string;
   readonly freshForMs: number;
+  readonly headers?: Readonly<Record<string, string>>;
   /** For one try, where it may take longer than usual. */
   readonly answerMsMax?: number;
 }
@@ -28,7 +29,7 @@ export interface ProviderApis {
   /** Runs `work`, which asks, when few others of the integration do. */
   inTurn<T>(asker: Asker, work: () => Promise<T>): Promise<T>;
   /** Whether it was answered lately enough to serve again. */
-  isFresh(integration: string, path: string): boolean;
+  isFresh(integration: string, question: Pick<Asking, "path" | "headers">): boolean;
   /** Its credentials were found to allow no calls, a minute ago at most. */
   isSilent(integration: string): boolean;
 }
@@ -74,11 +75,11 @@ export function openProviderApis(
   }
 
   return {
-    async ask({ provider, integration }, { path, freshForMs, answerMsMax }, signal) {
+    async ask({ provider, integration }, question, signal) {
       if (integration === null || provider.api === undefined) return { outcome: "silent" };
       const line = lineOf(provider, integration);
-      return fresh.get(integration.id, path, freshForMs, async () => {
-        const asked = await line.ask(path, signal, answerMsMax);
+      return fresh.get(integration.id, nameOf(question), question.freshForMs, async () => {
+        const asked = await line.ask(question, signal);
         if (asked.outcome !== "silent") {
           metrics?.questions.inc({ provider: provider.token, outcome: asked.outcome });
         }
@@ -89,9 +90,14 @@ export function openProviderApis(
       if (integration === null || provider.api === undefined) return work();
       return lineOf(provider, integration).events.execute(work);
     },
-    isFresh: (integration, path) => fresh.has(integration, path),
+    isFresh: (integration, question) => fresh.has(integration, nameOf(question)),
     isSilent: (integration) => lines.get(integration)?.isSilent ?? false,
   };
+}
+
+/** The same path is another question in another account. */
+function nameOf({ path, headers }: Pick<Asking, "path" | "headers">): string {
+  return headers === undefined ? path : `${JSON.stringify(headers)} ${path}`;
 }
 
 /** Scheme and host of the setting `<TOKEN>_API_URL`; absent: as the credentials say. */

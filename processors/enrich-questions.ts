@@ -84,8 +84,9 @@ export function adornsNews(
   const { integration } = opened.event;
   if (integration === null || apis.isSilent(integration)) return false;
   return questionsOf(opened, answers, "adorns").some(
-    ({ path, sameForAll }) =>
-      !answers.has(path) && !(sameForAll === true && apis.isFresh(integration, path)),
+    (question) =>
+      !answers.has(question.path) &&
+      !(question.sameForAll === true && apis.isFresh(integration, question)),
   );
 }
 

@@ -119,6 +119,8 @@ export interface Question {
    * payment something of its own.
    */
   readonly sameForAll?: true;
+  /** Sent with it: whose object the path names (Stripe's connected accounts). */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** What is known beside the body when it is decoded. */

@@ -89,7 +89,7 @@ describe("An event whose questions were answered lately", () => {
       for (const question of provider.asks?.(opened.body, opened.known) ?? []) {
         const asked = await apis.ask(asker, question, AbortSignal.timeout(5_000));
         expect(asked.outcome).to.equal("answered");
-        expect(apis.isFresh("int_1", question.path)).to.equal(true);
+        expect(apis.isFresh("int_1", question)).to.equal(true);
       }
       expect(adornsNews(apis, opened, new Map())).to.equal(expected);
     });

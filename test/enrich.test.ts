@@ -175,13 +175,20 @@ describe("What Stripe is asked", () => {
       },
       [],
     ],
-    ["nothing of a connected account", { ...charge("fee"), account: "acct_1" }, {}, []],
+    [
+      "a connected account's fee of that account",
+      { ...charge("fee"), account: "acct_1" },
+      {},
+      ["adorns /v1/balance_transactions/txn_ch_fee acct_1"],
+    ],
     ["nothing of what it does not read", told("x", "payment_intent.created", { id: "pi" }), {}, []],
   ];
   for (const [title, event, answers, expected] of rows) {
     it(`should be ${title}`, () => {
       const questions = asks(event, { kept: none, answers: new Map(Object.entries(answers)) });
-      const asked = questions.map(({ importance, path }) => `${importance} ${path}`);
+      const asked = questions.map(({ importance, path, headers }) =>
+        [importance, path, ...Object.values(headers ?? {})].join(" "),
+      );
       expect(asked).to.deep.equal(expected);
     });
   }

@@ -104,9 +104,9 @@ function inWordsOfModel(body: FactBody): BareFact[] {
     return [{ kind: "sale", payment, at, amount, currency, country, type, tax, lines }];
   }
   if ("Refund" in body) {
-    const { refund, payment, at, amount, currency, failed_at: failedAt } = body.Refund;
-    const nothing = { sku: null, country: null };
-    return [{ kind: "refund", refund, payment, at, amount, currency, failedAt, ...nothing }];
+    const { refund, payment, at, amount, currency, failed_at: failedAt, tax } = body.Refund;
+    const rest = { sku: null, country: null, ...(typeof tax === "bigint" ? { tax } : {}) };
+    return [{ kind: "refund", refund, payment, at, amount, currency, failedAt, ...rest }];
   }
   if ("Dispute" in body) {
     const { dispute, payment, amount, currency } = body.Dispute;

@@ -110,6 +110,21 @@ describe("What Stripe tells once and later only names", () => {
     });
   }
 
+  it("should keep coupons of connected accounts apart, which may have one id", () => {
+    const ofAccount = (event: JsonObject, account: string) => ({ ...event, account });
+    const known = (account: string) => {
+      const told = [discountCreated, couponCreated].map((event) => ofAccount(event, account));
+      const objects = told.flatMap((event) => keeps(event));
+      const kept = new Map(objects.map(({ id, object }) => [id, object]));
+      return { kept, answers: new Map<string, unknown>() };
+    };
+    const body = ofAccount(subscription, "acct_1");
+    expect(needs(body)).to.deep.equal(["acct_1:di_half"]);
+    expect(decode(body, known("acct_1"))).to.include({ outcome: "facts" });
+    expect(decode(body, known("acct_2"))).to.include({ reason: "enrichment_unavailable" });
+    expect(decode(subscription, known("acct_1"))).to.include({ reason: "enrichment_unavailable" });
+  });
+
   describe("on its way through the service", () => {
     let doors: Doors;
 

@@ -81,7 +81,7 @@ describe("What is recorded of a large payment", () => {
     };
     const first = sums([sale, ...refunds]);
     expect(first.size).to.equal(40 * 31);
-    expect([...sums([...refunds, sale])].sort()).to.eql([...first].sort());
+    expect(sums([...refunds, sale])).to.eql(first);
   });
 
   it("should end at as many ledger rows as one payment may have, and never within a fact", () => {

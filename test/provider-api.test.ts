@@ -56,12 +56,23 @@ describe("Calls of a provider's API", () => {
     apis = openProviderApis(readConfig({ STRIPE_API_URL: api.url }), { metrics, patience });
   });
 
-  function ask(question: { path?: string; key?: string | null; freshForMs?: number } = {}) {
+  function ask(
+    question: {
+      path?: string;
+      key?: string | null;
+      freshForMs?: number;
+      headers?: Record<string, string>;
+    } = {},
+  ) {
     const key = question.key === undefined ? apiKey : question.key;
     const credentials = { signing_secret: "whsec", ...(key === null ? {} : { api_key: key }) };
     return apis.ask(
       { provider, integration: { id: "int_1", credentials } },
-      { path: question.path ?? path, freshForMs: question.freshForMs ?? 0 },
+      {
+        path: question.path ?? path,
+        freshForMs: question.freshForMs ?? 0,
+        ...(question.headers === undefined ? {} : { headers: question.headers }),
+      },
       AbortSignal.timeout(5_000),
     );
   }
@@ -186,11 +197,26 @@ describe("Calls of a provider's API", () => {
     expect(await first).to.deep.equal({ outcome: "answered", text: JSON.stringify(before) });
   });
 
+  it("should take the same path of two accounts for two questions", async () => {
+    const accounts: unknown[] = [];
+    api.misbehave = (request) => {
+      accounts.push(request.headers["stripe-account"]);
+      return false;
+    };
+    for (const account of ["acct_1", "acct_2", "acct_1"]) {
+      const headers = { "stripe-account": account };
+      expect(await ask({ freshForMs: 60_000, headers })).to.deep.equal(good);
+      expect(apis.isFresh("int_1", { path, headers })).to.equal(true);
+    }
+    expect(apis.isFresh("int_1", { path })).to.equal(false);
+    expect(accounts).to.deep.equal(["acct_1", "acct_2"]);
+  });
+
   it("should let an answer serve again while it is fresh", async () => {
     await ask({ freshForMs: 60_000 });
     expect(await ask({ freshForMs: 60_000 })).to.deep.equal(good);
-    expect(apis.isFresh("int_1", path)).to.equal(true);
-    expect(apis.isFresh("int_2", path)).to.equal(false);
+    expect(apis.isFresh("int_1", { path })).to.equal(true);
+    expect(apis.isFresh("int_2", { path })).to.equal(false);
     expect(api.calls).to.have.lengthOf(1);
   });
 

@@ -39,7 +39,9 @@ const lineShape = z.object({
     .nullish(),
 });
 
-const refundDetails = z.object({ total: money.nullish() }).nullish();
+const refundDetails = z
+  .object({ total: money.nullish(), tax: money.nullish().catch(null) })
+  .nullish();
 
 export const orderShape = z.compile(
   z.object({
@@ -146,21 +148,31 @@ function returnedOf(order: Order, amount: bigint): FactBody[] {
     .filter(({ state }) => (state ?? processed) === processed)
     .flatMap(({ createTime, processTime, refundDetails: details }) =>
       details?.total?.currency === currency
-        ? [{ createTime, at: processTime ?? createTime, amount: minorOf(details.total) }]
+        ? [
+            {
+              createTime,
+              at: processTime ?? createTime,
+              amount: minorOf(details.total),
+              tax: details.tax?.currency === currency ? minorOf(details.tax) : null,
+            },
+          ]
         : [],
     )
     .filter((refund) => refund.amount > 0n);
   const facts = partial.map((refund, index) => {
     const twins = partial.slice(0, index).filter((one) => one.createTime === refund.createTime);
     const id = [payment, new Date(refund.createTime).toISOString(), twins.length].join("/");
-    return refundOf(id, payment, refund.at, refund.amount, currency);
+    return refundOf(id, payment, currency, refund);
   });
   const left = partial.reduce((rest, refund) => rest - refund.amount, amount);
   const full = history?.refundEvent ?? null;
   const refundedAt = full?.eventTime ?? (order.state === "REFUNDED" ? order.lastEventTime : null);
   if (left <= 0n || refundedAt === null || refundedAt === undefined) return facts;
   if (full?.refundReason !== "CHARGEBACK") {
-    return [...facts, refundOf(`${payment}/full`, payment, refundedAt, left, currency)];
+    return [
+      ...facts,
+      refundOf(`${payment}/full`, payment, currency, { at: refundedAt, amount: left, tax: null }),
+    ];
   }
   const dispute = {
     dispute: `${payment}/chargeback`,
@@ -179,9 +191,8 @@ const processed = "PROCESSED_SUCCESSFULLY";
 function refundOf(
   refund: string,
   payment: string,
-  at: number,
-  amount: bigint,
   currency: string,
+  { at, amount, tax }: { at: number; amount: bigint; tax: bigint | null },
 ): FactBody {
   return {
     Refund: {
@@ -194,6 +205,7 @@ function refundOf(
       account: null,
       country: null,
       lines: [],
+      tax,
     },
   };
 }

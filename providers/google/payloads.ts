@@ -177,6 +177,8 @@ export interface PartialRefundInput {
   readonly createdAt: number;
   readonly processedAt: number | null;
   readonly amount: bigint;
+  /** Within `amount`; left out: not told. */
+  readonly tax?: bigint;
 }
 
 /** `orders.get` */
@@ -203,12 +205,17 @@ export function orderAnswer(input: OrderInput): JsonObject {
       ...(partialRefunds.length === 0
         ? {}
         : {
-            partialRefundEvents: partialRefunds.map(({ createdAt, processedAt, amount }) => ({
-              createTime: timeText(createdAt),
-              ...(processedAt === null ? {} : { processTime: timeText(processedAt) }),
-              state: processedAt === null ? "PENDING" : "PROCESSED_SUCCESSFULLY",
-              refundDetails: { total: moneyOf(amount, currency) },
-            })),
+            partialRefundEvents: partialRefunds.map(
+              ({ createdAt, processedAt, amount, tax: within }) => ({
+                createTime: timeText(createdAt),
+                ...(processedAt === null ? {} : { processTime: timeText(processedAt) }),
+                state: processedAt === null ? "PENDING" : "PROCESSED_SUCCESSFULLY",
+                refundDetails: {
+                  total: moneyOf(amount, currency),
+                  ...(within === undefined ? {} : { tax: moneyOf(within, currency) }),
+                },
+              }),
+            ),
           }),
       ...(refund === undefined
         ? {}

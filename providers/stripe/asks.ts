@@ -9,17 +9,14 @@ const dayMs = 24 * 60 * 60 * 1000;
 const pagesMax = 6;
 const productsMax = 100;
 
-/**
- * Events of connected accounts ask nothing: the platform's key alone would look in the wrong
- * account.
- */
+/** Of a connected account the platform asks in that account's name. */
 export function asks(
   event: { readonly type: string; readonly account: string | null },
   object: Readonly<Record<string, unknown>>,
   known: Pick<Known, "kept" | "answers">,
 ): Question[] {
-  if (event.account !== null || typeof object.id !== "string") return [];
-  return [
+  if (typeof object.id !== "string") return [];
+  const asked = [
     ...neededBy(event, object.id, object, known),
     ...namedProducts(object)
       .slice(0, productsMax)
@@ -27,6 +24,9 @@ export function asks(
     ...feeOf(event.type, object),
     ...linesOfSession(event.type, object.id, object),
   ];
+  if (event.account === null) return asked;
+  const headers = { "stripe-account": event.account };
+  return asked.map((question) => ({ ...question, headers }));
 }
 
 function neededBy(

@@ -80,13 +80,13 @@ const envelopeShape = z.compile(
 
 export function decode(body: unknown, known?: Known): Decoded {
   const answers = known?.answers ?? new Map<string, unknown>();
-  const kept = keptAndAnswered(known?.kept ?? new Map<string, unknown>(), answers);
   if (isThin(body)) {
     return rejected("thin_event", "Choose the payload style “snapshot” for this event destination");
   }
   const envelope = envelopeShape.safeParse(body);
   if (!envelope.success) return malformed(envelope.error);
   const { type, created: at, account, data } = envelope.data;
+  const kept = keptAndAnswered(keptIn(account, known?.kept ?? new Map()), answers);
   const read = readers.get(type);
   if (read === undefined) return ignored(`events of type ${type} tell no money and no MRR`);
   const previous = data.previous_attributes ?? {};
@@ -103,20 +103,42 @@ export function asks(body: unknown, known: Known): Question[] {
   const envelope = envelopeShape.safeParse(body);
   if (!envelope.success || !readers.has(envelope.data.type)) return [];
   const { type, account, data } = envelope.data;
-  return asksOf({ type, account: account ?? null }, data.object, known);
+  const own = { ...known, kept: keptIn(account, known.kept) };
+  return asksOf({ type, account: account ?? null }, data.object, own);
 }
 
 /** Discounts and coupons, which subscriptions of recent API versions name by id only. */
 export function keeps(body: unknown): KeptObject[] {
   const envelope = envelopeShape.safeParse(body);
   if (!envelope.success) return [];
-  return keptDiscounts(envelope.data.type, envelope.data.data.object, envelope.data.created);
+  const { type, account, created, data } = envelope.data;
+  return keptDiscounts(type, data.object, created).map((kept) => ({
+    ...kept,
+    id: nameIn(account, kept.id),
+    refers: kept.refers.map((id) => nameIn(account, id)),
+  }));
 }
 
 export function needs(body: unknown): string[] {
   const envelope = envelopeShape.safeParse(body);
   if (!envelope.success || !envelope.data.type.startsWith("customer.subscription.")) return [];
-  return neededBySubscription(envelope.data.data.object);
+  const { account, data } = envelope.data;
+  return neededBySubscription(data.object).map((id) => nameIn(account, id));
+}
+
+/** Merchants choose the ids of their coupons: each connected account has its own `SUMMER`. */
+function nameIn(account: string | null | undefined, id: string): string {
+  return account ? `${account}:${id}` : id;
+}
+
+/** By the ids the account's own objects name them with. */
+function keptIn(
+  account: string | null | undefined,
+  kept: ReadonlyMap<string, unknown>,
+): ReadonlyMap<string, unknown> {
+  const prefix = nameIn(account, "");
+  const own = [...kept].filter(([id]) => id.startsWith(prefix));
+  return new Map(own.map(([id, object]) => [id.slice(prefix.length), object]));
 }
 
 function isThin(body: unknown): boolean {

@@ -1,5 +1,6 @@
 /** Refunds, and credit notes that return money outside Stripe. */
 import { z } from "zod";
+import { divideRounded } from "../../schemas/decimal.js";
 import type { FactBody } from "../../schemas/records.js";
 import { field, ignored, reader } from "./event.js";
 import { isoMinor } from "./money.js";
@@ -55,7 +56,11 @@ const creditNoteShape = z.object({
   out_of_band_amount: field.amount.nullish(),
   status: z.string().nullish(),
   voided_at: field.time.nullish(),
+  total: field.amount.nullish(),
+  total_taxes: z.array(z.object({ amount: field.amount })).nullish(),
+  tax_amounts: z.array(z.object({ amount: field.amount })).nullish(),
 });
+type CreditNote = z.output<typeof creditNoteShape>;
 
 /**
  * Money returned outside Stripe, against the invoice that was paid outside Stripe. What a credit
@@ -76,7 +81,17 @@ export const readCreditNote = reader(creditNoteShape, (note, event) => {
         account: null,
         country: null,
         lines: [],
+        tax: taxWithin(note, amount),
       },
     },
   ];
 });
+
+/** As much of the note's tax as of the note: the rest went back by a refund or to the balance. */
+function taxWithin(note: CreditNote, amount: bigint): bigint | null {
+  const taxes = note.total_taxes ?? note.tax_amounts;
+  const total = note.total ?? 0n;
+  if (!taxes || total <= 0n) return null;
+  const tax = taxes.reduce((sum, one) => sum + one.amount, 0n);
+  return isoMinor(divideRounded(tax * amount, total), note.currency);
+}

@@ -248,7 +248,9 @@ function charge(
 /** The order as it stands after each refund. */
 function refundsOf(order: OrderInput, kind: Refund["kind"], time: number): OrderInput[] {
   const total = order.lines.reduce((sum, line) => sum + line.total, 0n);
-  const partialRefunds = [{ createdAt: time - secondMs, processedAt: time, amount: total / 3n }];
+  const dates = { createdAt: time - secondMs, processedAt: time };
+  // More of it than there is in a third of the order.
+  const partialRefunds = [{ ...dates, amount: total / 3n, tax: total / 9n }];
   const part: OrderInput = { ...order, state: "PARTIALLY_REFUNDED", partialRefunds };
   if (total < 3n) return [];
   switch (kind) {

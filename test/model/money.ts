@@ -168,10 +168,11 @@ function entriesOf(known: Known, base: string, quotes: Quotes): Entry[] {
     const { refunds, totals } = known;
     const refunded = refundedAt(known, time);
     const whole = taxOf(known);
-    const isTold = totals.length === 0 && refunds.every(({ tax }) => tax !== undefined);
+    const left = standingAt(refunds, time);
+    const isTold = totals.length === 0 && left.every(({ tax }) => tax !== undefined);
     if (!isTold || sale?.currency !== currency || whole === 0n) return taxIn(refunded, currency);
     if (refunded >= sale.amount) return wholeTax;
-    const told = standingAt(refunds, time).reduce((sum, { tax = 0n }) => sum + tax, 0n);
+    const told = left.reduce((sum, { tax = 0n }) => sum + tax, 0n);
     return rounded(times(fraction(told < whole ? told : whole, whole), fraction(wholeTax)));
   };
   if (sale !== null) {

@@ -115,7 +115,8 @@ function readOrder(order: unknown, region: string | null): BareFact[] {
     const returned = minorOf(at(part, "refundDetails", "total"));
     left -= returned;
     const refund = `${payment} in part at ${text(part, "createTime")}`;
-    facts.push(refundOf(refund, payment, timeOf(part, "processTime"), returned, currency));
+    const told = refundOf(refund, payment, timeOf(part, "processTime"), returned, currency);
+    facts.push({ ...told, tax: minorOf(at(part, "refundDetails", "tax")) });
   }
   const whole = at(history, "refundEvent");
   if (whole === undefined) return facts;
@@ -138,15 +139,9 @@ function readOrder(order: unknown, region: string | null): BareFact[] {
   ];
 }
 
-function refundOf(
-  refund: string,
-  payment: string,
-  time: number,
-  amount: bigint,
-  currency: string,
-): BareFact {
+function refundOf(refund: string, payment: string, time: number, amount: bigint, currency: string) {
   const nothing = { failedAt: null, sku: null, country: null };
-  return { kind: "refund", refund, payment, at: time, amount, currency, ...nothing };
+  return { kind: "refund" as const, refund, payment, at: time, amount, currency, ...nothing };
 }
 
 /** Worth the listing price of its order, spread over the period; nothing in a free trial. */
