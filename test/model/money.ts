@@ -172,8 +172,8 @@ function entriesOf(known: Known, base: string, quotes: Quotes): Entry[] {
     const isTold = totals.length === 0 && left.every(({ tax }) => tax !== undefined);
     if (!isTold || sale?.currency !== currency || whole === 0n) return taxIn(refunded, currency);
     if (refunded >= sale.amount) return wholeTax;
-    const told = left.reduce((sum, { tax = 0n }) => sum + tax, 0n);
-    return rounded(times(fraction(told < whole ? told : whole, whole), fraction(wholeTax)));
+    const sum = left.reduce((running, { tax = 0n }) => running + tax, 0n);
+    return rounded(times(fraction(sum < whole ? sum : whole, whole), fraction(wholeTax)));
   };
   if (sale !== null) {
     const { at, currency } = sale;
