@@ -16,8 +16,13 @@ export async function readMovements<Row>(
 ): Promise<Row[]> {
   const read = ({ sql, params }: Query) => clickhouse.rows<Row>(sql, params);
   const stored = await read(query({ ...asOf, knownAt: null }));
-  if (asOf.knownAt === null) return stored;
+  return (await isStored(clickhouse, asOf)) ? stored : read(query(asOf));
+}
+
+/** Whether all that was read before this call was known at `known_at`. */
+export async function isStored(clickhouse: Pick<ClickHouse, "rows">, asOf: AsOf): Promise<boolean> {
+  if (asOf.knownAt === null) return true;
   const { sql, params } = learnedSinceQuery({ ...asOf, knownAt: asOf.knownAt });
-  const [learned] = await clickhouse.rows(sql, params);
-  return learned === undefined ? stored : read(query(asOf));
+  const learned = await clickhouse.rows(sql, params);
+  return learned.length === 0;
 }

@@ -6,7 +6,7 @@ import { mrrOf, percent, showMrr } from "./amounts.js";
 /** @param then as of a month before; see `growthThen` */
 export function presentMrr(
   now: readonly MrrRow[],
-  then: readonly MrrRow[],
+  then: readonly Pick<MrrRow, "mrr">[],
   currency: string,
 ): MrrAnswer["data"] {
   const current = sum(now.map((row) => mrrOf(row.mrr)));

@@ -5,14 +5,15 @@ import { requireKey } from "../../backends/http/auth.js";
 import { readQuery } from "../../backends/http/query.js";
 import type { Service } from "../../backends/service.js";
 import { type MrrAnswer, mrrQueryParameters } from "../../schemas/http-mrr.js";
-import { readAsOf } from "../as-of.js";
+import { type AsOf, readAsOf } from "../as-of.js";
 import { growthThen } from "../calendar.js";
 import { formatOf } from "../exports/formats.js";
 import { sendTable } from "../exports/send.js";
 import { mrrRows, tables } from "../exports/tables.js";
-import { readMovements } from "../movement-reading.js";
+import { isStored } from "../movement-reading.js";
 import { presentMrr } from "../presenters/mrr.js";
-import { type MrrRow, mrrQuery } from "../queries/mrr.js";
+import { type MrrPairRow, type MrrRow, mrrPairQuery, mrrQuery } from "../queries/mrr.js";
+import type { Query } from "../queries/query.js";
 import { clocksOf, completeText } from "./reading.js";
 
 export function mrrRoute(router: Router, service: Service): void {
@@ -21,11 +22,8 @@ export function mrrRoute(router: Router, service: Service): void {
     const format = formatOf(ctx);
     const clocks = await clocksOf(service);
     const asOf = readAsOf(access, readQuery(ctx, mrrQueryParameters), clocks);
-    const [now, then] = await Promise.all([
-      readMovements<MrrRow>(service.clickhouse, mrrQuery, asOf),
-      readMovements<MrrRow>(service.clickhouse, mrrQuery, { ...asOf, at: growthThen(asOf.at) }),
-    ]);
-    const data = presentMrr(now, then, access.baseCurrency);
+    const { now, previous } = await readMrr(service, asOf);
+    const data = presentMrr(now, previous, access.baseCurrency);
     if (format !== null) return sendTable(ctx, format, tables.mrr, mrrRows(data), clocks);
     ctx.body = {
       status: "success",
@@ -33,4 +31,19 @@ export function mrrRoute(router: Router, service: Service): void {
       complete_to: completeText(clocks),
     } satisfies MrrAnswer;
   });
+}
+
+/** @returns `previous` as of a month before */
+async function readMrr({ clickhouse }: Pick<Service, "clickhouse">, asOf: AsOf) {
+  const read = <Row>({ sql, params }: Query) => clickhouse.rows<Row>(sql, params);
+  const past = { ...asOf, at: growthThen(asOf.at) };
+  const now = await read<MrrPairRow>(mrrPairQuery(asOf, past.at));
+  if (await isStored(clickhouse, asOf)) {
+    return { now, previous: now.map(({ previous: mrr }) => ({ mrr })) };
+  }
+  const [corrected, previous] = await Promise.all([
+    read<MrrRow>(mrrQuery(asOf)),
+    read<MrrRow>(mrrQuery(past)),
+  ]);
+  return { now: corrected, previous };
 }
