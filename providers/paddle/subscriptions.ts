@@ -35,7 +35,8 @@ const itemShape = z.object({
 
 const subscriptionShape = z.object({
   id: field.id,
-  status: z.string(),
+  // One to come is not taken for one that is worth nothing.
+  status: z.enum(["trialing", "active", "past_due", "paused", "canceled", "inactive"]),
   customer_id: field.id,
   address_id: field.id.nullish(),
   currency_code: field.currency.nullish(),

@@ -43,11 +43,23 @@ const itemShape = z
   })
   .transform(({ price, plan, ...item }) => ({ ...item, price: price ?? plan ?? null }));
 
+/** One to come is not taken for one that is worth nothing. */
+const statuses = [
+  "incomplete",
+  "incomplete_expired",
+  "trialing",
+  "active",
+  "past_due",
+  "unpaid",
+  "paused",
+  "canceled",
+] as const;
+
 export const subscriptionShape = z.object({
   id: field.id,
   customer: field.reference,
   currency: field.currency.nullish(),
-  status: z.string(),
+  status: z.enum(statuses),
   created: field.time,
   ended_at: field.time.nullish(),
   trial_end: field.time.nullish(),
