@@ -161,5 +161,7 @@ describe("Unusual HTTP", () => {
     expect(await allowed("/v1/events/ingest", "GET")).to.deep.equal([405, "POST"]);
     expect(await allowed("/v1/events/ingest", "DELETE")).to.deep.equal([405, "POST"]);
     expect(await allowed("/v1/events/evt_norm_x", "POST")).to.deep.equal([405, "GET, HEAD"]);
+    // No event's id reads so, and nothing else lies there.
+    expect(await allowed("/v1/events/something", "GET")).to.deep.equal([404, null]);
   });
 });

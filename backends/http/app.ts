@@ -93,7 +93,8 @@ function noRoute(ctx: Context): void {
   const exact = matched.filter((layer) => !String(layer.path).includes(":"));
   const layers = exact.length > 0 ? exact : matched;
   const allowed = new Set(layers.flatMap((layer) => layer.methods));
-  throw allowed.size > 0
+  // Where the method is known, a route looked at the path and left it: no id reads like that.
+  throw allowed.size > 0 && !allowed.has(ctx.method)
     ? methodNotAllowed([...allowed].sort().join(", "))
     : notFound("path_unknown", "There is nothing at this path.");
 }
