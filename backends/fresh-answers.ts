@@ -5,19 +5,29 @@
  */
 import type { Asked } from "./provider-api-line.js";
 
+/** What an API does not have it may have soon: a product just made, a right just given. */
+const absentFreshMsMax = 60_000;
+
 export class FreshAnswers {
   readonly #kept = new Map<string, { readonly asked: Asked; readonly until: number }>();
   readonly #asking = new Map<string, Promise<Asked>>();
   readonly #entriesMax: number;
   readonly #bytesMax: number;
+  readonly #clock: () => number;
 
-  constructor(options: { readonly entriesMax: number; readonly bytesMax: number }) {
+  constructor(options: {
+    readonly entriesMax: number;
+    readonly bytesMax: number;
+    /** ms since 1970 */
+    readonly clock?: () => number;
+  }) {
     this.#entriesMax = options.entriesMax;
     this.#bytesMax = options.bytesMax;
+    this.#clock = options.clock ?? Date.now;
   }
 
   has(integration: string, question: string): boolean {
-    return (this.#kept.get(nameOf(integration, question))?.until ?? 0) > Date.now();
+    return (this.#kept.get(nameOf(integration, question))?.until ?? 0) > this.#clock();
   }
 
   /** @param ask never rejects */
@@ -30,24 +40,25 @@ export class FreshAnswers {
     if (freshForMs <= 0) return ask();
     const name = nameOf(integration, question);
     const kept = this.#kept.get(name);
-    if (kept !== undefined && kept.until > Date.now()) return kept.asked;
+    if (kept !== undefined && kept.until > this.#clock()) return kept.asked;
     const asking = this.#asking.get(name);
     if (asking !== undefined) return asking;
     const asked = ask();
     this.#asking.set(name, asked);
     try {
       const answer = await asked;
-      this.#keep(name, answer, Date.now() + freshForMs);
+      this.#keep(name, answer, freshForMs);
       return answer;
     } finally {
       this.#asking.delete(name);
     }
   }
 
-  #keep(name: string, asked: Asked, until: number): void {
+  #keep(name: string, asked: Asked, freshForMs: number): void {
     if (asked.outcome !== "answered" || (asked.text?.length ?? 0) > this.#bytesMax) return;
+    const ms = asked.text === null ? Math.min(freshForMs, absentFreshMsMax) : freshForMs;
     this.#kept.delete(name);
-    this.#kept.set(name, { asked, until });
+    this.#kept.set(name, { asked, until: this.#clock() + ms });
     const oldest = this.#kept.keys().next();
     if (this.#kept.size > this.#entriesMax && !oldest.done) this.#kept.delete(oldest.value);
   }

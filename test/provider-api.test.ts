@@ -1,6 +1,7 @@
 /** Calls of a provider's API, against a real HTTP server that behaves and misbehaves. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { expect } from "chai";
+import { FreshAnswers } from "../backends/fresh-answers.js";
 import { createMetrics } from "../backends/metrics.js";
 import type { Asked } from "../backends/provider-api-line.js";
 import { openProviderApis, type ProviderApis } from "../backends/provider-api.js";
@@ -237,6 +238,34 @@ describe("Calls of a provider's API", () => {
     );
     expect(late).to.deep.equal(trouble("no answer in time"));
   });
+});
+
+describe("Answers that serve again", () => {
+  const [hourMs, minuteMs] = [3_600_000, 60_000];
+  const rows: [string, string | null, number][] = [
+    ["what the API had, as long as it is fresh", "{}", hourMs],
+    ["what it did not have, a minute: it may have it soon", null, minuteMs],
+  ];
+  for (const [title, had, ms] of rows) {
+    it(`should serve ${title}`, async () => {
+      let [now, calls] = [0, 0];
+      const clock = () => now;
+      const fresh = new FreshAnswers({ entriesMax: 10, bytesMax: 10, clock });
+      const get = () =>
+        fresh.get("int_1", path, hourMs, async () => {
+          calls += 1;
+          return { outcome: "answered", text: had };
+        });
+      await get();
+      now = ms - 1;
+      await get();
+      expect([calls, fresh.has("int_1", path)]).to.deep.equal([1, true]);
+      now = ms;
+      expect(fresh.has("int_1", path)).to.equal(false);
+      await get();
+      expect(calls).to.equal(2);
+    });
+  }
 });
 
 function past(): string {
