@@ -124,6 +124,8 @@ export const limits = {
   leaseMs: 15_000,
   /** How long figures wait for the calls at the doors of a process that is silent. */
   doorsLeaseMs: 10_000,
+  /** A clock set back by more than that over a restart was wrong before, and is believed now. */
+  clockSetBackMsMax: 2 * 60 * 60 * 1000,
   /** How late a process learns of rates that another added. */
   ratesSeenMs: 5_000,
   /** Connections of one process to a Postgres server, and the longest wait for one. */

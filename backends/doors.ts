@@ -2,6 +2,8 @@
  * The calls that are being taken: each is stamped with its receipt time and counted until its
  * record is in the log or it was refused. `complete_to` stays below the earliest of them.
  */
+import type { ToldTime } from "./told-time.js";
+
 export interface Receipt {
   /** ms since 1970 */
   readonly receivedAt: number;
@@ -24,10 +26,14 @@ export interface Doors {
 export class OwnDoors implements Doors {
   readonly #stamps = new Map<symbol, number>();
 
-  constructor(private readonly now: () => number) {}
+  /** @param told left out where nothing told outlives the process */
+  constructor(
+    private readonly now: () => number,
+    private readonly told?: ToldTime,
+  ) {}
 
   receive(notBefore: number): Receipt {
-    const receivedAt = Math.max(this.now(), notBefore);
+    const receivedAt = Math.max(this.#clock(), notBefore);
     const token = Symbol();
     this.#stamps.set(token, receivedAt);
     return { receivedAt, settle: () => this.#stamps.delete(token) };
@@ -41,10 +47,16 @@ export class OwnDoors implements Doors {
 
   /** What `earliest` resolves to. */
   get earliestNow(): number {
-    return Math.min(this.now(), ...this.#stamps.values());
+    return Math.min(this.#clock(), ...this.#stamps.values());
   }
 
-  earliest(): Promise<number> {
-    return Promise.resolve(this.earliestNow);
+  async earliest(): Promise<number> {
+    const earliest = this.earliestNow;
+    return this.told === undefined ? earliest : this.told.upTo(earliest);
+  }
+
+  /** After all that processes before this one have told. */
+  #clock(): number {
+    return this.told === undefined ? this.now() : Math.max(this.now(), this.told.floor + 1);
   }
 }

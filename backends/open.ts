@@ -29,6 +29,7 @@ import type { Releases } from "./releases.js";
 import { Registry } from "./schema-registry.js";
 import type { Service } from "./service.js";
 import { openSharedDoors, refuseBesideOthers, silentProcesses } from "./shared-doors.js";
+import { ToldTime } from "./told-time.js";
 import { openVault } from "./vault.js";
 import { Watermark, passages } from "./watermark.js";
 import { withWireFormat } from "./wire-format.js";
@@ -69,7 +70,7 @@ export async function openService(
   const clickhouse = await openStore(config, postgres, logger, releases);
   const doors = log.shared
     ? await openSharedDoors({ process: own, postgres, logger, releases, now: Date.now })
-    : new OwnDoors(Date.now);
+    : await openOwnDoors(postgres, logger, releases);
   const rates = await openRates({ postgres, config, logger, releases, shared: log.shared });
   const { SCHEMA_REGISTRY_URL: registryUrl } = config;
   const registry = registryUrl === undefined ? null : new Registry(registryUrl, logger);
@@ -118,6 +119,15 @@ export function embeddedBackends(config: Config): string[] {
     (name) => config[name] === undefined,
   );
 }
+
+async function openOwnDoors(postgres: Postgres, logger: Logger, releases: Releases) {
+  const told = await ToldTime.open({ postgres, logger }, Date.now(), toldAheadMs);
+  releases.push("time told", () => told.end());
+  return new OwnDoors(Date.now, told);
+}
+
+/** Less than a start takes, so that no stamp after a crash is ahead of the clock. */
+const toldAheadMs = 1_000;
 
 async function refuseHalfRestored(postgres: Postgres): Promise<void> {
   if ((await restoreUnderWay(postgres)) === null) return;

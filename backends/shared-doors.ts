@@ -10,6 +10,7 @@ import { type Doors, OwnDoors, type Receipt } from "./doors.js";
 import type { Logger } from "./logger.js";
 import { type Postgres, PostgresUnavailable } from "./postgres.js";
 import type { Releases } from "./releases.js";
+import { ToldTime } from "./told-time.js";
 
 const promiseEveryMs = 200;
 /** Answers of Postgres that callers share. */
@@ -71,18 +72,22 @@ class SharedDoors implements Doors {
   #holdsUntil = 0;
   /** ms since 1970: stamps before it are from a time whose promise lapsed. */
   #joinedAt = 0;
+  #told: ToldTime | null = null;
   #asked: { readonly earliest: Promise<number>; readonly until: number } | null = null;
 
   constructor(
     private readonly process: string,
-    private readonly postgres: Postgres,
-    private readonly logger: Logger,
+    readonly postgres: Postgres,
+    readonly logger: Logger,
     now: () => number,
   ) {
     this.#own = new OwnDoors(now);
   }
 
   async open(): Promise<void> {
+    const [row] = await this.postgres.query<{ at: bigint }>(`SELECT ${clock} AS at`);
+    if (row === undefined) throw new Error("Postgres has no clock");
+    this.#told = await ToldTime.open(this, Number(row.at), promiseEveryMs);
     await this.#join();
     this.#ended = this.#keepPromising();
   }
@@ -170,7 +175,7 @@ class SharedDoors implements Doors {
     );
     const [row] = await this.postgres.query<{ at: bigint }>(`SELECT ${clock} AS at`);
     if (row === undefined) throw new Error("Postgres has no clock");
-    this.#joinedAt = Number(row.at) + 1;
+    this.#joinedAt = Math.max(Number(row.at), this.#told?.floor ?? 0) + 1;
     this.#promised = Math.max(this.#promised, this.#joinedAt);
     await this.postgres.query(
       `DELETE FROM doors WHERE until < clock_timestamp() - $1::float8 * ${ms}`,
@@ -185,7 +190,9 @@ class SharedDoors implements Doors {
       `SELECT ${clock} AS at, min(earliest) AS earliest FROM doors WHERE until > clock_timestamp()`,
     );
     if (row === undefined) throw new Error("Postgres has no clock");
-    return Number(row.earliest === null || row.earliest > row.at ? row.at : row.earliest);
+    const { at, earliest } = row;
+    const told = Number(earliest === null || earliest > at ? at : earliest);
+    return this.#told === null ? told : this.#told.upTo(told);
   }
 }
 

@@ -123,7 +123,7 @@ describe("The commands", function suite() {
 
   it("should back up every table there is", () => {
     // An installation's own: the ids its public topics are written under, and who works on it now.
-    const postgres = [...postgresTables, "schema_ids", "leases", "doors"];
+    const postgres = [...postgresTables, "schema_ids", "leases", "doors", "told_time"];
     expect([...clickhouseTables].sort()).to.deep.equal(madeIn("clickhouse"));
     expect(postgres.sort()).to.deep.equal(madeIn("postgres"));
   });

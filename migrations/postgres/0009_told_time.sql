@@ -1,0 +1,6 @@
+-- Nothing received later than this was ever told as complete (backends/told-time.ts): one row.
+CREATE TABLE told_time (
+  one boolean PRIMARY KEY DEFAULT true CHECK (one),
+  -- ms since 1970
+  until bigint NOT NULL
+);
