@@ -95,7 +95,7 @@ function partOf(purchase: PurchaseBody, share: Share, isOneOfSeveral: boolean): 
   return {
     ...purchase,
     tax: tax === null ? null : taxUpTo(share.after) - taxUpTo(share.before),
-    // What is paid first is split as any payment is.
+    // What is paid first is split like a whole payment.
     lines: share.before === 0n && !isOneOfSeveral ? lines : linesOf(lines, share),
   };
 }

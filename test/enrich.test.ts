@@ -213,6 +213,7 @@ describe("Events that ask", function suite() {
   let doors: Doors;
   let api: StripeApi;
   let webhook: string;
+  let integration: string;
   const secret = "whsec_of_enrichment";
 
   before(async () => {
@@ -225,6 +226,7 @@ describe("Events that ask", function suite() {
       credentials: { signing_secret: secret, api_key: apiKey },
     });
     webhook = String(made.json.data.webhook_path);
+    integration = `${path}/${String(made.json.data.id)}`;
   });
 
   afterEach(() => {
@@ -428,6 +430,16 @@ describe("Events that ask", function suite() {
     await deliver(subscription("refused", { discounts: ["di_half"] }));
     await until(async () => (await openRejects()).length === 1);
     expect((await openRejects())[0]).to.include({ step: "complete", reason: "enrichment_refused" });
+  });
+
+  it("should book what was refused when the integration is given other credentials", async () => {
+    api.objects.set("/v1/subscriptions/sub_refused", { ...answeredDiscount, id: "sub_refused" });
+    const before = await mrr();
+    const credentials = { signing_secret: secret, api_key: apiKey };
+    const changed = await doors.manage("PATCH", integration, { credentials });
+    expect(changed.status, changed.text).to.equal(200);
+    await until(async () => (await mrr()) === before + 10);
+    await until(async () => (await openRejects()).length === 0);
   });
 
   async function deliver(event: JsonObject): Promise<void> {
