@@ -65,6 +65,8 @@ export async function beMember(
         await worker.ended();
         const generation = await joinTheLiving(coordinator, memberId);
         ({ memberId } = generation);
+        const { partitions } = generation;
+        logger.info({ groupId: name.groupId, partitions }, "in the group, with these partitions");
         await live(generation, worker, stop);
         pauseMs = firstPauseMs;
       }
