@@ -66,7 +66,7 @@ export function shouldBeSql(changesFilter: string, changes = "subscription_chang
   return `
 WITH
   revisions AS (
-    SELECT account, any((workspace, environment, provider)) AS place,
+    SELECT account, (any(workspace), any(environment), any(provider)) AS place,
            arraySort(c -> (c.${change.id}, c.${change.revision}), groupArray((subscription, at,
              phase, event_id, recorded_at, change_id, revision, void, country, steps))) AS revisions
     FROM ${changes}
