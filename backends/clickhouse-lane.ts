@@ -76,8 +76,8 @@ export class ServerLane implements Writer {
           query_params: { queryId },
         });
       } catch (error) {
-        if (error instanceof ClickHouseError) throw error;
-        throw new StoreUnavailable({ cause: error });
+        // Who may not end it waits for its end: the lock is held by the statement itself.
+        if (!isRefusal(error)) throw new StoreUnavailable({ cause: error });
       }
       this.#lost.delete(queryId);
     }

@@ -5,6 +5,8 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { ConfigError, limits } from "../config.js";
 import { StoreUnavailable } from "./clickhouse.js";
+import { rowsOf } from "./clickhouse-server.js";
+import { literal } from "./clickhouse-text.js";
 
 /** An address, with connections to what is there. */
 export interface Addressed {
@@ -102,46 +104,41 @@ export class ShardsWatch {
   #lookedAt = -Infinity;
 
   private constructor(
-    private readonly first: Addressed,
+    private readonly client: ClickHouseClient,
     private readonly cluster: string,
     private readonly list: string,
   ) {}
 
   /** @throws ConfigError */
   static async over(first: Addressed, cluster: string): Promise<ShardsWatch> {
-    return new ShardsWatch(first, cluster, await listOf(first, cluster));
+    const [row] = await rows<{ list: string }>(first, listSql(cluster));
+    return new ShardsWatch(first.client, cluster, row?.list ?? "");
   }
 
   /** Looks no more often than it has to. @throws StoreUnavailable */
   async same(): Promise<void> {
     if (performance.now() - this.#lookedAt < limits.clickhouseShardsSeenMs) return;
-    try {
-      const list = await listOf(this.first, this.cluster);
-      if (list !== this.list) throw refused(`the shards of ${this.cluster} were changed`);
-    } catch (error) {
-      throw new StoreUnavailable({ cause: error });
+    const [row] = await rowsOf<{ list: string }>(this.client, listSql(this.cluster));
+    if (row?.list !== this.list) {
+      throw new StoreUnavailable({
+        cause: new Error(`the shards of ${this.cluster} were changed`),
+      });
     }
     this.#lookedAt = performance.now();
   }
 
-  /** Whether the servers reach each other, too: for whoever is asked if all works. */
+  /** Whether the servers reach each other, too: for whoever asks if all works. */
   async check(): Promise<void> {
     await this.same();
-    await rows(this.first, "SELECT 1 FROM cluster({cluster:String}, system.one)", {
-      cluster: this.cluster,
-    });
+    const sql = `SELECT * FROM cluster(${literal(this.cluster)}, view(SELECT 1))`;
+    await rowsOf(this.client, sql, { skip_unavailable_shards: 0 });
   }
 }
 
-async function listOf(first: Addressed, cluster: string): Promise<string> {
-  const [row] = await rows<{ list: string }>(
-    first,
-    `SELECT toString(arraySort(groupArray((shard_num, shard_weight, replica_num, host_name, port))))
-       AS list
-     FROM system.clusters WHERE cluster = {cluster:String}`,
-    { cluster },
-  );
-  return row?.list ?? "";
+function listSql(cluster: string): string {
+  return `SELECT toString(arraySort(groupArray(
+      (shard_num, shard_weight, replica_num, host_name, port)))) AS list
+    FROM system.clusters WHERE cluster = ${literal(cluster)}`;
 }
 
 interface Seen {
@@ -154,7 +151,7 @@ async function shardsSeenBy(one: Addressed, cluster: string): Promise<Seen[]> {
   const shards = await toldShards(one, cluster);
   const names = await rows<{ n: number; name: string }>(
     one,
-    `SELECT _shard_num AS n, ${nameSql} AS name FROM cluster({cluster:String}, system.one)`,
+    `SELECT _shard_num AS n, name FROM cluster({cluster:String}, view(SELECT ${nameSql} AS name))`,
     { cluster },
   );
   return shards.map(({ number, weight }) => {

@@ -1,6 +1,7 @@
 /**
- * An embedded installation moves to real servers and on to embedded backends again. What it
- * answers stays what it was, offsets included, and what was under way is gone on with.
+ * An embedded installation moves to real servers (with `BACKENDS=cluster` to two shards of
+ * ClickHouse) and on to embedded backends again. What it answers stays what it was, offsets
+ * included, and what was under way is gone on with.
  */
 import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -14,6 +15,8 @@ import { startClickHouse } from "../ops/servers/clickhouse.js";
 import { startKafka } from "../ops/servers/kafka.js";
 import { startPostgres } from "../ops/servers/postgres.js";
 import type { LocalServer } from "../ops/servers/server.js";
+import { onCluster } from "./backends.js";
+import { clusterName, type ClusterServers, startCluster } from "./cluster-servers.js";
 import { type Clocks, answersOf, expectSameAnswers } from "./model/answers.js";
 import { bundledQuotes } from "./model/bundled-quotes.js";
 import { expectFigures } from "./model/compare.js";
@@ -41,6 +44,7 @@ describe("Moving", function suite() {
   this.timeout(600_000);
   let folder: ServerFolder;
   let servers: readonly LocalServer[] = [];
+  let cluster: ClusterServers | undefined;
   let child: ChildProcess | undefined;
   let merchant: Merchant;
   let told: ModelEvent[];
@@ -65,6 +69,13 @@ describe("Moving", function suite() {
       KAFKA_BROKERS: kafka?.url ?? "",
       CLICKHOUSE_URL: clickhouse?.url ?? "",
       DATABASE_URL: postgres?.url ?? "",
+      ...(cluster === undefined
+        ? {}
+        : {
+            CLICKHOUSE_URL: `${cluster.urls[0]}/moved`,
+            CLICKHOUSE_CLUSTER: clusterName,
+            CLICKHOUSE_SHARD_URLS: cluster.urls.join(","),
+          }),
     };
     const base = await start(path("first"), embedded);
     merchant = await openMerchant({ base, adminToken: embedded.ADMIN_TOKEN }, "EUR");
@@ -84,6 +95,7 @@ describe("Moving", function suite() {
   after(async () => {
     if (child !== undefined) await kill(child);
     await Promise.all(servers.map((server) => server.stop()));
+    await cluster?.stop();
     await folder?.remove();
   });
 
@@ -133,9 +145,10 @@ describe("Moving", function suite() {
   async function startServers(): Promise<LocalServer[]> {
     const [port, httpPort, tcpPort] = [await freePort(), await freePort(), await freePort()];
     const postgresPort = await freePort();
+    if (onCluster) cluster = await startCluster(path("clickhouse"), 2);
     const started = await Promise.allSettled([
       startKafka({ folder: path("kafka"), port }),
-      startClickHouse({ folder: path("clickhouse"), httpPort, tcpPort }),
+      cluster?.server(0) ?? startClickHouse({ folder: path("clickhouse"), httpPort, tcpPort }),
       startPostgres({ folder: path("postgres"), port: postgresPort }),
     ]);
     servers = started.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));

@@ -47,8 +47,8 @@ describe("The keys the money table may hold", () => {
     const scope = { workspace: "ws_stored_keys", environment: "live", provider: "stripe" } as const;
     await clickhouse.write(
       `INSERT INTO money_facts (workspace, environment, provider, key, fact_id)
-       SELECT '${scope.workspace}', 'live', 'stripe', concat('payment:', toString(number % 4500)),
-              toString(number)
+       SELECT '${scope.workspace}', 'live', 'stripe' AS provider,
+              concat('payment:', toString(number % 4500)) AS key, toString(number)
        FROM numbers(9000)`,
     );
     const stored = new StoredKeys();
