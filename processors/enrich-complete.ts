@@ -9,6 +9,7 @@ import { keepAnswers, recallAnswers } from "../backends/kept-answers.js";
 import type { LogRecord } from "../backends/log.js";
 import { limits } from "../config.js";
 import { incompleteCodec, topics } from "../schemas/records.js";
+import { asTheyCome } from "./as-they-come.js";
 import { type Answered, askAll, parsedAnswers } from "./enrich-questions.js";
 import { handOn } from "./hand-on.js";
 import { lookAgain } from "./look-again.js";
@@ -27,18 +28,18 @@ export async function completeEvents(
   service: EnrichingService,
   records: readonly LogRecord[],
 ): Promise<void> {
-  // 1. Ask and decode; the answers are durable before anything is made of them.
+  // 1. Ask and decode; the answers are durable before anything is made of them. An event whose API
+  //    is slow holds up none that is completed sooner.
   const raws = rawRecords(records, "complete");
-  if (raws.length === 0) return;
-  const outcomes = await Promise.all(raws.map((record) => completeEvent(service, record)));
+  for await (const outcomes of asTheyCome(raws.map((record) => completeEvent(service, record)))) {
+    // 2. Hand on, as normalizing does.
+    await handOn(service, outcomes);
+    await lookAgain(service, outcomes);
 
-  // 2. Hand on, as normalizing does.
-  await handOn(service, outcomes);
-  await lookAgain(service, outcomes);
-
-  // 3. What became of them; the journal leaves to this what was waiting when it came by.
-  const rows = outcomes.map(rawEventRow).filter((row) => row !== null);
-  await insertRawEvents(service.clickhouse, rows);
+    // 3. What became of them; the journal leaves to this what was waiting when it came by.
+    const rows = outcomes.map(rawEventRow).filter((row) => row !== null);
+    await insertRawEvents(service.clickhouse, rows);
+  }
 }
 
 /** The raw records of one step, as they lie on their own topic. */
