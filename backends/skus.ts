@@ -61,6 +61,7 @@ export function openSkus(postgres: Postgres): Skus {
           await ensure(sql, sku);
           await rename(sql, sku);
         });
+        names.clear();
       }
     },
     async productName(sku) {

@@ -1,5 +1,6 @@
 /**
- * Books money: payments, purchases, links, refunds, disputes. The steps below are the whole of it;
+ * Books money: payments, purchases, links, refunds, disputes, and what SKUs are called, since a
+ * published payment carries the name of what was bought. The steps below are the whole of it;
  * each may be repeated at any time (`design.md`, Exactly once).
  */
 import type { LogRecord } from "../backends/log.js";
@@ -23,7 +24,7 @@ import { newRecordings, recordings, type Version } from "./recordings.js";
 import type { KnownKeys } from "./known-keys.js";
 import { SoleWriter } from "./sole-writer.js";
 import { transactionRecord } from "./transaction-record.js";
-import type { Skus } from "../backends/skus.js";
+import type { NamedSku, Skus } from "../backends/skus.js";
 
 export type BookingService = Pick<Service, "clickhouse" | "log" | "logger"> & {
   readonly skus: Skus;
@@ -42,7 +43,8 @@ export async function bookMoney(
   service: BookingService,
   records: readonly LogRecord[],
 ): Promise<{ readonly finished: Promise<void> } | undefined> {
-  // 1. Read the facts of this batch that are about money.
+  // 1. Read the facts of this batch. Names come first: a payment may be the first told of its SKU.
+  await service.skus.name((await readFacts(records, "names")).flatMap(skuNamed));
   const batch = await readFacts(records, "money");
   if (batch.length === 0) return undefined;
   if (service.soleWriter) {
@@ -58,6 +60,12 @@ export async function bookMoney(
   await bookBesideOthers(service, batch);
   // 8. Acknowledge: the consumer moves the offset when this resolves.
   return undefined;
+}
+
+function skuNamed({ workspace, environment, provider, happened_at: at, body }: Fact): NamedSku[] {
+  if (!("Sku" in body)) return [];
+  const { external_id: externalId, name } = body.Sku;
+  return [{ workspace, environment, provider, externalId, name, at }];
 }
 
 /** Others may write meanwhile, or some of this batch may be there already. */

@@ -1,6 +1,6 @@
 /**
- * Books what subscriptions are worth: changes, anonymous pairs, MRR movements, names of SKUs. Apart
- * from money, because working out movements takes the engine longer than a payment may wait (see
+ * Books what subscriptions are worth: changes, anonymous pairs, MRR movements. Apart from money,
+ * because working out movements takes the engine longer than a payment may wait (see
  * docs/decisions). The steps below are the whole of it; each may be repeated at any time.
  */
 import type { LogRecord } from "../backends/log.js";
@@ -16,12 +16,11 @@ export async function bookSubscriptions(
   service: BookingService,
   records: readonly LogRecord[],
 ): Promise<void> {
-  // 1. Read the facts of this batch that are not about money.
-  const batch = await readFacts(records, "others");
+  // 1. Read the facts of this batch that are about subscriptions.
+  const batch = await readFacts(records, "subscriptions");
   if (batch.length === 0) return;
 
-  // 2. SKUs get their names and their places in the catalogue.
-  await service.skus.name(batch.flatMap(skusNamed));
+  // 2. SKUs get their places in the catalogue.
   await service.skus.see(batch.flatMap(skusSold));
 
   // 3. Insert the changes that are not there yet.
@@ -51,12 +50,6 @@ export async function bookSubscriptions(
   }
 
   // 7. Acknowledge: the consumer moves the offset when this resolves.
-}
-
-function skusNamed({ workspace, environment, provider, happened_at: at, body }: Fact) {
-  if (!("Sku" in body)) return [];
-  const { external_id: externalId, name } = body.Sku;
-  return [{ workspace, environment, provider, externalId, name, at }];
 }
 
 function skusSold({ workspace, environment, provider, body }: Fact) {

@@ -1,18 +1,15 @@
 /** A batch of the facts topic as facts, each once. */
 import type { LogRecord } from "../backends/log.js";
 import { type Fact, factCodec } from "../schemas/records.js";
-import { isMoneyKey } from "./facts.js";
+import { type Matter, matterOf } from "./facts.js";
 import { mapInTurns } from "./give-way.js";
 
 /**
- * Those about money, or all others, in log order; a fact handed on under two keys, or twice, is
- * there once: as first told. The key tells which are wanted, so the others need no decoding.
+ * Those about one matter, in log order; a fact handed on under two keys, or twice, is there once:
+ * as first told. The key tells which are wanted, so the others need no decoding.
  */
-export async function readFacts(
-  records: readonly LogRecord[],
-  about: "money" | "others",
-): Promise<Fact[]> {
-  const wanted = records.filter(({ key }) => isMoneyKey(key) === (about === "money"));
+export async function readFacts(records: readonly LogRecord[], about: Matter): Promise<Fact[]> {
+  const wanted = records.filter(({ key }) => matterOf(key) === about);
   const facts = new Map<string, Fact>();
   for (const fact of await mapInTurns(wanted, ({ value }) => factCodec.decode(value))) {
     if (!facts.has(fact.fact_id)) facts.set(fact.fact_id, fact);

@@ -95,10 +95,14 @@ export function factKeys(fact: Fact): string[] {
   return subjects(fact.body).map((subject) => `${scope}/${subject}`);
 }
 
-/** Whether facts under this key (see `factKeys`) are about money. */
-export function isMoneyKey(key: string): boolean {
+/** What facts under a key (see `factKeys`) are about. */
+export type Matter = "money" | "names" | "subscriptions";
+
+export function matterOf(key: string): Matter {
   const subject = key.split("/", 4)[3] ?? "";
-  return subject.startsWith(paymentKey("")) || subject.startsWith(purchaseKey(""));
+  if (subject.startsWith(skuKey(""))) return "names";
+  const isMoney = subject.startsWith(paymentKey("")) || subject.startsWith(purchaseKey(""));
+  return isMoney ? "money" : "subscriptions";
 }
 
 /** What a fact is about; money is looked up by these in `money_facts`. */
@@ -111,7 +115,7 @@ export function subjects(body: FactBody): string[] {
   if ("Dispute" in body) return [paymentKey(body.Dispute.payment)];
   if ("Subscription" in body) return [`account:${body.Subscription.account}`];
   if ("Anonymous" in body) return [`pool:${body.Anonymous.pool}`];
-  return [`sku:${body.Sku.external_id}`];
+  return [skuKey(body.Sku.external_id)];
 }
 
 export function paymentKey(payment: string): string {
@@ -120,6 +124,10 @@ export function paymentKey(payment: string): string {
 
 export function purchaseKey(purchase: string): string {
   return `purchase:${purchase}`;
+}
+
+function skuKey(externalId: string): string {
+  return `sku:${externalId}`;
 }
 
 /** A key of `money_facts` with all that tells it apart, as one text. */

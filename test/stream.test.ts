@@ -90,6 +90,24 @@ describe("The live stream", () => {
     expect(message?.cursor).to.match(/^[\w-]+$/);
   });
 
+  it("should tell the name of what was bought with the first payment that tells it", async () => {
+    const reader = await listen();
+    const names = ["Workshop", "Talk", "Book"];
+    for (const [index, name] of names.entries()) {
+      const sale = {
+        provider: "custom",
+        event_type: "transaction.sale",
+        amount: 10 + index,
+        currency: "EUR",
+        product_id: `sku_${index}`,
+        product_name: name,
+      };
+      expect((await doors.ingest(sale)).status).to.equal(202);
+      await reader.until(index + 1);
+    }
+    expect(reader.messages.map((message) => message.product_name)).to.deep.equal(names);
+  });
+
   it("should push what passes the filters, of its workspace and environment only", async () => {
     const elsewhere = await openDoors();
     const all = await listen();
