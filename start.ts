@@ -57,7 +57,8 @@ export async function start(
   await refuseBusyPort(config.PORT);
   const releases = new Releases(logger);
   try {
-    const { service, made } = await openService(config, { logger, releases });
+    const withoutClickHouse = names.every((name) => name === "ingest");
+    const { service, made } = await openService(config, { logger, releases, withoutClickHouse });
     healthRoutes(service.router, service);
     for (const name of names) {
       const role = await roles[name]();

@@ -5,6 +5,7 @@ import { type Config, ConfigError } from "../config.js";
 import { type Topic, topics } from "../schemas/records.js";
 import { BackupRefused } from "./backup/manifest.js";
 import { restoreUnderWay } from "./backup/restore.js";
+import { noClickHouse } from "./clickhouse-none.js";
 import { openClickHouse } from "./clickhouse-open.js";
 import type { ClickHouse } from "./clickhouse.js";
 import { type DataFolder, type Secrets, openDataFolder } from "./data-folder.js";
@@ -47,6 +48,8 @@ interface OpenOptions {
   readonly restoring?: boolean;
   /** No other process may have it open, on servers too. */
   readonly alone?: boolean;
+  /** Nothing here reads or writes figures. */
+  readonly withoutClickHouse?: boolean;
 }
 
 /**
@@ -55,7 +58,13 @@ interface OpenOptions {
  */
 export async function openService(
   config: Config,
-  { logger, releases, restoring = false, alone: mustBeAlone = false }: OpenOptions,
+  {
+    logger,
+    releases,
+    restoring = false,
+    alone: mustBeAlone = false,
+    withoutClickHouse = false,
+  }: OpenOptions,
 ): Promise<OpenedService> {
   const { vaultKey, adminToken, made, nextVaultKey } = openSecrets(config, releases);
   const vault = openVault(vaultKey, config.VAULT_ENCRYPTION_KEY_PREVIOUS);
@@ -67,7 +76,9 @@ export async function openService(
   if (!restoring) await refuseHalfRestored(postgres);
   if (mustBeAlone && log.shared) await refuseBesideOthers(postgres);
   await learnPreviousKeys(postgres, vault);
-  const clickhouse = await openStore(config, postgres, logger, releases);
+  const clickhouse = withoutClickHouse
+    ? noClickHouse
+    : await openStore(config, postgres, logger, releases);
   const doors = log.shared
     ? await openSharedDoors({ process: own, postgres, logger, releases, now: Date.now })
     : await openOwnDoors(postgres, logger, releases);

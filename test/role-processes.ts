@@ -86,7 +86,10 @@ export class Installation {
   }
 
   /** Resolves when it is ready. */
-  async start(role: RoleName): Promise<RoleProcess> {
+  async start(
+    role: RoleName,
+    settings: Readonly<Record<string, string>> = {},
+  ): Promise<RoleProcess> {
     const port = await freePort();
     const child = spawn(process.execPath, ["--import", withoutEmbedded ?? "", entry ?? "", role], {
       cwd: join(this.folder.path, "empty"),
@@ -96,6 +99,7 @@ export class Installation {
         PORT: String(port),
         RATES_REFRESH: "off",
         LOG_LEVEL: process.env.LOG_LEVEL ?? "fatal",
+        ...settings,
       },
       stdio: ["ignore", "inherit", "ignore"],
     });

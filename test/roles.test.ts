@@ -164,6 +164,17 @@ describe("The roles apart", function suite() {
     expect(await readPages(via(merchant, api[1]), "/v1/transactions", {})).to.have.length(1);
   });
 
+  it("should take events while ClickHouse is away, also from a start on", async () => {
+    const merchant = await newMerchant();
+    const late = await installation.start("ingest", { CLICKHOUSE_URL: "http://127.0.0.1:1" });
+    const [event] = largestPortfolio(1);
+    await send(via(merchant, late), must(event ?? null, "an event"));
+    await whenBooked(merchant);
+    late.child.kill("SIGTERM");
+    await once(late.child, "exit");
+    expect(late.child.exitCode).to.equal(0);
+  });
+
   it("should stop in good order when asked to, each by itself", async () => {
     for (const { child } of [...ingest, ...processors, ...api]) {
       const exited = once(child, "exit");

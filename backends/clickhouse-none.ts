@@ -1,0 +1,19 @@
+/**
+ * In the place of ClickHouse where a process runs no role that reads or writes figures. Events are
+ * taken while it is away, also by a process that starts then.
+ */
+import type { ClickHouse } from "./clickhouse.js";
+
+export const noClickHouse: ClickHouse = {
+  isShared: true,
+  rows: () => askedForNothing(),
+  write: () => askedForNothing(),
+  files: { write: () => askedForNothing(), read: () => askedForNothing() },
+  nodes: [],
+  cluster: null,
+  close: () => Promise.resolve(),
+};
+
+function askedForNothing(): Promise<never> {
+  return Promise.reject(new Error("a role that has no use for ClickHouse asked it something"));
+}
