@@ -2,12 +2,11 @@
  * The ledger entries of a payment: what moved, when, and for which SKU. Pure. Rules:
  * `definitions.md`, Ledger and revenue.
  */
-import { divideRounded } from "../schemas/decimal.js";
 import { convertMinor, splitByWeight } from "../schemas/money.js";
 import type { Fact, Line, Quote } from "../schemas/records.js";
 import { disputesOf, type Withdrawn } from "./disputes.js";
 import type { Sale } from "./payment.js";
-import { returnedTaxes, type Span, type TaxedSale } from "./refund-taxes.js";
+import { returnedTaxes, type Span } from "./refund-taxes.js";
 import type { RefundStep } from "./refunds.js";
 
 /**
@@ -71,11 +70,10 @@ export function movesOf(
   known: Known,
 ): Move[] {
   const { sale } = known;
-  return [
-    ...(sale === null ? [] : [saleMove(sale)]),
-    ...refundMoves(steps, known),
-    ...disputesOf(facts).flatMap((dispute) => disputeMoves(dispute, known)),
-  ];
+  const outs = outsOf(steps, disputesOf(facts));
+  const inSale = sale === null ? new Map<MoneyOut, Sums>() : sumsInSale(outs, sale);
+  const moves = outs.map((out) => outMove(out, inSale.get(out) ?? atOwnRate(out), known));
+  return sale === null ? moves : [saleMove(sale), ...moves];
 }
 
 /** One entry for each line. */
@@ -124,82 +122,79 @@ function saleMove(sale: Sale): Move {
   };
 }
 
-function refundMoves(steps: readonly RefundStep[], known: Known): Move[] {
-  const { sale } = known;
-  const inSale = sale === null ? new Map<RefundStep, Sums>() : sumsInSale(steps, sale);
-  return steps.map((step) => {
-    const { told, before, after } = step;
-    const own = (): Sums => atOwnRate(after - before, step.tax, told.quote);
-    const { original, amount, tax } = inSale.get(step) ?? own();
-    // What names its lines is split by them alone, whatever was refunded before.
-    const isNamed = told.lines.length > 0;
-    return {
-      entry: told.entry,
-      kind: "refund",
-      currency: told.currency,
-      country: known.country ?? told.country ?? unknownCountry,
-      at: told.at,
-      original: isNamed ? alone(original) : original,
-      amount: isNamed ? alone(amount) : amount,
-      tax: isNamed ? alone(tax) : tax,
-      fee: nothing,
-      sales: 0,
-      isOut: true,
-      lines: isNamed ? bySku(told.lines.map((line) => withSku(line, known.skus))) : known.lines,
-    };
+/** A step of a refund, or a dispute that takes or returns its money. */
+interface MoneyOut {
+  readonly entry: string;
+  readonly kind: Entry["kind"];
+  readonly at: number;
+  readonly currency: string;
+  /** Minor units of `currency`; negative when it comes back. */
+  readonly amount: bigint;
+  /** Within it, with its sign; null: nobody tells it. */
+  readonly tax: bigint | null;
+  /** The entry it takes back. */
+  readonly undoes: string | null;
+  readonly quote: Quote;
+  /** Those it names; empty: spread like the sale. */
+  readonly lines: readonly Line[];
+  readonly country: string | null;
+}
+
+/** In order of time, so that they can be added up. */
+function outsOf(steps: readonly RefundStep[], disputes: readonly Withdrawn[]): MoneyOut[] {
+  const refunds = steps.map(({ told, before, after, tax }): MoneyOut => {
+    const { entry, at, currency, undoes, quote, lines, country } = told;
+    const amount = after - before;
+    return { entry, kind: "refund", at, currency, amount, tax, undoes, quote, lines, country };
   });
+  if (disputes.length === 0) return refunds;
+  return [...refunds, ...disputes.flatMap(disputeOuts)].sort(
+    (one, other) => one.at - other.at || (one.entry < other.entry ? -1 : 1),
+  );
+}
+
+function disputeOuts(dispute: Withdrawn): MoneyOut[] {
+  const { dispute: id, currency, quote, amount, withdrawnAt, returnedAt } = dispute;
+  const withdrawn: MoneyOut = {
+    entry: `dispute:${id}`,
+    kind: "dispute",
+    at: withdrawnAt,
+    currency,
+    amount,
+    tax: null,
+    undoes: null,
+    quote,
+    lines: [],
+    country: null,
+  };
+  if (returnedAt === null) return [withdrawn];
+  const won = { entry: `dispute_won:${id}`, kind: "dispute_won", at: returnedAt } as const;
+  return [withdrawn, { ...withdrawn, ...won, amount: -amount, undoes: withdrawn.entry }];
 }
 
 type Sums = Pick<Move, "original" | "amount" | "tax">;
 
-/** Steps in the sale's currency are converted at its rate, as running totals. */
-function sumsInSale(steps: readonly RefundStep[], sale: Sale): Map<RefundStep, Sums> {
-  const own = steps.filter(({ told }) => told.currency === sale.currency);
-  const taxes = returnedTaxes(own, taxedSale(sale));
-  const sums = new Map<RefundStep, Sums>();
-  let from = 0n;
-  for (const [index, step] of own.entries()) {
-    const amount = { from, to: atSaleRate(step.after, sale) };
-    const original = { from: step.before, to: step.after };
-    sums.set(step, { original, amount, tax: taxes[index] ?? nothing });
-    from = amount.to;
+/**
+ * What goes out in the sale's currency is converted at its rate, as one running total: when all of
+ * the sale is out, by whatever refunds and disputes, nothing is left, not a cent.
+ */
+function sumsInSale(outs: readonly MoneyOut[], sale: Sale): Map<MoneyOut, Sums> {
+  const own = outs.filter(({ currency }) => currency === sale.currency);
+  const tax = sale.tax ?? 0n;
+  const taxInBase = inBase(tax, sale.quote);
+  const taxes = returnedTaxes(own, { amount: sale.amount, tax, taxInBase });
+  const sums = new Map<MoneyOut, Sums>();
+  let [original, amount] = [nothing, nothing];
+  for (const [index, out] of own.entries()) {
+    original = { from: original.to, to: original.to + out.amount };
+    amount = { from: amount.to, to: atSaleRate(original.to, sale) };
+    sums.set(out, { original, amount, tax: taxes[index] ?? nothing });
   }
   return sums;
 }
 
-function disputeMoves(dispute: Withdrawn, known: Known): Move[] {
-  const { dispute: id, currency, quote, amount, withdrawnAt, returnedAt } = dispute;
-  const { sale } = known;
-  const sums =
-    sale === null || currency !== sale.currency
-      ? atOwnRate(amount, null, quote)
-      : {
-          original: upTo(amount),
-          amount: upTo(atSaleRate(amount, sale)),
-          tax: upTo(taxWithin(amount, sale)),
-        };
-  const move = (entry: string, kind: Move["kind"], at: number): Move => ({
-    entry,
-    kind,
-    currency,
-    country: known.country ?? unknownCountry,
-    at,
-    ...sums,
-    fee: nothing,
-    sales: 0,
-    isOut: kind === "dispute",
-    lines: known.lines,
-  });
-  const withdrawn = move(`dispute:${id}`, "dispute", withdrawnAt);
-  if (returnedAt === null) return [withdrawn];
-  return [withdrawn, move(`dispute_won:${id}`, "dispute_won", returnedAt)];
-}
-
-/**
- * Converted by itself, at its own day's rate: its sale is unknown, or in another currency.
- * @param tax as told; null: nobody tells the tax in it
- */
-function atOwnRate(amount: bigint, tax: bigint | null, quote: Quote): Sums {
+/** Converted by itself, at its own day's rate: its sale is unknown, or in another currency. */
+function atOwnRate({ amount, tax, quote }: MoneyOut): Sums {
   return {
     original: upTo(amount),
     amount: upTo(inBase(amount, quote)),
@@ -207,19 +202,28 @@ function atOwnRate(amount: bigint, tax: bigint | null, quote: Quote): Sums {
   };
 }
 
+function outMove(out: MoneyOut, { original, amount, tax }: Sums, known: Known): Move {
+  // What names its lines is split by them alone, whatever went out before.
+  const isNamed = out.lines.length > 0;
+  return {
+    entry: out.entry,
+    kind: out.kind,
+    currency: out.currency,
+    country: known.country ?? out.country ?? unknownCountry,
+    at: out.at,
+    original: isNamed ? alone(original) : original,
+    amount: isNamed ? alone(amount) : amount,
+    tax: isNamed ? alone(tax) : tax,
+    fee: nothing,
+    sales: 0,
+    isOut: true,
+    lines: isNamed ? bySku(out.lines.map((line) => withSku(line, known.skus))) : known.lines,
+  };
+}
+
 /** In the sale's currency a full refund cancels it to the cent. */
 function atSaleRate(amount: bigint, sale: Sale): bigint {
   return amount === sale.amount ? sale.normalized : inBase(amount, sale.quote);
-}
-
-/** As much of the tax as of the sale, and no more than there was. */
-function taxWithin(amount: bigint, sale: Sale): bigint {
-  const { taxInBase } = taxedSale(sale);
-  return amount >= sale.amount ? taxInBase : divideRounded(taxInBase * amount, sale.amount);
-}
-
-function taxedSale({ amount, tax, quote }: Sale): TaxedSale {
-  return { amount, tax: tax ?? 0n, taxInBase: inBase(tax ?? 0n, quote) };
 }
 
 const nothing: Span = { from: 0n, to: 0n };

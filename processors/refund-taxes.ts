@@ -5,13 +5,22 @@
  * (docs/decisions/2026-11-21-refunded-tax.md). Pure.
  */
 import { divideRounded } from "../schemas/decimal.js";
-import type { RefundStep } from "./refunds.js";
 
 /** Of the sale; minor units of its currency and of base. */
 export interface TaxedSale {
   readonly amount: bigint;
   readonly tax: bigint;
   readonly taxInBase: bigint;
+}
+
+/** Money that goes out of the sale, or comes back (negative); minor units of its currency. */
+export interface TaxedStep {
+  readonly entry: string;
+  readonly amount: bigint;
+  /** As told; null: nobody tells it. */
+  readonly tax: bigint | null;
+  /** The entry it takes back. */
+  readonly undoes: string | null;
 }
 
 /** A running total before and after a step. */
@@ -24,7 +33,7 @@ export interface Span {
  * @param steps in the sale's currency, in order of time
  * @returns for each the running total of returned tax, in minor units of base
  */
-export function returnedTaxes(steps: readonly RefundStep[], sale: TaxedSale): Span[] {
+export function returnedTaxes(steps: readonly TaxedStep[], sale: TaxedSale): Span[] {
   let from = 0n;
   return placesOf(steps, sale).map((place) => {
     const span = { from, to: inBase(place, sale) };
@@ -34,22 +43,25 @@ export function returnedTaxes(steps: readonly RefundStep[], sale: TaxedSale): Sp
 }
 
 /** Where each step ends. */
-function placesOf(steps: readonly RefundStep[], sale: TaxedSale): Place[] {
+function placesOf(steps: readonly TaxedStep[], sale: TaxedSale): Place[] {
   const start: Anchor = { amount: 0n, tax: 0n };
   // Nothing is told of most: all is in proportion.
+  let after = 0n;
   if (steps.every(({ tax }) => tax === null)) {
-    return steps.map(({ after }) => ({ amount: after, anchor: start }));
+    return steps.map(({ amount }) => ({ amount: (after += amount), anchor: start }));
   }
   const moved = new Map<string, { readonly amount: bigint; readonly tax: bigint }>();
   let anchor = start;
   let isTold = false;
-  return steps.map(({ told, before, after, tax: toldTax }) => {
+  return steps.map(({ entry, amount, tax: toldTax, undoes }) => {
+    const before = after;
+    after += amount;
     const taxBefore = minorOf({ amount: before, anchor }, sale);
-    const undone = told.undoes === null ? undefined : moved.get(told.undoes);
+    const undone = undoes === null ? undefined : moved.get(undoes);
     isTold ||= toldTax !== null;
     let tax: bigint | null = null;
     if (isTold && undone !== undefined && undone.amount > 0n) {
-      tax = taxBefore - divideRounded(undone.tax * (before - after), undone.amount);
+      tax = taxBefore + divideRounded(undone.tax * amount, undone.amount);
     } else if (toldTax !== null) {
       tax = taxBefore + toldTax;
     } else if (isTold && after < before) {
@@ -57,7 +69,7 @@ function placesOf(steps: readonly RefundStep[], sale: TaxedSale): Place[] {
     }
     if (tax !== null) anchor = { amount: after, tax: after === 0n ? 0n : tax };
     const place = { amount: after, anchor };
-    moved.set(told.entry, { amount: after - before, tax: minorOf(place, sale) - taxBefore });
+    moved.set(entry, { amount, tax: minorOf(place, sale) - taxBefore });
     return place;
   });
 }

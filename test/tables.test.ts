@@ -240,6 +240,40 @@ describe("money of one payment", () => {
     `,
   );
   moneyTable(
+    "should leave nothing of what is refunded in part and disputed for the rest",
+    "EUR",
+    `
+    at         | event         | amount | revenue | refunded | status     # EUR → USD
+    2025-01-07 | sale          | 100.00 |  104.26 |     0.00 | succeeded  # 1.0426
+    2025-01-10 | refund r1     |  25.00 |   78.19 |    25.00 | succeeded  # 26.065: 26.07
+    2025-02-03 | dispute opens |  75.00 |    0.00 |    25.00 | disputed   # 78.195: not 78.20
+    2025-03-04 | dispute won   |  75.00 |   78.19 |    25.00 | succeeded
+    2025-03-10 | refund r2     |  75.00 |    0.00 |   100.00 | refunded
+    `,
+  );
+  moneyTable(
+    "should take the money of a dispute again when all of it was refunded before",
+    "EUR",
+    `
+    at         | event         | amount | revenue | refunded | status
+    2025-01-07 | sale          | 100.00 |  104.26 |     0.00 | succeeded
+    2025-01-10 | refund r1     | 100.00 |    0.00 |   100.00 | refunded
+    2025-02-03 | dispute opens | 100.00 | -104.26 |   100.00 | disputed
+    2025-03-04 | dispute won   | 100.00 |    0.00 |   100.00 | refunded
+    `,
+  );
+  moneyTable(
+    "should refund what a lost dispute left",
+    "EUR",
+    `
+    at         | event         | amount | revenue | refunded | status
+    2025-01-07 | sale          | 100.00 |  104.26 |     0.00 | succeeded
+    2025-02-03 | dispute opens |  75.00 |   26.06 |     0.00 | disputed
+    2025-03-04 | dispute lost  |  75.00 |   26.06 |     0.00 | disputed
+    2025-03-10 | refund r1     |  25.00 |    0.00 |    25.00 | disputed
+    `,
+  );
+  moneyTable(
     "should move nothing for an inquiry",
     "USD",
     `

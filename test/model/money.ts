@@ -164,14 +164,13 @@ function entriesOf(known: Known, base: string, quotes: Quotes): Entry[] {
     return part < wholeTax ? part : wholeTax;
   };
   // As told; all of it with the last of the money.
-  const taxBackAt = (time: number, currency: string) => {
+  const taxBackAt = (time: number, currency: string, out: bigint) => {
     const { refunds, totals } = known;
-    const refunded = refundedAt(known, time);
     const whole = taxOf(known);
     const left = standingAt(refunds, time);
     const isTold = totals.length === 0 && left.every(({ tax }) => tax !== undefined);
-    if (!isTold || sale?.currency !== currency || whole === 0n) return taxIn(refunded, currency);
-    if (refunded >= sale.amount) return wholeTax;
+    if (!isTold || sale?.currency !== currency || whole === 0n) return taxIn(out, currency);
+    if (out >= sale.amount) return wholeTax;
     const sum = left.reduce((running, { tax = 0n }) => running + tax, 0n);
     return rounded(times(fraction(sum < whole ? sum : whole, whole), fraction(wholeTax)));
   };
@@ -206,23 +205,21 @@ function entriesOf(known: Known, base: string, quotes: Quotes): Entry[] {
       told = refunded;
     }
   }
+  // All that goes out in the sale's currency adds up, be it refunded or disputed.
   let before = nothing;
-  for (const at of sale === null ? [] : refundTimes(known)) {
-    const currency = (known.refunds[0] ?? known.totals[0])?.currency ?? "";
-    const now = negative({
-      amount: toBase(refundedAt(known, at), currency, at),
-      tax: taxBackAt(at, currency),
-    });
-    const named = known.refunds
-      .filter((refund) => refund.at === at || refund.failedAt === at)
-      .flatMap((refund) => skuOf(refund, known) ?? []);
-    const about = { kind: "refund", at, currency, country: null } as const;
-    if (named[0] === undefined) pushSplit(about, now, before);
-    else push(about, named[0], now.amount - before.amount, now.tax - before.tax);
+  let disputed = 0n;
+  for (const { at, kind, dispute, sku } of sale === null ? [] : outsOf(known)) {
+    disputed += dispute;
+    const currency = (known.refunds[0] ?? known.totals[0])?.currency ?? sale?.currency ?? "";
+    const out = refundedAt(known, kind === "refund" ? at : at - 1) + disputed;
+    const now = negative({ amount: toBase(out, currency, at), tax: taxBackAt(at, currency, out) });
+    const about = { kind, at, currency, country: null } as const;
+    if (sku === null) pushSplit(about, now, before);
+    else push(about, sku, now.amount - before.amount, now.tax - before.tax);
     before = now;
   }
-  for (const { amount, currency, withdrawnAt, returnedAt } of known.disputes) {
-    const out = { amount: toBase(amount, currency, withdrawnAt), tax: taxIn(amount, currency) };
+  for (const { amount, currency, withdrawnAt, returnedAt } of sale === null ? known.disputes : []) {
+    const out = { amount: toBase(amount, currency, withdrawnAt), tax: 0n };
     const about = { kind: "dispute", at: withdrawnAt, currency, country: null } as const;
     pushSplit(about, negative(out));
     if (returnedAt !== null) pushSplit({ ...about, at: returnedAt }, out);
@@ -252,6 +249,21 @@ function difference(after: bigint, before: bigint, lines: readonly Line[]): bigi
 function taxOf({ sale, purchases }: Known): bigint {
   const told = [sale?.tax, ...purchases.map(({ tax }) => tax)];
   return told.find((tax) => typeof tax === "bigint") ?? 0n;
+}
+
+/** Refunds and disputes in order of time; at one moment disputes come first. */
+function outsOf(known: Known) {
+  const refunds = refundTimes(known).map((at) => {
+    const named = known.refunds
+      .filter((refund) => refund.at === at || refund.failedAt === at)
+      .flatMap((refund) => skuOf(refund, known) ?? []);
+    return { at, kind: "refund", dispute: 0n, sku: named[0] ?? null } as const;
+  });
+  const disputes = known.disputes.flatMap(({ amount, withdrawnAt, returnedAt }) => {
+    const out = { at: withdrawnAt, kind: "dispute", dispute: amount, sku: null } as const;
+    return returnedAt === null ? [out] : [out, { ...out, at: returnedAt, dispute: -amount }];
+  });
+  return [...disputes, ...refunds].sort((a, b) => a.at - b.at);
 }
 
 function refundTimes({ refunds, totals }: Known): number[] {
