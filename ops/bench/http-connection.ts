@@ -47,8 +47,14 @@ export class HttpConnection {
     return new HttpConnection(socket);
   }
 
+  /** The server closes a connection that was idle for long. */
+  get isOpen(): boolean {
+    return this.socket.writable;
+  }
+
   send(request: Buffer): Promise<Answer> {
     assert(this.#waiting === null, "one call at a time");
+    if (!this.isOpen) return Promise.reject(new Error("the server closed the connection"));
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject };
       this.socket.write(request);
@@ -92,7 +98,9 @@ export class ConnectionPool {
 
   /** @throws when as many calls as there may be connections are under way */
   async send(request: Buffer): Promise<Answer> {
-    const connection = this.#idle.pop() ?? (await this.#open());
+    let connection = this.#idle.pop();
+    while (connection?.isOpen === false) connection = this.#idle.pop();
+    connection ??= await this.#open();
     const answer = await connection.send(request);
     this.#idle.push(connection);
     return answer;
@@ -103,7 +111,7 @@ export class ConnectionPool {
   }
 
   async #open(): Promise<HttpConnection> {
-    if (this.#all.length >= this.connectionsMax) {
+    if (this.#all.filter(({ isOpen }) => isOpen).length >= this.connectionsMax) {
       throw new Error(`more than ${this.connectionsMax} calls under way: it does not keep up`);
     }
     const connection = await HttpConnection.open(this.base);
