@@ -70,7 +70,8 @@ async function main(words: readonly string[]): Promise<void> {
     logger.warn("UV_THREADPOOL_SIZE is not set: long queries can hold up the log; use npm start");
   }
 
-  const started = await start(config, rolesOf(words), logger);
+  const roles = rolesOf(words);
+  const started = await start(config, roles, logger);
   let stopping = false;
   const stop = (signal: NodeJS.Signals): void => {
     if (stopping) process.exit(1);
@@ -84,8 +85,8 @@ async function main(words: readonly string[]): Promise<void> {
   };
   process.on("SIGTERM", stop);
   process.on("SIGINT", stop);
-  logger.info({ url: started.url, roles: rolesOf(words) }, "ready");
-  process.stderr.write(welcome(config, started));
+  logger.info({ url: started.url, roles }, "ready");
+  process.stderr.write(welcome(config, roles, started));
 }
 
 /** What roles do is handed to the command here, because roles do not know each other. */
@@ -133,8 +134,9 @@ function describe(config: Config): string {
 }
 
 /** For the person at the terminal; the log's JSON lines go to standard output. */
-function welcome(config: Config, { url, made }: Started): string {
+function welcome(config: Config, roles: readonly RoleName[], { url, made }: Started): string {
   const where = embeddedBackends(config).length > 0 ? `data in ${config.DATA_DIR}` : "on servers";
+  if (!roles.includes("api")) return `\nRunning at ${url}, ${where}: ${roles.join(", ")}\n`;
   if (made.length === 0) return `\nRunning at ${url}, ${where}; all calls: ${url}/docs\n`;
   const token = join(config.DATA_DIR, tokenFile);
   return `
