@@ -9,6 +9,7 @@ import { type Environment, type Fact, factCodec } from "../schemas/records.js";
 import { nameOf, paymentKey, purchaseKey, subjects } from "./facts.js";
 import { insertFacts } from "./money-tables.js";
 import { byReceipt } from "./readings.js";
+import { isOfPurchase } from "./shares.js";
 import type { KnownKeys } from "./known-keys.js";
 
 export interface KnownPayment {
@@ -215,7 +216,7 @@ class KnownRows {
         const purchase = purchaseKey(body.Link.purchase);
         const there = rest(this.#rows.get(nameOf(scope, purchase))?.facts ?? []);
         keys.set(purchase, countOf(there));
-        for (const fact of there) if ("Purchase" in fact.body) known.set(fact.fact_id, fact);
+        for (const fact of there) if (isOfPurchase(fact)) known.set(fact.fact_id, fact);
       }
       const { workspace, environment, provider } = scope;
       return [
@@ -240,8 +241,9 @@ class KnownRows {
 function datedBy(first: Fact, fact: Fact): Fact {
   if (!("Payment" in first.body) || !("Payment" in fact.body)) return fact;
   if (byReceipt(first, fact) < 0) return fact;
-  const { at } = first.body.Payment;
-  return { ...fact, quote: first.quote, body: { Payment: { ...fact.body.Payment, at } } };
+  const { at, currency } = first.body.Payment;
+  const quote = fact.body.Payment.currency === currency ? first.quote : fact.quote;
+  return { ...fact, quote, body: { Payment: { ...fact.body.Payment, at } } };
 }
 
 /** A redelivery that raced may be there twice. */

@@ -141,7 +141,7 @@ function saleOf(facts: readonly Fact[], told: readonly Part[]): Sale | null {
   const first = facts.find(({ body }) => "Payment" in body);
   if (payment === undefined || payment.amount <= 0n) return null;
   if (first === undefined || !("Payment" in first.body) || !first.quote) return null;
-  const { quote } = first;
+  const quote = quoteOf(facts, payment.currency) ?? first.quote;
   return {
     at: first.body.Payment.at,
     amount: payment.amount,
@@ -155,6 +155,12 @@ function saleOf(facts: readonly Fact[], told: readonly Part[]): Sale | null {
     fee: firstTold(told, (part) => part.fee),
     lines: linesOf(told),
   };
+}
+
+/** One that is told in another currency later is converted by the first reading in that. */
+function quoteOf(facts: readonly Fact[], currency: string): Quote | null {
+  const told = facts.find(({ body, quote }) => "Payment" in body && quote?.currency === currency);
+  return told?.quote ?? null;
 }
 
 function documentOf(facts: readonly Fact[], sale: Sale, refunds: readonly RefundStep[]): Document {

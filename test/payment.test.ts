@@ -313,6 +313,17 @@ describe("A payment as a function of what is known", () => {
     });
   }
 
+  it("should convert a sale told again in another currency by the first rate of that one", () => {
+    const facts = [fact(1, payment(1000n)), fact(2, payment(1000n, [], "GBP"))];
+    const { document } = paymentState("pi", facts);
+    expect(document).to.include({ original_currency: "GBP", fx_rate: "1.2" });
+    expect(document).to.include({ normalized_amount: 1200n, timestamp: 1000 });
+    expect(told(paymentState("pi", [...facts, fact(3, refund("r1", 500n, 5))]))).to.have.members([
+      "sale - 1200@1",
+      "refund - -450@5",
+    ]);
+  });
+
   it("should give back the sale's tax with its money, to the cent", () => {
     const taxed: FactBody = { Purchase: { ...purchaseOfTwo, tax: 160n } };
     const facts = [fact(1, payment(1000n)), fact(2, taxed), fact(3, link)];
