@@ -15,7 +15,13 @@ export interface KeptScope {
 /** Objects naming objects naming objects: no provider goes deeper than two. */
 const depthMax = 3;
 
-/** @returns whether something was told that was not known */
+/** An index of Postgres holds no text of thousands of bytes; no provider's ids are a tenth of it. */
+const idLengthMax = 500;
+
+/**
+ * What has a longer id is left out, and an event that names it is told what it lacks.
+ * @returns whether something was told that was not known
+ */
 export async function keepObjects(
   postgres: Postgres,
   scope: KeptScope,
@@ -23,6 +29,7 @@ export async function keepObjects(
 ): Promise<boolean> {
   let news = false;
   for (const { id, toldAt, refers, object } of objects) {
+    if (id.length > idLengthMax) continue;
     const [changed] = await postgres.transaction((sql) =>
       sql.query(
         `INSERT INTO kept_objects AS k

@@ -43,7 +43,7 @@ export function openSkus(postgres: Postgres): Skus {
   });
 
   async function see(skus: readonly SkuName[]): Promise<void> {
-    for (const sku of skus) {
+    for (const sku of skus.filter(hasPlace)) {
       const key = keyOf(sku);
       if (seen.has(key)) continue;
       await postgres.transaction((sql) => ensure(sql, sku));
@@ -55,7 +55,7 @@ export function openSkus(postgres: Postgres): Skus {
   return {
     see,
     async name(named) {
-      for (const sku of withoutRepeats(named)) {
+      for (const sku of withoutRepeats(named.filter(hasPlace))) {
         if (await isCalledSo(postgres, sku)) continue;
         await postgres.transaction(async (sql) => {
           await ensure(sql, sku);
@@ -105,6 +105,16 @@ async function ensure(sql: Sql, sku: SkuName): Promise<void> {
     [...values(sku), id],
   );
 }
+
+/**
+ * An index of Postgres holds no text of thousands of bytes. No provider's ids are a
+ * tenth of it; what a longer one sold shows under it, without a name or a group.
+ */
+function hasPlace({ externalId }: SkuName): boolean {
+  return externalId.length <= externalIdLengthMax;
+}
+
+const externalIdLengthMax = 500;
 
 /** Some senders name the SKU in every event: what only says a name again counts once, as newest. */
 function withoutRepeats(named: readonly NamedSku[]): NamedSku[] {

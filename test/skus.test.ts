@@ -1,6 +1,7 @@
 /** What SKUs are called, and which of them are one product by it (`definitions.md`, Products). */
 import { expect } from "chai";
 import { openCatalogueView } from "../backends/catalogue-view.js";
+import { keepObjects, recallObjects } from "../backends/kept-objects.js";
 import type { Postgres } from "../backends/postgres.js";
 import { type SkuName, type Skus, openSkus } from "../backends/skus.js";
 import { createWorkspace } from "../backends/workspaces.js";
@@ -98,6 +99,20 @@ describe("Names of SKUs", () => {
     });
     const { products: shown } = await openCatalogueView(postgres).of(workspace, "live");
     for (const { slug } of shown) expect(slug).to.not.equal("");
+  });
+
+  it("should leave out what has an id of thousands of characters, and go on", async () => {
+    const long = Array.from({ length: 4_000 }, (_, index) => index.toString(36)).join("");
+    await skus.see([sku(long), sku("a")]);
+    await skus.name([named(long, "Endless"), named("b", "Short")]);
+    expect(await products()).to.deep.equal({ a: ["a"], Short: ["b"] });
+    const object = { id: long, toldAt: 0, refers: [], object: {} };
+    const scope = { workspace, environment: "live", provider: "stripe" } as const;
+    const kept = await keepObjects(postgres, scope, [object, { ...object, id: "short" }]);
+    expect(kept).to.equal(true);
+    expect([...(await recallObjects(postgres, scope, [long, "short"])).keys()]).to.deep.equal([
+      "short",
+    ]);
   });
 
   it("should go by the newest news, told in one batch, in several or again", async () => {
