@@ -39,7 +39,7 @@ export async function connectCluster(origin: ClusterOrigin): Promise<Connections
   const { url, database } = await whenUsable(origin, "CLICKHOUSE_URL", [shardSuffix]);
   const open: ClickHouseClient[] = [];
   const connect = (to: URL, name: string): ClickHouseClient => {
-    const client = serverClient(to, name, origin);
+    const client = serverClient(to, name, origin, whole);
     open.push(client);
     return client;
   };
@@ -55,7 +55,7 @@ export async function connectCluster(origin: ClusterOrigin): Promise<Connections
     const reader = {
       async rows<T>(sql: string) {
         await watch.same();
-        return rowsOf<T>(client, clusterRead(sql, names), whole);
+        return rowsOf<T>(client, clusterRead(sql, names));
       },
     };
     const nodes = connected.map(({ node }) => node);
@@ -69,7 +69,7 @@ export async function connectCluster(origin: ClusterOrigin): Promise<Connections
         subscriptions: writer(connected, "subscriptions"),
         bookkeeping: writer(connected, "bookkeeping"),
       },
-      files: serverFiles(client, { ...whole, distributed_foreground_insert: 1 }),
+      files: serverFiles(client),
       shards: {
         nodes,
         takePlaces: () => takePlaces(nodes, shards, names),
@@ -85,14 +85,15 @@ export async function connectCluster(origin: ClusterOrigin): Promise<Connections
 }
 
 /**
- * An answer is made of the rows of all shards, whatever the user's profile says, or it is an error;
- * and what is looked up in a subquery is so only in `eachShard`.
+ * Whatever the user's profile says: an answer is made of the rows of all shards, or it is an error,
+ * a subquery looks into one shard in `eachShard` only, and what a restore wrote is there.
  */
 const whole = {
   skip_unavailable_shards: 0,
   distributed_product_mode: "deny",
   distributed_group_by_no_merge: "0",
   optimize_skip_unused_shards: 0,
+  distributed_foreground_insert: 1,
 } as const;
 
 interface ConnectedShard {

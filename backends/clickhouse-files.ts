@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { finished, pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
-import type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
+import type { ClickHouseClient } from "@clickhouse/client";
 import { literal } from "./clickhouse-text.js";
 
 export interface TableFiles {
@@ -71,16 +71,12 @@ async function underPlainName(path: string, use: (plain: string) => Promise<void
   }
 }
 
-/** @param settings of both statements */
-export function serverFiles(
-  client: ClickHouseClient,
-  settings: ClickHouseSettings = {},
-): TableFiles {
+export function serverFiles(client: ClickHouseClient): TableFiles {
   return {
     async write(table, path) {
       const { stream } = await client.exec({
         query: `SELECT * FROM ${table} FORMAT Native`,
-        clickhouse_settings: { ...settings, ...endless, ...wholeAnswer, max_threads: 1 },
+        clickhouse_settings: { ...endless, ...wholeAnswer, max_threads: 1 },
       });
       const file = createWriteStream(path, { flags: "wx" });
       await pipeline(stream, createGzip({ level: gzipLevel }), file);
@@ -90,7 +86,7 @@ export function serverFiles(
       const { stream } = await client.exec({
         query: `INSERT INTO ${table} FORMAT Native`,
         values,
-        clickhouse_settings: { ...settings, ...endless, ...insertSettings },
+        clickhouse_settings: { ...endless, ...insertSettings },
       });
       stream.resume();
       await finished(stream);

@@ -131,7 +131,7 @@ export class ShardsWatch {
   async check(): Promise<void> {
     await this.same();
     const sql = `SELECT * FROM cluster(${literal(this.cluster)}, view(SELECT 1))`;
-    await rowsOf(this.client, sql, { skip_unavailable_shards: 0 });
+    await rowsOf(this.client, sql);
   }
 }
 
@@ -177,7 +177,6 @@ async function rows<T>(
       query,
       query_params: { ...params },
       format: "JSONEachRow",
-      clickhouse_settings: { skip_unavailable_shards: 0 },
     });
     return await result.json<T>();
   } catch (error) {

@@ -46,11 +46,15 @@ export async function connectServer(origin: ServerOrigin): Promise<Connections> 
   };
 }
 
-/** One pool of connections, whose statements are in this database. */
+/**
+ * One pool of connections, whose statements are in this database.
+ * @param settings of all of them, beside the usual ones
+ */
 export function serverClient(
   url: URL,
   database: string,
   { memoryBytes, threads }: Pick<ServerOrigin, "memoryBytes" | "threads">,
+  settings: ClickHouseSettings = {},
 ): ClickHouseClient {
   return createClient({
     url,
@@ -68,6 +72,7 @@ export function serverClient(
     compression: { request: { codec: "gzip", level: 1 }, response: true },
     clickhouse_settings: {
       ...statementSettings,
+      ...settings,
       max_threads: threads,
       max_memory_usage: String(memoryOfStatement(memoryBytes)),
       max_execution_time: limits.clickhouseStatementSecondsMax,
@@ -105,18 +110,10 @@ async function refuseCluster(client: ClickHouseClient, database: string): Promis
 }
 
 /** A read may be asked again: it changes nothing. */
-export async function rowsOf<T>(
-  client: ClickHouseClient,
-  sql: string,
-  settings: ClickHouseSettings = {},
-): Promise<T[]> {
+export async function rowsOf<T>(client: ClickHouseClient, sql: string): Promise<T[]> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const result = await client.query({
-        query: sql,
-        format: "JSONEachRow",
-        clickhouse_settings: settings,
-      });
+      const result = await client.query({ query: sql, format: "JSONEachRow" });
       return await result.json<T>();
     } catch (error) {
       if (isRefusal(error)) throw error;

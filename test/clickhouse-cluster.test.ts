@@ -184,6 +184,10 @@ describe("A ClickHouse cluster", function suite() {
     for (const sql of [sums, "SELECT count() FROM anonymous_sides", "SELECT * FROM ledger"]) {
       expect(await rejection(clickhouse.rows(sql)), sql).to.be.instanceOf(StoreUnavailable);
     }
+    // As a write looks at all of them.
+    const [first] = clickhouse.nodes;
+    const looked = first?.rows(`SELECT count() FROM ${user}.ledger`) ?? Promise.resolve();
+    expect(await rejection(looked)).to.be.instanceOf(StoreUnavailable);
     const failed = await rejection(clickhouse.write(insertOnce(99), {}, "subscriptions"));
     expect(failed).to.be.instanceOf(StoreUnavailable);
     expect(failed instanceof Error && String(failed.cause)).to.include("clickhouse shard 2");
