@@ -1,5 +1,6 @@
 /** The texts of statements on a cluster; nothing is asked of a server. */
 import { expect } from "chai";
+import { usualUrls } from "../backends/clickhouse-layout.js";
 import {
   allShards,
   clusterRead,
@@ -27,6 +28,18 @@ describe("Statements on a cluster", () => {
     expect(slotsOf([{ weight: 1 }, { weight: 3 }]).map((shard) => shard.slots)).to.eql([
       { from: 0, to: 1, total: 4 },
       { from: 1, to: 4, total: 4 },
+    ]);
+  });
+
+  it("should look for shards at their hosts, with port and user of the first", () => {
+    const first = new URL("http://revenue:secret@ch1.example:8124");
+    const shards = ["localhost", "ch2.example", "2001:db8::2"].map((host, index) => {
+      return { number: index + 1, weight: 1, host, isLocal: index === 0 };
+    });
+    expect(usualUrls(first, shards).map(String)).to.eql([
+      "http://revenue:secret@ch1.example:8124/",
+      "http://revenue:secret@ch2.example:8124/",
+      "http://revenue:secret@[2001:db8::2]:8124/",
     ]);
   });
 
