@@ -80,7 +80,9 @@ export async function joinTables(
         `CREATE OR REPLACE TABLE ${here} AS ${there} ENGINE = Distributed(${place}, ${key})`,
       );
     }
-    for (const { name } of joined) {
+    for (const { name, engine_full: engine } of joined) {
+      // People's own tables and views stay.
+      if (!engine.startsWith("Distributed(") || !engine.includes(literal(shardDatabase))) continue;
       if (own.some((table) => table.name === name)) continue;
       await node.write(`DROP TABLE IF EXISTS ${quoted(database)}.${name}`);
     }
@@ -130,13 +132,15 @@ const joins: ReadonlySet<string> = new Set(["Distributed", "View"]);
 interface Table {
   readonly name: string;
   readonly engine: string;
+  /** With what stands in its brackets. */
+  readonly engine_full: string;
   /** Names and types, in order. */
   readonly columns: string;
 }
 
 function tablesOf(node: ClickHouseNode, database: string): Promise<Table[]> {
   return node.rows<Table>(
-    `SELECT name, any(engine) AS engine,
+    `SELECT name, any(engine) AS engine, any(tables.engine_full) AS engine_full,
             toString(arraySort(groupArray((columns.position, columns.name, columns.type))))
               AS columns
      FROM system.tables

@@ -213,6 +213,7 @@ describe("A ClickHouse cluster", function suite() {
     const files = await mkdtemp(join(tmpdir(), "migrations-"));
     const one = await open("statements");
     const name = "migrations_of_a_test";
+    await one.write("CREATE VIEW statements.view_of_a_person AS SELECT 1 AS mine");
     const statements: [sql: string, select: string, rows: string | null][] = [
       [
         `CREATE TABLE IF NOT EXISTS rejects (event_id String, at DateTime, n Int64,
@@ -255,6 +256,7 @@ describe("A ClickHouse cluster", function suite() {
     }
     const [row] = await one.rows("SELECT count() AS n FROM migrations");
     expect(row).to.eql({ n: String(statements.length) });
+    expect(await one.rows("SELECT mine FROM statements.view_of_a_person")).to.eql([{ mine: 1 }]);
     await rm(files, { recursive: true });
   });
 
