@@ -15,7 +15,7 @@ export interface KeptScope {
 /** Objects naming objects naming objects: no provider goes deeper than two. */
 const depthMax = 3;
 
-/** An index of Postgres holds no text of thousands of bytes; no provider's ids are a tenth of it. */
+/** An index of Postgres holds no text of thousands of bytes; no provider's ids are that long. */
 const idLengthMax = 500;
 
 /**

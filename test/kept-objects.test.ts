@@ -113,8 +113,8 @@ describe("What Stripe tells once and later only names", () => {
   it("should keep coupons of connected accounts apart, which may have one id", () => {
     const ofAccount = (event: JsonObject, account: string) => ({ ...event, account });
     const known = (account: string) => {
-      const told = [discountCreated, couponCreated].map((event) => ofAccount(event, account));
-      const objects = told.flatMap((event) => keeps(event));
+      const events = [discountCreated, couponCreated].map((event) => ofAccount(event, account));
+      const objects = events.flatMap((event) => keeps(event));
       const kept = new Map(objects.map(({ id, object }) => [id, object]));
       return { kept, answers: new Map<string, unknown>() };
     };

@@ -96,7 +96,7 @@ export function decode(body: unknown, known?: Known): Decoded {
   const names: FactBody[] = named.map((Sku) => ({ Sku }));
   if (isUntold(told) && (told.outcome === "rejected" || names.length === 0)) return told;
   const bodies = [...(isUntold(told) ? [] : told), ...names];
-  const facts = bodies.map((body) => ({ happenedAt: toldAt(type, at, body), body }));
+  const facts = bodies.map((each) => ({ happenedAt: toldAt(type, at, each), body: each }));
   return { outcome: "facts", facts };
 }
 
