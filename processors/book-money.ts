@@ -143,7 +143,7 @@ async function writeFollowing(
   clickhouse: BookingService["clickhouse"],
   batches: readonly FollowingRows[],
 ): Promise<void> {
-  await Promise.all([
+  const writes = await Promise.allSettled([
     insertFacts(
       clickhouse,
       batches.flatMap(({ missing }) => missing),
@@ -154,6 +154,8 @@ async function writeFollowing(
       batches.flatMap(({ news }) => news),
     ),
   ]);
+  // Whoever is told of a failure looks at the tables, so nothing may be on its way to them.
+  for (const write of writes) if (write.status === "rejected") throw write.reason;
 }
 
 /** After a crash before the acknowledgement this repeats, with the same id and version. */

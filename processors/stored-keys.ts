@@ -3,6 +3,7 @@
  * payment met for the first time, as most are, then needs no look. Read from the table in the
  * background after a start; until that is done, every key may have rows.
  */
+import assert from "node:assert";
 import { literal } from "../backends/clickhouse-text.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
 import { nameOf } from "./facts.js";
@@ -16,6 +17,8 @@ export class StoredKeys {
   #filter: KeyFilter | null = null;
   /** Being made; gets what is added meanwhile. */
   #next: KeyFilter | null = null;
+  /** From before `#next` is there: of two readings at once the first would end the second's. */
+  #isBeingRead = false;
 
   mayHave(name: string): boolean {
     return this.#filter?.mayHave(name) ?? true;
@@ -29,20 +32,22 @@ export class StoredKeys {
 
   /** The filter is to be made (again): none is there, or it is crowded. */
   get wanted(): boolean {
-    return this.#next === null && (this.#filter?.crowded ?? true);
+    return !this.#isBeingRead && (this.#filter?.crowded ?? true);
   }
 
   /**
-   * Reads the keys of the table. What was added before is not lost if it is written by the time
-   * `written` resolves.
+   * Reads the keys of the table, once at a time: see `wanted`. What was added before is not lost if
+   * it is written by the time `written` resolves.
    */
   async read(clickhouse: ClickHouse, written: () => Promise<void>): Promise<void> {
-    const [table] = await clickhouse.rows<{ rows: string }>(
-      "SELECT count() AS rows FROM money_facts",
-    );
-    const filter = new KeyFilter(2 * Number(table?.rows ?? 0));
-    this.#next = filter;
+    assert(this.wanted, "the keys are being read");
+    this.#isBeingRead = true;
     try {
+      const [table] = await clickhouse.rows<{ rows: string }>(
+        "SELECT count() AS rows FROM money_facts",
+      );
+      const filter = new KeyFilter(2 * Number(table?.rows ?? 0));
+      this.#next = filter;
       await written();
       for (let last: Key | undefined, more = true; more;) {
         const page = await keysAfter(clickhouse, last);
@@ -53,6 +58,7 @@ export class StoredKeys {
       this.#filter = filter;
     } finally {
       this.#next = null;
+      this.#isBeingRead = false;
     }
   }
 }
