@@ -3,7 +3,16 @@
  * that ends, and holds between containers that share a folder, to which process ids mean nothing:
  * the first process of each has the same one. Node offers no such lock, so `flock` is called.
  */
-import { closeSync, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { DataType, load, open } from "ffi-rs";
@@ -16,10 +25,8 @@ export class FolderLocked extends Error {
 /** @returns the release. @throws FolderLocked */
 export function lockFolder(path: string): () => void {
   const file = join(path, "lock");
-  // Never removed: a process that has opened it would hold a lock on a file nobody else finds.
-  const descriptor = openSync(file, "a+", 0o600);
+  const descriptor = openLocked(path, file);
   try {
-    if (!tryLock(descriptor)) throw locked(path, readHolder(file));
     // For a person, and for who finds it locked.
     ftruncateSync(descriptor);
     writeSync(descriptor, `${JSON.stringify({ pid: process.pid, host: hostname() })}\n`);
@@ -29,9 +36,28 @@ export function lockFolder(path: string): () => void {
   }
   let isHeld = true;
   return () => {
-    if (isHeld) closeSync(descriptor);
+    if (!isHeld) return;
     isHeld = false;
+    rmSync(file, { force: true });
+    closeSync(descriptor);
   };
+}
+
+/** Who held it may remove the file just before it is locked: then it is no file of the folder. */
+function openLocked(path: string, file: string): number {
+  for (;;) {
+    const descriptor = openSync(file, "a+", 0o600);
+    try {
+      if (!tryLock(descriptor)) throw locked(path, readHolder(file));
+      if (statSync(file, { throwIfNoEntry: false })?.ino === fstatSync(descriptor).ino) {
+        return descriptor;
+      }
+    } catch (error) {
+      closeSync(descriptor);
+      throw error;
+    }
+    closeSync(descriptor);
+  }
 }
 
 const library = "libc of the folder lock";
@@ -69,7 +95,7 @@ function locked(path: string, holder: string): FolderLocked {
   );
 }
 
-/** As it may be in the middle of writing its name. */
+/** As it may be in the middle of writing its name, or of leaving. */
 function readHolder(file: string): string {
   try {
     const holder: unknown = JSON.parse(readFileSync(file, "utf8"));
@@ -77,7 +103,8 @@ function readHolder(file: string): string {
       return `process ${holder.pid}${holder.host === hostname() ? "" : ` on ${holder.host}`}`;
     }
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
+    const isGone = error instanceof Error && "code" in error && error.code === "ENOENT";
+    if (!isGone && !(error instanceof SyntaxError)) throw error;
   }
   return "another process";
 }
