@@ -2,18 +2,17 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import type { ClickHouse } from "../backends/clickhouse.js";
-import type { Log, LogRecord } from "../backends/log.js";
+import type { Log } from "../backends/log.js";
 import { limits } from "../config.js";
 import { bookMoney, type BookingService, openSoleWriter } from "../processors/book-money.js";
-import { factKeys } from "../processors/facts.js";
 import {
   type Fact,
   type FactBody,
-  factCodec,
   topics,
   transactionCodec,
   type TransactionRecord,
 } from "../schemas/records.js";
+import { factOf, recordsOf } from "./facts.js";
 import { openTestClickHouse, testLogger } from "./stores.js";
 
 const charge: FactBody = {
@@ -57,11 +56,11 @@ describe("Booking money beside others", () => {
     const told: TransactionRecord[] = [];
     const service = serviceOver(clickhouse, { told });
     const facts = {
-      charge: factOf(workspace, "e1:0", 1, charge),
-      refunded: factOf(workspace, "e2:0", 2, refunded),
-      tie: factOf(workspace, "e3:0", 3, link),
-      invoice: factOf(workspace, "e4:0", 4, invoice),
-      link: factOf(workspace, "e4:1", 4, link),
+      charge: toldFact(workspace, "e1:0", 1, charge),
+      refunded: toldFact(workspace, "e2:0", 2, refunded),
+      tie: toldFact(workspace, "e3:0", 3, link),
+      invoice: toldFact(workspace, "e4:0", 4, invoice),
+      link: toldFact(workspace, "e4:1", 4, link),
     };
     return {
       facts,
@@ -120,8 +119,8 @@ describe("Booking a reading that changes nothing beside others", () => {
     const opened = (write: ClickHouse["write"]) => serviceOver({ ...clickhouse, write });
     const other = serviceOver(clickhouse);
     // Told later than the reading that counts, of an earlier moment.
-    const reading = { ...factOf(workspace, "e5:0", 5, invoice), happened_at: 1_000 };
-    await bookMoney(other, recordsOf([factOf(workspace, "e2:0", 2, invoice)]));
+    const reading = { ...toldFact(workspace, "e5:0", 5, invoice), happened_at: 1_000 };
+    await bookMoney(other, recordsOf([toldFact(workspace, "e2:0", 2, invoice)]));
     let isTold = false;
     const slow = opened(async (sql, params, lane) => {
       if (lane === "money" && !isTold) {
@@ -130,7 +129,7 @@ describe("Booking a reading that changes nothing beside others", () => {
       }
       return clickhouse.write(sql, params, lane);
     });
-    const paid = [factOf(workspace, "e3:0", 3, charge), factOf(workspace, "e3:1", 3, link)];
+    const paid = [toldFact(workspace, "e3:0", 3, charge), toldFact(workspace, "e3:1", 3, link)];
     await bookMoney(slow, recordsOf(paid));
     expect(
       await clickhouse.rows(
@@ -146,7 +145,7 @@ describe("Booking two deliveries of one event at once", () => {
     const clickhouse = await openTestClickHouse();
     const workspace = `ws_${randomUUID()}`;
     const opened = (write: ClickHouse["write"]) => serviceOver({ ...clickhouse, write });
-    const early = factOf(workspace, "e1:0", 3, charge);
+    const early = toldFact(workspace, "e1:0", 3, charge);
     const late = { ...early, received_at: 5_000 };
     let go = (): void => {};
     const gone = new Promise<void>((resolve) => (go = resolve));
@@ -190,8 +189,8 @@ describe("Booking a payment whose readings date it differently", () => {
       const clickhouse = await openTestClickHouse();
       const workspace = `ws_${randomUUID()}`;
       const service = serviceOver(clickhouse, { isShared });
-      const order = factOf(workspace, "e1:0", 1, chargeAt(5_000));
-      const invoiced = factOf(workspace, "e2:0", 2, chargeAt(7_000));
+      const order = toldFact(workspace, "e1:0", 1, chargeAt(5_000));
+      const invoiced = toldFact(workspace, "e2:0", 2, chargeAt(7_000));
       // Two doors: what was received later is on the topic first.
       await bookMoney(service, recordsOf([invoiced]));
       await bookMoney(service, recordsOf([order]));
@@ -214,8 +213,8 @@ describe("Booking alone, killed when versions are written and nothing else is", 
   it("should list the payment once, though more is on the topic when it goes on", async () => {
     const clickhouse = await openTestClickHouse();
     const workspace = `ws_${randomUUID()}`;
-    const order = factOf(workspace, "e1:0", 1, chargeAt(5_000));
-    const invoiced = factOf(workspace, "e2:0", 2, chargeAt(7_000));
+    const order = toldFact(workspace, "e1:0", 1, chargeAt(5_000));
+    const invoiced = toldFact(workspace, "e2:0", 2, chargeAt(7_000));
     let kill = (): void => {};
     const killed = new Promise<void>((resolve) => (kill = resolve));
     const dying = serviceOver(
@@ -261,13 +260,13 @@ describe("Booking the invoices of a subscription", () => {
     const service = serviceOver(clickhouse, { told });
     const days = limits.factsPerPaymentMax + 200;
     const subscription = (day: number, product: string): Fact =>
-      factOf(workspace, `s${String(day).padStart(5, "0")}:0`, day, {
+      toldFact(workspace, `s${String(day).padStart(5, "0")}:0`, day, {
         Purchase: { ...invoicePurchase, lines: [{ external_id: product, weight: 1n }] },
       });
     const events = Array.from({ length: days }, (_, day) => subscription(day + 1, "prod"));
     await bookMoney(service, recordsOf(events));
-    const paid = factOf(workspace, "t1:0", days + 1, charge);
-    const asOf = factOf(workspace, "t1:1", days + 1, {
+    const paid = toldFact(workspace, "t1:0", days + 1, charge);
+    const asOf = toldFact(workspace, "t1:1", days + 1, {
       Link: { payment: "pi", purchase: "in", as_of: days * 1_000 },
     });
     await bookMoney(service, recordsOf([paid, asOf]));
@@ -293,43 +292,17 @@ function serviceOver(
   };
 }
 
-function factOf(workspace: string, id: string, second: number, body: FactBody): Fact {
+function toldFact(workspace: string, id: string, second: number, body: FactBody): Fact {
   const isConverted = "Payment" in body || "RefundTotal" in body;
-  const quote = {
-    currency: "EUR",
-    base_currency: "EUR",
-    rate: "1",
-    date: "2026-01-01",
-    source: "ecb",
-    edition: 1,
-  };
-  return {
+  const quote = { currency: "EUR", base_currency: "EUR", rate: "1", date: "2026-01-01" };
+  return factOf(body, {
     fact_id: id,
     event_id: id.split(":")[0] ?? "",
     workspace,
-    environment: "live",
-    provider: "stripe",
-    partition: 0,
-    offset: 0n,
-    native_type: "",
     received_at: second * 1_000,
     happened_at: second * 1_000,
-    base_currency: "EUR",
-    replay: false,
-    backfill: false,
-    quote: isConverted ? quote : null,
-    body,
-  };
-}
-
-function recordsOf(facts: readonly Fact[]): LogRecord[] {
-  return facts.map((fact, index) => ({
-    topic: topics.facts,
-    partition: 0,
-    offset: BigInt(index),
-    key: factKeys(fact)[0] ?? "",
-    value: factCodec.encode(fact),
-  }));
+    quote: isConverted ? { ...quote, source: "ecb", edition: 1 } : null,
+  });
 }
 
 /** All that booking asks of a log that others share. */

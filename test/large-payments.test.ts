@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { expect } from "chai";
 import type { ClickHouse } from "../backends/clickhouse.js";
 import { listRejects } from "../backends/rejects.js";
-import type { Log, LogRecord } from "../backends/log.js";
+import type { Log } from "../backends/log.js";
 import { openLmdbLog } from "../backends/log-lmdb.js";
 import { limits } from "../config.js";
 import { bookMoney, type BookingService } from "../processors/book-money.js";
-import { factKeys } from "../processors/facts.js";
 import { recordings } from "../processors/recordings.js";
-import { type Fact, type FactBody, factCodec, topics } from "../schemas/records.js";
+import type { Fact, FactBody } from "../schemas/records.js";
+import { factOf, recordsOf } from "./facts.js";
 import { lmdbTopics } from "./log-topics.js";
 import { openTestClickHouse, testFolder, testLogger, testReleases } from "./stores.js";
 
@@ -35,30 +35,17 @@ function refundOf(place: number): FactBody {
 function received(workspace: string, bodies: readonly FactBody[]): Fact[] {
   return bodies.map((body, place) => {
     const event = `e${String(place).padStart(5, "0")}`;
-    return {
+    const quote = { currency: "EUR", base_currency: "EUR", rate: "1", date: "2026-01-01" };
+    return factOf(body, {
       fact_id: `${event}:0`,
       event_id: event,
       workspace,
-      environment: "live",
-      provider: "stripe",
-      partition: 0,
       offset: BigInt(place),
       native_type: "charge.refunded",
       received_at: 1_000_000 + place,
       happened_at: 1_000 + place,
-      base_currency: "EUR",
-      replay: false,
-      backfill: false,
-      quote: {
-        currency: "EUR",
-        base_currency: "EUR",
-        rate: "1",
-        date: "2026-01-01",
-        source: "same",
-        edition: 1,
-      },
-      body,
-    };
+      quote: { ...quote, source: "same", edition: 1 },
+    });
   });
 }
 
@@ -158,14 +145,4 @@ function sumsOf(
      WHERE workspace = {workspace:String}`,
     { workspace },
   );
-}
-
-function recordsOf(facts: readonly Fact[]): LogRecord[] {
-  return facts.map((fact, index) => ({
-    topic: topics.facts,
-    partition: 0,
-    offset: BigInt(index),
-    key: factKeys(fact)[0] ?? "",
-    value: factCodec.encode(fact),
-  }));
 }

@@ -4,6 +4,7 @@ import { entriesOf } from "../processors/entries.js";
 import { paymentState } from "../processors/payment.js";
 import { recordings } from "../processors/recordings.js";
 import type { Fact, FactBody, Quote } from "../schemas/records.js";
+import { factOf } from "./facts.js";
 import { rowsOf } from "./model/table.js";
 
 const quote: Quote = {
@@ -59,23 +60,10 @@ function refund(payment: string, id: string, amount: bigint, failedAt: number | 
 
 /** Received in that order. */
 function received(bodies: readonly FactBody[]): Fact[] {
-  return bodies.map((body, place) => ({
-    fact_id: `f${place}`,
-    event_id: `e${place}`,
-    workspace: "w",
-    environment: "live",
-    provider: "stripe",
-    partition: 0,
-    offset: 0n,
-    native_type: "",
-    received_at: place,
-    happened_at: place,
-    base_currency: "EUR",
-    replay: false,
-    backfill: false,
-    quote,
-    body,
-  }));
+  return bodies.map((body, place) => {
+    const ids = { fact_id: `f${place}`, event_id: `e${place}` };
+    return factOf(body, { ...ids, received_at: place, happened_at: place, quote });
+  });
 }
 
 /** Tax of the document, and what each product has of amount and tax, as the tables write it. */

@@ -3,6 +3,7 @@ import { entriesOf } from "../processors/entries.js";
 import { type PaymentState, paymentState } from "../processors/payment.js";
 import { recordings } from "../processors/recordings.js";
 import type { Fact, FactBody, Quote } from "../schemas/records.js";
+import { factOf } from "./facts.js";
 
 const quotes: Record<string, string> = { USD: "0.9", GBP: "1.2", EUR: "1" };
 
@@ -10,23 +11,8 @@ const quotes: Record<string, string> = { USD: "0.9", GBP: "1.2", EUR: "1" };
 function fact(receipt: number, body: FactBody, toldAt = receipt): Fact {
   const currency = currencyOf(body);
   const quote: Quote | null = currency === null ? null : quoteOf(currency);
-  return {
-    fact_id: `f${receipt}`,
-    event_id: `e${receipt}`,
-    workspace: "w",
-    environment: "live",
-    provider: "stripe",
-    partition: 0,
-    offset: 0n,
-    native_type: "",
-    received_at: receipt * 1000,
-    happened_at: toldAt * 1000,
-    base_currency: "EUR",
-    replay: false,
-    backfill: false,
-    quote,
-    body,
-  };
+  const times = { received_at: receipt * 1000, happened_at: toldAt * 1000 };
+  return factOf(body, { fact_id: `f${receipt}`, event_id: `e${receipt}`, ...times, quote });
 }
 
 function quoteOf(currency: string): Quote {

@@ -3,28 +3,23 @@ import { expect } from "chai";
 import { entriesOf } from "../processors/entries.js";
 import { paymentState } from "../processors/payment.js";
 import type { Fact, FactBody } from "../schemas/records.js";
+import { factOf } from "./facts.js";
 
 const currency = "EUR";
 
 /** Received in this order, told by the provider at this second. */
 function facts(...told: readonly [toldAt: number, body: FactBody][]): Fact[] {
-  return told.map(([toldAt, body], index) => ({
-    fact_id: `f${index}`,
-    event_id: `e${index}`,
-    workspace: "w",
-    environment: "live",
-    provider: "paddle",
-    partition: 0,
-    offset: 0n,
-    native_type: "",
-    received_at: index * 1000,
-    happened_at: toldAt * 1000,
-    base_currency: currency,
-    replay: false,
-    backfill: false,
-    quote: { currency, base_currency: currency, rate: "1", date: "", source: "same", edition: 1 },
-    body,
-  }));
+  const quote = { currency, base_currency: currency, rate: "1", date: "", source: "same" };
+  return told.map(([toldAt, body], index) =>
+    factOf(body, {
+      fact_id: `f${index}`,
+      event_id: `e${index}`,
+      provider: "paddle",
+      received_at: index * 1000,
+      happened_at: toldAt * 1000,
+      quote: { ...quote, edition: 1 },
+    }),
+  );
 }
 
 const nothingMore = { account: null, country: null, tax: null, fee: null } as const;

@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { entriesOf } from "../processors/entries.js";
 import { paymentState } from "../processors/payment.js";
 import type { Fact, FactBody } from "../schemas/records.js";
+import { factOf } from "./facts.js";
 import { cell, rowsOf } from "./model/table.js";
 
 /** A sale of 120.00 with 20.00 of tax, and what is told after it, in the order of time. */
@@ -86,8 +87,8 @@ describe("The tax of a refund", () => {
     it(`should be booked for ${title}`, () => {
       const rows = rowsOf(table);
       const facts = [
-        factOf(sale, 0),
-        ...rows.map((row, place) => factOf(told(row, rows), place + 1)),
+        received(sale, 0),
+        ...rows.map((row, place) => received(told(row, rows), place + 1)),
       ];
       const { moves } = paymentState("p", facts);
       const back = moves
@@ -101,18 +102,18 @@ describe("The tax of a refund", () => {
 
   it("should be what is told while the sale is unknown or in another currency", () => {
     const alone = refund("r1", 5_000n, 1, 800n, null);
-    expect(taxes([factOf(alone, 1)])).to.eql([-800n]);
+    expect(taxes([received(alone, 1)])).to.eql([-800n]);
     const inYen = { ...sale.Payment, currency: "JPY" };
-    expect(taxes([factOf({ Payment: inYen }, 0), factOf(alone, 1)])).to.eql([2_000n, -800n]);
+    expect(taxes([received({ Payment: inYen }, 0), received(alone, 1)])).to.eql([2_000n, -800n]);
   });
 
   it("should be nothing where nobody told the sale's", () => {
-    const untaxed = factOf({ Payment: { ...sale.Payment, tax: null } }, 0);
-    expect(taxes([untaxed, factOf(refund("r1", 5_000n, 1, 800n, null), 1)])).to.eql([0n, 0n]);
+    const untaxed = received({ Payment: { ...sale.Payment, tax: null } }, 0);
+    expect(taxes([untaxed, received(refund("r1", 5_000n, 1, 800n, null), 1)])).to.eql([0n, 0n]);
   });
 
   it("should never be more than the sale's when more than the sale is refunded", () => {
-    const over = [factOf(sale, 0), factOf(refund("r1", 13_000n, 1, null, null), 1)];
+    const over = [received(sale, 0), received(refund("r1", 13_000n, 1, null, null), 1)];
     expect(taxes(over)).to.eql([2_000n, -2_000n]);
   });
 });
@@ -167,26 +168,17 @@ function refund(
   return { Refund: { refund: id, payment: "p", ...money, ...more } };
 }
 
-function factOf(body: FactBody, place: number): Fact {
+function received(body: FactBody, place: number): Fact {
   const currency = "Payment" in body ? body.Payment.currency : "EUR";
   const quote = { currency, base_currency: "EUR", rate: currency === "JPY" ? "0.01" : "1" };
-  return {
+  return factOf(body, {
     fact_id: `f${place}`,
     event_id: `e${place}`,
-    workspace: "w",
-    environment: "live",
     provider: "paddle",
-    partition: 0,
-    offset: 0n,
-    native_type: "",
     received_at: place,
     happened_at: place,
-    base_currency: "EUR",
-    replay: false,
-    backfill: false,
     quote: { ...quote, date: "2026-01-01", source: "ecb", edition: 1 },
-    body,
-  };
+  });
 }
 
 function minor(text: string): bigint {

@@ -7,6 +7,7 @@ import { asks, decode } from "../providers/stripe/decode.js";
 import { productObject, stripeEvent } from "../providers/stripe/payloads.js";
 import { chargeObject, sessionObject } from "../providers/stripe/payloads-money.js";
 import type { Fact, Quote } from "../schemas/records.js";
+import { factOf } from "./facts.js";
 
 const version = "2025-09-30.clover";
 const at = Date.UTC(2026, 2, 10, 9);
@@ -97,23 +98,16 @@ function revenueWith(answers: ReadonlyMap<string, unknown>): [string, bigint, nu
 function factsOf(body: unknown, answers: ReadonlyMap<string, unknown>, receipt: number): Fact[] {
   const decoded = decode(body, { kept: none, answers });
   if (decoded.outcome !== "facts") throw new Error(decoded.outcome);
-  return decoded.facts.map((told, place) => ({
-    fact_id: `evt_2:${receipt}:${place}`,
-    event_id: "evt_2",
-    workspace: "w",
-    environment: "live",
-    provider: "stripe",
-    partition: 0,
-    offset: 0n,
-    native_type: "",
-    received_at: receipt * 1000,
-    happened_at: told.happenedAt,
-    base_currency: "USD",
-    replay: false,
-    backfill: false,
-    quote: "Payment" in told.body ? par : null,
-    body: told.body,
-  }));
+  return decoded.facts.map((told, place) =>
+    factOf(told.body, {
+      fact_id: `evt_2:${receipt}:${place}`,
+      event_id: "evt_2",
+      received_at: receipt * 1000,
+      happened_at: told.happenedAt,
+      base_currency: "USD",
+      quote: "Payment" in told.body ? par : null,
+    }),
+  );
 }
 
 const par: Quote = {

@@ -1,0 +1,37 @@
+/** Facts as normalizing hands them on, for tests that begin there. */
+import type { LogRecord } from "../backends/log.js";
+import { factKeys } from "../processors/facts.js";
+import { type Fact, type FactBody, factCodec, topics } from "../schemas/records.js";
+
+/** @param given all that a test depends on */
+export function factOf(body: FactBody, given: Partial<Omit<Fact, "body">>): Fact {
+  return {
+    fact_id: "f",
+    event_id: "e",
+    workspace: "w",
+    environment: "live",
+    provider: "stripe",
+    partition: 0,
+    offset: 0n,
+    native_type: "",
+    received_at: 0,
+    happened_at: 0,
+    base_currency: "EUR",
+    replay: false,
+    backfill: false,
+    quote: null,
+    ...given,
+    body,
+  };
+}
+
+/** The facts topic with these, from its beginning. */
+export function recordsOf(facts: readonly Fact[]): LogRecord[] {
+  return facts.map((fact, index) => ({
+    topic: topics.facts,
+    partition: 0,
+    offset: BigInt(index),
+    key: factKeys(fact)[0] ?? "",
+    value: factCodec.encode(fact),
+  }));
+}
