@@ -73,7 +73,7 @@ function checkRequest({ path, req }: Context): void {
     const message = "Nothing but Expect: 100-continue is understood.";
     throw new ApiError(417, "invalid_request", "expectation_unknown", message, { param: "Expect" });
   }
-  // A webhook's URL that cannot be read is one that is not known, as any other wrong one.
+  // A webhook's URL that cannot be read is one that is not known.
   if (!isReadable(path) && !path.startsWith("/v1/webhooks/")) {
     throw malformed("path_malformed", "The path is malformed.");
   }
