@@ -2,6 +2,7 @@
  * The accounts of a tenant in slices of bounded size, in the order of the tables' primary keys, so
  * that a statement over everything becomes many over little: memory stays level at any size.
  */
+import { allEnded } from "./all-ended.js";
 import { limits } from "../config.js";
 import type { Environment } from "../schemas/records.js";
 import { literal } from "./clickhouse-text.js";
@@ -54,13 +55,12 @@ export async function eachOf<Item, Worker>(
   workers: readonly Worker[],
   work: (item: Item, worker: Worker) => Promise<void>,
 ): Promise<void> {
-  const ends = await Promise.allSettled(
+  await allEnded(
     workers.map(async (worker) => {
       // A loop that is left by an exception ends the items for all.
       for await (const item of items) await work(item, worker);
     }),
   );
-  for (const end of ends) if (end.status === "rejected") throw end.reason;
 }
 
 /** SQL condition on `workspace`, `environment`, `account`. */

@@ -4,6 +4,7 @@
  * rows are: a `Distributed` insert would be under way at a shard that was stopped and goes on, when
  * its repeat looks for the rows (docs/decisions/2026-11-21-clickhouse-cluster.md).
  */
+import { allEnded } from "./all-ended.js";
 import type { ClickHouseClient } from "@clickhouse/client";
 import { limits } from "../config.js";
 import { type ClickHouseNode, StoreUnavailable, type WriteLane } from "./clickhouse.js";
@@ -143,8 +144,7 @@ function connectShard(
 function writer(shards: readonly ConnectedShard[], lane: WriteLane): Writer {
   return {
     async write(sql) {
-      const ends = await Promise.allSettled(shards.map(({ writers }) => writers[lane].write(sql)));
-      for (const end of ends) if (end.status === "rejected") throw end.reason;
+      await allEnded(shards.map(({ writers }) => writers[lane].write(sql)));
     },
   };
 }

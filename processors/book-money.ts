@@ -3,6 +3,7 @@
  * published payment carries the name of what was bought. The steps below are the whole of it;
  * each may be repeated at any time (`design.md`, Exactly once).
  */
+import { allEnded } from "../backends/all-ended.js";
 import type { LogRecord } from "../backends/log.js";
 import type { Service } from "../backends/service.js";
 import { type Fact, topics, transactionCodec } from "../schemas/records.js";
@@ -143,7 +144,8 @@ async function writeFollowing(
   clickhouse: BookingService["clickhouse"],
   batches: readonly FollowingRows[],
 ): Promise<void> {
-  const writes = await Promise.allSettled([
+  // Whoever is told of a failure looks at the tables, so nothing may be on its way to them.
+  await allEnded([
     insertFacts(
       clickhouse,
       batches.flatMap(({ missing }) => missing),
@@ -154,8 +156,6 @@ async function writeFollowing(
       batches.flatMap(({ news }) => news),
     ),
   ]);
-  // Whoever is told of a failure looks at the tables, so nothing may be on its way to them.
-  for (const write of writes) if (write.status === "rejected") throw write.reason;
 }
 
 /** After a crash before the acknowledgement this repeats, with the same id and version. */

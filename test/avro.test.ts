@@ -1,37 +1,24 @@
 import { expect } from "chai";
-import { type Fact, factCodec, rawEventMetaCodec } from "../schemas/records.js";
+import { factCodec, rawEventMetaCodec } from "../schemas/records.js";
+import { factOf } from "./facts.js";
 
 describe("Avro records", () => {
-  const fact: Fact = {
-    fact_id: "f",
-    event_id: "e",
-    workspace: "w",
-    environment: "live",
-    provider: "stripe",
-    partition: 0,
-    offset: 7n,
-    native_type: "charge.succeeded",
-    received_at: 1_700_000_000_123,
-    happened_at: 5,
-    base_currency: "EUR",
-    replay: false,
-    backfill: false,
-    quote: null,
-    body: {
-      Payment: {
-        payment: "pi_1",
-        at: 1,
-        amount: 9_007_199_254_740_993n,
-        currency: "USD",
-        account: null,
-        country: "DE",
-        type: "subscription",
-        tax: null,
-        fee: 3n,
-        lines: [{ external_id: "prod_1", weight: -5n, item: "" }],
-      },
-    },
+  const Payment = {
+    payment: "pi_1",
+    at: 1,
+    amount: 9_007_199_254_740_993n,
+    currency: "USD",
+    account: null,
+    country: "DE",
+    type: "subscription" as const,
+    tax: null,
+    fee: 3n,
+    lines: [{ external_id: "prod_1", weight: -5n, item: "" }],
   };
+  const fact = factOf(
+    { Payment },
+    { offset: 7n, native_type: "charge.succeeded", received_at: 1_700_000_000_123, happened_at: 5 },
+  );
 
   it("should keep amounts beyond a double exact, as bytes and as text", () => {
     // avsc makes instances of generated classes; a structured clone is the plain value.
