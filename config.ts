@@ -70,9 +70,11 @@ export const limits = {
   enrichmentRoundsMax: 8,
   /** Questions of one event in all; what they leave open is as if the API could not be had. */
   enrichmentQuestionsMax: 500,
-  /** Events that ask are taken so many at a time, and while so many wait for their answers. */
+  /** Events that ask are taken so many at a time. */
   enrichmentBatchRecordsMax: 25,
-  enrichmentWaitingMax: 200,
+  /** So many of them wait for their answers; only beyond it does a slow API hold up others'. */
+  enrichmentWaitingMax: 2_000,
+  enrichmentWaitingBytesMax: 64 * mebibyte,
   /** Events of one integration that ask at a time, and how long each may take from then on. */
   enrichmentAtOnceMax: 20,
   enrichmentMsMax: 30_000,
@@ -120,6 +122,8 @@ export const limits = {
   bookBatchRecordsMax: 5_000,
   /** Working out movements costs a statement much the same for many accounts as for a few. */
   bookSubscriptionsBatchRecordsMax: 10_000,
+  /** Workspaces of which it is remembered up to when their figures were told complete. */
+  toldMomentsMax: 10_000,
   /** How long a process may be silent before another does what only one may do. */
   leaseMs: 15_000,
   /** How long figures wait for the calls at the doors of a process that is silent. */

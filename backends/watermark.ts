@@ -13,7 +13,8 @@ import {
   rawEventCodec,
   topics,
 } from "../schemas/records.js";
-import { Backlog, type ReadableLog } from "./backlog.js";
+import { limits } from "../config.js";
+import { Backlog, type ReadableLog, type Waits } from "./backlog.js";
 import { type Doors, OwnDoors, type Receipt } from "./doors.js";
 import type { LogRecord } from "./log.js";
 
@@ -50,23 +51,28 @@ export class Watermark {
   /** By what is asked for: the consumers it has to pass, in the order an event does. */
   readonly #passages: Readonly<Record<Figures, readonly Backlog[]>>;
   readonly #doors: Doors;
-  readonly #told: Record<Figures, number> = { transactions: 0, money: 0, all: 0 };
+  readonly #told: Record<Figures, ToldMoments>;
 
   /** @param doors of all processes over the log; its own when left out */
   constructor(log: ReadableLog, now: () => number = Date.now, doors: Doors = new OwnDoors(now)) {
     const normalized = [
-      new Backlog(log, topics.raw, groups.normalize, rawReceivedAt),
-      new Backlog(log, topics.incomplete, groups.complete, incompleteReceivedAt),
+      new Backlog(log, topics.raw, groups.normalize, rawWaits),
+      new Backlog(log, topics.incomplete, groups.complete, incompleteWaits),
     ];
-    const written = new Backlog(log, topics.facts, groups.money, factReceivedAt, "handled");
-    const money = new Backlog(log, topics.facts, groups.money, factReceivedAt);
-    const subscriptions = new Backlog(log, topics.facts, groups.subscriptions, factReceivedAt);
+    const written = new Backlog(log, topics.facts, groups.money, factWaits, "handled");
+    const money = new Backlog(log, topics.facts, groups.money, factWaits);
+    const subscriptions = new Backlog(log, topics.facts, groups.subscriptions, factWaits);
     this.#passages = {
       transactions: [...normalized, written],
       money: [...normalized, money],
       all: [...normalized, money, subscriptions],
     };
     this.#doors = doors;
+    this.#told = {
+      transactions: new ToldMoments(),
+      money: new ToldMoments(),
+      all: new ToldMoments(),
+    };
   }
 
   /**
@@ -74,7 +80,9 @@ export class Watermark {
    * @throws PostgresUnavailable when several processes share the log and it cannot be promised
    */
   receive(): Receipt {
-    return this.#doors.receive(Math.max(...Object.values(this.#told)) + 1);
+    return this.#doors.receive(
+      Math.max(...Object.values(this.#told).map(({ latest }) => latest)) + 1,
+    );
   }
 
   /**
@@ -93,27 +101,55 @@ export class Watermark {
   /**
    * ms since 1970; everything received up to then (inclusive) is booked, rejected or ignored, as
    * far as `figures` go. Never goes back.
+   * @param workspace whose figures are told; left out: of all of them
    */
-  async completeTo(figures: Figures = "all"): Promise<number> {
+  async completeTo(figures: Figures = "all", workspace?: string): Promise<number> {
     let complete = (await this.#doors.earliest()) - 1;
     for (const backlog of this.#passages[figures]) {
-      complete = Math.min(complete, (await backlog.earliestWaiting()) - 1);
+      complete = Math.min(complete, (await backlog.earliestWaiting(workspace)) - 1);
     }
     // A call stamped while this looked is later than all that has been found.
-    this.#told[figures] = Math.max(this.#told[figures], complete);
-    return this.#told[figures];
+    return this.#told[figures].tell(workspace ?? everyone, complete);
   }
 }
 
-function rawReceivedAt(record: LogRecord): number {
-  return rawEventCodec.decode(record.value).meta.received_at;
+/** No workspace has an empty id. */
+const everyone = "";
+
+/** The latest moment each was told. */
+class ToldMoments {
+  readonly #moments = new Map<string, number>();
+  /** The latest of all. */
+  latest = 0;
+
+  /**
+   * @returns `moment`, or the later one that was told before; beyond `limits.toldMomentsMax` who
+   *   asked the longest ago is forgotten, and may be told an earlier one while another's event,
+   *   received before and completed since, is being booked
+   */
+  tell(whom: string, moment: number): number {
+    const told = Math.max(this.#moments.get(whom) ?? 0, moment);
+    this.#moments.delete(whom);
+    this.#moments.set(whom, told);
+    const [oldest] = this.#moments.keys();
+    if (this.#moments.size > limits.toldMomentsMax && oldest !== undefined) {
+      this.#moments.delete(oldest);
+    }
+    this.latest = Math.max(this.latest, told);
+    return told;
+  }
 }
 
-function factReceivedAt(record: LogRecord): number {
-  return factCodec.decode(record.value).received_at;
+function rawWaits({ value }: LogRecord): Waits {
+  return { receivedAt: rawEventCodec.decode(value).meta.received_at };
 }
 
-function incompleteReceivedAt(record: LogRecord): number {
-  const { step, received_at: receivedAt } = incompleteCodec.decode(record.value);
-  return step === "complete" ? receivedAt : Number.POSITIVE_INFINITY;
+function factWaits({ value }: LogRecord): Waits {
+  return { receivedAt: factCodec.decode(value).received_at };
+}
+
+function incompleteWaits({ value }: LogRecord): Waits {
+  const { step, received_at: receivedAt, raw } = incompleteCodec.decode(value);
+  if (step !== "complete") return { receivedAt: Number.POSITIVE_INFINITY };
+  return { receivedAt, workspace: rawEventCodec.decode(raw).meta.workspace };
 }

@@ -95,13 +95,17 @@ export async function start(service: Service): Promise<void> {
     (records) => bookSubscriptions(booking, records),
     subscriptionsShareMax,
   );
-  const adorning = new Overlapping(limits.enrichmentWaitingMax);
+  const waitingMax = {
+    records: limits.enrichmentWaitingMax,
+    bytes: limits.enrichmentWaitingBytesMax,
+  };
+  const adorning = new Overlapping(waitingMax);
   consume(topics.incomplete, groups.adorn, enrichmentBatchRecordsMax, (records) =>
-    adorning.begin(records.length, () => adornEvents(enriching, records)),
+    adorning.begin(records, () => adornEvents(enriching, records)),
   );
-  const completing = new Overlapping(limits.enrichmentWaitingMax);
+  const completing = new Overlapping(waitingMax);
   consume(topics.incomplete, groups.complete, enrichmentBatchRecordsMax, (records) =>
-    completing.begin(records.length, () => completeEvents(enriching, records)),
+    completing.begin(records, () => completeEvents(enriching, records)),
   );
   const backfills = runBackfills(enriching);
   service.releases.push("backfills", () => backfills);

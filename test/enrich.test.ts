@@ -327,6 +327,7 @@ describe("Events that ask", function suite() {
       answer = () => send(response, 200, { ...answeredDiscount, id: "sub_slow" });
       return true;
     };
+    const elsewhere = await readKeyElsewhere();
     const before = await mrr();
     await deliver(subscription("slow", { discounts: ["di_half"] }));
     const taken = new Date().toISOString();
@@ -334,6 +335,9 @@ describe("Events that ask", function suite() {
     await deliver(subscription("swift"));
     await until(async () => (await mrr()) === before + 20);
     expect((await completeTo("/v1/metrics/mrr")) < taken).to.equal(true);
+    // Who has nothing to do with that API does not wait for it.
+    const { json } = await read("/v1/transactions", elsewhere);
+    expect(json.complete_to > taken, json.complete_to).to.equal(true);
     answer();
     await until(async () => (await completeTo("/v1/metrics/mrr")) > taken);
     expect(await mrr()).to.equal(before + 30);
@@ -463,8 +467,19 @@ describe("Events that ask", function suite() {
     expect(answer.status, answer.text).to.equal(200);
   }
 
-  function read(path: string) {
-    return doors.call(path, { headers: { authorization: `Bearer ${doors.readKey}` } });
+  /** Of a workspace of its own. */
+  async function readKeyElsewhere(): Promise<string> {
+    const made = await doors.manage("POST", "/workspaces", {
+      name: "Elsewhere",
+      base_currency: "EUR",
+    });
+    const path = `/workspaces/${String(made.json.data.id)}/keys`;
+    const access = { environment: "Production", scope: "Read-only" };
+    return String((await doors.manage("POST", path, access)).json.data.key);
+  }
+
+  function read(path: string, key = doors.readKey) {
+    return doors.call(path, { headers: { authorization: `Bearer ${key}` } });
   }
   async function transaction(query = ""): Promise<Record<string, unknown> | undefined> {
     const { json } = await read(`/v1/transactions${query}`);

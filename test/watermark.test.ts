@@ -2,7 +2,13 @@ import { expect } from "chai";
 import type { ReadableLog } from "../backends/backlog.js";
 import type { LogRecord } from "../backends/log.js";
 import { groups, Watermark } from "../backends/watermark.js";
-import { type RawEvent, rawEventCodec, type Topic, topics } from "../schemas/records.js";
+import {
+  incompleteCodec,
+  type RawEvent,
+  rawEventCodec,
+  type Topic,
+  topics,
+} from "../schemas/records.js";
 
 /** What a Watermark reads of a log: one partition of raw events, received at the times given. */
 class OnePartition implements ReadableLog {
@@ -31,10 +37,14 @@ class OnePartition implements ReadableLog {
 }
 
 function record(topic: Topic, partition: number, offset: bigint, receivedAt: number): LogRecord {
+  return { topic, partition, offset, key: "k", value: rawEvent("w", receivedAt) };
+}
+
+function rawEvent(workspace: string, receivedAt: number): Buffer {
   const raw: RawEvent = {
     meta: {
       event_id: "e",
-      workspace: "w",
+      workspace,
       environment: "live",
       provider: "stripe",
       integration: null,
@@ -47,7 +57,34 @@ function record(topic: Topic, partition: number, offset: bigint, receivedAt: num
     },
     sealed: Buffer.alloc(0),
   };
-  return { topic, partition, offset, key: "k", value: rawEventCodec.encode(raw) };
+  return rawEventCodec.encode(raw);
+}
+
+/** Events that wait for a provider's API, of the workspaces and times given. */
+class Asking implements ReadableLog {
+  completed = 0;
+  readonly #waiting: readonly (readonly [workspace: string, receivedAt: number])[];
+  constructor(...waiting: readonly (readonly [workspace: string, receivedAt: number])[]) {
+    this.#waiting = waiting;
+  }
+
+  async committed(topic: Topic, group: string): Promise<bigint[]> {
+    return [topic === topics.incomplete && group === groups.complete ? BigInt(this.completed) : 0n];
+  }
+  async handled(topic: Topic, group: string): Promise<bigint[]> {
+    return this.committed(topic, group);
+  }
+  async ends(topic: Topic): Promise<bigint[]> {
+    return [topic === topics.incomplete ? BigInt(this.#waiting.length) : 0n];
+  }
+  async read(topic: Topic, partition: number, from: bigint): Promise<LogRecord[]> {
+    return this.#waiting.slice(Number(from)).map(([workspace, receivedAt], index) => {
+      const place = { partition: 0, offset: 0n, received_at: receivedAt };
+      const raw = rawEvent(workspace, receivedAt);
+      const value = incompleteCodec.encode({ step: "complete", ...place, raw });
+      return { topic, partition, offset: from + BigInt(index), key: "k", value };
+    });
+  }
 }
 
 describe("complete_to", () => {
@@ -99,5 +136,27 @@ describe("complete_to", () => {
     expect(await watermark.completeTo()).to.equal(6);
     log.normalized = 2_401;
     expect(await watermark.completeTo()).to.equal(10_000 + 2_401 - 1);
+  });
+
+  it("should hold up a workspace by its own questions to a provider's API only", async () => {
+    const log = new Asking(["asks", 300], ["asks too", 400], ["asks", 200]);
+    const watermark = new Watermark(log, now);
+    const told = async () => [
+      await watermark.completeTo("all", "asks"),
+      await watermark.completeTo("all", "asks too"),
+      await watermark.completeTo("all", "asks nothing"),
+      await watermark.completeTo("all"),
+    ];
+    expect(await told()).to.deep.equal([199, 399, 999_999, 199]);
+    log.completed = 2;
+    expect(await told()).to.deep.equal([199, 999_999, 999_999, 199]);
+    log.completed = 3;
+    expect(await told()).to.deep.equal([999_999, 999_999, 999_999, 999_999]);
+  });
+
+  it("should stamp calls after what any workspace was told", async () => {
+    const watermark = new Watermark(new Asking(["asks", 300]), now);
+    const told = await watermark.completeTo("money", "asks nothing");
+    expect(watermark.receive().receivedAt).to.be.greaterThan(told);
   });
 });

@@ -26,7 +26,7 @@ export function cohortsRoute(router: Router, service: Service, catalogues: Catal
   router.get("/v1/metrics/cohorts", requireKey(service, { scope: "read" }), async (ctx) => {
     const access = accessOf(ctx);
     const format = formatOf(ctx);
-    const clocks = await clocksOf(service);
+    const clocks = await clocksOf(service, access);
     const query = readQuery(ctx, cohortsQueryParameters);
     const isGross = query.gross === "true";
     if (isGross && query.basis === "accounts") {

@@ -37,7 +37,7 @@ export function eventsRoute(router: Router, service: Service, catalogues: Catalo
     }
     const access = accessOf(ctx);
     readQuery(ctx, eventQueryParameters);
-    const clocks = await clocksOf(service);
+    const clocks = await clocksOf(service, access);
     const found = await findEvent(service, access, eventId);
     if (found === null) throw notFound("event_not_found", "There is no such event.");
     const event = await explain(service, access, eventId, found);

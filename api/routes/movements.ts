@@ -22,7 +22,7 @@ export function movementsRoute(router: Router, service: Service, catalogues: Cat
   router.get(path, requireKey(service, { scope: "read" }), async (ctx) => {
     const access = accessOf(ctx);
     const format = formatOf(ctx, allFormats);
-    const clocks = await clocksOf(service);
+    const clocks = await clocksOf(service, access);
     const query = readQuery(ctx, movementsQueryParameters);
     const series = readSeries(query, readAsOf(access, query, clocks));
     const cell = cellOf(query, await catalogues.of(access.workspace, access.environment));

@@ -36,7 +36,7 @@ export function mrrChangesRoute(
   router.get(path, requireKey(service, { scope: "read" }), async (ctx) => {
     const access = accessOf(ctx);
     const format = formatOf(ctx, allFormats);
-    const clocks = await clocksOf(service);
+    const clocks = await clocksOf(service, access);
     const query = readQuery(ctx, mrrChangesQueryParameters);
     if (format !== null) refusePages(query);
     const { from_known_at, to_known_at, provider, limit, cursor } = query;

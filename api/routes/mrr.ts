@@ -20,7 +20,7 @@ export function mrrRoute(router: Router, service: Service): void {
   router.get("/v1/metrics/mrr", requireKey(service, { scope: "read" }), async (ctx) => {
     const access = accessOf(ctx);
     const format = formatOf(ctx);
-    const clocks = await clocksOf(service);
+    const clocks = await clocksOf(service, access);
     const asOf = readAsOf(access, readQuery(ctx, mrrQueryParameters), clocks);
     const { now, previous } = await readMrr(service, asOf);
     const data = presentMrr(now, previous, access.baseCurrency);

@@ -44,7 +44,7 @@ export function productsRoute(
   router.get("/v1/products", requireKey(service, { scope: "read" }), async (ctx) => {
     const access = accessOf(ctx);
     const format = formatOf(ctx);
-    const clocks = await clocksOf(service);
+    const clocks = await clocksOf(service, access);
     const query = readQuery(ctx, productsQueryParameters);
     if (format !== null) refusePages(query);
     const walk = openWalk({

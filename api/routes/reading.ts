@@ -1,4 +1,5 @@
 /** What every read route does: look at the clocks first, then run its queries. */
+import type { Access } from "../../backends/keys.js";
 import type { Service } from "../../backends/service.js";
 import type { Figures } from "../../backends/watermark.js";
 import type { Clocks } from "../as-of.js";
@@ -10,9 +11,10 @@ import type { Query } from "../queries/query.js";
  */
 export async function clocksOf(
   service: Pick<Service, "watermark">,
+  { workspace }: Pick<Access, "workspace">,
   figures: Figures = "all",
 ): Promise<Clocks> {
-  return { completeTo: await service.watermark.completeTo(figures), now: Date.now() };
+  return { completeTo: await service.watermark.completeTo(figures, workspace), now: Date.now() };
 }
 
 export function completeText(clocks: Pick<Clocks, "completeTo">): string {

@@ -25,7 +25,7 @@ export function revenueRoute(router: Router, service: Service, catalogues: Catal
   router.get("/v1/metrics/revenue", requireKey(service, { scope: "read" }), async (ctx) => {
     const access = accessOf(ctx);
     const format = formatOf(ctx);
-    const clocks = await clocksOf(service, "money");
+    const clocks = await clocksOf(service, access, "money");
     const query = readQuery(ctx, revenueQueryParameters);
     const series = readSeries(query, readAsOf(access, query, clocks));
     const group = query.group_by;

@@ -25,7 +25,7 @@ export function summaryRoute(router: Router, service: Service, catalogues: Catal
   router.get("/v1/metrics/summary", requireKey(service, { scope: "read" }), async (ctx) => {
     const access = accessOf(ctx);
     const format = formatOf(ctx);
-    const clocks = await clocksOf(service);
+    const clocks = await clocksOf(service, access);
     const query = readQuery(ctx, summaryQueryParameters);
     const now = readAsOf(access, query, clocks);
     const then: AsOf = { ...now, at: Math.max(0, now.at - summaryDays * dayMs) };

@@ -39,7 +39,7 @@ export function transactionRoute(
     const id = String(ctx.params["id"]);
     const query = readQuery(ctx, transactionQueryParameters);
     if (query.known_at === undefined) await followed(service, access, id);
-    const clocks = await clocksOf(service, "money");
+    const clocks = await clocksOf(service, access, "money");
     const asOf = readAsOf(access, query, clocks);
     const pinned = { ...asOf, knownAt: asOf.knownAt ?? clocks.completeTo };
     const explained = await explain(service, pinned, id);
@@ -71,7 +71,10 @@ async function followed(
   const versions = await rowsOf<VersionRow>(service, transactionVersionsQuery(newest, id));
   const recordedAt = Number(versions.at(-1)?.recorded_at_ms ?? 0);
   const until = now + limits.explanationMsMax;
-  while ((await service.watermark.completeTo("money")) < recordedAt && Date.now() < until) {
+  while (
+    (await service.watermark.completeTo("money", workspace)) < recordedAt &&
+    Date.now() < until
+  ) {
     await pause(lookEveryMs);
   }
 }

@@ -40,7 +40,11 @@ export function transactionsRoute(
     const query = readQuery(ctx, transactionsQueryParameters);
     if (format !== null) refusePages(query);
     // A status as of a past moment is read from the ledger, which follows the transactions.
-    const clocks = await clocksOf(service, query.at === undefined ? "transactions" : "money");
+    const clocks = await clocksOf(
+      service,
+      access,
+      query.at === undefined ? "transactions" : "money",
+    );
     const walk = openWalk({
       endpoint: "transactions",
       access,
