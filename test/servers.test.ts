@@ -7,6 +7,8 @@ import { promisify } from "node:util";
 import { expect } from "chai";
 import { readConfig } from "../config.js";
 import { openPostgres } from "../backends/postgres-open.js";
+import { startServer } from "../ops/servers/server.js";
+import { rejection } from "./log-contract.js";
 import { needServers, needTime, openServerFolder, type ServerFolder } from "./real-servers.js";
 import { testLogger } from "./stores.js";
 
@@ -54,6 +56,19 @@ describe("Servers in the background", function suite() {
     const reopened = await openPostgres({ url: again.DATABASE_URL ?? "" }, testLogger);
     expect(await reopened.query("SELECT * FROM kept")).to.eql([]);
     await reopened.close();
+  });
+
+  it("should tell the end of the log of one that does not start", async () => {
+    const starting = startServer({
+      name: "Echo",
+      url: "",
+      command: ["bash", "-c", "seq 30; echo no disk >&2; exit 1"],
+      logFile: join(folder.path, "echo.log"),
+      isReady: () => Promise.resolve(false),
+    });
+    const told = String(await rejection(starting));
+    expect(told).to.include("Echo ended while starting");
+    expect(told).to.match(/which ends with:\n12\n13\n[\d\n]*30\nno disk$/);
   });
 
   for (const words of [[], ["start", "oracle"], ["begin"], ["start", "kafka", "more"]]) {

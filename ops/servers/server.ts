@@ -2,10 +2,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 
 /** How long a server may take to answer its first call: other work may share the machine. */
 const readyMsMax = 120_000;
+/** Lines of its log that are told when it does not start. */
+const linesToldMax = 20;
 /** How long it may take to end when asked to. */
 const stopMsMax = 20_000;
 
@@ -33,7 +36,7 @@ export interface ServerCommand {
   isReady(): Promise<boolean>;
 }
 
-/** @throws with the name of the log file when it ends or stays silent */
+/** @throws with the last lines of its log when it ends while starting, or stays silent */
 export async function startServer(options: ServerCommand): Promise<LocalServer> {
   const [program, ...words] = options.command;
   const child = spawn(program, words, {
@@ -66,10 +69,18 @@ async function whenReady(child: ChildProcess, options: ServerCommand): Promise<v
     if (failure !== null) throw failure;
     const why = hasEnded(child) ? "ended while starting" : "did not answer in time";
     if (hasEnded(child) || Date.now() - startedAt > readyMsMax) {
-      throw new Error(`${options.name} ${why}; its log is ${options.logFile}`);
+      const said = await lastLinesOf(options.logFile);
+      throw new Error(`${options.name} ${why}; its log is ${options.logFile}${said}`);
     }
     await pause(100);
   }
+}
+
+/** The file is gone when whoever asks about it looks: its folder is of a test. */
+async function lastLinesOf(file: string): Promise<string> {
+  const text = await readFile(file, "utf8").catch(() => "");
+  const lines = text.trimEnd().split("\n").slice(-linesToldMax).join("\n");
+  return lines === "" ? ", which is empty" : `, which ends with:\n${lines}`;
 }
 
 async function stop(child: ChildProcess, signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
