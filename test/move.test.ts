@@ -11,10 +11,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import * as fc from "fast-check";
-import { startClickHouse } from "../ops/servers/clickhouse.js";
-import { startKafka } from "../ops/servers/kafka.js";
-import { startPostgres } from "../ops/servers/postgres.js";
-import type { LocalServer } from "../ops/servers/server.js";
+import { type Servers, settingsOf, startServers, stopServers } from "../ops/servers/all.js";
 import { onCluster } from "./backends.js";
 import { clusterName, type ClusterServers, startCluster } from "./cluster-servers.js";
 import { type Clocks, answersOf, expectSameAnswers } from "./model/answers.js";
@@ -43,7 +40,7 @@ type Settings = Readonly<Record<string, string>>;
 describe("Moving", function suite() {
   this.timeout(600_000);
   let folder: ServerFolder;
-  let servers: readonly LocalServer[] = [];
+  let servers: Servers | undefined;
   let cluster: ClusterServers | undefined;
   let child: ChildProcess | undefined;
   let merchant: Merchant;
@@ -62,13 +59,13 @@ describe("Moving", function suite() {
     needTime(this);
     await needServers(this, "kafka", "clickhouse", "postgres");
     folder = await openServerFolder("move");
-    servers = await startServers();
-    const [kafka, clickhouse, postgres] = servers;
+    if (onCluster) cluster = await startCluster(path("clickhouse"), 2);
+    const first = cluster?.server(0);
+    const clickhouse = first && { clickhouse: () => Promise.resolve(first) };
+    servers = await startServers({ folder: folder.path, freePort, ...clickhouse });
     onServers = {
       ...embedded,
-      KAFKA_BROKERS: kafka?.url ?? "",
-      CLICKHOUSE_URL: clickhouse?.url ?? "",
-      DATABASE_URL: postgres?.url ?? "",
+      ...settingsOf(servers),
       ...(cluster === undefined
         ? {}
         : {
@@ -94,7 +91,7 @@ describe("Moving", function suite() {
 
   after(async () => {
     if (child !== undefined) await kill(child);
-    await Promise.all(servers.map((server) => server.stop()));
+    if (servers !== undefined) await stopServers(servers);
     await cluster?.stop();
     await folder?.remove();
   });
@@ -141,20 +138,6 @@ describe("Moving", function suite() {
     const audited = await runCommand(path("second"), ["audit"], embedded);
     expect(audited.told).to.match(/^Everything is as it should be \([1-9]/);
   });
-
-  async function startServers(): Promise<LocalServer[]> {
-    const [port, httpPort, tcpPort] = [await freePort(), await freePort(), await freePort()];
-    const postgresPort = await freePort();
-    if (onCluster) cluster = await startCluster(path("clickhouse"), 2);
-    const started = await Promise.allSettled([
-      startKafka({ folder: path("kafka"), port }),
-      cluster?.server(0) ?? startClickHouse({ folder: path("clickhouse"), httpPort, tcpPort }),
-      startPostgres({ folder: path("postgres"), port: postgresPort }),
-    ]);
-    servers = started.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-    for (const one of started) if (one.status === "rejected") throw one.reason;
-    return [...servers];
-  }
 
   function write(name: string, settings: Settings): void {
     const lines = Object.entries(settings).map(([setting, value]) => `${setting}=${value}\n`);

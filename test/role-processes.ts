@@ -4,8 +4,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { startClickHouse } from "../ops/servers/clickhouse.js";
-import { startKafka } from "../ops/servers/kafka.js";
+import { type Servers, settingsOf, startServers, stopServers } from "../ops/servers/all.js";
 import { startPostgres } from "../ops/servers/postgres.js";
 import type { LocalServer } from "../ops/servers/server.js";
 import type { RoleName } from "../start.js";
@@ -26,63 +25,34 @@ export class Installation {
   readonly adminToken = randomBytes(32).toString("hex");
   readonly #vaultKey = randomBytes(32).toString("hex");
   readonly #processes: RoleProcess[] = [];
-  readonly #servers: LocalServer[] = [];
-  #environment: NodeJS.ProcessEnv = {};
+  #postgres: LocalServer | null = null;
 
   private constructor(
     private readonly folder: ServerFolder,
-    private readonly postgresPort: number,
+    private readonly servers: Servers,
   ) {}
 
   static async open(): Promise<Installation> {
-    const opened = new Installation(await openServerFolder("roles"), await freePort());
+    const folder = await openServerFolder("roles");
     try {
-      await opened.#openServers();
+      const servers = await startServers({ folder: folder.path, freePort });
+      // Nothing may be made where the process runs: it has no folder of its own.
+      await mkdir(join(folder.path, "empty"));
+      return new Installation(folder, servers);
     } catch (error) {
-      await opened.close();
+      await folder.remove();
       throw error;
     }
-    return opened;
-  }
-
-  async #openServers(): Promise<void> {
-    const [kafkaPort, httpPort, tcpPort] = [await freePort(), await freePort(), await freePort()];
-    const starting = [
-      startKafka({ folder: join(this.folder.path, "kafka"), port: kafkaPort }),
-      startClickHouse({ folder: join(this.folder.path, "clickhouse"), httpPort, tcpPort }),
-      this.startPostgres(),
-    ] as const;
-    const started = await Promise.allSettled(starting);
-    this.#servers.push(
-      ...started.flatMap((one) => (one.status === "fulfilled" ? [one.value] : [])),
-    );
-    const [kafka, clickhouse, postgres] = await Promise.all(starting);
-    // Nothing may be made where the process runs: it has no folder of its own.
-    await mkdir(join(this.folder.path, "empty"));
-    this.#environment = {
-      KAFKA_BROKERS: kafka.url,
-      CLICKHOUSE_URL: clickhouse.url,
-      DATABASE_URL: postgres.url,
-      VAULT_ENCRYPTION_KEY: this.#vaultKey,
-      ADMIN_TOKEN: this.adminToken,
-    };
-  }
-
-  /** On the same folder and port each time. */
-  startPostgres(): Promise<LocalServer> {
-    return startPostgres({ folder: join(this.folder.path, "postgres"), port: this.postgresPort });
   }
 
   get postgres(): LocalServer {
-    const found = this.#servers.find(({ name }) => name === "Postgres");
-    if (found === undefined) throw new Error("Postgres does not run");
-    return found;
+    return this.#postgres ?? this.servers.postgres;
   }
 
-  /** Started anew; the one before has ended. */
+  /** Started anew, on the same folder and port; the one before has ended. */
   async restartPostgres(): Promise<void> {
-    const index = this.#servers.indexOf(this.postgres);
-    this.#servers[index] = await this.startPostgres();
+    const port = Number(new URL(this.postgres.url).port);
+    this.#postgres = await startPostgres({ folder: join(this.folder.path, "postgres"), port });
   }
 
   /** Resolves when it is ready. */
@@ -95,7 +65,9 @@ export class Installation {
       cwd: join(this.folder.path, "empty"),
       env: {
         PATH: process.env.PATH,
-        ...this.#environment,
+        ...settingsOf(this.servers),
+        VAULT_ENCRYPTION_KEY: this.#vaultKey,
+        ADMIN_TOKEN: this.adminToken,
         PORT: String(port),
         RATES_REFRESH: "off",
         LOG_LEVEL: process.env.LOG_LEVEL ?? "fatal",
@@ -111,7 +83,8 @@ export class Installation {
 
   async close(): Promise<void> {
     for (const { child } of this.#processes) await kill(child);
-    for (const server of this.#servers) await server.stop();
+    await this.#postgres?.stop();
+    await stopServers(this.servers);
     await this.folder.remove();
   }
 }

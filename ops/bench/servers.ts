@@ -6,12 +6,9 @@
 import { once } from "node:events";
 import { randomBytes } from "node:crypto";
 import { chmod } from "node:fs/promises";
-import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { startClickHouse } from "../servers/clickhouse.js";
-import { freePort, startKafka } from "../servers/kafka.js";
-import { startPostgres } from "../servers/postgres.js";
-import type { LocalServer } from "../servers/server.js";
+import { settingsOf, startServers, stopServers } from "../servers/all.js";
+import { freePort } from "../servers/kafka.js";
 import { type Figure, percentile, spread } from "./figures.js";
 import { ConnectionPool } from "./http-connection.js";
 import { type Durations, openSocket, Run } from "./latency-run.js";
@@ -93,27 +90,12 @@ function withInstallation<T>(use: (installation: Installation) => Promise<T>): P
   return withFolder(async (folder) => {
     // Postgres may run as another user, who has to pass.
     await chmod(folder, 0o755);
-    const started: LocalServer[] = [];
     const roles: Awaited<ReturnType<typeof startRole>>[] = [];
-    const keep = async (server: Promise<LocalServer>): Promise<string> => {
-      started.push(await server);
-      return (await server).url;
-    };
-    const under = (name: string) => join(folder, name);
-    const [port, httpPort, tcpPort, postgresPort] = [
-      await freePort(),
-      await freePort(),
-      await freePort(),
-      await freePort(),
-    ];
+    const running = await startServers({ folder, freePort });
     try {
       const adminToken = randomBytes(32).toString("hex");
       const settings = {
-        KAFKA_BROKERS: await keep(startKafka({ folder: under("kafka"), port })),
-        CLICKHOUSE_URL: await keep(
-          startClickHouse({ folder: under("clickhouse"), httpPort, tcpPort }),
-        ),
-        DATABASE_URL: await keep(startPostgres({ folder: under("postgres"), port: postgresPort })),
+        ...settingsOf(running),
         VAULT_ENCRYPTION_KEY: randomBytes(32).toString("hex"),
         ADMIN_TOKEN: adminToken,
       };
@@ -138,7 +120,7 @@ function withInstallation<T>(use: (installation: Installation) => Promise<T>): P
       });
     } finally {
       for (const { child } of roles.reverse()) await stopChild(child);
-      for (const server of started.reverse()) await server.stop();
+      await stopServers(running);
     }
   });
 }

@@ -1,6 +1,6 @@
 /** From a notification's type to what it tells. The table is the whole of Apple's meaning here. */
-import type { z } from "zod";
 import type { FactBody } from "../../schemas/records.js";
+import { ignored, malformed, rejected, type Untold } from "../outcomes.js";
 import type { Decoded } from "../provider.js";
 import {
   appOf,
@@ -19,10 +19,8 @@ import {
   subscriptionFact,
   type Transaction,
   transactionShape,
-  unknownCurrency,
 } from "./transaction.js";
 
-type Untold = Exclude<Decoded, { outcome: "facts" }>;
 type Told = readonly FactBody[] | Untold;
 type Reader = (transaction: Transaction, notification: Notification) => Told;
 
@@ -135,23 +133,3 @@ const unpriced = rejected(
   "enrichment_unavailable",
   "The transaction tells no price, as those of before October 2023 do not",
 );
-
-function ignored(why: string): Untold {
-  return { outcome: "ignored", why };
-}
-
-function rejected(reason: string, detail: string): Untold {
-  return { outcome: "rejected", reason, detail };
-}
-
-/** Says where the body is odd, never what it holds: details are kept outside the vault. */
-function malformed(error: z.ZodError): Untold {
-  const currency = error.issues.find(({ message }) => message === unknownCurrency);
-  if (currency !== undefined) {
-    return rejected(unknownCurrency, `${currency.path.join(".")} is no currency of ISO 4217`);
-  }
-  const places = error.issues
-    .slice(0, 3)
-    .map(({ path, message }) => `${path.join(".")}: ${message}`);
-  return rejected("malformed", places.join("; "));
-}

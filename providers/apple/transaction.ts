@@ -7,9 +7,8 @@ import { exponentOf } from "../../schemas/currencies.js";
 import { divideRounded, powerOfTen } from "../../schemas/decimal.js";
 import { fraction, monthlyFraction } from "../../schemas/monthly.js";
 import type { FactBody, Item } from "../../schemas/records.js";
+import { anyCaseCurrency } from "../fields.js";
 import { field } from "./notification.js";
-
-export const unknownCurrency = "currency_unknown";
 
 /** Thousandths of the currency's unit: 10990 is 10.99 USD. */
 const milliunits = z
@@ -17,11 +16,6 @@ const milliunits = z
   .nonnegative()
   .max(Number(limits.amountMinorMax))
   .transform((amount) => BigInt(amount));
-
-const currency = z
-  .string()
-  .transform((code) => code.toUpperCase())
-  .refine((code) => exponentOf(code) !== null, unknownCurrency);
 
 export const transactionShape = z.compile(
   z.object({
@@ -33,7 +27,7 @@ export const transactionShape = z.compile(
     expiresDate: field.time.nullish(),
     // Price and currency are absent from transactions of before October 2023.
     price: milliunits.nullish(),
-    currency: currency.nullish(),
+    currency: anyCaseCurrency.nullish(),
     storefront: z
       .string()
       .nullish()

@@ -3,6 +3,7 @@
  * of the ingest endpoint, providers/record.ts); docs/providers/custom.md is the page for senders.
  */
 import { z } from "zod";
+import { ignored, rejected } from "../outcomes.js";
 import type { Decoded, Known, Provider } from "../provider.js";
 import { eventTypes, readRecord } from "../record.js";
 import { recordToFacts } from "../record-facts.js";
@@ -79,10 +80,6 @@ function decode(body: unknown, known?: Known): Decoded {
   if (!reading.ok) return rejected(reading.code, reading.message);
   const facts = recordToFacts(reading.record, known.nativeId, known.receivedAt);
   return facts.length === 0
-    ? { outcome: "ignored", why: "an amount of nothing moves no money" }
+    ? ignored("an amount of nothing moves no money")
     : { outcome: "facts", facts };
-}
-
-function rejected(reason: string, detail: string): Decoded {
-  return { outcome: "rejected", reason, detail };
 }

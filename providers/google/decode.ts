@@ -1,5 +1,6 @@
 /** From a notification and what Google answers about it to facts. */
 import type { FactBody } from "../../schemas/records.js";
+import { ignored, isUntold, malformed, rejected, type Untold } from "../outcomes.js";
 import type { Decoded, KeptObject, Known } from "../provider.js";
 import { nameIn } from "./catalogue.js";
 import { chainOf, keptChain, keptId } from "./chain.js";
@@ -18,7 +19,7 @@ import { pricedPeriods } from "./periods.js";
 import { productOrderIds, productPurchaseShape } from "./products.js";
 import { orderIdsOf, purchaseShape } from "./purchase.js";
 import { cataloguePath } from "./questions.js";
-import { ignored, isUntold, malformed, rejected, unavailable, type Untold } from "./reading.js";
+import { unavailable } from "./reading.js";
 import { readPurchase } from "./subscriptions.js";
 
 export function decode(body: unknown, known: Known = nothingKnown): Decoded {
@@ -79,7 +80,7 @@ function readSubscription(notification: PurchaseNotification, known: Known): Tol
   // A chargeback may come after Google has forgotten the purchase; its order it remembers.
   if (answer === null) return readOrdersOf(packageName, order, known);
   const purchase = purchaseShape.safeParse(answer);
-  if (!purchase.success) return malformed("purchase", purchase.error);
+  if (!purchase.success) return malformed(purchase.error, "purchase");
   const { account } = chainOf(packageName, token, known);
   if (account === null) return unavailable("the purchase it replaced");
 
@@ -116,7 +117,7 @@ function readProduct(notification: PurchaseNotification, known: Known): Told | U
   if (answer === undefined) return unavailable("the purchase");
   if (answer === null) return readOrdersOf(packageName, order, known);
   const purchase = productPurchaseShape.safeParse(answer);
-  if (!purchase.success) return malformed("purchase", purchase.error);
+  if (!purchase.success) return malformed(purchase.error, "purchase");
   const { regionCode, testPurchaseContext: test } = purchase.data;
   const ids = productOrderIds(purchase.data, order);
   if (ids.length === 0) return ignored("a purchase without an order: nothing was paid");

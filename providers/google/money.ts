@@ -3,9 +3,10 @@
  * for 0 and both negative for a negative amount. Source: google.type.Money.
  */
 import { z } from "zod";
-import { exponentOf, knownExponentOf } from "../../schemas/currencies.js";
+import { knownExponentOf } from "../../schemas/currencies.js";
 import { divideRounded, powerOfTen } from "../../schemas/decimal.js";
 import { type Fraction, fraction } from "../../schemas/monthly.js";
+import { anyCaseCurrency } from "../fields.js";
 
 const nanoScale = 9;
 const nanosMax = 999_999_999;
@@ -16,14 +17,9 @@ export interface Money {
   readonly nanoUnits: bigint;
 }
 
-export const unknownCurrency = "currency_unknown";
-
 export const money = z
   .object({
-    currencyCode: z
-      .string()
-      .transform((code) => code.toUpperCase())
-      .refine((code) => exponentOf(code) !== null, unknownCurrency),
+    currencyCode: anyCaseCurrency,
     units: z
       .string()
       .regex(/^-?\d{1,15}$/, "no amount")

@@ -1,8 +1,9 @@
 /** How orders are asked for and found among the answers: many at a time where there are many. */
+import { malformed, type Untold } from "../outcomes.js";
 import type { Known } from "../provider.js";
 import { type Order, orderShape } from "./orders.js";
 import { orderPath, ordersPath } from "./paths.js";
-import { malformed, unavailable, type Untold } from "./reading.js";
+import { unavailable } from "./reading.js";
 
 /** An order id has about 30 characters, and a URL should stay below 4,000. */
 const ordersPerQuestion = 100;
@@ -29,7 +30,7 @@ export function ordersIn(
       if (each === undefined) return unavailable("the orders of the purchase");
       if (each === null) continue;
       const order = orderShape.safeParse(each);
-      if (!order.success) return malformed("order", order.error);
+      if (!order.success) return malformed(order.error, "order");
       orders.push(order.data);
     }
   }

@@ -1,10 +1,11 @@
 /** What each period of a subscription is worth a month, from the order that paid for it. */
 import { type BillingPeriod, billingPeriodBetween } from "../../schemas/billing-periods.js";
 import { type Fraction, monthlyFraction, zeroFraction } from "../../schemas/monthly.js";
+import { rejected, type Untold } from "../outcomes.js";
 import { billingPeriodIn } from "./catalogue.js";
 import { minorFractionOf } from "./money.js";
 import { isPaid, type Order, type OrderLine } from "./orders.js";
-import { rejected, unavailable, type Untold } from "./reading.js";
+import { unavailable } from "./reading.js";
 
 /** One product from `from` on, until a later period of it or its end. */
 export interface PricedPeriod {

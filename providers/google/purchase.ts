@@ -1,8 +1,9 @@
 /** A subscription purchase as `purchases.subscriptionsv2.get` answers it, and its orders' ids. */
 import { z } from "zod";
 import { limits } from "../../config.js";
+import { rejected, type Untold } from "../outcomes.js";
 import { apiName } from "./notification.js";
-import { country, rejected, time, type Untold } from "./reading.js";
+import { country, time } from "./reading.js";
 
 export const purchaseShape = z.compile(
   z.object({

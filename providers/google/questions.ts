@@ -2,6 +2,7 @@
  * What a notification makes us ask, in rounds: the purchase; then its orders and the purchases it
  * replaced; then what the orders leave open. Each round asks for all that is known to be needed.
  */
+import { isUntold } from "../outcomes.js";
 import type { Known, Question } from "../provider.js";
 import { chainOf } from "./chain.js";
 import { type PurchaseNotification, tellingNotification } from "./notification.js";
@@ -16,7 +17,6 @@ import {
 import { periodIsTold } from "./periods.js";
 import { productOrderIds, productPurchaseShape } from "./products.js";
 import { orderIdsOf, purchaseShape } from "./purchase.js";
-import { isUntold } from "./reading.js";
 
 /** Names and billing periods hardly ever change. */
 const catalogueFreshForMs = 24 * 60 * 60 * 1000;

@@ -6,9 +6,9 @@
 import { limits } from "../../config.js";
 import { zeroFraction } from "../../schemas/monthly.js";
 import type { FactBody, Item } from "../../schemas/records.js";
+import { rejected, type Untold } from "../outcomes.js";
 import type { PricedPeriod } from "./periods.js";
 import type { Purchase } from "./purchase.js";
-import { rejected, type Untold } from "./reading.js";
 
 /** `subscriptionNotification.notificationType` 10 */
 const pausedType = 10;

@@ -1,5 +1,6 @@
 /** From a ping's resource to what it tells. The tables are the whole of Gumroad's meaning here. */
 import type { FactBody } from "../../schemas/records.js";
+import { ignored, malformed, rejected } from "../outcomes.js";
 import type { Decoded, KeptObject, Known, Question } from "../provider.js";
 import {
   keptPlans,
@@ -10,16 +11,7 @@ import {
   readPlanChange,
   readRestart,
 } from "./memberships.js";
-import {
-  fieldsOf,
-  ignored,
-  malformed,
-  membershipShape,
-  rejected,
-  resourceOf,
-  type Sale,
-  saleShape,
-} from "./ping.js";
+import { fieldsOf, membershipShape, resourceOf, type Sale, saleShape } from "./ping.js";
 import { questionOf } from "./record.js";
 import {
   readDispute,

@@ -12,8 +12,9 @@ import {
   multiplyFractions,
 } from "../../schemas/monthly.js";
 import type { FactBody, Item } from "../../schemas/records.js";
+import { ignored, rejected } from "../outcomes.js";
 import type { KeptObject, Known } from "../provider.js";
-import { accountOf, ignored, type Membership, rejected, type Sale } from "./ping.js";
+import { accountOf, type Membership, type Sale } from "./ping.js";
 import { type SaleRecord, trialEndOf } from "./record.js";
 import type { Told } from "./sales.js";
 

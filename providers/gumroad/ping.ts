@@ -5,9 +5,6 @@
 import { z } from "zod";
 import { limits } from "../../config.js";
 import { alpha2OfName } from "../../schemas/countries.js";
-import type { Decoded } from "../provider.js";
-
-export type Untold = Exclude<Decoded, { outcome: "facts" }>;
 
 /** About a membership, not one of its sales. */
 export const membershipResources = [
@@ -128,20 +125,4 @@ export function accountOf(user: string | undefined, email: string | undefined): 
 
 export function countryOf({ ip_country: name }: Sale): string | null {
   return name === undefined ? null : alpha2OfName(name);
-}
-
-export function ignored(why: string): Untold {
-  return { outcome: "ignored", why };
-}
-
-export function rejected(reason: string, detail: string): Untold {
-  return { outcome: "rejected", reason, detail };
-}
-
-/** Says where the body is odd, never what it holds: details are kept outside the vault. */
-export function malformed(error: z.ZodError): Untold {
-  const places = error.issues
-    .slice(0, 3)
-    .map(({ path, message }) => `${path.join(".")}: ${message}`);
-  return rejected("malformed", places.join("; "));
 }

@@ -6,8 +6,9 @@
 import { z } from "zod";
 import { limits } from "../../config.js";
 import { majorToMinor } from "../../schemas/money.js";
+import { malformed, rejected, type Untold } from "../outcomes.js";
 import type { Known, Question } from "../provider.js";
-import { malformed, rejected, type Sale, type Untold } from "./ping.js";
+import { type Sale } from "./ping.js";
 
 const cents = z
   .int()

@@ -1,8 +1,9 @@
 /** Sales, refunds and disputes: the pings that carry a whole sale. */
 import type { FactBody } from "../../schemas/records.js";
+import { ignored, rejected, type Untold } from "../outcomes.js";
 import type { Known } from "../provider.js";
 import { firstPeriod } from "./memberships.js";
-import { accountOf, countryOf, ignored, rejected, type Sale, type Untold } from "./ping.js";
+import { accountOf, countryOf, type Sale } from "./ping.js";
 import { recordOf, refundedCents, type SaleRecord } from "./record.js";
 
 export type Told = readonly FactBody[] | Untold;

@@ -1,9 +1,10 @@
 /** From an event's name to what it tells. The table is the whole of its meaning here. */
 import { z } from "zod";
 import type { FactBody } from "../../schemas/records.js";
+import { ignored, isUntold, malformed } from "../outcomes.js";
 import type { Decoded, Known } from "../provider.js";
 import { envelopeShape } from "./envelope.js";
-import { factsAt, field, ignored, isUntold, malformed, type Reader } from "./event.js";
+import { factsAt, field, type Reader } from "./event.js";
 import { readInvoice } from "./invoices.js";
 import { readOrder } from "./orders.js";
 import { readSubscription } from "./subscriptions.js";

@@ -1,8 +1,9 @@
 /** Recurring discounts: an order's redemptions, and for how long each discount runs. */
 import { fraction } from "../../schemas/monthly.js";
+import type { Untold } from "../outcomes.js";
 import type { Known } from "../provider.js";
 import type { Reduction } from "../reductions.js";
-import { unavailable, type Untold } from "./event.js";
+import { unavailable } from "./event.js";
 import { discountOf, isWithoutDiscount, redemptionsOf } from "./questions.js";
 import type { Subscription } from "./state.js";
 

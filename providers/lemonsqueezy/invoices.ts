@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { limits } from "../../config.js";
 import type { FactBody } from "../../schemas/records.js";
-import { factsAt, field, ignored, reader, unavailable } from "./event.js";
+import { ignored } from "../outcomes.js";
+import { factsAt, field, reader, unavailable } from "./event.js";
 import { isPaid, moneyFields, refundedOf, unclearUnit } from "./money.js";
 import { orderPayment } from "./orders.js";
 import { countryOf, orderOf } from "./questions.js";

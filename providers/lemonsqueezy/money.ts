@@ -6,7 +6,8 @@
 import { z } from "zod";
 import { exponentOf } from "../../schemas/currencies.js";
 import { type Decimal, isFartherApart, parseDecimal } from "../../schemas/decimal.js";
-import { field, rejected, type Untold } from "./event.js";
+import { rejected, type Untold } from "../outcomes.js";
+import { field } from "./event.js";
 
 const documentedExponent = 2;
 /** Rates and rounding put the two a little apart; a misplaced point at least a hundred times. */

@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { limits } from "../../config.js";
 import type { FactBody, Line } from "../../schemas/records.js";
-import { factsAt, field, ignored, type LemonEvent, reader, rejected } from "./event.js";
+import { ignored, rejected } from "../outcomes.js";
+import { factsAt, field, type LemonEvent, reader } from "./event.js";
 import { isPaid, moneyFields, refundedOf, unclearUnit } from "./money.js";
 import { countryOf, orderItems } from "./questions.js";
 

@@ -5,16 +5,9 @@
 import { monthlyFraction } from "../../schemas/monthly.js";
 import type { FactBody, Item } from "../../schemas/records.js";
 import { type Reducible, reducedAmounts, type Reduction } from "../reductions.js";
+import { isUntold, rejected, type Untold } from "../outcomes.js";
 import { discountsOf } from "./discounts.js";
-import {
-  factsAt,
-  isUntold,
-  type LemonEvent,
-  reader,
-  rejected,
-  unavailable,
-  type Untold,
-} from "./event.js";
+import { factsAt, type LemonEvent, reader, unavailable } from "./event.js";
 import { orderPayment } from "./orders.js";
 import { periodAmount } from "./prices.js";
 import { countryOf, priceOf, storeCurrency } from "./questions.js";

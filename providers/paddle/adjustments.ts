@@ -1,7 +1,8 @@
 /** Adjustments: refunds that were approved, chargebacks and their return. Credits are no money. */
 import { z } from "zod";
 import type { FactBody, Line } from "../../schemas/records.js";
-import { field, ignored, type PaddleEvent, reader, type Told } from "./event.js";
+import { ignored } from "../outcomes.js";
+import { field, type PaddleEvent, reader, type Told } from "./event.js";
 
 const adjustmentShape = z.object({
   id: field.id,

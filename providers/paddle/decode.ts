@@ -2,10 +2,11 @@
 import { z } from "zod";
 import type { FactBody } from "../../schemas/records.js";
 import { anyObject } from "../any-object.js";
+import { ignored, isUntold, malformed } from "../outcomes.js";
 import type { Decoded, KeptObject, Known } from "../provider.js";
 import { readAdjustment } from "./adjustments.js";
 import { keptDiscount } from "./discounts.js";
-import { field, ignored, isUntold, malformed, type Reader } from "./event.js";
+import { field, type Reader } from "./event.js";
 import { namesIn } from "./products.js";
 import { readSubscription } from "./subscriptions.js";
 import { readTransaction } from "./transactions.js";

@@ -6,9 +6,10 @@ import {
   parseFraction,
   subtractFractions,
 } from "../../schemas/monthly.js";
+import { rejected, type Untold } from "../outcomes.js";
 import type { KeptObject } from "../provider.js";
 import type { Reduction } from "../reductions.js";
-import { field, rejected, type Untold } from "./event.js";
+import { field } from "./event.js";
 
 export const discountShape = z.object({
   id: field.id,

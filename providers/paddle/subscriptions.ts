@@ -8,8 +8,9 @@ import { fraction, monthlyFraction } from "../../schemas/monthly.js";
 import type { FactBody, Item } from "../../schemas/records.js";
 import { anyObject } from "../any-object.js";
 import { reducedAmounts } from "../reductions.js";
+import { isUntold, rejected, type Untold } from "../outcomes.js";
 import { type Covered, readReductions } from "./discounts.js";
-import { field, isUntold, type PaddleEvent, reader, rejected, type Untold } from "./event.js";
+import { field, type PaddleEvent, reader } from "./event.js";
 import { unitPriceFor, unitPricesShape } from "./prices.js";
 import { countryOf, discountOf } from "./questions.js";
 

@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { limits } from "../../config.js";
 import type { Line } from "../../schemas/records.js";
-import { field, ignored, reader, rejected } from "./event.js";
+import { ignored, rejected } from "../outcomes.js";
+import { field, reader } from "./event.js";
 import { countryOf } from "./questions.js";
 
 const lineShape = z.object({

@@ -3,17 +3,9 @@ import { z } from "zod";
 import { type BillingPeriod, billingPeriodBetween } from "../../schemas/billing-periods.js";
 import { fraction, monthlyFraction } from "../../schemas/monthly.js";
 import type { FactBody, Item } from "../../schemas/records.js";
+import { ignored, malformed, rejected, type Untold } from "../outcomes.js";
 import type { Decoded, ProviderToken } from "../provider.js";
-import {
-  countryOf,
-  eventShape,
-  ignored,
-  type Price,
-  priceOf,
-  rejected,
-  type RevenueCatEvent,
-  type Untold,
-} from "./event.js";
+import { countryOf, eventShape, type Price, priceOf, type RevenueCatEvent } from "./event.js";
 
 type Told = readonly FactBody[] | Untold;
 type Reader = (event: RevenueCatEvent) => Told;
@@ -208,12 +200,4 @@ function refunded(event: RevenueCatEvent, amount: bigint, currency: string): Fac
 
 function accountOf(event: RevenueCatEvent): string | null {
   return event.original_app_user_id ?? event.app_user_id ?? null;
-}
-
-/** Says where the body is odd, never what it holds: details are kept outside the vault. */
-function malformed(error: z.ZodError): Untold {
-  const places = error.issues
-    .slice(0, 3)
-    .map(({ path, message }) => `${path.join(".")}: ${message}`);
-  return rejected("malformed", places.join("; "));
 }

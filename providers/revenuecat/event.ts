@@ -3,11 +3,9 @@ import { z } from "zod";
 import { exponentOf } from "../../schemas/currencies.js";
 import { type Decimal, divideRounded, parseDecimal, powerOfTen } from "../../schemas/decimal.js";
 import { ExactNumber } from "../../schemas/exact-number.js";
-import type { Decoded } from "../provider.js";
+import { rejected, type Untold } from "../outcomes.js";
 
 const timeMsMax = 253_402_300_799_999; // 9999-12-31
-
-export type Untold = Exclude<Decoded, { outcome: "facts" }>;
 
 /** A JSON number as its own decimal text says, so that 19.99 is 1999 cents. */
 const decimal = z
@@ -87,14 +85,6 @@ export function priceOf(event: RevenueCatEvent): Price | Untold | null {
 export function countryOf({ country_code: code }: RevenueCatEvent): string | null {
   const upper = typeof code === "string" ? code.toUpperCase() : "";
   return /^[A-Z]{2}$/.test(upper) ? upper : null;
-}
-
-export function ignored(why: string): Untold {
-  return { outcome: "ignored", why };
-}
-
-export function rejected(reason: string, detail: string): Untold {
-  return { outcome: "rejected", reason, detail };
 }
 
 /** Tax and fee adorn a payment: an odd percentage (they are fractions, 0 to 1) must not cost it. */

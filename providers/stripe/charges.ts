@@ -2,8 +2,9 @@
 import { z } from "zod";
 import { divideRounded } from "../../schemas/decimal.js";
 import type { FactBody } from "../../schemas/records.js";
+import { ignored } from "../outcomes.js";
 import { type Answers, paths } from "./answers.js";
-import { accountKey, field, ignored, reader } from "./event.js";
+import { accountKey, field, reader } from "./event.js";
 import { isoMinor } from "./money.js";
 import { hasFailed, refundFact, refundShape } from "./refunds.js";
 

@@ -2,13 +2,14 @@
 import { z } from "zod";
 import type { FactBody } from "../../schemas/records.js";
 import { anyObject } from "../any-object.js";
+import { ignored, isUntold, malformed, rejected } from "../outcomes.js";
 import type { Decoded, KeptObject, Known, Question } from "../provider.js";
 import { keptAndAnswered, withAnswers } from "./answers.js";
 import { asks as asksOf } from "./asks.js";
 import { readCharge } from "./charges.js";
 import { keptDiscounts } from "./discounts.js";
 import { readDispute } from "./disputes.js";
-import { field, ignored, isUntold, malformed, type Reader, rejected } from "./event.js";
+import { field, type Reader } from "./event.js";
 import { readInvoice } from "./invoices.js";
 import { productsIn } from "./products.js";
 import { readInvoicePayment, readSession } from "./purchases.js";

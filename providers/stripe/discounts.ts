@@ -6,9 +6,10 @@ import {
   parseFraction,
   subtractFractions,
 } from "../../schemas/monthly.js";
+import type { Untold } from "../outcomes.js";
 import type { KeptObject } from "../provider.js";
 import type { Reduction } from "../reductions.js";
-import { field, unavailable, type Untold } from "./event.js";
+import { field, unavailable } from "./event.js";
 import { isoMinor } from "./money.js";
 
 const couponShape = z.object({

@@ -1,6 +1,7 @@
 /** Disputes: only when money is withdrawn or returned. */
 import { z } from "zod";
-import { field, ignored, reader, type StripeEvent } from "./event.js";
+import { ignored } from "../outcomes.js";
+import { field, reader, type StripeEvent } from "./event.js";
 import { isoMinor } from "./money.js";
 
 const disputeShape = z.object({

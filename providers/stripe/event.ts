@@ -1,9 +1,9 @@
 /** The envelope around every Stripe object, and how an object's reader is made from its shape. */
 import { z } from "zod";
 import { limits } from "../../config.js";
-import { exponentOf } from "../../schemas/currencies.js";
 import type { FactBody } from "../../schemas/records.js";
-import type { Decoded } from "../provider.js";
+import { anyCaseCurrency } from "../fields.js";
+import { readerOf, rejected, type Untold } from "../outcomes.js";
 
 export interface StripeEvent {
   readonly type: string;
@@ -20,37 +20,14 @@ export interface StripeEvent {
   readonly answers: ReadonlyMap<string, unknown>;
 }
 
-export type Untold = Exclude<Decoded, { outcome: "facts" }>;
 export type Told = readonly FactBody[] | Untold;
 export type Reader = (event: StripeEvent) => Told;
 
-/** A reader of one kind of object: what does not have its shape is rejected, saying where. */
-export function reader<Shape extends z.ZodType>(
-  shape: Shape,
-  read: (object: z.output<Shape>, event: StripeEvent) => Told,
-): Reader {
-  const compiled = z.compile(shape);
-  return (event) => {
-    const parsed = compiled.safeParse(event.object);
-    return parsed.success ? read(parsed.data, event) : malformed(parsed.error);
-  };
-}
-
-export function ignored(why: string): Untold {
-  return { outcome: "ignored", why };
-}
-
-export function rejected(reason: string, detail: string): Untold {
-  return { outcome: "rejected", reason, detail };
-}
+export const reader = readerOf<StripeEvent, readonly FactBody[]>(({ object }) => object);
 
 /** Needed, but not in the event: Stripe's API has it (`definitions.md`, Providers). */
 export function unavailable(what: string): Untold {
   return rejected("enrichment_unavailable", `Stripe must be asked: ${what}`);
-}
-
-export function isUntold(value: readonly unknown[] | Untold): value is Untold {
-  return "outcome" in value;
 }
 
 /** Customers of a connected account are other people than the platform's own with that id. */
@@ -63,7 +40,6 @@ export function accountKey(event: StripeEvent, customer: string | null): string 
 
 const amountMax = Number(limits.amountMinorMax);
 const secondsMax = 253_402_300_799; // 9999-12-31
-const unknownCurrency = "currency_unknown";
 
 /** Fields as Stripe writes them, turned into ours. */
 export const field = {
@@ -81,10 +57,7 @@ export const field = {
     .max(amountMax)
     .transform((amount) => BigInt(amount)),
   /** Lower case at Stripe; upper-case ISO 4217 here. */
-  currency: z
-    .string()
-    .transform((code) => code.toUpperCase())
-    .refine((code) => exponentOf(code) !== null, unknownCurrency),
+  currency: anyCaseCurrency,
   /** An id, or the object itself where the field was expanded, or nothing. */
   reference: z
     .union([z.string().min(1), z.object({ id: z.string().min(1) })])
@@ -100,14 +73,3 @@ export const field = {
       return /^[A-Z]{2}$/.test(code) ? code : null;
     }),
 };
-
-/** Says where the body is odd, never what it holds: details are kept outside the vault. */
-export function malformed(error: z.ZodError): Untold {
-  const places = error.issues
-    .slice(0, 3)
-    .map(({ path, message }) => `${path.join(".")}: ${message}`);
-  const currency = error.issues.find(({ message }) => message === unknownCurrency);
-  return currency === undefined
-    ? rejected("malformed", places.join("; "))
-    : rejected(unknownCurrency, `${currency.path.join(".")} is no currency of ISO 4217`);
-}

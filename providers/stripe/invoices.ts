@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { limits } from "../../config.js";
 import type { FactBody, Line } from "../../schemas/records.js";
-import { accountKey, field, ignored, reader, rejected } from "./event.js";
+import { ignored, rejected } from "../outcomes.js";
+import { accountKey, field, reader } from "./event.js";
 import { isoMinor } from "./money.js";
 
 const ofSubscription = z.object({ subscription: field.reference }).nullish();

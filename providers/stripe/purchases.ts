@@ -1,8 +1,9 @@
 /** What ties a payment to what was bought: invoice payments and checkout sessions. */
 import { z } from "zod";
 import type { Line } from "../../schemas/records.js";
+import { ignored } from "../outcomes.js";
 import { type Answers, paths } from "./answers.js";
-import { accountKey, field, ignored, reader } from "./event.js";
+import { accountKey, field, reader } from "./event.js";
 import { paymentOutside } from "./invoices.js";
 import { isoMinor } from "./money.js";
 

@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { divideRounded } from "../../schemas/decimal.js";
 import type { FactBody } from "../../schemas/records.js";
-import { field, ignored, reader } from "./event.js";
+import { ignored } from "../outcomes.js";
+import { field, reader } from "./event.js";
 import { isoMinor } from "./money.js";
 
 export const refundShape = z.object({

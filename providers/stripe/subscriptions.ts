@@ -7,6 +7,7 @@ import { limits } from "../../config.js";
 import { type Fraction, monthlyFraction } from "../../schemas/monthly.js";
 import type { FactBody, Item } from "../../schemas/records.js";
 import { type Reducible, reducedAmounts, type Reduction } from "../reductions.js";
+import { isUntold, rejected, type Untold } from "../outcomes.js";
 import {
   type GivenDiscount,
   givenDiscount,
@@ -15,16 +16,7 @@ import {
   neededDiscounts,
   readReductions,
 } from "./discounts.js";
-import {
-  accountKey,
-  field,
-  isUntold,
-  reader,
-  rejected,
-  type StripeEvent,
-  unavailable,
-  type Untold,
-} from "./event.js";
+import { accountKey, field, reader, type StripeEvent, unavailable } from "./event.js";
 import { isoMinorFraction } from "./money.js";
 import { type Period, periodAmount, periodOf, planShape, priceIn, priceShape } from "./prices.js";
 

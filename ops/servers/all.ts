@@ -1,0 +1,57 @@
+/** Kafka, ClickHouse and Postgres on this machine, for as long as who asked for them runs. */
+import { join } from "node:path";
+import { startClickHouse } from "./clickhouse.js";
+import { startKafka } from "./kafka.js";
+import { startPostgres } from "./postgres.js";
+import type { LocalServer } from "./server.js";
+
+export const serverKinds = ["kafka", "clickhouse", "postgres"] as const;
+export type ServerKind = (typeof serverKinds)[number];
+export type Servers = Readonly<Record<ServerKind, LocalServer>>;
+
+export interface ServersOptions {
+  /** Each gets a folder in it. Postgres may run as another user, who has to pass. */
+  readonly folder: string;
+  /** One that nobody listens on, another at each call. */
+  readonly freePort: () => Promise<number>;
+  /** Instead of one ClickHouse on the folder. */
+  readonly clickhouse?: () => Promise<LocalServer>;
+}
+
+/** @throws what the first that failed says, when all that did start have ended again */
+export async function startServers(options: ServersOptions): Promise<Servers> {
+  const { freePort } = options;
+  const under = (name: ServerKind): string => join(options.folder, name);
+  const [port, httpPort, tcpPort] = [await freePort(), await freePort(), await freePort()];
+  const postgresPort = await freePort();
+  const [kafka, clickhouse, postgres] = await Promise.allSettled([
+    startKafka({ folder: under("kafka"), port }),
+    options.clickhouse?.() ?? startClickHouse({ folder: under("clickhouse"), httpPort, tcpPort }),
+    startPostgres({ folder: under("postgres"), port: postgresPort }),
+  ]);
+  if (isStarted(kafka) && isStarted(clickhouse) && isStarted(postgres)) {
+    return { kafka: kafka.value, clickhouse: clickhouse.value, postgres: postgres.value };
+  }
+  const all = [kafka, clickhouse, postgres];
+  await Promise.all(all.filter(isStarted).map(({ value }) => value.stop()));
+  throw all.find((one) => one.status === "rejected")?.reason;
+}
+
+/** Which settings of the service name them. */
+export function settingsOf({ kafka, clickhouse, postgres }: Servers) {
+  return {
+    KAFKA_BROKERS: kafka.url,
+    CLICKHOUSE_URL: clickhouse.url,
+    DATABASE_URL: postgres.url,
+  };
+}
+
+export async function stopServers(servers: Servers): Promise<void> {
+  for (const kind of serverKinds) await servers[kind].stop();
+}
+
+function isStarted(
+  one: PromiseSettledResult<LocalServer>,
+): one is PromiseFulfilledResult<LocalServer> {
+  return one.status === "fulfilled";
+}

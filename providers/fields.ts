@@ -1,0 +1,20 @@
+/** Fields that several providers write alike. */
+import { z } from "zod";
+import { exponentOf } from "../schemas/currencies.js";
+import { unknownCurrency } from "./outcomes.js";
+
+/** ISO 4217, upper case, of a currency whose minor unit is known. */
+export const isoCurrency = z.string().refine((code) => exponentOf(code) !== null, unknownCurrency);
+
+/** The same, however it is written. */
+export const anyCaseCurrency = z
+  .string()
+  .transform((code) => code.toUpperCase())
+  .refine((code) => exponentOf(code) !== null, unknownCurrency);
+
+/** RFC 3339 with up to nine decimals of a second → ms since 1970; what is finer is cut off. */
+export const isoTime = z
+  .string()
+  .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/)
+  .transform((text) => Date.parse(text))
+  .refine((time) => !Number.isNaN(time), "no time");

@@ -1,0 +1,55 @@
+/** What adapters answer where they tell no facts, and how they read an object of a known shape. */
+import { z } from "zod";
+import type { Decoded } from "./provider.js";
+
+export type Untold = Exclude<Decoded, { outcome: "facts" }>;
+
+export function ignored(why: string): Untold {
+  return { outcome: "ignored", why };
+}
+
+/** @param reason a word as rejects are listed by; @param detail for a person */
+export function rejected(reason: string, detail: string): Untold {
+  return { outcome: "rejected", reason, detail };
+}
+
+export function isUntold(value: object): value is Untold {
+  return "outcome" in value;
+}
+
+/** The message of a shape's check that a currency failed. */
+export const unknownCurrency = "currency_unknown";
+
+/**
+ * Says where something is odd, never what it holds: details are kept outside the vault.
+ * @param what it is, where it is not the event's own body
+ */
+export function malformed(error: z.ZodError, what?: string): Untold {
+  const place = ({ path }: z.core.$ZodIssue): string =>
+    (what === undefined ? "" : `${what}: `) + path.join(".");
+  const currency = error.issues.find(({ message }) => message === unknownCurrency);
+  if (currency !== undefined) {
+    return rejected(unknownCurrency, `${place(currency)} is no currency of ISO 4217`);
+  }
+  const odd = error.issues.slice(0, placesMax).map((issue) => `${place(issue)}: ${issue.message}`);
+  return rejected("malformed", odd.join("; "));
+}
+
+const placesMax = 3;
+
+/** A reader of one kind of object: what does not have its shape is rejected, saying where. */
+export type ReaderOf<Event, Told> = <Shape extends z.ZodType>(
+  shape: Shape,
+  read: (object: z.output<Shape>, event: Event) => Told | Untold,
+) => (event: Event) => Told | Untold;
+
+/** @param objectOf what of an event its readers read */
+export function readerOf<Event, Told>(objectOf: (event: Event) => unknown): ReaderOf<Event, Told> {
+  return (shape, read) => {
+    const compiled = z.compile(shape);
+    return (event) => {
+      const parsed = compiled.safeParse(objectOf(event));
+      return parsed.success ? read(parsed.data, event) : malformed(parsed.error);
+    };
+  };
+}
