@@ -17,7 +17,6 @@ import {
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { expect } from "chai";
-import * as fc from "fast-check";
 import { clickhouseTables } from "../backends/backup/clickhouse-part.js";
 import { addBackup } from "../backends/backup/folder.js";
 import { BackupRefused } from "../backends/backup/manifest.js";
@@ -32,15 +31,8 @@ import { expectFigures } from "./model/compare.js";
 import type { ModelEvent } from "./model/facts.js";
 import { figuresOf } from "./model/figures.js";
 import { at } from "./model/json.js";
-import {
-  type Merchant,
-  openMerchant,
-  read,
-  sendAll,
-  toldByDoors,
-  whenBooked,
-} from "./model/merchant.js";
-import { portfolios } from "./model/portfolio.js";
+import { largestPortfolio } from "./model/largest-portfolio.js";
+import { type Merchant, openMerchant, read, sendAll, whenBooked } from "./model/merchant.js";
 import { type Sent, dayMs, secondMs } from "./model/story.js";
 import {
   doorOf,
@@ -55,7 +47,6 @@ import {
 import { spoiledBackups } from "./spoiled-backups.js";
 
 const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
-const seed = 20_261_121;
 type Settings = Readonly<Record<string, string>>;
 
 describe("The commands", function suite() {
@@ -80,7 +71,7 @@ describe("The commands", function suite() {
     await placeDatabase(first);
     const port = await start(first);
     merchant = await openMerchant(doorOf(first, port), "EUR");
-    events = largestPortfolio();
+    events = largestPortfolio(end);
     const half = Math.floor(events.length / 2);
     sent = await sendAll(merchant, events.slice(0, half));
     const knownAt = await whenBooked(merchant);
@@ -313,13 +304,4 @@ function madeIn(database: string): string[] {
   const statements = readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8"));
   const made = /CREATE TABLE (?:IF NOT EXISTS )?(\w+)/g;
   return [...statements.join("\n").matchAll(made)].map(([, name = ""]) => name).sort();
-}
-
-/** Of many random ones, so that every provider and kind of event is there. */
-function largestPortfolio(): readonly Sent[] {
-  const drawn = fc.sample(portfolios(end), { numRuns: 30, seed });
-  const told = drawn.map(({ deliveries }) => toldByDoors(deliveries));
-  const [largest = []] = told.sort((one, other) => other.length - one.length);
-  expect(largest).to.have.lengthOf.above(20);
-  return largest;
 }

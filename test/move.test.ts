@@ -10,7 +10,6 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
-import * as fc from "fast-check";
 import { type Servers, settingsOf, startServers, stopServers } from "../ops/servers/all.js";
 import { onCluster } from "./backends.js";
 import { clusterName, type ClusterServers, startCluster } from "./cluster-servers.js";
@@ -20,21 +19,13 @@ import { expectFigures } from "./model/compare.js";
 import type { ModelEvent } from "./model/facts.js";
 import { figuresOf } from "./model/figures.js";
 import { at } from "./model/json.js";
-import {
-  type Merchant,
-  openMerchant,
-  read,
-  sendAll,
-  toldByDoors,
-  whenBooked,
-} from "./model/merchant.js";
-import { portfolios } from "./model/portfolio.js";
+import { largestPortfolio } from "./model/largest-portfolio.js";
+import { type Merchant, openMerchant, read, sendAll, whenBooked } from "./model/merchant.js";
 import { type Sent, dayMs, secondMs } from "./model/story.js";
 import { type ServerFolder, needServers, needTime, openServerFolder } from "./real-servers.js";
 import { freePort, kill, runCommand, startService, whenReady } from "./service-process.js";
 
 const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
-const seed = 20_261_121;
 type Settings = Readonly<Record<string, string>>;
 
 describe("Moving", function suite() {
@@ -76,7 +67,7 @@ describe("Moving", function suite() {
     };
     const base = await start(path("first"), embedded);
     merchant = await openMerchant({ base, adminToken: embedded.ADMIN_TOKEN }, "EUR");
-    const events = largestPortfolio();
+    const events = largestPortfolio(end);
     const third = Math.floor(events.length / 3);
     told = await sendAll(merchant, events.slice(0, third));
     const knownAt = await whenBooked(merchant);
@@ -169,12 +160,3 @@ describe("Moving", function suite() {
     await exited;
   }
 });
-
-/** Of many random ones, so that every provider and kind of event is there. */
-function largestPortfolio(): readonly Sent[] {
-  const drawn = fc.sample(portfolios(end), { numRuns: 30, seed });
-  const delivered = drawn.map(({ deliveries }) => toldByDoors(deliveries));
-  const [largest = []] = delivered.sort((one, other) => other.length - one.length);
-  expect(largest).to.have.lengthOf.above(20);
-  return largest;
-}
