@@ -88,6 +88,23 @@ describe("Made App Store notifications", () => {
     expect(told(made("REFUND", "", once, 5))).to.equal("RefundTotal");
   });
 
+  it("should end what is told more than two days late when it is told: Apple had retried", () => {
+    const late: readonly [subtype: string, expiresAt: number, endsAt: number][] = [
+      ["VOLUNTARY", at, at],
+      ["VOLUNTARY", at - 1, at + 2 * day],
+      ["PRICE_INCREASE", at - 30 * day, at + 2 * day],
+      ["BILLING_RETRY", at + day, at + 2 * day],
+    ];
+    for (const [subtype, expiresAt, endsAt] of late) {
+      const decoded = apple.decode(made("EXPIRED", subtype, { expiresAt }));
+      const bodies = "facts" in decoded ? decoded.facts.map(({ body }) => body) : [];
+      const ends = bodies.flatMap((body) =>
+        "Subscription" in body ? body.Subscription.steps : [],
+      );
+      expect(ends, subtype).to.deep.equal([{ at: endsAt, items: [] }]);
+    }
+  });
+
   it("should refuse a price that JSON cannot hold", () => {
     expect(() => made("DID_RENEW", "", { price: 2n ** 60n })).to.throw(RangeError);
   });

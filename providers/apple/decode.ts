@@ -88,14 +88,18 @@ function readChange(transaction: Transaction, notification: Notification): Told 
     : readPurchase(transaction, notification);
 }
 
+/** Apple tells of an end within hours; what it tells later than this it had gone on charging for. */
+const promptMsMax = 2 * 24 * 60 * 60 * 1000;
+
 /**
- * A cancelled subscription ended with its last period. One that Apple gave up to charge counted
- * while it was retried, so it ends when Apple says so.
+ * A cancelled subscription ended with its last period. One that Apple could not charge counted
+ * while it was retried, so it ends when Apple says so, whether Apple gave up or the customer did.
  */
 function readExpiry(transaction: Transaction, { subtype, signedDate }: Notification): Told {
   if (!isSubscription(transaction)) return ignored("no subscription expired");
   const periodEnd = Math.min(transaction.expiresDate ?? signedDate, signedDate);
-  return [endFact(transaction, subtype === "BILLING_RETRY" ? signedDate : periodEnd)];
+  const wasRetried = subtype === "BILLING_RETRY" || signedDate - periodEnd > promptMsMax;
+  return [endFact(transaction, wasRetried ? signedDate : periodEnd)];
 }
 
 /** `data.status` */

@@ -30,7 +30,8 @@ const products = fc.constantFrom("atlas.basic", "atlas.pro", "atlas.team");
 
 const whats = fc.constantFrom(
   ...(["renew", "renew", "renew", "price", "downgrade", "upgrade", "offer", "recover"] as const),
-  ...(["giveUp", "cancel", "resubscribe", "resubscribe", "refund", "revoke", "share"] as const),
+  ...(["giveUp", "cancel", "quit", "resubscribe", "resubscribe", "refund", "revoke"] as const),
+  ...(["share"] as const),
 );
 
 const refunds = fc.record({
@@ -136,6 +137,9 @@ function takeStep(script: Script, plan: ApplePlan, standing: Standing, step: Ste
     case "giveUp":
       tell(script, plan, "DID_FAIL_TO_RENEW", "", end, current, 3);
       return expire("BILLING_RETRY", end + 60 * dayMs);
+    case "quit":
+      tell(script, plan, "DID_FAIL_TO_RENEW", "", end, current, 3);
+      return expire("VOLUNTARY", end + (step.gap.days % 60) * dayMs + secondMs);
     case "cancel":
       tell(script, plan, "DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED", middle, current);
       return expire("VOLUNTARY", after(end, { days: 0, seconds: step.gap.seconds % 7_200 }));

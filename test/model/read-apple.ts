@@ -24,14 +24,7 @@ export function readApple(notification: unknown): readonly BareFact[] {
     case "OFFER_REDEEMED":
       return subtype === "DOWNGRADE" ? [] : readPurchase(transaction, "changed");
     case "EXPIRED":
-      return [
-        changeOf(
-          transaction,
-          subtype === "BILLING_RETRY" ? told : expiry(transaction),
-          "ended",
-          [],
-        ),
-      ];
+      return [changeOf(transaction, endOf(transaction, subtype, told), "ended", [])];
     case "REFUND":
       return readRefund(transaction, number(notification, "data", "status") === 5);
     case "REFUND_REVERSED":
@@ -40,6 +33,12 @@ export function readApple(notification: unknown): readonly BareFact[] {
     default:
       return [];
   }
+}
+
+/** What Apple says only days after the period's end, it had retried to charge until then. */
+function endOf(transaction: unknown, subtype: string | null, told: number): number {
+  const end = expiry(transaction);
+  return subtype === "BILLING_RETRY" || told - end > 2 * dayMs ? told : end;
 }
 
 function readPurchase(transaction: unknown, phase: Phase): BareFact[] {
