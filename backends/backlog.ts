@@ -130,8 +130,13 @@ class Waiting {
   }
 
   earliest(workspace?: string): number {
-    const own = workspace === undefined ? [...this.#ofOne.values()] : this.#ofOne.get(workspace);
-    return Math.min(...[this.#ofAll, own ?? []].flat().map((times) => times.earliest));
+    if (workspace !== undefined) {
+      const own = this.#ofOne.get(workspace)?.earliest ?? Number.POSITIVE_INFINITY;
+      return Math.min(this.#ofAll.earliest, own);
+    }
+    let earliest = this.#ofAll.earliest;
+    for (const times of this.#ofOne.values()) earliest = Math.min(earliest, times.earliest);
+    return earliest;
   }
 }
 

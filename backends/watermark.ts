@@ -123,9 +123,8 @@ class ToldMoments {
   latest = 0;
 
   /**
-   * @returns `moment`, or the later one that was told before; beyond `limits.toldMomentsMax` who
-   *   asked the longest ago is forgotten, and may be told an earlier one while another's event,
-   *   received before and completed since, is being booked
+   * @returns `moment`, or the later one that was told before: a group that is set back tells less.
+   *   Beyond `limits.toldMomentsMax` who asked the longest ago is forgotten.
    */
   tell(whom: string, moment: number): number {
     const told = Math.max(this.#moments.get(whom) ?? 0, moment);
@@ -145,7 +144,8 @@ function rawWaits({ value }: LogRecord): Waits {
 }
 
 function factWaits({ value }: LogRecord): Waits {
-  return { receivedAt: factCodec.decode(value).received_at };
+  const { received_at: receivedAt, workspace } = factCodec.decode(value);
+  return { receivedAt, workspace };
 }
 
 function incompleteWaits({ value }: LogRecord): Waits {

@@ -9,6 +9,7 @@ import {
   type Topic,
   topics,
 } from "../schemas/records.js";
+import { factOf, recordsOf } from "./facts.js";
 
 /** What a Watermark reads of a log: one partition of raw events, received at the times given. */
 class OnePartition implements ReadableLog {
@@ -60,32 +61,40 @@ function rawEvent(workspace: string, receivedAt: number): Buffer {
   return rawEventCodec.encode(raw);
 }
 
-/** Events that wait for a provider's API, of the workspaces and times given. */
-class Asking implements ReadableLog {
-  completed = 0;
-  readonly #waiting: readonly (readonly [workspace: string, receivedAt: number])[];
-  constructor(...waiting: readonly (readonly [workspace: string, receivedAt: number])[]) {
-    this.#waiting = waiting;
-  }
+/** Records of one topic, of which the groups that follow it have handled the first. */
+class OnTopic implements ReadableLog {
+  handledSoFar = 0;
+  constructor(
+    readonly topic: Topic,
+    readonly records: readonly LogRecord[],
+  ) {}
 
-  async committed(topic: Topic, group: string): Promise<bigint[]> {
-    return [topic === topics.incomplete && group === groups.complete ? BigInt(this.completed) : 0n];
+  async committed(topic: Topic): Promise<bigint[]> {
+    return [topic === this.topic ? BigInt(this.handledSoFar) : 0n];
   }
-  async handled(topic: Topic, group: string): Promise<bigint[]> {
-    return this.committed(topic, group);
+  async handled(topic: Topic): Promise<bigint[]> {
+    return this.committed(topic);
   }
   async ends(topic: Topic): Promise<bigint[]> {
-    return [topic === topics.incomplete ? BigInt(this.#waiting.length) : 0n];
+    return [topic === this.topic ? BigInt(this.records.length) : 0n];
   }
-  async read(topic: Topic, partition: number, from: bigint): Promise<LogRecord[]> {
-    return this.#waiting.slice(Number(from)).map(([workspace, receivedAt], index) => {
-      const place = { partition: 0, offset: 0n, received_at: receivedAt };
-      const raw = rawEvent(workspace, receivedAt);
-      const value = incompleteCodec.encode({ step: "complete", ...place, raw });
-      return { topic, partition, offset: from + BigInt(index), key: "k", value };
-    });
+  async read(_topic: Topic, _partition: number, from: bigint): Promise<LogRecord[]> {
+    return this.records.slice(Number(from));
   }
 }
+
+/** Events that wait for a provider's API, of the workspaces and times given. */
+function asking(...waiting: readonly (readonly [workspace: string, receivedAt: number])[]) {
+  const records = waiting.map(([workspace, receivedAt], index) => {
+    const place = { partition: 0, offset: 0n, received_at: receivedAt };
+    const raw = rawEvent(workspace, receivedAt);
+    const value = incompleteCodec.encode({ step: "complete", ...place, raw });
+    return { topic: topics.incomplete, partition: 0, offset: BigInt(index), key: "k", value };
+  });
+  return new OnTopic(topics.incomplete, records);
+}
+
+const named = { Sku: { external_id: "prod_a", name: "Atlas" } };
 
 describe("complete_to", () => {
   const now = () => 1_000_000;
@@ -139,7 +148,7 @@ describe("complete_to", () => {
   });
 
   it("should hold up a workspace by its own questions to a provider's API only", async () => {
-    const log = new Asking(["asks", 300], ["asks too", 400], ["asks", 200]);
+    const log = asking(["asks", 300], ["asks too", 400], ["asks", 200]);
     const watermark = new Watermark(log, now);
     const told = async () => [
       await watermark.completeTo("all", "asks"),
@@ -148,14 +157,30 @@ describe("complete_to", () => {
       await watermark.completeTo("all"),
     ];
     expect(await told()).to.deep.equal([199, 399, 999_999, 199]);
-    log.completed = 2;
+    log.handledSoFar = 2;
     expect(await told()).to.deep.equal([199, 999_999, 999_999, 199]);
-    log.completed = 3;
+    log.handledSoFar = 3;
     expect(await told()).to.deep.equal([999_999, 999_999, 999_999, 999_999]);
   });
 
+  it("should hold up nobody else by facts received long ago", async () => {
+    const facts = [
+      factOf(named, { workspace: "asked", received_at: 300 }),
+      factOf(named, { workspace: "swift", received_at: 999_000 }),
+    ];
+    const log = new OnTopic(topics.facts, recordsOf(facts));
+    const told = async (whom?: string) => {
+      const watermark = new Watermark(log, now);
+      return [await watermark.completeTo("money", whom), await watermark.completeTo("all", whom)];
+    };
+    expect(await told("swift")).to.deep.equal([998_999, 998_999]);
+    expect(await told("elsewhere")).to.deep.equal([999_999, 999_999]);
+    expect(await told("asked")).to.deep.equal([299, 299]);
+    expect(await told()).to.deep.equal([299, 299]);
+  });
+
   it("should stamp calls after what any workspace was told", async () => {
-    const watermark = new Watermark(new Asking(["asks", 300]), now);
+    const watermark = new Watermark(asking(["asks", 300]), now);
     const told = await watermark.completeTo("money", "asks nothing");
     expect(watermark.receive().receivedAt).to.be.greaterThan(told);
   });
