@@ -188,7 +188,7 @@ async function rejectBeyond(
     event: fact,
     step: "book",
     reason: "payment_too_large",
-    detail: "Its payment has as many facts, or as many ledger rows, as one payment may have.",
+    detail: "Its payment has as many facts or ledger rows, or amounts as large, as one may have.",
   }));
   await keepRejected({ clickhouse, log }, rejects);
 }

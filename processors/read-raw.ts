@@ -151,11 +151,21 @@ async function isMirrored(
 }
 
 function decodeOpened(
-  { providers }: NormalizingService,
+  { providers, logger }: NormalizingService,
   { provider, event, body, known }: Opened,
   answers: ReadonlyMap<string, unknown>,
 ): Decoded {
-  if (provider !== null) return provider.decode(body, { ...known, answers });
+  if (provider !== null) {
+    try {
+      return provider.decode(body, { ...known, answers });
+    } catch (error) {
+      // Our own mistake, and one event's: thrown on, it would keep everybody's from being read.
+      const { event_id: eventId, native_type: type } = event;
+      logger.error({ err: error, provider: event.provider, eventId, type }, "an adapter failed");
+      const detail = "The adapter failed on this event: its log line tells where.";
+      return { outcome: "rejected", reason: "adapter_failed", detail };
+    }
+  }
   const read = readIngestEvent(body, providers, event.received_at);
   if (!read.ok) return { outcome: "rejected", reason: read.code, detail: read.message };
   return { outcome: "facts", facts: read.facts(event.native_id) };

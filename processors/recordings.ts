@@ -37,8 +37,8 @@ export interface Told extends Recordings {
 }
 
 /**
- * The earliest by receipt count, up to `factsPerPaymentMax` that say anything and up to
- * `ledgerRowsPerPaymentMax` rows, so that a replay gives the same figures.
+ * The earliest by receipt count, up to `factsPerPaymentMax` that say anything, up to
+ * `ledgerRowsPerPaymentMax` rows and to what a row can hold, so that a replay gives the same figures.
  * @param payment the provider's id of it
  * @param facts of the payment with its purchases, in order of receipt
  */
@@ -86,7 +86,11 @@ function cut(
 class RecordedMoves {
   #moves = new Map<string, Move>();
 
-  /** @returns the entries that make the difference; null when they are more than `rowsMax` */
+  /**
+   * @returns the entries that make the difference; null when they are more than `rowsMax`, or an
+   *   amount is more than a row can hold: lines that nearly undo each other are large beside their
+   *   payment
+   */
   bringTo(moves: readonly Move[], rowsMax: number): Entry[] | null {
     const after = new Map<string, Move>();
     for (const move of moves) after.set(unused(after, move.entry), move);
@@ -103,9 +107,14 @@ class RecordedMoves {
       for (const entry of differenceOf(undefined, before)) entries.push(entry);
       if (entries.length > rowsMax) return null;
     }
+    if (!entries.every(fitsRow)) return null;
     this.#moves = after;
     return entries;
   }
+}
+
+function fitsRow({ original_amount: original, amount, tax, fee }: Entry): boolean {
+  return [original, amount, tax, fee].every((value) => BigInt.asIntN(64, value) === value);
 }
 
 /** Most moves of a payment share its lines, which are compared once then. */
