@@ -5,7 +5,14 @@ import { fraction, monthlyFraction } from "../../schemas/monthly.js";
 import type { FactBody, Item } from "../../schemas/records.js";
 import { ignored, malformed, rejected, type Untold } from "../outcomes.js";
 import type { Decoded, ProviderToken } from "../provider.js";
-import { countryOf, eventShape, type Price, priceOf, type RevenueCatEvent } from "./event.js";
+import {
+  countryOf,
+  currenciesOf,
+  eventShape,
+  type Price,
+  priceOf,
+  type RevenueCatEvent,
+} from "./event.js";
 
 type Told = readonly FactBody[] | Untold;
 type Reader = (event: RevenueCatEvent) => Told;
@@ -122,10 +129,11 @@ function readPurchase(event: RevenueCatEvent): Told {
 /**
  * Support refunded the payment: RevenueCat tells the whole of it, at once. Every other reason is a
  * renewal that will not come, and ends nothing yet; but a negative price is a refund whatever the
- * reason (a developer who revokes a purchase in Play Console gives one, too).
+ * reason (a developer who revokes a purchase in Play Console gives one, too). What was free when it
+ * was bought gives nothing back, whatever price it shows.
  */
 function readCancellation(event: RevenueCatEvent): Told {
-  const price = priceOf(event) ?? unknownPrice;
+  const price = paidFor(event);
   const isNegative = "amount" in price && price.amount < 0n;
   if (event.cancel_reason !== "CUSTOMER_SUPPORT" && !isNegative) {
     return ignored("it will not renew; EXPIRATION ends it");
@@ -135,10 +143,16 @@ function readCancellation(event: RevenueCatEvent): Told {
   return amount === 0n ? ignored("a refund of nothing") : refunded(event, amount, price.currency);
 }
 
-/** From now on nothing of it is refunded; it may be refunded again. */
+/**
+ * From now on nothing of it is refunded; it may be refunded again. That takes its currency only,
+ * which the price it shows tells. Without one it was booked in its own or in USD: 0 of both.
+ */
 function readReversal(event: RevenueCatEvent): Told {
-  const price = priceOf(event) ?? unknownPrice;
-  return "outcome" in price ? price : refunded(event, 0n, price.currency);
+  if (event.period_type === "TRIAL") return ignored("nothing was refunded: it was free");
+  const currencies = currenciesOf(event);
+  if ("outcome" in currencies) return currencies;
+  if (currencies.length === 0) return unknownPrice;
+  return currencies.flatMap((currency) => refunded(event, 0n, currency));
 }
 
 function readExpiration(event: RevenueCatEvent): Told {

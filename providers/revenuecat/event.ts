@@ -68,9 +68,7 @@ export function priceOf(event: RevenueCatEvent): Price | Untold | null {
   if (value === null || value === undefined) return null;
   const currency = told ? (event.currency ?? "").toUpperCase() : "USD";
   const exponent = exponentOf(currency);
-  if (exponent === null) {
-    return rejected("currency_unknown", "event.currency is no currency of ISO 4217");
-  }
+  if (exponent === null) return unknownCurrency;
   const part = (share: Decimal | null | undefined): bigint | null =>
     share && isShare(share) ? minorOf(multiplied(value, share), exponent) : null;
   return {
@@ -80,6 +78,20 @@ export function priceOf(event: RevenueCatEvent): Price | Untold | null {
     fee: part(event.commission_percentage),
   };
 }
+
+/**
+ * In which another event of the same purchase may have told its price (ISO 4217): its own currency,
+ * and USD unless this event shows a price in its own. Empty: this one tells neither.
+ */
+export function currenciesOf(event: RevenueCatEvent): readonly string[] | Untold {
+  const own = (event.currency ?? "").toUpperCase();
+  const isKnown = exponentOf(own) !== null;
+  if (own !== "" && event.price_in_purchased_currency) return isKnown ? [own] : unknownCurrency;
+  const inDollars = isKnown || event.price ? ["USD"] : [];
+  return isKnown && own !== "USD" ? [own, ...inDollars] : inDollars;
+}
+
+const unknownCurrency = rejected("currency_unknown", "event.currency is no currency of ISO 4217");
 
 /** ISO 3166-1 alpha-2; anything odd is an unknown country and costs no payment. */
 export function countryOf({ country_code: code }: RevenueCatEvent): string | null {

@@ -10,6 +10,7 @@ import { perMonth } from "./read-apple.js";
 export function readRevenueCat(body: unknown): readonly BareFact[] {
   const event = at(body, "event");
   if (at(event, "is_family_share") === true) return [];
+  const isFree = text(event, "period_type") === "TRIAL";
   switch (text(event, "type")) {
     case "INITIAL_PURCHASE":
       return readPeriod(event, "started");
@@ -18,11 +19,11 @@ export function readRevenueCat(body: unknown): readonly BareFact[] {
     case "NON_RENEWING_PURCHASE":
       return saleOf(event, "one_time");
     case "CANCELLATION":
-      return text(event, "cancel_reason") === "CUSTOMER_SUPPORT"
+      return text(event, "cancel_reason") === "CUSTOMER_SUPPORT" && !isFree
         ? refundTotal(event, -amountOf(event))
         : [];
     case "REFUND_REVERSED":
-      return refundTotal(event, 0n);
+      return isFree ? [] : refundTotal(event, 0n);
     case "EXPIRATION":
       return [changeOf(event, timeOf(event, "expiration_at_ms"), "ended", [])];
     case null:

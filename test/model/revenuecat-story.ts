@@ -141,12 +141,15 @@ function takeStep(script: Script, plan: RevenueCatPlan, standing: Standing, step
       return buy(type, after(current.end, step.gap) + secondMs, step.price, step.product);
     }
     case "refund":
-      return isPaid ? refund(middle) : undefined;
+      return isPaid || current.isTrial ? refund(middle) : undefined;
     case "refundReversed":
     case "refundAgain":
       if (!isPaid) return;
       refund(middle);
-      say("REFUND_REVERSED", after(middle, step.gap) + 2 * secondMs);
+      // With a price or without one, where the currency is told.
+      say("REFUND_REVERSED", after(middle, step.gap) + 2 * secondMs, {
+        amount: plan.isInDollarsOnly || step.gap.days % 2 === 0 ? current.amount : null,
+      });
       if (step.what === "refundAgain") refund(after(middle, step.gap) + dayMs);
       return;
     case "share": {
