@@ -109,6 +109,8 @@ export const limits = {
   importBatchLinesMax: 1_000,
   /** Rows without an `event_id` in one file: each is remembered, to tell equal ones apart. */
   importRowsWithoutIdMax: 2_000_000,
+  /** Events named by an `event_id` in one file: each is remembered, to tell repeats. */
+  importRowsWithIdMax: 2_000_000,
   /** Wrong lines of a file that are told; all are counted. */
   importProblemsToldMax: 100,
   /** Calls of an integration's webhook URL are counted in Postgres once in this time. */

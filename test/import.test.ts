@@ -128,6 +128,60 @@ describe("The CSV import", () => {
     });
   }
 
+  it("should read a row as the service does, to the last digit", async () => {
+    const before = await doors.taken();
+    const quantity = "0.3333333333333333333";
+    const file = fileOf([`${head},quantity`, `${sale("1", "a")},${quantity}`]);
+    const { code, told } = await run(file);
+    expect(code).to.equal(1);
+    expect(told[0]).to.match(/^line 2: quantity .*field_invalid/);
+    const line = {
+      provider: "custom",
+      event_type: "transaction.sale",
+      amount: 1,
+      currency: "EUR",
+      quantity,
+    };
+    const body = JSON.stringify(line).replace(`"${quantity}"`, quantity);
+    expect(await doors.ingest(body)).to.deep.include({ status: 422 });
+    expect(await doors.taken()).to.equal(before);
+  });
+
+  it("should refuse one event_id with two contents by both lines, and send nothing", async () => {
+    const before = await doors.taken();
+    const rows = [
+      `event_id,${head}`,
+      `twice,${sale("10", "a")}`,
+      `,${sale("5", "a")}`,
+      `twice,${sale("20", "a")}`,
+    ];
+    const dry = await run(fileOf(rows));
+    expect(dry.code).to.equal(1);
+    expect(dry.told[0]).to.match(/^line 4: event_id is that of line 2, .*event_id_conflict/);
+    expect(dry.told).to.include("  transaction.sale 2 rows, 15.00 EUR");
+    expect((await apply(fileOf(rows))).told.at(-1)).to.match(/^Nothing was sent/);
+    expect(await doors.taken()).to.equal(before);
+  });
+
+  it("should count an event that stands in the file twice once, as the service does", async () => {
+    const before = await doors.taken();
+    const gumroad = (row: string) => row.replace("custom", "gumroad");
+    const file = fileOf([
+      `event_id,${head}`,
+      `again,${sale("10.00", "a")}`,
+      `again,${sale("10", "a")}`,
+      `again,${gumroad(sale("10", "a"))}`,
+    ]);
+    const { code, told } = await apply(file);
+    expect(code).to.equal(0);
+    expect(told).to.include("  transaction.sale 2 rows, 20.00 EUR");
+    expect(told).to.include(
+      "1 rows say again what an earlier one of their event_id says; it counts once.",
+    );
+    expect(told.at(-1)).to.equal("Taken: 2. Known already: 1. Refused: 0.");
+    expect((await doors.taken()) - before).to.equal(2n);
+  });
+
   it("should tell what only the service knows by the line of the file", async () => {
     const identified = [`event_id,${head}`, `import-a,${sale("1", "a")}`];
     expect((await apply(fileOf(identified))).code).to.equal(0);

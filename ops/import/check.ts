@@ -1,12 +1,19 @@
 /** From a row to the line that is sent for it, checked as the ingest endpoint will check it. */
+import { parseStrictJson } from "../../backends/http/strict-json.js";
 import { type EventRecord, readRecord } from "../../providers/record.js";
-import { ExactNumber } from "../../schemas/exact-number.js";
+import { canonicalJson } from "../../schemas/canonical-json.js";
 import type { EventIds } from "./event-ids.js";
 import { requiredColumns, type Row } from "./rows.js";
 
-export type Checked =
-  | { readonly ok: true; readonly record: EventRecord; readonly json: string }
-  | { readonly ok: false; readonly message: string };
+export interface RightRow {
+  readonly ok: true;
+  readonly record: EventRecord;
+  /** The line as it is sent. */
+  readonly json: string;
+  /** What the line means, however it is written: the service compares this. */
+  readonly content: string;
+}
+export type Checked = RightRow | { readonly ok: false; readonly message: string };
 
 /** Sent as the JSON numbers they are; an amount never passes through a double. */
 const numberColumns: ReadonlySet<string> = new Set(["amount", "interval_count", "quantity"]);
@@ -31,14 +38,13 @@ export function checkRow({ cells }: Row, ids: EventIds, now: number): Checked {
     }
   }
   const whole = new Map(cells).set("event_id", cells.get("event_id") ?? ids.idOf(cells));
-  const reading = readRecord(Object.fromEntries([...whole].map(valueOf)), now);
+  const json = `{${[...whole].map(jsonOf).join(",")}}`;
+  // The very bytes, by the endpoint's own readers: nothing is right here and wrong there.
+  const parsed = parseStrictJson(Buffer.from(json));
+  if (!parsed.ok) return wrong(`${parsed.message} (${parsed.code})`);
+  const reading = readRecord(parsed.value, now);
   if (!reading.ok) return wrong(`${reading.message} (${reading.code})`);
-  return { ok: true, record: reading.record, json: `{${[...whole].map(jsonOf).join(",")}}` };
-}
-
-function valueOf([name, text]: readonly [string, string]): [string, unknown] {
-  if (name === "amount") return [name, new ExactNumber(text)];
-  return [name, numberColumns.has(name) ? Number(text) : text];
+  return { ok: true, record: reading.record, json, content: canonicalJson(parsed.value) };
 }
 
 function jsonOf([name, text]: readonly [string, string]): string {

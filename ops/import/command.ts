@@ -8,6 +8,7 @@ import { limits } from "../../config.js";
 import { checkRow } from "./check.js";
 import { EventIds } from "./event-ids.js";
 import { ImportRefused } from "./refused.js";
+import { Repeats } from "./repeats.js";
 import { readRows } from "./rows.js";
 import { type Door, type Outcome, type SendLine, sendBatch } from "./send.js";
 import { Tally } from "./tally.js";
@@ -60,17 +61,34 @@ async function check(order: Order, tell: (line: string) => void): Promise<boolea
   const problems = new Problems(tell);
   const tally = new Tally();
   const ids = new EventIds();
+  const repeats = new Repeats();
   for await (const row of readRows(order.file, order.delimiter)) {
     const checked = checkRow(row, ids, Date.now());
-    if (checked.ok) tally.add(checked.record);
-    else problems.add(row.line, checked.message);
+    if (!checked.ok) {
+      problems.add(row.line, checked.message);
+      continue;
+    }
+    // Ids that are made are never given twice.
+    const bringsId = row.cells?.has("event_id") === true;
+    const place = bringsId ? repeats.place(checked, row.line) : { kind: "first" as const };
+    if (place.kind === "first") tally.add(checked.record);
+    if (place.kind === "conflict") problems.add(row.line, conflictWith(place.line));
   }
   problems.end();
   for (const line of tally.lines()) tell(line);
+  if (repeats.count > 0) {
+    tell(
+      `${repeats.count} rows say again what an earlier one of their event_id says; it counts once.`,
+    );
+  }
   if (ids.repeated > 0) {
     tell(`${ids.repeated} rows without event_id are equal to an earlier one; each counts.`);
   }
   return problems.count === 0;
+}
+
+function conflictWith(line: number): string {
+  return `event_id is that of line ${line}, which says something else (event_id_conflict)`;
 }
 
 /** @returns whether the service took every line */
