@@ -128,6 +128,21 @@ describe("What an item costs a customer of Paddle", () => {
     });
   }
 
+  const elsewhere = { id: "pri_2", product: "pro_2", unitAmount: 2500n };
+  const beside: [title: string, currency: string, other: string, expected: string][] = [
+    ["the price that was set where Paddle converts both", "GBP", "EUR", "EUR 1000"],
+    ["the one in its currency beside another that is", "JPY", "JPY", "JPY 1400"],
+    ["none where Paddle converts the other alone", "JPY", "EUR", "prices_of_several_currencies"],
+  ];
+  for (const [title, currency, other, expected] of beside) {
+    it(`should be, of two, ${title}`, () => {
+      const second = priceData({ ...elsewhere, currency: other });
+      const items = [overridden, second].map((each) => ({ price: each, quantity: 1, product }));
+      const told = paddle.decode(subscription({ currency, items }), nothing);
+      expect(toldBy(told)).to.equal(expected);
+    });
+  }
+
   for (const [title, currency, importance] of [
     ["needed where two prices have the currency", "USD", "needed"],
     ["needed where an override has the base currency", "EUR", "needed"],
@@ -140,7 +155,7 @@ describe("What an item costs a customer of Paddle", () => {
     });
   }
 
-  /** Currency and minor units a month of the only item; else why it was rejected. */
+  /** Currency and minor units a month of the first item; else why it was rejected. */
   function toldBy(decoded: Decoded): string {
     if (decoded.outcome !== "facts") return "reason" in decoded ? decoded.reason : "";
     const [state] = decoded.facts.flatMap(({ body }) =>

@@ -176,7 +176,7 @@ function worthFrom(
   if (isUntold(items)) return items;
   const currency = items[0]?.currency ?? "";
   if (items.some((item) => item.currency !== currency)) {
-    return rejected("malformed", "items: several currencies");
+    return rejected("prices_of_several_currencies", currenciesUnclear);
   }
   const { starts_at: from = null, ends_at: until = null, id = "" } = subscription.discount ?? {};
   const applies = id !== "" && (until === null || until > paidFrom);
@@ -228,6 +228,11 @@ function pricedItems(
   }
   return priced;
 }
+
+/** docs/decisions/2026-11-21-paddle-converted-prices.md */
+const currenciesUnclear =
+  "Paddle converts some of the items' prices and events leave out into what: put in their place " +
+  "prices that are set in the subscription's currency";
 
 const countryUnknown =
   "Paddle must be asked: the price depends on the customer's country, which the event leaves out";
