@@ -66,7 +66,8 @@ ${sumSettingsSql}, optimize_move_to_prewhere = 0`;
 
 /**
  * A moment as whole months and the rows of the nearer part of its month: those from its beginning
- * are added, or those to its end taken off.
+ * are added, or those to its end taken off. The engine's dates begin with 1970, of which January
+ * holds nothing (`limits.eventEarliest`): it stands for the month before it, too.
  */
 function edgeOf(name: string, at: number) {
   const month = startOfMonth(at);
@@ -78,7 +79,7 @@ function edgeOf(name: string, at: number) {
     fromSql: time("from"),
     toSql: time("to"),
     params: {
-      [`${name}_month`]: isLate ? month : startOfMonth(month - 1),
+      [`${name}_month`]: Math.max(0, isLate ? month : startOfMonth(month - 1)),
       [`${name}_from`]: isLate ? at + 1 : month,
       [`${name}_to`]: isLate ? nextInterval("month", month) : at + 1,
     },

@@ -36,7 +36,7 @@ export function mrrRoute(router: Router, service: Service): void {
 /** @returns `previous` as of a month before */
 async function readMrr({ clickhouse }: Pick<Service, "clickhouse">, asOf: AsOf) {
   const read = <Row>({ sql, params }: Query) => clickhouse.rows<Row>(sql, params);
-  const past = { ...asOf, at: growthThen(asOf.at) };
+  const past = { ...asOf, at: Math.max(0, growthThen(asOf.at)) };
   const now = await read<MrrPairRow>(mrrPairQuery(asOf, past.at));
   if (await isStored(clickhouse, asOf)) {
     return { now, previous: now.map(({ previous: mrr }) => ({ mrr })) };
