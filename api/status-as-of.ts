@@ -5,14 +5,15 @@
 import type { PaymentHistoryRow } from "./queries/payment-history.js";
 import type { TransactionRow } from "./queries/transactions.js";
 
-/** @param history of its payment; undefined when the ledger has nothing */
+/** @param history of its payment, currency by currency; empty when the ledger has nothing */
 export function transactionAsOf(
   row: TransactionRow,
-  history: PaymentHistoryRow | undefined,
+  history: readonly PaymentHistoryRow[],
 ): TransactionRow {
   // A refund that names no sale was one from its first moment, which is its timestamp.
-  if (history === undefined || row.type === "refund") return row;
-  const refunded = -BigInt(history.refunds_then);
+  if (history.length === 0 || row.type === "refund") return row;
+  const own = history.find(({ currency }) => currency === row.original_currency);
+  const refunded = -BigInt(own?.refunds_then ?? 0);
   return {
     ...row,
     refunded_amount: refunded.toString(),
@@ -20,7 +21,11 @@ export function transactionAsOf(
   };
 }
 
-function statusThen(row: TransactionRow, refunded: bigint, history: PaymentHistoryRow): string {
-  if (BigInt(history.disputes_then) < 0n) return "disputed";
+function statusThen(
+  row: TransactionRow,
+  refunded: bigint,
+  history: readonly PaymentHistoryRow[],
+): string {
+  if (history.some((each) => BigInt(each.disputes_then) < 0n)) return "disputed";
   return refunded >= BigInt(row.gross_amount) ? "refunded" : "succeeded";
 }

@@ -160,8 +160,13 @@ export async function asOfThen(
 ): Promise<TransactionRow[]> {
   const { sql, params } = paymentHistoryQuery(asOf, rows.map(ledgerPayment));
   const histories = await clickhouse.rows<PaymentHistoryRow>(sql, params);
-  const byPayment = new Map(histories.map((history) => [history.payment, history]));
-  return rows.map((row) => transactionAsOf(row, byPayment.get(ledgerPayment(row))));
+  const byPayment = new Map<string, PaymentHistoryRow[]>();
+  for (const history of histories) {
+    const known = byPayment.get(history.payment);
+    if (known) known.push(history);
+    else byPayment.set(history.payment, [history]);
+  }
+  return rows.map((row) => transactionAsOf(row, byPayment.get(ledgerPayment(row)) ?? []));
 }
 
 /** How the ledger names the payment of a transaction. */

@@ -1,4 +1,5 @@
 /** The four questions, asked over HTTP of the real service; rows put straight into its tables. */
+import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { openApiDocument } from "../api/docs/openapi.js";
 import { cohortsAnswer } from "../schemas/http-cohorts.js";
@@ -109,13 +110,72 @@ describe("The read interface", () => {
       }
     });
 
-    it("should be answered for moments before there was money", async () => {
-      for (const path of paths) {
-        const answer = await get(
-          `${path}?at=1900-01-01T00:00:00Z&known_at=1950-01-01T00:00:00%2B02:00`,
-        );
-        expect(answer.status, answer.text).to.equal(200);
+    describe("of what is old by now", () => {
+      let fresh: Doors;
+      before(async () => {
+        fresh = await openDoors();
+        const mine: Tenant = { workspace: fresh.workspace, environment: "live" };
+        const { clickhouse } = fresh.service;
+        const recorded = { recorded_at: Date.UTC(2026, 0, 10) };
+        const when = Date.UTC(2025, 5, 20);
+        await insertMovements(clickhouse, mine, [
+          {
+            ...recorded,
+            account: "a",
+            at: when,
+            kind: "new",
+            vintage: "2025-06-01",
+            mrr: "100",
+            accounts: 1,
+            subscriptions: 1,
+          },
+        ]);
+        await insertLedger(clickhouse, mine, [
+          {
+            ...recorded,
+            payment: "stripe:pay_a",
+            kind: "sale",
+            happened_at: when,
+            amount: 1000,
+            sales: 1,
+          },
+        ]);
+        await insertTransactions(clickhouse, mine, [
+          { ...recorded, id: "a", timestamp: when, version: 1 },
+        ]);
+      });
+
+      const figures = async (query: string) => {
+        const found: Record<string, number> = {};
+        for (const path of paths) {
+          const { status, json, text } = await get(`${path}?${query}`, fresh.readKey);
+          expect(status, `${path}?${query}: ${text}`).to.equal(200);
+          found[path] = sumOfNumbers(json.data);
+        }
+        return found;
+      };
+      const nothing = Object.fromEntries(paths.map((path) => [path, 0]));
+
+      for (const query of [
+        // What a script sends whose date is not set, and dates before the engine's own begin.
+        "at=1970-01-01T00:00:00Z",
+        "at=0001-01-01T00:00:00Z",
+        "known_at=1970-01-01T00:00:00Z",
+        "at=1900-01-01T00:00:00Z&known_at=1950-01-01T00:00:00%2B02:00",
+        // Compared with a month before: the year 1969.
+        "at=1970-01-10T00:00:00Z",
+        "at=1970-01-31T23:59:59Z",
+        "known_at=1970-01-10T00:00:00Z",
+      ]) {
+        it(`should tell nothing with ${query}`, async () => {
+          expect(await figures(query)).to.deep.equal(nothing);
+        });
       }
+
+      it("should tell something of later", async () => {
+        const told = await figures("at=2025-07-01T00:00:00Z");
+        expect(Object.keys(told).filter((path) => (told[path] ?? 0) <= 0)).to.deep.equal([]);
+      });
     });
 
     for (const [who, key, status] of [
@@ -333,6 +393,38 @@ describe("The read interface", () => {
       expect(await shown(3, "&status=disputed")).to.deep.equal([]);
       expect(await shown(2, "&status=refunded")).to.deep.equal([]);
       expect(await shown(2, "&status=succeeded")).to.have.length(2);
+    });
+
+    it("should show it also of a sale told anew in another currency", async () => {
+      const fresh = await openDoors();
+      const about = { provider: "custom", transaction_id: "P", currency: "EUR", amount: 9 };
+      const day = (of: number, second = 0) => new Date(Date.UTC(2026, 8, of, 0, 0, second));
+      const tell = async (more: Readonly<Record<string, unknown>>) => {
+        const answer = await fresh.ingest({ ...about, ...more });
+        expect(answer.status, answer.text).to.equal(202);
+      };
+      const sale = { event_type: "transaction.sale" };
+      await tell({ ...sale, currency: "USD", amount: 10, occurred_at: day(1).toISOString() });
+      await tell({ ...sale, occurred_at: day(1, 5).toISOString() });
+      await tell({ event_type: "transaction.refund", occurred_at: day(5).toISOString() });
+      const shown = async (query: string) => {
+        const { json } = await get(`/v1/transactions?${query}`, fresh.readKey);
+        return json.data.map((row: Record<string, unknown>) => [
+          row["gross_amount"],
+          row["original_currency"],
+          row["status"],
+          row["refunded_amount"],
+        ]);
+      };
+      const refunded = [[9, "EUR", "refunded", 9]];
+      while ((await shown("status=refunded")).length === 0) await pause(20);
+      expect(await shown("")).to.deep.equal(refunded);
+      const later = `at=${day(9).toISOString()}`;
+      expect(await shown(later)).to.deep.equal(refunded);
+      expect(await shown(`${later}&status=refunded`)).to.deep.equal(refunded);
+      expect(await shown(`${later}&status=succeeded`)).to.deep.equal([]);
+      const before = `at=${day(4).toISOString()}`;
+      expect(await shown(before)).to.deep.equal([[9, "EUR", "succeeded", 0]]);
     });
 
     for (const [query, param] of [
@@ -601,3 +693,10 @@ describe("The read interface", () => {
     });
   });
 });
+
+/** Of all that is in it, however deep; nothing in it is negative. */
+function sumOfNumbers(value: unknown): number {
+  if (typeof value === "number") return value;
+  if (typeof value !== "object" || value === null) return 0;
+  return Object.values(value).reduce<number>((sum, part) => sum + sumOfNumbers(part), 0);
+}

@@ -1,11 +1,12 @@
-/** What the ledger says was refunded and disputed of payments up to `at`. */
+/** What the ledger says was refunded and disputed of payments up to `at`, in each currency. */
 import type { PinnedAsOf } from "../pages.js";
 import { type Query, asOfParams, atSql, knownAtSql, tenantSql } from "./query.js";
 
-/** Minor units of each entry's original currency as text, signed as in the ledger. */
+/** Minor units of `currency` as text, signed as in the ledger. */
 export interface PaymentHistoryRow {
   readonly payment: string;
-  /** Of refunds in the currency of the sale. */
+  /** A payment whose sale was told anew has rows in the currency it was told in before, too. */
+  readonly currency: string;
   readonly refunds_then: string;
   /** Withdrawals and returns. */
   readonly disputes_then: string;
@@ -15,16 +16,12 @@ export interface PaymentHistoryRow {
 export function paymentHistoryQuery(asOf: PinnedAsOf, payments: readonly string[]): Query {
   const then = `happened_at <= ${atSql}`;
   return {
-    sql: `SELECT payment,
-  sumIf(original_amount, kind = 'refund' AND ${then}
-    AND currency = sale_currency) AS refunds_then,
+    sql: `SELECT payment, currency,
+  sumIf(original_amount, kind = 'refund' AND ${then}) AS refunds_then,
   sumIf(original_amount, kind IN ('dispute', 'dispute_won') AND ${then}) AS disputes_then
-FROM (
-  SELECT *, anyIf(currency, kind = 'sale') OVER (PARTITION BY payment) AS sale_currency
-  FROM ledger
-  WHERE ${tenantSql} AND recorded_at <= ${knownAtSql} AND payment IN {payments:Array(String)}
-)
-GROUP BY payment`,
+FROM ledger
+WHERE ${tenantSql} AND recorded_at <= ${knownAtSql} AND payment IN {payments:Array(String)}
+GROUP BY payment, currency`,
     params: { ...asOfParams(asOf), payments },
   };
 }
