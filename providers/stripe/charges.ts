@@ -6,15 +6,16 @@ import { ignored } from "../outcomes.js";
 import { type Answers, paths } from "./answers.js";
 import { accountKey, field, reader } from "./event.js";
 import { isoMinor } from "./money.js";
-import { hasFailed, refundFact, refundShape } from "./refunds.js";
+import { hasFailed, isRelease, refundFact, refundShape } from "./refunds.js";
 
 const chargeShape = z.object({
   id: field.id,
   amount: field.amount,
-  // Absent before 2020-08: a charge was captured whole.
+  // Absent before 2020-08.
   amount_captured: field.amount.nullish(),
   amount_refunded: field.amount.nullish(),
   captured: z.boolean().nullish(),
+  refunded: z.boolean().nullish(),
   paid: z.boolean(),
   status: z.string().nullish(),
   created: field.time,
@@ -29,13 +30,13 @@ const chargeShape = z.object({
 type Charge = z.output<typeof chargeShape>;
 
 /**
- * A paid and captured charge is a payment, dated when the charge was made: the same in whatever
- * event tells it, and whether it was captured at once or later.
+ * A paid charge is a payment of what was captured, dated when the charge was made: the same in
+ * whatever event tells it, and whether it was captured at once, later or little by little.
  */
 export const readCharge = reader(chargeShape, (charge, event) => {
-  const amount = charge.amount_captured ?? charge.amount;
+  const amount = capturedOf(charge);
   const succeeded = charge.paid && (charge.status ?? "succeeded") === "succeeded";
-  if (!succeeded || charge.captured === false || amount <= 0n) {
+  if (!succeeded || amount <= 0n) {
     return ignored("no money was collected");
   }
   const payment = charge.payment_intent ?? charge.id;
@@ -63,6 +64,16 @@ export const readCharge = reader(chargeShape, (charge, event) => {
   return [...facts, ...refundsOf(charge, payment, amount, event.at)];
 });
 
+/** `captured` is false until the last of several captures. */
+function capturedOf(charge: Charge): bigint {
+  if (charge.amount_captured !== undefined && charge.amount_captured !== null) {
+    return charge.amount_captured;
+  }
+  if (charge.captured === false) return 0n;
+  const released = charge.refunds?.data.filter(isRelease) ?? [];
+  return released.reduce((left, { amount }) => left - amount, charge.amount);
+}
+
 const balanceShape = z.compile(
   z.object({ amount: field.amount, fee: field.amount, currency: field.currency }),
 );
@@ -85,19 +96,35 @@ function feeOf(charge: Charge, amount: bigint, answers: Answers): bigint | null 
 }
 
 /**
- * What a partial capture released was never collected, but Stripe adds it to `amount_refunded` and
- * lists it as a refund. It is taken off the total, and the list, where nothing marks it, is left.
+ * What a partial capture released was never collected, but Stripe may add it to `amount_refunded`
+ * and list it as a refund. It is taken off the total, and the list, where nothing marks it, is left.
  */
 function refundsOf(charge: Charge, payment: string, captured: bigint, at: number): FactBody[] {
-  const released = charge.amount - captured;
-  const refunded = (charge.amount_refunded ?? 0n) - released;
+  const released = releasedOf(charge, captured);
+  const refunded = refundedOf(charge, captured);
   const { currency } = charge;
   const listed = released > 0n ? [] : (charge.refunds?.data ?? []);
   const single = listed
     // When a refund failed is known from its own event, not from a later look at the charge.
-    .filter((refund) => !hasFailed(refund) && refund.amount > 0n)
+    .filter((refund) => !hasFailed(refund) && !isRelease(refund) && refund.amount > 0n)
     .map((refund) => refundFact({ ...refund, payment_intent: payment }, null));
   if (refunded <= 0n) return single;
   const amount = isoMinor(refunded, currency);
   return [...single, { RefundTotal: { payment, at, amount, currency } }];
+}
+
+/** More than was authorized may be captured, and until the last capture nothing is released. */
+function releasedOf(charge: Charge, captured: bigint): bigint {
+  return charge.captured === false || captured > charge.amount ? 0n : charge.amount - captured;
+}
+
+/**
+ * Whether a release is in the total is not told; where the total is less, it is not. Else it is
+ * taken off: single refunds, which are told apart, make up for what that leaves out.
+ */
+function refundedOf(charge: Charge, captured: bigint): bigint {
+  const total = charge.amount_refunded ?? 0n;
+  const released = releasedOf(charge, captured);
+  if (released === 0n || total < released) return total;
+  return charge.refunded === true ? captured : total - released;
 }

@@ -19,19 +19,19 @@ export interface ChargeInput {
   readonly country?: string | null;
   /** Old layout only: in_… */
   readonly invoice?: string | null;
-  /** Less than `amount` when only a part was captured. */
+  /** Other than `amount`, or nothing, when only a part was captured, or more. */
   readonly amountCaptured?: bigint;
   readonly amountRefunded?: bigint;
   /** Listed in the old layout only. */
   readonly refunds?: readonly JsonObject[];
   readonly status?: "succeeded" | "pending" | "failed";
-  /** False while a payment is only authorized. */
+  /** False while a payment is only authorized, or a part of it may still be captured. */
   readonly captured?: boolean;
 }
 
 export function chargeObject(input: ChargeInput): JsonObject {
   const captured = input.captured ?? true;
-  const amountCaptured = captured ? (input.amountCaptured ?? input.amount) : 0n;
+  const amountCaptured = input.amountCaptured ?? (captured ? input.amount : 0n);
   const amountRefunded = input.amountRefunded ?? 0n;
   const status = input.status ?? "succeeded";
   const refunds = {
@@ -47,7 +47,7 @@ export function chargeObject(input: ChargeInput): JsonObject {
     amount: units(input.amount),
     amount_captured: units(amountCaptured),
     amount_refunded: units(amountRefunded),
-    balance_transaction: captured ? `txn_${input.id}` : null,
+    balance_transaction: amountCaptured > 0n ? `txn_${input.id}` : null,
     billing_details: { address: address(input.country ?? null), email: null, name: null },
     captured,
     created: seconds(input.createdAt),
@@ -233,13 +233,15 @@ export function refundObject(input: {
   currency: string;
   createdAt: number;
   status?: "succeeded" | "pending" | "failed" | "canceled" | "requires_action";
+  /** Of what was authorized and not captured: no money moves. */
+  isRelease?: boolean;
 }): JsonObject {
   const status = input.status ?? "succeeded";
   return {
     id: input.id,
     object: "refund",
     amount: units(input.amount),
-    balance_transaction: `txn_${input.id}`,
+    balance_transaction: input.isRelease === true ? null : `txn_${input.id}`,
     charge: input.charge,
     created: seconds(input.createdAt),
     currency: input.currency.toLowerCase(),
@@ -249,6 +251,38 @@ export function refundObject(input: {
     reason: null,
     receipt_number: null,
     status,
+  };
+}
+
+/** A credit note that returns money outside Stripe. */
+export function creditNoteObject(input: {
+  id: string;
+  invoice: string;
+  amountOutside: bigint;
+  currency: string;
+  createdAt: number;
+  tax?: bigint;
+  voidedAt?: number;
+}): JsonObject {
+  const { voidedAt } = input;
+  return {
+    id: input.id,
+    object: "credit_note",
+    amount: units(input.amountOutside),
+    created: seconds(input.createdAt),
+    currency: input.currency.toLowerCase(),
+    invoice: input.invoice,
+    livemode: true,
+    metadata: {},
+    out_of_band_amount: units(input.amountOutside),
+    reason: null,
+    refunds: [],
+    status: voidedAt === undefined ? "issued" : "void",
+    total: units(input.amountOutside),
+    total_taxes:
+      input.tax === undefined ? [] : [{ amount: units(input.tax), tax_behavior: "exclusive" }],
+    type: "post_payment",
+    voided_at: voidedAt === undefined ? null : seconds(voidedAt),
   };
 }
 

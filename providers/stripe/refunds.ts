@@ -15,7 +15,10 @@ export const refundShape = z.object({
   payment_intent: field.reference,
   // Absent in very old versions, which knew no refund that fails.
   status: z.string().nullish(),
+  /** Null says that no balance moved; absent says nothing. */
+  balance_transaction: z.unknown().optional(),
 });
+type Refund = z.output<typeof refundShape>;
 
 /**
  * A refund counts from `created`, also while it is pending: the balance is charged at once. One
@@ -23,13 +26,12 @@ export const refundShape = z.object({
  */
 export const readRefund = reader(refundShape, (refund, event) => {
   if (refund.amount === 0n) return ignored("a refund of nothing");
+  if (isOfNoPayment(event.object)) return ignored("a customer's own balance was given back");
+  if (isRelease(refund)) return ignored("an authorization was released: no money moved");
   return [refundFact(refund, hasFailed(refund) ? event.at : null)];
 });
 
-export function refundFact(
-  refund: z.output<typeof refundShape>,
-  failedAt: number | null,
-): FactBody {
+export function refundFact(refund: Refund, failedAt: number | null): FactBody {
   return {
     Refund: {
       refund: refund.id,
@@ -45,8 +47,20 @@ export function refundFact(
   };
 }
 
-export function hasFailed(refund: z.output<typeof refundShape>): boolean {
+export function hasFailed(refund: Refund): boolean {
   return refund.status === "failed" || refund.status === "canceled";
+}
+
+/** Stripe makes a refund object, too, of what was authorized and is not going to be captured. */
+export function isRelease(refund: Refund): boolean {
+  return refund.status === "succeeded" && refund.balance_transaction === null;
+}
+
+/** Money a customer sent and never paid with, such as too much by bank transfer, was no sale. */
+function isOfNoPayment(refund: unknown): boolean {
+  if (typeof refund !== "object" || refund === null) return false;
+  if (!("charge" in refund) || !("payment_intent" in refund)) return false;
+  return refund.charge === null && refund.payment_intent === null;
 }
 
 const creditNoteShape = z.object({
