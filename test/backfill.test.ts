@@ -13,6 +13,7 @@ import {
 } from "../providers/stripe/payloads.js";
 import {
   chargeObject,
+  creditNoteObject,
   disputeObject,
   invoiceObject,
   invoicePaymentObject,
@@ -84,6 +85,23 @@ const refund = refundObject({
   currency: "eur",
   createdAt: from + 3 * day,
 });
+/** Authorized beside and never collected: a part of one charge, and all of another. */
+const partly: JsonObject = { ...all[5]?.charge, amount: 1250, amount_refunded: 250 };
+const held: JsonObject = {
+  ...all[5]?.charge,
+  ...{ id: "ch_held", payment_intent: "pi_held", balance_transaction: null },
+  ...{ captured: false, amount_captured: 0, amount_refunded: 1000 },
+};
+const releases = [
+  ["re_h5", "ch_h5", "pi_h5", 250n],
+  ["re_held", "ch_held", "pi_held", 1000n],
+] as const;
+const released = releases.map(([id, charge, paymentIntent, amount]) =>
+  refundObject({
+    ...{ id, charge, paymentIntent, amount, currency: "eur" },
+    ...{ createdAt: from + 5 * day, isRelease: true },
+  }),
+);
 const dispute = disputeObject({
   id: "du_h1",
   charge: "ch_h1",
@@ -93,6 +111,24 @@ const dispute = disputeObject({
   createdAt: from + 4 * day,
   status: "lost",
   withdrawnAt: from + 4 * day,
+});
+/** Paid outside Stripe, and partly returned there. */
+const outside = invoiceObject({
+  id: "in_outside",
+  customer: "cus_outside",
+  currency: "eur",
+  createdAt: from + 35 * day,
+  paidAt: from + 36 * day,
+  version,
+  outOfBand: true,
+  lines: [{ id: "il_outside", product: "prod_outside", price: "price_outside", amount: 1200n }],
+});
+const notes = [
+  { id: "cn_issued", amountOutside: 500n },
+  { id: "cn_void", amountOutside: 200n, voidedAt: from + 38 * day },
+].map((note) => {
+  const createdAt = from + 37 * day;
+  return creditNoteObject({ ...note, invoice: "in_outside", currency: "eur", createdAt });
 });
 const refundedCharge: JsonObject = { ...all[0]?.charge, amount_refunded: 400 };
 const ended: JsonObject = {
@@ -121,15 +157,19 @@ function history(): [string, JsonObject[]][] {
     ],
     [
       "/v1/charges",
-      without(
-        all.map(({ charge }) => charge),
-        refundedCharge,
-      ),
+      [
+        held,
+        ...[refundedCharge, partly].reduce(
+          without,
+          all.map(({ charge }): JsonObject => charge),
+        ),
+      ],
     ],
-    ["/v1/invoices", all.map(({ invoice }) => invoice)],
+    ["/v1/invoices", [...all.map(({ invoice }) => invoice), outside]],
     ["/v1/invoice_payments", all.map(({ paid }) => paid)],
-    ["/v1/refunds", [refund]],
+    ["/v1/refunds", [refund, ...released]],
     ["/v1/disputes", [dispute]],
+    ["/v1/credit_notes", notes],
   ];
 }
 
@@ -174,11 +214,12 @@ describe("A backfill of Stripe", function suite() {
     expect(done.counts).to.deep.equal({
       products: 1,
       subscriptions: customers,
-      charges: customers,
-      invoices: customers,
+      charges: customers + 1,
+      invoices: customers + 1,
       invoice_payments: customers,
-      refunds: 1,
+      refunds: 3,
       disputes: 1,
+      credit_notes: 2,
     });
     const sums = done.comparison.map(({ month, currency, listed, booked, same }) => [
       month,
@@ -194,7 +235,8 @@ describe("A backfill of Stripe", function suite() {
 
   it("should have booked what webhooks would have told", async () => {
     const transactions = await read("/v1/transactions?limit=200");
-    expect(transactions.data).to.have.lengthOf(customers);
+    expect(transactions.data).to.have.lengthOf(customers + 1);
+    expect(transactions.data[0]).to.include({ gross_amount: 12, refunded_amount: 5 });
     expect(transactions.data.at(-1)).to.include({
       gross_amount: 10,
       refunded_amount: 4,

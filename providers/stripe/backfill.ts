@@ -73,6 +73,7 @@ export const stripeBackfill: Backfill = {
       ({ from }) => from,
       (dispute, now) => [{ type: "charge.dispute.updated", at: now, object: dispute }],
     ),
+    list("credit_notes", "/v1/credit_notes", ({ from }) => from, creditNoteHistory),
   ],
 };
 
@@ -128,6 +129,12 @@ function refundHistory(refund: HistoryObject, now: number): Told[] {
   const failed = refund.status === "failed" || refund.status === "canceled";
   const at = failed ? (failedAt ?? refund.created * 1000) : now;
   return [{ type: "refund.updated", at, object: refund }];
+}
+
+/** One that was voided gives back what it took when it was. */
+function creditNoteHistory(note: HistoryObject, now: number): Told[] {
+  const voidedAt = typeof note.voided_at === "number" ? note.voided_at * 1000 : null;
+  return [{ type: "credit_note.updated", at: voidedAt ?? now, object: note }];
 }
 
 /**
