@@ -7,10 +7,10 @@ import { schedule } from "node-cron";
 import { type Config, limits } from "../config.js";
 import { exponentOf } from "../schemas/currencies.js";
 import {
-  type PublishedQuote,
   type QuoteTable,
   type RateSource,
   dayAfter,
+  isAbsent,
   isPublished,
   newestDay,
   quoteFor,
@@ -24,7 +24,7 @@ import type { Postgres } from "./postgres.js";
 import { Editions } from "./rates/editions.js";
 import type { Patience } from "./rates/fetch.js";
 import { contradiction } from "./rates/outliers.js";
-import { RateFeeds } from "./rates/sources.js";
+import { RateFeeds, type WideLists } from "./rates/sources.js";
 import { wideListsSince } from "./rates/wide.js";
 import type { Releases } from "./releases.js";
 
@@ -44,11 +44,12 @@ export interface Rates {
   /** Asks the sources now. Never rejects because of them. */
   refresh(): Promise<RefreshOutcome>;
   /**
-   * Fetches the wide list an event needs which is not here, when the network allows.
-   * @param day the event's own UTC day, `YYYY-MM-DD`
+   * Fetches the wide list that an event without a quote needs, when the network allows.
    * @returns whether a new edition appeared, by which to ask again
    */
-  ensureDay(currency: string, day: string): Promise<boolean>;
+  ensureQuote(currency: string, base: string, atMs: number): Promise<boolean>;
+  /** Whether a list that could still be fetched might tell the quote, which is not known. */
+  mayCome(currency: string, base: string, atMs: number): boolean;
   /** Called with the number of the newest edition when there is one; returns its removal. */
   onEdition(listener: (edition: number) => void): () => void;
   newestDay(): Readonly<Record<RateSource, string | null>>;
@@ -64,8 +65,8 @@ export interface RefreshOutcome {
 
 /** `definitions.md`: older than this, `/metrics` and the log say so. */
 const staleDays = 5;
-/** Days before the wanted one that are tried when the wide list has left that one out. */
-const wideGapDaysMax = 3;
+/** Days that are tried, from the wanted one back, when the wide list has left some out. */
+const wideGapDaysMax = 10;
 /** The ECB publishes at about 16:00; the later tries are for its late days and our bad ones. */
 const refreshTimes = "30 16,19,22 * * *";
 const refreshJitterMsMax = 10 * 60 * 1000;
@@ -146,11 +147,9 @@ class LiveRates implements Rates {
     return this.#refreshing;
   }
 
-  ensureDay(currency: string, day: string): Promise<boolean> {
-    const list = dayAfter(day, -1);
-    if (this.#config.RATES_REFRESH === "off" || !this.#wants(currency, day, list)) {
-      return Promise.resolve(false);
-    }
+  ensureQuote(currency: string, base: string, atMs: number): Promise<boolean> {
+    const list = this.#listFor(currency, base, atMs);
+    if (list === null) return Promise.resolve(false);
     const waiting = this.#waitingDays.get(list);
     if (waiting !== undefined) return waiting;
     if (this.#waitingDays.size >= limits.ratesDaysWaitingMax) return Promise.resolve(false);
@@ -159,6 +158,10 @@ class LiveRates implements Rates {
     this.#lastDay = mine;
     this.#waitingDays.set(list, mine);
     return mine;
+  }
+
+  mayCome(currency: string, base: string, atMs: number): boolean {
+    return this.#listFor(currency, base, atMs) !== null;
   }
 
   onEdition(listener: (edition: number) => void): () => void {
@@ -247,11 +250,11 @@ class LiveRates implements Rates {
     // Each source on its own, ECB first: one that fails does not hold up the other.
     for (const source of rateSources) {
       try {
-        const quotes =
+        const lists =
           source === "ecb"
-            ? await this.#feeds.ecb()
+            ? { quotes: await this.#feeds.ecb(), absentDays: [] }
             : await this.#feeds.missedWideLists(this.#table);
-        added = (await this.#append("refreshed", quotes)) || added;
+        added = (await this.#append("refreshed", lists)) || added;
       } catch (error) {
         failed.push(source);
         this.#warnOnceADay(`refresh ${source}`, "rates could not be refreshed", {
@@ -263,14 +266,17 @@ class LiveRates implements Rates {
     return { added, failed };
   }
 
-  /** Whether the list of that day could tell what no source here tells. */
-  #wants(currency: string, day: string, list: string): boolean {
-    if (currency === "EUR" || exponentOf(currency) === null) return false;
-    const { edition } = this;
-    const known = quoteFor(this.#table, { currency, base: "EUR", day, edition });
-    if (known?.source === "ecb") return false;
-    if (list < wideListsSince || list > utcDay(Date.now())) return false;
-    return !isPublished(this.#table, "wide", list) && !this.#failedLately(list);
+  /** The day whose wide list could tell what no source here tells. */
+  #listFor(currency: string, base: string, atMs: number): string | null {
+    const isKnowable = exponentOf(currency) !== null && exponentOf(base) !== null;
+    if (this.#config.RATES_REFRESH === "off" || !isKnowable) return null;
+    if (this.quote(currency, base, atMs) !== null) return null;
+    let list = dayAfter(utcDay(atMs), -1);
+    for (let back = 1; back < wideGapDaysMax && isAbsent(this.#table, list); back++) {
+      list = dayAfter(list, -1);
+    }
+    if (list < wideListsSince || list > utcDay(Date.now())) return null;
+    return isPublished(this.#table, "wide", list) || this.#failedLately(list) ? null : list;
   }
 
   #failedLately(list: string): boolean {
@@ -279,12 +285,8 @@ class LiveRates implements Rates {
 
   async #fetchDay(wanted: string): Promise<boolean> {
     try {
-      for (let back = 0; back < wideGapDaysMax; back++) {
-        const day = dayAfter(wanted, -back);
-        if (isPublished(this.#table, "wide", day)) break;
-        const quotes = await this.#feeds.wideList(day);
-        if (quotes.length > 0) return await this.#append(`fetched for ${wanted}`, quotes);
-      }
+      const lists = await this.#feeds.lastWideList(wanted, wideGapDaysMax);
+      if (await this.#append(`fetched for ${wanted}`, lists)) return true;
     } catch (error) {
       this.#warnOnceADay("a day", "the wide list of a day could not be fetched", {
         day: wanted,
@@ -296,14 +298,14 @@ class LiveRates implements Rates {
     return false;
   }
 
-  async #append(note: string, quotes: readonly PublishedQuote[]): Promise<boolean> {
+  async #append(note: string, { quotes, absentDays }: WideLists): Promise<boolean> {
     const plausible = quotes.filter((quote) => {
       const before = contradiction(this.#table, quote);
       const subject = `outlier ${quote.source} ${quote.currency}`;
       if (before) this.#warnOnceADay(subject, "a rate is not believed", { ...quote, before });
       return before === null;
     });
-    const added = await this.#editions.append(note, plausible);
+    const added = await this.#editions.append(note, plausible, absentDays);
     if (!added) return false;
     const { edition } = this;
     this.#logger.info({ edition, newest: this.newestDay(), note }, "rates have a new edition");

@@ -1,13 +1,12 @@
 /** Hands on what became of raw events: facts to booking, questions to enrichment, rejects. */
 import type { EnrichmentStep } from "../backends/kept-answers.js";
 import { type Fact, factCodec, incompleteCodec, topics } from "../schemas/records.js";
-import { utcDay } from "../schemas/rates.js";
 import { factKeys } from "./facts.js";
 import type { NormalizingService } from "./normalize.js";
 import type { Outcome, Rejected } from "./read-raw.js";
 import { keepRejected } from "./reject.js";
 
-type HandingOn = Pick<NormalizingService, "clickhouse" | "log" | "rates">;
+type HandingOn = Pick<NormalizingService, "baseCurrencyOf" | "clickhouse" | "log" | "rates">;
 
 /** May be repeated: the ids are the same again. */
 export async function handOn(service: HandingOn, outcomes: readonly Outcome[]): Promise<void> {
@@ -32,7 +31,10 @@ export async function handOn(service: HandingOn, outcomes: readonly Outcome[]): 
   );
 }
 
-export async function handOnFacts({ log }: HandingOn, facts: readonly Fact[]): Promise<void> {
+export async function handOnFacts(
+  { log }: Pick<HandingOn, "log">,
+  facts: readonly Fact[],
+): Promise<void> {
   if (facts.length === 0) return;
   await log.append(
     topics.facts,
@@ -44,13 +46,15 @@ export async function handOnFacts({ log }: HandingOn, facts: readonly Fact[]): P
 }
 
 export async function handOnRejects(
-  { clickhouse, log, rates }: HandingOn,
+  { baseCurrencyOf, clickhouse, log, rates }: HandingOn,
   rejects: readonly Rejected[],
 ): Promise<void> {
   await keepRejected({ clickhouse, log }, rejects);
-  for (const { missingRate } of rejects) {
-    // Fetched in the background; a new edition replays what waits for it (see role.ts).
-    if (missingRate) void rates.ensureDay(missingRate.currency, utcDay(missingRate.at));
+  for (const { event, missingRate } of rejects) {
+    if (missingRate === undefined) continue;
+    const base = await baseCurrencyOf(event.workspace);
+    // Fetched in the background; a new edition replays what waits for it (rejects-upkeep.ts).
+    if (base !== null) void rates.ensureQuote(missingRate.currency, base, missingRate.at);
   }
 }
 

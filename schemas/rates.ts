@@ -37,6 +37,8 @@ interface QuoteSeries extends Series {
 interface Source {
   /** Each day the source published anything, with the first edition that knew. */
   readonly publications: Series;
+  /** Each day it was asked for and had nothing, the same way. */
+  readonly absences: Series;
   readonly quotes: Map<string, QuoteSeries>;
 }
 export interface QuoteTable {
@@ -50,6 +52,11 @@ export interface QuoteTable {
 const rateDigitsMax = 10;
 /** How long a quote counts once its source went on without the currency. */
 const orphanDaysMax = 10;
+/**
+ * Of the ECB every day it published is here, from its history. Of the wide list, which comes every
+ * day, some are: what lies between two of them is not known until it was asked for.
+ */
+const hasEveryDay: Readonly<Record<RateSource, boolean>> = { ecb: true, wide: false };
 /** A day's traffic asks few questions many times; a backfill asks each a few times in a row. */
 const answersKeptMax = 20_000;
 
@@ -90,21 +97,20 @@ export function emptyQuoteTable(): QuoteTable {
 
 /**
  * Adds what one edition brought. Of the same source, day and currency the greatest edition counts.
+ * @param absentDays of which there is no wide list
  * @throws when editions come out of order
  */
 export function addEdition(
   table: QuoteTable,
   edition: number,
   published: Iterable<PublishedQuote>,
+  absentDays: Iterable<string> = [],
 ): void {
   if (edition <= table.edition) throw new Error(`Edition ${edition} comes after ${table.edition}`);
+  for (const day of absentDays) addDay(table.sources.wide.absences, day, edition);
   for (const quote of published) {
     const { publications, quotes } = table.sources[quote.source];
-    const known = firstFrom(publications.days, quote.day);
-    if (publications.days[known] !== quote.day) {
-      insert(publications.days, known, quote.day);
-      insert(publications.editions, known, edition);
-    }
+    addDay(publications, quote.day, edition);
     let series = quotes.get(quote.currency);
     if (series === undefined) {
       series = { days: [], editions: [], perEur: [], parsed: [] };
@@ -132,8 +138,12 @@ export function lastPublished(
 }
 
 export function isPublished(table: QuoteTable, source: RateSource, day: string): boolean {
-  const { days } = table.sources[source].publications;
-  return days[firstFrom(days, day)] === day;
+  return isIn(table.sources[source].publications, day, table.edition);
+}
+
+/** Whether the wide list of a day was asked for and there is none. */
+export function isAbsent(table: QuoteTable, day: string): boolean {
+  return isIn(table.sources.wide.absences, day, table.edition);
 }
 
 /** @returns null while the source has published nothing */
@@ -154,7 +164,19 @@ export function utcDay(atMs: number): string {
 const dayMs = 24 * 60 * 60 * 1000;
 
 function emptySource(): Source {
-  return { publications: { days: [], editions: [] }, quotes: new Map() };
+  return {
+    publications: { days: [], editions: [] },
+    absences: { days: [], editions: [] },
+    quotes: new Map(),
+  };
+}
+
+/** Once for each day, with the edition that was first. */
+function addDay({ days, editions }: Series, day: string, edition: number): void {
+  const at = firstFrom(days, day);
+  if (days[at] === day) return;
+  insert(days, at, day);
+  insert(editions, at, edition);
 }
 
 function lookUp(table: QuoteTable, { currency, base, day, edition }: Question): Quote | null {
@@ -184,42 +206,68 @@ const euro: Leg = { perEur: { digits: 1n, scale: 0 }, day: "9999-12-31", source:
 function legOf(table: QuoteTable, currency: string, day: string, edition: number): Leg | null {
   if (currency === "EUR") return euro;
   for (const source of rateSources) {
-    const { publications, quotes } = table.sources[source];
-    const series = quotes.get(currency);
+    const series = table.sources[source].quotes.get(currency);
     if (series === undefined) continue;
     const at = lastBefore(series, day, edition);
     const quoted = series.days[at];
     if (quoted === undefined) continue;
-    if (!stillCounts(publications, { currency, quoted, day, edition })) continue;
+    if (!stillCounts(table, { source, currency, quoted, day, edition })) continue;
     return { perEur: parsedAt(series, at), day: quoted, source };
   }
   return null;
+}
+
+interface Quoted {
+  readonly source: RateSource;
+  readonly currency: string;
+  readonly quoted: string;
+  readonly day: string;
+  readonly edition: number;
 }
 
 /**
  * A quote counts as long as its source has published nothing newer. The first publication without
  * the currency does not end it at once: it counts through that day, as it would have anyway (the
  * quote of a day is for later days), and 10 days more.
+ *
+ * Before a newer publication, a day of the wide list that is not here may have told another quote:
+ * then none is known until that day's list was asked for.
  */
-function stillCounts(
-  publications: Series,
-  asked: {
-    readonly currency: string;
-    readonly quoted: string;
-    readonly day: string;
-    readonly edition: number;
-  },
-): boolean {
+function stillCounts(table: QuoteTable, asked: Quoted): boolean {
   if (euroPredecessors.has(asked.currency)) return true;
-  const { days, editions } = publications;
-  for (let at = firstAfter(days, asked.quoted); at < days.length; at++) {
-    const published = days[at];
-    if (published === undefined || published >= asked.day) return true;
-    // A day filled in by a later edition had not been published for this question.
-    if ((editions[at] ?? 0) > asked.edition) continue;
-    return asked.day <= dayAfter(published, orphanDaysMax);
+  const { publications } = table.sources[asked.source];
+  const next = firstKnown(publications, asked.quoted, asked.edition);
+  if (next === null) return true;
+  if (next < asked.day && asked.day > dayAfter(next, orphanDaysMax)) return false;
+  return hasEveryDay[asked.source] || isSeamless(table, asked);
+}
+
+/** Whether of each day after the quoted one it is known what the source published, if anything. */
+function isSeamless(table: QuoteTable, { source, quoted, day, edition }: Quoted): boolean {
+  const { publications, absences } = table.sources[source];
+  const newest = lastKnown(publications, edition);
+  for (let at = dayAfter(quoted, 1); at < day && at < newest; at = dayAfter(at, 1)) {
+    if (!isIn(publications, at, edition) && !isIn(absences, at, edition)) return false;
   }
   return true;
+}
+
+/** A day filled in by a later edition had not been published for this question. */
+function firstKnown({ days, editions }: Series, after: string, edition: number): string | null {
+  let at = firstAfter(days, after);
+  while (at < days.length && (editions[at] ?? 0) > edition) at++;
+  return days[at] ?? null;
+}
+
+function lastKnown({ days, editions }: Series, edition: number): string {
+  let at = days.length - 1;
+  while (at >= 0 && (editions[at] ?? 0) > edition) at--;
+  return days[at] ?? "";
+}
+
+function isIn({ days, editions }: Series, day: string, edition: number): boolean {
+  const at = firstFrom(days, day);
+  return days[at] === day && (editions[at] ?? 0) <= edition;
 }
 
 /** Rows of one day are in the order of their editions, so the first that may be used is right. */

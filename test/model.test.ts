@@ -67,6 +67,18 @@ describe("reference model", () => {
     expect(quotes.quote("CHF", "CHF", 0)).to.deep.equal(fraction(1n));
   });
 
+  it("should not convert by a scattered list when a later one may tell another quote", () => {
+    const daily = ["2025-03-05", "2025-08-30", "2025-08-31"] as const;
+    const lists = new Map([["ARS", daily.map((listed, at) => [listed, `${at + 1}`] as const)]]);
+    const quotes = quotesOf([new Map(), lists]);
+    const ofDay = (date: string) => quotes.quote("EUR", "ARS", utc(`${date}T12:00Z`));
+    expect(ofDay("2025-03-06")).to.deep.equal(fraction(1n));
+    expect(ofDay("2025-03-07")).to.equal(null);
+    expect(ofDay("2025-08-30")).to.equal(null);
+    expect(ofDay("2025-08-31")).to.deep.equal(fraction(2n));
+    expect(ofDay("2026-01-01")).to.deep.equal(fraction(3n));
+  });
+
   it("should read the bundled lists", () => {
     const quotes = bundledQuotes();
     expect(quotes.quote("EUR", "USD", utc("2026-10-30T12:00Z"))).to.deep.equal(

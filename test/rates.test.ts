@@ -25,7 +25,8 @@ import { openTestPostgres } from "./stores.js";
 const today = () => utcDay(Date.now());
 
 describe("Quotes", () => {
-  // source, day, currency, units per EUR; a line of dashes begins the next edition.
+  // source, day, currency, units per EUR, or none for a day without a list; a line of dashes begins
+  // the next edition.
   const table = quoteTable(`
     ecb  2026-01-02 USD 1.25
     ecb  2026-01-02 JPY 150
@@ -37,6 +38,12 @@ describe("Quotes", () => {
     wide 2026-01-03 RUB 90
     wide 2026-01-03 VND 30000
     wide 2026-01-03 ARS 1000
+    wide 2026-01-04 none
+    wide 2026-01-05 none
+    wide 2026-01-06 none
+    wide 2026-01-07 none
+    wide 2026-01-08 none
+    wide 2026-01-09 none
     wide 2026-01-10 VND 30300
     ---
     ecb  2026-01-05 USD 1.20
@@ -90,6 +97,40 @@ describe("Quotes", () => {
       const quote = quoteFor(table, asked);
       expect(quote ? `${quote.rate} ${quote.date} ${quote.source}` : "none").to.equal(answer);
       expect(quoteFor(table, asked), "asked again").to.equal(quote);
+    });
+  }
+
+  // Some lists of a source that has one every day.
+  const scattered = quoteTable(`
+    wide 2026-03-05 ARS 915
+    wide 2026-08-31 ARS 1580
+    ---
+    wide 2026-08-20 ARS 1500
+    wide 2026-08-21 none
+    ---
+    wide 2026-08-23 VND 30000
+    wide 2026-08-22 none
+    wide 2026-08-24 none
+  `);
+  const gaps: [what: string, question: string, answer: string][] = [
+    ["the list of the day before", "2026-03-06 1", "2026-03-05"],
+    ["nothing when a day between was not asked for", "2026-03-07 1", "none"],
+    ["nothing far from the list before", "2026-08-31 1", "none"],
+    ["the newest list on the day after", "2026-09-01 1", "2026-08-31"],
+    ["the newest list as long as there is no newer one", "2026-11-20 1", "2026-08-31"],
+    ["a list that was filled in", "2026-08-21 2", "2026-08-20"],
+    ["the list before a day without one", "2026-08-22 2", "2026-08-20"],
+    ["nothing as long as it was not known that there is none", "2026-08-22 1", "none"],
+    ["nothing beyond the days that were asked for", "2026-08-23 2", "none"],
+    ["the list before several days without one", "2026-08-23 3", "2026-08-20"],
+    ["the last quote when the source went on without it", "2026-08-25 3", "2026-08-20"],
+    ["nothing when it may have come back since", "2026-08-26 3", "none"],
+  ];
+  for (const [what, question, answer] of gaps) {
+    it(`should take, of scattered lists, ${what}`, () => {
+      const [day = "", edition = ""] = question.split(" ");
+      const asked = { day, currency: "ARS", base: "EUR", edition: Number.parseInt(edition, 10) };
+      expect(quoteFor(scattered, asked)?.date ?? "none").to.equal(answer);
     });
   }
 
@@ -153,6 +194,7 @@ describe("The packed history", () => {
 
 describe("Rates", () => {
   const noon = Date.parse("2026-11-20T12:00:00Z");
+  const march5 = Date.parse("2026-03-05T10:00:00Z");
   let postgres: Postgres;
   let server: Server;
   let answer: RequestListener;
@@ -315,26 +357,73 @@ describe("Rates", () => {
   it("should fetch the list of a past day once when it is asked for", async () => {
     const rates = await open();
     serve({ "/wide/2026-03-04": wideJson("2026-03-04", { usd: 1.1, vnd: 25_000 }) });
-    const asks = ["VND", "ARS", "VND"].map((code) => rates.ensureDay(code, "2026-03-05"));
+    const asks = ["VND", "ARS", "VND"].map((code) => rates.ensureQuote(code, "EUR", march5));
     expect(await Promise.all(asks)).to.deep.equal([true, true, true]);
     expect(asked).to.deep.equal(["/wide/2026-03-04"]);
-    const atMs = Date.parse("2026-03-05T10:00:00Z");
-    expect(rates.quote("VND", "EUR", atMs)).to.include({ rate: "0.00004", date: "2026-03-04" });
-    expect(rates.quote("VND", "EUR", atMs, 1), "the edition before").to.equal(null);
-    expect(await rates.ensureDay("VND", "2026-03-05"), "it is here").to.equal(false);
+    expect(rates.quote("VND", "EUR", march5)).to.include({ rate: "0.00004", date: "2026-03-04" });
+    expect(rates.quote("VND", "EUR", march5, 1), "the edition before").to.equal(null);
+    expect(await rates.ensureQuote("VND", "EUR", march5), "it is here").to.equal(false);
   });
 
   it("should go back over days the wide list left out", async () => {
     const rates = await open();
     serve({ "/wide/2026-03-02": wideJson("2026-03-02", { usd: 1.1, vnd: 25_000 }) });
-    expect(await rates.ensureDay("VND", "2026-03-05")).to.equal(true);
+    expect(await rates.ensureQuote("VND", "EUR", march5)).to.equal(true);
     expect(asked).to.have.length(3);
+    for (const same of [rates, await open()]) {
+      expect(same.quote("VND", "EUR", march5)?.date).to.equal("2026-03-02");
+    }
+  });
+
+  it("should fetch the list of a day though there is one of a year before", async () => {
+    const rates = await open();
+    serve({
+      "/wide/2024-03-05": wideJson("2024-03-05", { usd: 1.1, ars: 915 }),
+      "/wide/2025-08-31": wideJson("2025-08-31", { usd: 1.1, ars: 1580 }),
+    });
+    for (const day of ["2024-03-05", "2025-08-31"]) {
+      const atMs = Date.parse(dayAfter(day, 1));
+      expect(rates.quote("ARS", "EUR", atMs), day).to.equal(null);
+      expect(await rates.ensureQuote("ARS", "EUR", atMs)).to.equal(true);
+      expect(rates.quote("ARS", "EUR", atMs)?.date).to.equal(day);
+    }
+  });
+
+  it("should fetch the list that the base currency lacks", async () => {
+    const rates = await open();
+    serve({ "/wide/2026-03-04": wideJson("2026-03-04", { usd: 1.1, vnd: 25_000 }) });
+    expect(await rates.ensureQuote("USD", "VND", march5)).to.equal(true);
+    expect(rates.quote("USD", "VND", march5)?.date).to.equal("2026-03-04");
+  });
+
+  it("should remember a day that a refresh finds without a list", async () => {
+    const rates = await open();
+    const [last, skipped, before] = [-1, -2, -3].map((days) => dayAfter(today(), days));
+    if (!last || !skipped || !before) throw new Error("no days");
+    serve({
+      "/ecb": ecbXml([["2026-11-19", { USD: "1.25" }]]),
+      [`/wide/${before}`]: wideJson(before, { usd: 1.2, vnd: 41_000 }),
+      [`/wide/${last}`]: wideJson(last, { usd: 1.2, vnd: 40_000 }),
+    });
+    expect(await rates.refresh()).to.deep.equal({ added: true, failed: [] });
+    expect(rates.quote("VND", "EUR", Date.parse(last))?.date).to.equal(before);
+  });
+
+  it("should not believe that days have no list when none came at all", async () => {
+    const rates = await open();
+    serve({ "/wide/2026-03-04": wideJson("2026-03-04", { usd: 1.1, vnd: 25_000 }) });
+    await rates.ensureQuote("VND", "EUR", march5);
+    answer = notFound;
+    const march8 = Date.parse("2026-03-08");
+    expect(await rates.ensureQuote("VND", "EUR", march8)).to.equal(false);
+    expect(rates.quote("VND", "EUR", march8)).to.equal(null);
+    expect(rates.edition).to.equal(2);
   });
 
   it("should not take the list of another day", async () => {
     const rates = await open();
     serve({ "/wide/2026-03-04": wideJson("2026-03-05", { usd: 1.1, vnd: 25_000 }) });
-    expect(await rates.ensureDay("VND", "2026-03-05")).to.equal(false);
+    expect(await rates.ensureQuote("VND", "EUR", march5)).to.equal(false);
     expect(rates.edition).to.equal(1);
   });
 
@@ -350,23 +439,25 @@ describe("Rates", () => {
   for (const [what, currency, day, settings] of unasked) {
     it(`should not ask for a day ${what}`, async () => {
       const rates = await open(settings);
-      expect(await rates.ensureDay(currency, day)).to.equal(false);
+      const atMs = Date.parse(day);
+      expect(rates.mayCome(currency, "EUR", atMs)).to.equal(false);
+      expect(await rates.ensureQuote(currency, "EUR", atMs)).to.equal(false);
       expect(asked).to.deep.equal([]);
     });
   }
 
   it("should not ask again soon for a day that was not there", async () => {
     const rates = await open();
-    expect(await rates.ensureDay("VND", "2026-03-05")).to.equal(false);
+    expect(await rates.ensureQuote("VND", "EUR", march5)).to.equal(false);
     const before = asked.length;
-    expect(await rates.ensureDay("VND", "2026-03-05")).to.equal(false);
-    expect([before, asked.length]).to.deep.equal([3, 3]);
+    expect(await rates.ensureQuote("VND", "EUR", march5)).to.equal(false);
+    expect([before, asked.length]).to.deep.equal([10, 10]);
   });
 
   it("should end a fetch that is under way when it is closed", async () => {
     const rates = await open();
     answer = () => void rates.close();
-    expect(await rates.ensureDay("VND", "2026-03-05")).to.equal(false);
+    expect(await rates.ensureQuote("VND", "EUR", march5)).to.equal(false);
     expect(asked).to.have.length(1);
   });
 });
@@ -377,13 +468,18 @@ function quoteTable(text: string): ReturnType<typeof emptyQuoteTable> {
   const table = emptyQuoteTable();
   for (const [index, part] of text.split("---").entries()) {
     const rows = part.trim().split("\n");
+    const words = rows.map((row) => row.trim().split(/\s+/));
+    const quotes = words
+      .filter(([, , currency]) => currency !== "none")
+      .map(([source = "", day = "", currency = "", perEur = ""]): PublishedQuote => {
+        return { source: sourceOf(source), day, currency, perEur };
+      });
+    const absent = words.filter(([, , currency]) => currency === "none");
     addEdition(
       table,
       index + 1,
-      rows.map((row): PublishedQuote => {
-        const [source = "", day = "", currency = "", perEur = ""] = row.trim().split(/\s+/);
-        return { source: sourceOf(source), day, currency, perEur };
-      }),
+      quotes,
+      absent.map(([, day = ""]) => day),
     );
   }
   return table;

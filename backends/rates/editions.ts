@@ -13,6 +13,7 @@ import {
   type QuoteTable,
   addEdition,
   emptyQuoteTable,
+  isAbsent,
   lastPublished,
 } from "../../schemas/rates.js";
 import type { Postgres } from "../postgres.js";
@@ -50,11 +51,16 @@ export class Editions {
   }
 
   /**
-   * Adds a new edition with those quotes that say something new; a corrected one is new. What was
-   * asked of earlier editions keeps its answer.
+   * Adds a new edition with those quotes and absent days that say something new; a corrected quote
+   * is new. What was asked of earlier editions keeps its answer.
+   * @param absentDays of which there is no wide list
    * @returns whether there was anything new
    */
-  append(note: string, quotes: readonly PublishedQuote[]): Promise<boolean> {
+  append(
+    note: string,
+    quotes: readonly PublishedQuote[],
+    absentDays: readonly string[] = [],
+  ): Promise<boolean> {
     return this.#inTurn(async () => {
       const added = await this.#postgres.transaction(async (sql) => {
         // 1. Nobody else adds until this commits.
@@ -62,14 +68,15 @@ export class Editions {
         // 2. So what is new is judged by all there is.
         await readLater(sql, this.table);
         const unknown = quotes.filter((quote) => !isKnown(this.table, quote));
-        if (unknown.length === 0) return null;
+        const absent = absentDays.filter((day) => !isAbsent(this.table, day));
+        if (unknown.length === 0 && absent.length === 0) return null;
         // 3. The next number, with its rows.
         const edition = this.table.edition + 1;
-        await insertEdition(sql, edition, note, unknown);
-        return { edition, unknown };
+        await insertEdition(sql, { edition, note, absentDays: absent }, unknown);
+        return { edition, unknown, absent };
       });
       // 4. In memory only once it is kept: an edition that was rolled back was never there.
-      if (added !== null) addEdition(this.table, added.edition, added.unknown);
+      if (added !== null) addEdition(this.table, added.edition, added.unknown, added.absent);
       return added !== null;
     });
   }
@@ -79,7 +86,7 @@ export class Editions {
     const wide = await this.#postgres.transaction(async (sql) => {
       await sql.query("LOCK TABLE rate_editions IN EXCLUSIVE MODE");
       const [first] = await sql.query("SELECT 1 FROM rate_editions WHERE edition = 1");
-      if (first === undefined) await insertEdition(sql, 1, "carried by the first start", packaged);
+      if (first === undefined) await insertEdition(sql, firstStart, packaged);
       return sql.query<Row>(`${selectRows} WHERE edition = 1`);
     });
     const later: PublishedQuote[] = [];
@@ -93,6 +100,14 @@ export class Editions {
     return mine;
   }
 }
+
+interface EditionRow {
+  readonly edition: number;
+  readonly note: string;
+  readonly absentDays: readonly string[];
+}
+
+const firstStart: EditionRow = { edition: 1, note: "carried by the first start", absentDays: [] };
 
 interface Row extends PublishedQuote {
   readonly edition: number;
@@ -116,8 +131,9 @@ function* firstEdition(
 /** Inside or outside a transaction; what it reads was committed, so it stays true. */
 async function readLater(sql: Sql, table: QuoteTable): Promise<void> {
   for (;;) {
-    const editions = await sql.query<{ edition: number }>(
-      "SELECT edition FROM rate_editions WHERE edition > $1 ORDER BY edition LIMIT $2",
+    const editions = await sql.query<Omit<EditionRow, "note">>(
+      `SELECT edition, to_json(absent_days) AS "absentDays" FROM rate_editions
+       WHERE edition > $1 ORDER BY edition LIMIT $2`,
       [table.edition, editionsPageMax],
     );
     const last = editions.at(-1)?.edition;
@@ -126,23 +142,23 @@ async function readLater(sql: Sql, table: QuoteTable): Promise<void> {
       `${selectRows} WHERE edition > $1 AND edition <= $2 ORDER BY edition, day`,
       [table.edition, last],
     );
-    for (const { edition } of editions) {
-      addEdition(
-        table,
-        edition,
-        rows.filter((row) => row.edition === edition),
-      );
+    for (const { edition, absentDays } of editions) {
+      const quotes = rows.filter((row) => row.edition === edition);
+      addEdition(table, edition, quotes, absentDays);
     }
   }
 }
 
 async function insertEdition(
   sql: Sql,
-  edition: number,
-  note: string,
+  { edition, note, absentDays }: EditionRow,
   quotes: readonly PublishedQuote[],
 ): Promise<void> {
-  await sql.query("INSERT INTO rate_editions (edition, note) VALUES ($1, $2)", [edition, note]);
+  await sql.query(
+    `INSERT INTO rate_editions (edition, note, absent_days)
+     SELECT $1, $2, ARRAY(SELECT day::date FROM jsonb_array_elements_text($3::jsonb) AS day)`,
+    [edition, note, JSON.stringify(absentDays)],
+  );
   await sql.query(
     `INSERT INTO rate_quotes (edition, source, day, currency, per_eur)
      SELECT $1::integer, source, day, currency, per_eur

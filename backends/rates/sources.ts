@@ -39,13 +39,39 @@ export class RateFeeds {
   }
 
   /** The lists of the last days that the table lacks, oldest first. */
-  async missedWideLists(table: QuoteTable): Promise<PublishedQuote[]> {
+  async missedWideLists(table: QuoteTable): Promise<WideLists> {
     const today = utcDay(Date.now());
     const quotes: PublishedQuote[] = [];
+    const without: string[] = [];
     for (let back = limits.ratesCatchUpDaysMax - 1; back >= 0; back--) {
       const day = dayAfter(today, -back);
-      if (!isPublished(table, "wide", day)) quotes.push(...(await this.wideList(day)));
+      if (isPublished(table, "wide", day)) continue;
+      const list = await this.wideList(day);
+      if (list.length === 0) without.push(day);
+      else quotes.push(...list);
     }
-    return quotes;
+    const newest = quotes.at(-1)?.day ?? "";
+    return { quotes, absentDays: without.filter((day) => day < newest) };
   }
+
+  /**
+   * The last list up to a day, looked for on `daysMax` days.
+   * @returns nothing when there was none: a wrong address knows no day at all, so days count as
+   *   absent only beside a list that came
+   */
+  async lastWideList(day: string, daysMax: number): Promise<WideLists> {
+    const absentDays: string[] = [];
+    for (let back = 0; back < daysMax; back++) {
+      const quotes = await this.wideList(dayAfter(day, -back));
+      if (quotes.length > 0) return { quotes, absentDays };
+      absentDays.push(dayAfter(day, -back));
+    }
+    return { quotes: [], absentDays: [] };
+  }
+}
+
+/** What was fetched, and the days before the newest of it that have no list. */
+export interface WideLists {
+  readonly quotes: readonly PublishedQuote[];
+  readonly absentDays: readonly string[];
 }

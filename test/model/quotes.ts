@@ -15,6 +15,8 @@ export type Published = ReadonlyMap<string, readonly (readonly [day: string, per
 const dayMs = 24 * 60 * 60 * 1000;
 /** How long a quote goes on counting when its source publishes others but not this one. */
 const gapDaysMax = 10;
+/** The first source's days are all here; of the second, which has a list every day, some are. */
+const scattered = 1;
 const predecessors = ["BGN", "CYP", "EEK", "HRK", "LTL", "LVL", "MTL", "SIT", "SKK"];
 
 /** @param sources in the order of trust */
@@ -27,7 +29,9 @@ export function quotesOf(sources: readonly Published[]): Quotes {
       if (last === undefined) continue;
       const newest = days[index]?.findLast((published) => published < day);
       const age = (Date.parse(day) - Date.parse(last[0])) / dayMs;
-      const counts = last[0] === newest || age <= gapDaysMax || predecessors.includes(currency);
+      const isFixed = predecessors.includes(currency);
+      if (!isFixed && index === scattered && lacksList(days[index] ?? [], last[0], day)) continue;
+      const counts = last[0] === newest || age <= gapDaysMax || isFixed;
       if (counts) return fractionOfText(last[1]);
     }
     return null;
@@ -49,6 +53,14 @@ export function quotesOf(sources: readonly Published[]): Quotes {
       return significant(over(target, original), 10);
     },
   };
+}
+
+/** Whether one of the days between two has a list that is not among the known ones. */
+function lacksList(known: readonly string[], from: string, to: string): boolean {
+  const newest = known.at(-1) ?? "";
+  const end = Date.parse(newest < to ? newest : to);
+  const between = Math.max(0, (end - Date.parse(from)) / dayMs - 1);
+  return known.filter((day) => day > from && day < to && day < newest).length < between;
 }
 
 function publicationDays(source: Published): string[] {
