@@ -1,46 +1,90 @@
 /** The figures of the ingest answer: what will be booked, in the base currency (`spec.md` 4.5). */
-import { unprocessable } from "../backends/http/errors.js";
+import { type ApiError, unprocessable } from "../backends/http/errors.js";
 import { limits } from "../config.js";
 import type { IngestEvent } from "../providers/ingest-event.js";
 import type { DecodedFact } from "../providers/provider.js";
+import { conversionOf, convertedAs, type Unconvertible } from "../schemas/conversion.js";
 import { knownExponentOf } from "../schemas/currencies.js";
 import type { IngestAnswer } from "../schemas/http-ingest.js";
 import { convertMinor, toJsonNumber } from "../schemas/money.js";
+import type { FactBody, Quote } from "../schemas/records.js";
 import type { IngestCall } from "./event.js";
 
-/** @throws ApiError 422: no rate is known for that day, or the amount is too large to be exact */
+/**
+ * @throws ApiError 422 where booking would refuse any of it: no rate is known for its day, it is
+ *   dated out of bounds, or too large to be exact
+ */
 export function normalize(
   event: IngestEvent,
   identity: string,
   baseCurrency: string,
   call: Pick<IngestCall, "receivedAt" | "service">,
 ): IngestAnswer["normalized"] {
-  const { rates } = call.service;
-  const told = amountOf(event, identity, call.receivedAt) ?? {
+  const { receivedAt, service } = call;
+  const quoteOf = (currency: string, at: number) => service.rates.quote(currency, baseCurrency, at);
+  const facts = event.facts(identity);
+  refuseUnbookable(event, facts, quoteOf, receivedAt);
+  const told = amountOf(event, facts, receivedAt) ?? {
     amountMinor: 0n,
     currency: baseCurrency,
-    at: call.receivedAt,
+    at: receivedAt,
     provisional: false,
   };
-  const quote = rates.quote(told.currency, baseCurrency, told.at);
-  if (quote === null) {
-    throw unprocessable(
-      "fx_rate_missing",
-      `No rate of ${told.currency} is known for that day.`,
-      event.form === "record" ? "currency" : "payload.currency",
-    );
-  }
+  // What moves no money (a churn) is answered by the same rules.
+  const quote = quoteOf(told.currency, told.at);
+  if (quote === null) throw refusal({ ok: false, reason: "fx_rate_missing", ...told }, event);
   const amountBase = convertMinor(told.amountMinor, quote.rate, told.currency, baseCurrency);
   if (amountBase > limits.amountMinorMax) {
-    throw unprocessable("amount_too_large", `That is too much in ${baseCurrency}.`, "amount");
+    throw refusal({ ok: false, reason: "amount_too_large" }, event);
   }
   return {
     amount_base: toJsonNumber(amountBase, knownExponentOf(baseCurrency)),
     base_currency: baseCurrency,
     fx_rate: Number(quote.rate),
-    latency_ms: Math.max(0, Date.now() - call.receivedAt),
+    latency_ms: Math.max(0, Date.now() - receivedAt),
     ...(told.provisional ? { provisional: true as const } : {}),
   };
+}
+
+/** With the rates and bounds booking will have: it reads the same facts from the sealed bytes. */
+function refuseUnbookable(
+  event: IngestEvent,
+  facts: readonly DecodedFact[],
+  quote: (currency: string, at: number) => Quote | null,
+  receivedAt: number,
+): void {
+  const by = {
+    amountMinorMax: limits.amountMinorMax,
+    earliest: limits.eventEarliest,
+    latest: receivedAt + limits.eventAheadMsMax,
+    quote,
+  };
+  for (const { body } of facts) {
+    const conversion = conversionOf(body, by);
+    if (!conversion.ok) throw refusal(conversion, event);
+  }
+}
+
+/** A provider's own body names its fields in its own way. */
+function refusal(refused: Unconvertible, { form, record }: IngestEvent): ApiError {
+  const [code, field, message] = wordsOf(refused);
+  const param = form === "record" ? field : record === null ? "payload" : `payload.${field}`;
+  return unprocessable(code, message, param);
+}
+
+function wordsOf(refused: Unconvertible): readonly [code: string, field: string, message: string] {
+  switch (refused.reason) {
+    case "currency_unknown":
+      return [refused.reason, "currency", `${refused.currency} is no currency of ISO 4217.`];
+    case "dated_too_early":
+      return ["occurred_at_too_early", "occurred_at", "It is dated before the year 2000."];
+    case "dated_too_late":
+      return ["occurred_at_in_future", "occurred_at", "It is dated more than a day ahead."];
+    case "fx_rate_missing":
+      return [refused.reason, "currency", `No rate of ${refused.currency} is known for that day.`];
+    default:
+      return [refused.reason, "amount", "An amount is too large to be shown exactly."];
+  }
 }
 
 interface Told {
@@ -48,13 +92,16 @@ interface Told {
   readonly currency: string;
   /** Whose quote counts, ms since 1970. */
   readonly at: number;
-  /** A refund is booked at its sale's rate, which decides later. */
+  /** A refund or dispute is booked at its sale's rate, which decides later. */
   readonly provisional: boolean;
 }
 
 /** Null: the event tells no amount (a product's name, which invoice a payment paid). */
-function amountOf(event: IngestEvent, identity: string, receivedAt: number): Told | null {
-  const { record } = event;
+function amountOf(
+  { record }: IngestEvent,
+  facts: readonly DecodedFact[],
+  receivedAt: number,
+): Told | null {
   if (record !== null) {
     return {
       amountMinor: record.amount_minor,
@@ -63,23 +110,20 @@ function amountOf(event: IngestEvent, identity: string, receivedAt: number): Tol
       provisional: record.event_type === "transaction.refund",
     };
   }
-  const amounts = event
-    .facts(identity)
-    .map(amountOfFact)
-    .filter((told) => told !== null);
+  const amounts = facts.map(amountOfFact).filter((told) => told !== null);
   return amounts[0] ?? null;
 }
 
 function amountOfFact({ body }: DecodedFact): Told | null {
-  if ("Payment" in body) return moneyOf(body.Payment, false);
-  if ("Refund" in body) return moneyOf(body.Refund, true);
-  if ("RefundTotal" in body) return moneyOf(body.RefundTotal, true);
-  return null;
+  const amountMinor = amountIn(body);
+  const dated = convertedAs(body);
+  if (amountMinor === null || dated === null) return null;
+  return { amountMinor, ...dated, provisional: !("Payment" in body) };
 }
 
-function moneyOf(
-  money: { readonly amount: bigint; readonly currency: string; readonly at: number },
-  provisional: boolean,
-): Told {
-  return { amountMinor: money.amount, currency: money.currency, at: money.at, provisional };
+function amountIn(body: FactBody): bigint | null {
+  if ("Payment" in body) return body.Payment.amount;
+  if ("Refund" in body) return body.Refund.amount;
+  if ("RefundTotal" in body) return body.RefundTotal.amount;
+  return "Dispute" in body ? body.Dispute.amount : null;
 }

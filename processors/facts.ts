@@ -2,9 +2,8 @@
  * From what an adapter read to facts ready for booking: ids, hashed accounts, the base currency
  * and the quote by which amounts will be converted. Pure: everything it needs is given.
  */
-import { exponentOf } from "../schemas/currencies.js";
-import { convertMinor } from "../schemas/money.js";
-import type { Fact, FactBody, Quote, RawEventMeta } from "../schemas/records.js";
+import { type ConversionBounds, conversionOf, type Unconvertible } from "../schemas/conversion.js";
+import type { Fact, FactBody, RawEventMeta } from "../schemas/records.js";
 import type { DecodedFact } from "../providers/provider.js";
 
 /** The facts, or why the event cannot be booked. */
@@ -24,47 +23,19 @@ export interface MissingRate {
   readonly at: number;
 }
 
-export interface Completion {
+export interface Completion extends ConversionBounds {
   readonly meta: RawEventMeta;
   /** Where the raw event lies. */
   readonly position: { readonly partition: number; readonly offset: bigint };
   readonly baseCurrency: string;
-  /** Minor units, of the original and of the base currency. */
-  readonly amountMinorMax: bigint;
-  /** ms since 1970 of the earliest and the latest moment a fact may be dated. */
-  readonly earliest: number;
-  readonly latest: number;
   readonly hashAccount: (account: string) => string;
-  readonly quote: (currency: string, at: number) => Quote | null;
 }
 
 export function completeFacts(decoded: readonly DecodedFact[], by: Completion): Completed {
   const facts: Fact[] = [];
   for (const [position, { happenedAt, body }] of decoded.entries()) {
-    const amount = convertible(body);
-    let quote: Quote | null = null;
-    if (amount !== null) {
-      const { currency, at } = amount;
-      if (exponentOf(currency) === null) {
-        return rejected("complete", "currency_unknown", `${currency} is no ISO 4217 currency.`);
-      }
-      if (at < by.earliest || at > by.latest) {
-        return rejected("complete", "date_out_of_range", `An event dated ${iso(at)}.`);
-      }
-      quote = by.quote(currency, at);
-      if (quote === null) {
-        const detail = `No rate from ${currency} to ${by.baseCurrency} before ${iso(at)}.`;
-        const missingRate = { currency, at };
-        return { ...rejected("convert", "fx_rate_missing", detail), missingRate };
-      }
-      if (amount.minor !== null && !fits(amount.minor, quote, by.amountMinorMax)) {
-        return rejected(
-          "convert",
-          "amount_too_large",
-          `An amount beyond what can be shown exactly.`,
-        );
-      }
-    }
+    const conversion = conversionOf(body, by);
+    if (!conversion.ok) return rejectionOf(conversion, by.baseCurrency);
     facts.push({
       fact_id: `${by.meta.event_id}:${position}`,
       event_id: by.meta.event_id,
@@ -79,7 +50,7 @@ export function completeFacts(decoded: readonly DecodedFact[], by: Completion): 
       base_currency: by.baseCurrency,
       replay: false,
       backfill: false,
-      quote,
+      quote: conversion.quote,
       body: withHashedAccount(body, by.hashAccount),
     });
   }
@@ -110,7 +81,11 @@ export function subjects(body: FactBody): string[] {
   if ("Payment" in body) return [paymentKey(body.Payment.payment)];
   if ("Purchase" in body) return [purchaseKey(body.Purchase.purchase)];
   if ("Link" in body) return [paymentKey(body.Link.payment), purchaseKey(body.Link.purchase)];
-  if ("Refund" in body) return [paymentKey(body.Refund.payment ?? body.Refund.refund)];
+  if ("Refund" in body) {
+    const { payment, refund, purchase = null } = body.Refund;
+    const key = paymentKey(payment ?? unnamed(refund));
+    return purchase === null ? [key] : [key, purchaseKey(purchase)];
+  }
   if ("RefundTotal" in body) return [paymentKey(body.RefundTotal.payment)];
   if ("Dispute" in body) return [paymentKey(body.Dispute.payment)];
   if ("Subscription" in body) return [`account:${body.Subscription.account}`];
@@ -138,37 +113,6 @@ export function nameOf(
   return JSON.stringify([workspace, environment, provider, key]);
 }
 
-/** What of a body is converted, and at which moment's rate; null when nothing is. */
-function convertible(
-  body: FactBody,
-): { currency: string; at: number; minor: bigint | null } | null {
-  if ("Payment" in body) return amountOf(body.Payment, body.Payment.at);
-  if ("Refund" in body) return amountOf(body.Refund, body.Refund.at);
-  if ("RefundTotal" in body) return amountOf(body.RefundTotal, body.RefundTotal.at);
-  if ("Dispute" in body) {
-    const at = body.Dispute.withdrawn_at ?? body.Dispute.returned_at;
-    return at === null ? null : amountOf(body.Dispute, at);
-  }
-  if ("Subscription" in body) {
-    const { currency, steps } = body.Subscription;
-    const first = steps[0];
-    const priced = steps.some((step) => step.items.length > 0);
-    return first && priced ? { currency, at: first.at, minor: null } : null;
-  }
-  return null;
-}
-
-function amountOf(
-  { amount, currency }: { amount: bigint; currency: string },
-  at: number,
-): { currency: string; at: number; minor: bigint } {
-  return { currency, at, minor: amount };
-}
-
-function fits(minor: bigint, { rate, currency, base_currency }: Quote, max: bigint): boolean {
-  return minor <= max && convertMinor(minor, rate, currency, base_currency) <= max;
-}
-
 function withHashedAccount(body: FactBody, hash: (account: string) => string): FactBody {
   const hashed = (account: string | null) => (account === null ? null : hash(account));
   if ("Payment" in body) {
@@ -187,6 +131,23 @@ function withHashedAccount(body: FactBody, hash: (account: string) => string): F
     return { Anonymous: { ...body.Anonymous, account: hash(body.Anonymous.account) } };
   }
   return body;
+}
+
+function rejectionOf(refused: Unconvertible, baseCurrency: string): Completed {
+  switch (refused.reason) {
+    case "currency_unknown":
+      return rejected("complete", refused.reason, `${refused.currency} is no ISO 4217 currency.`);
+    case "dated_too_early":
+    case "dated_too_late":
+      return rejected("complete", "date_out_of_range", `An event dated ${iso(refused.at)}.`);
+    case "fx_rate_missing": {
+      const { reason, currency, at } = refused;
+      const detail = `No rate from ${currency} to ${baseCurrency} before ${iso(at)}.`;
+      return { ...rejected("convert", reason, detail), missingRate: { currency, at } };
+    }
+    default:
+      return rejected("convert", refused.reason, "An amount beyond what can be shown exactly.");
+  }
 }
 
 function rejected(step: string, reason: string, detail: string) {

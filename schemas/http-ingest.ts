@@ -16,7 +16,9 @@ export const normalizedAmount = z.object({
   provisional: z
     .literal(true)
     .optional()
-    .describe("Of a refund: at the refund day's rate; its sale's rate decides what is booked"),
+    .describe(
+      "Of a refund or dispute: at its own day's rate; its sale's rate decides what is booked",
+    ),
 });
 
 export const ingestAnswer = z.object({

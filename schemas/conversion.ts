@@ -1,0 +1,74 @@
+/**
+ * Whether a fact can be converted into base currency, and at which quote: asked at the door, so that
+ * what cannot is refused there, and again when it is booked. Pure: everything it needs is given.
+ */
+import { exponentOf } from "./currencies.js";
+import { isWithinBounds } from "./fact-bounds.js";
+import type { FactBody, Quote } from "./records.js";
+
+export interface ConversionBounds {
+  /** Minor units, of the original and of the base currency. */
+  readonly amountMinorMax: bigint;
+  /** ms since 1970 of the earliest and the latest moment a fact may be dated. */
+  readonly earliest: number;
+  readonly latest: number;
+  readonly quote: (currency: string, at: number) => Quote | null;
+}
+
+/** `quote` is null where nothing is to be converted. */
+export type Conversion = { readonly ok: true; readonly quote: Quote | null } | Unconvertible;
+
+export type Unconvertible = { readonly ok: false } & (
+  | { readonly reason: "amount_too_large" }
+  | (Dated & {
+      readonly reason:
+        | "currency_unknown"
+        | "dated_too_early"
+        | "dated_too_late"
+        | "fx_rate_missing";
+    })
+);
+
+/** Money, and the moment whose rate counts, ms since 1970. */
+interface Dated {
+  readonly currency: string;
+  readonly at: number;
+}
+
+export function conversionOf(body: FactBody, by: ConversionBounds): Conversion {
+  const dated = convertedAs(body);
+  if (dated === null) return exactly(body, null, by);
+  const { currency, at } = dated;
+  if (exponentOf(currency) === null) return { ok: false, reason: "currency_unknown", ...dated };
+  if (at < by.earliest) return { ok: false, reason: "dated_too_early", ...dated };
+  if (at > by.latest) return { ok: false, reason: "dated_too_late", ...dated };
+  const quote = by.quote(currency, at);
+  if (quote === null) return { ok: false, reason: "fx_rate_missing", ...dated };
+  return exactly(body, quote, by);
+}
+
+function exactly(body: FactBody, quote: Quote | null, by: ConversionBounds): Conversion {
+  const isExact = isWithinBounds(body, quote, by.amountMinorMax);
+  return isExact ? { ok: true, quote } : { ok: false, reason: "amount_too_large" };
+}
+
+/** Null when nothing is converted: a purchase, a link, a subscription that is worth nothing. */
+export function convertedAs(body: FactBody): Dated | null {
+  if ("Payment" in body) return { currency: body.Payment.currency, at: body.Payment.at };
+  if ("Refund" in body) return { currency: body.Refund.currency, at: body.Refund.at };
+  if ("RefundTotal" in body) {
+    return { currency: body.RefundTotal.currency, at: body.RefundTotal.at };
+  }
+  if ("Dispute" in body) {
+    const { currency, withdrawn_at: withdrawnAt, returned_at: returnedAt } = body.Dispute;
+    const at = withdrawnAt ?? returnedAt;
+    return at === null ? null : { currency, at };
+  }
+  if ("Subscription" in body) {
+    const { currency, steps } = body.Subscription;
+    const first = steps[0];
+    const priced = steps.some((step) => step.items.length > 0);
+    return first && priced ? { currency, at: first.at } : null;
+  }
+  return null;
+}
