@@ -19,6 +19,11 @@ export function openRawEvent(vault: Vault, raw: RawEvent): Buffer {
   return vault.open(raw.sealed, rawEventMetaCodec.encode(raw.meta));
 }
 
+/** ms since 1970: the date of what tells none of its own; as recorded it is `received_at`. */
+export function firstReceivedAt(meta: RawEventMeta): number {
+  return meta.first_received_at ?? meta.received_at;
+}
+
 /** The value of a record of the raw topic; null when something else wrote it. */
 export function readRawEvent(value: Buffer): RawEvent | null {
   try {

@@ -1,11 +1,12 @@
 /**
  * Puts rejected raw events back on the raw topic. The sealed bytes are the same; the receipt time
  * and the rates edition are new, because a replay is recorded now (`definitions.md`, Two clocks).
+ * When they were received first goes with them: what tells no date happened then.
  */
 import { limits } from "../config.js";
 import { clickhouseTime } from "./clickhouse-rows.js";
 import { rawEventCodec, topics } from "../schemas/records.js";
-import { openIntact, readRawEvent, sealRawEvent } from "./raw-event.js";
+import { firstReceivedAt, openIntact, readRawEvent, sealRawEvent } from "./raw-event.js";
 import {
   type RejectFilter,
   type RejectListRow,
@@ -149,7 +150,12 @@ async function stampedAgain(
   const opened = openedRecord(vault, record.value);
   // Sealing another event's bytes under this one's name would be believed from then on.
   if (opened === null || opened.meta.event_id !== reject.event_id) return null;
-  const meta = { ...opened.meta, received_at: receivedAt, rates_edition: rates.edition };
+  const meta = {
+    ...opened.meta,
+    received_at: receivedAt,
+    first_received_at: firstReceivedAt(opened.meta),
+    rates_edition: rates.edition,
+  };
   return { key: record.key, value: rawEventCodec.encode(sealRawEvent(vault, meta, opened.body)) };
 }
 

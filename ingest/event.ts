@@ -41,6 +41,8 @@ export interface KeptAnswer {
   readonly answer: IngestAnswer;
   /** Of rates: should it have to be appended again, it is booked as it was answered. */
   readonly rates_edition: number;
+  /** ms since 1970, and for the same: its date if it tells none. Null: an earlier version kept it. */
+  readonly received_at: number | null;
 }
 
 /**
@@ -97,14 +99,19 @@ export function claimOf(planned: PlannedEvent, more: readonly string[]): Claim {
   const kept: KeptAnswer = {
     answer: planned.answer,
     rates_edition: planned.taken.meta.rates_edition,
+    received_at: planned.taken.meta.received_at,
   };
   return { identities: [...planned.identities, ...more], bodyHash: planned.bodyHash, answer: kept };
 }
 
-/** A claim whose append may not have happened is appended as it was answered. */
+/**
+ * A claim whose append may not have happened is appended as it was answered; it is recorded now, and
+ * dated then.
+ */
 export function resume(planned: PlannedEvent, kept: KeptAnswer): PlannedEvent {
   const { taken } = planned;
-  const meta = { ...taken.meta, rates_edition: kept.rates_edition };
+  const { rates_edition, received_at: first_received_at } = kept;
+  const meta = { ...taken.meta, rates_edition, first_received_at };
   return { ...planned, taken: { ...taken, meta }, answer: kept.answer };
 }
 

@@ -5,7 +5,7 @@
 import { parseBody } from "../backends/http/strict-body.js";
 import { hadIntegration } from "../backends/integrations.js";
 import type { LogRecord } from "../backends/log.js";
-import { openIntact, readRawEvent } from "../backends/raw-event.js";
+import { firstReceivedAt, openIntact, readRawEvent } from "../backends/raw-event.js";
 import { limits } from "../config.js";
 import { readIngestEvent } from "../providers/ingest-event.js";
 import type { Decoded, Known, Provider } from "../providers/provider.js";
@@ -92,6 +92,7 @@ export async function openRaw(
     answers: new Map<string, unknown>(),
     nativeId: event.native_id,
     receivedAt: event.received_at,
+    firstReceivedAt: firstReceivedAt(event),
   };
   return { kind: "opened", record, event, baseCurrency, provider, body: json.value, known };
 }
@@ -166,7 +167,7 @@ function decodeOpened(
       return { outcome: "rejected", reason: "adapter_failed", detail };
     }
   }
-  const read = readIngestEvent(body, providers, event.received_at);
+  const read = readIngestEvent(body, providers, event.received_at, firstReceivedAt(event));
   if (!read.ok) return { outcome: "rejected", reason: read.code, detail: read.message };
   return { outcome: "facts", facts: read.facts(event.native_id) };
 }

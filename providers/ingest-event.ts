@@ -29,28 +29,38 @@ type Providers = ReadonlyMap<string, Provider>;
 
 /**
  * @param value strictly parsed JSON
- * @param receivedAt ms since 1970: bounds the event's date, and is its date when it has none
+ * @param receivedAt ms since 1970: bounds the event's date
+ * @param firstReceivedAt ms since 1970: its date when it has none; another only for what was taken
+ *   before
  */
 export function readIngestEvent(
   value: unknown,
   providers: Providers,
   receivedAt: number,
+  firstReceivedAt = receivedAt,
 ): IngestEvent | RecordRefusal {
   if (!isObject(value)) return refuse("body_not_an_object", "body", "must be a JSON object");
+  const received = { receivedAt, firstReceivedAt };
   return Object.hasOwn(value, "payload")
-    ? readNative(value, providers, receivedAt)
-    : readFormA(value, receivedAt);
+    ? readNative(value, providers, received)
+    : readFormA(value, received);
 }
 
-function readFormA(value: JsonObject, receivedAt: number): IngestEvent | RecordRefusal {
-  const reading = readRecord(value, receivedAt);
-  return reading.ok ? fromRecord("record", reading.record, receivedAt) : reading;
+/** ms since 1970, both. */
+interface Received {
+  readonly receivedAt: number;
+  readonly firstReceivedAt: number;
+}
+
+function readFormA(value: JsonObject, received: Received): IngestEvent | RecordRefusal {
+  const reading = readRecord(value, received.receivedAt);
+  return reading.ok ? fromRecord("record", reading.record, received) : reading;
 }
 
 function readNative(
   value: JsonObject,
   providers: Providers,
-  receivedAt: number,
+  received: Received,
 ): IngestEvent | RecordRefusal {
   const { provider: token, event_type: eventType, payload, ...others } = value;
   const [other] = Object.keys(others);
@@ -69,12 +79,12 @@ function readNative(
   const adapter = providers.get(provider);
   const heading = adapter?.heading(payload) ?? null;
   if (adapter !== undefined && heading !== null) {
-    return readWhole({ provider, eventType, payload, adapter, heading, receivedAt });
+    return readWhole({ provider, eventType, payload, adapter, heading, received });
   }
   const types = { ...neutralTypes, ...adapter?.flatTypes };
-  const reading = flatToRecord(provider, eventType, payload, types, receivedAt);
+  const reading = flatToRecord(provider, eventType, payload, types, received.receivedAt);
   if (!reading.ok) return reading;
-  return { ...fromRecord("native", reading.record, receivedAt), eventType };
+  return { ...fromRecord("native", reading.record, received), eventType };
 }
 
 /** A flat payload may also be named in the neutral words of form A. */
@@ -83,7 +93,7 @@ const neutralTypes = Object.fromEntries(eventTypes.map((type) => [type, type]));
 function fromRecord(
   form: IngestEvent["form"],
   record: EventRecord,
-  receivedAt: number,
+  { firstReceivedAt }: Received,
 ): IngestEvent {
   return {
     ok: true,
@@ -94,7 +104,7 @@ function fromRecord(
     sandbox: null,
     accountHint: record.customer_id ?? record.subscription_id ?? null,
     record,
-    facts: (identity) => recordToFacts(record, identity, receivedAt),
+    facts: (identity) => recordToFacts(record, identity, firstReceivedAt),
   };
 }
 
@@ -105,9 +115,9 @@ function readWhole(given: {
   readonly payload: JsonObject;
   readonly adapter: Provider;
   readonly heading: Heading;
-  readonly receivedAt: number;
+  readonly received: Received;
 }): IngestEvent | RecordRefusal {
-  const { provider, eventType, payload, adapter, heading, receivedAt } = given;
+  const { provider, eventType, payload, adapter, heading, received } = given;
   if (eventType !== heading.nativeType) {
     return refuse("event_type_conflict", "event_type", `is not ${heading.nativeType}, as payload`);
   }
@@ -116,7 +126,7 @@ function readWhole(given: {
     kept: new Map(),
     answers: new Map(),
     nativeId,
-    receivedAt,
+    ...received,
   });
   if (decoded.outcome === "rejected") return refuse(decoded.reason, "payload", decoded.detail);
   if (decoded.outcome === "ignored" && !adapter.subscribeTo.includes(eventType)) {
@@ -124,7 +134,7 @@ function readWhole(given: {
     return refuse("event_type_unknown", "event_type", `of ${provider} must be one of: ${known}`);
   }
   const facts = decoded.outcome === "facts" ? decoded.facts : [];
-  const outOfBounds = facts.map((fact) => dateRefusal(fact, receivedAt)).find(Boolean);
+  const outOfBounds = facts.map((fact) => dateRefusal(fact, received)).find(Boolean);
   if (outOfBounds) return outOfBounds;
   return {
     ok: true,
@@ -139,7 +149,7 @@ function readWhole(given: {
   };
 }
 
-function dateRefusal({ happenedAt }: DecodedFact, receivedAt: number): RecordRefusal | null {
+function dateRefusal({ happenedAt }: DecodedFact, { receivedAt }: Received): RecordRefusal | null {
   if (happenedAt < limits.eventEarliest) {
     return refuse("occurred_at_too_early", "payload", "must not be dated before the year 2000");
   }

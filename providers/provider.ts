@@ -134,8 +134,10 @@ export interface Known {
   readonly answers: ReadonlyMap<string, unknown>;
   /** The event's own id as the door read it, also from a header the body does not repeat. */
   readonly nativeId?: string;
-  /** When the door took it, ms since 1970: the date of what the provider does not date. */
+  /** When the door took it, or it was replayed, ms since 1970: nothing is dated far after it. */
   readonly receivedAt?: number;
+  /** When the door took it first, ms since 1970: the date of what the provider does not date. */
+  readonly firstReceivedAt?: number;
 }
 
 /** How the provider's API is reached; left out where nothing is ever asked. */

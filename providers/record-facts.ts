@@ -17,17 +17,17 @@ interface Told {
 
 /**
  * @param identity `event_id`, else the Idempotency-Key, else drawn by the door
- * @param receivedAt ms since 1970: when it happened if the record does not say
+ * @param firstReceivedAt ms since 1970: when it happened if the record does not say
  */
 export function recordToFacts(
   record: EventRecord,
   identity: string,
-  receivedAt: number,
+  firstReceivedAt: number,
 ): DecodedFact[] {
   const told: Told = {
     record,
     identity,
-    at: record.occurred_at ?? receivedAt,
+    at: record.occurred_at ?? firstReceivedAt,
     account: record.customer_id ?? record.subscription_id ?? identity,
   };
   const bodies = [...meanings[record.event_type](told), ...nameOf(record)];

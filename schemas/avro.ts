@@ -78,6 +78,28 @@ export function codec<const S>(schema: S): Codec<Avro<S>> {
 }
 
 /**
+ * For a schema that has grown while its bytes lie on a log, with no note of the schema beside them:
+ * a value that has nothing in what was added is written, and so sealed, as it was before.
+ * The bytes of neither may be readable as the other's.
+ */
+export function grownCodec<T>(
+  before: Codec<T>,
+  grown: Codec<T>,
+  isAsBefore: (value: T) => boolean,
+): Pick<Codec<T>, "encode" | "decode"> {
+  return {
+    encode: (value) => (isAsBefore(value) ? before : grown).encode(value),
+    decode(bytes) {
+      try {
+        return before.decode(bytes);
+      } catch {
+        return grown.decode(bytes);
+      }
+    },
+  };
+}
+
+/**
  * Bytes written by one schema as another one writes them, by Avro's rules of schema resolution.
  * @throws at once when the reader cannot read what the writer writes
  */

@@ -2,7 +2,7 @@
  * The records on the log's topics: the contract between the processes and with data teams.
  * Field names are snake_case because consumers outside TypeScript read them too.
  */
-import { type Avro, codec } from "./avro.js";
+import { type Avro, codec, grownCodec } from "./avro.js";
 
 const timestamp = { type: "long", logicalType: "timestamp-millis" } as const;
 const environment = { type: "enum", name: "Environment", symbols: ["live", "test"] } as const;
@@ -47,7 +47,21 @@ export const rawEventMetaSchema = {
     { name: "rates_edition", type: "int", doc: "the newest edition of rates at the door" },
   ],
 } as const;
-export type RawEventMeta = Avro<typeof rawEventMetaSchema>;
+
+/** Of a replay, and of a call taken up again; what is received first is written without the field. */
+const repeatedMetaSchema = {
+  ...rawEventMetaSchema,
+  fields: [
+    ...rawEventMetaSchema.fields,
+    {
+      name: "first_received_at",
+      type: ["null", timestamp],
+      default: null,
+      doc: "dates what tells no date of its own; null: received_at does",
+    },
+  ],
+} as const;
+export type RawEventMeta = Avro<typeof repeatedMetaSchema>;
 
 export const rawEventSchema = {
   type: "record",
@@ -57,7 +71,12 @@ export const rawEventSchema = {
     { name: "sealed", type: "bytes", doc: "the untouched body, AES-256-GCM, see backends/vault" },
   ],
 } as const;
-export type RawEvent = Avro<typeof rawEventSchema>;
+
+const repeatedRawEventSchema = {
+  ...rawEventSchema,
+  fields: [{ name: "meta", type: repeatedMetaSchema }, rawEventSchema.fields[1]],
+} as const;
+export type RawEvent = Avro<typeof repeatedRawEventSchema>;
 
 /** A raw event whose provider must be asked before it, or all of it, can be booked. */
 export const incompleteSchema = {
@@ -500,10 +519,22 @@ export const rejectSchema = {
 } as const;
 export type Reject = Avro<typeof rejectSchema>;
 
-export const rawEventMetaCodec = codec(rawEventMetaSchema);
-export const rawEventCodec = codec(rawEventSchema);
+export const rawEventMetaCodec = grownCodec<RawEventMeta>(
+  codec(rawEventMetaSchema),
+  codec(repeatedMetaSchema),
+  isFirst,
+);
+export const rawEventCodec = grownCodec<RawEvent>(
+  codec(rawEventSchema),
+  codec(repeatedRawEventSchema),
+  ({ meta }) => isFirst(meta),
+);
 export const incompleteCodec = codec(incompleteSchema);
 export const factCodec = codec(factSchema);
 export const transactionCodec = codec(transactionSchema);
 export const movementCodec = codec(movementSchema);
 export const rejectCodec = codec(rejectSchema);
+
+function isFirst({ first_received_at: first }: RawEventMeta): boolean {
+  return first === undefined || first === null;
+}

@@ -279,31 +279,46 @@ describe("Idempotency", () => {
     const body = sale({ event_id: newId("evt") });
     const first = await doors.ingest(body);
     await marked();
-    await doors.service.postgres.query(
-      "UPDATE ingest_receipts SET durable = false WHERE workspace = $1 AND identity = $2",
-      [doors.workspace, `event:custom:${String(body.event_id)}`],
-    );
+    await forgetMark(`event:custom:${String(body.event_id)}`);
     const again = await doors.ingest(body);
     expect(again.json).to.deep.equal(first.json);
-    expect(await rawRecords(first.json.event_id)).to.have.length(2);
+    await expectTakenUpAgain(first.json.event_id);
   });
-
-  /** Receipts are marked behind the answer; one marked later has passed all before it. */
-  async function marked(): Promise<void> {
-    const last = sale({ event_id: newId("last") });
-    await doors.ingest(last);
-    const identity = `event:custom:${String(last.event_id)}`;
-    for (let tries = 0; tries < 200; tries++) {
-      const [row] = await doors.service.postgres.query<{ durable: boolean }>(
-        "SELECT durable FROM ingest_receipts WHERE workspace = $1 AND identity = $2",
-        [doors.workspace, identity],
-      );
-      if (row?.durable) return;
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-    throw new Error("receipts are not marked durable");
-  }
 });
+
+/** Receipts are marked behind the answer; one marked later has passed all before it. */
+async function marked(): Promise<void> {
+  const last = sale({ event_id: newId("last") });
+  await doors.ingest(last);
+  const identity = `event:custom:${String(last.event_id)}`;
+  for (let tries = 0; tries < 200; tries++) {
+    const [row] = await doors.service.postgres.query<{ durable: boolean }>(
+      "SELECT durable FROM ingest_receipts WHERE workspace = $1 AND identity = $2",
+      [doors.workspace, identity],
+    );
+    if (row?.durable) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error("receipts are not marked durable");
+}
+
+/** As a crash between the append and the mark, or before the append, leaves a claim. */
+async function forgetMark(identity: string): Promise<void> {
+  await doors.service.postgres.query(
+    "UPDATE ingest_receipts SET durable = false WHERE workspace = $1 AND identity = $2",
+    [doors.workspace, identity],
+  );
+}
+
+/** Recorded at its own receipt, and dated by the first, as it was answered. */
+async function expectTakenUpAgain(id: string): Promise<void> {
+  const metas = (await rawRecords(id)).map(({ raw }) => raw.meta);
+  expect(metas).to.have.length(2);
+  const [first, again] = metas.sort((one, other) => one.received_at - other.received_at);
+  expect(first?.first_received_at ?? null).to.equal(null);
+  expect(again?.received_at).to.be.greaterThan(first?.received_at ?? Infinity);
+  expect(again?.first_received_at).to.equal(first?.received_at);
+}
 
 describe("Batches", () => {
   const ndjson = { "content-type": "application/x-ndjson" };
@@ -380,13 +395,18 @@ describe("Batches", () => {
 
   it("should give the same batch under the same key the same answers", async () => {
     const headers = { ...ndjson, "idempotency-key": newId("batch") };
-    const batch = lines(sale(), sale({ event_id: newId("evt") }), "{");
+    const named = newId("evt");
+    const batch = lines(sale(), sale({ event_id: named }), "{");
     const first = answersOf(await doors.ingest(batch, headers));
     const again = answersOf(await doors.ingest(batch, headers));
     const ids = (told: { event_id?: string }[]) => told.map(({ event_id: id }) => id);
     expect(ids(again)).to.deep.equal(ids(first));
     expect(again[0].normalized).to.deep.equal(first[0].normalized);
     expect(first[0].event_id).to.not.equal(first[1].event_id);
+    await marked();
+    await forgetMark(`event:custom:${named}`);
+    await doors.ingest(batch, headers);
+    await expectTakenUpAgain(first[1].event_id);
     const other = await doors.ingest(`${batch}\n${JSON.stringify(sale())}`, headers);
     expectError(other, { status: 409, code: "idempotency_key_conflict" });
   });

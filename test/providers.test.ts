@@ -109,7 +109,8 @@ for (const [token, provider] of providers) {
         if (!read.ok) throw new Error(read.message);
         const heading = provider.heading(read.value, delivery.headers);
         if (heading === null) throw new Error("no event of this provider");
-        const told = { ...known, nativeId: heading.nativeId, receivedAt: now };
+        const { nativeId } = heading;
+        const told = { ...known, nativeId, receivedAt: now, firstReceivedAt: now };
         const decoded: unknown = JSON.parse(withoutBigints(provider.decode(read.value, told)));
         expect(decoded).to.containSubset(expected);
         if (expected.outcome === "facts") expect(decoded).to.deep.equal(expected);

@@ -128,6 +128,7 @@ describe("The seal of a raw event", () => {
     { received_at: 1_700_000_000_001 },
     { verdict: "api_key" },
     { rates_edition: 2 },
+    { first_received_at: 1_600_000_000_000 },
   ];
   for (const change of changes) {
     it(`should break when ${Object.keys(change)[0]} is another`, () => {
@@ -135,6 +136,16 @@ describe("The seal of a raw event", () => {
       expect(() => openRawEvent(vault, forged)).to.throw(SealBroken);
     });
   }
+
+  it("should break when the first receipt of a replay is another, or is taken away", () => {
+    const first_received_at = meta.received_at - 60_000;
+    const replayed = sealRawEvent(vault, { ...meta, first_received_at }, Buffer.from("{}"));
+    expect(openRawEvent(vault, replayed).toString()).to.equal("{}");
+    for (const forged of [first_received_at - 1, null]) {
+      const other = { ...replayed, meta: { ...meta, first_received_at: forged } };
+      expect(() => openRawEvent(vault, other)).to.throw(SealBroken);
+    }
+  });
 });
 
 describe("The hash of an account", () => {

@@ -73,12 +73,13 @@ function decode(body: unknown, known?: Known): Decoded {
   if ("provider" in body && body.provider !== "custom") {
     return rejected("provider_conflict", "provider must be custom, or left out");
   }
-  if (known?.nativeId === undefined || known.receivedAt === undefined) {
+  const { nativeId, receivedAt, firstReceivedAt } = known ?? {};
+  if (nativeId === undefined || receivedAt === undefined || firstReceivedAt === undefined) {
     return rejected("malformed", "An event without an id and a time of receipt.");
   }
-  const reading = readRecord({ ...body, provider: "custom" }, known.receivedAt);
+  const reading = readRecord({ ...body, provider: "custom" }, receivedAt);
   if (!reading.ok) return rejected(reading.code, reading.message);
-  const facts = recordToFacts(reading.record, known.nativeId, known.receivedAt);
+  const facts = recordToFacts(reading.record, nativeId, firstReceivedAt);
   return facts.length === 0
     ? ignored("an amount of nothing moves no money")
     : { outcome: "facts", facts };

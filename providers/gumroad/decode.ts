@@ -53,7 +53,7 @@ export function decode(body: unknown, known?: Known): Decoded {
   if (readOfSale === undefined) return ignored(`pings of ${resource} tell no money and no MRR`);
   const sale = saleShape.safeParse(fields);
   if (!sale.success) return malformed(sale.error);
-  const at = resource === "sale" ? sale.data.sale_timestamp : (known?.receivedAt ?? 0);
+  const at = resource === "sale" ? sale.data.sale_timestamp : (known?.firstReceivedAt ?? 0);
   return factsOf(readOfSale(sale.data, known), at);
 }
 

@@ -114,12 +114,12 @@ export function readPlanChange(membership: Membership, known: Known | undefined)
   const months = recurrence ?? recurrenceNow;
   if (months === undefined) return rejected("malformed", "recurrence: missing");
   const items = itemsOf(subscription, product_id, price(after), months);
-  const receivedAt = known?.receivedAt ?? at;
-  if (at <= receivedAt) return [stateOf(membership, [{ at, items }])];
+  const toldAt = known?.firstReceivedAt ?? at;
+  if (at <= toldAt) return [stateOf(membership, [{ at, items }])];
   const until = itemsOf(subscription, product_id, price(before), recurrenceNow ?? months);
   return [
     stateOf(membership, [
-      { at: receivedAt, items: inTrial(membership, receivedAt) ? [] : until },
+      { at: toldAt, items: inTrial(membership, toldAt) ? [] : until },
       { at, items },
     ]),
   ];

@@ -31,13 +31,13 @@ export function readSale(sale: Sale, known: Known | undefined): Told {
   ];
 }
 
-/** Dated when the ping is received: none tells when the refund was made. */
+/** Dated when the ping is first received: none tells when the refund was made. */
 export function readRefund(sale: Sale, known: Known | undefined): Told {
   const record = recordOf(sale.sale_id, known);
   if (record !== null && "outcome" in record) return record;
   const amount = refundedCents(sale, record);
   if (typeof amount === "object") return amount;
-  const at = known?.receivedAt;
+  const at = known?.firstReceivedAt;
   if (at === undefined) return undated;
   return amount === 0n
     ? ignored("a refund of nothing")
@@ -59,7 +59,7 @@ function disputeOf(
 ): Told {
   const record = recordOf(sale.sale_id, known);
   if (record !== null && "outcome" in record) return record;
-  const at = known?.receivedAt;
+  const at = known?.firstReceivedAt;
   if (at === undefined) return undated;
   const amount = record?.price ?? sale.price;
   if (amount === 0n) return ignored("a dispute of nothing");
