@@ -81,16 +81,20 @@ export function subjects(body: FactBody): string[] {
   if ("Payment" in body) return [paymentKey(body.Payment.payment)];
   if ("Purchase" in body) return [purchaseKey(body.Purchase.purchase)];
   if ("Link" in body) return [paymentKey(body.Link.payment), purchaseKey(body.Link.purchase)];
-  if ("Refund" in body) {
-    const { payment, refund, purchase = null } = body.Refund;
-    const key = paymentKey(payment ?? unnamed(refund));
-    return purchase === null ? [key] : [key, purchaseKey(purchase)];
-  }
+  if ("Refund" in body) return [paymentKey(body.Refund.payment ?? unnamed(body.Refund.refund))];
   if ("RefundTotal" in body) return [paymentKey(body.RefundTotal.payment)];
   if ("Dispute" in body) return [paymentKey(body.Dispute.payment)];
   if ("Subscription" in body) return [`account:${body.Subscription.account}`];
   if ("Anonymous" in body) return [`pool:${body.Anonymous.pool}`];
   return [skuKey(body.Sku.external_id)];
+}
+
+/**
+ * A refund that names no sale is a transaction of its own. What numbers refunds may number sales
+ * too, so it is not the sale of its own id.
+ */
+function unnamed(refund: string): string {
+  return `refund:${refund}`;
 }
 
 export function paymentKey(payment: string): string {

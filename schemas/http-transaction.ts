@@ -30,7 +30,12 @@ export const transactionAnswer = z
     status: z.literal("success"),
     data: transaction
       .extend({
-        payment: z.string().meta({ description: "The provider's own id of the payment." }),
+        payment: z
+          .string()
+          .meta({
+            description:
+              "The provider's own id of the payment; `refund:` and its own of a refund without a sale.",
+          }),
         fx_source: fxSource,
         fx_edition: fxEdition,
         versions: z.array(transactionVersion).meta({ description: "Oldest first." }),

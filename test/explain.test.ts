@@ -256,6 +256,25 @@ describe("Why", () => {
       expect(JSON.stringify(done)).to.not.include("buyer@example.com");
     });
 
+    it("should keep a refund that names no sale apart from the sale of its number", async () => {
+      const sale = { event_id: "alike-sale", event_type: "transaction.sale", amount: 100 };
+      const back = { event_id: "alike", event_type: "transaction.refund", amount: 30 };
+      const ids = [await record({ ...sale, transaction_id: "alike" }), await record(back)];
+      await booked();
+      await journalled(ids);
+      const told = await Promise.all(ids.map(eventOf));
+      expect(told.map(({ ledger }) => cents(ledger, "amount"))).to.deep.equal([10_000n, -3_000n]);
+      const transactions = told.map((event) => event.transactions.map(({ id }) => id));
+      expect(transactions.map(({ length }) => length)).to.deep.equal([1, 1]);
+      const shown = await Promise.all(
+        transactions.flat().map((id) => get(`/v1/transactions/${id}`)),
+      );
+      expect(shown.map(({ json }) => json.data)).to.containSubset([
+        { type: "one_time", status: "succeeded", gross_amount: 100, refunded_amount: 0 },
+        { type: "refund", status: "refunded", gross_amount: 30, payment: "refund:alike" },
+      ]);
+    });
+
     it("should show the changes and the movements recorded under the event", async () => {
       const sent = {
         event_id: "begins",

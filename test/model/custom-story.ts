@@ -15,7 +15,7 @@ export function tellCustom(
     record(record: Parameters<Script["record"]>[0]) {
       const id = script.id("message");
       const { provider: _, ...body } = record;
-      script.sent.push({ id, source: "custom", body: { ...body, event_id: id } });
+      script.sent.push({ id, source: "custom", body: { event_id: id, ...body } });
     },
   };
   tellRecords(sender, plan, position);

@@ -17,7 +17,7 @@ import {
 } from "./story.js";
 
 const kinds = fc.constantFrom(
-  ...(["sale", "refunded", "refund alone", "subscription", "anonymous"] as const),
+  ...(["sale", "refunded", "refund alone", "numbered alike", "subscription", "anonymous"] as const),
 );
 
 export const recordPlans = fc.record({
@@ -73,6 +73,12 @@ export function tellRecords(script: Sender, plan: RecordPlan, position: number):
     case "refund alone":
       say("transaction.refund", start, plan.amount);
       return;
+    case "numbered alike": {
+      const number = script.id("number");
+      say("transaction.sale", start, plan.amount, { transaction_id: number });
+      say("transaction.refund", start + secondMs, part, { event_id: number });
+      return;
+    }
     case "subscription":
       tellNamed(script, plan, start, say, period);
       return;

@@ -80,9 +80,10 @@ export class Script {
     return `${prefix}_${String(this.#ids).padStart(4, "0")}`;
   }
 
+  /** Under an id of its own, unless it has one. */
   record(body: JsonObject): void {
     const id = this.id("record");
-    this.sent.push({ id, source: "record", body: { ...body, event_id: id } });
+    this.sent.push({ id, source: "record", body: { event_id: id, ...body } });
   }
 
   /** Leaves out what would lie after the end. */
