@@ -3,6 +3,7 @@ import { ExactNumber } from "./exact-number.js";
 
 /** @param value strictly parsed JSON */
 export function canonicalJson(value: unknown): string {
+  if (typeof value === "number") return String(value);
   if (value instanceof ExactNumber) return value.text;
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (typeof value === "object" && value !== null) {

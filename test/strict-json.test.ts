@@ -99,6 +99,11 @@ describe("Strict JSON", () => {
     ["1e21", 1e21],
     ["100000000000000000000000", 1e23],
     ["1e99999999999999999999", "exact"],
+    ["1e308", 1e308],
+    ["1e309", "exact"],
+    ["5e-324", 5e-324],
+    ["4e-324", "exact"],
+    ["1.2345678e-320", "exact"],
     [`1${"0".repeat(99)}`, 1e99],
   ];
   for (const [token, value] of numbers) {
@@ -107,6 +112,24 @@ describe("Strict JSON", () => {
       expect(parse(`{"a":[ ${token} ]}`)).to.deep.equal({ ok: true, value: { a: [expected] } });
     });
   }
+
+  it("should read a number of few digits as one, for that loses none of them", () => {
+    const significant = (digits: string) => digits.replace(/0+$/, "");
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 9_999_999_999 }),
+        fc.integer({ min: -290, max: 290 }),
+        (digits, exponent) => {
+          const result = parse(`[${digits}e${exponent}]`);
+          const [value] = result.ok && Array.isArray(result.value) ? result.value : [];
+          expect(value).to.be.a("number");
+          const told = Number(value).toExponential(14).replace(".", "");
+          expect(significant(told.split("e")[0] ?? "")).to.equal(significant(String(digits)));
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
 
   it("should read whatever JSON.stringify writes as JSON.parse does", () => {
     fc.assert(

@@ -106,9 +106,10 @@ function scanBytes(bytes: Uint8Array): Scan {
 /** Of objects however deep. Calls itself, as the two below: the depth was bounded before. */
 function countKeys(value: unknown): number {
   if (!isObject(value)) return 0;
-  const parts = Object.values(value);
-  let keys = Array.isArray(value) ? 0 : parts.length;
-  for (const part of parts) keys += countKeys(part);
+  const isArray = Array.isArray(value);
+  const parts: readonly unknown[] = isArray ? value : Object.values(value);
+  let keys = isArray ? 0 : parts.length;
+  for (const part of parts) if (isObject(part)) keys += countKeys(part);
   return keys;
 }
 
@@ -137,16 +138,19 @@ const space = 0x20;
 const quote = 0x22;
 const comma = 0x2c;
 const minus = 0x2d;
+const zero = 0x30;
 const colon = 0x3a;
 const openBracket = 0x5b;
 const backslash = 0x5c;
 const closeBracket = 0x5d;
+const letterE = 0x65;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 /** No amount needs more; keeps what is done with each number's text short. */
 const numberLengthMax = 100;
-/** Any integer of 15 digits is a safe integer. */
+/** Two decimals of so many digits are two doubles, but for the ends of what a double reaches. */
 const digitsAlwaysExact = 15;
+const exponentAlwaysExact = 290;
 
 /** Longer strings are left to `indexOf`, which is faster but takes its time to begin. */
 const nearBytes = 48;
@@ -183,7 +187,7 @@ function numberEnd(bytes: Uint8Array, start: number): number {
       byte !== 0x2b &&
       byte !== minus &&
       byte !== 0x2e &&
-      (byte | 0x20) !== 0x65
+      (byte | 0x20) !== letterE
     ) {
       break;
     }
@@ -191,13 +195,16 @@ function numberEnd(bytes: Uint8Array, start: number): number {
   return end;
 }
 
-/** Few numbers have to be printed to know it. */
+/** Few numbers have to be printed to know it: a body may have hundreds of thousands. */
 function isExactAt(bytes: Uint8Array, start: number, end: number): boolean {
   if (end - start > digitsAlwaysExact) return isExact(textOf(bytes, start, end));
+  let [exponent, isExponent] = [0, false];
   for (let at = start; at < end; at++) {
-    if (!isDigit(bytes[at] ?? 0)) return isExact(textOf(bytes, start, end));
+    const byte = bytes[at] ?? 0;
+    if ((byte | 0x20) === letterE) isExponent = true;
+    else if (isExponent && isDigit(byte)) exponent = 10 * exponent + byte - zero;
   }
-  return true;
+  return exponent <= exponentAlwaysExact || isExact(textOf(bytes, start, end));
 }
 
 function textOf(bytes: Uint8Array, start: number, end: number): string {
@@ -267,7 +274,7 @@ function readExactly(bytes: Uint8Array): unknown {
     const start = at;
     at = numberEnd(bytes, at);
     const token = textOf(bytes, start, at);
-    return isExact(token) ? Number(token) : new ExactNumber(token);
+    return isExactAt(bytes, start, at) ? Number(token) : new ExactNumber(token);
   }
 
   /** `null`, `true` or `false`, known by its first letter. */
