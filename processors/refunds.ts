@@ -52,21 +52,34 @@ export function refundedTotal(steps: readonly RefundStep[], currency: string): b
   return steps.findLast(({ told }) => told.currency === currency)?.after ?? 0n;
 }
 
+/**
+ * What a witness counts by its newest reading. At equal times (Stripe's are whole seconds) the
+ * greatest is the newest: a total grows, and a refund that fails does so later.
+ */
+interface Kept {
+  readonly at: number;
+  readonly total: bigint;
+}
+
 function stepsOf(all: readonly ToldRefund[]): RefundStep[] {
   const steps: RefundStep[] = [];
   let single = 0n;
-  const kept = new Map<string, bigint>();
+  const kept = new Map<string, Kept>();
   let before = 0n;
   for (const told of all) {
     const { single: added, total: reading } = told;
     single += added;
     if (added < 0n) {
       // A failure after the last reading is not in it yet.
-      for (const [name, total] of kept) kept.set(name, total + added);
+      for (const [name, { at, total }] of kept) kept.set(name, { at, total: total + added });
     }
-    if (reading !== null) kept.set(told.witness, reading);
+    if (reading !== null) {
+      const known = kept.get(told.witness);
+      const isLess = known?.at === told.at && known.total > reading;
+      if (!isLess) kept.set(told.witness, { at: told.at, total: reading });
+    }
     let after = single > 0n ? single : 0n;
-    for (const total of kept.values()) if (total > after) after = total;
+    for (const { total } of kept.values()) if (total > after) after = total;
     if (after === before) continue;
     // A reading may have told some of it before.
     const isTold = told.tax !== null && added !== 0n;
