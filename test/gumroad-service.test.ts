@@ -122,6 +122,28 @@ describe("Gumroad, through the service", () => {
     expect(await amounts("gross_amount")).to.have.members([12.49, 10]);
   });
 
+  it("should take instalments of what is sold once for payments, never for MRR", async () => {
+    const worth = async () => (await untilBooked("/v1/metrics/mrr")).json.data.current_mrr;
+    const before = await worth();
+    const plan = { ...first, sale: "part-1==", subscription: "mem-3==", cents: 10_000n };
+    const part = { ...plan, sale: "part-2==", at: at + 30 * 86_400_000, recurring: true };
+    doors.gumroadApi.tell({ ...plan, recurring: false, recurringBilling: false });
+    doors.gumroadApi.tell({ ...part, recurringBilling: false });
+    await tell("sale", plan);
+    await tell("sale", part);
+    await untilBooked("/v1/transactions");
+    await post(
+      membershipPing(
+        { ...club, subscription: plan.subscription, product: plan.product, createdAt: at },
+        { resource: "subscription_restarted", restartedAt: Date.parse("2026-09-01T00:00:00Z") },
+      ),
+    );
+    expect(await worth()).to.equal(before);
+    const { data } = (await untilBooked("/v1/transactions")).json;
+    const parts = data.filter(({ gross_amount }: { gross_amount: number }) => gross_amount === 100);
+    expect(parts.map(({ type }: { type: string }) => type)).to.deep.equal(["one_time", "one_time"]);
+  });
+
   it("should let nobody in who names another seller", async () => {
     const { headers, body } = gumroad.sign(salePing("sale", once), { seller_id: "x" }, Date.now());
     const answer = await doors.call(webhook, {

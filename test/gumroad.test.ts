@@ -5,6 +5,7 @@ import {
   membershipPing,
   type MembershipNews,
   pathOfSale,
+  saleAnswer,
   salePing,
   type SaleResource,
 } from "../providers/gumroad/payloads.js";
@@ -153,8 +154,29 @@ describe("Gumroad's pings", () => {
     expect(first?.toldAt).to.be.greaterThan(second?.toldAt ?? 0);
     const change = parsed(membershipPing(membership, upgrade));
     const kept = gumroad.keeps?.(change).map(({ id }) => id) ?? [];
-    expect(gumroad.needs?.(change)).to.have.members([first?.id, ...kept]);
+    expect(gumroad.needs?.(change)).to.include.members([first?.id, ...kept]);
     expect(gumroad.keeps?.(parsed(salePing("sale", sale)))).to.deep.equal([]);
+  });
+
+  it("should know pings about instalments by the record of a sale that was paid in them", () => {
+    const ping = parsed(salePing("sale", ofMembership));
+    const keptBy = (recurringBilling?: boolean) => {
+      const more = recurringBilling === undefined ? {} : { recurringBilling };
+      const answers = new Map([[pathOfSale(sale.sale), saleAnswer({ ...sale, ...more })]]);
+      const kept = gumroad.keeps?.(ping, { kept: new Map(), answers }) ?? [];
+      return new Map(kept.map(({ id, object }) => [id, object]));
+    };
+    const restart = membershipPing(membership, {
+      resource: "subscription_restarted",
+      restartedAt: at,
+    });
+    const needed = gumroad.needs?.(parsed(restart)) ?? [];
+    expect(needed).to.include.members([...keptBy(false).keys()]);
+    const outcomes = [undefined, true, false].map((recurringBilling) => {
+      const known = { kept: keptBy(recurringBilling), answers: new Map() };
+      return gumroad.decode(parsed(restart), known).outcome;
+    });
+    expect(outcomes).to.deep.equal(["facts", "facts", "ignored"]);
   });
 
   it("should mean the same as JSON by the ingest endpoint", () => {

@@ -3,6 +3,8 @@ import type { FactBody } from "../../schemas/records.js";
 import { ignored, malformed, rejected } from "../outcomes.js";
 import type { Decoded, KeptObject, Known, Question } from "../provider.js";
 import {
+  isOfInstalments,
+  keptInstalments,
   keptPlans,
   keptSale,
   type MembershipReader,
@@ -12,7 +14,7 @@ import {
   readRestart,
 } from "./memberships.js";
 import { fieldsOf, membershipShape, resourceOf, type Sale, saleShape } from "./ping.js";
-import { questionOf } from "./record.js";
+import { isInstalment, questionOf, recordOf } from "./record.js";
 import {
   readDispute,
   readDisputeWon,
@@ -47,6 +49,7 @@ export function decode(body: unknown, known?: Known): Decoded {
   if (readMembership !== undefined) {
     const membership = membershipShape.safeParse(fields);
     if (!membership.success) return malformed(membership.error);
+    if (isOfInstalments(membership.data, known)) return ignored("instalments are no membership");
     return factsOf(readMembership(membership.data, known), null);
   }
   const readOfSale = saleReaders.get(resource);
@@ -67,12 +70,14 @@ export function asks(body: unknown): Question[] {
   return [questionOf(saleId)];
 }
 
-export function keeps(body: unknown): KeptObject[] {
+export function keeps(body: unknown, known?: Known): KeptObject[] {
   const fields = fieldsOf(body) ?? {};
   const resource = resourceOf(fields);
   if (resource === "sale") {
     const sale = saleShape.safeParse(fields);
-    return sale.success && isCharged(sale.data) ? keptSale(sale.data) : [];
+    if (!sale.success || !isCharged(sale.data)) return [];
+    const once = isInstalment(recordOf(sale.data.sale_id, known));
+    return [...keptSale(sale.data), ...(once ? keptInstalments(sale.data) : [])];
   }
   if (resource !== "subscription_updated") return [];
   const membership = membershipShape.safeParse(fields);
@@ -85,8 +90,7 @@ export function needs(body: unknown): string[] {
   const subscription = fields["subscription_id"];
   if (subscription === undefined || subscription === "") return [];
   const isRenewal = resource === "sale" && fields["is_recurring_charge"] === "true";
-  const isChange = resource === "subscription_updated" || resource === "subscription_restarted";
-  return isRenewal || isChange ? neededOf(subscription) : [];
+  return isRenewal || membershipReaders.has(resource) ? neededOf(subscription) : [];
 }
 
 function isCharged(sale: Sale): boolean {

@@ -15,7 +15,7 @@ import type { FactBody, Item } from "../../schemas/records.js";
 import { ignored, rejected } from "../outcomes.js";
 import type { KeptObject, Known } from "../provider.js";
 import { accountOf, type Membership, type Sale } from "./ping.js";
-import { type SaleRecord, trialEndOf } from "./record.js";
+import { isInstalment, type SaleRecord, trialEndOf } from "./record.js";
 import type { Told } from "./sales.js";
 
 export type MembershipReader = (membership: Membership, known: Known | undefined) => Told;
@@ -33,6 +33,17 @@ export function keptSale(sale: Sale): KeptObject[] {
   return [{ id: firstSale(sale.subscription_id), toldAt, refers: [], object }];
 }
 
+/** What pings about the plan do not say of it: it is no membership. */
+export function keptInstalments({ subscription_id: subscription }: Sale): KeptObject[] {
+  return subscription === undefined
+    ? []
+    : [{ id: instalments(subscription), toldAt: 0, refers: [], object: {} }];
+}
+
+export function isOfInstalments(membership: Membership, known: Known | undefined): boolean {
+  return known?.kept.has(instalments(membership.subscription_id)) === true;
+}
+
 export function keptPlans(membership: Membership): KeptObject[] {
   const { subscription_id: subscription, effective_as_of: at } = membership;
   const { "old_plan[price_cents]": before, "new_plan[price_cents]": after } = membership;
@@ -44,7 +55,8 @@ export function keptPlans(membership: Membership): KeptObject[] {
 }
 
 export function neededOf(subscription: string): string[] {
-  return [firstSale(subscription), firstPlan(subscription), newestPlan(subscription)];
+  const names = [firstSale, firstPlan, newestPlan, instalments];
+  return names.map((nameOf) => nameOf(subscription));
 }
 
 interface Charged {
@@ -62,6 +74,7 @@ export function firstPeriod(
 ): FactBody[] {
   const { subscription_id: subscription, recurrence, sale_timestamp: at } = sale;
   if (subscription === undefined || recurrence === undefined) return [];
+  if (isInstalment(record)) return [];
   if (recurring && !isFirstKnown(sale, record, recurrence, kept)) return [];
   const items = itemsOf(subscription, sale.product_id, fraction(amount), recurrence);
   return [
@@ -214,3 +227,4 @@ function itemsOf(subscription: string, product: string, cents: Fraction, months:
 const firstSale = (subscription: string): string => `first-sale:${subscription}`;
 const firstPlan = (subscription: string): string => `first-plan:${subscription}`;
 const newestPlan = (subscription: string): string => `newest-plan:${subscription}`;
+const instalments = (subscription: string): string => `instalments:${subscription}`;

@@ -153,6 +153,8 @@ export interface RecordInput {
   readonly countryCode?: string;
   readonly recurring?: boolean;
   readonly upgrade?: boolean;
+  /** False: of a product sold once, also where it is paid in instalments. */
+  readonly recurringBilling?: boolean;
   /** "Mar 8, 2026" */
   readonly trialEndsOn?: string;
 }
@@ -174,6 +176,9 @@ export function saleAnswer(input: RecordInput): { success: true; sale: Record<st
       currency_symbol: "$",
       ...(input.countryCode === undefined ? {} : { country_iso2: input.countryCode }),
       ...(input.recurring === undefined ? {} : { recurring_charge: input.recurring }),
+      ...(input.recurringBilling === undefined
+        ? {}
+        : { is_recurring_billing: input.recurringBilling }),
       ...(input.trialEndsOn === undefined ? {} : { free_trial_ends_on: input.trialEndsOn }),
       is_upgrade_purchase: input.upgrade ?? false,
     },

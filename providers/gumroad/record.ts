@@ -27,6 +27,8 @@ const recordShape = z.object({
   recurring_charge: z.boolean().nullish(),
   is_upgrade_purchase: z.boolean().nullish(),
   is_preorder_authorization: z.boolean().nullish(),
+  /** False of what is sold once, also where it is paid in instalments. */
+  is_recurring_billing: z.boolean().nullish(),
   /** "Mar 8, 2026" */
   free_trial_ends_on: z.string().nullish(),
 });
@@ -76,6 +78,11 @@ export function refundedCents(sale: Sale, record: SaleRecord | null): bigint | U
     return rejected("refund_amount_unknown", "What is left of the sale contradicts its refund");
   }
   return record.price - leftCents;
+}
+
+/** Of a product sold once: its ping may name a subscription and a recurrence all the same. */
+export function isInstalment(record: SaleRecord | Untold | null): boolean {
+  return record !== null && !("outcome" in record) && record.is_recurring_billing === false;
 }
 
 /** ms since 1970 of the day a free trial ends; null where there is none, or it cannot be read. */

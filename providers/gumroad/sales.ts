@@ -4,7 +4,7 @@ import { ignored, rejected, type Untold } from "../outcomes.js";
 import type { Known } from "../provider.js";
 import { firstPeriod } from "./memberships.js";
 import { accountOf, countryOf, type Sale } from "./ping.js";
-import { recordOf, refundedCents, type SaleRecord } from "./record.js";
+import { isInstalment, recordOf, refundedCents, type SaleRecord } from "./record.js";
 
 export type Told = readonly FactBody[] | Untold;
 export type SaleReader = (sale: Sale, known: Known | undefined) => Told;
@@ -84,7 +84,8 @@ function paymentOf(sale: Sale, record: SaleRecord | null, amount: bigint): FactB
         currency,
         account: accountOf(sale.purchaser_id, sale.email),
         country: countryCodeOf(record) ?? countryOf(sale),
-        type: sale.subscription_id === undefined ? "one_time" : "subscription",
+        type:
+          sale.subscription_id === undefined || isInstalment(record) ? "one_time" : "subscription",
         tax: null, // Gumroad collects it beside the price
         fee: record?.gumroad_fee ?? sale.gumroad_fee ?? null,
         lines: [{ external_id: sale.product_id, weight: amount }],
