@@ -120,6 +120,38 @@ describe("What Lemon Squeezy is asked", () => {
     });
   }
 
+  const silent: [string, object][] = [
+    ["of a trial, which shows no price", { subtotal: 0, total: 0 }],
+    ["of a trial with a setup fee", { subtotal: 500, total: 500, setup_fee: 500 }],
+    ["with a discount", { subtotal: 1980, total: 990, discount_total: 990 }],
+  ];
+  for (const [title, more] of silent) {
+    it(`should be for discounts after an order ${title}`, () => {
+      const told = { ...order, attributes: { ...order.attributes, ...more } };
+      const known = keptOf(event("order_created", told));
+      const questions = lemon.asks?.(event("subscription_updated", subscription("active")), known);
+      expect(questions?.map(({ path }) => path)).to.include(redemptions);
+    });
+  }
+
+  it("should go by what the order said last of its discount", () => {
+    const [first] = lemon.keeps?.(event("order_created", order)) ?? [];
+    const { attributes } = orderObject({
+      id: 1,
+      customer: 7,
+      currency: "EUR",
+      total: 500n,
+      discount: 500n,
+      product: 3,
+      createdAt: at,
+      refundedAmount: 100n,
+      updatedAt: at + 1000,
+    });
+    const [later] = lemon.keeps?.(event("order_refunded", { ...order, attributes })) ?? [];
+    expect(later?.id).to.equal(first?.id);
+    expect(later?.toldAt).to.be.greaterThan(first?.toldAt ?? Infinity);
+  });
+
   it("should name what earlier events may have told", () => {
     const first = event("subscription_payment_success", invoice("initial"));
     expect(lemon.needs?.(first)).to.deep.equal(["subscription:9"]);

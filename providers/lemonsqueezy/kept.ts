@@ -4,7 +4,6 @@ import type { KeptObject } from "../provider.js";
 import { envelopeShape } from "./envelope.js";
 import { field } from "./event.js";
 
-/** Neither ever changes, so the first telling stays: `toldAt` is the object's birth. */
 export function keeps(body: unknown): KeptObject[] {
   const envelope = envelopeShape.safeParse(body);
   if (!envelope.success) return [];
@@ -22,15 +21,24 @@ export function keptSubscriptionId(subscription: string): string {
   return `subscription:${subscription}`;
 }
 
-/** That it had no discount spares its subscription a question. */
+/**
+ * That it had no discount spares its subscription a question. Where nothing was charged for the
+ * subscription itself, as when a trial begins, it had none to take off: that says nothing.
+ */
 function keptOrder(id: string, attributes: unknown): KeptObject[] {
   const order = orderShape.safeParse(attributes);
   if (!order.success) return [];
-  const { created_at: toldAt, discount_total: discount } = order.data;
-  return [{ id: keptOrderId(id), toldAt, refers: [], object: { discounted: discount > 0 } }];
+  const {
+    updated_at: toldAt,
+    discount_total: discount,
+    subtotal,
+    setup_fee: setupFee,
+  } = order.data;
+  const undiscounted = discount === 0 && subtotal - (setupFee ?? 0) > 0;
+  return [{ id: keptOrderId(id), toldAt, refers: [], object: { undiscounted } }];
 }
 
-/** Which order began it is what its initial invoice does not say. */
+/** Which order began it is what its initial invoice does not say. It never changes. */
 function keptSubscription(id: string, attributes: unknown): KeptObject[] {
   const subscription = subscriptionShape.safeParse(attributes);
   if (!subscription.success) return [];
@@ -38,5 +46,10 @@ function keptSubscription(id: string, attributes: unknown): KeptObject[] {
   return [{ id: keptSubscriptionId(id), toldAt, refers: [], object: { order_id: order } }];
 }
 
-const orderShape = z.object({ created_at: field.time, discount_total: z.number() });
+const orderShape = z.object({
+  updated_at: field.time,
+  subtotal: z.number(),
+  setup_fee: z.number().nullish(),
+  discount_total: z.number(),
+});
 const subscriptionShape = z.object({ order_id: field.id, created_at: field.time });

@@ -125,7 +125,7 @@ export function storeCurrency(known: Known, store: string): string | null {
   return answered(known, storePath(store), storeShape)?.currency ?? null;
 }
 
-/** Whether an event of the order said that it had no discount. */
+/** Whether an event of the order said that its subscription has no discount. */
 export function isWithoutDiscount({ kept }: Known, order: string): boolean {
   return withoutDiscount.safeParse(kept.get(keptOrderId(order))).success;
 }
@@ -157,7 +157,7 @@ function listOf<Fields extends z.ZodRawShape>(fields: Fields) {
 }
 
 const answerShape = z.object({ data: z.object({ attributes: anyObject }) });
-const withoutDiscount = z.object({ discounted: z.literal(false) });
+const withoutDiscount = z.object({ undiscounted: z.literal(true) });
 const countryShape = z.object({ country: z.string().regex(/^[A-Z]{2}$/) });
 const ofOrder = z.object({ order_id: field.id });
 const storeShape = z.object({ currency: field.currency });
