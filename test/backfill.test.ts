@@ -89,8 +89,12 @@ const refund = refundObject({
 const partly: JsonObject = { ...all[5]?.charge, amount: 1250, amount_refunded: 250 };
 const held: JsonObject = {
   ...all[5]?.charge,
-  ...{ id: "ch_held", payment_intent: "pi_held", balance_transaction: null },
-  ...{ captured: false, amount_captured: 0, amount_refunded: 1000 },
+  id: "ch_held",
+  payment_intent: "pi_held",
+  balance_transaction: null,
+  captured: false,
+  amount_captured: 0,
+  amount_refunded: 1000,
 };
 const releases = [
   ["re_h5", "ch_h5", "pi_h5", 250n],
@@ -98,8 +102,13 @@ const releases = [
 ] as const;
 const released = releases.map(([id, charge, paymentIntent, amount]) =>
   refundObject({
-    ...{ id, charge, paymentIntent, amount, currency: "eur" },
-    ...{ createdAt: from + 5 * day, isRelease: true },
+    id,
+    charge,
+    paymentIntent,
+    amount,
+    currency: "eur",
+    createdAt: from + 5 * day,
+    isRelease: true,
   }),
 );
 const dispute = disputeObject({
