@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { entriesOf } from "../processors/entries.js";
 import { type PaymentState, paymentState } from "../processors/payment.js";
 import { recordings } from "../processors/recordings.js";
-import type { Fact, FactBody, Quote } from "../schemas/records.js";
+import type { Fact, FactBody, Line, Quote } from "../schemas/records.js";
 import { factOf } from "./facts.js";
 
 const quotes: Record<string, string> = { USD: "0.9", GBP: "1.2", EUR: "1" };
@@ -67,8 +67,8 @@ const purchaseOfTwo = {
   tax: null,
   fee: null,
   lines: [
-    { external_id: "a", weight: 600n },
-    { external_id: "b", weight: 300n },
+    { external_id: "a", item: "line-a", weight: 600n },
+    { external_id: "b", item: "line-b", weight: 300n },
   ],
 };
 const link: FactBody = { Link: { payment: "pi", purchase: "in" } };
@@ -93,11 +93,14 @@ const refund = (
 const total = (amount: bigint, at: number): FactBody => ({
   RefundTotal: { payment: "pi", at: at * 1000, amount, currency: "USD" },
 });
+/** A line of the payment, as refunds and disputes name it. */
+const lineB: Line = { external_id: "", item: "line-b", weight: 300n };
 const dispute = (
   amount: bigint,
   withdrawn: number | null,
   returned: number | null,
   told_by: "money" | "notice" | "outcome" = "notice",
+  named: { readonly lines?: Line[]; readonly tax?: bigint } = {},
 ): FactBody => ({
   Dispute: {
     dispute: "dp",
@@ -107,6 +110,7 @@ const dispute = (
     withdrawn_at: withdrawn === null ? null : withdrawn * 1000,
     returned_at: returned === null ? null : returned * 1000,
     told_by,
+    ...named,
   },
 });
 
@@ -234,6 +238,29 @@ describe("A payment as a function of what is known", () => {
       0n,
     ],
     [
+      "a dispute from the line it names, and back to it",
+      [
+        fact(1, payment(1000n)),
+        fact(2, { Purchase: purchaseOfTwo }),
+        fact(3, link),
+        fact(4, dispute(300n, 5, 9, "notice", { lines: [lineB] })),
+      ],
+      ["sale a 600@1", "sale b 300@1", "dispute b -270@5", "dispute_won b 270@9"],
+      "succeeded",
+      0n,
+    ],
+    [
+      "a dispute from the line it names before it is known of which sale",
+      [
+        fact(1, dispute(300n, 5, null, "notice", { lines: [{ ...lineB, external_id: "b" }] })),
+        fact(2, { Purchase: purchaseOfTwo }),
+        fact(3, link),
+      ],
+      ["dispute b -270@5"],
+      null,
+      null,
+    ],
+    [
       "the time of the money before the time of a notice",
       [
         fact(1, payment(1000n)),
@@ -337,6 +364,8 @@ describe("A payment as a function of what is known", () => {
       "dispute_won:dp a 96",
       "dispute_won:dp b 48",
     ]);
+    const named = taxes([fact(4, dispute(300n, 8, 9, "notice", { lines: [lineB], tax: 50n }))]);
+    expect(named).to.have.members([...sale, "dispute:dp b -45", "dispute_won:dp b 45"]);
   });
 });
 

@@ -63,7 +63,7 @@ function refund(adjustment: Adjustment, { at }: PaddleEvent): Told {
   return [fact];
 }
 
-/** A full refund is spread like its sale; else it takes the lines it names by their ids. */
+/** What is full is spread like its sale; else it takes the lines it names by their ids. */
 function linesOf({ type, items }: Adjustment): Line[] {
   if (type === "full") return [];
   return (items ?? []).flatMap(({ item_id: item, amount, totals }) =>
@@ -88,6 +88,8 @@ function chargeback(adjustment: Adjustment, { at }: PaddleEvent): Told {
       withdrawn_at: withdrawn ? at : null,
       returned_at: withdrawn ? null : at,
       told_by: "notice",
+      lines: linesOf(adjustment),
+      tax: adjustment.totals.tax ?? null,
     },
   };
   return [fact];

@@ -49,14 +49,19 @@ const refunds = fc.record({
   outcome: fc.constantFrom("approved", "approved", "approved", "rejected", "reversed"),
 });
 
+const chargebacks = fc.record({
+  gap: gaps,
+  isReturned: fc.boolean(),
+  /** Which line's price is charged back; null: all of the payment. */
+  line: fc.constantFrom(null, null, 0, 1),
+});
+
 const fates = fc.record({
   refunds: fc.oneof(
     { weight: 2, arbitrary: fc.array(refunds, { maxLength: 0 }) },
     { weight: 1, arbitrary: fc.array(refunds, { minLength: 1, maxLength: 2 }) },
   ),
-  chargebacks: seldom(
-    fc.array(fc.record({ gap: gaps, isReturned: fc.boolean() }), { minLength: 1, maxLength: 2 }),
-  ),
+  chargebacks: seldom(fc.array(chargebacks, { minLength: 1, maxLength: 2 })),
   isLost: fc.nat(9).map((drawn) => drawn === 0),
   credit: fc.constantFrom(0n, 0n, 0n, 5n),
 });
@@ -301,9 +306,14 @@ function pay(script: Script, plan: PaddlePlan, paying: Paying): string {
     time += 6 * secondMs;
     if (refund.outcome === "reversed") adjust("updated", time, { ...told, status: "reversed" });
   }
-  for (const { gap, isReturned } of fate.isLost ? [] : (fate.chargebacks ?? [])) {
+  for (const { gap, isReturned, line } of fate.isLost ? [] : (fate.chargebacks ?? [])) {
     time = after(time, atLeastASecond(gap));
-    const what = { transaction: id, type: "full", status: "approved", total: amount } as const;
+    const charged = line === null ? undefined : lines[line % lines.length];
+    const isPart = charged !== undefined && charged.subtotal < amount;
+    const told: Pick<AdjustmentInput, "type" | "items" | "total" | "tax"> = isPart
+      ? { type: "partial", items: [{ line: charged.id, amount: charged.subtotal }] }
+      : { type: "full", total: amount, tax: amount / 6n };
+    const what = { transaction: id, status: "approved", ...told } as const;
     const warned = { ...what, id: script.id("adj"), action: "chargeback_warning" } as const;
     adjust("created", time, warned);
     const back = { ...what, id: script.id("adj"), action: "chargeback" } as const;

@@ -59,15 +59,16 @@ function readAdjustment(event: unknown, data: unknown): BareFact[] {
   const told = toldAtPaddle(event);
   const isApproved = status === "approved";
   const action = text(data, "action");
+  const line = text(data, "type") === "full" ? null : text(list(data, "items")[0], "item_id");
+  const from = line === null ? {} : { line };
+  const tax = minor(data, "totals", "tax");
   if (action === "refund" && status !== "pending_approval") {
-    const line = text(data, "type") === "full" ? null : text(list(data, "items")[0], "item_id");
-    const tax = minor(data, "totals", "tax");
     const fact = { kind: "refund", refund: id, ...money, tax, sku: null, country: null } as const;
     const failedAt = isApproved ? null : told;
-    return [{ ...fact, at: told, failedAt, ...(line === null ? {} : { line }) }];
+    return [{ ...fact, at: told, failedAt, ...from }];
   }
   if (!isApproved) return [];
-  const dispute = { kind: "dispute", dispute: id, ...money, certainty: 1 } as const;
+  const dispute = { kind: "dispute", dispute: id, ...money, tax, ...from, certainty: 1 } as const;
   if (action === "chargeback") return [{ ...dispute, withdrawnAt: told, returnedAt: null }];
   return action === "chargeback_reverse"
     ? [{ ...dispute, withdrawnAt: null, returnedAt: told }]
