@@ -1,6 +1,6 @@
 /**
- * Whether a fact can be converted into base currency, and at which quote: asked at the door, so that
- * what cannot is refused there, and again when it is booked. Pure: everything it needs is given.
+ * Whether a fact can be converted into base currency, and at which quote: asked at the door, so
+ * that what cannot is refused there, and again when it is booked. Pure: all it needs is given.
  */
 import { exponentOf } from "./currencies.js";
 import { isWithinBounds } from "./fact-bounds.js";

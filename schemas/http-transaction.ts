@@ -25,17 +25,15 @@ export const transactionVersion = transaction
   })
   .meta({ id: "TransactionVersion" });
 
+const paymentDescription =
+  "The provider's own id of the payment; of a refund without a sale `refund:` and its own.";
+
 export const transactionAnswer = z
   .object({
     status: z.literal("success"),
     data: transaction
       .extend({
-        payment: z
-          .string()
-          .meta({
-            description:
-              "The provider's own id of the payment; `refund:` and its own of a refund without a sale.",
-          }),
+        payment: z.string().meta({ description: paymentDescription }),
         fx_source: fxSource,
         fx_edition: fxEdition,
         versions: z.array(transactionVersion).meta({ description: "Oldest first." }),
