@@ -1,5 +1,5 @@
 /** Disputes of a payment whose money was withdrawn, each with its newest amount and its times. */
-import type { Fact, Quote } from "../schemas/records.js";
+import type { Fact, Line, Quote } from "../schemas/records.js";
 import { byReceipt, newestFirst } from "./readings.js";
 
 export interface Withdrawn {
@@ -10,6 +10,10 @@ export interface Withdrawn {
   readonly quote: Quote;
   readonly withdrawnAt: number;
   readonly returnedAt: number | null;
+  /** Those it names; empty: spread like the sale. */
+  readonly lines: readonly Line[];
+  /** Minor units of `currency`, within `amount`; null: nobody tells it. */
+  readonly tax: bigint | null;
 }
 
 /** An inquiry never withdraws anything and is not among them. */
@@ -38,10 +42,9 @@ function withdrawnBy(told: readonly Fact[]): Withdrawn[] {
   const withdrawnAt = timeOf(told, "withdrawn_at");
   const quote = quoteOfWithdrawal(told.toSorted(byReceipt), withdrawnAt);
   if (!newest || !("Dispute" in newest.body) || withdrawnAt === null || !quote) return [];
-  const { dispute, amount, currency } = newest.body.Dispute;
-  return [
-    { dispute, amount, currency, quote, withdrawnAt, returnedAt: timeOf(told, "returned_at") },
-  ];
+  const { dispute, amount, currency, lines = [], tax = null } = newest.body.Dispute;
+  const returnedAt = timeOf(told, "returned_at");
+  return [{ dispute, amount, currency, quote, withdrawnAt, returnedAt, lines, tax }];
 }
 
 /**

@@ -256,6 +256,18 @@ const disputeSchema = {
       type: { type: "enum", name: "ToldBy", symbols: ["outcome", "notice", "money"] },
       doc: "whose times they are: of the money itself, of its notice, of the dispute's end",
     },
+    {
+      name: "lines",
+      type: { type: "array", items: lineSchema },
+      default: [],
+      doc: "those it names; empty: pro rata",
+    },
+    {
+      name: "tax",
+      type: ["null", "long"],
+      default: null,
+      doc: "minor units, inside amount; null: not told, as much of the tax as of the sale",
+    },
   ],
 } as const;
 

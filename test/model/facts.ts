@@ -118,6 +118,10 @@ export interface Dispute extends Told {
   readonly returnedAt: number | null;
   /** 2: the money's own times; 1: a notice that it moved; 0: only the outcome. */
   readonly certainty: 0 | 1 | 2;
+  /** The line of the sale it takes from; left out: all of them. */
+  readonly line?: string;
+  /** Within `amount`; left out: nobody told it. */
+  readonly tax?: bigint;
 }
 
 export interface Item {

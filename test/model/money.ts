@@ -68,6 +68,9 @@ interface DisputeTimes {
   readonly currency: string;
   readonly withdrawnAt: number;
   readonly returnedAt: number | null;
+  readonly line: string | null;
+  /** Null: nobody told it. */
+  readonly tax: bigint | null;
 }
 
 export function moneyOf(facts: readonly Fact[], base: string, quotes: Quotes): Money {
@@ -124,11 +127,7 @@ function paymentOf(known: Known, sale: Sale, base: string, quotes: Quotes): Paym
     country: countryOf(known) ?? "ZZ",
     at: sale.at,
     refundedAt: (time) => refundedAt(known, time),
-    isDisputedAt: (time) =>
-      known.disputes.some(
-        ({ withdrawnAt, returnedAt }) =>
-          withdrawnAt <= time && (returnedAt === null || returnedAt > time),
-      ),
+    isDisputedAt: (time) => known.disputes.some((dispute) => isOpenAt(dispute, time)),
   };
 }
 
@@ -165,13 +164,14 @@ function entriesOf(known: Known, base: string, quotes: Quotes): Entry[] {
   };
   // As told; all of it with the last of the money.
   const taxBackAt = (time: number, currency: string, out: bigint) => {
-    const { refunds, totals } = known;
+    const { refunds, totals, disputes } = known;
     const whole = taxOf(known);
-    const left = standingAt(refunds, time);
-    const isTold = totals.length === 0 && left.every(({ tax }) => tax !== undefined);
+    const open = disputes.filter((dispute) => isOpenAt(dispute, time));
+    const told = [...standingAt(refunds, time), ...open].map(({ tax }) => tax ?? null);
+    const isTold = totals.length === 0 && told.every((tax) => tax !== null);
     if (!isTold || sale?.currency !== currency || whole === 0n) return taxIn(out, currency);
     if (out >= sale.amount) return wholeTax;
-    const sum = left.reduce((running, { tax = 0n }) => running + tax, 0n);
+    const sum = told.reduce<bigint>((running, tax) => running + (tax ?? 0n), 0n);
     return rounded(times(fraction(sum < whole ? sum : whole, whole), fraction(wholeTax)));
   };
   if (sale !== null) {
@@ -218,18 +218,27 @@ function entriesOf(known: Known, base: string, quotes: Quotes): Entry[] {
     else push(about, sku, now.amount - before.amount, now.tax - before.tax);
     before = now;
   }
-  for (const { amount, currency, withdrawnAt, returnedAt } of sale === null ? known.disputes : []) {
-    const out = { amount: toBase(amount, currency, withdrawnAt), tax: 0n };
-    const about = { kind: "dispute", at: withdrawnAt, currency, country: null } as const;
-    pushSplit(about, negative(out));
-    if (returnedAt !== null) pushSplit({ ...about, at: returnedAt }, out);
+  for (const dispute of sale === null ? known.disputes : []) {
+    const { amount, tax, currency, withdrawnAt: at, returnedAt } = dispute;
+    const out = { amount: toBase(amount, currency, at), tax: toBase(tax ?? 0n, currency, at) };
+    const sku = dispute.line === null ? null : skuOfLine(dispute.line, known);
+    const give = (time: number, moves: Moved) => {
+      const about = { kind: "dispute", at: time, currency, country: null } as const;
+      if (sku === null) pushSplit(about, moves);
+      else push(about, sku, moves.amount, moves.tax);
+    };
+    give(at, negative(out));
+    if (returnedAt !== null) give(returnedAt, out);
   }
   return entries;
 }
 
 /** The product a refund takes from: named, or that of the line it names; null: all of them. */
-function skuOf({ sku, line }: Refund, { sale }: Known): string | null {
-  if (sku !== null || line === undefined) return sku;
+function skuOf({ sku, line }: Refund, known: Known): string | null {
+  return sku !== null || line === undefined ? sku : skuOfLine(line, known);
+}
+
+function skuOfLine(line: string, { sale }: Known): string {
   return sale?.lines.find(({ id }) => id === line)?.sku ?? "";
 }
 
@@ -259,8 +268,9 @@ function outsOf(known: Known) {
       .flatMap((refund) => skuOf(refund, known) ?? []);
     return { at, kind: "refund", dispute: 0n, sku: named[0] ?? null } as const;
   });
-  const disputes = known.disputes.flatMap(({ amount, withdrawnAt, returnedAt }) => {
-    const out = { at: withdrawnAt, kind: "dispute", dispute: amount, sku: null } as const;
+  const disputes = known.disputes.flatMap(({ amount, line, withdrawnAt, returnedAt }) => {
+    const sku = line === null ? null : skuOfLine(line, known);
+    const out = { at: withdrawnAt, kind: "dispute", dispute: amount, sku } as const;
     return returnedAt === null ? [out] : [out, { ...out, at: returnedAt, dispute: -amount }];
   });
   return [...disputes, ...refunds].sort((a, b) => a.at - b.at);
@@ -299,6 +309,10 @@ function refundedBy({ refunds, totals }: Known, time: number): bigint {
   );
   const told = reading.amount - sumOf(failed);
   return told > single ? told : single;
+}
+
+function isOpenAt({ withdrawnAt, returnedAt }: DisputeTimes, time: number): boolean {
+  return withdrawnAt <= time && (returnedAt === null || returnedAt > time);
 }
 
 function standingAt(refunds: readonly Refund[], time: number): Refund[] {
@@ -478,8 +492,8 @@ function disputeTimes(readings: readonly Dispute[]): DisputeTimes[] {
     ordered.flatMap((reading) => reading[name] ?? [])[0] ?? null;
   const withdrawnAt = told("withdrawnAt");
   if (last === undefined || withdrawnAt === null) return [];
-  const { amount, currency } = last;
-  return [{ amount, currency, withdrawnAt, returnedAt: told("returnedAt") }];
+  const { amount, currency, line = null, tax = null } = last;
+  return [{ amount, currency, withdrawnAt, returnedAt: told("returnedAt"), line, tax }];
 }
 
 /** Of all readings of one thing the one told last. */
