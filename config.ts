@@ -53,6 +53,8 @@ export const limits = {
   eventEarliest: Date.UTC(2000, 0, 1),
   idempotencyKeyTtlMs: 24 * 60 * 60 * 1000,
   rotatedCredentialsTtlMs: 24 * 60 * 60 * 1000,
+  /** Old credentials of one integration that count; a delivery may be held against each. */
+  oldCredentialsMax: 10,
   /** Facts of one payment (refunds, readings) that say anything; later ones are rejected. */
   factsPerPaymentMax: 1_000,
   /** Ledger rows of one payment (its refunds times its products): the same. */

@@ -1,9 +1,17 @@
 /** Integrations as people manage them; what the webhook door looks up is integrations.ts. */
 import { limits } from "../config.js";
 import type { Environment } from "../schemas/records.js";
-import { hashToken, openSecret, sealSecret } from "./integrations.js";
+import { openSecret, sealSecret } from "./integration-secrets.js";
+import { hashToken } from "./integrations.js";
 import type { ListPage } from "./list-page.js";
 import type { Postgres } from "./postgres.js";
+import {
+  areSameCredentials,
+  openPrevious,
+  sealPrevious,
+  type SealedPrevious,
+  withReplaced,
+} from "./previous-credentials.js";
 import { randomBase62 } from "./random.js";
 import type { Vault } from "./vault.js";
 
@@ -15,6 +23,7 @@ export interface IntegrationRecord {
   /** The last part of the webhook URL. */
   readonly token: string;
   readonly created_at: Date;
+  /** When the last of its old credentials ends. */
   readonly previous_valid_until: Date | null;
 }
 
@@ -88,8 +97,10 @@ export async function findIntegrationRecord(
 }
 
 /**
- * New credentials count at once; the ones before them for another 24 hours, so that deliveries
- * signed meanwhile still pass, unless `expireOld`.
+ * New credentials count at once; those before them for another 24 hours each, so that deliveries
+ * signed meanwhile still pass, unless `expireOld`. The same ones once more (a call repeated after a
+ * time-out) change nothing.
+ * @returns false, and nothing is changed, when more than `limits.oldCredentialsMax` would count
  */
 export async function changeIntegration(
   postgres: Postgres,
@@ -101,21 +112,14 @@ export async function changeIntegration(
     readonly expireOld: boolean;
   },
   now: Date,
-): Promise<void> {
-  await postgres.transaction(async (sql) => {
+): Promise<boolean> {
+  return postgres.transaction(async (sql) => {
+    if (change.credentials !== undefined) {
+      const isRotated = await rotate(sql, vault, id, { ...change, now: now.getTime() });
+      if (!isRotated) return false;
+    }
     if (change.name !== undefined) {
       await sql.query("UPDATE integrations SET name = $2 WHERE id = $1", [id, change.name]);
-    }
-    if (change.credentials !== undefined) {
-      await sql.query(
-        `UPDATE integrations SET previous_credentials_sealed = credentials_sealed,
-           previous_valid_until = $3, credentials_sealed = $2 WHERE id = $1`,
-        [
-          id,
-          sealSecret(vault, id, "credentials", JSON.stringify(change.credentials)),
-          new Date(now.getTime() + limits.rotatedCredentialsTtlMs),
-        ],
-      );
     }
     if (change.expireOld) {
       await sql.query(
@@ -124,7 +128,40 @@ export async function changeIntegration(
         [id],
       );
     }
+    return true;
   });
+}
+
+async function rotate(
+  sql: Pick<Postgres, "query">,
+  vault: Vault,
+  id: string,
+  change: { readonly credentials?: unknown; readonly expireOld: boolean; readonly now: number },
+): Promise<boolean> {
+  // Two at a time would each replace what the other has not yet written.
+  const [row] = await sql.query<SealedPrevious & { readonly credentials_sealed: Buffer }>(
+    `SELECT credentials_sealed, previous_credentials_sealed, previous_valid_until
+     FROM integrations WHERE id = $1 FOR UPDATE`,
+    [id],
+  );
+  if (row === undefined) return true;
+  const current: unknown = JSON.parse(openSecret(vault, id, "credentials", row.credentials_sealed));
+  if (areSameCredentials(current, change.credentials)) return true;
+  const before = openPrevious(vault, id, row);
+  const old = change.expireOld ? [] : withReplaced(before, current, change.credentials, change.now);
+  if (old.length > limits.oldCredentialsMax) return false;
+  const previous = sealPrevious(vault, id, old);
+  await sql.query(
+    `UPDATE integrations SET credentials_sealed = $2, previous_credentials_sealed = $3,
+       previous_valid_until = $4 WHERE id = $1`,
+    [
+      id,
+      sealSecret(vault, id, "credentials", JSON.stringify(change.credentials)),
+      previous.previous_credentials_sealed,
+      previous.previous_valid_until,
+    ],
+  );
+  return true;
 }
 
 /** Its URL is unknown from now on; what it delivered stays. */

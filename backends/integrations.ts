@@ -6,7 +6,13 @@
 import { createHash } from "node:crypto";
 import type { Environment } from "../schemas/records.js";
 import { ExpiringCache } from "./expiring-cache.js";
+import { openSecret } from "./integration-secrets.js";
 import type { Postgres } from "./postgres.js";
+import {
+  openPrevious,
+  type PreviousCredentials,
+  type SealedPrevious,
+} from "./previous-credentials.js";
 import type { Vault } from "./vault.js";
 
 export interface Integration {
@@ -53,14 +59,15 @@ export function openIntegrations(options: {
     async byToken(token) {
       const found = await cache.get(hashToken(token).toString("base64"));
       if (found === null) return null;
-      const { current, previous, previousValidUntil, ...integration } = found;
-      const both = previous !== null && previousValidUntil > now();
-      return { ...integration, credentials: both ? [current, previous] : [current] };
+      const { current, previous, ...integration } = found;
+      const counting = previous.filter(({ validUntil }) => validUntil > now());
+      const old = counting.map(({ credentials }) => credentials);
+      return { ...integration, credentials: [current, ...old] };
     },
     async byId(id) {
       const found = await cacheById.get(id);
       if (found === null) return null;
-      const { current, previous: _previous, previousValidUntil: _until, ...integration } = found;
+      const { current, previous: _previous, ...integration } = found;
       return { ...integration, credentials: [current] };
     },
     forget() {
@@ -73,20 +80,6 @@ export function openIntegrations(options: {
 export function hashToken(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
-
-export type IntegrationSecret = "token" | "credentials";
-
-/** Binds a sealed secret to its integration, so that rows cannot be swapped. */
-export function sealSecret(vault: Vault, id: string, what: IntegrationSecret, text: string) {
-  return vault.seal(Buffer.from(text), secretOf(id, what));
-}
-
-/** @throws SealBroken */
-export function openSecret(vault: Vault, id: string, what: IntegrationSecret, sealed: Buffer) {
-  return vault.open(sealed, secretOf(id, what)).toString();
-}
-
-const secretOf = (id: string, what: IntegrationSecret) => Buffer.from(`integration:${id}:${what}`);
 
 /** Whether the workspace had one that was neither made after nor deleted by a moment. */
 export async function hadIntegration(
@@ -105,9 +98,11 @@ export async function hadIntegration(
 
 interface Found extends Omit<Integration, "credentials"> {
   readonly current: unknown;
-  readonly previous: unknown;
-  /** ms since 1970 */
-  readonly previousValidUntil: number;
+  readonly previous: readonly PreviousCredentials[];
+}
+
+interface Row extends Omit<Integration, "credentials">, SealedPrevious {
+  readonly credentials_sealed: Buffer;
 }
 
 async function findIntegration(
@@ -116,15 +111,7 @@ async function findIntegration(
   column: "token_hash" | "id",
   value: Buffer | string,
 ): Promise<Found | null> {
-  const [row] = await postgres.query<{
-    id: string;
-    workspace: string;
-    provider: string;
-    environment: Environment;
-    credentials_sealed: Buffer;
-    previous_credentials_sealed: Buffer | null;
-    previous_valid_until: Date | null;
-  }>(
+  const [row] = await postgres.query<Row>(
     `SELECT id, workspace, provider, environment, credentials_sealed, previous_credentials_sealed,
        previous_valid_until
      FROM integrations WHERE ${column} = $1 AND deleted_at IS NULL`,
@@ -132,15 +119,12 @@ async function findIntegration(
   );
   if (row === undefined) return null;
   const { id, workspace, provider, environment } = row;
-  const read = (sealed: Buffer | null): unknown =>
-    sealed === null ? null : JSON.parse(openSecret(vault, id, "credentials", sealed));
   return {
     id,
     workspace,
     provider,
     environment,
-    current: read(row.credentials_sealed),
-    previous: read(row.previous_credentials_sealed),
-    previousValidUntil: row.previous_valid_until?.getTime() ?? 0,
+    current: JSON.parse(openSecret(vault, id, "credentials", row.credentials_sealed)),
+    previous: openPrevious(vault, id, row),
   };
 }

@@ -3,7 +3,7 @@
  * and the previous key is kept, sealed under the new one, too. Raw events and providers' answers
  * stay sealed as they were taken and are opened by the key that was kept.
  */
-import { openSecret, sealSecret } from "./integrations.js";
+import { openSecret, sealSecret } from "./integration-secrets.js";
 import { keepPreviousKey, resealOwnSecrets } from "./own-secrets.js";
 import type { Postgres } from "./postgres.js";
 import type { Vault } from "./vault.js";
@@ -60,7 +60,9 @@ async function resealRow(postgres: Postgres, vault: Vault, row: Row): Promise<bo
   await postgres.transaction((sql) =>
     sql.query(
       `UPDATE integrations SET token_sealed = $3, credentials_sealed = $4,
-         previous_credentials_sealed = $5 WHERE id = $1 AND credentials_sealed = $2`,
+         previous_credentials_sealed = $5
+       WHERE id = $1 AND credentials_sealed = $2
+         AND previous_credentials_sealed IS NOT DISTINCT FROM $6`,
       // A rotation of credentials meanwhile has sealed with the new key already.
       [
         id,
@@ -68,6 +70,7 @@ async function resealRow(postgres: Postgres, vault: Vault, row: Row): Promise<bo
         again("token", token),
         again("credentials", credentials),
         previous === null ? null : again("credentials", previous),
+        previous,
       ],
     ),
   );

@@ -307,6 +307,41 @@ describe("Managed integrations", () => {
     expect((await deliver(where, "whsec_new")).status).to.equal(200);
   });
 
+  it("should let old credentials count also when a rotation follows, or is repeated", async () => {
+    const { id, webhook_path: where } = await create();
+    const one = `${path}/integrations/${id}`;
+    const rotate = (secret: string, more: Readonly<Record<string, unknown>> = {}) =>
+      doors.manage("PATCH", one, { credentials: { signing_secret: secret }, ...more });
+    const statuses = async (...secrets: string[]) => {
+      const found: number[] = [];
+      for (const secret of secrets) found.push((await deliver(where, secret)).status);
+      return found;
+    };
+    const first = await rotate("whsec_new");
+    const again = await rotate("whsec_new");
+    const until = first.json.data.old_credentials_valid_until;
+    expect(again.json.data.old_credentials_valid_until).to.equal(until);
+    expect(await statuses("whsec_old", "whsec_new")).to.deep.equal([200, 200]);
+    await rotate("whsec_newer");
+    expect(await statuses("whsec_old", "whsec_new", "whsec_newer")).to.deep.equal([200, 200, 200]);
+
+    for (let count = 2; count < limits.oldCredentialsMax; count += 1)
+      await rotate(`whsec_${count}`);
+    const refused = await rotate("whsec_last", { name: "Another" });
+    expectError(refused, {
+      status: 422,
+      code: "credentials_rotated_often",
+      param: "credentials",
+    });
+    expect(await statuses("whsec_old", "whsec_last")).to.deep.equal([200, 401]);
+    const ended = await rotate("whsec_last", { expire_old: true });
+    expect([ended.json.data.name, ended.json.data.old_credentials_valid_until]).to.deep.equal([
+      "Shop",
+      null,
+    ]);
+    expect(await statuses("whsec_old", "whsec_newer", "whsec_last")).to.deep.equal([401, 401, 200]);
+  });
+
   it("should be unknown once it is deleted", async () => {
     const { id, webhook_path: where } = await create();
     expect((await deliver(where, "whsec_old")).status).to.equal(200);

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { accountHasher } from "../backends/accounts.js";
 import { openRawEvent, sealRawEvent } from "../backends/raw-event.js";
 import { changeIntegration, createIntegration } from "../backends/integration-records.js";
+import { sealSecret } from "../backends/integration-secrets.js";
 import { openIntegrations } from "../backends/integrations.js";
 import {
   keepPreviousKey,
@@ -12,6 +13,7 @@ import {
 import { resealIntegrations, resealSecrets } from "../backends/reseal.js";
 import { SealBroken, openVault } from "../backends/vault.js";
 import { createWorkspace } from "../backends/workspaces.js";
+import { limits } from "../config.js";
 import type { RawEventMeta } from "../schemas/records.js";
 import { rejection } from "./log-contract.js";
 import { openTestPostgres } from "./stores.js";
@@ -226,28 +228,92 @@ describe("A rotation that was cut short", () => {
 });
 
 describe("The secrets of integrations", () => {
-  it("should be sealed again after a rotation, so that the previous key may go", async () => {
+  const hourMs = 60 * 60 * 1000;
+  const start = Date.UTC(2026, 0, 1);
+  const old = openVault(key);
+  const made = async () => {
     const postgres = await openTestPostgres();
     await postgres.query("DELETE FROM integrations");
-    const old = openVault(key);
-    const now = new Date();
+    const now = new Date(start);
     const workspace = await createWorkspace(postgres, { name: "V", base_currency: "USD" }, now);
-    const made = await createIntegration(
+    const { id, token } = await createIntegration(
       postgres,
       old,
       workspace.id,
       { provider: "stripe", environment: "live", name: null, credentials: { secret: 1 } },
       now,
     );
-    const rotation = { credentials: { secret: 2 }, expireOld: false };
-    await changeIntegration(postgres, old, made.id, rotation, now);
+    /** @param hour since it was made */
+    const rotate = (secret: number, hour: number) =>
+      changeIntegration(
+        postgres,
+        old,
+        id,
+        { credentials: { secret }, expireOld: false },
+        new Date(start + hour * hourMs),
+      );
+    const counting = async (hour: number, vault = old) => {
+      const integrations = openIntegrations({ postgres, vault, now: () => start + hour * hourMs });
+      const found = await integrations.byToken(token);
+      return found?.credentials;
+    };
+    return { postgres, id, rotate, counting };
+  };
+
+  it("should be sealed again after a rotation, so that the previous key may go", async () => {
+    const { postgres, rotate, counting } = await made();
+    await rotate(2, 0);
+    await rotate(3, 1);
 
     const vault = openVault(otherKey);
     expect(await leadsToAll(postgres, vault)).to.equal(false);
     expect(await resealIntegrations(postgres, openVault(otherKey, key))).to.equal(1);
     expect(await leadsToAll(postgres, vault)).to.equal(true);
     expect(await resealIntegrations(postgres, vault)).to.equal(0);
-    const found = await openIntegrations({ postgres, vault }).byToken(made.token);
-    expect(found?.credentials).to.deep.equal([{ secret: 2 }, { secret: 1 }]);
+    expect(await counting(2, vault)).to.deep.equal([{ secret: 3 }, { secret: 2 }, { secret: 1 }]);
+  });
+
+  it("should each count for a day after they were replaced", async () => {
+    const { rotate, counting } = await made();
+    await rotate(2, 0);
+    await rotate(3, 12);
+    await rotate(3, 20);
+    expect(await counting(23)).to.deep.equal([{ secret: 3 }, { secret: 2 }, { secret: 1 }]);
+    expect(await counting(25)).to.deep.equal([{ secret: 3 }, { secret: 2 }]);
+    expect(await counting(37)).to.deep.equal([{ secret: 3 }]);
+  });
+
+  it("should be among those that count once, however often they are taken up again", async () => {
+    const { rotate, counting } = await made();
+    for (let hour = 0; hour < 12; hour += 1) await rotate(hour % 2 === 0 ? 2 : 1, hour);
+    expect(await counting(12)).to.deep.equal([{ secret: 1 }, { secret: 2 }]);
+  });
+
+  it("should be no more than can be held against a delivery", async () => {
+    const { rotate, counting } = await made();
+    const most = limits.oldCredentialsMax + 1;
+    for (let secret = 2; secret <= most; secret += 1)
+      expect(await rotate(secret, 0)).to.equal(true);
+    expect(await rotate(most + 1, 1)).to.equal(false);
+    expect(await counting(1)).to.have.length(most);
+    expect(await rotate(most + 1, 25)).to.equal(true);
+    expect(await counting(25)).to.deep.equal([{ secret: most + 1 }, { secret: most }]);
+  });
+
+  it("should count as they were written before there could be several old ones", async () => {
+    const { postgres, id, rotate, counting } = await made();
+    await postgres.query(
+      `UPDATE integrations SET previous_credentials_sealed = $2, previous_valid_until = $3
+       WHERE id = $1`,
+      [
+        id,
+        sealSecret(old, id, "credentials", JSON.stringify({ secret: 0 })),
+        new Date(start + 5 * hourMs),
+      ],
+    );
+    expect(await counting(4)).to.deep.equal([{ secret: 1 }, { secret: 0 }]);
+    await rotate(2, 4);
+    expect(await counting(4)).to.deep.equal([{ secret: 2 }, { secret: 1 }, { secret: 0 }]);
+    expect(await counting(6)).to.deep.equal([{ secret: 2 }, { secret: 1 }]);
   });
 });

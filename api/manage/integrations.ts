@@ -16,6 +16,7 @@ import {
 } from "../../backends/integration-records.js";
 import { replayUnanswered } from "../../backends/replay.js";
 import type { Service } from "../../backends/service.js";
+import { limits } from "../../config.js";
 import type { Provider } from "../../providers/provider.js";
 import { changedIntegration, listQuery, newIntegration } from "../../schemas/http-manage.js";
 import type { Cursors } from "../cursors.js";
@@ -84,7 +85,9 @@ export function integrationRoutes(
         ? undefined
         : credentialsOf(provider, { ...given.credentials, ...made });
     const change = { name: given.name, credentials, expireOld: given.expire_old === true };
-    await changeIntegration(postgres, vault, found.id, change, new Date());
+    if (!(await changeIntegration(postgres, vault, found.id, change, new Date()))) {
+      throw rotatedOften();
+    }
     service.integrations.forget();
     if (credentials !== undefined) void replaySoon(service, ctx.params.workspace, found.provider);
     const changed = view(ctx)(await integrationOf(ctx, service));
@@ -129,6 +132,15 @@ function providerOf(providers: Providers, token: string): Provider {
   if (provider !== undefined) return provider;
   const known = [...providers.keys()].join(", ");
   throw unprocessable("provider_unknown", `provider must be one of: ${known}`, "provider");
+}
+
+function rotatedOften() {
+  return unprocessable(
+    "credentials_rotated_often",
+    `There are ${limits.oldCredentialsMax} older credentials that still count. Wait until one ` +
+      "ends, or end all of them at once with expire_old: true.",
+    "credentials",
+  );
 }
 
 /** Secrets the adapter makes where none is given (`definitions.md`, Providers: custom). */
