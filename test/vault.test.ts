@@ -273,6 +273,12 @@ describe("The secrets of integrations", () => {
     expect(await counting(2, vault)).to.deep.equal([{ secret: 3 }, { secret: 2 }, { secret: 1 }]);
   });
 
+  it("should be sealed again where none was replaced", async () => {
+    const { postgres, counting } = await made();
+    expect(await resealIntegrations(postgres, openVault(otherKey, key))).to.equal(1);
+    expect(await counting(0, openVault(otherKey))).to.deep.equal([{ secret: 1 }]);
+  });
+
   it("should each count for a day after they were replaced", async () => {
     const { rotate, counting } = await made();
     await rotate(2, 0);
