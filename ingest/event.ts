@@ -4,6 +4,7 @@ import { strictJson } from "../backends/http/body.js";
 import { type ApiError, conflict, unprocessable } from "../backends/http/errors.js";
 import type { Access } from "../backends/keys.js";
 import { randomBase62 } from "../backends/random.js";
+import { firstReceivedAt } from "../backends/raw-event.js";
 import type { Claim } from "../backends/receipts.js";
 import { readIngestEvent } from "../providers/ingest-event.js";
 import type { Provider } from "../providers/provider.js";
@@ -41,7 +42,7 @@ export interface KeptAnswer {
   readonly answer: IngestAnswer;
   /** Of rates: should it have to be appended again, it is booked as it was answered. */
   readonly rates_edition: number;
-  /** ms since 1970, and for the same: its date if it tells none. Null: an earlier version kept it. */
+  /** ms since 1970, for the same: its date if it tells none. Null: kept by an earlier version. */
   readonly received_at: number | null;
 }
 
@@ -99,13 +100,13 @@ export function claimOf(planned: PlannedEvent, more: readonly string[]): Claim {
   const kept: KeptAnswer = {
     answer: planned.answer,
     rates_edition: planned.taken.meta.rates_edition,
-    received_at: planned.taken.meta.received_at,
+    received_at: firstReceivedAt(planned.taken.meta),
   };
   return { identities: [...planned.identities, ...more], bodyHash: planned.bodyHash, answer: kept };
 }
 
 /**
- * A claim whose append may not have happened is appended as it was answered; it is recorded now, and
+ * A claim whose append may not have happened is appended as it was answered: recorded now, but
  * dated then.
  */
 export function resume(planned: PlannedEvent, kept: KeptAnswer): PlannedEvent {

@@ -48,7 +48,7 @@ export const rawEventMetaSchema = {
   ],
 } as const;
 
-/** Of a replay, and of a call taken up again; what is received first is written without the field. */
+/** Of a replay, or a call taken up again; what is received first is written without the field. */
 const repeatedMetaSchema = {
   ...rawEventMetaSchema,
   fields: [
