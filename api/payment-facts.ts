@@ -1,6 +1,6 @@
 /** All that is known of a payment: its own facts, and those of the purchases it is linked to. */
 import type { ClickHouse } from "../backends/clickhouse.js";
-import { type Environment, type Fact, factCodec } from "../schemas/records.js";
+import { type Environment, type Fact, type FactBody, factCodec } from "../schemas/records.js";
 import { type MoneyFactRow, factsUnderKeysQuery } from "./queries/money-facts.js";
 
 interface Scope {
@@ -18,15 +18,24 @@ export async function factsOfPayment(
   payment: string,
 ): Promise<Fact[]> {
   const own = await under(clickhouse, scope, provider, [`payment:${payment}`]);
-  const purchases = own.flatMap(({ body }) => ("Link" in body ? [body.Link.purchase] : []));
+  const purchases = new Set(own.flatMap(({ body }) => purchaseTied(body)));
   const linked = await under(
     clickhouse,
     scope,
     provider,
-    purchases.map((purchase) => `purchase:${purchase}`),
+    [...purchases].map((purchase) => `purchase:${purchase}`),
   );
   // Under the key of a purchase lie its links to other payments, too.
-  return [...own, ...linked.filter(({ body }) => "Purchase" in body)].sort(byReceipt);
+  const ofPurchase = linked.filter(({ body }) => "Purchase" in body || "Refund" in body);
+  const all = new Map([...own, ...ofPurchase].map((fact) => [fact.fact_id, fact]));
+  return [...all.values()].sort(byReceipt);
+}
+
+/** What a fact of a payment says was bought with it, or given back for it. */
+function purchaseTied(body: FactBody): string[] {
+  if ("Link" in body) return [body.Link.purchase];
+  const purchase = "Refund" in body ? (body.Refund.purchase ?? null) : null;
+  return purchase === null ? [] : [purchase];
 }
 
 /** The payments facts are about: those they name, and those their purchases are linked to. */

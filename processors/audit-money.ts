@@ -12,7 +12,7 @@ import type { ClickHouse } from "../backends/clickhouse.js";
 import { type Tenant, tenantSql } from "../backends/account-slices.js";
 import { limits } from "../config.js";
 import { type Fact, factCodec } from "../schemas/records.js";
-import { paymentKey, purchaseKey } from "./facts.js";
+import { paymentKey, purchaseKey, tieOf } from "./facts.js";
 import { byReceipt } from "./readings.js";
 import { isOfPurchase } from "./shares.js";
 
@@ -71,7 +71,10 @@ export async function paymentsIn(
 ): Promise<AuditedPayment[]> {
   const own = await readFacts(clickhouse, factsIn(slice), slice.knownTo);
   const linked = [...own.values()].flatMap((facts) =>
-    facts.flatMap(({ body }) => ("Link" in body ? [purchaseKey(body.Link.purchase)] : [])),
+    facts.flatMap(({ body }) => {
+      const tie = tieOf(body);
+      return tie === null ? [] : [purchaseKey(tie.purchase)];
+    }),
   );
   const tuples = [...new Set(linked)].map((key) => [
     slice.workspace,
@@ -84,8 +87,9 @@ export async function paymentsIn(
   return [...own].map(([key, facts]) => {
     const known = new Map(facts.map((fact) => [fact.fact_id, fact]));
     for (const { body } of facts) {
-      if (!("Link" in body)) continue;
-      for (const fact of purchases.get(purchaseKey(body.Link.purchase)) ?? []) {
+      const tie = tieOf(body);
+      if (tie === null) continue;
+      for (const fact of purchases.get(purchaseKey(tie.purchase)) ?? []) {
         if (isOfPurchase(fact)) known.set(fact.fact_id, fact);
       }
     }

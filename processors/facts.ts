@@ -81,7 +81,11 @@ export function subjects(body: FactBody): string[] {
   if ("Payment" in body) return [paymentKey(body.Payment.payment)];
   if ("Purchase" in body) return [purchaseKey(body.Purchase.purchase)];
   if ("Link" in body) return [paymentKey(body.Link.payment), purchaseKey(body.Link.purchase)];
-  if ("Refund" in body) return [paymentKey(body.Refund.payment ?? unnamed(body.Refund.refund))];
+  if ("Refund" in body) {
+    const { payment, refund, purchase = null } = body.Refund;
+    const key = paymentKey(payment ?? unnamed(refund));
+    return purchase === null ? [key] : [key, purchaseKey(purchase)];
+  }
   if ("RefundTotal" in body) return [paymentKey(body.RefundTotal.payment)];
   if ("Dispute" in body) return [paymentKey(body.Dispute.payment)];
   if ("Subscription" in body) return [`account:${body.Subscription.account}`];
@@ -95,6 +99,14 @@ export function subjects(body: FactBody): string[] {
  */
 function unnamed(refund: string): string {
   return `refund:${refund}`;
+}
+
+/** What a link ties together, and a refund that names a purchase: whoever has one looks at both. */
+export function tieOf(body: FactBody): { payment: string; purchase: string } | null {
+  if ("Link" in body) return body.Link;
+  if (!("Refund" in body)) return null;
+  const { payment, purchase = null } = body.Refund;
+  return payment === null || purchase === null ? null : { payment, purchase };
 }
 
 export function paymentKey(payment: string): string {

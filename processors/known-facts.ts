@@ -6,7 +6,7 @@
 import { rowsIn } from "../backends/clickhouse-rows.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
 import { type Environment, type Fact, factCodec } from "../schemas/records.js";
-import { nameOf, paymentKey, purchaseKey, subjects } from "./facts.js";
+import { nameOf, paymentKey, purchaseKey, subjects, tieOf } from "./facts.js";
 import { insertFacts } from "./money-tables.js";
 import { byReceipt } from "./readings.js";
 import { isOfPurchase } from "./shares.js";
@@ -145,8 +145,8 @@ class KnownRows {
    * those payments.
    */
   async follow(): Promise<void> {
-    await this.load(this.#links(({ payment }) => paymentKey(payment)));
-    await this.load(this.#links(({ purchase }) => purchaseKey(purchase)));
+    await this.load(this.#ties(({ payment }) => paymentKey(payment)));
+    await this.load(this.#ties(({ purchase }) => purchaseKey(purchase)));
   }
 
   /** @param missing not written yet */
@@ -192,12 +192,15 @@ class KnownRows {
     }
   }
 
-  /** The keys at one end of all links seen so far. */
-  #links(
+  /** The keys at one end of all ties seen so far. */
+  #ties(
     end: (link: { payment: string; purchase: string }) => string,
   ): { fact: Scope; key: string }[] {
     return [...this.#rows.values()].flatMap(({ facts }) =>
-      facts.flatMap((fact) => ("Link" in fact.body ? [{ fact, key: end(fact.body.Link) }] : [])),
+      facts.flatMap((fact) => {
+        const tie = tieOf(fact.body);
+        return tie === null ? [] : [{ fact, key: end(tie) }];
+      }),
     );
   }
 
@@ -212,8 +215,9 @@ class KnownRows {
       const keys = new Map([[key, countOf(facts)]]);
       const known = new Map(facts.map((fact) => [fact.fact_id, fact]));
       for (const { body } of facts) {
-        if (!("Link" in body)) continue;
-        const purchase = purchaseKey(body.Link.purchase);
+        const tie = tieOf(body);
+        if (tie === null) continue;
+        const purchase = purchaseKey(tie.purchase);
         const there = rest(this.#rows.get(nameOf(scope, purchase))?.facts ?? []);
         keys.set(purchase, countOf(there));
         for (const fact of there) if (isOfPurchase(fact)) known.set(fact.fact_id, fact);

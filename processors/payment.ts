@@ -11,6 +11,7 @@ import { disputesOf } from "./disputes.js";
 import { bySku, inBase, largestLine, type Move, movesOf, unknownCountry } from "./entries.js";
 import { countingOf, earlier } from "./prefix.js";
 import { newestFirst } from "./readings.js";
+import { withOwnRefunds } from "./purchase-refunds.js";
 import { refundedTotal, type RefundStep, refundSteps } from "./refunds.js";
 import { type PurchaseBody, sharedOut, Shares } from "./shares.js";
 
@@ -43,12 +44,14 @@ export interface PaymentState {
 
 /**
  * @param payment the provider's id of it
- * @param facts of the payment and of its purchases, in order of receipt
+ * @param known facts of the payment and of its purchases, in order of receipt
  */
-export function paymentState(payment: string, facts: readonly Fact[]): PaymentState {
+export function paymentState(payment: string, known: readonly Fact[]): PaymentState {
+  const shares = sharesTold(known);
+  const facts = withOwnRefunds(payment, known, shares);
   const payments = paymentsTold(facts);
   const purchases = purchasesOf(payment, facts);
-  const told = [...payments, ...sharedOut(payment, purchases, sharesTold(facts))];
+  const told = [...payments, ...sharedOut(payment, purchases, shares)];
   const sale = saleOf(facts, told);
   const lines = sale?.lines ?? linesOf(told);
   const country = firstTold(told, (part) => part.country);

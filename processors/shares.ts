@@ -14,9 +14,13 @@ export type PurchaseBody = Extract<FactBody, { Purchase: unknown }>["Purchase"];
 type LinkBody = Extract<FactBody, { Link: unknown }>["Link"];
 
 /** What was paid of a purchase before this payment and with it, in its minor units. */
-export interface Share {
+interface Share {
   readonly before: bigint;
   readonly after: bigint;
+}
+
+interface PaymentShare extends Share {
+  readonly payment: string;
 }
 
 interface Part {
@@ -49,20 +53,25 @@ export class Shares {
 
   /** Null: nobody told how much of the purchase the payment paid. */
   of(payment: string, purchase: string): Share | null {
+    return this.all(purchase).find((share) => share.payment === payment) ?? null;
+  }
+
+  /** Of all payments that were told, in order of time. */
+  all(purchase: string): readonly PaymentShare[] {
+    const parts = [...(this.#parts.get(purchase)?.values() ?? [])].sort(inOrder);
     let before = 0n;
-    const parts = [...(this.#parts.get(purchase)?.values() ?? [])];
-    for (const part of parts.sort(inOrder)) {
-      const after = before + part.amount;
-      if (part.payment === payment) return { before, after };
-      before = after;
-    }
-    return null;
+    return parts.map(({ payment, amount }) => {
+      const share = { payment, before, after: before + amount };
+      before = share.after;
+      return share;
+    });
   }
 }
 
-/** Facts of a purchase that its other payments have to know, too. */
+/** Facts of a purchase that all its payments have to know. */
 export function isOfPurchase({ body }: Fact): boolean {
-  return "Purchase" in body || ("Link" in body && (body.Link.part ?? null) !== null);
+  if ("Link" in body) return (body.Link.part ?? null) !== null;
+  return "Purchase" in body || ("Refund" in body && (body.Refund.purchase ?? null) !== null);
 }
 
 /**

@@ -218,6 +218,12 @@ const refundSchema = {
       default: null,
       doc: "minor units, inside amount; null: not told, as much of the tax as of the sale",
     },
+    {
+      name: "purchase",
+      type: ["null", "string"],
+      default: null,
+      doc: "what it is returned for, of which no payment is told: its payments have parts of it",
+    },
   ],
 } as const;
 
@@ -255,6 +261,12 @@ const disputeSchema = {
       name: "told_by",
       type: { type: "enum", name: "ToldBy", symbols: ["outcome", "notice", "money"] },
       doc: "whose times they are: of the money itself, of its notice, of the dispute's end",
+    },
+    {
+      name: "returned_amount",
+      type: ["null", "long"],
+      default: null,
+      doc: "minor units, of amount, at returned_at; null: all of it",
     },
     {
       name: "lines",

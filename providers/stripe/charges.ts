@@ -97,7 +97,8 @@ function feeOf(charge: Charge, amount: bigint, answers: Answers): bigint | null 
 
 /**
  * What a partial capture released was never collected, but Stripe may add it to `amount_refunded`
- * and list it as a refund. It is taken off the total, and the list, where nothing marks it, is left.
+ * and list it as a refund. It is taken off the total, and the list, where nothing marks it, is
+ * left.
  */
 function refundsOf(charge: Charge, payment: string, captured: bigint, at: number): FactBody[] {
   const released = releasedOf(charge, captured);

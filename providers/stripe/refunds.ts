@@ -78,8 +78,8 @@ const creditNoteShape = z.object({
 type CreditNote = z.output<typeof creditNoteShape>;
 
 /**
- * Money returned outside Stripe, against the invoice that was paid outside Stripe. What a credit
- * note returns by a refund is told by the refund; what it credits to the balance is no money.
+ * Money returned outside Stripe for an invoice, however that was paid. What a credit note returns
+ * by a refund is told by the refund; what it credits to the balance is no money.
  */
 export const readCreditNote = reader(creditNoteShape, (note, event) => {
   const amount = note.out_of_band_amount ?? 0n;
@@ -97,6 +97,7 @@ export const readCreditNote = reader(creditNoteShape, (note, event) => {
         country: null,
         lines: [],
         tax: taxWithin(note, amount),
+        purchase: note.invoice,
       },
     },
   ];
