@@ -9,18 +9,22 @@ import { createLemonSqueezy } from "../../providers/lemonsqueezy/index.js";
 import type { Provider, ProviderToken } from "../../providers/provider.js";
 import { at } from "./json.js";
 
-const answered: readonly Provider[] = [createGoogle(), createLemonSqueezy()].map(
-  (provider: Provider) => ({
+const answered: readonly Provider[] = [
+  { ...answeredInBody(createGoogle()), keeps: () => [], needs: () => [] },
+  // What its events tell one another may not change what the answers tell.
+  answeredInBody(createLemonSqueezy()),
+];
+
+function answeredInBody(provider: Provider): Provider {
+  return {
     ...provider,
     asks: () => [],
-    keeps: () => [],
-    needs: () => [],
-    decode: (body) => {
+    decode: (body, known) => {
       const answers = new Map<string, unknown>(Object.entries(Object(at(body, "answers"))));
-      return provider.decode(body, { kept: new Map(), answers });
+      return provider.decode(body, { kept: known?.kept ?? new Map(), answers });
     },
-  }),
-);
+  };
+}
 
 /** Gumroad's stories are of a seller without an access token: nothing is asked. */
 const unasked: Provider = { ...createGumroad(), asks: () => [] };

@@ -69,6 +69,8 @@ export const lemonPlans = fc.record({
   interval: fc.constantFrom("month", "month", "year", "week"),
   intervalCount: fc.constantFrom<number>(1, 1, 6),
   trialDays: fc.constantFrom<number>(0, 0, 7),
+  /** For ever; of the order, and of no invoice, so that one can be told from the other. */
+  percentOff: fc.constantFrom<number>(0, 0, 0, 20, 50),
   refund: seldom(refunds),
   steps: fc.array(steps, { maxLength: 8, size: "large" }),
   oneOff: seldom(fc.record({ product: products, price: amounts, refund: seldom(refunds) })),
@@ -110,8 +112,10 @@ export function tellLemonSqueezy(script: Script, plan: LemonPlan, customer: numb
     quantity: plan.quantity,
     endsAt: null,
   };
-  const total = isTrial ? 0n : plan.price * BigInt(plan.quantity);
-  const paid = { ...money, total, tax: total / 6n };
+  const full = isTrial ? 0n : plan.price * BigInt(plan.quantity);
+  const discount = (full * BigInt(plan.percentOff)) / 100n;
+  const total = full - discount;
+  const paid = { ...money, total, tax: total / 6n, discount };
   tellOrder(script, { ...paid, id: standing.order, product: plan.product }, start, null);
   tell(script, plan, customer, standing, "subscription_created", start + secondMs);
   let time = start + 2 * secondMs;
@@ -214,8 +218,18 @@ function tell(
       priceAttributes({ unitPrice: price.amount, interval, intervalCount }),
     ),
     "/v1/stores/1": answerOf("stores", 1, { currency: plan.store }),
-    [listPath]: listAnswer("discount-redemptions", []),
+    ...discountAnswers(listPath, plan.percentOff),
   });
+}
+
+function discountAnswers(listPath: string, percentOff: number): JsonObject {
+  const redeemed = { discount_id: 1, discount_amount: percentOff, discount_amount_type: "percent" };
+  const list = percentOff === 0 ? [] : [redeemed];
+  const discount = { duration: "forever", duration_in_months: null };
+  return {
+    [listPath]: listAnswer("discount-redemptions", list),
+    "/v1/discounts/1": answerOf("discounts", 1, discount),
+  };
 }
 
 /** An order by itself; a refund is told by it alone. */

@@ -63,6 +63,8 @@ export const paymentFates = fc.record({
   /** An invoice paid little by little: how many payments there are, and the days between. */
   parts: fc.constantFrom(1, 1, 1, 1, 2, 3),
   partGap: gaps,
+  /** What was authorized beside and is given back uncaptured: more of the charge, or another one. */
+  released: fc.constantFrom("none", "none", "none", "none", "none", "none", "part", "whole"),
 });
 export type PaymentFate = Drawn<typeof paymentFates>;
 type Refunding = Drawn<typeof refunds>;
@@ -126,23 +128,32 @@ function tellCharge(
 ): void {
   if (fate.lost !== "link") tellLink(script, payer, at, ids, amount, isInvoiced);
   const { standingAt, actions } = refundsOf(fate.refunds, at, amount);
+  const released = fate.released === "part" ? amount / 2n + 1n : 0n;
   const chargeAt = (time: number): JsonObject =>
     chargeObject({
       id: ids.charge,
       paymentIntent: ids.paymentIntent,
       customer: payer.customer,
-      amount: stripeAmount(amount, payer.currency),
+      amount: stripeAmount(amount + released, payer.currency),
+      amountCaptured: stripeAmount(amount, payer.currency),
       currency: payer.currency,
       createdAt: at,
       version: payer.version,
       country: payer.country,
       invoice: isInvoiced ? ids.invoice : null,
-      amountRefunded: stripeAmount(standingAt(time), payer.currency),
+      amountRefunded: stripeAmount(standingAt(time) + released, payer.currency),
     });
   const say = (type: string, time: number, object: JsonObject) =>
     script.stripe({ ...payer, type, at: time, object });
   const isTold = fate.lost !== "charge";
   if (isTold) say("charge.succeeded", at, chargeAt(at));
+  if (released > 0n) tellRelease(script, payer, at, ids, released);
+  if (fate.released === "whole") {
+    const other = { ...ids, charge: script.id("ch"), paymentIntent: script.id("pi") };
+    const { charge: id, paymentIntent } = other;
+    say("charge.succeeded", at, { ...chargeAt(at), id, payment_intent: paymentIntent, ...held });
+    tellRelease(script, payer, at, other, amount);
+  }
   // Without its sale each refund is converted apart: one is enough to see that.
   for (const { refund, time, failedAt, told } of isTold ? actions : actions.slice(0, 1)) {
     const refundId = script.id(`re_${refund}`);
@@ -160,6 +171,23 @@ function tellCharge(
     if (failedAt !== null && isTold) say("refund.failed", failedAt, objectOf("failed"));
   }
   if (fate.dispute !== null && isTold) tellDispute(script, payer, at, ids, amount, fate.dispute);
+}
+
+/** As of an authorization that is never captured. */
+const held: JsonObject = { captured: false, amount_captured: 0, balance_transaction: null };
+
+/** Stripe makes a refund of it, though nothing was collected. */
+function tellRelease(script: Script, payer: Payer, at: number, ids: Ids, amount: bigint): void {
+  const { currency } = payer;
+  const object = refundObject({
+    ...ids,
+    id: script.id("re_released"),
+    amount: stripeAmount(amount, currency),
+    currency,
+    createdAt: at,
+    isRelease: true,
+  });
+  script.stripe({ ...payer, type: "refund.created", at, object });
 }
 
 interface Ids {

@@ -3,8 +3,8 @@
  * `definitions.md`. What its API would have answered lies beside the event, in `answers`.
  */
 import type { BareFact, Item, Phase } from "./facts.js";
-import { fraction, times } from "./fraction.js";
-import { at, must, number, text } from "./json.js";
+import { type Fraction, fraction, times } from "./fraction.js";
+import { at, list, must, number, text } from "./json.js";
 import { monthsFactor } from "./read-subscription.js";
 
 export function readLemonSqueezy(event: unknown): readonly BareFact[] {
@@ -124,8 +124,18 @@ function itemOf(event: unknown, object: unknown, sku: string): Item {
   return {
     item: idIn(object, "first_subscription_item", "id"),
     sku,
-    monthly: times(times(unit, fraction(BigInt(quantity))), perMonth),
+    monthly: times(times(times(unit, fraction(BigInt(quantity))), perMonth), leftOf(event, object)),
   };
+}
+
+/** Whatever the order showed: the discounts of a trial's are not in it. Those here last for ever. */
+function leftOf(event: unknown, object: unknown): Fraction {
+  const order = idIn(object, "order_id");
+  const path = `/v1/discount-redemptions?filter[order_id]=${order}&page[size]=100`;
+  const percents = list(at(event, "answers", path), "data").map((redemption) =>
+    must(number(redemption, "attributes", "discount_amount"), "a percentage"),
+  );
+  return percents.map((off) => fraction(BigInt(100 - off), 100n)).reduce(times, fraction(1n));
 }
 
 function purchaseOf(subscription: string): string {

@@ -78,8 +78,10 @@ function readCharge(event: unknown, charge: unknown): BareFact[] {
     const part = { amount: amountOf(charge, "amount_captured"), at: seconds(charge, "created") };
     facts.push({ kind: "link", payment, purchase: invoice, part });
   }
-  if ((number(charge, "amount_refunded") ?? 0) > 0) {
-    const amount = amountOf(charge, "amount_refunded");
+  // What was authorized and not captured is given back without being a refund.
+  const released = amountOf(charge, "amount") - amountOf(charge, "amount_captured");
+  const amount = amountOf(charge, "amount_refunded") - released;
+  if (amount > 0n) {
     facts.push({ kind: "refund_total", payment, at: seconds(event, "created"), amount, currency });
   }
   for (const refund of list(charge, "refunds", "data")) facts.push(...readRefund(event, refund));
@@ -92,6 +94,8 @@ function paymentOf(object: unknown): string {
 }
 
 function readRefund(event: unknown, refund: unknown): BareFact[] {
+  const hasMoved = idOf(refund, "balance_transaction") !== null;
+  if (text(refund, "status") === "succeeded" && !hasMoved) return [];
   const isFailed = ["failed", "canceled"].includes(text(refund, "status") ?? "");
   return [
     {
