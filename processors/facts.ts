@@ -161,9 +161,10 @@ function rejectionOf(refused: Unconvertible, baseCurrency: string): Completed {
       const detail = `No rate from ${currency} to ${baseCurrency} before ${iso(at)}.`;
       return { ...rejected("convert", reason, detail), missingRate: { currency, at } };
     }
-    default:
-      return rejected("convert", refused.reason, "An amount beyond what can be shown exactly.");
+    case "amount_too_large":
+      break;
   }
+  return rejected("convert", refused.reason, "An amount beyond what can be shown exactly.");
 }
 
 function rejected(step: string, reason: string, detail: string) {
