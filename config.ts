@@ -226,6 +226,8 @@ export const limits = {
   schemaIdsAskedMs: 1_000,
   /** Days of the wide list waiting to be fetched; the next is refused. */
   ratesDaysWaitingMax: 32,
+  /** How long an ingest call waits for such days; they come behind its refusal. */
+  ingestRatesMsMax: 5_000,
 } as const;
 
 const hex64 = z

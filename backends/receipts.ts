@@ -37,6 +37,8 @@ export type Claimed =
 export interface Receipts {
   /** No identity may stand in two claims. The outcomes are in order. */
   claim(owner: ReceiptOwner, claims: readonly Claim[]): Promise<Claimed[]>;
+  /** What claiming would find; nothing is claimed. In order, too. */
+  recall(owner: ReceiptOwner, claims: readonly Omit<Claim, "answer">[]): Promise<Claimed[]>;
   /** Resolves at once unless too many marks wait to be written. */
   markDurable(owner: ReceiptOwner, identities: readonly string[]): Promise<void>;
   /** Writes what waits; at stop. */
@@ -65,6 +67,13 @@ export function openReceipts(options: {
       const outcomes: Claimed[] = [];
       for (let from = 0; from < claims.length; from += rowsAtOnceMax) {
         outcomes.push(...(await claim(postgres, owner, claims.slice(from, from + rowsAtOnceMax))));
+      }
+      return outcomes;
+    },
+    async recall(owner, claims) {
+      const outcomes: Claimed[] = [];
+      for (let from = 0; from < claims.length; from += rowsAtOnceMax) {
+        outcomes.push(...(await recall(postgres, owner, claims.slice(from, from + rowsAtOnceMax))));
       }
       return outcomes;
     },
@@ -104,8 +113,33 @@ async function claim(
   }
 }
 
+async function recall(
+  postgres: Postgres,
+  owner: ReceiptOwner,
+  claims: readonly Omit<Claim, "answer">[],
+): Promise<Claimed[]> {
+  const found = await postgres.query<ReceiptRow>(recallSql, [
+    owner.workspace,
+    owner.environment,
+    claims.flatMap(({ identities }) => identities),
+  ]);
+  const rows = new Map(found.map((row) => [row.identity, row]));
+  return claims.map(({ identities, bodyHash }) => {
+    const known = identities.filter((identity) => rows.has(identity));
+    return outcomeOf({ identities: known, bodyHash }, rows) ?? { outcome: "fresh" };
+  });
+}
+
+const recallSql = `
+SELECT identity, body_hash, answer, durable, false AS fresh FROM ingest_receipts
+WHERE workspace = $1 AND environment = $2 AND identity = ANY ($3::text[])
+  AND (expires_at IS NULL OR expires_at > now())`;
+
 /** Null: an identity is neither known nor ours, so another call is claiming it right now. */
-function outcomeOf(one: Claim, rows: ReadonlyMap<string, ReceiptRow>): Claimed | null {
+function outcomeOf(
+  one: Omit<Claim, "answer">,
+  rows: ReadonlyMap<string, ReceiptRow>,
+): Claimed | null {
   let repeated: ReceiptRow | undefined;
   let missing = false;
   for (const identity of one.identities) {

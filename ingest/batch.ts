@@ -4,58 +4,52 @@
  */
 import { createHash } from "node:crypto";
 import type { Context } from "koa";
-import { ApiError, errorEnvelope, tooLarge, unprocessable } from "../backends/http/errors.js";
+import { ApiError, errorEnvelope, unprocessable } from "../backends/http/errors.js";
+import type { Access } from "../backends/keys.js";
 import type { Claimed } from "../backends/receipts.js";
 import { limits } from "../config.js";
-import { inTurns, splitLines } from "./batch-lines.js";
-import {
-  type IngestCall,
-  type PlannedEvent,
-  claimOf,
-  identityConflict,
-  planEvent,
-  resume,
-} from "./event.js";
+import { splitLines } from "./batch-lines.js";
+import { type PlannedEvent, type ReadEvent, claimOf, identityConflict, resume } from "./event.js";
 import type { IngestDoor } from "./events.js";
 import { keptAnswer } from "./kept-answer.js";
+import type { Line, Source } from "./lines.js";
 import { take } from "./take.js";
 
-export async function ingestBatch(
-  door: IngestDoor,
-  call: Omit<IngestCall, "ownIdentity">,
-  key: string | null,
-  body: Buffer,
-  ctx: Context,
-): Promise<void> {
-  const { service, receipts } = door;
-  const { access } = call;
-
-  // 1. All of it is here; it is within bounds too, before anything is taken.
+/** @throws ApiError: all of it is here; it has to be within bounds too, before anything is taken */
+export function batchSources(body: Buffer, key: string | null): Source[] {
   const lines = splitLines(body);
   if (lines.length === 0) throw unprocessable("batch_empty", "The batch has no lines.");
   if (lines.length > limits.batchLinesMax) {
     throw unprocessable("batch_too_long", `A batch has at most ${limits.batchLinesMax} lines.`);
   }
+  return lines.map((bytes, index) => ({
+    bytes,
+    // The number first, and another word than for one event: no key reads as another's line.
+    ownIdentity: key === null ? null : `idempotency-key-line:${index + 1}:${key}`,
+    identitiesOf,
+  }));
+}
 
-  // 2. The Idempotency-Key covers the batch as a whole: other bytes under it are refused.
-  const batchClaim = key === null ? null : wholeBatch(key, body);
+/** @param batch its bytes, and each line on its own: read, or its error */
+export async function ingestBatch(
+  door: IngestDoor,
+  access: Access,
+  key: string | null,
+  batch: { readonly body: Buffer; readonly lines: readonly Line[] },
+  ctx: Context,
+): Promise<void> {
+  const { service, receipts } = door;
+
+  // 1. The Idempotency-Key covers the batch as a whole: other bytes under it are refused.
+  const batchClaim = key === null ? null : wholeBatch(key, batch.body);
   const [whole] = batchClaim === null ? [] : await receipts.claim(access, [batchClaim]);
   if (whole?.outcome === "conflict") throw identityConflict(whole.identity);
   if (whole?.outcome === "repeat" && whole.durable) ctx.set("Idempotent-Replayed", "true");
 
-  // 3. Each line on its own: read, or its error.
-  const planned: Line[] = [];
-  for await (const bytes of inTurns(lines)) {
-    // The number first, and another word than for one event: no key reads as another's line.
-    const line = planned.length + 1;
-    const ownIdentity = key === null ? null : `idempotency-key-line:${line}:${key}`;
-    planned.push(planLine({ ...call, ownIdentity }, bytes));
-  }
+  // 2. All are claimed. Of lines that say the same event the first is taken, the rest repeat it.
+  const outcomes = await claimLines(door, access, batch.lines);
 
-  // 4. All are claimed. Of lines that say the same event the first is taken, the rest repeat it.
-  const outcomes = await claimLines(door, call, planned);
-
-  // 5. One append: all of it durable, or 503 and the same batch again.
+  // 3. One append: all of it durable, or 503 and the same batch again.
   const taken = outcomes.filter((outcome) => "event" in outcome && outcome.append);
   const events = taken.flatMap((outcome) => ("event" in outcome ? [outcome.event] : []));
   if (events.length > 0) {
@@ -67,13 +61,11 @@ export async function ingestBatch(
   const durable = [...events.flatMap(identitiesOf), ...(batchClaim?.identities ?? [])];
   if (durable.length > 0) await receipts.markDurable(access, durable);
 
-  // 6. An answer for each line, in order.
+  // 4. An answer for each line, in order.
   ctx.status = 200;
   ctx.type = "application/x-ndjson";
   ctx.body = outcomes.map((outcome, index) => answerLine(door, outcome, index, ctx)).join("");
 }
-
-type Line = PlannedEvent | ApiError;
 
 type Outcome =
   | { readonly error: ApiError }
@@ -84,20 +76,8 @@ function wholeBatch(key: string, body: Buffer) {
   return { identities: [`key:${key}`], bodyHash, answer: null };
 }
 
-function planLine(call: IngestCall, bytes: Buffer): Line {
-  try {
-    if (bytes.length > limits.bodyBytesMax) {
-      throw tooLarge(`The line has more than ${limits.bodyBytesMax} bytes.`);
-    }
-    return planEvent(call, bytes);
-  } catch (error) {
-    if (error instanceof ApiError) return error;
-    throw error;
-  }
-}
-
 /** What a line is claimed by: its event's id, else its place under the Idempotency-Key. */
-function identitiesOf({ identities, taken }: PlannedEvent): readonly string[] {
+function identitiesOf({ identities, taken }: ReadEvent): readonly string[] {
   if (identities.length > 0) return identities;
   const { native_id: nativeId } = taken.meta;
   return nativeId.startsWith("drawn:") ? [] : [`line:${nativeId}`];
@@ -105,7 +85,7 @@ function identitiesOf({ identities, taken }: PlannedEvent): readonly string[] {
 
 async function claimLines(
   { receipts }: IngestDoor,
-  { access }: Omit<IngestCall, "ownIdentity">,
+  access: Access,
   lines: readonly Line[],
 ): Promise<Outcome[]> {
   const firstOf = new Map<string, PlannedEvent>();

@@ -6,7 +6,7 @@ import type { Access } from "../backends/keys.js";
 import { randomBase62 } from "../backends/random.js";
 import { firstReceivedAt } from "../backends/raw-event.js";
 import type { Claim } from "../backends/receipts.js";
-import { readIngestEvent } from "../providers/ingest-event.js";
+import { type IngestEvent, readIngestEvent } from "../providers/ingest-event.js";
 import type { Provider } from "../providers/provider.js";
 import { canonicalJson } from "../schemas/canonical-json.js";
 import type { IngestAnswer } from "../schemas/http-ingest.js";
@@ -29,12 +29,16 @@ export interface IngestCall {
   readonly ownIdentity: string | null;
 }
 
-export interface PlannedEvent {
+/** What an event says, whatever it comes to. */
+export interface ReadEvent {
   readonly taken: Taken;
-  readonly answer: IngestAnswer;
   /** What it is claimed by on its own; a single call adds its Idempotency-Key. */
   readonly identities: readonly string[];
   readonly bodyHash: Buffer;
+}
+
+export interface PlannedEvent extends ReadEvent {
+  readonly answer: IngestAnswer;
 }
 
 /** What is kept of an answer, so that the same call gets the same. */
@@ -51,6 +55,19 @@ export interface KeptAnswer {
  * @throws ApiError 400 for what is no JSON, 422 for what is wrong in it
  */
 export function planEvent(call: IngestCall, bytes: Buffer): PlannedEvent {
+  const { event, ...read } = readWhole(call, bytes);
+  const { event_id, native_id } = read.taken.meta;
+  const normalized = normalize(event, native_id, call.access.baseCurrency, call);
+  return { ...read, answer: { status: "success", event_id, normalized } };
+}
+
+/** The same without the answer. */
+export function readEvent(call: IngestCall, bytes: Buffer): ReadEvent {
+  const { event: _, ...read } = readWhole(call, bytes);
+  return read;
+}
+
+function readWhole(call: IngestCall, bytes: Buffer): ReadEvent & { readonly event: IngestEvent } {
   const { access, receivedAt } = call;
   const { workspace, environment } = access;
   const value = strictJson(bytes);
@@ -64,8 +81,8 @@ export function planEvent(call: IngestCall, bytes: Buffer): PlannedEvent {
   const identity = event.eventId ?? identityOf(call.ownIdentity, bodyHash);
   const event_id = eventId(workspace, environment, event.provider, identity);
   const rates_edition = call.service.rates.edition;
-  const normalized = normalize(event, identity, access.baseCurrency, call);
   return {
+    event,
     taken: {
       meta: {
         event_id,
@@ -83,7 +100,6 @@ export function planEvent(call: IngestCall, bytes: Buffer): PlannedEvent {
       body: bytes,
       accountHint: event.accountHint,
     },
-    answer: { status: "success", event_id, normalized },
     identities: event.eventId === null ? [] : [`event:${event.provider}:${event.eventId}`],
     bodyHash,
   };
@@ -109,11 +125,11 @@ export function claimOf(planned: PlannedEvent, more: readonly string[]): Claim {
  * A claim whose append may not have happened is appended as it was answered: recorded now, but
  * dated then.
  */
-export function resume(planned: PlannedEvent, kept: KeptAnswer): PlannedEvent {
-  const { taken } = planned;
+export function resume(read: ReadEvent, kept: KeptAnswer): PlannedEvent {
+  const { taken } = read;
   const { rates_edition, received_at: first_received_at } = kept;
   const meta = { ...taken.meta, rates_edition, first_received_at };
-  return { ...planned, taken: { ...taken, meta }, answer: kept.answer };
+  return { ...read, taken: { ...taken, meta }, answer: kept.answer };
 }
 
 /** 409, naming what was used before. */

@@ -7,14 +7,17 @@ import { readBytes, requireContentType } from "../backends/http/body.js";
 import { ApiError, malformed } from "../backends/http/errors.js";
 import { refuseParameters } from "../backends/http/query.js";
 import { accessOf } from "../backends/http/state.js";
+import type { Access } from "../backends/keys.js";
 import type { Receipts } from "../backends/receipts.js";
 import { limits } from "../config.js";
 import type { Provider } from "../providers/provider.js";
 import type { IngestAnswer } from "../schemas/http-ingest.js";
 import { BatchRoom } from "./batch-room.js";
-import { ingestBatch } from "./batch.js";
-import { type IngestCall, claimOf, identityConflict, planEvent, resume } from "./event.js";
+import { batchSources, ingestBatch } from "./batch.js";
+import { claimOf, identityConflict, resume } from "./event.js";
 import { keptAnswer } from "./kept-answer.js";
+import type { Line, Source } from "./lines.js";
+import { stamped } from "./stamped.js";
 import { type DoorService, take } from "./take.js";
 
 export interface IngestDoor {
@@ -40,50 +43,60 @@ export function ingestRoute(door: IngestDoor): Middleware {
   async function receive(ctx: Context, isBatch: boolean): Promise<void> {
     const key = idempotencyKey(ctx);
     const bytes = await readBytes(ctx, isBatch ? limits.batchBytesMax : limits.bodyBytesMax);
-    // Stamped after the last byte, since `complete_to` waits for what is stamped: a slow caller
-    // must not hold up the figures of others.
-    const receipt = door.service.watermark.receive();
-    const call = {
-      service: door.service,
-      providers: door.providers,
-      access: accessOf(ctx),
-      receivedAt: receipt.receivedAt,
-    };
+    const access = accessOf(ctx);
     try {
-      if (isBatch) {
-        await ingestBatch(door, call, key, bytes, ctx);
-      } else {
-        const ownIdentity = key === null ? null : `idempotency-key:${key}`;
-        const told = await ingestOne(door, { ...call, ownIdentity }, key, bytes);
-        if (told.replayed) ctx.set("Idempotent-Replayed", "true");
-        ctx.status = 202;
-        ctx.body = told.answer;
+      const sources = isBatch ? batchSources(bytes, key) : [oneSource(bytes, key)];
+      // Stamped after the last byte, since `complete_to` waits for what is stamped: a slow caller
+      // must not hold up the figures of others.
+      const { receipt, lines } = await stamped(door, access, sources);
+      try {
+        if (isBatch) {
+          await ingestBatch(door, access, key, { body: bytes, lines }, ctx);
+        } else {
+          const told = await ingestOne(door, access, key, lines[0]);
+          if (told.replayed) ctx.set("Idempotent-Replayed", "true");
+          ctx.status = 202;
+          ctx.body = told.answer;
+        }
+      } finally {
+        receipt.settle();
       }
     } catch (error) {
       const verdict = error instanceof ApiError ? error.code : "error";
       door.service.metrics.ingested.inc({ verdict });
       throw error;
-    } finally {
-      receipt.settle();
     }
   }
 }
 
+function oneSource(bytes: Buffer, key: string | null): Source {
+  return {
+    bytes,
+    ownIdentity: key === null ? null : `idempotency-key:${key}`,
+    identitiesOf: ({ identities }) => [...identities, ...keyIdentities(key)],
+  };
+}
+
+function keyIdentities(key: string | null): readonly string[] {
+  return key === null ? [] : [`key:${key}`];
+}
+
 async function ingestOne(
   { service, receipts }: IngestDoor,
-  call: IngestCall,
+  access: Access,
   key: string | null,
-  bytes: Buffer,
+  planned: Line | undefined,
 ): Promise<{ readonly answer: IngestAnswer; readonly replayed: boolean }> {
-  // 1. Read it and work out the answer. What is wrong is told now, and claims nothing.
-  const planned = planEvent(call, bytes);
+  // 1. It is read and its answer worked out. What is wrong is told now, and claims nothing.
+  if (planned === undefined) throw new Error("a call without an event");
+  if (planned instanceof ApiError) throw planned;
 
   // 2. Claim its identities: of two equal calls one is first, and the other gets its answer.
-  const claim = claimOf(planned, key === null ? [] : [`key:${key}`]);
+  const claim = claimOf(planned, keyIdentities(key));
   const anonymous = claim.identities.length === 0;
   const [claimed] = anonymous
     ? [{ outcome: "fresh" as const }]
-    : await receipts.claim(call.access, [claim]);
+    : await receipts.claim(access, [claim]);
   if (claimed === undefined) throw new Error("a claim without an outcome");
   if (claimed.outcome === "conflict") throw identityConflict(claimed.identity);
   const replayed = claimed.outcome === "repeat";
@@ -93,7 +106,7 @@ async function ingestOne(
   //    have been appended or not: appending again is safe, booking takes the repeat out.
   if (claimed.outcome === "fresh" || !claimed.durable) {
     await take(service, [event.taken]);
-    await receipts.markDurable(call.access, claim.identities);
+    await receipts.markDurable(access, claim.identities);
   }
   service.metrics.ingested.inc({ verdict: replayed ? "replayed" : "taken" });
 

@@ -1,5 +1,5 @@
 /** The figures of the ingest answer: what will be booked, in the base currency (`spec.md` 4.5). */
-import { type ApiError, unprocessable } from "../backends/http/errors.js";
+import { ApiError, unprocessable } from "../backends/http/errors.js";
 import { limits } from "../config.js";
 import type { IngestEvent } from "../providers/ingest-event.js";
 import type { DecodedFact } from "../providers/provider.js";
@@ -30,7 +30,6 @@ export function normalize(
     at: receivedAt,
     provisional: false,
   };
-  // What moves no money (a churn) is answered by the same rules.
   const quote = quoteOf(told.currency, told.at);
   if (quote === null) throw refusal({ ok: false, reason: "fx_rate_missing", ...told }, event);
   const amountBase = convertMinor(told.amountMinor, quote.rate, told.currency, baseCurrency);
@@ -65,11 +64,26 @@ function refuseUnbookable(
   }
 }
 
+/** 422 that may pass: the list of that day can perhaps be fetched (stamped.ts). */
+export class RateMissing extends ApiError {
+  readonly currency: string;
+  /** Whose quote counts, ms since 1970. */
+  readonly at: number;
+
+  constructor(message: string, param: string, asked: { currency: string; at: number }) {
+    super(422, "invalid_request", "fx_rate_missing", message, { param });
+    this.currency = asked.currency;
+    this.at = asked.at;
+  }
+}
+
 /** A provider's own body names its fields in its own way. */
 function refusal(refused: Unconvertible, { form, record }: IngestEvent): ApiError {
   const [code, field, message] = wordsOf(refused);
   const param = form === "record" ? field : record === null ? "payload" : `payload.${field}`;
-  return unprocessable(code, message, param);
+  return refused.reason === "fx_rate_missing"
+    ? new RateMissing(message, param, refused)
+    : unprocessable(code, message, param);
 }
 
 function wordsOf(refused: Unconvertible): readonly [code: string, field: string, message: string] {
@@ -82,9 +96,10 @@ function wordsOf(refused: Unconvertible): readonly [code: string, field: string,
       return ["occurred_at_in_future", "occurred_at", "It is dated more than a day ahead."];
     case "fx_rate_missing":
       return [refused.reason, "currency", `No rate of ${refused.currency} is known for that day.`];
-    default:
-      return [refused.reason, "amount", "An amount is too large to be shown exactly."];
+    case "amount_too_large":
+      break;
   }
+  return ["amount_too_large", "amount", "An amount is too large to be shown exactly."];
 }
 
 interface Told {
@@ -96,13 +111,17 @@ interface Told {
   readonly provisional: boolean;
 }
 
-/** Null: the event tells no amount (a product's name, which invoice a payment paid). */
+/**
+ * Null: no money moves, so that no rate is needed (a churn, a sale of nothing), or none is told (a
+ * product's name, which invoice a payment paid).
+ */
 function amountOf(
   { record }: IngestEvent,
   facts: readonly DecodedFact[],
   receivedAt: number,
 ): Told | null {
   if (record !== null) {
+    if (record.event_type === "subscription.churn" || record.amount_minor === 0n) return null;
     return {
       amountMinor: record.amount_minor,
       currency: record.currency,

@@ -1,9 +1,10 @@
 /** The CSV import, against the real service: what is told, what is sent, what is sent again. */
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, request as forward } from "node:http";
+import { type IncomingMessage, createServer, request as forward } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text as textOf } from "node:stream/consumers";
 import { expect } from "chai";
 import { projectFile } from "../backends/root.js";
 import { limits } from "../config.js";
@@ -265,6 +266,39 @@ describe("The CSV import", () => {
     expect(calls).to.equal(2);
   });
 
+  it("should send rows again whose rates are fetched meanwhile, and no others", async () => {
+    const sent: number[] = [];
+    const late = createServer((request, response) => {
+      void linesIn(request).then(async (lines) => {
+        sent.push(lines.length);
+        // The last line has no rate as long as there are others.
+        const known = lines.slice(0, Math.max(1, lines.length - 1));
+        const { text } = await doors.call("/v1/events/ingest", {
+          method: "POST",
+          headers: {
+            authorization: `Bearer ${doors.key}`,
+            "content-type": "application/x-ndjson",
+          },
+          body: known.join("\n"),
+        });
+        const error = { code: "fx_rate_missing", message: "Try again." };
+        const last = `${JSON.stringify({ status: "error", error })}\n`;
+        response.end(lines.length > known.length ? text + last : text);
+        return null;
+      });
+    });
+    late.listen(0, "127.0.0.1");
+    await once(late, "listening");
+    const address = late.address();
+    const port = typeof address === "object" ? address?.port : null;
+    const more = ["--url", `http://127.0.0.1:${port}`, "--key", doors.key, "--apply"];
+    const rows = ["15", "16", "17"].map((day) => sale("4", "late", day));
+    const { told } = await run(fileOf([head, ...rows]), ...more);
+    late.close();
+    expect(told.at(-1)).to.equal("Taken: 3. Known already: 0. Refused: 0.");
+    expect(sent).to.deep.equal([3, 1]);
+  });
+
   it("should send more rows than one call takes, in several", async () => {
     const count = limits.importBatchLinesMax + 2;
     const rows = Array.from({ length: count }, (_, row) => sale("0.01", `c${row}`, "13"));
@@ -307,3 +341,7 @@ describe("Event ids of imported rows", () => {
     expect(one).to.not.equal(other);
   });
 });
+
+async function linesIn(request: IncomingMessage): Promise<string[]> {
+  return (await textOf(request)).trimEnd().split("\n");
+}

@@ -17,15 +17,39 @@ export interface SendLine {
 
 export type Outcome =
   | { readonly kind: "taken" | "repeated"; readonly line: number }
-  | { readonly kind: "refused"; readonly line: number; readonly message: string };
+  | {
+      readonly kind: "refused";
+      readonly line: number;
+      readonly code: string;
+      readonly message: string;
+    };
 
 const attemptsMax = 6;
 const pauseMs = 500;
 const pauseMsMax = 60_000;
 const answerMsMax = 120_000;
 
-/** @throws ImportRefused when the batch as a whole is refused, or cannot be sent */
+/**
+ * Lines that wait for a rate, whose list the service fetches meanwhile, are sent again as long as
+ * that takes in any.
+ * @throws ImportRefused when the batch as a whole is refused, or cannot be sent
+ */
 export async function sendBatch(door: Door, lines: readonly SendLine[]): Promise<Outcome[]> {
+  const outcomes = new Map<number, Outcome>();
+  for (let waiting = lines; waiting.length > 0;) {
+    for (const outcome of await sendLines(door, waiting)) outcomes.set(outcome.line, outcome);
+    const left = waiting.filter(({ line }) => waitsForRate(outcomes.get(line)));
+    if (left.length === waiting.length) break;
+    waiting = left;
+  }
+  return [...outcomes.values()];
+}
+
+function waitsForRate(outcome: Outcome | undefined): boolean {
+  return outcome?.kind === "refused" && outcome.code === "fx_rate_missing";
+}
+
+async function sendLines(door: Door, lines: readonly SendLine[]): Promise<Outcome[]> {
   const body = lines.map(({ json }) => `${json}\n`).join("");
   for (let attempt = 1; ; attempt += 1) {
     const answer = await post(door, body);
@@ -84,7 +108,7 @@ function outcomesOf(lines: readonly SendLine[], text: string): Outcome[] {
     const answer = lineAnswer.parse(JSON.parse(answers[index] ?? ""));
     if (answer.status === "error") {
       const { message, code } = answer.error;
-      return { kind: "refused", line, message: `${message} (${code})` };
+      return { kind: "refused", line, code, message: `${message} (${code})` };
     }
     return { kind: answer.idempotent_replayed === true ? "repeated" : "taken", line };
   });

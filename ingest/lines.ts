@@ -1,0 +1,39 @@
+/** What the events of a call say, read on their own; nothing is claimed or written yet. */
+import { ApiError, tooLarge } from "../backends/http/errors.js";
+import { limits } from "../config.js";
+import { inTurns } from "./batch-lines.js";
+import { type IngestCall, type PlannedEvent, type ReadEvent, planEvent } from "./event.js";
+
+/** One event as it came. */
+export interface Source extends Pick<IngestCall, "ownIdentity"> {
+  readonly bytes: Buffer;
+  /** What it is claimed by; nothing when it cannot be told from another one. */
+  readonly identitiesOf: (event: ReadEvent) => readonly string[];
+}
+
+/** The event, or what is wrong with it. */
+export type Line = PlannedEvent | ApiError;
+
+export async function planLines(
+  call: Omit<IngestCall, "ownIdentity">,
+  sources: readonly Source[],
+): Promise<Line[]> {
+  const lines: Line[] = [];
+  for await (const bytes of inTurns(sources.map((source) => source.bytes))) {
+    const ownIdentity = sources[lines.length]?.ownIdentity ?? null;
+    lines.push(planLine({ ...call, ownIdentity }, bytes));
+  }
+  return lines;
+}
+
+function planLine(call: IngestCall, bytes: Buffer): Line {
+  try {
+    if (bytes.length > limits.bodyBytesMax) {
+      throw tooLarge(`The line has more than ${limits.bodyBytesMax} bytes.`);
+    }
+    return planEvent(call, bytes);
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * The events of a call under its receipt time. Where a rate is missing the day's list is asked for
+ * first (`definitions.md`, Money and rates), and the call is stamped again when it came: the
+ * figures of others do not wait for a list.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import type { Receipt } from "../backends/doors.js";
+import { unprocessable } from "../backends/http/errors.js";
+import type { Access } from "../backends/keys.js";
+import type { Receipts } from "../backends/receipts.js";
+import { limits } from "../config.js";
+import { identityConflict, type IngestCall, readEvent, resume } from "./event.js";
+import { keptAnswer } from "./kept-answer.js";
+import { type Line, planLines, type Source } from "./lines.js";
+import { RateMissing } from "./normalized.js";
+import type { DoorService } from "./take.js";
+
+/** What it needs of the door. */
+export interface StampingDoor {
+  readonly service: Pick<DoorService, "rates"> & {
+    readonly watermark: Pick<DoorService["watermark"], "receive">;
+  };
+  readonly providers: IngestCall["providers"];
+  readonly receipts: Pick<Receipts, "recall">;
+}
+
+export interface Stamped {
+  /** To be settled by whoever gets it. */
+  readonly receipt: Receipt;
+  readonly lines: readonly Line[];
+}
+
+/** @throws when the world fails; then no receipt is left */
+export async function stamped(
+  door: StampingDoor,
+  access: Access,
+  sources: readonly Source[],
+): Promise<Stamped> {
+  const { rates } = door.service;
+  const until = Date.now() + limits.ingestRatesMsMax;
+  const mayCome = (line: Line): line is RateMissing =>
+    line instanceof RateMissing && rates.mayCome(line.currency, access.baseCurrency, line.at);
+  for (let isLast = false; ; isLast ||= Date.now() >= until) {
+    const { receipt, lines } = await stampedNow(door, access, sources);
+    const missing = lines.filter(mayCome);
+    if (isLast || missing.length === 0) {
+      return { receipt, lines: lines.map((line) => (mayCome(line) ? later(line) : line)) };
+    }
+    receipt.settle();
+    const { edition } = rates;
+    const lists = missing.map(({ currency, at }) =>
+      rates.ensureQuote(currency, access.baseCurrency, at),
+    );
+    const patience = pause(Math.max(0, until - Date.now()), undefined, { ref: false });
+    await Promise.race([Promise.all(lists), patience]);
+    isLast = rates.edition === edition;
+  }
+}
+
+async function stampedNow(
+  door: StampingDoor,
+  access: Access,
+  sources: readonly Source[],
+): Promise<Stamped> {
+  const { service, providers } = door;
+  const receipt = service.watermark.receive();
+  try {
+    const call = { service, providers, access, receivedAt: receipt.receivedAt };
+    const lines = await planLines(call, sources);
+    return { receipt, lines: await withRepeats(door, call, sources, lines) };
+  } catch (error) {
+    receipt.settle();
+    throw error;
+  }
+}
+
+/**
+ * What was answered before gets the same answer, by the rate there was then: a newer list may have
+ * ended it since (`schemas/rates.ts`).
+ */
+async function withRepeats(
+  { receipts }: StampingDoor,
+  call: Omit<IngestCall, "ownIdentity">,
+  sources: readonly Source[],
+  lines: readonly Line[],
+): Promise<Line[]> {
+  const answered = new Map<Line, Line>();
+  const unpriced = sources.flatMap((source, index) => {
+    const line = lines[index];
+    if (!(line instanceof RateMissing)) return [];
+    const event = readEvent({ ...call, ownIdentity: source.ownIdentity }, source.bytes);
+    const identities = source.identitiesOf(event);
+    return identities.length === 0 ? [] : [{ line, event, identities }];
+  });
+  if (unpriced.length === 0) return [...lines];
+  const claims = unpriced.map(({ event, identities }) => ({
+    identities,
+    bodyHash: event.bodyHash,
+  }));
+  for (const [index, known] of (await receipts.recall(call.access, claims)).entries()) {
+    const asked = unpriced[index];
+    if (asked === undefined || known.outcome === "fresh") continue;
+    const { line, event } = asked;
+    if (known.outcome === "conflict") answered.set(line, identityConflict(known.identity));
+    else answered.set(line, resume(event, keptAnswer(known.answer)));
+  }
+  return lines.map((line) => answered.get(line) ?? line);
+}
+
+/** The list is on its way, or will be when the call comes again. */
+function later({ code, message, param }: RateMissing) {
+  return unprocessable(code, `${message} It may be in a moment: try again.`, param);
+}
