@@ -1,5 +1,5 @@
 /** Disputes of a payment whose money was withdrawn, each with its newest amount and its times. */
-import type { Fact, Line, Quote } from "../schemas/records.js";
+import type { Fact, FactBody, Line, Quote } from "../schemas/records.js";
 import { byReceipt, newestFirst } from "./readings.js";
 
 export interface Withdrawn {
@@ -9,7 +9,10 @@ export interface Withdrawn {
   readonly currency: string;
   readonly quote: Quote;
   readonly withdrawnAt: number;
+  /** When all of it was back; null while the dispute is open. */
   readonly returnedAt: number | null;
+  /** What came back of one that is lost in part. */
+  readonly partBack: { readonly at: number; readonly amount: bigint } | null;
   /** Those it names; empty: spread like the sale. */
   readonly lines: readonly Line[];
   /** Minor units of `currency`, within `amount`; null: nobody tells it. */
@@ -43,8 +46,11 @@ function withdrawnBy(told: readonly Fact[]): Withdrawn[] {
   const quote = quoteOfWithdrawal(told.toSorted(byReceipt), withdrawnAt);
   if (!newest || !("Dispute" in newest.body) || withdrawnAt === null || !quote) return [];
   const { dispute, amount, currency, lines = [], tax = null } = newest.body.Dispute;
-  const returnedAt = timeOf(told, "returned_at");
-  return [{ dispute, amount, currency, quote, withdrawnAt, returnedAt, lines, tax }];
+  const backAt = timeOf(told, "returned_at");
+  const part = readingOfMoney(told)?.returned_amount ?? amount;
+  const partBack = backAt !== null && part < amount ? { at: backAt, amount: part } : null;
+  const times = { withdrawnAt, returnedAt: partBack === null ? backAt : null, partBack };
+  return [{ dispute, amount, currency, quote, ...times, lines, tax }];
 }
 
 /**
@@ -79,19 +85,35 @@ function withReturns(
   return open.sort((one, other) => (one.dispute < other.dispute ? -1 : 1));
 }
 
-const byTrust = ["money", "notice", "outcome"] as const;
-
 /**
  * The newest reading of the money itself knows; else the earliest notice of it, else the earliest
  * outcome that implies it.
  */
 function timeOf(told: readonly Fact[], field: "withdrawn_at" | "returned_at"): number | null {
-  const readings = told.flatMap(({ body }) => ("Dispute" in body ? [body.Dispute] : []));
-  for (const toldBy of byTrust) {
-    const trusted = readings.filter((reading) => reading.told_by === toldBy);
-    if (toldBy === "money" && trusted[0]) return trusted[0][field];
-    const times = trusted.flatMap((reading) => reading[field] ?? []);
+  const money = readingOfMoney(told);
+  if (money !== null) return money[field];
+  for (const toldBy of ["notice", "outcome"] as const) {
+    const times = told.flatMap(({ body }) =>
+      "Dispute" in body && body.Dispute.told_by === toldBy ? (body.Dispute[field] ?? []) : [],
+    );
     if (times.length > 0) return Math.min(...times);
   }
   return null;
+}
+
+type DisputeBody = Extract<FactBody, { Dispute: unknown }>["Dispute"];
+
+/**
+ * The newest. Stripe's times are whole seconds: of those told in one the newest shows the return,
+ * whatever their ids, since none shows it before it is there.
+ *
+ * @param told newest first
+ */
+function readingOfMoney(told: readonly Fact[]): DisputeBody | null {
+  const readings = told.flatMap(({ body, happened_at: at }) =>
+    "Dispute" in body && body.Dispute.told_by === "money" ? [{ at, body: body.Dispute }] : [],
+  );
+  const newest = readings.filter(({ at }) => at === readings[0]?.at);
+  const shown = newest.find(({ body }) => body.returned_at !== null) ?? newest[0];
+  return shown?.body ?? null;
 }

@@ -2,6 +2,7 @@
  * The ledger entries of a payment: what moved, when, and for which SKU. Pure. Rules:
  * `definitions.md`, Ledger and revenue.
  */
+import { divideRounded } from "../schemas/decimal.js";
 import { convertMinor, splitByWeight } from "../schemas/money.js";
 import type { Fact, Line, Quote } from "../schemas/records.js";
 import { disputesOf, type Withdrawn } from "./disputes.js";
@@ -154,7 +155,8 @@ function outsOf(steps: readonly RefundStep[], disputes: readonly Withdrawn[]): M
 }
 
 function disputeOuts(dispute: Withdrawn): MoneyOut[] {
-  const { dispute: id, currency, quote, amount, withdrawnAt, returnedAt, lines, tax } = dispute;
+  const { dispute: id, currency, quote, amount, withdrawnAt, returnedAt, partBack } = dispute;
+  const { lines, tax } = dispute;
   const withdrawn: MoneyOut = {
     entry: `dispute:${id}`,
     kind: "dispute",
@@ -167,13 +169,14 @@ function disputeOuts(dispute: Withdrawn): MoneyOut[] {
     lines,
     country: null,
   };
-  if (returnedAt === null) return [withdrawn];
+  const back = partBack ?? (returnedAt === null ? null : { at: returnedAt, amount });
+  if (back === null) return [withdrawn];
   const won = {
     entry: `dispute_won:${id}`,
     kind: "dispute_won",
-    at: returnedAt,
-    amount: -amount,
-    tax: tax === null ? null : -tax,
+    at: back.at,
+    amount: -back.amount,
+    tax: tax === null ? null : -divideRounded(tax * back.amount, amount),
     undoes: withdrawn.entry,
   } as const;
   return [withdrawn, { ...withdrawn, ...won }];

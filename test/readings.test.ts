@@ -41,11 +41,17 @@ function total(at: number, amount: bigint, witness: string): FactBody {
   return { RefundTotal: { payment: "p", at: at * 1000, amount, currency, witness } };
 }
 
-function move(dispute: string, out: number | null, back: number | null): FactBody {
+function move(
+  dispute: string,
+  out: number | null,
+  back: number | null,
+  told_by: "notice" | "money" = "notice",
+  returned_amount: bigint | null = null,
+): FactBody {
   const [withdrawn_at, returned_at] = [out, back].map((at) => (at === null ? null : at * 1000));
   const times = { withdrawn_at: withdrawn_at ?? null, returned_at: returned_at ?? null };
   const money = { amount: 1000n, currency };
-  return { Dispute: { dispute, payment: "p", ...money, ...times, told_by: "notice" } };
+  return { Dispute: { dispute, payment: "p", ...money, ...times, told_by, returned_amount } };
 }
 
 function product(sku: string): FactBody {
@@ -117,6 +123,41 @@ describe("A payment told in pieces", () => {
       "one refund that both of them tell",
       facts(sale, [3, total(3, 1000n, "order")], [4, total(4, 1000n, "invoice")]),
       "refund - -1000@3, sale - 1000@1, refunded",
+    ],
+    [
+      "the greatest of the totals told in one second, whichever event has the greater id",
+      facts(sale, [3, total(3, 300n, "")], [3, total(3, 100n, "")]),
+      "refund - -300@3, sale - 1000@1, succeeded",
+    ],
+    [
+      "it in two steps when the smaller has the lesser id",
+      facts(sale, [3, total(3, 100n, "")], [3, total(3, 300n, "")]),
+      "refund - -100@3, refund - -200@3, sale - 1000@1, succeeded",
+    ],
+    [
+      "a total taken back in a later second",
+      facts(sale, [3, total(3, 300n, "")], [4, total(4, 0n, "")]),
+      "refund - -300@3, refund - 300@4, sale - 1000@1, succeeded",
+    ],
+    [
+      "the return of a dispute that another event of the same second does not show yet",
+      facts(sale, [6, move("x", 3, 6, "money")], [6, move("x", 3, null, "money")]),
+      "dispute - -1000@3, dispute_won - 1000@6, sale - 1000@1, succeeded",
+    ],
+    [
+      "no return that the money shows no longer a second later",
+      facts(sale, [6, move("x", 3, 6, "money")], [7, move("x", 3, null, "money")]),
+      "dispute - -1000@3, sale - 1000@1, disputed",
+    ],
+    [
+      "what came back of a dispute lost in part, which stays one",
+      facts(sale, [2, refund(2, null)], [6, move("x", 3, 6, "money", 400n)]),
+      "dispute - -1000@3, dispute_won - 400@6, refund - -400@2, sale - 1000@1, disputed",
+    ],
+    [
+      "no part any more when all of it came back later",
+      facts(sale, [6, move("x", 3, 6, "money", 400n)], [8, move("x", 3, 8, "money", 1000n)]),
+      "dispute - -1000@3, dispute_won - 1000@8, sale - 1000@1, succeeded",
     ],
     [
       "money back under an id of its own",

@@ -1,8 +1,19 @@
 /** Disputes: only when money is withdrawn or returned. */
 import { z } from "zod";
+import { divideRounded } from "../../schemas/decimal.js";
+import { ExactNumber } from "../../schemas/exact-number.js";
+import { addFractions, type Fraction, fraction, parseFraction } from "../../schemas/monthly.js";
 import { ignored } from "../outcomes.js";
 import { field, reader, type StripeEvent } from "./event.js";
 import { isoMinor } from "./money.js";
+
+/** Of the currency the merchant is paid in, which may be another than the dispute's. */
+const moveShape = z.object({
+  amount: field.amount,
+  created: field.time,
+  /** Of that for one of the dispute's; null where they are the same. */
+  exchange_rate: z.unknown().optional().transform(rateOf),
+});
 
 const disputeShape = z.object({
   id: field.id,
@@ -12,11 +23,12 @@ const disputeShape = z.object({
   payment_intent: field.reference,
   status: z.string(),
   balance_transactions: z
-    .array(z.object({ amount: field.amount, created: field.time }))
+    .array(moveShape)
     .nullish()
     .transform((moves) => moves ?? []),
 });
 type Dispute = z.output<typeof disputeShape>;
+type Move = z.output<typeof moveShape>;
 
 interface Times {
   readonly withdrawnAt: number | null;
@@ -35,6 +47,7 @@ export const readDispute = reader(disputeShape, (dispute, event) => {
   if (times.withdrawnAt === null && times.returnedAt === null) {
     return ignored("no money was withdrawn or returned");
   }
+  const part = returnedPart(dispute);
   return [
     {
       Dispute: {
@@ -45,6 +58,7 @@ export const readDispute = reader(disputeShape, (dispute, event) => {
         withdrawn_at: times.withdrawnAt,
         returned_at: times.returnedAt,
         told_by: exact ? "money" : toldBy(event),
+        ...(part === null ? {} : { returned_amount: part }),
       },
     },
   ];
@@ -60,6 +74,48 @@ function timesOfMoney(dispute: Dispute): Times {
     withdrawnAt: out.length > 0 ? Math.min(...out) : null,
     returnedAt: returnedAt !== null && out.every((at) => at <= returnedAt) ? returnedAt : null,
   };
+}
+
+/**
+ * What came back of the amount, in minor units of ISO 4217; null: the whole, or nobody tells. A
+ * dispute of all of a payment that had been refunded in part is `lost`, and that part comes back;
+ * of one that is `won` all does, at whatever rate of its day. Source: support.stripe.com, "Dispute
+ * for full charge amount after a partial refund was issued".
+ */
+function returnedPart(dispute: Dispute): bigint | null {
+  const moves = dispute.balance_transactions;
+  const lastOut = Math.max(...moves.filter(({ amount }) => amount < 0n).map((out) => out.created));
+  const isBack = ({ amount, created }: Move) => amount > 0n && created >= lastOut;
+  if (dispute.status === "won" || !moves.some(isBack)) return null;
+  const back = inOneCurrency(moves.filter(isBack), moves);
+  const out = inOneCurrency(
+    moves.filter((move) => !isBack(move)),
+    moves,
+  );
+  if (out.numerator >= 0n) return null;
+  const whole = isoMinor(dispute.amount, dispute.currency);
+  const above = whole * back.numerator * out.denominator;
+  const part = divideRounded(above, back.denominator * -out.numerator);
+  return part < whole ? part : null;
+}
+
+/** The sum of some of the moves: in the dispute's currency if all of them tell their rate. */
+function inOneCurrency(some: readonly Move[], all: readonly Move[]): Fraction {
+  const isConverted = all.every((move) => move.exchange_rate !== null);
+  const amounts = some.map(({ amount, exchange_rate: rate }) =>
+    isConverted && rate !== null
+      ? fraction(amount * rate.denominator, rate.numerator)
+      : fraction(amount),
+  );
+  return amounts.reduce(addFractions, fraction(0n));
+}
+
+/** It refines the part that came back and must not cost the dispute: anything odd is no rate. */
+function rateOf(given: unknown): Fraction | null {
+  const text = given instanceof ExactNumber ? given.text : given;
+  const rate =
+    typeof text === "number" || typeof text === "string" ? parseFraction(`${text}`) : null;
+  return rate !== null && rate.numerator > 0n ? rate : null;
 }
 
 /** That a dispute was won or lost comes later than the notice of its money. */

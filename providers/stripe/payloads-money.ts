@@ -297,13 +297,17 @@ export interface DisputeInput {
   /** When money moved; absent: none listed, as in events of some versions. */
   readonly withdrawnAt?: number;
   readonly returnedAt?: number;
+  /** All of it when left out. */
+  readonly returnedAmount?: bigint;
 }
 
 export function disputeObject(input: DisputeInput): JsonObject {
   const { withdrawnAt, returnedAt } = input;
   const moves: Json[] = [];
   if (withdrawnAt !== undefined) moves.push(balanceTransaction(input, -input.amount, withdrawnAt));
-  if (returnedAt !== undefined) moves.push(balanceTransaction(input, input.amount, returnedAt));
+  if (returnedAt !== undefined) {
+    moves.push(balanceTransaction(input, input.returnedAmount ?? input.amount, returnedAt));
+  }
   return {
     id: input.id,
     object: "dispute",

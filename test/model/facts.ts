@@ -116,6 +116,8 @@ export interface Dispute extends Told {
   readonly currency: string;
   readonly withdrawnAt: number | null;
   readonly returnedAt: number | null;
+  /** Of `amount`; left out: all of it. */
+  readonly returned?: bigint;
   /** 2: the money's own times; 1: a notice that it moved; 0: only the outcome. */
   readonly certainty: 0 | 1 | 2;
   /** The line of the sale it takes from; left out: all of them. */

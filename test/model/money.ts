@@ -68,6 +68,8 @@ interface DisputeTimes {
   readonly currency: string;
   readonly withdrawnAt: number;
   readonly returnedAt: number | null;
+  /** Of `amount`. */
+  readonly returned: bigint;
   readonly line: string | null;
   /** Null: nobody told it. */
   readonly tax: bigint | null;
@@ -228,7 +230,8 @@ function entriesOf(known: Known, base: string, quotes: Quotes): Entry[] {
       else push(about, sku, moves.amount, moves.tax);
     };
     give(at, negative(out));
-    if (returnedAt !== null) give(returnedAt, out);
+    const back = toBase(dispute.returned, currency, at);
+    if (returnedAt !== null) give(returnedAt, { ...out, amount: back });
   }
   return entries;
 }
@@ -268,10 +271,10 @@ function outsOf(known: Known) {
       .flatMap((refund) => skuOf(refund, known) ?? []);
     return { at, kind: "refund", dispute: 0n, sku: named[0] ?? null } as const;
   });
-  const disputes = known.disputes.flatMap(({ amount, line, withdrawnAt, returnedAt }) => {
+  const disputes = known.disputes.flatMap(({ amount, line, withdrawnAt, returnedAt, returned }) => {
     const sku = line === null ? null : skuOfLine(line, known);
     const out = { at: withdrawnAt, kind: "dispute", dispute: amount, sku } as const;
-    return returnedAt === null ? [out] : [out, { ...out, at: returnedAt, dispute: -amount }];
+    return returnedAt === null ? [out] : [out, { ...out, at: returnedAt, dispute: -returned }];
   });
   return [...disputes, ...refunds].sort((a, b) => a.at - b.at);
 }
@@ -301,7 +304,7 @@ function refundedBy({ refunds, totals }: Known, time: number): bigint {
   const single = sumOf(standingAt(refunds, time));
   const reading = [...totals]
     .filter(({ at }) => at <= time)
-    .sort(byTelling)
+    .sort((a, b) => a.at - b.at || (a.amount < b.amount ? -1 : 1))
     .at(-1);
   if (reading === undefined) return single;
   const failed = refunds.filter(
@@ -311,8 +314,11 @@ function refundedBy({ refunds, totals }: Known, time: number): bigint {
   return told > single ? told : single;
 }
 
-function isOpenAt({ withdrawnAt, returnedAt }: DisputeTimes, time: number): boolean {
-  return withdrawnAt <= time && (returnedAt === null || returnedAt > time);
+/** One of which only a part came back stays open. */
+function isOpenAt(dispute: DisputeTimes, time: number): boolean {
+  const { amount, withdrawnAt, returnedAt, returned } = dispute;
+  const isBack = returnedAt !== null && returnedAt <= time && returned >= amount;
+  return withdrawnAt <= time && !isBack;
 }
 
 function standingAt(refunds: readonly Refund[], time: number): Refund[] {
@@ -479,7 +485,8 @@ function withLoneReturns(
       ({ withdrawnAt, returnedAt }) => returnedAt === null && withdrawnAt <= time,
     );
     const found = open[index];
-    if (found !== undefined) open[index] = { ...found, returnedAt: time };
+    if (found === undefined) continue;
+    open[index] = { ...found, returnedAt: time, returned: found.amount };
   }
   return open;
 }
@@ -493,7 +500,10 @@ function disputeTimes(readings: readonly Dispute[]): DisputeTimes[] {
   const withdrawnAt = told("withdrawnAt");
   if (last === undefined || withdrawnAt === null) return [];
   const { amount, currency, line = null, tax = null } = last;
-  return [{ amount, currency, withdrawnAt, returnedAt: told("returnedAt"), line, tax }];
+  const back = ordered.find(({ returnedAt }) => returnedAt !== null);
+  const returned = back === undefined ? 0n : (back.returned ?? amount);
+  const returnedAt = back?.returnedAt ?? null;
+  return [{ amount, currency, withdrawnAt, returnedAt, returned, line, tax }];
 }
 
 /** Of all readings of one thing the one told last. */

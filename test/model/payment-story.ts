@@ -41,14 +41,18 @@ const refunds = fc.record({
   /** Of what is left, in percent. */
   percent: fc.constantFrom(100, 100, 1, 33, 50),
   told: fc.constantFrom("refund", "charge", "both"),
+  /** In two refunds of one second, each of which the charge shows in turn. */
+  isSplit: fc.nat(3).map((drawn) => drawn === 0),
   failsAfter: seldom(gaps),
 });
 
 const disputes = fc.record({
   gap: gaps,
   closesAfter: gaps,
-  outcome: fc.constantFrom("won", "lost", "open", "inquiry"),
+  outcome: fc.constantFrom("won", "lost", "part", "open", "inquiry"),
   isExact: fc.boolean(),
+  /** Of two events in one second the one with the greater id does not show the return yet. */
+  isStale: fc.boolean(),
 });
 
 export const paymentFates = fc.record({
@@ -129,7 +133,7 @@ function tellCharge(
   if (fate.lost !== "link") tellLink(script, payer, at, ids, amount, isInvoiced);
   const { standingAt, actions } = refundsOf(fate.refunds, at, amount);
   const released = fate.released === "part" ? amount / 2n + 1n : 0n;
-  const chargeAt = (time: number): JsonObject =>
+  const chargeAt = (time: number, standing = standingAt(time)): JsonObject =>
     chargeObject({
       id: ids.charge,
       paymentIntent: ids.paymentIntent,
@@ -141,7 +145,7 @@ function tellCharge(
       version: payer.version,
       country: payer.country,
       invoice: isInvoiced ? ids.invoice : null,
-      amountRefunded: stripeAmount(standingAt(time) + released, payer.currency),
+      amountRefunded: stripeAmount(standing + released, payer.currency),
     });
   const say = (type: string, time: number, object: JsonObject) =>
     script.stripe({ ...payer, type, at: time, object });
@@ -155,7 +159,7 @@ function tellCharge(
     tellRelease(script, payer, at, other, amount);
   }
   // Without its sale each refund is converted apart: one is enough to see that.
-  for (const { refund, time, failedAt, told } of isTold ? actions : actions.slice(0, 1)) {
+  for (const { refund, time, failedAt, told, standing } of isTold ? actions : actions.slice(0, 1)) {
     const refundId = script.id(`re_${refund}`);
     const objectOf = (status: "succeeded" | "failed") =>
       refundObject({
@@ -167,7 +171,7 @@ function tellCharge(
         status,
       });
     if (told !== "charge" || !isTold) say("refund.created", time, objectOf("succeeded"));
-    if (told !== "refund" && isTold) say("charge.refunded", time, chargeAt(time));
+    if (told !== "refund" && isTold) say("charge.refunded", time, chargeAt(time, standing));
     if (failedAt !== null && isTold) say("refund.failed", failedAt, objectOf("failed"));
   }
   if (fate.dispute !== null && isTold) tellDispute(script, payer, at, ids, amount, fate.dispute);
@@ -276,6 +280,8 @@ interface RefundAction {
   readonly time: number;
   readonly failedAt: number | null;
   readonly told: Refunding["told"];
+  /** All that is refunded with it. */
+  readonly standing: bigint;
 }
 
 function refundsOf(plans: readonly Refunding[], at: number, amount: bigint) {
@@ -285,13 +291,19 @@ function refundsOf(plans: readonly Refunding[], at: number, amount: bigint) {
       .filter((action) => action.time <= time && (action.failedAt ?? Infinity) > time)
       .reduce((sum, { refund }) => sum + refund, 0n);
   let time = at;
-  for (const { gap, percent, failsAfter, told } of plans) {
+  for (const { gap, percent, isSplit, failsAfter, told } of plans) {
     time = after(time, atLeastASecond(gap));
     const left = amount - actions.reduce((sum, { refund }) => sum + refund, 0n);
     const refund = (left * BigInt(percent)) / 100n;
     if (refund <= 0n) continue;
     const failedAt = failsAfter === null ? null : after(time, atLeastASecond(failsAfter));
-    actions.push({ refund, time, failedAt, told });
+    const first = isSplit ? refund / 3n : 0n;
+    const standing = standingAt(time) + refund;
+    actions.push({ refund: refund - first, time, failedAt, told, standing });
+    // The event with the greater id shows the charge as it was before the other.
+    if (first > 0n) {
+      actions.push({ refund: first, time, failedAt, told, standing: standing - refund + first });
+    }
   }
   return { standingAt, actions };
 }
@@ -307,7 +319,10 @@ function tellDispute(
   const id = script.id("dp");
   const opened = after(at, atLeastASecond(plan.gap));
   const closed = after(opened, atLeastASecond(plan.closesAfter));
-  const { outcome, isExact } = plan;
+  const { outcome } = plan;
+  // Only the money tells how much of it came back.
+  const isExact = plan.isExact || outcome === "part";
+  const returned = outcome === "part" ? amount / 3n + 1n : amount;
   const tell = (type: string, time: number, status: string, moved: number) => {
     const object = disputeObject({
       ...ids,
@@ -318,6 +333,7 @@ function tellDispute(
       status,
       ...(isExact && moved > 0 ? { withdrawnAt: opened } : {}),
       ...(isExact && moved > 1 ? { returnedAt: closed } : {}),
+      returnedAmount: stripeAmount(returned, payer.currency),
     });
     script.stripe({ ...payer, type: `charge.dispute.${type}`, at: time, object });
   };
@@ -328,8 +344,10 @@ function tellDispute(
   }
   tell("created", opened, "needs_response", 1);
   tell("funds_withdrawn", opened, "needs_response", 1);
-  if (outcome === "won") tell("funds_reinstated", closed, "won", 2);
-  if (outcome !== "open") tell("closed", closed, outcome, outcome === "won" ? 2 : 1);
+  if (outcome === "open") return;
+  const status = outcome === "won" ? "won" : "lost";
+  if (outcome !== "lost") tell("funds_reinstated", closed, status, 2);
+  tell("closed", closed, status, outcome === "lost" || plan.isStale ? 1 : 2);
 }
 
 function atLeastASecond(gap: Moment): Moment {

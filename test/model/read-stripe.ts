@@ -3,6 +3,7 @@
  * layouts, only what moves money or MRR. It is asked about well-formed bodies only.
  */
 import { exponentOf, type BareFact, type Line, type PaymentType } from "./facts.js";
+import { fraction, rounded, times } from "./fraction.js";
 import { at, idOf, list, must, number, text } from "./json.js";
 import { readSubscription } from "./read-subscription.js";
 
@@ -134,9 +135,19 @@ function readDispute(event: unknown, dispute: unknown): BareFact[] {
       currency: currencyOf(dispute),
       withdrawnAt: exact ? timeOf(true) : isOut ? told : null,
       returnedAt: exact ? timeOf(false) : isBack ? told : null,
+      ...(exact && status !== "won" ? { returned: partBack(dispute, moved) } : {}),
       certainty: exact ? 2 : isClosed ? 0 : 1,
     },
   ];
+}
+
+/** As much of the amount as of the money that was withdrawn. */
+function partBack(dispute: unknown, moved: readonly unknown[]): bigint {
+  const amounts = moved.map((entry) => BigInt(number(entry, "amount") ?? 0));
+  const sumOf = (some: readonly bigint[]) => some.reduce((sum, amount) => sum + amount, 0n);
+  const out = -sumOf(amounts.filter((amount) => amount < 0n));
+  const back = sumOf(amounts.filter((amount) => amount > 0n));
+  return rounded(times(fraction(amountOf(dispute, "amount")), fraction(back, out)));
 }
 
 function readInvoice(invoice: unknown): BareFact[] {
