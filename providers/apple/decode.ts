@@ -88,7 +88,7 @@ function readChange(transaction: Transaction, notification: Notification): Told 
     : readPurchase(transaction, notification);
 }
 
-/** Apple tells of an end within hours; what it tells later than this it had gone on charging for. */
+/** Apple tells of an end within hours; until it told one later than this it had retried. */
 const promptMsMax = 2 * 24 * 60 * 60 * 1000;
 
 /**
