@@ -1,4 +1,4 @@
-/** Authorizations that Stripe gives back without ever having collected them: refunds of no money. */
+/** Authorizations that Stripe gives back without having collected them: refunds of no money. */
 import { expect } from "chai";
 import { entriesOf } from "../processors/entries.js";
 import { paymentState } from "../processors/payment.js";

@@ -128,7 +128,7 @@ function itemOf(event: unknown, object: unknown, sku: string): Item {
   };
 }
 
-/** Whatever the order showed: the discounts of a trial's are not in it. Those here last for ever. */
+/** Whatever the order showed: a trial's shows no discount. Those here last for ever. */
 function leftOf(event: unknown, object: unknown): Fraction {
   const order = idIn(object, "order_id");
   const path = `/v1/discount-redemptions?filter[order_id]=${order}&page[size]=100`;
