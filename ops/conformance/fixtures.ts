@@ -41,6 +41,7 @@ function readFixture(provider: Provider, folder: string, file: string): ReadFixt
     kept: new Map(kept),
     answers: new Map(answers),
     receivedAt,
+    firstReceivedAt: receivedAt,
     nativeId: heading?.nativeId ?? name,
   };
   const decoded = provider.decode(parsed.value, known);
