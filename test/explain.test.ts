@@ -2,7 +2,11 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { invoiceObject, invoicePaymentObject } from "../providers/stripe/payloads-money.js";
-import { chargeObject, refundObject } from "../providers/stripe/payloads-money.js";
+import {
+  chargeObject,
+  creditNoteObject,
+  refundObject,
+} from "../providers/stripe/payloads-money.js";
 import { type JsonObject, eventBody, stripeEvent } from "../providers/stripe/payloads.js";
 import { type EventAnswer, eventAnswer } from "../schemas/http-events.js";
 import type { LedgerEntry } from "../schemas/http-evidence.js";
@@ -496,6 +500,52 @@ describe("Why", () => {
       });
     }
   });
+
+  it("should move what was returned outside Stripe to the payment of its invoice", async () => {
+    const of = {
+      id: "in_out",
+      lines: [{ ...line, id: "il_o", product: "prod_o", amount: 4_000n }],
+    };
+    const outside = { id: "cn_out", invoice: "in_out", amountOutside: 4_000n, currency: "usd" };
+    const note = creditNoteObject({ ...outside, createdAt: refundedAt });
+    await tell("evt_out_1", "credit_note.created", refundedAt, note);
+    await booked();
+    expect(await returned()).to.equal("stripe:in_out  -4000");
+    const paid = { ...charge, id: "ch_out", payment_intent: "pi_out" };
+    await tell("evt_out_2", "charge.succeeded", paidAt, paid);
+    const bought = {
+      version,
+      customer: "cus_why",
+      currency: "usd",
+      createdAt: paidAt,
+      paidAt,
+    } as const;
+    await tell("evt_out_3", "invoice.paid", paidAt, invoiceObject({ ...bought, ...of }));
+    const ids = { id: "inpay_out", invoice: "in_out", payment: "pi_out" };
+    await tell(
+      "evt_out_4",
+      "invoice_payment.paid",
+      paidAt,
+      invoicePaymentObject({ ...money, ...ids, paidAt }),
+    );
+    await booked();
+    expect(await returned()).to.equal("stripe:pi_out prod_o -4000");
+    const id = transactionId(doors.workspace, "live", "stripe", "pi_out");
+    const { json } = await get(`/v1/transactions/${id}`);
+    expect(transactionAnswer.parse(json).data).to.include({ status: "refunded" });
+  });
+
+  /** Of the invoice's payments, by product, in cents of the original currency. */
+  async function returned(): Promise<string> {
+    const rows = await doors.service.clickhouse.rows<{ text: string }>(
+      `SELECT concat(payment, ' ', external_id, ' ', toString(sum(original_amount))) AS text
+       FROM ledger WHERE workspace = {workspace:String} AND kind = 'refund'
+         AND payment IN ('stripe:in_out', 'stripe:pi_out')
+       GROUP BY payment, external_id HAVING sum(original_amount) != 0 ORDER BY text`,
+      { workspace: doors.workspace },
+    );
+    return rows.map(({ text }) => text).join(", ");
+  }
 });
 
 function expectAddsUp(

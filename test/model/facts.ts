@@ -95,6 +95,8 @@ export interface Refund extends Told {
   readonly country: string | null;
   /** Within `amount`; left out: nobody told it. */
   readonly tax?: bigint;
+  /** What it is returned for, where it names that and not the payment. */
+  readonly purchase?: string;
 }
 
 /** All that was refunded of a payment up to `at`. */

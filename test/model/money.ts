@@ -78,7 +78,7 @@ interface DisputeTimes {
 export function moneyOf(facts: readonly Fact[], base: string, quotes: Quotes): Money {
   const entries: Entry[] = [];
   const payments: Payment[] = [];
-  for (const known of paymentsIn(facts)) {
+  for (const known of paymentsIn(withSharedRefunds(facts))) {
     entries.push(...entriesOf(known, base, quotes));
     if (known.sale !== null) payments.push(paymentOf(known, known.sale, base, quotes));
   }
@@ -434,16 +434,7 @@ function asLinked(last: Purchase, facts: readonly Fact[], links: readonly Link[]
 function partOf(whole: Purchase, ours: readonly Fact[], facts: readonly Fact[]): Purchase {
   const { provider, purchase, total = 0n, lines, tax = null } = whole;
   const payment = ours.find(isLink)?.payment ?? "";
-  const told = facts
-    .filter(isLink)
-    .filter((link) => link.provider === provider && link.purchase === purchase);
-  const parts = [...new Set(told.map((link) => link.payment))].flatMap((id) => {
-    const own = told.filter((link) => link.payment === id).flatMap(({ part }) => part ?? []);
-    if (own.length === 0) return [];
-    const amount = own.map((part) => part.amount).reduce((a, b) => (a > b ? a : b));
-    return [{ id, amount, at: Math.min(...own.map((part) => part.at)) }];
-  });
-  parts.sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
+  const parts = partsOf(provider, purchase, facts);
   const place = parts.findIndex(({ id }) => id === payment);
   if (place < 0 || total <= 0n) return whole;
   const upTo = (end: number) => parts.slice(0, end).reduce((sum, { amount }) => sum + amount, 0n);
@@ -460,6 +451,58 @@ function partOf(whole: Purchase, ours: readonly Fact[], facts: readonly Fact[]):
         ? lines
         : skus.map(({ sku }, index) => ({ sku, weight: shares[index] ?? 0n })),
   };
+}
+
+/** What each payment paid of a purchase, one after the other. */
+function partsOf(provider: string, purchase: string, facts: readonly Fact[]) {
+  const told = facts
+    .filter(isLink)
+    .filter((link) => link.provider === provider && link.purchase === purchase);
+  const parts = [...new Set(told.map((link) => link.payment))].flatMap((id) => {
+    const own = told.filter((link) => link.payment === id).flatMap(({ part }) => part ?? []);
+    if (own.length === 0) return [];
+    const amount = own.map((part) => part.amount).reduce((a, b) => (a > b ? a : b));
+    return [{ id, amount, at: Math.min(...own.map((part) => part.at)) }];
+  });
+  return parts.sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
+}
+
+/**
+ * What was returned for a purchase is returned by its payments: the first gives back what it paid,
+ * then the next, and the last whatever is left.
+ */
+function withSharedRefunds(facts: readonly Fact[]): Fact[] {
+  const whole = facts.filter(isRefund).filter(({ purchase }) => purchase !== undefined);
+  const shared: Fact[] = [];
+  const names = new Set(whole.map(({ provider, purchase = "" }) => `${provider} ${purchase}`));
+  for (const name of names) {
+    const told = whole.filter((one) => `${one.provider} ${one.purchase}` === name);
+    const parts = partsOf(told[0]?.provider ?? "", told[0]?.purchase ?? "", facts);
+    const left = parts.map(({ amount }) => amount);
+    const notes = newest(told, isRefund, ({ refund }) => refund).map((last) => {
+      const readings = told.filter(({ refund }) => refund === last.refund);
+      const hasFailed = readings.some(({ failedAt }) => failedAt !== null);
+      return { last, readings, hasFailed, at: Math.min(...readings.map(({ at }) => at)) };
+    });
+    notes.sort((a, b) => a.at - b.at || (a.last.refund < b.last.refund ? -1 : 1));
+    for (const { last, readings, hasFailed } of notes) {
+      let given = 0n;
+      for (const [index, { id }] of parts.entries()) {
+        const open = left[index] ?? 0n;
+        const rest = last.amount - given;
+        const amount = index === parts.length - 1 || rest < open ? rest : open;
+        const taxUpTo = (money: bigint) =>
+          rounded(times(fraction(last.tax ?? 0n), fraction(money, last.amount)));
+        const tax = taxUpTo(given + amount) - taxUpTo(given);
+        const own = { payment: id, amount, ...(last.tax === undefined ? {} : { tax }) };
+        if (amount > 0n) shared.push(...readings.map((reading) => ({ ...reading, ...own })));
+        if (!hasFailed) left[index] = amount < open ? open - amount : 0n;
+        given += amount;
+      }
+      if (parts.length === 0) shared.push(...readings);
+    }
+  }
+  return [...facts.filter((fact) => !isRefund(fact) || fact.purchase === undefined), ...shared];
 }
 
 /** At the first of its dates; nothing when it had failed by then. */

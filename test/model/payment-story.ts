@@ -3,6 +3,7 @@ import * as fc from "fast-check";
 import { type ApiVersion, isNewLayout, type JsonObject } from "../../providers/stripe/payloads.js";
 import {
   chargeObject,
+  creditNoteObject,
   disputeObject,
   invoiceObject,
   invoicePaymentObject,
@@ -55,6 +56,12 @@ const disputes = fc.record({
   isStale: fc.boolean(),
 });
 
+const notes = fc.record({
+  gap: gaps,
+  percent: fc.constantFrom(100, 30, 50, 67),
+  voidedAfter: seldom(gaps),
+});
+
 export const paymentFates = fc.record({
   refunds: fc.oneof(
     { weight: 3, arbitrary: fc.array(refunds, { maxLength: 0 }) },
@@ -67,7 +74,12 @@ export const paymentFates = fc.record({
   /** An invoice paid little by little: how many payments there are, and the days between. */
   parts: fc.constantFrom(1, 1, 1, 1, 2, 3),
   partGap: gaps,
-  /** What was authorized beside and is given back uncaptured: more of the charge, or another one. */
+  /** Credit notes of money given back outside Stripe, in percent of the invoice. */
+  notes: fc.oneof(
+    { weight: 4, arbitrary: fc.array(notes, { maxLength: 0 }) },
+    { weight: 1, arbitrary: fc.array(notes, { minLength: 1, maxLength: 2 }) },
+  ),
+  /** Authorized beside and given back uncaptured: more of the charge, or another one. */
   released: fc.constantFrom("none", "none", "none", "none", "none", "none", "part", "whole"),
 });
 export type PaymentFate = Drawn<typeof paymentFates>;
@@ -98,6 +110,10 @@ export function tellPayment(
   const tax = isInvoiced ? net / 7n : 0n;
   if (isInvoiced && (fate.lost !== "invoice" || isOutOfBand)) {
     tellInvoice(script, payer, at, ids, lines, tax, subscription, isOutOfBand);
+  }
+  // Beside refunds and disputes more might go back than was paid.
+  if (isInvoiced && fate.refunds.length === 0 && fate.dispute === null) {
+    tellNotes(script, payer, at, ids.invoice, { amount: net + tax, tax }, fate.notes);
   }
   if (isOutOfBand) return;
   let left = net + tax;
@@ -175,6 +191,43 @@ function tellCharge(
     if (failedAt !== null && isTold) say("refund.failed", failedAt, objectOf("failed"));
   }
   if (fate.dispute !== null && isTold) tellDispute(script, payer, at, ids, amount, fate.dispute);
+}
+
+/** @param whole what the invoice came to */
+function tellNotes(
+  script: Script,
+  { currency, ...payer }: Payer,
+  at: number,
+  invoice: string,
+  whole: { readonly amount: bigint; readonly tax: bigint },
+  plans: PaymentFate["notes"],
+): void {
+  let left = whole.amount;
+  let time = at;
+  for (const { gap, percent, voidedAfter } of plans) {
+    time = after(time, atLeastASecond(gap));
+    const createdAt = time;
+    const amount = (whole.amount * BigInt(percent)) / 100n;
+    if (amount <= 0n || amount > left) continue;
+    const id = script.id("cn");
+    const tax = (whole.tax * BigInt(percent)) / 100n;
+    const objectOf = (voidedAt?: number) =>
+      creditNoteObject({
+        id,
+        invoice,
+        currency,
+        createdAt,
+        amountOutside: stripeAmount(amount, currency),
+        tax: stripeAmount(tax, currency),
+        ...(voidedAt === undefined ? {} : { voidedAt }),
+      });
+    script.stripe({ ...payer, type: "credit_note.created", at: createdAt, object: objectOf() });
+    if (voidedAfter === null) left -= amount;
+    else {
+      time = after(time, atLeastASecond(voidedAfter));
+      script.stripe({ ...payer, type: "credit_note.voided", at: time, object: objectOf(time) });
+    }
+  }
 }
 
 /** As of an authorization that is never captured. */

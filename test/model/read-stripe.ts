@@ -17,6 +17,8 @@ export function readStripe(event: unknown): readonly BareFact[] {
       return readRefund(event, object);
     case "dispute":
       return readDispute(event, object);
+    case "credit_note":
+      return readCreditNote(object);
     case "invoice":
       return ["invoice.paid", "invoice.payment_succeeded"].includes(type)
         ? readInvoice(object)
@@ -109,6 +111,32 @@ function readRefund(event: unknown, refund: unknown): BareFact[] {
       failedAt: isFailed ? seconds(event, "created") : null,
       sku: null,
       country: null,
+    },
+  ];
+}
+
+/** Only what went back outside Stripe; what went back inside is told by refunds. */
+function readCreditNote(note: unknown): BareFact[] {
+  const invoice = must(idOf(note, "invoice"), "an invoice");
+  const amount = amountOf(note, "out_of_band_amount");
+  if (amount <= 0n) return [];
+  const currency = currencyOf(note);
+  const taxes = list(note, "total_taxes").map((tax) => number(tax, "amount") ?? 0);
+  const total = must(number(note, "total"), "a total");
+  const tax = fraction(BigInt(taxes.reduce((sum, one) => sum + one, 0)), BigInt(total));
+  return [
+    {
+      kind: "refund",
+      refund: must(text(note, "id"), "a credit note's id"),
+      payment: invoice,
+      purchase: invoice,
+      at: seconds(note, "created"),
+      amount,
+      currency,
+      failedAt: number(note, "voided_at") === null ? null : seconds(note, "voided_at"),
+      sku: null,
+      country: null,
+      tax: rounded(times(tax, fraction(amount))),
     },
   ];
 }
