@@ -154,7 +154,11 @@ class LiveRates implements Rates {
     if (waiting !== undefined) return waiting;
     if (this.#waitingDays.size >= limits.ratesDaysWaitingMax) return Promise.resolve(false);
     const run = (): Promise<boolean> => this.#fetchDay(list);
-    const mine = this.#lastDay.then(run).finally(() => this.#waitingDays.delete(list));
+    const mine = this.#lastDay.then(run).finally(() => {
+      this.#waitingDays.delete(list);
+      // Once for all of a backfill's days: each word of it replays whatever waits for a rate.
+      if (this.#waitingDays.size === 0) this.#tellListeners();
+    });
     this.#lastDay = mine;
     this.#waitingDays.set(list, mine);
     return mine;
@@ -309,7 +313,7 @@ class LiveRates implements Rates {
     if (!added) return false;
     const { edition } = this;
     this.#logger.info({ edition, newest: this.newestDay(), note }, "rates have a new edition");
-    this.#tellListeners();
+    if (this.#waitingDays.size === 0) this.#tellListeners();
     return true;
   }
 

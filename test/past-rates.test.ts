@@ -1,6 +1,6 @@
 /**
- * Events dated long ago in a currency the ECB does not quote, at the real service: the list of their
- * day is fetched, for a caller who waits and for a webhook that is replayed.
+ * Events dated long ago in a currency the ECB does not quote, at the real service: the list of
+ * their day is fetched, for a caller who waits and for a webhook that is replayed.
  */
 import type { ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -123,7 +123,7 @@ describe("Rates of days long past", function suite() {
       expect(await booked("2025-09-11")).to.deep.equal({ amount: 62.5, fx_date: "2025-09-10" });
     });
 
-    it("should fetch the lists of a batch, and refuse the lines whose lists are not there", async () => {
+    it("should fetch the lists of a batch, and refuse the lines that have none", async () => {
       const lines = ["2025-09-20", "2025-09-20", "2025-11-20"].map((day, index) =>
         JSON.stringify({ ...pesosOn(day).body, event_id: `line-${index}` }),
       );
@@ -203,7 +203,7 @@ describe("Rates of days long past", function suite() {
       expect(another).to.have.property("code", "fx_rate_missing");
     });
 
-    it("should wait for a list for some seconds only, and take the event when it came", async () => {
+    it("should wait some seconds for a list, and take the event when it came later", async () => {
       const { body } = pesosOn("2025-12-25");
       let letGo = (): void => {};
       held = new Promise((resolve) => (letGo = resolve));

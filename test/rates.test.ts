@@ -389,6 +389,19 @@ describe("Rates", () => {
     }
   });
 
+  it("should tell of the lists of several days once", async () => {
+    const rates = await open();
+    const told: number[] = [];
+    rates.onEdition((edition) => told.push(edition));
+    serve({
+      "/wide/2026-03-01": wideJson("2026-03-01", { usd: 1.1, vnd: 25_000 }),
+      "/wide/2026-04-01": wideJson("2026-04-01", { usd: 1.1, vnd: 26_000 }),
+    });
+    const days = ["2026-03-02", "2026-04-02", "2025-01-01"];
+    await Promise.all(days.map((day) => rates.ensureQuote("VND", "EUR", Date.parse(day))));
+    expect(told).to.deep.equal([3]);
+  });
+
   it("should fetch the list that the base currency lacks", async () => {
     const rates = await open();
     serve({ "/wide/2026-03-04": wideJson("2026-03-04", { usd: 1.1, vnd: 25_000 }) });
