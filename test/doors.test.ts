@@ -131,6 +131,20 @@ describe("The ingest door, form A", () => {
     expect(await doors.taken()).to.equal(before);
   });
 
+  for (const [title, record] of [
+    ["a churn", { event_type: "subscription.churn", subscription_id: "sub_zwl" }],
+    ["a churn without an id", { event_type: "subscription.churn" }],
+    ["a sale of nothing", { amount: 0 }],
+    ["a start of nothing", { event_type: "subscription.new", amount: 0 }],
+  ] as const) {
+    it(`should need no rate for ${title}: no money moves`, async () => {
+      const gone = { currency: "ZWL", occurred_at: "2001-01-05T00:00:00Z" };
+      const answer = await doors.ingest(sale({ ...gone, ...record }));
+      expect(answer.status, answer.text).to.equal(202);
+      expect(answer.json.normalized).to.include({ amount_base: 0, fx_rate: 1 });
+    });
+  }
+
   it("should say how much of the limit is left", async () => {
     const { headers } = await doors.ingest(sale());
     expect(headers.get("ratelimit-policy")).to.equal('"key";q=2000;w=1');
