@@ -38,7 +38,7 @@ export interface Told extends Recordings {
 
 /**
  * The earliest by receipt count, up to `factsPerPaymentMax` that say anything, up to
- * `ledgerRowsPerPaymentMax` rows and to what a row can hold, so that a replay gives the same figures.
+ * `ledgerRowsPerPaymentMax` rows and to what a row can hold, so that a replay gives the same.
  * @param payment the provider's id of it
  * @param facts of the payment with its purchases, in order of receipt
  */
