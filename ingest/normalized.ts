@@ -24,12 +24,11 @@ export function normalize(
   const quoteOf = (currency: string, at: number) => service.rates.quote(currency, baseCurrency, at);
   const facts = event.facts(identity);
   refuseUnbookable(event, facts, quoteOf, receivedAt);
-  const told = amountOf(event, facts, receivedAt) ?? {
-    amountMinor: 0n,
-    currency: baseCurrency,
-    at: receivedAt,
-    provisional: false,
-  };
+  const nothing = { amountMinor: 0n, currency: baseCurrency, at: receivedAt, provisional: false };
+  const named = amountOf(event, facts, receivedAt) ?? nothing;
+  const isKnown = quoteOf(named.currency, named.at) !== null;
+  // What moves no money needs no rate of its own; one that is known is told.
+  const told = isKnown || movesMoney(event) ? named : nothing;
   const quote = quoteOf(told.currency, told.at);
   if (quote === null) throw refusal({ ok: false, reason: "fx_rate_missing", ...told }, event);
   const amountBase = convertMinor(told.amountMinor, quote.rate, told.currency, baseCurrency);
@@ -111,17 +110,19 @@ interface Told {
   readonly provisional: boolean;
 }
 
-/**
- * Null: no money moves, so that no rate is needed (a churn, a sale of nothing), or none is told (a
- * product's name, which invoice a payment paid).
- */
+/** Of form A: a churn and a sale of nothing do not. */
+function movesMoney({ record }: IngestEvent): boolean {
+  if (record === null) return true;
+  return record.event_type !== "subscription.churn" && record.amount_minor !== 0n;
+}
+
+/** Null: the event tells no amount (a product's name, which invoice a payment paid). */
 function amountOf(
   { record }: IngestEvent,
   facts: readonly DecodedFact[],
   receivedAt: number,
 ): Told | null {
   if (record !== null) {
-    if (record.event_type === "subscription.churn" || record.amount_minor === 0n) return null;
     return {
       amountMinor: record.amount_minor,
       currency: record.currency,

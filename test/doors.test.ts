@@ -145,6 +145,17 @@ describe("The ingest door, form A", () => {
     });
   }
 
+  it("should convert the amount of a churn where its rate is known", async () => {
+    const [sold, ended] = await Promise.all(
+      [{}, { event_type: "subscription.churn", subscription_id: "sub_usd" }].map((more) =>
+        doors.ingest(sale({ currency: "USD", occurred_at: "2026-03-02T12:00:00Z", ...more })),
+      ),
+    );
+    const { amount_base: amount, fx_rate: rate } = sold?.json.normalized ?? {};
+    expect(rate).to.not.equal(1);
+    expect(ended?.json.normalized).to.include({ amount_base: amount, fx_rate: rate });
+  });
+
   it("should say how much of the limit is left", async () => {
     const { headers } = await doors.ingest(sale());
     expect(headers.get("ratelimit-policy")).to.equal('"key";q=2000;w=1');
