@@ -417,9 +417,14 @@ describe("The read interface", () => {
         ]);
       };
       const refunded = [[9, "EUR", "refunded", 9]];
-      while ((await shown("status=refunded")).length === 0) await pause(20);
-      expect(await shown("")).to.deep.equal(refunded);
       const later = `at=${day(9).toISOString()}`;
+      const told = Date.now();
+      const isBooked = async () => {
+        const { json } = await get(`/v1/transactions?${later}`, fresh.readKey);
+        return Date.parse(json.complete_to) >= told;
+      };
+      while (!(await isBooked())) await pause(20);
+      expect(await shown("")).to.deep.equal(refunded);
       expect(await shown(later)).to.deep.equal(refunded);
       expect(await shown(`${later}&status=refunded`)).to.deep.equal(refunded);
       expect(await shown(`${later}&status=succeeded`)).to.deep.equal([]);
