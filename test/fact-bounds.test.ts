@@ -5,7 +5,7 @@ import { completeFacts } from "../processors/facts.js";
 import { recordings } from "../processors/recordings.js";
 import { type FactBody, factCodec } from "../schemas/records.js";
 import { type Doors, openDoors } from "./doors.js";
-import { factOf } from "./facts.js";
+import { factOf, metaOf } from "./facts.js";
 
 const max = limits.amountMinorMax;
 const none = { account: null, country: null, type: null, tax: null, fee: null, lines: [] };
@@ -21,19 +21,7 @@ function subscriptionOf(monthly: Partial<typeof item>): FactBody {
 
 function completed(body: FactBody) {
   return completeFacts([{ happenedAt: 1_000, body }], {
-    meta: {
-      event_id: "e",
-      workspace: "w",
-      environment: "live",
-      provider: "stripe",
-      integration: null,
-      form: "webhook",
-      native_id: "n",
-      native_type: "t",
-      received_at: 1_000,
-      verdict: "signature",
-      rates_edition: 1,
-    },
+    meta: metaOf({ received_at: 1_000 }),
     position: { partition: 0, offset: 0n },
     baseCurrency: "JPY",
     amountMinorMax: max,

@@ -1,7 +1,31 @@
-/** Facts as normalizing hands them on, for tests that begin there. */
+/** What the door and normalizing write down, for tests that begin there. */
 import type { LogRecord } from "../backends/log.js";
 import { factKeys } from "../processors/facts.js";
-import { type Fact, type FactBody, factCodec, topics } from "../schemas/records.js";
+import {
+  type Fact,
+  type FactBody,
+  factCodec,
+  type RawEventMeta,
+  topics,
+} from "../schemas/records.js";
+
+/** @param given all that a test depends on */
+export function metaOf(given: Partial<RawEventMeta>): RawEventMeta {
+  return {
+    event_id: "e",
+    workspace: "w",
+    environment: "live",
+    provider: "stripe",
+    integration: null,
+    form: "webhook",
+    native_id: "n",
+    native_type: "t",
+    received_at: 0,
+    verdict: "signature",
+    rates_edition: 1,
+    ...given,
+  };
+}
 
 /** @param given all that a test depends on */
 export function factOf(body: FactBody, given: Partial<Omit<Fact, "body">>): Fact {

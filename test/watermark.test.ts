@@ -9,7 +9,7 @@ import {
   type Topic,
   topics,
 } from "../schemas/records.js";
-import { factOf, recordsOf } from "./facts.js";
+import { factOf, metaOf, recordsOf } from "./facts.js";
 
 /** What a Watermark reads of a log: one partition of raw events, received at the times given. */
 class OnePartition implements ReadableLog {
@@ -43,19 +43,7 @@ function record(topic: Topic, partition: number, offset: bigint, receivedAt: num
 
 function rawEvent(workspace: string, receivedAt: number): Buffer {
   const raw: RawEvent = {
-    meta: {
-      event_id: "e",
-      workspace,
-      environment: "live",
-      provider: "stripe",
-      integration: null,
-      form: "webhook",
-      native_id: "n",
-      native_type: "t",
-      received_at: receivedAt,
-      verdict: "signature",
-      rates_edition: 1,
-    },
+    meta: metaOf({ workspace, received_at: receivedAt }),
     sealed: Buffer.alloc(0),
   };
   return rawEventCodec.encode(raw);
