@@ -1,6 +1,7 @@
 /** All that is known of a payment: its own facts, and those of the purchases it is linked to. */
 import type { ClickHouse } from "../backends/clickhouse.js";
-import { type Environment, type Fact, type FactBody, factCodec } from "../schemas/records.js";
+import { paymentKey, purchaseKey, tieOf } from "../schemas/money-keys.js";
+import { type Environment, type Fact, factCodec } from "../schemas/records.js";
 import { type MoneyFactRow, factsUnderKeysQuery } from "./queries/money-facts.js";
 
 interface Scope {
@@ -17,25 +18,13 @@ export async function factsOfPayment(
   provider: string,
   payment: string,
 ): Promise<Fact[]> {
-  const own = await under(clickhouse, scope, provider, [`payment:${payment}`]);
-  const purchases = new Set(own.flatMap(({ body }) => purchaseTied(body)));
-  const linked = await under(
-    clickhouse,
-    scope,
-    provider,
-    [...purchases].map((purchase) => `purchase:${purchase}`),
-  );
+  const own = await under(clickhouse, scope, provider, [paymentKey(payment)]);
+  const purchases = new Set(own.flatMap(({ body }) => tieOf(body)?.purchase ?? []));
+  const linked = await under(clickhouse, scope, provider, [...purchases].map(purchaseKey));
   // Under the key of a purchase lie its links to other payments, too.
   const ofPurchase = linked.filter(({ body }) => "Purchase" in body || "Refund" in body);
   const all = new Map([...own, ...ofPurchase].map((fact) => [fact.fact_id, fact]));
   return [...all.values()].sort(byReceipt);
-}
-
-/** What a fact of a payment says was bought with it, or given back for it. */
-function purchaseTied(body: FactBody): string[] {
-  if ("Link" in body) return [body.Link.purchase];
-  const purchase = "Refund" in body ? (body.Refund.purchase ?? null) : null;
-  return purchase === null ? [] : [purchase];
 }
 
 /** The payments facts are about: those they name, and those their purchases are linked to. */
@@ -45,12 +34,12 @@ export async function paymentsOf(
   provider: string,
   keys: readonly string[],
 ): Promise<string[]> {
-  const purchases = keys.filter((key) => key.startsWith("purchase:"));
+  const purchases = keys.filter((key) => key.startsWith(purchaseKey("")));
   const around = await under(clickhouse, scope, provider, purchases);
-  const named = keys.filter((key) => key.startsWith("payment:"));
+  const named = keys.filter((key) => key.startsWith(paymentKey("")));
   return [
     ...new Set([
-      ...named.map((key) => key.slice("payment:".length)),
+      ...named.map((key) => key.slice(paymentKey("").length)),
       ...around.flatMap(({ body }) => ("Link" in body ? [body.Link.payment] : [])),
     ]),
   ];

@@ -63,26 +63,25 @@ export function openReceipts(options: {
   }, purgeEveryMs);
   timer.unref();
   return {
-    async claim(owner, claims) {
-      const outcomes: Claimed[] = [];
-      for (let from = 0; from < claims.length; from += rowsAtOnceMax) {
-        outcomes.push(...(await claim(postgres, owner, claims.slice(from, from + rowsAtOnceMax))));
-      }
-      return outcomes;
-    },
-    async recall(owner, claims) {
-      const outcomes: Claimed[] = [];
-      for (let from = 0; from < claims.length; from += rowsAtOnceMax) {
-        outcomes.push(...(await recall(postgres, owner, claims.slice(from, from + rowsAtOnceMax))));
-      }
-      return outcomes;
-    },
+    claim: (owner, claims) => someAtOnce(claims, (some) => claim(postgres, owner, some)),
+    recall: (owner, claims) => someAtOnce(claims, (some) => recall(postgres, owner, some)),
     markDurable: (owner, identities) => marks.add(owner, identities),
     async close() {
       clearInterval(timer);
       await marks.close();
     },
   };
+}
+
+async function someAtOnce<One>(
+  all: readonly One[],
+  ask: (some: readonly One[]) => Promise<Claimed[]>,
+): Promise<Claimed[]> {
+  const outcomes: Claimed[] = [];
+  for (let from = 0; from < all.length; from += rowsAtOnceMax) {
+    outcomes.push(...(await ask(all.slice(from, from + rowsAtOnceMax))));
+  }
+  return outcomes;
 }
 
 interface ReceiptRow {

@@ -26,10 +26,10 @@ export function normalize(
   refuseUnbookable(event, facts, quoteOf, receivedAt);
   const nothing = { amountMinor: 0n, currency: baseCurrency, at: receivedAt, provisional: false };
   const named = amountOf(event, facts, receivedAt) ?? nothing;
-  const isKnown = quoteOf(named.currency, named.at) !== null;
+  const own = quoteOf(named.currency, named.at);
   // What moves no money needs no rate of its own; one that is known is told.
-  const told = isKnown || movesMoney(event) ? named : nothing;
-  const quote = quoteOf(told.currency, told.at);
+  const told = own === null && !movesMoney(event) ? nothing : named;
+  const quote = own ?? quoteOf(told.currency, told.at);
   if (quote === null) throw refusal({ ok: false, reason: "fx_rate_missing", ...told }, event);
   const amountBase = convertMinor(told.amountMinor, quote.rate, told.currency, baseCurrency);
   if (amountBase > limits.amountMinorMax) {

@@ -11,8 +11,8 @@ import { literal } from "../backends/clickhouse-text.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
 import { type Tenant, tenantSql } from "../backends/account-slices.js";
 import { limits } from "../config.js";
+import { paymentKey, purchaseKey, tieOf } from "../schemas/money-keys.js";
 import { type Fact, factCodec } from "../schemas/records.js";
-import { paymentKey, purchaseKey, tieOf } from "./facts.js";
 import { byReceipt } from "./readings.js";
 import { isOfPurchase } from "./shares.js";
 

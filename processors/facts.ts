@@ -3,6 +3,7 @@
  * and the quote by which amounts will be converted. Pure: everything it needs is given.
  */
 import { type ConversionBounds, conversionOf, type Unconvertible } from "../schemas/conversion.js";
+import { paymentKey, purchaseKey } from "../schemas/money-keys.js";
 import type { Fact, FactBody, RawEventMeta } from "../schemas/records.js";
 import type { DecodedFact } from "../providers/provider.js";
 
@@ -99,22 +100,6 @@ export function subjects(body: FactBody): string[] {
  */
 function unnamed(refund: string): string {
   return `refund:${refund}`;
-}
-
-/** What a link ties together, and a refund that names a purchase: whoever has one looks at both. */
-export function tieOf(body: FactBody): { payment: string; purchase: string } | null {
-  if ("Link" in body) return body.Link;
-  if (!("Refund" in body)) return null;
-  const { payment, purchase = null } = body.Refund;
-  return payment === null || purchase === null ? null : { payment, purchase };
-}
-
-export function paymentKey(payment: string): string {
-  return `payment:${payment}`;
-}
-
-export function purchaseKey(purchase: string): string {
-  return `purchase:${purchase}`;
 }
 
 function skuKey(externalId: string): string {

@@ -5,8 +5,9 @@
  */
 import { rowsIn } from "../backends/clickhouse-rows.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
+import { paymentKey, purchaseKey, tieOf } from "../schemas/money-keys.js";
 import { type Environment, type Fact, factCodec } from "../schemas/records.js";
-import { nameOf, paymentKey, purchaseKey, subjects, tieOf } from "./facts.js";
+import { nameOf, subjects } from "./facts.js";
 import { insertFacts } from "./money-tables.js";
 import { byReceipt } from "./readings.js";
 import { isOfPurchase } from "./shares.js";

@@ -4,6 +4,7 @@
  * is not there yet.
  */
 import { limits } from "../config.js";
+import { isInt64 } from "../schemas/fact-bounds.js";
 import type { Fact, Line } from "../schemas/records.js";
 import { entriesOf, type Entry, type Move } from "./entries.js";
 import { type Document, paymentState } from "./payment.js";
@@ -114,7 +115,7 @@ class RecordedMoves {
 }
 
 function fitsRow({ original_amount: original, amount, tax, fee }: Entry): boolean {
-  return [original, amount, tax, fee].every((value) => BigInt.asIntN(64, value) === value);
+  return [original, amount, tax, fee].every(isInt64);
 }
 
 /** Most moves of a payment share its lines, which are compared once then. */

@@ -3,7 +3,7 @@
  * written down, and would stop everybody's facts instead of being a reject.
  */
 import { convertMinor } from "./money.js";
-import type { FactBody, Quote } from "./records.js";
+import type { FactBody, Item, Quote } from "./records.js";
 
 /**
  * Whether every amount, tax, fee and weight is at most `max` in its own currency, what is converted
@@ -13,11 +13,24 @@ import type { FactBody, Quote } from "./records.js";
  */
 export function isWithinBounds(body: FactBody, quote: Quote | null, max: bigint): boolean {
   return numbersIn(body).every(([name, value]) => {
-    if (fractions.has(name)) return BigInt.asIntN(64, value) === value;
+    if (fractions.has(name)) return isInt64(value);
     const size = value < 0n ? -value : value;
     if (size > max || name === "weight" || quote === null) return size <= max;
     return convertMinor(size, quote.rate, quote.currency, quote.base_currency) <= max;
   });
+}
+
+/** Whether a monthly price can be written down. */
+export function isMonthlyWithinBounds({
+  monthly_numerator: numerator,
+  monthly_denominator: denominator,
+}: Item): boolean {
+  return isInt64(numerator) && isInt64(denominator);
+}
+
+/** Of what a `long` of Avro and a column of the ledger hold. */
+export function isInt64(value: bigint): boolean {
+  return BigInt.asIntN(64, value) === value;
 }
 
 /** Fields of `Item` (`records.ts`). */

@@ -4,6 +4,7 @@
  * Providers (Google).
  */
 import { limits } from "../../config.js";
+import { isMonthlyWithinBounds } from "../../schemas/fact-bounds.js";
 import { zeroFraction } from "../../schemas/monthly.js";
 import type { FactBody, Item } from "../../schemas/records.js";
 import { rejected, type Untold } from "../outcomes.js";
@@ -147,11 +148,7 @@ function worthOf(periods: readonly PricedPeriod[]): Worth | Untold {
     monthly_numerator: monthly.numerator,
     monthly_denominator: monthly.denominator,
   }));
-  return items.every(fitsRecord)
+  return items.every(isMonthlyWithinBounds)
     ? { currency, items }
     : rejected("price_too_precise", "a monthly price beyond 64 bits");
-}
-
-function fitsRecord({ monthly_numerator: above, monthly_denominator: below }: Item): boolean {
-  return BigInt.asIntN(64, above) === above && BigInt.asIntN(64, below) === below;
 }

@@ -2,6 +2,7 @@
  * Subscriptions: every event carries the whole state but no price, which the API is asked for.
  * Changes happen at `updated_at`, since there is no other time (`definitions.md`, Providers).
  */
+import { isMonthlyWithinBounds } from "../../schemas/fact-bounds.js";
 import { monthlyFraction } from "../../schemas/monthly.js";
 import type { FactBody, Item } from "../../schemas/records.js";
 import { type Reducible, reducedAmounts, type Reduction } from "../reductions.js";
@@ -89,7 +90,7 @@ function worthFrom(subscription: Subscription, at: number, { known }: LemonEvent
     return { at: time, items: itemOf(item.id, subscription.product_id, monthlyFraction(period)) };
   });
   const counted = steps.flatMap((step) => step.items);
-  if (!counted.every(fitsRecord)) {
+  if (!counted.every(isMonthlyWithinBounds)) {
     return rejected("price_too_precise", "a monthly price beyond 64 bits");
   }
   return { currency: counted.length === 0 ? "" : currency, steps };
@@ -115,8 +116,4 @@ function itemOf(
       monthly_denominator: monthly.denominator,
     },
   ];
-}
-
-function fitsRecord({ monthly_numerator: above, monthly_denominator: below }: Item): boolean {
-  return BigInt.asIntN(64, above) === above && BigInt.asIntN(64, below) === below;
 }

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { limits } from "../../config.js";
+import { isMonthlyWithinBounds } from "../../schemas/fact-bounds.js";
 import { fraction, monthlyFraction } from "../../schemas/monthly.js";
 import type { FactBody, Item } from "../../schemas/records.js";
 import { anyObject } from "../any-object.js";
@@ -199,7 +200,7 @@ function worthFrom(
       const isOn = !isLater || from <= time;
       return { at: time, items: itemsAt(items, isOn ? reductions : none, time) };
     });
-  if (!steps.flatMap((step) => step.items).every(fitsRecord)) {
+  if (!steps.flatMap((step) => step.items).every(isMonthlyWithinBounds)) {
     return rejected("price_too_precise", "a monthly price beyond 64 bits");
   }
   const free = steps.every((step) => step.items.length === 0);
@@ -274,8 +275,4 @@ function itemName(items: readonly Priced[], index: number): string {
   const price = items[index]?.price ?? "";
   const place = items.slice(0, index).filter((item) => item.price === price).length;
   return place === 0 ? price : `${price}#${place + 1}`;
-}
-
-function fitsRecord({ monthly_numerator: above, monthly_denominator: below }: Item): boolean {
-  return BigInt.asIntN(64, above) === above && BigInt.asIntN(64, below) === below;
 }

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { limits } from "../../config.js";
+import { isMonthlyWithinBounds } from "../../schemas/fact-bounds.js";
 import { type Fraction, monthlyFraction } from "../../schemas/monthly.js";
 import type { FactBody, Item } from "../../schemas/records.js";
 import { type Reducible, reducedAmounts, type Reduction } from "../reductions.js";
@@ -162,7 +163,7 @@ function worthFrom(
   if (times.length > stepsMax) return rejected("too_many_discounts", `More than ${stepsMax} ends`);
   const steps = times.map((time) => ({ at: time, items: itemsAt(priced, whole, time) }));
   const counted = steps.flatMap((step) => step.items);
-  if (!counted.every(fitsRecord))
+  if (!counted.every(isMonthlyWithinBounds))
     return rejected("price_too_precise", "a monthly price beyond 64 bits");
   return { currency: counted.length === 0 ? "" : currency, steps };
 }
@@ -217,8 +218,4 @@ function monthlyOf(amount: Fraction, { interval, intervalCount }: Period): Fract
 function endsAfter(at: number, reductions: readonly Reduction[]): number[] {
   const ends = reductions.flatMap(({ endsAt }) => (endsAt !== null && endsAt > at ? [endsAt] : []));
   return [...new Set(ends)].sort((one, other) => one - other);
-}
-
-function fitsRecord({ monthly_numerator: above, monthly_denominator: below }: Item): boolean {
-  return BigInt.asIntN(64, above) === above && BigInt.asIntN(64, below) === below;
 }
