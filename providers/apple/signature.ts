@@ -44,8 +44,10 @@ export async function verifySignature(
     data?.signedRenewalInfo,
     appData?.signedAppTransactionInfo,
   ].flatMap((text) => text ?? []);
-  // The nested ones in libuv's threads, the outermost meanwhile in this one.
-  const inside = nested.map((text) => verifyText(text, trusted, chains));
+  // One in libuv's threads, which takes twice as long as here, and meanwhile the others here.
+  const inside = nested.map((text, index) => {
+    return verifyText(text, trusted, chains, index === 0 ? isSignedByAside : isSignedBy);
+  });
   const outer = verifyPart(jws, payload, trusted, chains, isSignedBy);
   const verified = await Promise.all([outer, ...inside]);
 
@@ -108,9 +110,10 @@ async function verifyText(
   text: string,
   trusted: ReadonlySet<string>,
   chains: VerifiedChains,
+  isSignedBySome: typeof isSignedBy | typeof isSignedByAside,
 ): Promise<Part | null> {
   const jws = readJws(text);
-  return jws && verifyPart(jws, payloadOf(jws), trusted, chains, isSignedByAside);
+  return jws && verifyPart(jws, payloadOf(jws), trusted, chains, isSignedBySome);
 }
 
 async function verifyPart(

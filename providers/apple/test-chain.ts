@@ -19,22 +19,30 @@ export interface TestChainOptions {
 
 /** Root and intermediate are of P-384 and the leaf of P-256, as Apple's are. */
 export function makeTestChain(options: TestChainOptions = {}): Signer {
-  return makeTestIssuer(options)();
+  return makeTestRoot()(options)();
 }
 
-/** One intermediate under one root: each call makes another leaf under it. */
-export function makeTestIssuer(options: TestChainOptions = {}): () => Signer {
+/** One root: each call makes another intermediate, each call of which another leaf under it. */
+export function makeTestRoot(): (options?: TestChainOptions) => () => Signer {
   const root = authority("Test Root CA", "P-384");
+  const certificate = certificateOf(root, root, { validFrom, validTo, mayIssue: true, marks: [] });
+  return (options = {}) => makeIssuer({ ...root, certificate }, options);
+}
+
+function makeIssuer(
+  root: Authority & { readonly certificate: Buffer },
+  options: TestChainOptions,
+): () => Signer {
   const intermediate = authority("Test Developer Relations", "P-384");
   const { leafValidFrom = validFrom, leafValidTo = validTo, intermediateMayIssue = true } = options;
-  const forever = { validFrom, validTo };
   const above = [
     certificateOf(intermediate, root, {
-      ...forever,
+      validFrom,
+      validTo,
       mayIssue: intermediateMayIssue,
       marks: options.intermediateMarks ?? [intermediateMark],
     }),
-    certificateOf(root, root, { ...forever, mayIssue: true, marks: [] }),
+    root.certificate,
   ];
   return () => {
     const leaf = authority("Test Receipt Signing", "P-256");
