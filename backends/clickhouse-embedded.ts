@@ -81,13 +81,20 @@ function isConnection(value: unknown): value is Connection {
   return typeof value === "object" && value !== null && "query" in value && "command" in value;
 }
 
-/** Who operates a server reads its log of queries; nobody could read this one. */
-const unreadLogSettings = { log_queries: 0 } as const;
+const processSettings = {
+  /** Who operates a server reads its log of queries; nobody could read this one. */
+  log_queries: 0,
+  /**
+   * The engine would want a gibibyte free for each thread: with the memory it has here every
+   * statement would run on one. What a statement may take is bounded below.
+   */
+  max_threads_min_free_memory_per_thread: "0",
+} as const;
 
 function assignments(origin: { memoryBytes: number }, threads: number): string {
   return Object.entries({
     ...statementSettings,
-    ...unreadLogSettings,
+    ...processSettings,
     max_threads: threads,
     max_memory_usage: memoryOfStatement(origin.memoryBytes),
   })
