@@ -26,6 +26,7 @@ COPY --from=build /build/dist dist
 # Read at run time (backends/root.ts, projectFile).
 COPY migrations migrations
 COPY schemas/released schemas/released
+COPY schemas/kept schemas/kept
 COPY backends/rates/ecb-history.csv.br backends/rates/
 COPY docs/providers docs/providers
 USER node

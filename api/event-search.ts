@@ -1,12 +1,13 @@
 /** Finds a raw event: in the journal, or where it waits to be written there. */
 import { setImmediate as letOthersRun } from "node:timers/promises";
 import { unavailable } from "../backends/http/errors.js";
+import { incompleteRecords } from "../backends/internal-records.js";
 import type { LogRecord } from "../backends/log.js";
 import { openIntact, readRawEvent } from "../backends/raw-event.js";
 import type { Service } from "../backends/service.js";
 import { groups } from "../backends/watermark.js";
 import { limits } from "../config.js";
-import { type RawEventMeta, incompleteCodec, topics } from "../schemas/records.js";
+import { type RawEventMeta, topics } from "../schemas/records.js";
 import type { AsOf } from "./as-of.js";
 import { type JournalRow, journalQuery } from "./queries/journal.js";
 
@@ -69,7 +70,7 @@ const waitingPlaces = [
     topic: topics.incomplete,
     group: groups.complete,
     read: ({ value }: LogRecord): Waiting[] => {
-      const { partition, offset, raw: bytes } = incompleteCodec.decode(value);
+      const { partition, offset, raw: bytes } = incompleteRecords.decode(value);
       const raw = readRawEvent(bytes);
       return raw === null ? [] : [{ meta: raw.meta, partition, offset }];
     },

@@ -6,16 +6,11 @@
  * is final. What is not booked yet is looked for in the order an event travels (at the door, on
  * the raw topic, on the facts topic), so that none can slip from behind the look to before it.
  */
-import {
-  type Topic,
-  factCodec,
-  incompleteCodec,
-  rawEventCodec,
-  topics,
-} from "../schemas/records.js";
+import { type Topic, rawEventCodec, topics } from "../schemas/records.js";
 import { limits } from "../config.js";
 import { Backlog, type ReadableLog, type Waits } from "./backlog.js";
 import { type Doors, OwnDoors, type Receipt } from "./doors.js";
+import { factRecords, incompleteRecords } from "./internal-records.js";
 import type { LogRecord } from "./log.js";
 
 /**
@@ -144,12 +139,12 @@ function rawWaits({ value }: LogRecord): Waits {
 }
 
 function factWaits({ value }: LogRecord): Waits {
-  const { received_at: receivedAt, workspace } = factCodec.decode(value);
+  const { received_at: receivedAt, workspace } = factRecords.decode(value);
   return { receivedAt, workspace };
 }
 
 function incompleteWaits({ value }: LogRecord): Waits {
-  const { step, received_at: receivedAt, raw } = incompleteCodec.decode(value);
+  const { step, received_at: receivedAt, raw } = incompleteRecords.decode(value);
   if (step !== "complete") return { receivedAt: Number.POSITIVE_INFINITY };
   return { receivedAt, workspace: rawEventCodec.decode(raw).meta.workspace };
 }

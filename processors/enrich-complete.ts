@@ -5,10 +5,11 @@
  */
 import { withDeadline } from "../backends/deadline.js";
 import type { Service } from "../backends/service.js";
+import { incompleteRecords } from "../backends/internal-records.js";
 import { keepAnswers, recallAnswers } from "../backends/kept-answers.js";
 import type { LogRecord } from "../backends/log.js";
 import { limits } from "../config.js";
-import { incompleteCodec, topics } from "../schemas/records.js";
+import { topics } from "../schemas/records.js";
 import { asTheyCome } from "./as-they-come.js";
 import { type Answered, askAll, parsedAnswers } from "./enrich-questions.js";
 import { handOn } from "./hand-on.js";
@@ -45,7 +46,7 @@ export async function completeEvents(
 /** The raw records of one step, as they lie on their own topic. */
 export function rawRecords(records: readonly LogRecord[], step: "complete" | "adorn"): LogRecord[] {
   return records.flatMap(({ key, value }) => {
-    const incomplete = incompleteCodec.decode(value);
+    const incomplete = incompleteRecords.decode(value);
     if (incomplete.step !== step) return [];
     const { partition, offset, raw } = incomplete;
     return [{ topic: topics.raw, partition, offset, key, value: raw }];

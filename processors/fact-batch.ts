@@ -1,6 +1,7 @@
 /** A batch of the facts topic as facts, each once. */
+import { factRecords } from "../backends/internal-records.js";
 import type { LogRecord } from "../backends/log.js";
-import { type Fact, factCodec } from "../schemas/records.js";
+import type { Fact } from "../schemas/records.js";
 import { type Matter, matterOf } from "./facts.js";
 import { mapInTurns } from "./give-way.js";
 
@@ -11,7 +12,7 @@ import { mapInTurns } from "./give-way.js";
 export async function readFacts(records: readonly LogRecord[], about: Matter): Promise<Fact[]> {
   const wanted = records.filter(({ key }) => matterOf(key) === about);
   const facts = new Map<string, Fact>();
-  for (const fact of await mapInTurns(wanted, ({ value }) => factCodec.decode(value))) {
+  for (const fact of await mapInTurns(wanted, ({ value }) => factRecords.decode(value))) {
     if (!facts.has(fact.fact_id)) facts.set(fact.fact_id, fact);
   }
   return [...facts.values()];

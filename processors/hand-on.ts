@@ -1,6 +1,7 @@
 /** Hands on what became of raw events: facts to booking, questions to enrichment, rejects. */
+import { factRecords, incompleteRecords } from "../backends/internal-records.js";
 import type { EnrichmentStep } from "../backends/kept-answers.js";
-import { type Fact, factCodec, incompleteCodec, topics } from "../schemas/records.js";
+import { type Fact, topics } from "../schemas/records.js";
 import { factKeys } from "./facts.js";
 import type { NormalizingService } from "./normalize.js";
 import type { Outcome, Rejected } from "./read-raw.js";
@@ -39,7 +40,7 @@ export async function handOnFacts(
   await log.append(
     topics.facts,
     facts.flatMap((fact) => {
-      const value = factCodec.encode(fact);
+      const value = factRecords.encode(fact);
       return factKeys(fact).map((key) => ({ key, value }));
     }),
   );
@@ -65,7 +66,7 @@ function stepOf(outcome: Outcome): EnrichmentStep | null {
 
 function incompleteRecord({ record, event }: Outcome, step: EnrichmentStep) {
   const { partition, offset, value: raw } = record;
-  const value = incompleteCodec.encode({
+  const value = incompleteRecords.encode({
     step,
     partition,
     offset,

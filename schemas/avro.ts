@@ -110,6 +110,17 @@ export function translator(writer: unknown, reader: unknown): (bytes: Buffer) =>
   return (bytes) => to.toBuffer(to.fromBuffer(bytes, resolver));
 }
 
+/** @throws at once when `present` cannot read what the schema writes */
+export function readerOf<T>(
+  schema: unknown,
+  present: Codec<T>,
+): { readonly writer: avsc.Type; readonly read: (bytes: Buffer) => T } {
+  const writer = typeOf(schema);
+  const resolver = present.type.createResolver(writer);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return { writer, read: (bytes) => present.type.fromBuffer(bytes, resolver) as T };
+}
+
 function typeOf(schema: unknown): avsc.Type {
   // avsc's types know neither our constants nor what they stand for: said once, here.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion

@@ -1,6 +1,7 @@
 /** An event whose provider answered in part at first, and more when it was asked again. */
 import { expect } from "chai";
 import { accountHasher } from "../backends/accounts.js";
+import { factRecords, incompleteRecords } from "../backends/internal-records.js";
 import { openProviderApis } from "../backends/provider-api.js";
 import { sealRawEvent } from "../backends/raw-event.js";
 import { readConfig } from "../config.js";
@@ -8,13 +9,7 @@ import { adornEvents } from "../processors/enrich-adorn.js";
 import { RecentOutcomes } from "../processors/journal.js";
 import { createProviders } from "../providers/index.js";
 import { lemonEvent, orderObject } from "../providers/lemonsqueezy/payloads.js";
-import {
-  type Fact,
-  factCodec,
-  incompleteCodec,
-  rawEventCodec,
-  topics,
-} from "../schemas/records.js";
+import { type Fact, rawEventCodec, topics } from "../schemas/records.js";
 import { openDoors } from "./doors.js";
 import { apiKey, openStripeApi, send } from "./stripe-api.js";
 
@@ -45,7 +40,7 @@ describe("An event adorned again", () => {
     const facts: Fact[] = [];
     const append = (topic: string, records: readonly { value: Buffer }[]) => {
       if (topic === topics.facts)
-        facts.push(...records.map(({ value }) => factCodec.decode(value)));
+        facts.push(...records.map(({ value }) => factRecords.decode(value)));
       return Promise.resolve([]);
     };
     const config = readConfig({ LEMONSQUEEZY_API_URL: api.url });
@@ -98,7 +93,7 @@ describe("An event adorned again", () => {
       );
       const raw = rawEventCodec.encode(sealRawEvent(service.vault, meta, body));
       const place = { partition: 0, offset: 0n, received_at: receivedAt };
-      const value = incompleteCodec.encode({ step: "adorn", ...place, raw });
+      const value = incompleteRecords.encode({ step: "adorn", ...place, raw });
       return { topic: topics.incomplete, partition: 0, offset: 0n, key: "order", value };
     };
     const now = Date.now();

@@ -2,6 +2,7 @@
 import { expect } from "chai";
 import { accountHasher } from "../backends/accounts.js";
 import { hadIntegration } from "../backends/integrations.js";
+import { factRecords, incompleteRecords } from "../backends/internal-records.js";
 import { LogUnavailable } from "../backends/log.js";
 import { openProviderApis } from "../backends/provider-api.js";
 import { sealRawEvent } from "../backends/raw-event.js";
@@ -20,7 +21,7 @@ import {
   subscriptionObject,
 } from "../providers/stripe/payloads.js";
 import { chargeObject, invoiceObject } from "../providers/stripe/payloads-money.js";
-import { factCodec, incompleteCodec, rawEventCodec, topics } from "../schemas/records.js";
+import { rawEventCodec, topics } from "../schemas/records.js";
 import { type Doors, openDoors, stripe } from "./doors.js";
 import { rejection } from "./log-contract.js";
 import { apiKey, send, type StripeApi } from "./stripe-api.js";
@@ -269,7 +270,7 @@ describe("Events that ask", function suite() {
     let isAway = true;
     const append = (_topic: string, records: readonly { value: Buffer }[]) => {
       if (isAway) return Promise.reject(new LogUnavailable("away"));
-      for (const { value } of records) received.push(factCodec.decode(value).received_at);
+      for (const { value } of records) received.push(factRecords.decode(value).received_at);
       return Promise.resolve([]);
     };
     const enriching = {
@@ -457,7 +458,7 @@ describe("Events that ask", function suite() {
       sealRawEvent(service.vault, meta, Buffer.from(JSON.stringify(body))),
     );
     const place = { partition: 0, offset: 0n, received_at: meta.received_at };
-    return { key: meta.event_id, value: incompleteCodec.encode({ step, ...place, raw }) };
+    return { key: meta.event_id, value: incompleteRecords.encode({ step, ...place, raw }) };
   }
 
   async function deliver(event: JsonObject): Promise<void> {

@@ -1,13 +1,8 @@
 /** What the door and normalizing write down, for tests that begin there. */
+import { factRecords } from "../backends/internal-records.js";
 import type { LogRecord } from "../backends/log.js";
 import { factKeys } from "../processors/facts.js";
-import {
-  type Fact,
-  type FactBody,
-  factCodec,
-  type RawEventMeta,
-  topics,
-} from "../schemas/records.js";
+import { type Fact, type FactBody, type RawEventMeta, topics } from "../schemas/records.js";
 
 /** @param given all that a test depends on */
 export function metaOf(given: Partial<RawEventMeta>): RawEventMeta {
@@ -56,6 +51,6 @@ export function recordsOf(facts: readonly Fact[]): LogRecord[] {
     partition: 0,
     offset: BigInt(index),
     key: factKeys(fact)[0] ?? "",
-    value: factCodec.encode(fact),
+    value: factRecords.encode(fact),
   }));
 }

@@ -1,16 +1,11 @@
 /** One event, hop by hop: the table of the README as a test. */
 import { expect } from "chai";
 import { WebSocket } from "ws";
+import { factRecords } from "../backends/internal-records.js";
 import { groups } from "../backends/watermark.js";
 import { chargeObject } from "../providers/stripe/payloads-money.js";
 import { eventBody, stripeEvent } from "../providers/stripe/payloads.js";
-import {
-  factCodec,
-  rawEventCodec,
-  type Topic,
-  topics,
-  transactionCodec,
-} from "../schemas/records.js";
+import { rawEventCodec, type Topic, topics, transactionCodec } from "../schemas/records.js";
 import { type Doors, openDoors, stripe } from "./doors.js";
 
 const paidAt = Date.now() - 3_600_000;
@@ -86,10 +81,10 @@ describe("The way of one event", () => {
     await booked();
     const record = await find(
       topics.facts,
-      (value) => factCodec.decode(value).event_id === eventId,
+      (value) => factRecords.decode(value).event_id === eventId,
     );
     expect(record.includes("cus_walk")).to.equal(false);
-    const fact = factCodec.decode(record);
+    const fact = factRecords.decode(record);
     expect(fact.quote).to.include({ currency: "USD", base_currency: "EUR" });
     expect(fact.body).to.have.property("Payment");
   });

@@ -1,14 +1,9 @@
 import { expect } from "chai";
 import type { ReadableLog } from "../backends/backlog.js";
+import { incompleteRecords } from "../backends/internal-records.js";
 import type { LogRecord } from "../backends/log.js";
 import { groups, Watermark } from "../backends/watermark.js";
-import {
-  incompleteCodec,
-  type RawEvent,
-  rawEventCodec,
-  type Topic,
-  topics,
-} from "../schemas/records.js";
+import { type RawEvent, rawEventCodec, type Topic, topics } from "../schemas/records.js";
 import { factOf, metaOf, recordsOf } from "./facts.js";
 
 /** What a Watermark reads of a log: one partition of raw events, received at the times given. */
@@ -76,7 +71,7 @@ function asking(...waiting: readonly (readonly [workspace: string, receivedAt: n
   const records = waiting.map(([workspace, receivedAt], index) => {
     const place = { partition: 0, offset: 0n, received_at: receivedAt };
     const raw = rawEvent(workspace, receivedAt);
-    const value = incompleteCodec.encode({ step: "complete", ...place, raw });
+    const value = incompleteRecords.encode({ step: "complete", ...place, raw });
     return { topic: topics.incomplete, partition: 0, offset: BigInt(index), key: "k", value };
   });
   return new OnTopic(topics.incomplete, records);
