@@ -107,7 +107,7 @@ export const commands: Readonly<Record<Command, Runnable>> = {
       const from = options.from === undefined ? null : timeOf(options.from);
       const again = options.rejected === true ? replayRejected : replay;
       const service = await open(config, { alone: options.rejected !== true });
-      await again(service, from, { startProcessors: steps.startProcessors, tell });
+      await again(service, from, { startProcessors: () => steps.startProcessors(service), tell });
       return 0;
     },
   },

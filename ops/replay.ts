@@ -10,8 +10,10 @@ import type { Service } from "../backends/service.js";
 import { groups, passages } from "../backends/watermark.js";
 import { rawEventCodec, topics } from "../schemas/records.js";
 
+type Logged = Pick<Service, "log">;
+
 export interface ReplaySteps {
-  readonly startProcessors: (service: Service) => Promise<void>;
+  readonly startProcessors: () => Promise<void>;
   readonly tell: (line: string) => void;
 }
 
@@ -20,26 +22,28 @@ const lookEveryMs = 100;
 /** Receipts lie on the log in their order but for calls that were taken at once. */
 const disorderMsMax = 60_000;
 
-/** @param from ms since 1970, by receipt; null: all the log has */
+/**
+ * @param from ms since 1970, by receipt; null: all the log has. What nobody has handled yet comes
+ *   with it, whenever it was received: groups are set back, never ahead.
+ */
 export async function replay(
-  service: Service,
+  service: Logged,
   from: number | null,
   { startProcessors, tell }: ReplaySteps,
 ): Promise<void> {
   const { log } = service;
   const ends = await log.ends(topics.raw);
-  const starts = new Map<number, bigint>();
-  for (const [partition, earliest] of (await log.earliest(topics.raw)).entries()) {
-    const end = ends[partition] ?? earliest;
-    const first =
-      from === null ? earliest : await firstSince(service, partition, earliest, end, from);
-    starts.set(partition, first);
-    tell(`Partition ${partition}: raw events ${first} to ${end}`);
-  }
+  const wanted = await firstWanted(service, from, ends);
+  let firsts: readonly bigint[] = wanted;
   for (const group of [groups.normalize, groups.journal]) {
-    await log.seek(topics.raw, group, starts);
+    const starts = lowest(wanted, await log.committed(topics.raw, group));
+    await log.seek(topics.raw, group, new Map(starts.entries()));
+    firsts = lowest(firsts, starts);
   }
-  await startProcessors(service);
+  for (const [partition, first] of firsts.entries()) {
+    tell(`Partition ${partition}: raw events ${first} to ${ends[partition] ?? first}`);
+  }
+  await startProcessors();
   await untilBooked(service, tell);
   tell("Replayed.");
 }
@@ -54,7 +58,7 @@ export async function replayRejected(
   from: number | null,
   { startProcessors, tell }: ReplaySteps,
 ): Promise<void> {
-  await startProcessors(service);
+  await startProcessors();
   // What was under way may be rejected, too.
   await untilBooked(service, tell);
   const since = from === null ? undefined : clickhouseTime(from);
@@ -79,7 +83,7 @@ function workspacesWithRejects({ clickhouse }: Service): Promise<string[]> {
     .then((rows) => rows.map(({ workspace }) => workspace));
 }
 
-async function untilBooked(service: Service, tell: (line: string) => void): Promise<void> {
+async function untilBooked(service: Logged, tell: (line: string) => void): Promise<void> {
   let toldAt = Date.now();
   for (;;) {
     const left = await recordsLeft(service);
@@ -92,9 +96,31 @@ async function untilBooked(service: Service, tell: (line: string) => void): Prom
   }
 }
 
+/** By partition: where the records begin that were received since `from`. */
+async function firstWanted(
+  service: Logged,
+  from: number | null,
+  ends: readonly bigint[],
+): Promise<bigint[]> {
+  const firsts = await service.log.earliest(topics.raw);
+  if (from === null) return firsts;
+  for (const [partition, earliest] of firsts.entries()) {
+    const end = ends[partition] ?? earliest;
+    firsts[partition] = await firstSince(service, partition, earliest, end, from);
+  }
+  return firsts;
+}
+
+function lowest(some: readonly bigint[], others: readonly bigint[]): bigint[] {
+  return some.map((one, index) => {
+    const other = others[index] ?? one;
+    return other < one ? other : one;
+  });
+}
+
 /** The first record received at `from` or later, or a few before it. */
 async function firstSince(
-  { log }: Service,
+  { log }: Logged,
   partition: number,
   earliest: bigint,
   end: bigint,
@@ -113,7 +139,7 @@ async function firstSince(
 }
 
 /** Of all groups, in the order an event travels: what one hands on is counted by the next. */
-async function recordsLeft({ log }: Service): Promise<bigint> {
+async function recordsLeft({ log }: Logged): Promise<bigint> {
   let left = 0n;
   for (const [topic, group] of passages) {
     const committed = await log.committed(topic, group);
