@@ -107,6 +107,8 @@ export const limits = {
   backfillPageMsMax: 90_000,
   /** The pause of a backfill whose API cannot be had, doubling up to this. */
   backfillPauseMsMax: 5 * 60 * 1000,
+  /** What a page shows is dated so much before it was asked for: a provider's clock may differ. */
+  backfillClockSkewMsMax: 60_000,
   /** Rows of a file one call of the import sends: well below the door's own bounds. */
   importBatchLinesMax: 1_000,
   /** Rows without an `event_id` in one file: each is remembered, to tell equal ones apart. */

@@ -180,6 +180,8 @@ async function readPage(
   list: HistoryList,
 ): Promise<HistoryPage | Extract<Outcome, { for: string }>> {
   const span = { from: from.getTime(), to: createdAt.getTime() };
+  // What changes while the page is under way is told by a webhook, which must be the newer.
+  const asOf = Date.now() - limits.backfillClockSkewMsMax;
   const asked = await withDeadline(limits.backfillPageMsMax, stopping, (signal) =>
     apis.ask(
       { provider, integration: { id: integration.id, credentials: integration.credentials[0] } },
@@ -198,7 +200,7 @@ async function readPage(
     return { for: "now", problem: `${of} cannot be had: ${asked.detail}.` };
   }
   const json = asked.text === null ? null : parseStrictJson(Buffer.from(asked.text));
-  const page = json?.ok === true ? list.read(json.value, Date.now()) : null;
+  const page = json?.ok === true ? list.read(json.value, asOf) : null;
   return page ?? { for: "good", problem: `${of} answered no page of ${list.name}.` };
 }
 

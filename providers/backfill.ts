@@ -15,8 +15,11 @@ export interface HistoryList {
   readonly tellsPayments: boolean;
   /** Path and query of one page. @param after `next` of the page before; null for the first */
   path(span: Span, after: string | null): string;
-  /** @param now ms since 1970: dates a state of which the provider does not say since when it is */
-  read(answer: unknown, now: number): HistoryPage | null;
+  /**
+   * @param asOf ms since 1970, surely before the answer was made: dates a state of which the
+   *   provider does not say since when it is
+   */
+  read(answer: unknown, asOf: number): HistoryPage | null;
 }
 
 /** ms since 1970, both inclusive. */

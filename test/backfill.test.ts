@@ -1,4 +1,5 @@
 /** Reading Stripe's history, from a real HTTP server that lists it as Stripe does. */
+import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { limits } from "../config.js";
 import { backfill as backfillCommand } from "../ops/backfill.js";
@@ -309,6 +310,29 @@ describe("A backfill of Stripe", function suite() {
     await until(async () => (await mrrAt("2026-02-01T00:00:00Z")) === before + 20);
     // Now it is what Stripe listed as its present state.
     expect((await read("/v1/metrics/mrr")).data.current_mrr).to.equal((customers - 1) * 10 + 20);
+  });
+
+  it("should not undo an end that is told while its page is under way", async () => {
+    const before = (await read("/v1/metrics/mrr")).data.current_mrr;
+    const running = { ...all[7]?.subscription, id: "sub_ending", customer: "cus_ending" };
+    let isTold = false;
+    api.misbehave = (request, response) => {
+      if (isTold || request.url?.startsWith("/v1/subscriptions?") !== true) return false;
+      isTold = true;
+      const endedAt = Math.floor(Date.now() / 1000);
+      const object = { ...running, status: "canceled", ended_at: endedAt };
+      const end = { ...told("customer.subscription.deleted", object), at: endedAt * 1000 };
+      void deliver(stripeEvent({ ...end, id: "evt_h_ending" }))
+        // As much as the dates of Stripe tell apart.
+        .then(() => pause(1_100))
+        .then(() => send(response, 200, { object: "list", data: [running], has_more: false }));
+      return true;
+    };
+    await backfill({ from: "2026-01-01" });
+    expect(await whenEnded()).to.include({ state: "done" });
+    expect(isTold).to.equal(true);
+    expect(await mrrAt("2026-03-01T00:00:00Z")).to.equal(before + 10);
+    expect((await read("/v1/metrics/mrr")).data.current_mrr).to.equal(before);
   });
 
   it("should report a difference, and not call it done", async () => {

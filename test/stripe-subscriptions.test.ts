@@ -289,6 +289,16 @@ describe("Stripe subscription states", () => {
     expect(worth(late, "2025-09-30.clover")).to.equal(`changed ${14 - 1 / day}: nothing`);
   });
 
+  it("should date what is told after a scheduled end before the end it must not undo", () => {
+    const cancelAt = createdAt + 31 * day;
+    const late = { at: cancelAt + 20_000, type: updated, state: { cancelAt } };
+    expect(worth(late, "2025-09-30.clover")).to.equal(`changed ${31 - 1 / day}: si_1=1000`);
+    const early = { ...late, at: createdAt + 30 * day };
+    expect(worth(early, "2025-09-30.clover")).to.equal("changed 30: si_1=1000");
+    const kept = { ...late, at: createdAt + 32 * day, state: {} };
+    expect(worth(kept, "2025-09-30.clover"), "taken back").to.equal("changed 32: si_1=1000");
+  });
+
   it("should find a discount named by id where the event tells it whole", () => {
     const [version] = apiVersions;
     const whole = discountObject({

@@ -9,41 +9,51 @@ import type { HistoryObject, Told } from "./backfill.js";
 const updated = "customer.subscription.updated";
 /** Stripe ends or pauses what nobody pays for some time after its trial's end, mostly seconds. */
 const trialClosesWithinMs = 60 * 60 * 1000;
+/** One that began later was given to a customer who paid. */
+const trialBeginsWithinMs = 60 * 60 * 1000;
 
-/** @param now ms since 1970, of the reading: the present state is as of then */
-export function subscriptionHistory(subscription: HistoryObject, now: number): Told[] {
+/** @param asOf ms since 1970, before the reading: the present state is as of then */
+export function subscriptionHistory(subscription: HistoryObject, asOf: number): Told[] {
   const { status } = subscription;
   // It never came to be.
   if (status === "incomplete" || status === "incomplete_expired") return [];
   const createdAt = subscription.created * 1000;
-  const trialEndsAt = timeOf(subscription.trial_end);
-  const endedAt = timeOf(subscription.ended_at);
-  const hadTrial = trialEndsAt !== null && trialEndsAt > createdAt;
+  // One that began since then began before it could be read all the same.
+  const readAt = Math.max(asOf, createdAt);
+  const trial = trialOf(subscription);
+  const untilNow = timeOf(subscription.ended_at) ?? readAt;
   const begun = { ...subscription, ended_at: null, pause_collection: null };
-  const start: Told = {
-    type: "customer.subscription.created",
-    at: createdAt,
-    object: { ...begun, status: hadTrial ? "trialing" : "active" },
-    once: true,
-  };
-  const untilNow = endedAt ?? now;
-  const converted: Told[] =
-    hadTrial && trialEndsAt < untilNow && isPaidAfter(trialEndsAt, subscription)
-      ? [
-          {
-            type: updated,
-            at: trialEndsAt,
-            object: { ...begun, status: "active" },
-            previous: { status: "trialing" },
-            once: true,
-          },
-        ]
-      : [];
-  const present: Told =
+  const asTrial = { ...begun, status: "trialing" };
+  const asPaid = { ...begun, status: "active" };
+  const told: Told[] = [];
+  const start = { type: "customer.subscription.created", at: createdAt, once: "once" };
+  told.push({ ...start, object: trial?.isFirst === true ? asTrial : asPaid });
+  if (trial?.isFirst === false) {
+    const previous = { status: "active" };
+    told.push({ type: updated, at: trial.startsAt, object: asTrial, previous, once: "trial" });
+  }
+  if (trial !== null && trial.endsAt < untilNow && isPaidAfter(trial.endsAt, subscription)) {
+    const previous = { status: "trialing" };
+    told.push({ type: updated, at: trial.endsAt, object: asPaid, previous, once: "once" });
+  }
+  told.push(
     status === "canceled"
       ? { type: "customer.subscription.deleted", at: untilNow, object: subscription }
-      : { type: updated, at: now, object: subscription };
-  return [start, ...converted, present];
+      : { type: updated, at: readAt, object: subscription },
+  );
+  return told;
+}
+
+/**
+ * The last trial, the only one Stripe tells: the subscription began with it, or it was given to one
+ * that was paid by then (a free month).
+ */
+function trialOf({ created, trial_start: start, trial_end: end }: HistoryObject) {
+  const createdAt = created * 1000;
+  const startsAt = timeOf(start) ?? createdAt;
+  const endsAt = timeOf(end);
+  if (endsAt === null || endsAt <= createdAt) return null;
+  return { startsAt, endsAt, isFirst: startsAt - createdAt <= trialBeginsWithinMs };
 }
 
 /** Whether a paid period began when the trial was over; one that stopped with it had none. */

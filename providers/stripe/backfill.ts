@@ -32,14 +32,14 @@ export interface Told {
   readonly at: number;
   readonly object: Readonly<Record<string, unknown>>;
   readonly previous?: Readonly<Record<string, unknown>>;
-  /** As first read, for good: a later reading of the same past knows no better. */
-  readonly once?: boolean;
+  /** As first read, for good: a later reading of the same past knows no better. Its name. */
+  readonly once?: string;
 }
 
 export const stripeBackfill: Backfill = {
   lists: [
-    list("products", "/v1/products", null, (product, now) => [
-      { type: "product.updated", at: now, object: product },
+    list("products", "/v1/products", null, (product, asOf) => [
+      { type: "product.updated", at: asOf, object: product },
     ]),
     // Whatever their date: one that began long ago may still count.
     list("subscriptions", "/v1/subscriptions", null, subscriptionHistory, {
@@ -54,14 +54,14 @@ export const stripeBackfill: Backfill = {
       "invoices",
       "/v1/invoices",
       ({ from }) => from - invoicesBeforeMs,
-      (invoice, now) => [{ type: "invoice.paid", at: now, object: invoice }],
+      (invoice, asOf) => [{ type: "invoice.paid", at: asOf, object: invoice }],
       { status: "paid" },
     ),
     list(
       "invoice_payments",
       "/v1/invoice_payments",
       ({ from }) => from,
-      (paid, now) => [{ type: "invoice_payment.paid", at: now, object: paid }],
+      (paid, asOf) => [{ type: "invoice_payment.paid", at: asOf, object: paid }],
       { status: "paid" },
     ),
     list("refunds", "/v1/refunds", ({ from }) => from, refundHistory, {
@@ -71,7 +71,7 @@ export const stripeBackfill: Backfill = {
       "disputes",
       "/v1/disputes",
       ({ from }) => from,
-      (dispute, now) => [{ type: "charge.dispute.updated", at: now, object: dispute }],
+      (dispute, asOf) => [{ type: "charge.dispute.updated", at: asOf, object: dispute }],
     ),
     list("credit_notes", "/v1/credit_notes", ({ from }) => from, creditNoteHistory),
   ],
@@ -82,7 +82,7 @@ function list(
   name: string,
   path: string,
   since: ((span: Span) => number) | null,
-  tell: (object: HistoryObject, now: number) => readonly Told[],
+  tell: (object: HistoryObject, asOf: number) => readonly Told[],
   more: Readonly<Record<string, string>> = {},
 ): HistoryList {
   return {
@@ -97,13 +97,13 @@ function list(
       if (after !== null) query.set("starting_after", after);
       return `${path}?${query.toString()}`;
     },
-    read(answer, now) {
+    read(answer, asOf) {
       const parsed = page.safeParse(answer);
       if (!parsed.success) return null;
       const { data, has_more: hasMore } = parsed.data;
       return {
         objects: data.length,
-        events: data.flatMap((one) => tell(one, now).map((told) => eventOf(told, one))),
+        events: data.flatMap((one) => tell(one, asOf).map((told) => eventOf(told, one))),
         payments: name === "charges" ? data.flatMap(listedPayment) : [],
         next: hasMore ? (data.at(-1)?.id ?? null) : null,
       };
@@ -115,26 +115,26 @@ function list(
  * Refunds have a list of their own, which dates them; the charge's total, which does not, would
  * only say the same again.
  */
-function chargeHistory(charge: HistoryObject, now: number): Told[] {
+function chargeHistory(charge: HistoryObject, asOf: number): Told[] {
   if (charge.paid !== true) return [];
   const { amount_refunded: _total, refunds: _some, ...rest } = charge;
-  return [{ type: "charge.updated", at: now, object: rest }];
+  return [{ type: "charge.updated", at: asOf, object: rest }];
 }
 
 /** When a refund failed is the date of the money that came back. */
-function refundHistory(refund: HistoryObject, now: number): Told[] {
+function refundHistory(refund: HistoryObject, asOf: number): Told[] {
   const back = refund.failure_balance_transaction;
   const isDated = typeof back === "object" && back !== null && "created" in back;
   const failedAt = isDated && typeof back.created === "number" ? back.created * 1000 : null;
   const failed = refund.status === "failed" || refund.status === "canceled";
-  const at = failed ? (failedAt ?? refund.created * 1000) : now;
+  const at = failed ? (failedAt ?? refund.created * 1000) : asOf;
   return [{ type: "refund.updated", at, object: refund }];
 }
 
 /** One that was voided gives back what it took when it was. */
-function creditNoteHistory(note: HistoryObject, now: number): Told[] {
+function creditNoteHistory(note: HistoryObject, asOf: number): Told[] {
   const voidedAt = typeof note.voided_at === "number" ? note.voided_at * 1000 : null;
-  return [{ type: "credit_note.updated", at: voidedAt ?? now, object: note }];
+  return [{ type: "credit_note.updated", at: voidedAt ?? asOf, object: note }];
 }
 
 /**
@@ -152,7 +152,7 @@ function eventOf(given: Told, source: HistoryObject): HistoryEvent {
     ...(source.livemode === undefined ? {} : { livemode: source.livemode }),
     type,
   };
-  const state = given.once === true ? "once" : digestOf(told);
+  const state = given.once ?? digestOf(told);
   const nativeId = `history:${source.id}:${type}:${state}`;
   return { nativeId, body: { ...body, id: nativeId } };
 }

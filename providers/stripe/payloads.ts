@@ -188,6 +188,7 @@ export interface SubscriptionInput {
   readonly trialEndAt?: number | null;
   readonly endedAt?: number | null;
   readonly cancelAtPeriodEnd?: boolean;
+  readonly cancelAt?: number;
   readonly collectionPaused?: boolean;
 }
 
@@ -200,7 +201,7 @@ export function subscriptionObject(input: SubscriptionInput): JsonObject {
     id: input.id,
     object: "subscription",
     billing_cycle_anchor: created,
-    cancel_at: null,
+    cancel_at: input.cancelAt === undefined ? null : seconds(input.cancelAt),
     cancel_at_period_end: input.cancelAtPeriodEnd ?? false,
     canceled_at: null,
     collection_method: "charge_automatically",

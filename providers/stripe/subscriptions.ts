@@ -56,6 +56,7 @@ export const subscriptionShape = z.object({
   created: field.time,
   ended_at: field.time.nullish(),
   trial_end: field.time.nullish(),
+  cancel_at: field.time.nullish(),
   pause_collection: z.object({}).nullish(),
   items: z.object({ data: z.array(itemShape), has_more: z.boolean().nullish() }),
   discount: givenDiscount.nullish(),
@@ -110,10 +111,11 @@ function momentOf(
   if (before === "incomplete") return { phase: "changed", at: created };
   const trialIsOver = trialEnd !== null && trialEnd !== undefined && trialEnd <= event.at;
   if (before === "trialing" && trialIsOver) return { phase: "changed", at: trialEnd };
-  // Told after the trial's end but before the conversion, which bears the date of that end: a
-  // moment earlier, so as not to undo it.
-  if (status === "trialing" && trialIsOver) return { phase: "changed", at: trialEnd - 1 };
-  return { phase: "changed", at: event.at };
+  // Told after a trial, or all of it, was to end but before Stripe did so, which bears the date of
+  // that end: a moment earlier, so as not to undo it.
+  const ends = [status === "trialing" ? trialEnd : null, subscription.cancel_at];
+  const notAfter = ends.flatMap((end) => (typeof end === "number" ? [end - 1] : []));
+  return { phase: "changed", at: Math.min(event.at, ...notAfter) };
 }
 
 /** Ids of discounts and coupons a subscription's event names without telling them. */
