@@ -57,8 +57,8 @@ function refuseUnbookable(
     latest: receivedAt + limits.eventAheadMsMax,
     quote,
   };
-  for (const { body } of facts) {
-    const conversion = conversionOf(body, by);
+  for (const fact of facts) {
+    const conversion = conversionOf(fact, by);
     if (!conversion.ok) throw refusal(conversion, event);
   }
 }

@@ -3,6 +3,7 @@
  * and the quote by which amounts will be converted. Pure: everything it needs is given.
  */
 import { type ConversionBounds, conversionOf, type Unconvertible } from "../schemas/conversion.js";
+import { announcedSteps } from "../schemas/fact-bounds.js";
 import { paymentKey, purchaseKey } from "../schemas/money-keys.js";
 import type { Fact, FactBody, RawEventMeta } from "../schemas/records.js";
 import type { DecodedFact } from "../providers/provider.js";
@@ -34,8 +35,9 @@ export interface Completion extends ConversionBounds {
 
 export function completeFacts(decoded: readonly DecodedFact[], by: Completion): Completed {
   const facts: Fact[] = [];
-  for (const [position, { happenedAt, body }] of decoded.entries()) {
-    const conversion = conversionOf(body, by);
+  for (const [position, told] of decoded.entries()) {
+    const { happenedAt, body } = told;
+    const conversion = conversionOf(told, by);
     if (!conversion.ok) return rejectionOf(conversion, by.baseCurrency);
     facts.push({
       fact_id: `${by.meta.event_id}:${position}`,
@@ -52,7 +54,7 @@ export function completeFacts(decoded: readonly DecodedFact[], by: Completion): 
       replay: false,
       backfill: false,
       quote: conversion.quote,
-      body: withHashedAccount(body, by.hashAccount),
+      body: bookable(body, by.hashAccount),
     });
   }
   return { outcome: "facts", facts };
@@ -114,7 +116,8 @@ export function nameOf(
   return JSON.stringify([workspace, environment, provider, key]);
 }
 
-function withHashedAccount(body: FactBody, hash: (account: string) => string): FactBody {
+/** With hashed accounts, and of what is announced only what can be told. */
+function bookable(body: FactBody, hash: (account: string) => string): FactBody {
   const hashed = (account: string | null) => (account === null ? null : hash(account));
   if ("Payment" in body) {
     return { Payment: { ...body.Payment, account: hashed(body.Payment.account) } };
@@ -126,7 +129,9 @@ function withHashedAccount(body: FactBody, hash: (account: string) => string): F
     return { Refund: { ...body.Refund, account: hashed(body.Refund.account) } };
   }
   if ("Subscription" in body) {
-    return { Subscription: { ...body.Subscription, account: hash(body.Subscription.account) } };
+    const { Subscription: state } = body;
+    const steps = announcedSteps(state);
+    return { Subscription: { ...state, account: hash(state.account), steps } };
   }
   if ("Anonymous" in body) {
     return { Anonymous: { ...body.Anonymous, account: hash(body.Anonymous.account) } };

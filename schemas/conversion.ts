@@ -3,7 +3,7 @@
  * that what cannot is refused there, and again when it is booked. Pure: all it needs is given.
  */
 import { exponentOf } from "./currencies.js";
-import { isWithinBounds } from "./fact-bounds.js";
+import { isWithinBounds, misdated } from "./fact-bounds.js";
 import type { FactBody, Quote } from "./records.js";
 
 export interface ConversionBounds {
@@ -20,13 +20,8 @@ export type Conversion = { readonly ok: true; readonly quote: Quote | null } | U
 
 export type Unconvertible = { readonly ok: false } & (
   | { readonly reason: "amount_too_large" }
-  | (Dated & {
-      readonly reason:
-        | "currency_unknown"
-        | "dated_too_early"
-        | "dated_too_late"
-        | "fx_rate_missing";
-    })
+  | { readonly reason: "dated_too_early" | "dated_too_late"; readonly at: number }
+  | (Dated & { readonly reason: "currency_unknown" | "fx_rate_missing" })
 );
 
 /** Money, and the moment whose rate counts, ms since 1970. */
@@ -35,14 +30,24 @@ interface Dated {
   readonly at: number;
 }
 
-export function conversionOf(body: FactBody, by: ConversionBounds): Conversion {
+/** @param fact its body, and when it was told, ms since 1970 */
+export function conversionOf(
+  fact: { readonly happenedAt: number; readonly body: FactBody },
+  by: ConversionBounds,
+): Conversion {
+  const { body } = fact;
   const dated = convertedAs(body);
+  if (dated !== null && exponentOf(dated.currency) === null) {
+    return { ok: false, reason: "currency_unknown", ...dated };
+  }
+  // What is priced may not lie ahead, even of what may otherwise: it needs a rate.
+  const ahead = dated !== null && dated.at > by.latest ? dated.at : null;
+  const at = misdated(fact, by) ?? ahead;
+  if (at !== null) {
+    return { ok: false, reason: at < by.earliest ? "dated_too_early" : "dated_too_late", at };
+  }
   if (dated === null) return exactly(body, null, by);
-  const { currency, at } = dated;
-  if (exponentOf(currency) === null) return { ok: false, reason: "currency_unknown", ...dated };
-  if (at < by.earliest) return { ok: false, reason: "dated_too_early", ...dated };
-  if (at > by.latest) return { ok: false, reason: "dated_too_late", ...dated };
-  const quote = by.quote(currency, at);
+  const quote = by.quote(dated.currency, dated.at);
   if (quote === null) return { ok: false, reason: "fx_rate_missing", ...dated };
   return exactly(body, quote, by);
 }

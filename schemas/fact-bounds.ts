@@ -1,6 +1,6 @@
 /**
- * How large the numbers of a fact may be, whichever adapter told it. What is larger could not be
- * written down, and would stop everybody's facts instead of being a reject.
+ * How large the numbers of a fact may be and when it may be dated, whichever adapter told it. What
+ * is beyond could not be written down, and would stop everybody's facts instead of being a reject.
  */
 import { convertMinor } from "./money.js";
 import type { FactBody, Item, Quote } from "./records.js";
@@ -28,10 +28,41 @@ export function isMonthlyWithinBounds({
   return isInt64(numerator) && isInt64(denominator);
 }
 
+/**
+ * The days of the store end in June 2149 and then begin anew: what a subscription is worth can be
+ * told up to here.
+ */
+export const announcedBefore = "2149-01-01";
+const announcedLatest = Date.parse(announcedBefore) - 1;
+
+/**
+ * A moment of a fact that is none it may be dated at, or null: all are from `earliest` to `latest`,
+ * but what a subscription is worth may lie ahead, since it comes true by itself.
+ */
+export function misdated(
+  { happenedAt, body }: { readonly happenedAt: number; readonly body: FactBody },
+  { earliest, latest }: { readonly earliest: number; readonly latest: number },
+): number | null {
+  // No comparison is true of what is no time at all.
+  const isOutside = (last: number) => (at: number) => !(at >= earliest && at <= last);
+  const [own, last] =
+    "Subscription" in body
+      ? [announcedSteps(body.Subscription).map(({ at }) => at), announcedLatest]
+      : [momentsIn(body), latest];
+  return [happenedAt].find(isOutside(latest)) ?? own.find(isOutside(last)) ?? null;
+}
+
+/** The steps of a subscription without those announced for later than can be told. */
+export function announcedSteps({ steps }: Pick<Subscription, "steps">): Subscription["steps"] {
+  return steps.filter(({ at }, index) => index === 0 || !(at > announcedLatest));
+}
+
 /** Of what a `long` of Avro and a column of the ledger hold. */
 export function isInt64(value: bigint): boolean {
   return BigInt.asIntN(64, value) === value;
 }
+
+type Subscription = Extract<FactBody, { Subscription: unknown }>["Subscription"];
 
 /** Fields of `Item` (`records.ts`). */
 const fractions: ReadonlySet<string> = new Set(["monthly_numerator", "monthly_denominator"]);
@@ -42,4 +73,11 @@ function numbersIn(value: unknown, name = ""): [name: string, value: bigint][] {
   if (Array.isArray(value)) return value.flatMap((each) => numbersIn(each, name));
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([field, inside]) => numbersIn(inside, field));
+}
+
+/** What is a `number` is a time: all else that is counted is a bigint. */
+function momentsIn(value: unknown): number[] {
+  if (typeof value === "number") return [value];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.values(value).flatMap(momentsIn);
 }

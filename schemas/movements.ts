@@ -13,6 +13,8 @@
  * Reads top-down: revisions → histories → states → cells → parts → moments → movements.
  */
 
+import { announcedBefore } from "./fact-bounds.js";
+
 /** The columns of a movement that its differences are taken by, in table order. */
 export const movementDimensions = [
   "workspace",
@@ -53,7 +55,8 @@ const row = { part: 1, number: 2, before: 3, after: 4 };
 /** Of each element the one before it; an empty one before the first. */
 const preceding = (array: string): string => `arrayShiftRight(${array}, 1)`;
 const nothing = "toDecimal128(0, 6)";
-const farFuture = "toDateTime64('2299-12-31 00:00:00', 3, 'UTC')";
+/** Of what was booked before facts left it out, too. */
+const reach = `toDateTime64('${announcedBefore} 00:00:00', 3, 'UTC')`;
 
 /**
  * @param changesFilter SQL condition on `subscription_changes`: which accounts, and (for a reading
@@ -83,16 +86,17 @@ WITH
              revisions.${change.id}, arrayShiftLeft(revisions.${change.id}, 1))) AS changes
     FROM revisions
   ),
-  -- A step announced for later comes true unless another change comes first. A change begins with
-  -- its first step: of several at one moment only the last has steps before the next change.
+  -- A step announced for later comes true unless another change comes first, or its day is beyond
+  -- what the engine counts. A change begins with its first step: of several at one moment only the
+  -- last has steps before the next change.
   states AS (
     SELECT account, place, arrayFlatten(arrayMap(
              (subscription, country, steps, next, next_at) -> arrayMap(
                s -> (subscription, country, s.${step.at}, s.${step.items}),
-               arrayFilter(s -> s.${step.at} < next_at OR subscription != next, steps)),
+               arrayFilter(s -> s.${step.at} < if(subscription = next, next_at, ${reach}), steps)),
              changes.${change.subscription}, changes.${change.country}, changes.${change.steps},
              arrayShiftLeft(changes.${change.subscription}, 1),
-             arrayShiftLeft(changes.${change.at}, 1, ${farFuture}))) AS states
+             arrayShiftLeft(changes.${change.at}, 1, ${reach}))) AS states
     FROM histories
   ),
   -- One cell for each item a state has, and one without a price for each it no longer has.

@@ -3,6 +3,13 @@ import { expect } from "chai";
 import { limits } from "../config.js";
 import { completeFacts } from "../processors/facts.js";
 import { recordings } from "../processors/recordings.js";
+import { createPaddle } from "../providers/paddle/index.js";
+import {
+  eventBody,
+  paddleEvent,
+  productData,
+  subscriptionData,
+} from "../providers/paddle/payloads.js";
 import { type FactBody, factCodec } from "../schemas/records.js";
 import { type Doors, openDoors } from "./doors.js";
 import { until } from "./log-contract.js";
@@ -14,20 +21,40 @@ const payment = { payment: "pi", at: 1_000, amount: 100n, currency: "USD", ...no
 const item = { item: "i", external_id: "p", monthly_numerator: 1n, monthly_denominator: 1n };
 const line = { external_id: "p", weight: 1n };
 
+const paddle = createPaddle({ toleranceSeconds: 300 });
+const paddleSecret = "pdl_ntfset_of_the_bounds";
+
 function subscriptionOf(monthly: Partial<typeof item>): FactBody {
   const steps = [{ at: 1_000, items: [{ ...item, ...monthly }] }];
   const priced = { currency: "USD", phase: "started", steps } as const;
   return { Subscription: { subscription: "s", account: "a", country: null, ...priced } };
 }
 
-function completed(body: FactBody) {
-  return completeFacts([{ happenedAt: 1_000, body }], {
+/** Below year 0 and beyond 9999, as four digits and an offset from UTC can still say. */
+const belowZero = Date.parse("0000-01-01T00:00:00+01:00");
+const beyondAll = Date.parse("9999-12-31T23:59:59-01:00");
+/** `latest` of `completed` */
+const latest = 2_000;
+const daysEnd = Date.UTC(2149, 5, 7);
+const money = { amount: 100n, currency: "USD" };
+const ofRefund = { ...money, account: null, country: null, lines: [] };
+const dispute = { dispute: "d", payment: "pi", ...money, told_by: "money" } as const;
+
+function stepsOf(...steps: readonly [at: number, items: (typeof item)[]][]): FactBody {
+  const told = { phase: "changed", steps: steps.map(([at, items]) => ({ at, items })) } as const;
+  return {
+    Subscription: { subscription: "s", account: "a", country: null, currency: "USD", ...told },
+  };
+}
+
+function completed(body: FactBody, happenedAt = 1_000) {
+  return completeFacts([{ happenedAt, body }], {
     meta: metaOf({ received_at: 1_000 }),
     position: { partition: 0, offset: 0n },
     baseCurrency: "JPY",
     amountMinorMax: max,
     earliest: 0,
-    latest: 2_000,
+    latest,
     hashAccount: (account) => account,
     quote: (currency) => ({
       currency,
@@ -55,7 +82,54 @@ const tooLarge: readonly [what: string, body: FactBody][] = [
   ["a monthly price below 64 bits", subscriptionOf({ monthly_denominator: 2n ** 63n })],
 ];
 
+const misdated: readonly [what: string, body: FactBody, happenedAt?: number][] = [
+  ["a name told beyond the year 9999", { Sku: { external_id: "p", name: "P" } }, beyondAll],
+  ["a name told below the year 0", { Sku: { external_id: "p", name: "P" } }, belowZero],
+  ["what was told at no time", { Sku: { external_id: "p", name: "P" } }, NaN],
+  ["what was told too far ahead", { Payment: { ...payment } }, latest + 1],
+  ["a payment too far ahead", { Payment: { ...payment, at: latest + 1 } }],
+  ["an end beyond the days there are", stepsOf([daysEnd, []])],
+  ["an end below the year 0", stepsOf([belowZero, []])],
+  ["a price too far ahead", stepsOf([latest + 1, [item]])],
+  ["a price at no time", stepsOf([1_000, []], [NaN, [item]])],
+  [
+    "a refund's failure",
+    { Refund: { refund: "r", payment: "pi", at: 1_000, failed_at: beyondAll, ...ofRefund } },
+  ],
+  ["a withdrawal", { Dispute: { ...dispute, withdrawn_at: belowZero, returned_at: null } }],
+  [
+    "a return of what was withdrawn in time",
+    { Dispute: { ...dispute, withdrawn_at: 1_000, returned_at: beyondAll } },
+  ],
+  ["a link's reading", { Link: { payment: "pi", purchase: "in", as_of: beyondAll } }],
+  [
+    "a part's payment",
+    { Link: { payment: "pi", purchase: "in", part: { amount: 1n, at: latest + 1 } } },
+  ],
+];
+
 describe("The bounds of a fact", () => {
+  for (const [what, body, happenedAt] of misdated) {
+    it(`should refuse the date of ${what}`, () => {
+      const told = completed(body, happenedAt);
+      expect(told).to.include({ outcome: "rejected", reason: "date_out_of_range" });
+    });
+  }
+
+  it("should leave out what is announced for later than the days there are", () => {
+    const last = Date.UTC(2148, 11, 31);
+    const told = completed(
+      stepsOf([1_000, [item]], [last, []], [daysEnd, [item]], [beyondAll, []]),
+    );
+    if (told.outcome !== "facts") throw new Error(told.detail);
+    const bodies = told.facts.map(({ body }) => body);
+    expect(bodies).to.deep.equal([stepsOf([1_000, [item]], [last, []])]);
+  });
+
+  it("should take an end that lies ahead", () => {
+    expect(completed(stepsOf([latest + 1, []]))).to.include({ outcome: "facts" });
+  });
+
   for (const [what, body] of tooLarge) {
     it(`should refuse ${what}`, () => {
       expect(completed(body)).to.include({ outcome: "rejected", reason: "amount_too_large" });
@@ -143,4 +217,60 @@ describe("An event whose numbers nobody can book", () => {
     await until(async () => (await shown()).every(({ length }) => length > 0));
     expect(await shown()).to.deep.equal(all);
   });
+
+  it("should be a reject, and hold up nothing, when no clock of ours can show its date", async () => {
+    const { webhook_path: path } = await paddleIntegration();
+    const at = Date.now();
+    const ended = {
+      ...subscriptionData({
+        id: "sub_bounds",
+        customer: "ctm_bounds",
+        status: "canceled",
+        currency: "EUR",
+        items: [],
+        startedAt: at,
+      }),
+      canceled_at: "9999-12-31T23:59:59.000000-01:00",
+    };
+    const named = productData({ id: "pro_bounds", name: "Bounds", createdAt: at });
+    for (const event of [
+      paddleEvent({ id: "evt_ended", type: "subscription.canceled", at, data: ended }),
+      {
+        ...paddleEvent({ id: "evt_named", type: "product.created", at, data: named }),
+        occurred_at: "0000-01-01T00:00:00.000000+01:00",
+      },
+    ]) {
+      const body = eventBody(event);
+      const { headers } = paddle.sign(body, { signing_secret: paddleSecret }, Date.now());
+      expect((await doors.call(path, { method: "POST", headers, body })).status).to.equal(200);
+    }
+    const begun = {
+      provider: "custom",
+      event_type: "subscription.new",
+      event_id: "bounds-begun",
+      subscription_id: "bounds",
+      amount: 7,
+      currency: "EUR",
+    };
+    expect((await doors.ingest(begun)).status).to.equal(202);
+    const headers = { authorization: `Bearer ${doors.readKey}` };
+    await until(async () => {
+      const { json: mrr } = await doors.call("/v1/metrics/mrr", { headers });
+      const { json: list } = await doors.call("/v1/transactions", { headers });
+      return mrr.data.current_mrr === 7 && list.data[0].gross_amount === 7;
+    });
+    const { json: rejects } = await doors.manage("GET", `/workspaces/${doors.workspace}/rejects`);
+    const told = rejects.data.filter((row: { provider: string }) => row.provider === "paddle");
+    const reasons = told.map((row: { reason: string }) => row.reason);
+    expect(reasons).to.deep.equal(["date_out_of_range", "date_out_of_range"]);
+  });
+
+  async function paddleIntegration(): Promise<{ webhook_path: string }> {
+    const made = await doors.manage("POST", `/workspaces/${doors.workspace}/integrations`, {
+      provider: "paddle",
+      environment: "Production",
+      credentials: { signing_secret: paddleSecret },
+    });
+    return made.json.data;
+  }
 });

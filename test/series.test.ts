@@ -2,6 +2,8 @@
 import { expect } from "chai";
 import type { z } from "zod";
 import { openSkus } from "../backends/skus.js";
+import { type Change, insertChanges } from "../processors/changes.js";
+import { insertDifferences } from "../processors/movements.js";
 import { type MovementsRow, movementsAnswer } from "../schemas/http-movements.js";
 import { revenueAnswer } from "../schemas/http-revenue.js";
 import { productId } from "../schemas/ids.js";
@@ -144,6 +146,42 @@ describe("series over time", () => {
       const ends = async (at: string) => (await bridge({ ...year, at })).totals.end_mrr;
       expect(await ends("2026-02-28T23:58:00Z")).to.equal(35.01);
       expect(await ends("2026-02-28T23:59:00Z")).to.equal(15.01);
+    });
+
+    // The engine's days begin anew in June 2149.
+    it("should never take for past a price that is announced for centuries ahead", async () => {
+      const { clickhouse } = doors.service;
+      const [begun, announced] = ["2026-01-10 00:00:00.000", "2200-01-15 00:00:00.000"];
+      const item = { item: "si", external_id: "prod_a", price: "EUR:500/1", mrr: "5.000000" };
+      const change: Change = {
+        ...tenant,
+        account: `account_${tenant.workspace}`,
+        provider: "stripe",
+        subscription: "sub",
+        change_id: "evt:0",
+        revision: 1,
+        void: 0,
+        at: begun,
+        phase: "started",
+        event_id: "evt",
+        recorded_at: begun,
+        currency: "EUR",
+        country: "DE",
+        steps: [
+          { at: begun, items: [item] },
+          { at: announced, items: [{ ...item, price: "EUR:1000/1", mrr: "10.000000" }] },
+        ],
+      };
+      await insertChanges(clickhouse, [change]);
+      await insertDifferences(clickhouse, [change]);
+      const { movements } = await bridge({ ...year, interval: "year" });
+      expectBridge(
+        movements,
+        `
+        from       | start | new  | more | less | churn | back | end  | accounts
+        2026-01-01 |  0.00 | 5.00 | 0.00 | 0.00 |  0.00 | 0.00 | 5.00 | 0 +1 -0 +0 = 1
+        `,
+      );
     });
   });
 

@@ -26,7 +26,8 @@ export function discountsOf(known: Known, subscription: Subscription): Reduction
     if (discount === null) return unavailable("for how long a discount runs");
     if (discount.duration === "once") continue;
     const months = discount.duration === "repeating" ? (discount.duration_in_months ?? null) : null;
-    const endsAt = months === null ? null : monthsLater(trialEnd ?? createdAt, months);
+    const isForever = months === null || months > repeatingMonthsMax;
+    const endsAt = isForever ? null : monthsLater(trialEnd ?? createdAt, months);
     const percentLeft = amount > 100 ? 0 : 100 - amount;
     const isPercent = type === "percent";
     const factor = isPercent ? fraction(BigInt(percentLeft), 100n) : fraction(1n);
@@ -34,6 +35,9 @@ export function discountsOf(known: Known, subscription: Subscription): Reduction
   }
   return reductions;
 }
+
+/** Lemon Squeezy names no bound; who writes more than a century means for ever. */
+const repeatingMonthsMax = 1_200;
 
 /** The same day and time so many months later; the month's last day when it is shorter. */
 function monthsLater(at: number, months: number): number {
