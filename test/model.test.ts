@@ -63,8 +63,18 @@ describe("reference model", () => {
     );
     expect(quotes.quote("EUR", "USD", utc("2026-01-06T00:00Z"))).to.deep.equal(fraction(3n, 2n));
     expect(quotes.quote("EUR", "USD", utc("2026-01-02T12:00Z"))).to.equal(null);
-    expect(quotes.quote("RUB", "EUR", utc("2026-01-06T00:00Z"))).to.equal(null);
+    expect(quotes.quote("RUB", "EUR", utc("2026-01-13T00:00Z"))).to.equal(null);
     expect(quotes.quote("CHF", "CHF", 0)).to.deep.equal(fraction(1n));
+  });
+
+  it("should convert by a last quote for 10 days from when its source went on without it", () => {
+    const ecb = new Map([
+      ["USD", [["2026-01-02", "1.2"] as const, ["2026-01-05", "1.5"] as const]],
+      ["ISK", [["2026-01-02", "100"] as const]],
+    ]);
+    const ofDay = (date: string) => quotesOf([ecb]).quote("EUR", "ISK", utc(`${date}T12:00Z`));
+    expect(ofDay("2026-01-15")).to.deep.equal(fraction(100n));
+    expect(ofDay("2026-01-16")).to.equal(null);
   });
 
   it("should not convert by a scattered list when a later one may tell another quote", () => {

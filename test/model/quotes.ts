@@ -13,7 +13,7 @@ export interface Quotes {
 export type Published = ReadonlyMap<string, readonly (readonly [day: string, perEur: string])[]>;
 
 const dayMs = 24 * 60 * 60 * 1000;
-/** How long a quote goes on counting when its source publishes others but not this one. */
+/** How long a quote goes on counting once its source went on without it: from that day. */
 const gapDaysMax = 10;
 /** The first source's days are all here; of the second, which has a list every day, some are. */
 const scattered = 1;
@@ -27,12 +27,11 @@ export function quotesOf(sources: readonly Published[]): Quotes {
     for (const [index, source] of sources.entries()) {
       const last = source.get(currency)?.findLast(([published]) => published < day);
       if (last === undefined) continue;
-      const newest = days[index]?.findLast((published) => published < day);
-      const age = (Date.parse(day) - Date.parse(last[0])) / dayMs;
+      const next = days[index]?.find((published) => published > last[0]) ?? day;
+      const daysSince = (Date.parse(day) - Date.parse(next)) / dayMs;
       const isFixed = predecessors.includes(currency);
       if (!isFixed && index === scattered && lacksList(days[index] ?? [], last[0], day)) continue;
-      const counts = last[0] === newest || age <= gapDaysMax || isFixed;
-      if (counts) return fractionOfText(last[1]);
+      if (daysSince <= gapDaysMax || isFixed) return fractionOfText(last[1]);
     }
     return null;
   };
