@@ -10,6 +10,8 @@ export interface KeptScope {
   readonly workspace: string;
   readonly environment: Environment;
   readonly provider: string;
+  /** Null: calls with an API key. */
+  readonly integration: string | null;
 }
 
 /** Objects naming objects naming objects: no provider goes deeper than two. */
@@ -28,7 +30,8 @@ export async function keepObjects(
   objects: readonly KeptObject[],
 ): Promise<boolean> {
   let news = false;
-  for (const { id, toldAt, refers, object } of objects) {
+  for (const { id: told, ownId, toldAt, refers, object } of objects) {
+    const id = ownId ? ownName(scope, told) : told;
     if (id.length > idLengthMax) continue;
     const [changed] = await postgres.transaction((sql) =>
       sql.query(
@@ -47,7 +50,10 @@ export async function keepObjects(
   return news;
 }
 
-/** What is known of these ids and of what they refer to, by id. */
+/**
+ * What is known of these ids and of what they refer to, by id: what the integration was told of its
+ * own beats what is known to all.
+ */
 export async function recallObjects(
   postgres: Postgres,
   scope: KeptScope,
@@ -59,12 +65,21 @@ export async function recallObjects(
     const rows = await postgres.query<{ id: string; refers: string[]; object: unknown }>(
       `SELECT id, refers, object FROM kept_objects
        WHERE workspace = $1 AND environment = $2 AND provider = $3 AND id = ANY($4::text[])`,
-      [...values(scope), wanted],
+      [...values(scope), wanted.flatMap((id) => [id, ownName(scope, id)])],
     );
-    for (const { id, object } of rows) known.set(id, object);
+    const found = new Map(rows.map(({ id, object }) => [id, object]));
+    for (const id of wanted) {
+      const object = found.get(ownName(scope, id)) ?? found.get(id);
+      if (object !== undefined) known.set(id, object);
+    }
     wanted = [...new Set(rows.flatMap(({ refers }) => refers))].filter((id) => !known.has(id));
   }
   return known;
+}
+
+/** Accounts of one provider in one workspace may each have a `SUMMER`. */
+function ownName({ integration }: KeptScope, id: string): string {
+  return `${integration ?? "api_key"} ${id}`;
 }
 
 function values({ workspace, environment, provider }: KeptScope): string[] {

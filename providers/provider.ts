@@ -96,6 +96,11 @@ export interface KeptObject {
   /** Ids of further kept objects it only names. */
   readonly refers: readonly string[];
   readonly object: unknown;
+  /**
+   * Its id was chosen by the merchant, so that it names other things in other accounts: known only
+   * to what the same integration is told.
+   */
+  readonly ownId?: true;
 }
 
 /** One GET of the provider's API, whose answer decoding needs or is glad of. */

@@ -19,7 +19,7 @@ import {
   stripeEvent,
   subscriptionObject,
 } from "../providers/stripe/payloads.js";
-import { type Doors, openDoors } from "./doors.js";
+import { type Doors, openDoors, stripe } from "./doors.js";
 import { topics } from "../schemas/records.js";
 import { testLogger } from "./stores.js";
 
@@ -186,6 +186,59 @@ describe("What Stripe tells once and later only names", () => {
       expect(news).to.eql([doors.workspace]);
     }).timeout(30_000);
 
+    it("should keep coupons of two accounts apart that chose one id for them", async () => {
+      const path = await newWorkspace();
+      const [first, second] = [await connect(path, "one"), await connect(path, "two")];
+      for (const [account, percentOff, at] of [
+        [first, 10, createdAt],
+        [second, 50, createdAt + 1000],
+      ] as const) {
+        const summer = { ...coupon, id: "SUMMER", percent_off: percentOff };
+        await account({ ...told("evt_summer", "coupon.created", summer), created: at / 1000 });
+      }
+      const own = JSON.stringify(subscription).replace(
+        '"di_half"',
+        JSON.stringify({ ...half, source: { type: "coupon", coupon: "SUMMER" } }),
+      );
+      for (const [name, account] of [
+        ["one", first],
+        ["two", second],
+      ] as const) {
+        await account(JSON.parse(own.replaceAll("_kept", `_${name}`)));
+      }
+      const key = await readKey(path);
+      await until(async () => (await mrr(key)) !== 0 && (await mrr(key)) !== 9);
+      expect(await mrr(key)).to.equal(10 * 0.9 + 10 * 0.5);
+    }).timeout(30_000);
+
+    async function newWorkspace(): Promise<string> {
+      const made = await doors.manage("POST", "/workspaces", { name: "Two", base_currency: "EUR" });
+      return `/workspaces/${made.json.data.id}`;
+    }
+
+    async function readKey(workspace: string): Promise<string> {
+      const given = { environment: "Production", scope: "Read-only" };
+      return (await doors.manage("POST", `${workspace}/keys`, given)).json.data.key;
+    }
+
+    /** What delivers to an integration of its own; event ids are an account's own, too. */
+    async function connect(workspace: string, name: string) {
+      const credentials = { signing_secret: `whsec_${name}` };
+      const made = await doors.manage("POST", `${workspace}/integrations`, {
+        provider: "stripe",
+        environment: "Production",
+        credentials,
+      });
+      let sent = 0;
+      return async (event: JsonObject): Promise<void> => {
+        sent += 1;
+        const body = eventBody({ ...event, id: `evt_${name}_${sent}` });
+        const { headers } = stripe.sign(body, credentials, Date.now());
+        const init = { method: "POST", headers, body };
+        expect((await doors.call(made.json.data.webhook_path, init)).status).to.equal(200);
+      };
+    }
+
     /** The subscription again, by another name, and its discount. */
     function another(name: string): JsonObject {
       return JSON.parse(
@@ -202,6 +255,7 @@ describe("What Stripe tells once and later only names", () => {
         workspace: doors.workspace,
         environment: "live",
         provider: "stripe",
+        integration: null,
       } as const;
       await keepObjects(doors.service.postgres, scope, keeps(given));
     }
@@ -215,9 +269,9 @@ describe("What Stripe tells once and later only names", () => {
       return json.data;
     }
 
-    async function mrr(): Promise<number> {
+    async function mrr(key = doors.readKey): Promise<number> {
       const answer = await doors.call("/v1/metrics/mrr", {
-        headers: { Authorization: `Bearer ${doors.readKey}` },
+        headers: { Authorization: `Bearer ${key}` },
       });
       return answer.json.data.current_mrr;
     }

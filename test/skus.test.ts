@@ -107,7 +107,8 @@ describe("Names of SKUs", () => {
     await skus.name([named(long, "Endless"), named("b", "Short")]);
     expect(await products()).to.deep.equal({ a: ["a"], Short: ["b"] });
     const object = { id: long, toldAt: 0, refers: [], object: {} };
-    const scope = { workspace, environment: "live", provider: "stripe" } as const;
+    const place = { workspace, environment: "live", provider: "stripe" } as const;
+    const scope = { ...place, integration: null };
     const kept = await keepObjects(postgres, scope, [object, { ...object, id: "short" }]);
     expect(kept).to.equal(true);
     expect([...(await recallObjects(postgres, scope, [long, "short"])).keys()]).to.deep.equal([

@@ -38,9 +38,8 @@ export function keptDiscounts(type: string, object: unknown, toldAt: number): Ke
   if (/^coupon\.(created|updated)$/.test(type)) {
     const coupon = couponShape.safeParse(object);
     if (!coupon.success || typeof coupon.data.id !== "string") return [];
-    return [
-      { id: couponId(coupon.data.id), toldAt, refers: [], object: rawParts(object, couponKeys) },
-    ];
+    const kept = { toldAt, refers: [], object: rawParts(object, couponKeys) };
+    return [{ ...kept, id: couponId(coupon.data.id), ownId: true }];
   }
   if (!/^customer\.discount\.(created|updated)$/.test(type)) return [];
   const discount = discountShape.safeParse(object);
