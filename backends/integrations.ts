@@ -81,17 +81,24 @@ export function hashToken(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
 
-/** Whether the workspace had one that was neither made after nor deleted by a moment. */
+/**
+ * Whether the workspace had one that was neither made after nor deleted by a moment.
+ * @param of.environments any of which it was made for
+ */
 export async function hadIntegration(
   postgres: Postgres,
-  of: { readonly workspace: string; readonly environment: Environment; readonly provider: string },
+  of: {
+    readonly workspace: string;
+    readonly environments: readonly Environment[];
+    readonly provider: string;
+  },
   at: number,
 ): Promise<boolean> {
   const rows = await postgres.query(
     `SELECT 1 FROM integrations
-     WHERE workspace = $1 AND environment = $2 AND provider = $3
+     WHERE workspace = $1 AND environment = ANY($2) AND provider = $3
        AND created_at <= $4 AND (deleted_at IS NULL OR deleted_at > $4) LIMIT 1`,
-    [of.workspace, of.environment, of.provider, new Date(at)],
+    [of.workspace, of.environments, of.provider, new Date(at)],
   );
   return rows.length > 0;
 }

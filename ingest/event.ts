@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { strictJson } from "../backends/http/body.js";
 import { type ApiError, conflict, unprocessable } from "../backends/http/errors.js";
 import type { Access } from "../backends/keys.js";
+import type { IsMirrored } from "../backends/mirrored.js";
 import { randomBase62 } from "../backends/random.js";
 import { firstReceivedAt } from "../backends/raw-event.js";
 import type { Claim } from "../backends/receipts.js";
@@ -11,7 +12,7 @@ import type { Provider } from "../providers/provider.js";
 import { canonicalJson } from "../schemas/canonical-json.js";
 import type { IngestAnswer } from "../schemas/http-ingest.js";
 import { eventId } from "../schemas/ids.js";
-import { normalize } from "./normalized.js";
+import { normalize, notBooked } from "./normalized.js";
 import type { DoorService, Taken } from "./take.js";
 
 /** The call an event came with. */
@@ -27,6 +28,8 @@ export interface IngestCall {
    * drawn.
    */
   readonly ownIdentity: string | null;
+  /** As of the recorded clock. */
+  readonly isMirrored: IsMirrored;
 }
 
 /** What an event says, whatever it comes to. */
@@ -51,23 +54,31 @@ export interface KeptAnswer {
 }
 
 /**
- * Pure but for the drawn identity and the clock of `latency_ms`.
+ * Pure but for the drawn identity, the clock of `latency_ms` and what stores are connected.
  * @throws ApiError 400 for what is no JSON, 422 for what is wrong in it
  */
-export function planEvent(call: IngestCall, bytes: Buffer): PlannedEvent {
+export async function planEvent(call: IngestCall, bytes: Buffer): Promise<PlannedEvent> {
   const { event, ...read } = readWhole(call, bytes);
   const { event_id, native_id } = read.taken.meta;
-  const normalized = normalize(event, native_id, call.access.baseCurrency, call);
+  const { baseCurrency } = call.access;
+  const { mirrorOf } = event;
+  const normalized =
+    mirrorOf !== null && (await call.isMirrored(mirrorOf))
+      ? notBooked(mirrorOf, baseCurrency, call.receivedAt)
+      : normalize(event, native_id, baseCurrency, call);
   return { ...read, answer: { status: "success", event_id, normalized } };
 }
 
 /** The same without the answer. */
-export function readEvent(call: IngestCall, bytes: Buffer): ReadEvent {
+export function readEvent(call: Omit<IngestCall, "isMirrored">, bytes: Buffer): ReadEvent {
   const { event: _, ...read } = readWhole(call, bytes);
   return read;
 }
 
-function readWhole(call: IngestCall, bytes: Buffer): ReadEvent & { readonly event: IngestEvent } {
+function readWhole(
+  call: Omit<IngestCall, "isMirrored">,
+  bytes: Buffer,
+): ReadEvent & { readonly event: IngestEvent } {
   const { access, receivedAt } = call;
   const { workspace, environment } = access;
   const value = strictJson(bytes);

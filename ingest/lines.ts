@@ -21,17 +21,17 @@ export async function planLines(
   const lines: Line[] = [];
   for await (const bytes of inTurns(sources.map((source) => source.bytes))) {
     const ownIdentity = sources[lines.length]?.ownIdentity ?? null;
-    lines.push(planLine({ ...call, ownIdentity }, bytes));
+    lines.push(await planLine({ ...call, ownIdentity }, bytes));
   }
   return lines;
 }
 
-function planLine(call: IngestCall, bytes: Buffer): Line {
+async function planLine(call: IngestCall, bytes: Buffer): Promise<Line> {
   try {
     if (bytes.length > limits.bodyBytesMax) {
       throw tooLarge(`The line has more than ${limits.bodyBytesMax} bytes.`);
     }
-    return planEvent(call, bytes);
+    return await planEvent(call, bytes);
   } catch (error) {
     if (error instanceof ApiError) return error;
     throw error;

@@ -2,7 +2,7 @@
 import { ApiError, unprocessable } from "../backends/http/errors.js";
 import { limits } from "../config.js";
 import type { IngestEvent } from "../providers/ingest-event.js";
-import type { DecodedFact } from "../providers/provider.js";
+import type { DecodedFact, ProviderToken } from "../providers/provider.js";
 import { conversionOf, convertedAs, type Unconvertible } from "../schemas/conversion.js";
 import { knownExponentOf } from "../schemas/currencies.js";
 import type { IngestAnswer } from "../schemas/http-ingest.js";
@@ -41,6 +41,21 @@ export function normalize(
     fx_rate: Number(quote.rate),
     latency_ms: Math.max(0, Date.now() - receivedAt),
     ...(told.provisional ? { provisional: true as const } : {}),
+  };
+}
+
+/** Of what is kept and not booked: no money moves, so no rate is needed. */
+export function notBooked(
+  mirrorOf: ProviderToken,
+  baseCurrency: string,
+  receivedAt: number,
+): IngestAnswer["normalized"] {
+  return {
+    amount_base: 0,
+    base_currency: baseCurrency,
+    fx_rate: 1,
+    latency_ms: Math.max(0, Date.now() - receivedAt),
+    mirror_of: mirrorOf,
   };
 }
 

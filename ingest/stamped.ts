@@ -7,6 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Receipt } from "../backends/doors.js";
 import { unprocessable } from "../backends/http/errors.js";
 import type { Access } from "../backends/keys.js";
+import { mirrorsAt } from "../backends/mirrored.js";
 import type { Receipts } from "../backends/receipts.js";
 import { limits } from "../config.js";
 import { identityConflict, type IngestCall, readEvent, resume } from "./event.js";
@@ -17,7 +18,7 @@ import type { DoorService } from "./take.js";
 
 /** What it needs of the door. */
 export interface StampingDoor {
-  readonly service: Pick<DoorService, "rates"> & {
+  readonly service: Pick<DoorService, "postgres" | "rates"> & {
     readonly watermark: Pick<DoorService["watermark"], "receive">;
   };
   readonly providers: IngestCall["providers"];
@@ -65,7 +66,9 @@ async function stampedNow(
   const { service, providers } = door;
   const receipt = service.watermark.receive();
   try {
-    const call = { service, providers, access, receivedAt: receipt.receivedAt };
+    const { receivedAt } = receipt;
+    const isMirrored = mirrorsAt({ postgres: service.postgres, providers }, access, receivedAt);
+    const call = { service, providers, access, receivedAt, isMirrored };
     const lines = await planLines(call, sources);
     return { receipt, lines: await withRepeats(door, call, sources, lines) };
   } catch (error) {

@@ -3,8 +3,8 @@
  * `openRaw`, then questions to the provider's API if the adapter has any, then `conclude`.
  */
 import { parseBody } from "../backends/http/strict-body.js";
-import { hadIntegration } from "../backends/integrations.js";
 import type { LogRecord } from "../backends/log.js";
+import { mirrorsAt } from "../backends/mirrored.js";
 import { firstReceivedAt, openIntact, readRawEvent } from "../backends/raw-event.js";
 import { limits } from "../config.js";
 import { readIngestEvent } from "../providers/ingest-event.js";
@@ -113,7 +113,9 @@ export async function conclude(
     const { reason, detail } = decoded;
     return { ...seen, kind: "rejected", step: "decode", reason, detail };
   }
-  if (await isMirrored(service, event, decoded.mirrorOf)) {
+  // As of its first receipt: what waited as a reject is booked though the store came meanwhile.
+  const isMirrored = mirrorsAt(service, event, firstReceivedAt(event));
+  if (await isMirrored(decoded.mirrorOf)) {
     return { ...seen, kind: "ignored", reason: "mirrored" };
   }
   await service.rates.know(event.rates_edition);
@@ -141,16 +143,6 @@ function inEnvironment(event: RawEventMeta, sandbox: boolean | undefined): RawEv
   return sandbox === undefined ? event : { ...event, environment: sandbox ? "test" : "live" };
 }
 
-/** The store that sold it tells it itself, to the same workspace (`definitions.md`, Providers). */
-async function isMirrored(
-  { postgres }: NormalizingService,
-  { workspace, environment, received_at: receivedAt }: RawEventMeta,
-  provider: string | undefined,
-): Promise<boolean> {
-  if (provider === undefined) return false;
-  return hadIntegration(postgres, { workspace, environment, provider }, receivedAt);
-}
-
 function decodeOpened(
   { providers, logger }: NormalizingService,
   { provider, event, body, known }: Opened,
@@ -169,7 +161,12 @@ function decodeOpened(
   }
   const read = readIngestEvent(body, providers, event.received_at, firstReceivedAt(event));
   if (!read.ok) return { outcome: "rejected", reason: read.code, detail: read.message };
-  return { outcome: "facts", facts: read.facts(event.native_id) };
+  const { mirrorOf } = read;
+  return {
+    outcome: "facts",
+    facts: read.facts(event.native_id),
+    ...(mirrorOf === null ? {} : { mirrorOf }),
+  };
 }
 
 function unreadable(record: LogRecord): RawEventMeta {

@@ -4,7 +4,7 @@
  * function and books what was answered.
  */
 import { limits } from "../config.js";
-import type { DecodedFact, Heading, Provider } from "./provider.js";
+import type { Decoded, DecodedFact, Heading, Provider, ProviderToken } from "./provider.js";
 import { type EventRecord, type RecordRefusal, eventRecordShape, eventTypes } from "./record.js";
 import { flatToRecord, ingestTokens, readRecord } from "./record.js";
 import { recordToFacts } from "./record-facts.js";
@@ -21,6 +21,8 @@ export interface IngestEvent {
   readonly accountHint: string | null;
   /** The record, unless the payload is the provider's own whole body. */
   readonly record: EventRecord | null;
+  /** The store that may tell it itself (see `Decoded`); null: it is no copy. */
+  readonly mirrorOf: ProviderToken | null;
   /** @param identity the event's id, else the one the door gave it */
   facts(identity: string): readonly DecodedFact[];
 }
@@ -104,6 +106,7 @@ function fromRecord(
     sandbox: null,
     accountHint: record.customer_id ?? record.subscription_id ?? null,
     record,
+    mirrorOf: null,
     facts: (identity) => recordToFacts(record, identity, firstReceivedAt),
   };
 }
@@ -133,7 +136,8 @@ function readWhole(given: {
     const known = adapter.subscribeTo.join(", ");
     return refuse("event_type_unknown", "event_type", `of ${provider} must be one of: ${known}`);
   }
-  const facts = decoded.outcome === "facts" ? decoded.facts : [];
+  const told: Told = decoded.outcome === "facts" ? decoded : { facts: [] };
+  const { facts, mirrorOf = null } = told;
   const outOfBounds = facts.map((fact) => dateRefusal(fact, received)).find(Boolean);
   if (outOfBounds) return outOfBounds;
   return {
@@ -145,9 +149,12 @@ function readWhole(given: {
     sandbox: heading.sandbox,
     accountHint: heading.accountHint,
     record: null,
+    mirrorOf,
     facts: () => facts,
   };
 }
+
+type Told = Pick<Extract<Decoded, { readonly outcome: "facts" }>, "facts" | "mirrorOf">;
 
 function dateRefusal({ happenedAt }: DecodedFact, { receivedAt }: Received): RecordRefusal | null {
   if (happenedAt < limits.eventEarliest) {

@@ -165,6 +165,11 @@ export interface ProviderApi<Credentials> {
 /** @typeParam Signer what signs a delivery, where the credentials only verify (a private key) */
 export interface Provider<Credentials = unknown, Signer = Credentials> {
   readonly token: ProviderToken;
+  /**
+   * One integration takes live and sandbox events alike, and they say which they are: it tells
+   * both, whichever environment it was made for.
+   */
+  readonly tellsBothEnvironments?: true;
   /** What an integration must be given; unknown fields are refused. */
   readonly credentials: z.ZodType<Credentials>;
   /** Credential fields a person has to look up, each with where to find it. */

@@ -1,6 +1,7 @@
 /** What the two doors answer (`spec.md` 4.5, `definitions.md`, Ingest and Webhooks). */
 import { z } from "zod";
 import { errorAnswer } from "./http-error.js";
+import { providerTokens } from "./provider-tokens.js";
 
 export const webhookAnswer = z.object({
   status: z.literal("success"),
@@ -19,6 +20,10 @@ export const normalizedAmount = z.object({
     .describe(
       "Of a refund or dispute: at its own day's rate; its sale's rate decides what is booked",
     ),
+  mirror_of: z
+    .enum(providerTokens)
+    .optional()
+    .describe("Kept and not booked: this store is connected itself, and tells the same"),
 });
 
 export const ingestAnswer = z.object({

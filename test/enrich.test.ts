@@ -1,7 +1,6 @@
 /** What events leave out is asked of the provider's API, and holds up nothing else. */
 import { expect } from "chai";
 import { accountHasher } from "../backends/accounts.js";
-import { hadIntegration } from "../backends/integrations.js";
 import { factRecords, incompleteRecords } from "../backends/internal-records.js";
 import { LogUnavailable } from "../backends/log.js";
 import { openProviderApis } from "../backends/provider-api.js";
@@ -519,97 +518,3 @@ describe("Events that ask", function suite() {
     while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 50));
   }
 });
-
-describe("The mirror rule", () => {
-  it("should keep and not book what a store of the workspace tells itself", async () => {
-    const doors = await openDoors();
-    const path = `/workspaces/${doors.workspace}/integrations`;
-    const made = await doors.manage("POST", path, {
-      provider: "revenuecat",
-      environment: "Production",
-      credentials: { authorization: "Bearer of the mirror tests" },
-    });
-    const hook = String(made.json.data.webhook_path);
-    const deliver = (id: string, store: string) =>
-      doors.call(hook, {
-        method: "POST",
-        headers: {
-          authorization: "Bearer of the mirror tests",
-          "content-type": "application/json",
-        },
-        body: JSON.stringify({ api_version: "1.0", event: revenueCatPurchase(id, store) }),
-      });
-    // The workspace of `openDoors` has an integration of Stripe, and none of Apple.
-    expect((await deliver("rc_stripe", "STRIPE")).status).to.equal(200);
-    expect((await deliver("rc_apple", "APP_STORE")).status).to.equal(200);
-    const reasons = () =>
-      doors.service.clickhouse.rows<{ native_id: string; outcome: string; reason: string }>(
-        `SELECT native_id, outcome, reason FROM raw_events FINAL
-         WHERE workspace = {workspace:String} ORDER BY native_id`,
-        { workspace: doors.workspace },
-      );
-    while ((await reasons()).length < 2) await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(await reasons()).to.deep.equal([
-      { native_id: "rc_apple", outcome: "facts", reason: "" },
-      { native_id: "rc_stripe", outcome: "ignored", reason: "mirrored" },
-    ]);
-  }).timeout(30_000);
-
-  it("should ask whether the store's own integration was there at the receipt", async () => {
-    const doors = await openDoors();
-    const { json } = await doors.manage("POST", "/workspaces", {
-      name: "Mirrored",
-      base_currency: "EUR",
-    });
-    const workspace = String(json.data.id);
-    const path = `/workspaces/${workspace}/integrations`;
-    const made = await doors.manage("POST", path, {
-      provider: "stripe",
-      environment: "Production",
-      credentials: { signing_secret: secretOfMirror },
-    });
-    const from = Date.parse(made.json.data.created_at);
-    await doors.manage("DELETE", `${path}/${made.json.data.id}`);
-    const [row] = await doors.service.postgres.query<{ deleted_at: Date }>(
-      "SELECT deleted_at FROM integrations WHERE id = $1",
-      [made.json.data.id],
-    );
-    const to = row?.deleted_at.getTime() ?? 0;
-    const scope = { workspace, environment: "live", provider: "stripe" } as const;
-    const moments: [number, Partial<typeof scope> | { environment: "test" }, boolean][] = [
-      [from - 1, {}, false],
-      [from, {}, true],
-      [to - 1, {}, to > from],
-      [to, {}, false],
-      [from, { environment: "test" }, false],
-    ];
-    for (const [moment, other, expected] of moments) {
-      const had = await hadIntegration(doors.service.postgres, { ...scope, ...other }, moment);
-      expect(had, JSON.stringify([moment - from, other])).to.equal(expected);
-    }
-  });
-});
-
-function revenueCatPurchase(id: string, store: string): JsonObject {
-  return {
-    id,
-    type: "INITIAL_PURCHASE",
-    app_user_id: "user_1",
-    original_app_user_id: "user_1",
-    country_code: "DE",
-    currency: "EUR",
-    environment: "PRODUCTION",
-    event_timestamp_ms: at,
-    purchased_at_ms: at,
-    expiration_at_ms: at + 30 * 24 * 60 * 60 * 1000,
-    period_type: "NORMAL",
-    price: 10.8,
-    price_in_purchased_currency: 10,
-    product_id: "pro_monthly",
-    store,
-    original_transaction_id: `original_${id}`,
-    transaction_id: `transaction_${id}`,
-  };
-}
-
-const secretOfMirror = "whsec_of_the_mirror";

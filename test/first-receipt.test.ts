@@ -102,11 +102,13 @@ describe("What is booked late", () => {
     };
     const bytes = Buffer.from(JSON.stringify({ ...sale, provider: "custom", event_id: "late" }));
     const at = (time: string): IngestCall => {
-      return { service, providers, access, receivedAt: Date.parse(time), ownIdentity: null };
+      const receivedAt = Date.parse(time);
+      const isMirrored = async () => false;
+      return { service, providers, access, receivedAt, ownIdentity: null, isMirrored };
     };
     const first = "2026-10-14T23:59:58.000Z";
-    const answered = planEvent(at(first), bytes);
-    const again = planEvent(at("2026-10-15T00:00:02Z"), bytes);
+    const answered = await planEvent(at(first), bytes);
+    const again = await planEvent(at("2026-10-15T00:00:02Z"), bytes);
     const told = answered.answer.normalized;
     expect(again.answer.normalized.amount_base).to.not.equal(told.amount_base);
 

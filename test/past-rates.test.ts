@@ -170,7 +170,11 @@ describe("Rates of days long past", function suite() {
       releases.push("receipts", () => receipts.close());
       const doors = new OwnDoors(Date.now);
       const watermark = { receive: () => doors.receive(0) };
-      door = { service: { rates, watermark }, providers: createProviders(config), receipts };
+      door = {
+        service: { postgres, rates, watermark },
+        providers: createProviders(config),
+        receipts,
+      };
     });
     after(() => releases.release());
 

@@ -32,6 +32,7 @@ export function createGoogle(
   const published = new PublishedKeys(settings.keysUrl ?? googleKeysUrl);
   return {
     token: "google",
+    tellsBothEnvironments: true,
     credentials,
     credentialHelp: {
       audience:

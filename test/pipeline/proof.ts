@@ -95,10 +95,11 @@ export async function prove(bench: Bench, drawn: Case): Promise<void> {
   const began = Date.now() - 3 * halfMs;
   const knownAt = began + halfMs;
   const take = async (events: readonly Sent[], from: number): Promise<ModelEvent[]> => {
-    const taken = events.map((sent, index) => {
+    const calls = events.map((sent, index) => {
       const jitter = drawn.jitters[index % drawn.jitters.length] ?? 0;
       return takeAtDoor(atDoor, sent, from + jitter + Math.floor((index * 5_000) / events.length));
     });
+    const taken = await Promise.all(calls);
     await log.append(
       topics.raw,
       taken.flatMap(({ record }) => record ?? []),

@@ -28,11 +28,11 @@ export interface AtTheDoor {
 }
 
 /** @param receivedAt ms since 1970 */
-export function takeAtDoor(door: Door, sent: Sent, receivedAt: number): AtTheDoor {
+export async function takeAtDoor(door: Door, sent: Sent, receivedAt: number): Promise<AtTheDoor> {
   const { source, body } = sent;
   const told = { source, body, receivedAt };
   const taken =
-    source === "record" ? ingest(door, sent, receivedAt) : webhook(door, sent, receivedAt);
+    source === "record" ? await ingest(door, sent, receivedAt) : webhook(door, sent, receivedAt);
   if (taken === null) return { record: null, event: { ...told, id: sent.id } };
   const { meta, bytes, hint } = taken;
   const value = rawEventCodec.encode(sealRawEvent(door.service.vault, meta, bytes));
@@ -72,11 +72,16 @@ function webhook(door: Door, { source, body }: Sent, receivedAt: number): Taken 
   return { meta, bytes, hint: accountHint };
 }
 
-function ingest({ service, providers, access }: Door, { body }: Sent, receivedAt: number) {
+async function ingest(
+  { service, providers, access }: Door,
+  { body }: Sent,
+  receivedAt: number,
+): Promise<Taken | null> {
   const bytes = Buffer.from(JSON.stringify(body));
   try {
-    const call = { service, providers, access, receivedAt, ownIdentity: null };
-    const { taken } = planEvent(call, bytes);
+    const isMirrored = async () => false;
+    const call = { service, providers, access, receivedAt, ownIdentity: null, isMirrored };
+    const { taken } = await planEvent(call, bytes);
     return { meta: taken.meta, bytes, hint: taken.accountHint };
   } catch (error) {
     if (error instanceof ApiError && error.code === "fx_rate_missing") return null;
