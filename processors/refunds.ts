@@ -1,7 +1,8 @@
 /**
  * What was refunded of a payment, as steps in time. Two kinds of facts tell it: single refunds
  * (which may fail) and cumulative readings of the charge. At any moment the truth is the greater
- * of the two, so that neither is missed and nothing counts twice.
+ * of the two, so that neither is missed and nothing counts twice. What came back another way than
+ * the charge was paid (`Refund.purchase`) is in no reading of it, and comes on top.
  */
 import { divideRounded } from "../schemas/decimal.js";
 import type { Fact, FactBody, Line, Quote } from "../schemas/records.js";
@@ -32,6 +33,8 @@ interface ToldRefund {
   readonly undoes: string | null;
   /** Added to the sum of single refunds; negative when one failed. */
   readonly single: bigint;
+  /** No cumulative reading has it. */
+  readonly isApart: boolean;
   /** A cumulative reading of what `witness` keeps. */
   readonly total: bigint | null;
   readonly witness: string;
@@ -63,13 +66,14 @@ interface Kept {
 
 function stepsOf(all: readonly ToldRefund[]): RefundStep[] {
   const steps: RefundStep[] = [];
-  let single = 0n;
+  let [single, apart] = [0n, 0n];
   const kept = new Map<string, Kept>();
   let before = 0n;
   for (const told of all) {
-    const { single: added, total: reading } = told;
-    single += added;
-    if (added < 0n) {
+    const { single: added, isApart, total: reading } = told;
+    if (isApart) apart += added;
+    else single += added;
+    if (added < 0n && !isApart) {
       // A failure after the last reading is not in it yet.
       for (const [name, { at, total }] of kept) kept.set(name, { at, total: total + added });
     }
@@ -80,6 +84,7 @@ function stepsOf(all: readonly ToldRefund[]): RefundStep[] {
     }
     let after = single > 0n ? single : 0n;
     for (const { total } of kept.values()) if (total > after) after = total;
+    after += apart;
     if (after === before) continue;
     // A reading may have told some of it before.
     const isTold = told.tax !== null && added !== 0n;
@@ -132,6 +137,7 @@ function toldBy(readings: readonly Reading[]): ToldRefund[] {
     tax,
     undoes: null,
     single: amount,
+    isApart: readings.some((reading) => (reading.body.purchase ?? null) !== null),
     total: null,
     witness: "",
   };
@@ -177,6 +183,7 @@ function totals(facts: readonly Fact[]): ToldRefund[] {
     // After a single refund of the same moment: "refund_total" sorts behind "refund:".
     const entry = `refund_total:${at}:${fact.event_id}`;
     const nothingMore = { lines: [], country: null, tax: null, undoes: null, single: 0n };
-    return [{ entry, at, currency, quote: fact.quote, ...nothingMore, total: amount, witness }];
+    const told = { entry, at, currency, quote: fact.quote, total: amount, witness };
+    return [{ ...told, ...nothingMore, isApart: false }];
   });
 }

@@ -49,6 +49,16 @@ function note(
   return { Refund: { refund, payment: "in", at, ...money, ...more } };
 }
 
+/** What the charge says of itself: Stripe's part of it alone. */
+function total(amount: bigint): FactBody {
+  return { RefundTotal: { payment: "p1", at: 9_500, amount, currency: "USD" } };
+}
+
+function ofCharge(amount: bigint): FactBody {
+  const more = { account: null, country: null, lines: [], failed_at: null };
+  return { Refund: { refund: "re", payment: "p1", at: 9_400, amount, currency: "USD", ...more } };
+}
+
 /** Received in that order. */
 function received(bodies: readonly FactBody[]): Fact[] {
   return bodies.map((body, place) => {
@@ -140,6 +150,21 @@ describe("A refund that names a purchase", () => {
       "count once when an event of earlier days told it without the purchase",
       [invoice, ...card, note("cn", 2_500n, { purchase: null }), note("cn", 2_500n)],
       { p1: "succeeded 2500, atlas -2500 (-250)", in: "" },
+    ],
+    [
+      "come on top of what the charge says was refunded",
+      [invoice, ...card, note("cn", 3_000n), total(5_000n)],
+      { p1: "succeeded 8000, atlas -3000 (-300), atlas -5000 (-500)" },
+    ],
+    [
+      "come on top of it also where a refund tells the same",
+      [invoice, ...card, note("cn", 3_000n), ofCharge(5_000n), total(5_000n)],
+      { p1: "succeeded 8000, atlas -3000 (-300), atlas -5000 (-500)" },
+    ],
+    [
+      "leave what the charge says when it is voided",
+      [invoice, ...card, note("cn", 3_000n, { failedAt: 9_900 }), total(5_000n)],
+      { p1: "succeeded 5000, atlas -3000 (-300), atlas -5000 (-500), atlas 3000 (300)" },
     ],
   ];
   for (const [title, bodies, expected] of cases) {

@@ -287,11 +287,18 @@ function refundTimes({ refunds, totals }: Known): number[] {
   return [...new Set(all)].sort((a, b) => a - b);
 }
 
+/** What a payment's own documents tell, and what was returned another way, which none counts. */
+function refundedAt(known: Known, time: number): bigint {
+  const own = known.refunds.filter(({ purchase }) => purchase === undefined);
+  const others = known.refunds.filter((refund) => !own.includes(refund));
+  return refundedByItself({ ...known, refunds: own }, time) + sumOf(standingAt(others, time));
+}
+
 /**
  * The single refunds that stand at that time, or the newest cumulative reading less what failed
  * since: whichever knows more. Of several documents that count, the greatest.
  */
-function refundedAt(known: Known, time: number): bigint {
+function refundedByItself(known: Known, time: number): bigint {
   const witnesses = new Set(known.totals.map(({ witness }) => witness));
   const most = (one: bigint, other: bigint) => (one > other ? one : other);
   return [...witnesses]
