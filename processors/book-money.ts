@@ -8,7 +8,7 @@ import type { LogRecord } from "../backends/log.js";
 import type { Service } from "../backends/service.js";
 import { type Fact, topics, transactionCodec } from "../schemas/records.js";
 import { transactionId } from "../schemas/ids.js";
-import { subjects } from "./facts.js";
+import { matterOf, subjects } from "./facts.js";
 import { type KnownPayment, lookFirst, namesOf, writeThenLook } from "./known-facts.js";
 import {
   appendLedger,
@@ -50,7 +50,7 @@ export async function bookMoney(
   if (batch.length === 0) return undefined;
   if (service.soleWriter) {
     return service.soleWriter.run(
-      records,
+      records.filter(({ key }) => matterOf(key) === "money"),
       (known) => bookAlone(service, batch, known),
       (known) => {
         for (const name of namesOf(batch)) known.stored.add(name);

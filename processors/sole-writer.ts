@@ -23,14 +23,22 @@ interface Alone {
   readonly logger: Logger;
 }
 
+/** What is left to be written of a batch, and its first record. */
+interface Following<Rows> {
+  readonly first: LogRecord;
+  readonly rows: Rows;
+}
+
 export class SoleWriter<Rows> {
   #turn: Promise<unknown> = Promise.resolve();
   /** By partition of the facts topic: records below this offset may be booked in part. */
   readonly #doubtfulBelow: Map<number, bigint>;
   /** By partition: the offset after the last batch booked. */
   readonly #bookedBelow = new Map<number, bigint>();
+  /** By partition: where the first batch begins that failed and was not given again yet. */
+  readonly #missingFrom = new Map<number, bigint>();
   readonly #known = new KnownKeys();
-  readonly #behind: WriteBehind<Rows>;
+  readonly #behind: WriteBehind<Following<Rows>>;
   #waiting = 0;
 
   private constructor(
@@ -40,12 +48,15 @@ export class SoleWriter<Rows> {
     follow: (rows: readonly Rows[]) => Promise<void>,
   ) {
     this.#doubtfulBelow = new Map(ends.map((end, partition) => [partition, end]));
-    this.#behind = new WriteBehind(async (rows) => {
+    this.#behind = new WriteBehind(async (batches) => {
       const written = this.#known.writing();
       try {
-        await follow(rows);
+        // Stored without what came before it, a reading would be taken for a payment's first.
+        for (const { first } of batches) this.#assertNothingIsMissing(first);
+        await follow(batches.map(({ rows }) => rows));
       } catch (error) {
         this.#doubtAll();
+        for (const { first } of batches) this.#missFrom(first);
         throw error;
       }
       written();
@@ -65,8 +76,10 @@ export class SoleWriter<Rows> {
   }
 
   /**
-   * Books one batch at a time, whatever its partition. When a batch fails, those after it must be
-   * given again with it (`ConsumeOptions.handle`).
+   * Books one batch at a time, whatever its partition. When a batch fails, also when its rows
+   * cannot follow, those after it must be given again with it (`ConsumeOptions.handle`). One that
+   * its consumer had in hand by then is refused: it would be booked without what came before.
+   * @param records none that the next run of batches may pass over
    * @param alone books what cannot have been booked in part, and returns the rows to follow
    * @param careful books any batch
    * @returns what resolves when all of the batch is written
@@ -92,16 +105,33 @@ export class SoleWriter<Rows> {
     const { partition } = first;
     const isNew = first.offset >= (this.#doubtfulBelow.get(partition) ?? 0n);
     if (!isNew || this.#waiting >= batchesWaitingMax) await this.#behind.settled();
+    this.#assertNothingIsMissing(first);
     this.#bookedBelow.set(partition, last.offset + 1n);
     try {
-      if (isNew) return { finished: this.#follow(await alone(this.#known)) };
+      if (isNew) return { finished: this.#follow({ first, rows: await alone(this.#known) }) };
       this.#known.forget();
       await careful(this.#known);
-      return { finished: Promise.resolve() };
     } catch (error) {
       this.#doubtAll();
+      this.#missFrom(first);
       throw error;
     }
+    if (last.offset >= (this.#missingFrom.get(partition) ?? 0n)) {
+      this.#missingFrom.delete(partition);
+    }
+    return { finished: Promise.resolve() };
+  }
+
+  /** @throws when a batch before it has to be given again */
+  #assertNothingIsMissing({ partition, offset }: LogRecord): void {
+    const missing = this.#missingFrom.get(partition);
+    if (missing === undefined || offset <= missing) return;
+    throw new Error(`what begins at ${missing} of partition ${partition} is to come again first`);
+  }
+
+  #missFrom({ partition, offset }: LogRecord): void {
+    const missing = this.#missingFrom.get(partition);
+    if (missing === undefined || offset < missing) this.#missingFrom.set(partition, offset);
   }
 
   /** Looks are saved only while it succeeds, so a failure costs nothing but them. */
@@ -117,9 +147,9 @@ export class SoleWriter<Rows> {
     }
   }
 
-  #follow(rows: Rows): Promise<void> {
+  #follow(batch: Following<Rows>): Promise<void> {
     this.#waiting += 1;
-    const finished = this.#behind.add(rows).finally(() => (this.#waiting -= 1));
+    const finished = this.#behind.add(batch).finally(() => (this.#waiting -= 1));
     // The consumer may look at it only when its handler has ended.
     finished.catch(() => undefined);
     return finished;

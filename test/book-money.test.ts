@@ -238,6 +238,44 @@ describe("Booking alone, killed when versions are written and nothing else is", 
   });
 });
 
+describe("Booking alone, when the rows of a batch cannot follow", () => {
+  it("should list the payment once, though its next reading was in hand already", async () => {
+    const clickhouse = await openTestClickHouse();
+    const workspace = `ws_${randomUUID()}`;
+    let hasFailed = false;
+    const alone = serviceOver(
+      {
+        ...clickhouse,
+        write(sql, params, lane) {
+          if (lane !== "facts" || hasFailed) return clickhouse.write(sql, params, lane);
+          hasFailed = true;
+          return Promise.reject(new Error("no memory is left"));
+        },
+      },
+      { isShared: false },
+    );
+    const log: Log = { ...alone.log, ends: async () => [0n] };
+    const service = { ...alone, soleWriter: await openSoleWriter({ ...alone, log }) };
+    const readings = [
+      toldFact(workspace, "e1:0", 1, chargeAt(5_000)),
+      toldFact(workspace, "e2:0", 2, chargeAt(8_000)),
+    ];
+    const [order, invoiced] = recordsOf(readings).map((record) => [record]);
+    const failed = (work: Promise<unknown> | undefined): Promise<boolean> | undefined =>
+      work?.then(
+        () => false,
+        () => true,
+      );
+    expect(await failed((await bookMoney(service, order ?? []))?.finished)).to.equal(true);
+    // As the consumer does: it had the next one in hand, and then gives both again.
+    expect(await failed(bookMoney(service, invoiced ?? []))).to.equal(true);
+    await (
+      await bookMoney(service, recordsOf(readings))
+    )?.finished;
+    expect(await placesOf(clickhouse, workspace)).to.eql([{ at: "5000" }]);
+  });
+});
+
 function chargeAt(at: number): FactBody {
   if (!("Payment" in charge)) throw new Error("a charge is a payment");
   return { Payment: { ...charge.Payment, at } };

@@ -168,4 +168,43 @@ describe("A sole writer", () => {
     for (const offset of [5n, 6n, 7n]) await (await book(offset)).finished;
     expect(ways.slice(2)).to.deep.equal(["5 careful", "6 careful", "7 alone"]);
   });
+
+  it("should refuse what follows a batch whose rows could not, until that came again", async () => {
+    let fails = true;
+    const { ways, book } = await open(async () => {
+      if (fails) throw new Error("the world fails");
+    });
+    const rejected = (work: Promise<unknown>): Promise<boolean> =>
+      work.then(
+        () => false,
+        () => true,
+      );
+    expect(await rejected((await book(5n)).finished)).to.equal(true);
+    fails = false;
+    // The consumer had it in hand before it heard of the failure.
+    expect(await rejected(book(6n))).to.equal(true);
+    for (const offset of [5n, 6n]) await (await book(offset)).finished;
+    expect(ways).to.deep.equal(["5 alone", "5 careful", "6 alone"]);
+  });
+
+  it("should not let the rows follow of what came after such a batch", async () => {
+    const written: string[][] = [];
+    let go = (): void => {};
+    const gone = new Promise<void>((resolve) => (go = resolve));
+    let begin = (): void => {};
+    const begun = new Promise<void>((resolve) => (begin = resolve));
+    const { book } = await open(async (rows) => {
+      written.push([...rows]);
+      begin();
+      await gone;
+      throw new Error("the world fails");
+    });
+    const before = await book(5n);
+    await begun;
+    const after = await book(6n);
+    go();
+    const finished = await Promise.allSettled([before.finished, after.finished]);
+    expect(finished.map(({ status }) => status)).to.deep.equal(["rejected", "rejected"]);
+    expect(written).to.deep.equal([["5"]]);
+  });
 });
