@@ -17,6 +17,8 @@ export const limits = {
   batchLinesMax: 10_000,
   /** Of all batches one process takes at a time: while taken, one needs several times its size. */
   batchesBytesMax: 64 * mebibyte,
+  /** Of one workspace's, so that slow or unfinished uploads of one key do not shut out others. */
+  batchesPerWorkspaceBytesMax: 32 * mebibyte,
   jsonDepthMax: 64,
   idempotencyKeyLengthMax: 255,
   pageRowsDefault: pageRows.default,

@@ -38,6 +38,9 @@ export function readSeries(query: SeriesQuery, asOf: AsOf): Series {
   const to = Math.min(query.to ?? dayAfter, dayAfter);
   const from = query.from ?? defaultFrom(interval, to);
   if (from < 0) throw unprocessable("from_too_early", "Nothing is older than 1970.", "from");
+  if (query.from === undefined && from >= to) {
+    throw unprocessable("series_empty", "Nothing is older than 1970.", "to");
+  }
   if (from >= to) {
     throw unprocessable("series_empty", "from must lie before to, and not after at.", "from");
   }

@@ -5,7 +5,6 @@ import {
   existsSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -16,6 +15,7 @@ import {
 import { join, resolve } from "node:path";
 import type { Config } from "../config.js";
 import { lockFolder } from "./folder-lock.js";
+import { makeFolder } from "./make-folder.js";
 import { randomBase62 } from "./random.js";
 
 export interface Secrets {
@@ -77,7 +77,7 @@ export function openDataFolder(
 /** Makes it where there is none. @throws DataFolderRefused, FolderLocked */
 function takeFolder(path: string): () => void {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeFolder(path);
     return lockFolder(path);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
@@ -93,6 +93,7 @@ const folderProblems: Readonly<Record<string, string>> = {
   EROFS: "the disk is read-only",
   ENOSPC: "the disk is full",
   EEXIST: "it is a file, not a folder",
+  ENOENT: "no folder can be made there",
   ENOLCK: "its file system has no locks (flock); take a disk of this machine",
   ENOTDIR: "a part of it is a file, not a folder",
 };
@@ -123,7 +124,7 @@ export function vaultKeyOf(
 
 /** Puts the vault key of a backup where there is none yet. */
 export function placeVaultKey(folder: string, keyHex: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   writeOnce(join(folder, keyFile), () => keyHex);
 }
 

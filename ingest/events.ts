@@ -32,7 +32,7 @@ export function ingestRoute(door: IngestDoor): Middleware {
     refuseParameters(ctx);
     const type = requireContentType(ctx, "application/json", "application/x-ndjson");
     if (type === "application/json") return receive(ctx, false);
-    const leave = room.enter(ctx.req.headers["content-length"]);
+    const leave = room.enter(accessOf(ctx).workspace, ctx.req.headers["content-length"]);
     try {
       await receive(ctx, true);
     } finally {

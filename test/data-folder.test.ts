@@ -35,6 +35,11 @@ describe("The data folder", () => {
     });
   });
 
+  it("should be refused where no folder can be made", () => {
+    const open = () => openDataFolder({ DATA_DIR: "/proc/revenue/data" });
+    expect(open).to.throw(DataFolderRefused, /no folder can be made there/);
+  });
+
   it("should take secrets from the settings and then make none", () => {
     const given = { VAULT_ENCRYPTION_KEY: "ab".repeat(32), ADMIN_TOKEN: "t".repeat(40) };
     const { vaultKey, adminToken, made, unlock } = openDataFolder({ DATA_DIR, ...given });

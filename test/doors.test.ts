@@ -32,6 +32,14 @@ async function rawRecords(id: string): Promise<{ raw: RawEvent; body: string }[]
   return found;
 }
 
+/** Of a workspace of its own. */
+async function otherKey(): Promise<string> {
+  const created = await doors.manage("POST", "/workspaces", { name: "O", base_currency: "EUR" });
+  const path = `/workspaces/${created.json.data.id}/keys`;
+  const asked = { environment: "Production", scope: "Full Ingress" };
+  return String((await doors.manage("POST", path, asked)).json.data.key);
+}
+
 let idsMade = 0;
 const newId = (name: string) => `${name}_${process.pid}_${(idsMade += 1)}`;
 
@@ -375,27 +383,41 @@ describe("Batches", () => {
     expect(await doors.taken()).to.equal(before + 2n);
   });
 
-  it("should take so many bytes of batches at a time, and more after that", async () => {
-    const open = Array.from({ length: limits.batchesBytesMax / limits.batchBytesMax }, () => {
+  it("should take so many bytes of batches at a time, and of one workspace half", async () => {
+    const path = "/v1/events/ingest";
+    const headersOf = (key: string) => ({ authorization: `Bearer ${key}`, ...ndjson });
+    const first = Buffer.from(lines(sale()));
+    const upload = async (key: string) => {
       const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
       const writer = writable.getWriter();
       // Announces no length, so it counts as a whole batch.
-      const answer = doors.call("/v1/events/ingest", {
+      const answer = doors.call(path, {
         method: "POST",
-        headers: { authorization: `Bearer ${doors.key}`, ...ndjson },
+        headers: headersOf(key),
         body: readable,
         duplex: "half",
       });
+      await writer.write(first);
       return { writer, answer };
-    });
-    const first = Buffer.from(lines(sale()));
-    await Promise.all(open.map(({ writer }) => writer.write(first)));
-    let refused: Answer;
-    do refused = await doors.ingest(sale(), ndjson);
-    while (refused.status === 200);
+    };
+    const half = limits.batchesPerWorkspaceBytesMax / limits.batchBytesMax;
+    const whole = limits.batchesBytesMax / limits.batchBytesMax;
+    const batch = (key: string) =>
+      doors.call(path, { method: "POST", headers: headersOf(key), body: lines(sale()) });
+    const untilRefused = async (key: string): Promise<Answer> => {
+      const answer = await batch(key);
+      return answer.status === 200 ? untilRefused(key) : answer;
+    };
+
+    const [other, third] = [await otherKey(), await otherKey()];
+    const open = await Promise.all(Array.from({ length: half }, () => upload(doors.key)));
+    const refused = await untilRefused(doors.key);
     expectError(refused, { status: 503, code: "batches_busy" });
     expect(refused.headers.get("retry-after")).to.equal("1");
     expect((await doors.ingest(sale())).status).to.equal(202);
+    expect((await batch(other)).status).to.equal(200);
+    open.push(...(await Promise.all(Array.from({ length: whole - half }, () => upload(other)))));
+    expectError(await untilRefused(third), { status: 503, code: "batches_busy" });
     await Promise.all(open.map(({ writer }) => writer.close()));
     for (const { answer } of open) expect((await answer).status).to.equal(200);
     expect((await doors.ingest(sale(), ndjson)).status).to.equal(200);

@@ -78,6 +78,7 @@ describe("The management interface", () => {
 
   const wrong: [method: string, where: string, body: unknown, code: string, param: string][] = [
     ["POST", "/workspaces", {}, "field_invalid", "name"],
+    ["POST", "/workspaces", [], "field_invalid", "body"],
     ["POST", "/workspaces", { name: "A", base_currency: "CHF" }, "field_invalid", "base_currency"],
     ["POST", "/workspaces", { name: "", base_currency: "USD" }, "field_invalid", "name"],
     ["POST", "/workspaces", { name: "A", base_currency: "USD", x: 1 }, "field_unknown", "x"],
@@ -585,6 +586,14 @@ describe("A backup by the management interface", () => {
     expect(told).to.include({ state: "done", problem: null });
     await checkBackup(told.path);
     rmSync(to, { recursive: true });
+  });
+
+  it("should fail where no folder can be made, and leave the way free for the next", async () => {
+    const asked = await doors.manage("POST", "/backups", { to: "/proc/revenue/backups" });
+    expect(asked.status).to.equal(202);
+    const told = await lastBackup();
+    expect(told).to.include({ state: "failed", path: null });
+    expect(told.problem).to.include("/proc/revenue");
   });
 
   it("should be refused amid a rotation of the vault key: one key would not open it", async () => {

@@ -301,6 +301,7 @@ describe("series over time", () => {
       ["from=2026-02-01&to=2026-02-01", 422, "series_empty", "from"],
       ["from=2999-01-01", 422, "series_empty", "from"],
       ["from=1969-12-31", 422, "from_too_early", "from"],
+      ["to=1969-12-31", 422, "series_empty", "to"],
       ["from=2000-01-01&interval=day", 422, "series_too_long", "interval"],
       ["at=2999-01-01T00:00:00Z", 422, "moment_in_future", "at"],
     ];

@@ -252,7 +252,7 @@ export const operations: readonly Operation[] = [
     bodyTypes: ["application/json", "application/x-www-form-urlencoded"],
     status: 200,
     answer: webhookAnswer.meta({ id: "WebhookAnswer" }),
-    errors: [400, 401, 404, 413, 415, 422, 503],
+    errors: [400, 401, 404, 413, 415, 422, 429, 503],
   },
   ...manageOperations,
   ...registryOperations,

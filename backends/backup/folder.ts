@@ -2,6 +2,7 @@
 import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { FolderLocked, lockFolder } from "../folder-lock.js";
+import { makeFolder } from "../make-folder.js";
 import { BackupRefused } from "./manifest.js";
 
 const partialEnding = ".partial";
@@ -21,7 +22,7 @@ export async function addBackup(
   write: (folder: string) => Promise<void>,
 ): Promise<string> {
   const root = resolve(to);
-  await mkdir(root, { recursive: true, mode: 0o700 });
+  makeFolder(root);
   const unlock = lock(root);
   try {
     await removePartial(root);

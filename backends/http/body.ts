@@ -95,7 +95,7 @@ export function readJson<T>(ctx: Context, schema: ZodType<T>): T {
 export function fieldError(error: z.ZodError): ApiError {
   const issue = error.issues[0];
   const unknown = issue?.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [];
-  const param = [...(issue?.path ?? []), ...unknown].join(".");
+  const param = [...(issue?.path ?? []), ...unknown].join(".") || "body";
   const code = unknown.length > 0 ? "field_unknown" : "field_invalid";
   return unprocessable(code, issue?.message ?? "This is not valid.", param);
 }
