@@ -4,7 +4,7 @@
  * be missed: so when the reject is listed, this looks whether the event could be read by now.
  */
 import type { NormalizingService } from "./normalize.js";
-import { type Outcome, readRaw, type Rejected } from "./read-raw.js";
+import { conclude, openRaw, type Outcome, type Rejected } from "./read-raw.js";
 
 /** @param outcomes whose rejects are listed */
 export async function lookAgain(
@@ -16,7 +16,10 @@ export async function lookAgain(
     if (await isRateKnown(service, outcome)) service.ratesKnown();
     // Those that were asked for wait for an API, which is tried now and then (rejects-of-apis.ts).
     if (outcome.step !== "decode" || outcome.reason !== "enrichment_unavailable") continue;
-    const again = await readRaw(service, outcome.record);
+    const opened = await openRaw(service, outcome.record);
+    if (opened.kind === "rejected") continue;
+    // Its questions were asked, or there is nobody to ask: what it is without answers counts.
+    const again = await conclude(service, opened, new Map());
     if (again.kind === "facts") service.keptNews(outcome.event.workspace);
   }
 }

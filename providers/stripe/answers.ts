@@ -15,9 +15,14 @@ export const paths = {
   subscriptionItems: (subscription: string, after: string | null) =>
     `/v1/subscription_items?subscription=${encodeURIComponent(subscription)}&limit=100` +
     startingAfter(after),
+  /** Stripe expands four levels at most, so the discounts of items are asked for apart. */
   subscriptionDiscounts: (subscription: string) =>
     `/v1/subscriptions/${encodeURIComponent(subscription)}` +
-    "?expand[]=discounts&expand[]=items.data.discounts",
+    "?expand[]=discounts.source.coupon.applies_to" +
+    "&expand[]=discounts.source.coupon.currency_options",
+  itemDiscounts: (subscription: string) =>
+    `/v1/subscription_items?subscription=${encodeURIComponent(subscription)}&limit=100` +
+    "&expand[]=data.discounts.source.coupon",
   coupon: (coupon: string) =>
     `/v1/coupons/${encodeURIComponent(coupon)}?expand[]=applies_to&expand[]=currency_options`,
   price: (price: string) => `/v1/prices/${encodeURIComponent(price)}?expand[]=tiers`,
@@ -61,10 +66,13 @@ export function pagesOf(
   }
 }
 
-const subscriptionAnswer = z.object({
-  discounts: z.array(anyObject).catch([]),
-  items: z.object({ data: z.array(z.object({ discounts: z.array(anyObject).catch([]) })) }),
+const discountAnswer = anyObject.extend({
+  coupon: z.unknown().optional(),
+  source: z.object({ coupon: z.unknown().optional() }).nullish(),
 });
+/** Of a subscription or an item; ids where they are not expanded. */
+const discountsAnswer = z.object({ discounts: z.array(discountAnswer).catch([]) });
+const itemsAnswer = z.object({ data: z.array(discountsAnswer) });
 
 /** What was kept from earlier events, and what was answered of the same kind. */
 export function keptAndAnswered(
@@ -74,20 +82,32 @@ export function keptAndAnswered(
   if (answers.size === 0) return kept;
   const all = new Map<string, unknown>();
   for (const [path, answer] of answers) {
-    if (path.startsWith("/v1/coupons/")) {
-      const coupon = anyObject.safeParse(answer);
-      if (!coupon.success) continue;
-      all.set(couponId(coupon.data.id), coupon.data);
-      all.set(answeredCouponId(coupon.data.id), coupon.data);
-    } else if (path.startsWith("/v1/subscriptions/")) {
-      const told = subscriptionAnswer.safeParse(answer);
-      const items = told.data?.items.data.flatMap((item) => item.discounts) ?? [];
-      for (const one of [...(told.data?.discounts ?? []), ...items]) all.set(one.id, one);
-    }
+    const coupon = path.startsWith("/v1/coupons/") ? anyObject.safeParse(answer).data : undefined;
+    if (coupon === undefined) continue;
+    all.set(couponId(coupon.id), coupon);
+    all.set(answeredCouponId(coupon.id), coupon);
+  }
+  for (const discount of answeredDiscounts(answers)) {
+    all.set(discount.id, discount);
+    // As the customer has it, also where it was deleted, or its id is another coupon's by now.
+    const coupon = anyObject.safeParse(discount.coupon ?? discount.source?.coupon).data;
+    if (coupon === undefined) continue;
+    all.set(couponId(coupon.id), coupon);
+    if (coupon.applies_to !== undefined) all.set(answeredCouponId(coupon.id), coupon);
   }
   // What an event told was told then, and Stripe's answer is of now.
   for (const [id, object] of kept) all.set(id, object);
   return all;
+}
+
+function answeredDiscounts(answers: Answers): z.output<typeof discountAnswer>[] {
+  return [...answers].flatMap(([path, answer]) => {
+    if (path.startsWith("/v1/subscriptions/")) {
+      return discountsAnswer.safeParse(answer).data?.discounts ?? [];
+    }
+    if (!path.startsWith("/v1/subscription_items?")) return [];
+    return (itemsAnswer.safeParse(answer).data?.data ?? []).flatMap(({ discounts }) => discounts);
+  });
 }
 
 const anyPrice = z.looseObject({ id: z.string(), billing_scheme: z.unknown() });

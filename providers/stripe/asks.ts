@@ -36,7 +36,7 @@ function neededBy(
   { kept, answers }: Pick<Known, "kept" | "answers">,
 ): Question[] {
   if (type.startsWith("invoice.") && object.object === "invoice") {
-    const isPaid = object.status === "paid" || object.paid === true;
+    const isPaid = object.status === "paid" || object.paid === true || isPaidInPart(object);
     return isPaid ? nextPage(object.lines, answers, (after) => paths.invoiceLines(id, after)) : [];
   }
   if (!type.startsWith("customer.subscription.")) return [];
@@ -50,9 +50,14 @@ function neededBy(
       needed(paths.priceIn(price, currency, isTiered), dayMs),
     ),
     ...(gaps.discounts ? [needed(paths.subscriptionDiscounts(id), 0)] : []),
-    // What a coupon takes off never changes.
+    ...(gaps.itemDiscounts ? [needed(paths.itemDiscounts(id), 0)] : []),
+    // What a coupon takes off changes only where it is deleted and its id given to another.
     ...gaps.coupons.map((coupon) => needed(paths.coupon(coupon), dayMs)),
   ];
+}
+
+function isPaidInPart({ amount_paid: paid }: Readonly<Record<string, unknown>>): boolean {
+  return typeof paid === "number" && paid > 0;
 }
 
 function nextPage(

@@ -44,19 +44,14 @@ export const stripeBackfill: Backfill = {
     // Whatever their date: one that began long ago may still count.
     list("subscriptions", "/v1/subscriptions", null, subscriptionHistory, {
       status: "all",
-      "expand[0]": "data.discounts",
+      // A coupon that was deleted is told nowhere else. Those of items lie too deep to be expanded.
+      "expand[0]": "data.discounts.source.coupon",
       "expand[1]": "data.items.data.discounts",
     }),
     list("charges", "/v1/charges", ({ from }) => from, chargeHistory, {
       "expand[]": "data.balance_transaction",
     }),
-    list(
-      "invoices",
-      "/v1/invoices",
-      ({ from }) => from - invoicesBeforeMs,
-      (invoice, asOf) => [{ type: "invoice.paid", at: asOf, object: invoice }],
-      { status: "paid" },
-    ),
+    list("invoices", "/v1/invoices", ({ from }) => from - invoicesBeforeMs, invoiceHistory),
     list(
       "invoice_payments",
       "/v1/invoice_payments",
@@ -121,6 +116,13 @@ function chargeHistory(charge: HistoryObject, asOf: number): Told[] {
   return [{ type: "charge.updated", at: asOf, object: rest }];
 }
 
+/** One that is open, or was given up, may be paid in part: one status cannot be asked for. */
+function invoiceHistory(invoice: HistoryObject, asOf: number): Told[] {
+  if (invoice.status === "paid") return [{ type: "invoice.paid", at: asOf, object: invoice }];
+  const isPaidInPart = typeof invoice.amount_paid === "number" && invoice.amount_paid > 0;
+  return isPaidInPart ? [{ type: "invoice.updated", at: asOf, object: invoice }] : [];
+}
+
 /** When a refund failed is the date of the money that came back. */
 function refundHistory(refund: HistoryObject, asOf: number): Told[] {
   const back = refund.failure_balance_transaction;
@@ -138,8 +140,8 @@ function creditNoteHistory(note: HistoryObject, asOf: number): Told[] {
 }
 
 /**
- * The id holds what is told but not when it was read, nor what changes without a meaning (links to
- * receipts), so that the same state read twice is one event.
+ * The id holds what is told but not when it was read, nor what changes without a meaning, so
+ * that the same state read twice is one event.
  */
 function eventOf(given: Told, source: HistoryObject): HistoryEvent {
   const { type, at, object: told, previous } = given;
@@ -158,10 +160,19 @@ function eventOf(given: Told, source: HistoryObject): HistoryEvent {
 }
 
 function digestOf(told: Readonly<Record<string, unknown>>): string {
-  const lasting = Object.entries(told).filter(([key]) => !/_(url|pdf)$/.test(key));
-  const digest = createHash("sha256").update(canonicalJson(Object.fromEntries(lasting)));
+  const digest = createHash("sha256").update(canonicalJson(lastingOf(told)));
   return digest.digest("hex").slice(0, 32);
 }
+
+function lastingOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(lastingOf);
+  if (typeof value !== "object" || value === null) return value;
+  const lasting = Object.entries(value).filter(([key]) => !passing.test(key));
+  return Object.fromEntries(lasting.map(([key, inside]) => [key, lastingOf(inside)]));
+}
+
+/** Links to receipts; of a coupon how often it was used, and whether it still can be. */
+const passing = /_(url|pdf)$|^(times_redeemed|valid)$/;
 
 /** As the adapter reads it, so that the comparison finds what booking made of it. */
 function listedPayment(charge: HistoryObject): ListedPayment[] {

@@ -84,20 +84,20 @@ export function unknownDiscounts(
  * Ids of recurring coupons of which events leave out what matters here: for which products they
  * are (without an answer they count for all), or their amount in the subscription's currency.
  *
+ * One for another product takes nothing off: which products a subscription is of says nothing.
+ *
  * @param currency of the subscription, upper case
- * @param isMixed the subscription is of several products
  */
 export function incompleteCoupons(
   given: readonly GivenDiscount[],
   known: KnownDiscounts,
   currency: string,
-  isMixed: boolean,
 ): string[] {
   return given.flatMap((one) => {
     const coupon = couponOf(one, known);
     const id = coupon?.id ?? null;
     if (coupon === null || id === null || coupon.duration === "once") return [];
-    const isUnclear = isMixed && coupon.applies_to === undefined;
+    const isUnclear = coupon.applies_to === undefined;
     const isUnpriced = typeof coupon.percent_off !== "number" && !amountOff(coupon, currency);
     return (isUnclear || isUnpriced) && known.answered(id) === null ? [id] : [];
   });

@@ -1,19 +1,14 @@
 /** What a subscription's event leaves out of its price, for Stripe to be asked. */
-import { type Answers, keptAndAnswered } from "./answers.js";
+import { type Answers, keptAndAnswered, paths } from "./answers.js";
 import {
+  type GivenDiscount,
   incompleteCoupons,
   type KnownDiscounts,
   knownDiscounts,
   unknownDiscounts,
 } from "./discounts.js";
 import { periodOf, type Price, priceIn } from "./prices.js";
-import {
-  discountsOf,
-  isWorth,
-  ofWhole,
-  type Subscription,
-  subscriptionShape,
-} from "./subscriptions.js";
+import { discountsOf, isWorth, ofWhole, subscriptionShape } from "./subscriptions.js";
 
 /** What is missing for the price of a subscription that counts. */
 export interface SubscriptionGaps {
@@ -23,8 +18,10 @@ export interface SubscriptionGaps {
   readonly tiers: readonly string[];
   /** Prices whose amount in the subscription's currency is not. */
   readonly options: readonly PriceOption[];
-  /** A discount is named that nothing told. */
+  /** A discount of the whole is named that nothing told, or its coupon was deleted. */
   readonly discounts: boolean;
+  /** The same of an item. */
+  readonly itemDiscounts: boolean;
   readonly coupons: readonly string[];
 }
 
@@ -43,20 +40,23 @@ export function gapsOfSubscription(
 ): SubscriptionGaps {
   const { data: subscription } = subscriptionShape.safeParse(object);
   if (!subscription || type === "customer.subscription.deleted" || !isWorth(subscription)) {
-    return { items: false, tiers: [], options: [], discounts: false, coupons: [] };
+    const discounts = { discounts: false, itemDiscounts: false, coupons: [] };
+    return { items: false, tiers: [], options: [], ...discounts };
   }
   const counted = subscription.items.data.flatMap(({ price }) =>
     price !== null && periodOf(price) !== null ? [price] : [],
   );
-  const given = discountsOf(subscription);
-  const known = knownDiscounts(given, keptAndAnswered(kept, answers));
-  const unknown = unknownDiscounts(given, known);
-  const incomplete = couponsOf(subscription, counted, known);
+  const known = knownDiscounts(discountsOf(subscription), keptAndAnswered(kept, answers));
+  const currency = subscription.currency ?? counted[0]?.currency ?? "";
+  const ofItems = subscription.items.data.flatMap(({ discounts }) => discounts ?? []);
+  const whole = discountGaps(ofWhole(subscription), known, currency, answers);
+  const own = discountGaps(ofItems, known, currency, answers);
   return {
     items: subscription.items.has_more === true,
     ...amountsOf(counted, subscription.currency ?? null),
-    discounts: unknown.discounts.length > 0,
-    coupons: [...new Set([...unknown.coupons, ...incomplete])],
+    discounts: whole.isOpen,
+    itemDiscounts: own.isOpen,
+    coupons: [...new Set([...whole.coupons, ...own.coupons])],
   };
 }
 
@@ -77,18 +77,15 @@ function amountsOf(
   return { tiers, options };
 }
 
-function couponsOf(
-  subscription: Subscription,
-  prices: readonly Price[],
+function discountGaps(
+  given: readonly GivenDiscount[],
   known: KnownDiscounts,
-): string[] {
-  const currency = subscription.currency ?? prices[0]?.currency ?? "";
-  const isMixed = new Set(prices.map(({ product }) => product)).size > 1;
-  return [
-    ...incompleteCoupons(ofWhole(subscription), known, currency, isMixed),
-    // Those of an item are for that item.
-    ...subscription.items.data.flatMap(({ discounts }) =>
-      incompleteCoupons(discounts ?? [], known, currency, false),
-    ),
-  ];
+  currency: string,
+  answers: Answers,
+): { readonly isOpen: boolean; readonly coupons: readonly string[] } {
+  const unknown = unknownDiscounts(given, known);
+  const coupons = [...unknown.coupons, ...incompleteCoupons(given, known, currency)];
+  // A coupon that was deleted goes on for those who have it, and is told with their discounts only.
+  const isGone = coupons.some((coupon) => answers.get(paths.coupon(coupon)) === null);
+  return { isOpen: unknown.discounts.length > 0 || isGone, coupons };
 }
