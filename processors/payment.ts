@@ -10,7 +10,8 @@ import type { Fact, FactBody, Line, Quote } from "../schemas/records.js";
 import { disputesOf } from "./disputes.js";
 import { bySku, inBase, largestLine, type Move, movesOf, unknownCountry } from "./entries.js";
 import { countingOf, earlier } from "./prefix.js";
-import { newestFirst } from "./readings.js";
+import { addedUp } from "./outside-records.js";
+import { newestFirst, paymentsNewestFirst } from "./readings.js";
 import { withOwnRefunds } from "./purchase-refunds.js";
 import { refundedTotal, type RefundStep, refundSteps } from "./refunds.js";
 import { type PurchaseBody, sharedOut, Shares } from "./shares.js";
@@ -81,10 +82,14 @@ export interface Sale {
 type Part = PaymentBody | PurchaseBody;
 type PaymentBody = Extract<FactBody, { Payment: unknown }>["Payment"];
 
+/** Newest first, each with what all of the payment comes to. */
 function paymentsTold(facts: readonly Fact[]): PaymentBody[] {
-  return newestFirst(facts.filter(({ body }) => "Payment" in body)).flatMap(({ body }) =>
+  const readings = facts.filter(({ body }) => "Payment" in body);
+  const told = paymentsNewestFirst(readings).flatMap(({ body }) =>
     "Payment" in body ? [body.Payment] : [],
   );
+  const amount = addedUp(told);
+  return told.map((payment) => ({ ...payment, amount }));
 }
 
 function sharesTold(facts: readonly Fact[]): Shares {

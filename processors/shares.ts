@@ -9,6 +9,7 @@ import { divideRounded } from "../schemas/decimal.js";
 import { splitByWeight } from "../schemas/money.js";
 import type { Fact, FactBody } from "../schemas/records.js";
 import { bySku } from "./entries.js";
+import { addedUp } from "./outside-records.js";
 
 export type PurchaseBody = Extract<FactBody, { Purchase: unknown }>["Purchase"];
 type LinkBody = Extract<FactBody, { Link: unknown }>["Link"];
@@ -25,12 +26,15 @@ interface PaymentShare extends Share {
 
 interface Part {
   readonly payment: string;
+  /** Empty: the whole of what the payment paid. */
+  readonly record: string;
   readonly amount: bigint;
   readonly at: number;
 }
 
 /** The parts told by links, of a payment and of those that paid the same purchases. */
 export class Shares {
+  /** By purchase, then by payment and record. */
   readonly #parts = new Map<string, Map<string, Part>>();
 
   /**
@@ -41,12 +45,14 @@ export class Shares {
   add({ payment, purchase, part }: LinkBody): boolean {
     if (!part || part.amount <= 0n) return false;
     const parts = this.#parts.get(purchase) ?? new Map<string, Part>();
-    const before = parts.get(payment);
+    const { record = "" } = part;
+    const key = JSON.stringify([payment, record]);
+    const before = parts.get(key);
     if (before === undefined && parts.size >= limits.paymentsPerPurchaseMax) return false;
     const amount = before && before.amount > part.amount ? before.amount : part.amount;
     const at = before && before.at < part.at ? before.at : part.at;
     if (before?.amount === amount && before.at === at) return false;
-    parts.set(payment, { payment, amount, at });
+    parts.set(key, { payment, record, amount, at });
     this.#parts.set(purchase, parts);
     return true;
   }
@@ -58,7 +64,7 @@ export class Shares {
 
   /** Of all payments that were told, in order of time. */
   all(purchase: string): readonly PaymentShare[] {
-    const parts = [...(this.#parts.get(purchase)?.values() ?? [])].sort(inOrder);
+    const parts = partsOfPayments(this.#parts.get(purchase)?.values() ?? []).sort(inOrder);
     let before = 0n;
     return parts.map(({ payment, amount }) => {
       const share = { payment, before, after: before + amount };
@@ -66,6 +72,20 @@ export class Shares {
       return share;
     });
   }
+}
+
+/** One part of each payment, its records together. */
+function partsOfPayments(told: Iterable<Part>): Part[] {
+  const payments = new Map<string, Part[]>();
+  for (const part of told) {
+    const parts = payments.get(part.payment);
+    if (parts) parts.push(part);
+    else payments.set(part.payment, [part]);
+  }
+  return Array.from(payments, ([payment, parts]) => {
+    const at = Math.min(...parts.map((part) => part.at));
+    return { payment, record: "", amount: addedUp(parts), at };
+  });
 }
 
 /** Facts of a purchase that all its payments have to know. */

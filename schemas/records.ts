@@ -134,6 +134,14 @@ const saleFields = [
   { name: "lines", type: { type: "array", items: lineSchema } },
 ] as const;
 
+/** Money from outside a provider is told record by record; what tells all of it counts alone. */
+const recordField = {
+  name: "record",
+  type: "string",
+  default: "",
+  doc: "of several that make up the payment: their amounts add up; empty: it is told as a whole",
+} as const;
+
 /**
  * Money came in. The newest reading (happened_at, then event id) of a payment counts; its time and
  * rate stay those of the reading received first.
@@ -146,6 +154,7 @@ const paymentSchema = {
     { name: "at", type: timestamp, doc: "when it was paid" },
     ...moneyFields,
     ...saleFields,
+    recordField,
   ],
 } as const;
 
@@ -171,6 +180,7 @@ const partSchema = {
   fields: [
     { name: "amount", type: "long", doc: "minor units of the purchase" },
     { name: "at", type: timestamp, doc: "when it was paid: the parts of a purchase in order" },
+    recordField,
   ],
 } as const;
 

@@ -97,16 +97,8 @@ export function decode(body: unknown, known?: Known): Decoded {
   const names: FactBody[] = named.map((Sku) => ({ Sku }));
   if (isUntold(told) && (told.outcome === "rejected" || names.length === 0)) return told;
   const bodies = [...(isUntold(told) ? [] : told), ...names];
-  const facts = bodies.map((each) => ({ happenedAt: toldAt(type, at, each), body: each }));
+  const facts = bodies.map((each) => ({ happenedAt: at, body: each }));
   return { outcome: "facts", facts };
-}
-
-/**
- * What an invoice says was paid outside Stripe is all of it. The payment records it was paid by,
- * told in the same second, each know their own: the invoice is newer.
- */
-function toldAt(type: string, at: number, body: FactBody): number {
-  return type.startsWith("invoice.") && "Payment" in body ? at + 1 : at;
 }
 
 export function asks(body: unknown, known: Known): Question[] {

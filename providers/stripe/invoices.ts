@@ -8,11 +8,23 @@ import { isoMinor } from "./money.js";
 
 const ofSubscription = z.object({ subscription: field.reference }).nullish();
 const amounts = z.array(z.object({ amount: field.amount })).nullish();
+/** By layout: since 2025-03-31, and before. */
+const taxesNow = z
+  .array(z.object({ amount: field.amount, tax_behavior: z.string().nullish() }))
+  .nullish();
+const taxesThen = z
+  .array(z.object({ amount: field.amount, inclusive: z.boolean().nullish() }))
+  .nullish();
 
 /** Product by layout: `pricing` since 2025-03-31, `price` before, `plan` long before. */
 const lineShape = z.object({
   amount: field.amount,
   discount_amounts: amounts,
+  pretax_credit_amounts: z
+    .array(z.object({ amount: field.amount, type: z.string().nullish() }))
+    .nullish(),
+  taxes: taxesNow,
+  tax_amounts: taxesThen,
   pricing: z.object({ price_details: z.object({ product: field.reference }).nullish() }).nullish(),
   price: z.object({ product: field.reference }).nullish(),
   plan: z.object({ product: field.reference }).nullish(),
@@ -43,19 +55,19 @@ const invoiceShape = z.object({
   payment_intent: field.reference,
   charge: field.reference,
   tax: field.amount.nullish(),
-  total_taxes: z
-    .array(z.object({ amount: field.amount, tax_behavior: z.string().nullish() }))
-    .nullish(),
-  total_tax_amounts: z
-    .array(z.object({ amount: field.amount, inclusive: z.boolean().nullish() }))
-    .nullish(),
+  total_taxes: taxesNow,
+  total_tax_amounts: taxesThen,
 });
 type Invoice = z.output<typeof invoiceShape>;
 
+/** One that is paid in part tells what was bought by those who paid, whatever becomes of it. */
 export const readInvoice = reader(invoiceShape, (invoice, event) => {
-  if (invoice.status !== "paid" && invoice.paid !== true) return ignored("the invoice is not paid");
-  const outside = paidOutside(invoice);
-  if (invoice.amount_paid <= 0n && outside <= 0n) return ignored("an invoice of no money");
+  const isPaid = invoice.status === "paid" || invoice.paid === true;
+  // Until all is paid, only the records of money from outside know when it came.
+  const outside = isPaid ? paidOutside(invoice) : 0n;
+  if (invoice.amount_paid <= 0n && outside <= 0n) {
+    return ignored(isPaid ? "an invoice of no money" : "the invoice is not paid");
+  }
   if (invoice.lines.data.length > limits.linesPerPurchaseMax) {
     return rejected("too_many_lines", `More than ${limits.linesPerPurchaseMax} lines`);
   }
@@ -97,9 +109,12 @@ export function paymentOutside(paid: {
   readonly currency: string;
   readonly account: string | null;
   readonly country: string | null;
+  /** One of several it may be paid by; left out: all that was paid outside. */
+  readonly record?: string;
 }): FactBody[] {
   const { invoice, ...money } = paid;
-  const part = { amount: paid.amount, at: paid.at };
+  const { amount, at, record } = paid;
+  const part = { amount, at, ...(record === undefined ? {} : { record }) };
   return [
     { Payment: { payment: invoice, ...money, type: null, tax: null, fee: null, lines: [] } },
     { Link: { payment: invoice, purchase: invoice, part } },
@@ -133,11 +148,11 @@ function linesOf(invoice: Invoice): Line[] {
   const lines = invoice.lines.data.map((line) => ({
     external_id:
       line.pricing?.price_details?.product ?? line.price?.product ?? line.plan?.product ?? "",
-    net: line.amount - sum(line.discount_amounts),
+    net: netOf(line),
   }));
   if (invoice.lines.has_more === true) {
     const listed = lines.reduce((running, line) => running + line.net, 0n);
-    lines.push({ external_id: "", net: invoice.total - taxOnTop(invoice) - listed });
+    lines.push({ external_id: "", net: invoice.total - (taxOf(invoice) ?? 0n) - listed });
   }
   return lines.map(({ external_id, net }) => ({
     external_id,
@@ -145,16 +160,21 @@ function linesOf(invoice: Invoice): Line[] {
   }));
 }
 
+/** Less discounts, what billing credits paid, and the tax inside, as other documents tell it. */
+function netOf(line: Invoice["lines"]["data"][number]): bigint {
+  // The credits repeat the discounts.
+  const credits = line.pretax_credit_amounts?.filter(
+    ({ type }) => type === "credit_balance_transaction",
+  );
+  const taxes =
+    line.taxes?.filter((tax) => tax.tax_behavior === "inclusive") ??
+    line.tax_amounts?.filter((tax) => tax.inclusive === true);
+  return line.amount - sum(line.discount_amounts) - sum(credits) - sum(taxes);
+}
+
 function taxOf(invoice: Invoice): bigint | null {
   const listed = invoice.total_taxes ?? invoice.total_tax_amounts;
   return listed ? sum(listed) : (invoice.tax ?? null);
-}
-
-function taxOnTop(invoice: Invoice): bigint {
-  const listed =
-    invoice.total_taxes?.filter((tax) => tax.tax_behavior !== "inclusive") ??
-    invoice.total_tax_amounts?.filter((tax) => tax.inclusive !== true);
-  return listed ? sum(listed) : (invoice.tax ?? 0n);
 }
 
 function sum(parts: readonly { readonly amount: bigint }[] | null | undefined): bigint {

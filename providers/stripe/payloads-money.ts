@@ -202,13 +202,15 @@ function invoiceLine(line: InvoiceLineInput, invoice: InvoiceInput): JsonObject 
 export function invoicePaymentObject(input: {
   id: string;
   invoice: string;
-  /** pi_… or ch_… */
+  /** pi_… or ch_…; pr_… of a record of money from outside Stripe */
   payment: string;
   amount: bigint;
   currency: string;
   paidAt: number;
 }): JsonObject {
-  const type = input.payment.startsWith("pi_") ? "payment_intent" : "charge";
+  const types = { ch: "charge", pi: "payment_intent", pr: "payment_record" } as const;
+  const prefix = input.payment.slice(0, 2);
+  const type = types[prefix === "pi" || prefix === "pr" ? prefix : "ch"];
   return {
     id: input.id,
     object: "invoice_payment",

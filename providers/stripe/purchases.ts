@@ -8,6 +8,7 @@ import { paymentOutside } from "./invoices.js";
 import { isoMinor } from "./money.js";
 
 const invoicePaymentShape = z.object({
+  id: field.id,
   invoice: field.reference,
   status: z.string().nullish(),
   amount_paid: field.amount.nullish(),
@@ -23,7 +24,7 @@ const invoicePaymentShape = z.object({
 
 /** Since 2025-03-31 the only event that ties the two; it names no customer. */
 export const readInvoicePayment = reader(invoicePaymentShape, (paid) => {
-  const { invoice, payment, currency } = paid;
+  const { id: record, invoice, payment, currency } = paid;
   if (invoice === null || paid.status !== "paid") return ignored("the invoice is not paid");
   const inside = payment.payment_intent ?? payment.charge;
   const amount = isoMinor(paid.amount_paid ?? 0n, currency);
@@ -34,7 +35,7 @@ export const readInvoicePayment = reader(invoicePaymentShape, (paid) => {
   }
   // Neither intent nor charge: a record of money that came another way than through Stripe.
   if (amount <= 0n) return ignored("a payment of nothing");
-  return paymentOutside({ invoice, at, amount, currency, account: null, country: null });
+  return paymentOutside({ invoice, at, amount, currency, account: null, country: null, record });
 });
 
 const sessionShape = z.object({
