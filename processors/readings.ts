@@ -14,12 +14,29 @@ export function newestFirst(facts: readonly Fact[]): Fact[] {
   );
 }
 
+/**
+ * The same for payments, but of several events of one moment the greatest amount is newer: a
+ * payment grows by captures, of which Stripe tells the second. Which has the greater id says nothing.
+ */
+export function paymentsNewestFirst(facts: readonly Fact[]): Fact[] {
+  const readings = newestFirst(facts);
+  const amounts = new Map<string, bigint>();
+  for (const { event_id: event, body } of readings) {
+    // A later reading of one event may correct it.
+    if ("Payment" in body && !amounts.has(event)) amounts.set(event, body.Payment.amount);
+  }
+  const amountOf = (fact: Fact): bigint => amounts.get(fact.event_id) ?? 0n;
+  return readings.sort(
+    (one, other) => other.happened_at - one.happened_at || inOrder(amountOf(other), amountOf(one)),
+  );
+}
+
 /** The order in which facts became known: receipt, then id. */
 export function byReceipt(one: Fact, other: Fact): number {
   return one.received_at - other.received_at || inOrder(one.fact_id, other.fact_id);
 }
 
-function inOrder(one: string, other: string): number {
+function inOrder<T extends string | bigint>(one: T, other: T): number {
   if (one === other) return 0;
   return one < other ? -1 : 1;
 }

@@ -117,4 +117,33 @@ describe("A Stripe charge that is not captured as it was authorized", () => {
     const { document } = paymentState("pi_1", facts([first]));
     expect(document?.gross_amount, "before the others").to.equal(6_000n);
   });
+
+  it("should book the greatest of several captures of one second, whatever their ids", () => {
+    const [small, large] = [6_000n, 9_000n].map((captured) => ({
+      amount: 10_000n,
+      refunded: 0n,
+      captured,
+      isFinal: false,
+    }));
+    if (small === undefined || large === undefined) throw new Error("there are two");
+    for (const ids of [
+      ["evt_a", "evt_b"],
+      ["evt_b", "evt_a"],
+    ] as const) {
+      const one = facts([[small, 1]]).map((fact) => ({ ...fact, event_id: ids[0] }));
+      const other = facts([[large, 1]]).map((fact) => ({ ...fact, event_id: ids[1] }));
+      for (const order of [one.concat(other), other.concat(one)]) {
+        expect(paymentState("pi_1", order).document?.gross_amount, ids[0]).to.equal(9_000n);
+      }
+    }
+  });
+
+  it("should book what a later reading of the same event corrects", () => {
+    const base = { amount: 10_000n, refunded: 0n, isFinal: true };
+    const [before] = facts([[{ ...base, captured: 9_000n }, 1]]);
+    const [after] = facts([[{ ...base, captured: 6_000n }, 1]]);
+    if (before === undefined || after === undefined) throw new Error("there are two");
+    const replayed = { ...after, received_at: before.received_at + 1 };
+    expect(paymentState("pi_1", [before, replayed]).document?.gross_amount).to.equal(6_000n);
+  });
 });
