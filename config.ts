@@ -166,6 +166,8 @@ export const limits = {
   logPendingBytesMax: 256 * mebibyte,
   /** Records of the log in one file of a backup, beside the last one; it is read whole. */
   backupFileBytesMax: 64 * mebibyte,
+  /** How long a backup waits for the next records of a log that cannot be read. */
+  backupPatienceMsMax: 60_000,
   /** Bytes of records a consumer is given at once; a single record may be larger. */
   consumedBytesMax: 8 * mebibyte,
   /** Records one commit of the log takes, so that a long queue does not stall the process. */

@@ -81,8 +81,8 @@ type Place = (typeof waitingPlaces)[number];
 
 interface Tail {
   readonly place: Place;
-  /** By partition: the first offset wanted, and how many records from there. */
-  readonly parts: readonly { readonly from: bigint; readonly records: number }[];
+  /** By partition: the first offset wanted, and where the partition ended. */
+  readonly parts: readonly { readonly from: bigint; readonly end: bigint }[];
   /** More wait than are looked through. */
   readonly isCut: boolean;
 }
@@ -97,7 +97,7 @@ async function tailOf({ log }: SearchService, place: Place): Promise<Tail> {
     const handled = committed[partition] ?? 0n;
     isCut ||= end - handled > recordsMax;
     const from = end - handled > recordsMax ? end - recordsMax : handled;
-    return { from, records: Number(end - from) };
+    return { from, end };
   });
   return { place, parts, isCut };
 }
@@ -107,15 +107,11 @@ const recordsAtOnce = 500;
 
 async function search({ log }: SearchService, { place, parts }: Tail): Promise<Waiting[]> {
   const found: Waiting[] = [];
-  for (const [partition, { from, records }] of parts.entries()) {
-    for (let read = 0; read < records; read += recordsAtOnce) {
-      const batch = await log.read(
-        place.topic,
-        partition,
-        from + BigInt(read),
-        Math.min(recordsAtOnce, records - read),
-      );
+  for (const [partition, { from, end }] of parts.entries()) {
+    for (let next = from; next < end;) {
+      const batch = await log.read(place.topic, partition, next, recordsAtOnce);
       for (const record of batch) found.push(...place.read(record));
+      next = (batch.at(-1)?.offset ?? end) + 1n;
       await letOthersRun();
     }
   }

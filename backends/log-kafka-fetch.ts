@@ -21,6 +21,8 @@ export interface Fetched {
   readonly records: LogRecord[];
   /** Where to go on: Kafka's own marks have offsets, too. */
   next: bigint;
+  /** Where the partition ends; null: the broker told nothing of it, as over a quota. */
+  end: bigint | null;
 }
 
 /** One partition somebody follows. */
@@ -141,6 +143,8 @@ interface FetchAnswer {
   readonly responses: readonly {
     readonly partitions: readonly {
       readonly partition: number;
+      /** The end of what may be read. */
+      readonly lastStableOffset: string;
       readonly messages: readonly {
         readonly offset: string;
         readonly key: Buffer | null;
@@ -176,11 +180,16 @@ export async function fetchFrom(
     ],
   });
   const found = new Map(
-    places.map(({ number, offset }): [number, Fetched] => [number, { records: [], next: offset }]),
+    places.map(({ number, offset }): [number, Fetched] => [
+      number,
+      { records: [], next: offset, end: null },
+    ]),
   );
-  for (const { partition, messages } of answer.responses.flatMap((one) => one.partitions)) {
+  const told = answer.responses.flatMap((one) => one.partitions);
+  for (const { partition, lastStableOffset, messages } of told) {
     const fetched = found.get(partition);
     if (fetched === undefined) continue;
+    fetched.end = BigInt(lastStableOffset);
     for (const { offset: text, key, value, isControlRecord } of messages) {
       const offset = BigInt(text);
       // Kafka gives whole batches: the first may begin earlier.

@@ -1,4 +1,5 @@
 /** Questions to Kafka: records at a place, where partitions begin and end, where groups stand. */
+import { setTimeout as pause } from "node:timers/promises";
 import type { Cluster } from "kafkajs";
 import { limits } from "../config.js";
 import {
@@ -24,6 +25,7 @@ export class KafkaReader {
     private readonly logger: Logger,
   ) {}
 
+  /** As the log's `read`. */
   async read(
     named: NamedTopic,
     number: number,
@@ -37,12 +39,15 @@ export class KafkaReader {
         limits.kafkaFetchBytesMax,
         (recordsMax - records.length) * recordBytes,
       );
-      const fetched = await this.#ask(named, (cluster) =>
-        fetchOne(cluster, named, { number, offset: next }, bytesMax),
+      const asked = this.#ask(named, (cluster, connection) =>
+        fetchOne(connection, cluster, named, { number, offset: next }, bytesMax),
       );
-      if (fetched.next === next) break;
+      // Those there are lead the caller on, who asks again for the rest.
+      const fetched = records.length === 0 ? await asked : await asked.catch(unreadable);
+      if (fetched === null) break;
       next = fetched.next;
       for (const one of fetched.records) records.push(one);
+      if (next >= fetched.end) break;
     }
     return records.slice(0, recordsMax);
   }
@@ -98,14 +103,17 @@ export class KafkaReader {
     this.#connection?.abandon();
   }
 
-  async #ask<T>(named: NamedTopic, work: (cluster: Cluster) => Promise<T>): Promise<T> {
+  async #ask<T>(
+    named: NamedTopic,
+    work: (cluster: Cluster, connection: KafkaConnection) => Promise<T>,
+  ): Promise<T> {
     const until = performance.now() + limits.kafkaAnswerMsMax;
     for (;;) {
       this.#connection ??= new KafkaConnection(this.settings, this.logger);
       const connection = this.#connection;
       try {
         return await connection.within(until - performance.now(), async () =>
-          work(await connection.ready(named.name)),
+          work(await connection.ready(named.name), connection),
         );
       } catch (error) {
         if (hasMembers(error)) throw error;
@@ -114,17 +122,25 @@ export class KafkaReader {
         if (performance.now() + pauseMs > until) {
           throw new LogUnreadable("Kafka does not answer", { cause: error });
         }
-        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+        await pause(pauseMs);
       }
     }
   }
 }
 
 const pauseMs = 200;
+/** Between two questions to a broker that told nothing. */
+const heldBackMs = 50;
 const outsideAnyGeneration = { groupGenerationId: -1, memberId: "" };
 
 function hasMembers(error: unknown): boolean {
   return kafkaErrorType(error) === "UNKNOWN_MEMBER_ID";
+}
+
+/** @throws any other error */
+function unreadable(error: unknown): null {
+  if (error instanceof LogUnreadable) return null;
+  throw error;
 }
 
 function numbersTo(partitions: number): number[] {
@@ -150,26 +166,38 @@ async function offsets(
   });
 }
 
+interface Told {
+  readonly records: readonly LogRecord[];
+  readonly next: bigint;
+  readonly end: bigint;
+}
+
+/** Nothing is fetched only where the partition ends: until a broker says so, it is asked again. */
 async function fetchOne(
+  connection: KafkaConnection,
   cluster: Cluster,
   named: NamedTopic,
-  place: { readonly number: number; readonly offset: bigint },
+  { number, offset }: { readonly number: number; readonly offset: bigint },
   bytesMax: number,
-) {
-  const nothing = { records: [], next: place.offset };
-  const [nodeId] = Object.keys(cluster.findLeaderForPartitions(named.name, [place.number]));
-  if (nodeId === undefined) return nothing;
+): Promise<Told> {
+  const [nodeId] = Object.keys(cluster.findLeaderForPartitions(named.name, [number]));
+  if (nodeId === undefined) throw new Error(`${named.name}, ${number} has no leader`);
   const broker = await cluster.findBroker({ nodeId });
-  const fetch = async (offset: bigint) => {
-    const places = [{ number: place.number, offset }];
-    const found = await fetchFrom(broker, named, places, { maxWaitTime: 0, bytesMax });
-    return found.get(place.number) ?? nothing;
+  const fetch = async (from: bigint): Promise<Told> => {
+    while (!connection.isAbandoned) {
+      const places = [{ number, offset: from }];
+      const found = await fetchFrom(broker, named, places, { maxWaitTime: 0, bytesMax });
+      const { records = [], next = from, end = null } = found.get(number) ?? {};
+      if (end !== null && (next > from || end <= from)) return { records, next, end };
+      await pause(heldBackMs);
+    }
+    throw new Error(`${named.name}, ${number} was not told of in time`);
   };
   try {
-    return await fetch(place.offset);
+    return await fetch(offset);
   } catch (error) {
-    if (!isOutOfRange(error, place.number)) throw error;
-    const earliest = await earliestOf(cluster, named, place.number);
-    return earliest > place.offset ? fetch(earliest) : nothing;
+    if (!isOutOfRange(error, number)) throw error;
+    const earliest = await earliestOf(cluster, named, number);
+    return earliest > offset ? fetch(earliest) : { records: [], next: offset, end: offset };
   }
 }

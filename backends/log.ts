@@ -5,7 +5,8 @@
  * Contract, the same for every implementation (test/log.test.ts runs it):
  *
  * - `append` resolves when the records are durable: a `kill -9` right after loses none of them. It
- *   rejects when they may not be; some may be durable all the same, so appending again may repeat.
+ *   rejects when they may not be; some may be durable all the same, or become so within
+ *   `kafkaLateMsMax` (AppendUncertain), so appending again may repeat.
  * - Records of one key go to one partition and are read in the order they were appended. Between
  *   partitions there is no order.
  * - `consume` gives each partition's records in offset order, in batches, one batch of a partition
@@ -81,6 +82,9 @@ export class LogUnavailable extends Error {
   override readonly name = "LogUnavailable";
 }
 
+/** It was sent: for a while (`kafkaLateMsMax`) it may still become readable, all or some of it. */
+export class AppendUncertain extends LogUnavailable {}
+
 /** The log cannot be asked now what lies in it or where it ends; the same may be asked again. */
 export class LogUnreadable extends Error {
   override readonly name = "LogUnreadable";
@@ -93,7 +97,7 @@ export interface Log {
    * by the time it writes.
    */
   readonly shared: boolean;
-  /** @throws LogUnavailable when the records may not be durable. */
+  /** @throws LogUnavailable when the records may not be durable; see AppendUncertain. */
   append(topic: Topic, records: readonly NewRecord[]): Promise<Position[]>;
   consume(options: ConsumeOptions): Subscription;
   /**
@@ -105,7 +109,10 @@ export interface Log {
     handle: (record: LogRecord) => void | Promise<void>,
     from?: ReadonlyMap<number, bigint>,
   ): Subscription;
-  /** Up to `recordsMax` records from `offset` (inclusive) on; empty at the end. */
+  /**
+   * Up to `recordsMax` records from `offset` (inclusive) on, and fewer where more cannot be had at
+   * once. None only where the partition ends: what cannot be had at all is LogUnreadable.
+   */
   read(topic: Topic, partition: number, offset: bigint, recordsMax: number): Promise<LogRecord[]>;
   /** The offset the next record will get, by partition. */
   ends(topic: Topic): Promise<bigint[]>;

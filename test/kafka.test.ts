@@ -2,14 +2,17 @@
  * The log on a real Kafka: the same contract as the embedded one, and what only a broker, other
  * members and a network can do to it. `TEST_KAFKA_BROKERS` runs the contract on another cluster.
  */
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import kafkajs from "kafkajs";
 import { ConfigError } from "../config.js";
+import { Backlog } from "../backends/backlog.js";
+import { cutTopics, groupOffsets, writeTopics } from "../backends/backup/log-part.js";
 import { openKafkaLog } from "../backends/log-kafka.js";
-import { KafkaConnection, coordinatorOf } from "../backends/log-kafka-connection.js";
+import { KafkaConnection, clientIdOf, coordinatorOf } from "../backends/log-kafka-connection.js";
 import { partitionOf } from "../backends/log-kafka-partition.js";
 import {
   type Log,
@@ -18,7 +21,7 @@ import {
   LogUnreadable,
   type Position,
 } from "../backends/log.js";
-import { startKafka } from "../ops/servers/kafka.js";
+import { limitReading, startKafka } from "../ops/servers/kafka.js";
 import type { LocalServer } from "../ops/servers/server.js";
 import { topics } from "../schemas/records.js";
 import { type KafkaInstallation, installKafka } from "./kafka-installation.js";
@@ -51,7 +54,9 @@ describe("Kafka", function () {
   });
 
   function start(): Promise<LocalServer> {
-    return startKafka({ folder: join(folder.path, "kafka"), port });
+    // Who is held back by a quota is so after two seconds of reading, not after ten.
+    const properties = { "quota.window.num": "3" };
+    return startKafka({ folder: join(folder.path, "kafka"), port, properties });
   }
 
   describeLogContract("Kafka", async () => installKafka(brokers), { retention: true });
@@ -248,6 +253,31 @@ describe("Kafka", function () {
       await tail?.close();
       await consumer?.close();
       expect(await log?.committed(topic, "g")).to.eql(await log?.ends(topic));
+    });
+
+    it("should not take a broker that holds it back for the end of the log", async () => {
+      const installation = installKafka(server.url);
+      const [log] = await open(installation);
+      const valueBytes = 20_000;
+      for (let round = 0; round < 4; round += 1) {
+        await log?.append(
+          topic,
+          Array.from({ length: 10 }, () => ({ key: "a", value: randomBytes(valueBytes) })),
+        );
+      }
+      await limitReading(server.url, clientIdOf("slow"), 400_000);
+      const [slow = fail()] = await open({
+        open: () => installation.open({}, { own: "slow", silent: async () => new Set() }),
+      });
+      const cut = await cutTopics(slow, await groupOffsets(slow));
+      // Each reads more than the quota leaves to the next.
+      for (let look = 0; look < 2; look += 1) {
+        const backlog = new Backlog(slow, topic, "g", () => ({ receivedAt: 1 }));
+        expect(await backlog.earliestWaiting()).to.equal(1);
+      }
+      const files = await writeTopics(slow, cut, folder.path);
+      const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+      expect(bytes).to.be.greaterThan(40 * valueBytes);
     });
 
     it("should put records where another log had them", async () => {

@@ -12,9 +12,10 @@ import assert from "node:assert";
 import { createHash } from "node:crypto";
 import { type FileHandle, mkdir, open, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { limits } from "../../config.js";
 import { type Topic, topics } from "../../schemas/records.js";
-import type { Log, LogRecord } from "../log.js";
+import { type Log, type LogRecord, LogUnreadable } from "../log.js";
 import { passages } from "../watermark.js";
 import type { BackupFile, Manifest, TopicPart } from "./manifest.js";
 
@@ -135,14 +136,39 @@ async function* recordsOf(
   { from, end }: { from: bigint; end: bigint },
 ): AsyncGenerator<LogRecord> {
   for (let next = from; next < end;) {
-    const records = await log.read(topic, partition, next, recordsAtOnce);
-    const last = records.at(-1);
-    // Retention took the rest away meanwhile.
-    if (last === undefined) return;
-    yield* records.filter(({ offset }) => offset < end);
-    next = last.offset + 1n;
+    const found = await patiently(() => readFrom(log, topic, partition, next));
+    yield* found.records.filter(({ offset }) => offset < end);
+    next = found.next;
   }
 }
+
+/**
+ * To be called below the end. @returns no records only where retention took them away meanwhile
+ * @throws LogUnreadable
+ */
+async function readFrom(log: Log, topic: Topic, partition: number, offset: bigint) {
+  const records = await log.read(topic, partition, offset, recordsAtOnce);
+  const last = records.at(-1);
+  if (last !== undefined) return { records, next: last.offset + 1n };
+  const kept = (await log.earliest(topic))[partition] ?? 0n;
+  if (kept > offset) return { records, next: kept };
+  throw new LogUnreadable(`${topic}, ${partition} gives nothing from ${offset} on`);
+}
+
+/** What holds a log up for a while, such as a quota, must not end a backup of hours. */
+async function patiently<T>(ask: () => Promise<T>): Promise<T> {
+  const until = performance.now() + limits.backupPatienceMsMax;
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof LogUnreadable) || performance.now() > until) throw error;
+    }
+    await pause(patiencePauseMs);
+  }
+}
+
+const patiencePauseMs = 1_000;
 
 /** A record may have a megabyte. */
 const recordsAtOnce = 100;

@@ -29,22 +29,32 @@ export interface LocalKafka {
 /** The server's `url` is what `KAFKA_BROKERS` takes. @throws with what is to be installed */
 export async function startKafka(options: LocalKafka): Promise<LocalServer> {
   const { folder, port } = options;
-  const classes = join(await kafkaJars(), "*");
   const settings = join(folder, "server.properties");
   await mkdir(folder, { recursive: true });
   await writeFile(settings, propertiesText(options, await freePort()));
-  const kafka = (main: string): [string, ...string[]] => ["java", heap, "-cp", classes, main];
   if (!existsSync(join(folder, "data", "meta.properties"))) {
     const format = ["format", "--cluster-id", clusterId, "--config", settings];
-    await run([...kafka("kafka.tools.StorageTool"), ...format]);
+    await run([...(await kafka("kafka.tools.StorageTool")), ...format]);
   }
   return startServer({
     name: "Kafka",
     url: `127.0.0.1:${port}`,
-    command: [...kafka("kafka.Kafka"), settings],
+    command: [...(await kafka("kafka.Kafka")), settings],
     logFile: join(folder, "kafka.log"),
     isReady: () => takesConnections(port),
   });
+}
+
+/** What clients of one `client.id` may read, in bytes a second: beyond it the broker holds back. */
+export async function limitReading(url: string, clientId: string, bytesMax: number): Promise<void> {
+  const change = ["--alter", "--add-config", `consumer_byte_rate=${bytesMax}`];
+  const whom = ["--entity-type", "clients", "--entity-name", clientId];
+  const command = await kafka("kafka.admin.ConfigCommand");
+  await run([...command, "--bootstrap-server", url, ...change, ...whom]);
+}
+
+async function kafka(main: string): Promise<[string, ...string[]]> {
+  return ["java", heap, "-cp", join(await kafkaJars(), "*"), main];
 }
 
 /** The folder with Kafka's jars, fetched when absent. */
