@@ -190,14 +190,14 @@ describe("ClickHouse", () => {
         "money",
       );
     }
-    const byDay = `SELECT toDate(happened_at) AS day, sum(amount) AS amount FROM ledger
+    const byDay = `SELECT toDate(happened_at) AS day, sum(toInt128(amount)) AS amount FROM ledger
       WHERE workspace = {workspace:String} AND environment = 'live' GROUP BY day`;
     const [plan] = await clickhouse.rows<{ plan: string }>(
       `SELECT arrayStringConcat(groupArray(explain)) AS plan
        FROM (EXPLAIN projections = 1 ${byDay} SETTINGS force_optimize_projection = 1)`,
       { workspace },
     );
-    expect(plan?.plan).to.contain("by_day");
+    expect(plan?.plan).to.contain("by_day_wide");
     const [row] = await clickhouse.rows<{ amount: string }>(byDay, { workspace });
     expect(row?.amount).to.equal("300");
   });

@@ -9,7 +9,7 @@ import { movementKindsQuery } from "../api/queries/movement-kinds.js";
 import { movementSeriesQuery } from "../api/queries/movement-series.js";
 import { type MrrPairRow, type MrrRow, mrrPairQuery, mrrQuery } from "../api/queries/mrr.js";
 import type { Query } from "../api/queries/query.js";
-import { revenueQuery } from "../api/queries/revenue.js";
+import { type RevenueSumsRow, revenueQuery } from "../api/queries/revenue.js";
 import { type SkuRevenueRow, skuRevenueQuery } from "../api/queries/sku-revenue.js";
 import {
   type ProductSubscriptionsRow,
@@ -320,8 +320,37 @@ describe("the queries of the metrics and lists", () => {
         const series = readSeries({ interval: "quarter" }, asOf(tenant, day("2026-02-10T12:00")));
         const { sql, params } = revenueQuery(series, group, 100);
         const text = await planOf(clickhouse, { sql, params });
-        expect(text).to.include("ReadFromMergeTree (by_day)");
+        expect(text).to.include("ReadFromMergeTree (by_day_wide)");
         expect(text).to.include("(by_time)");
+      }
+    });
+
+    it("should be right where sums are beyond 64 bits", async () => {
+      const tenant = newTenant();
+      const days = ["2026-01-05", "2026-01-06", "2026-02-10"];
+      // Four in place of ten thousand of the largest amounts: one day is too much by itself.
+      const amount = 3_000_000_000_000_000_000;
+      const entries = days.flatMap((text) =>
+        ["a", "b", "c", "d"].map((name) => ({
+          payment: `stripe:${text}:${name}`,
+          kind: "sale" as const,
+          happened_at: day(`${text}T08:00`),
+          recorded_at: day(`${text}T08:00`),
+          amount,
+          tax: amount,
+          fee: amount,
+          sales: 1,
+        })),
+      );
+      await insertLedger(clickhouse, tenant, entries);
+      const now = asOf(tenant, day("2026-02-10T12:00"));
+      const total = "36000000000000000000";
+      const series = readSeries({ interval: "year" }, now);
+      const [year] = await rowsOf<RevenueSumsRow>(revenueQuery(series, undefined, 100));
+      expect([year?.gross, year?.tax, year?.fees]).to.deep.equal([total, total, total]);
+      for (const from of [null, day("2026-01-01T00:00")]) {
+        const [sku] = await rowsOf<SkuRevenueRow>(skuRevenueQuery(now, from));
+        expect(sku?.revenue).to.equal(total);
       }
     });
   });
