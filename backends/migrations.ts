@@ -33,10 +33,8 @@ export async function migratePostgres(
   files = projectFile("migrations", "postgres"),
 ): Promise<void> {
   const known = await readMigrations(files);
-  await postgres.transaction(async (sql) => {
-    // However long another process migrates.
-    await sql.query("SET LOCAL lock_timeout = 0");
-    await sql.query("SELECT pg_advisory_xact_lock($1)", [advisoryLock]);
+  const migrate = async (sql: Pick<Postgres, "query">): Promise<void> => {
+    await lockMigrations(sql, logger);
     await sql.query(`CREATE TABLE IF NOT EXISTS migrations (
       number integer PRIMARY KEY,
       name text NOT NULL,
@@ -53,7 +51,18 @@ export async function migratePostgres(
       ]);
       logger.info({ migration: migration.name }, "Postgres migrated");
     }
-  });
+  };
+  await postgres.transaction(migrate, { isUnhurried: true });
+}
+
+async function lockMigrations(sql: Pick<Postgres, "query">, logger: Logger): Promise<void> {
+  const [first] = await sql.query<{ locked: boolean }>(
+    "SELECT pg_try_advisory_xact_lock($1) AS locked",
+    [advisoryLock],
+  );
+  if (first?.locked === true) return;
+  logger.info("another process migrates Postgres: waiting until it has");
+  await sql.query("SELECT pg_advisory_xact_lock($1)", [advisoryLock]);
 }
 
 /**

@@ -11,13 +11,16 @@ import {
 import { ConfigError, limits } from "../config.js";
 import type { Logger } from "./logger.js";
 import { isUnavailable, whyNotOpened } from "./postgres-errors.js";
-import { type Postgres, PostgresUnavailable } from "./postgres.js";
+import { type Postgres, PostgresUnavailable, type TransactionOptions } from "./postgres.js";
 import { columns } from "./postgres-columns.js";
 
 export interface ServerOrigin {
   readonly url: string;
   /** How long a server that does not answer is waited for: it may be starting, too. */
   readonly patienceMs?: number;
+  /** How long one statement may take there, and how long its answer is waited for. */
+  readonly statementMsMax?: number;
+  readonly answerMsMax?: number;
 }
 
 /**
@@ -26,7 +29,7 @@ export interface ServerOrigin {
  */
 export async function openServer(origin: ServerOrigin, logger: Logger): Promise<Postgres> {
   const { url, patienceMs = limits.postgresPatienceMsMax } = origin;
-  const pool = openPool(url, logger);
+  const pool = openPool(origin, logger);
   try {
     await whenAnswering(pool, patienceMs);
   } catch (error) {
@@ -35,7 +38,7 @@ export async function openServer(origin: ServerOrigin, logger: Logger): Promise<
   }
   return {
     query: (sql, values = []) => rows(pool, sql, values),
-    transaction: (run) => transaction(pool, logger, run),
+    transaction: (run, options) => transaction(pool, logger, run, options),
     close: () => pool.end(),
   };
 }
@@ -54,19 +57,28 @@ async function whenAnswering(pool: Pool, patienceMs: number): Promise<void> {
 }
 
 const lookEveryMs = 250;
+const keepAliveAfterMs = 10_000;
+/** The longest a timer takes, 24 days: the driver takes 0 for none given. */
+const withoutEndMs = 2 ** 31 - 1;
 
-function openPool(url: string, logger: Logger): Pool {
+function openPool(origin: ServerOrigin, logger: Logger): Pool {
+  const {
+    statementMsMax = limits.postgresStatementMsMax,
+    answerMsMax = statementMsMax + limits.postgresConnectMsMax,
+  } = origin;
   const options: PoolConfig = {
-    connectionString: withLibpqMeaning(url),
+    connectionString: withLibpqMeaning(origin.url),
     application_name: "revenue-aggregation-service",
     max: limits.postgresConnectionsMax,
     connectionTimeoutMillis: limits.postgresConnectMsMax,
-    statement_timeout: limits.postgresStatementMsMax,
+    statement_timeout: statementMsMax,
     lock_timeout: limits.postgresLockMsMax,
     idle_in_transaction_session_timeout: limits.postgresIdleInTransactionMsMax,
     // The server keeps its own time; this is for one that does not answer at all any more.
-    query_timeout: limits.postgresStatementMsMax + limits.postgresConnectMsMax,
+    query_timeout: answerMsMax,
     keepAlive: true,
+    // Of a server that is gone an unhurried statement hears by this alone.
+    keepAliveInitialDelayMillis: keepAliveAfterMs,
     types: columnTypes(),
   };
   const pool = new Pool(options);
@@ -89,6 +101,7 @@ async function transaction<T>(
   pool: Pool,
   logger: Logger,
   run: (sql: Pick<Postgres, "query">) => Promise<T>,
+  { isUnhurried = false }: TransactionOptions = {},
 ): Promise<T> {
   const client = await connect(pool);
   // Of a connection in use the pool hears nothing; the statement under way is told as well.
@@ -97,7 +110,10 @@ async function transaction<T>(
   let broken: Error | undefined;
   try {
     await rows(client, "BEGIN");
-    const result = await run({ query: (sql, values = []) => rows(client, sql, values) });
+    if (isUnhurried) await rows(client, "SET LOCAL statement_timeout = 0");
+    if (isUnhurried) await rows(client, "SET LOCAL lock_timeout = 0");
+    const own = isUnhurried ? { query_timeout: withoutEndMs } : {};
+    const result = await run({ query: (sql, values = []) => rows(client, sql, values, own) });
     await rows(client, "COMMIT");
     return result;
   } catch (error) {
@@ -123,9 +139,11 @@ async function rows<T>(
   on: Pool | PoolClient,
   sql: string,
   values: readonly unknown[] = [],
+  own: { readonly query_timeout?: number } = {},
 ): Promise<T[]> {
   try {
-    const result: { rows: T[] } = await on.query<QueryResultRow & T>(sql, [...values]);
+    const asked = { text: sql, values: [...values], ...own };
+    const result: { rows: T[] } = await on.query<QueryResultRow & T>(asked);
     return result.rows;
   } catch (error) {
     throw told(error);

@@ -18,8 +18,16 @@ export interface Postgres {
    * All or nothing, and durable when it resolves; the callback's rejection rolls back. The callback
    * uses only the `sql` it is given: on the embedded engine any other query waits for its end.
    */
-  transaction<T>(run: (sql: Pick<Postgres, "query">) => Promise<T>): Promise<T>;
+  transaction<T>(
+    run: (sql: Pick<Postgres, "query">) => Promise<T>,
+    options?: TransactionOptions,
+  ): Promise<T>;
   close(): Promise<void>;
+}
+
+export interface TransactionOptions {
+  /** A statement takes as long as it takes, as does its wait for a lock. Left out: false. */
+  readonly isUnhurried?: boolean;
 }
 
 /** The server does not answer now, or not in time; what was asked may or may not have been done. */

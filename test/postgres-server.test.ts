@@ -1,6 +1,6 @@
 /** The metadata store on a server of this test's own: how it is let in, and what a break does. */
 import { execFile } from "node:child_process";
-import { mkdir } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
@@ -120,6 +120,29 @@ describe("A Postgres server", function () {
       }),
     );
     expect(error).to.be.instanceOf(PostgresUnavailable);
+  });
+
+  it("should let a migration take longer than a statement may, and another start wait", async () => {
+    const impatient = { url: server.url, statementMsMax: 200, answerMsMax: 400 };
+    const starters = await Promise.all(
+      Array.from({ length: 2 }, () => openPostgres(impatient, testLogger)),
+    );
+    const files = join(folder.path, "slow");
+    await mkdir(files);
+    await writeFile(join(files, "0001_slow.sql"), "SELECT pg_sleep(1);\nCREATE TABLE slow ();\n");
+    try {
+      await Promise.all(starters.map((one) => migratePostgres(one, testLogger, files)));
+      const [again] = starters;
+      expect(
+        await rejection(again?.query("SELECT pg_sleep(1)") ?? Promise.resolve()),
+      ).to.be.instanceOf(PostgresUnavailable);
+      expect(await postgres.query("SELECT name FROM migrations")).to.eql([
+        { name: "0001_slow.sql" },
+      ]);
+    } finally {
+      await Promise.all(starters.map((one) => one.close()));
+      await postgres.query("DROP TABLE IF EXISTS migrations, slow");
+    }
   });
 
   it("should migrate once when several processes start together", async () => {
