@@ -178,6 +178,11 @@ export const limits = {
   kafkaStartMsMax: 30_000,
   /** How long an append may wait for Kafka; then it is refused (LogUnavailable). */
   kafkaAppendMsMax: 8_000,
+  /**
+   * How long after that a record that was sent may still become readable: a leader waits for a
+   * stalled replica for one and a half times `replica.lag.time.max.ms` (30 s), then goes on alone.
+   */
+  kafkaLateMsMax: 45_000,
   /** Records of one partition sent at once; the largest batch its topics have to take. */
   kafkaBatchBytesMax: 1 * mebibyte,
   kafkaMessageBytesMax: 8 * mebibyte,

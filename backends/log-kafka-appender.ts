@@ -9,7 +9,7 @@
 import kafkajs, { type Message, type Producer } from "kafkajs";
 import { limits } from "../config.js";
 import { KafkaConnection, type KafkaSettings } from "./log-kafka-connection.js";
-import { LogUnavailable, type Position } from "./log.js";
+import { AppendUncertain, LogUnavailable, type Position } from "./log.js";
 import type { Logger } from "./logger.js";
 
 export interface PlacedRecord {
@@ -67,7 +67,10 @@ export class KafkaAppender {
     private readonly logger: Logger,
   ) {}
 
-  /** @throws LogUnavailable when the records may not be durable, soon after `kafkaAppendMsMax` */
+  /**
+   * @throws LogUnavailable when the records may not be durable, soon after `kafkaAppendMsMax`;
+   *   AppendUncertain when they were sent and may still become so
+   */
   async append(records: readonly PlacedRecord[]): Promise<Position[]> {
     if (this.#isClosed) throw new LogUnavailable("the log is closed");
     const bytes = records.reduce((sum, one) => sum + bytesOf(one), 0);
@@ -145,19 +148,21 @@ export class KafkaAppender {
   async #send({ appends, placed }: Batch): Promise<void> {
     const leftMs = Math.min(...[...appends].map(({ until }) => until)) - performance.now();
     const until = performance.now() + Math.max(leftMs, leastMs);
+    let isSent = false;
     try {
       const { connection, producer } = await this.#openProducer(until);
       const messages = [...placed.values()].flatMap((entries) =>
         entries.map(({ message }) => message),
       );
-      const told = await connection.within(until - performance.now(), () =>
-        producer.send({
+      const told = await connection.within(until - performance.now(), () => {
+        isSent = true;
+        return producer.send({
           topic: this.topic,
           messages,
           acks: allReplicas,
           compression: kafkajs.CompressionTypes.LZ4,
-        }),
-      );
+        });
+      });
       const first = new Map(told.map((one) => [one.partition, one.baseOffset]));
       for (const [partition, entries] of placed) {
         const base = first.get(partition);
@@ -169,7 +174,7 @@ export class KafkaAppender {
     } catch (error) {
       this.logger.warn({ err: error, topic: this.topic }, "Kafka did not take records");
       this.#forgetProducer();
-      this.#refuse([...appends], error);
+      this.#refuse([...appends], error, isSent);
       return;
     }
     for (const append of appends) {
@@ -179,11 +184,12 @@ export class KafkaAppender {
     }
   }
 
-  #refuse(appends: readonly Append[], cause: unknown): void {
+  #refuse(appends: readonly Append[], cause: unknown, isSent = false): void {
+    const Refused = isSent ? AppendUncertain : LogUnavailable;
     for (const append of appends) {
       if (append.isOver) continue;
       append.isOver = true;
-      append.reject(new LogUnavailable("Kafka did not take the records", { cause }));
+      append.reject(new Refused("Kafka did not take the records", { cause }));
     }
     this.#waiting = this.#waiting.filter(({ isOver }) => !isOver);
   }

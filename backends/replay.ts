@@ -5,6 +5,7 @@
  */
 import { limits } from "../config.js";
 import { clickhouseTime } from "./clickhouse-rows.js";
+import { settledAfter } from "./doors.js";
 import { rawEventCodec, topics } from "../schemas/records.js";
 import { firstReceivedAt, openIntact, readRawEvent, sealRawEvent } from "./raw-event.js";
 import {
@@ -106,7 +107,7 @@ async function replayPage(
   );
   const chosen = open.slice(0, rowsMax);
   const receipt = service.watermark.receive();
-  try {
+  return settledAfter(receipt, async () => {
     const records = [];
     const found: RejectListRow[] = [];
     for (const reject of chosen) {
@@ -130,9 +131,7 @@ async function replayPage(
       missing: chosen.length - records.length,
       last: open.length > chosen.length ? positionOf(chosen.at(-1)) : null,
     };
-  } finally {
-    receipt.settle();
-  }
+  });
 }
 
 function positionOf(reject: RejectListRow | undefined): RejectPosition | null {

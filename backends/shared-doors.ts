@@ -95,9 +95,18 @@ class SharedDoors implements Doors {
   async close(): Promise<void> {
     this.#stopping.abort();
     await this.#ended;
-    await this.postgres
-      .query("DELETE FROM doors WHERE process = $1", [this.process])
-      .catch((error: unknown) => this.logger.warn({ err: error }, "a promise is left to lapse"));
+    const { lateMs } = this.#own;
+    // The last promise stays for as long as records may follow that were sent and refused.
+    const left =
+      lateMs === 0
+        ? this.postgres.query("DELETE FROM doors WHERE process = $1", [this.process])
+        : this.postgres.query(
+            `UPDATE doors SET until = clock_timestamp() + $2::float8 * ${ms} WHERE process = $1`,
+            [this.process, lateMs],
+          );
+    await left.catch((error: unknown) =>
+      this.logger.warn({ err: error }, "a promise is left to lapse"),
+    );
   }
 
   receive(notBefore: number): Receipt {

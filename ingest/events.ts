@@ -3,6 +3,7 @@
  * (`spec.md` 4.5; `definitions.md`, Ingest, Batch, Idempotency).
  */
 import type { Context, Middleware } from "koa";
+import { settledAfter } from "../backends/doors.js";
 import { readBytes, requireContentType } from "../backends/http/body.js";
 import { ApiError, malformed } from "../backends/http/errors.js";
 import { refuseParameters } from "../backends/http/query.js";
@@ -49,7 +50,7 @@ export function ingestRoute(door: IngestDoor): Middleware {
       // Stamped after the last byte, since `complete_to` waits for what is stamped: a slow caller
       // must not hold up the figures of others.
       const { receipt, lines } = await stamped(door, access, sources);
-      try {
+      await settledAfter(receipt, async () => {
         if (isBatch) {
           await ingestBatch(door, access, key, { body: bytes, lines }, ctx);
         } else {
@@ -58,9 +59,7 @@ export function ingestRoute(door: IngestDoor): Middleware {
           ctx.status = 202;
           ctx.body = told.answer;
         }
-      } finally {
-        receipt.settle();
-      }
+      });
     } catch (error) {
       const verdict = error instanceof ApiError ? error.code : "error";
       door.service.metrics.ingested.inc({ verdict });

@@ -3,6 +3,7 @@
  * the event is durable (`definitions.md`, Webhooks; `design.md`, hops 1 and 2).
  */
 import type { Context, Middleware } from "koa";
+import { settledAfter } from "../backends/doors.js";
 import { readBytes, requireContentType } from "../backends/http/body.js";
 import {
   ApiError,
@@ -89,7 +90,7 @@ async function receive(
 
   // 5. Stamped now: no figure is final (`complete_to`) past this moment until it is settled.
   const receipt = service.watermark.receive();
-  try {
+  await settledAfter(receipt, () => {
     // 6. Sealed, and durable. If this fails the provider gets 503 and sends it again.
     const meta = {
       event_id,
@@ -104,10 +105,8 @@ async function receive(
       verdict: verdict.verdict,
       rates_edition: service.rates.edition,
     };
-    await take(service, [{ meta, body, accountHint: heading.accountHint }]);
-  } finally {
-    receipt.settle();
-  }
+    return take(service, [{ meta, body, accountHint: heading.accountHint }]);
+  });
 
   // 7. Only now may the provider forget it.
   return { status: "success", event_id };

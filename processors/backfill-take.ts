@@ -1,4 +1,5 @@
 /** Makes what a backfill read durable, as the doors do with what they take. */
+import { settledAfter } from "../backends/doors.js";
 import { sealRawEvent } from "../backends/raw-event.js";
 import type { Integration } from "../backends/integrations.js";
 import type { Service } from "../backends/service.js";
@@ -24,7 +25,7 @@ export async function takeHistory(
 ): Promise<void> {
   if (events.length === 0) return;
   const receipt = watermark.receive();
-  try {
+  await settledAfter(receipt, async () => {
     const records = events.map(({ nativeId, body }) => {
       const heading = provider.heading(body);
       if (heading === null) throw new Error(`a backfill of ${provider.token} made no event`);
@@ -53,7 +54,5 @@ export async function takeHistory(
     });
     watermark.check(receipt.receivedAt);
     await log.append(topics.raw, records);
-  } finally {
-    receipt.settle();
-  }
+  });
 }

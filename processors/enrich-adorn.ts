@@ -3,6 +3,7 @@
  * holds up nothing: what it adds is received when it is answered, and facts that say the same as
  * those booked are left out.
  */
+import { settledAfter } from "../backends/doors.js";
 import {
   keepAnswers,
   type KeptAnswers,
@@ -52,7 +53,7 @@ async function receive(
 ): Promise<void> {
   const { postgres, vault, watermark } = service;
   const receipt = watermark.receive();
-  try {
+  await settledAfter(receipt, async () => {
     // 1. The answers and the time they were received at are durable before they are used.
     const { receivedAt: answeredAt } = receipt;
     const concluded = answered.trouble === null;
@@ -63,9 +64,7 @@ async function receive(
     // 2. Hand on. A crash after it repeats it under a later time, which booking leaves out.
     await handOnAdded(service, opened, booked, kept);
     await markHandedOn(postgres, opened.event, "adorn");
-  } finally {
-    receipt.settle();
-  }
+  });
 }
 
 /** What could not be had is listed, although the event is booked, and replayed. */

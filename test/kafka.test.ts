@@ -15,6 +15,7 @@ import { openKafkaLog } from "../backends/log-kafka.js";
 import { KafkaConnection, clientIdOf, coordinatorOf } from "../backends/log-kafka-connection.js";
 import { partitionOf } from "../backends/log-kafka-partition.js";
 import {
+  AppendUncertain,
   type Log,
   type LogRecord,
   LogUnavailable,
@@ -202,6 +203,22 @@ describe("Kafka", function () {
       await broker.syncGroup({ groupId, generationId, memberId, groupAssignment: [] });
       connection.abandon();
     }
+
+    it("should tell an append that may still be stored from one that cannot", async () => {
+      const [log] = await open();
+      await log?.append(topic, [record("a", "before")]);
+      server.process.kill("SIGSTOP");
+      const sent = rejection(log?.append(topic, [record("a", "sent")]) ?? fail());
+      await pause(200);
+      const waiting = rejection(log?.append(topic, [record("a", "never sent")]) ?? fail());
+      const errors = await Promise.all([sent, waiting]).finally(() =>
+        server.process.kill("SIGCONT"),
+      );
+      expect(errors[0]).to.be.instanceOf(AppendUncertain);
+      expect(errors[1]).to.be.instanceOf(LogUnavailable);
+      expect(errors[1]).not.to.be.instanceOf(AppendUncertain);
+      await log?.append(topic, [record("a", "after")]);
+    });
 
     it("should lose nothing acknowledged and go on when the broker is killed", async () => {
       const [log] = await open();

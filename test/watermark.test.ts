@@ -1,8 +1,10 @@
 import { expect } from "chai";
 import type { ReadableLog } from "../backends/backlog.js";
+import { OwnDoors, settledAfter } from "../backends/doors.js";
 import { incompleteRecords } from "../backends/internal-records.js";
-import type { LogRecord } from "../backends/log.js";
+import { AppendUncertain, type LogRecord, LogUnavailable } from "../backends/log.js";
 import { groups, Watermark } from "../backends/watermark.js";
+import { limits } from "../config.js";
 import { type RawEvent, rawEventCodec, type Topic, topics } from "../schemas/records.js";
 import { factOf, metaOf, recordsOf } from "./facts.js";
 
@@ -166,5 +168,56 @@ describe("complete_to", () => {
     const watermark = new Watermark(asking(["asks", 300]), now);
     const told = await watermark.completeTo("money", "asks nothing");
     expect(watermark.receive().receivedAt).to.be.greaterThan(told);
+  });
+
+  for (const [what, error, waits] of [
+    ["was sent and refused", new AppendUncertain("no answer"), true],
+    ["was never sent", new LogUnavailable("no broker"), false],
+    ["was wrong", new Error("no event"), false],
+  ] as const) {
+    const until = waits ? "stay before it until its record can no longer follow" : "pass it";
+    it(`should ${until}, of a call that ${what}`, async () => {
+      let clock = 1_000_000;
+      let elapsed = 500;
+      const doors = new OwnDoors(
+        () => clock,
+        undefined,
+        () => elapsed,
+      );
+      const watermark = new Watermark(new OnePartition([]), () => clock, doors);
+      const receipt = watermark.receive();
+      const thrown = await settledAfter(receipt, () => Promise.reject(error)).catch(
+        (caught: unknown) => caught,
+      );
+      expect(thrown).to.equal(error);
+      expect(watermark.callsAtTheDoor, "calls being taken").to.equal(0);
+      const told: number[] = [];
+      for (const laterMs of [limits.kafkaLateMsMax - 1, 1_000]) {
+        clock += laterMs;
+        elapsed += laterMs;
+        told.push((await watermark.completeTo()) - receipt.receivedAt);
+      }
+      const end = limits.kafkaLateMsMax + 998;
+      expect(told).to.eql([waits ? -1 : limits.kafkaLateMsMax - 2, end]);
+    });
+  }
+
+  it("should count the earliest of the calls whose records may follow", async () => {
+    let [clock, elapsed] = [1_000_000, 0];
+    const doors = new OwnDoors(
+      () => clock,
+      undefined,
+      () => elapsed,
+    );
+    const [early, late] = [doors.receive(0), doors.receive(1_000_001)];
+    late.settleLater();
+    elapsed += 2_000;
+    early.settleLater();
+    early.settle();
+    clock += limits.kafkaLateMsMax;
+    elapsed = limits.kafkaLateMsMax + 1_000;
+    expect([doors.earliestNow, doors.lateMs]).to.eql([early.receivedAt, 1_000]);
+    elapsed += 1_000;
+    expect([doors.earliestNow, doors.lateMs]).to.eql([clock, 0]);
   });
 });
