@@ -70,6 +70,8 @@ export const limits = {
   /** Lines of one payment, items of one subscription. */
   linesPerPurchaseMax: 1_000,
   itemsPerSubscriptionMax: 500,
+  /** Events of one thing kept together (changes of one membership's plan): those told first. */
+  gatheredFieldsMax: 200,
   /** Rounds of questions to a provider's API one event may lead to. */
   enrichmentRoundsMax: 8,
   /** Questions of one event in all; what they leave open is as if the API could not be had. */

@@ -2,6 +2,7 @@
  * Objects a provider tells whole once and later only names, kept so that the events naming them
  * can be read (`providers/provider.ts`, KeptObject).
  */
+import { limits } from "../config.js";
 import type { KeptObject } from "../providers/provider.js";
 import type { Environment } from "../schemas/records.js";
 import type { Postgres } from "./postgres.js";
@@ -30,25 +31,34 @@ export async function keepObjects(
   objects: readonly KeptObject[],
 ): Promise<boolean> {
   let news = false;
-  for (const { id: told, ownId, toldAt, refers, object } of objects) {
+  for (const { id: told, ownId, toldAt, refers, object, gathers } of objects) {
     const id = ownId ? ownName(scope, told) : told;
     if (id.length > idLengthMax) continue;
+    const row = [...values(scope), id, toldAt, refers, JSON.stringify(object)];
     const [changed] = await postgres.transaction((sql) =>
-      sql.query(
-        `INSERT INTO kept_objects AS k
-           (workspace, environment, provider, id, told_at, refers, object)
-         VALUES ($1, $2, $3, $4, $5, $6, $7)
-         ON CONFLICT (workspace, environment, provider, id) DO UPDATE
-           SET told_at = excluded.told_at, refers = excluded.refers, object = excluded.object
-           WHERE k.told_at < excluded.told_at
-         RETURNING id`,
-        [...values(scope), id, toldAt, refers, JSON.stringify(object)],
-      ),
+      sql.query(gathers ? gatherSql : replaceSql, row),
     );
     news ||= changed !== undefined;
   }
   return news;
 }
+
+const insertSql = `INSERT INTO kept_objects AS k
+    (workspace, environment, provider, id, told_at, refers, object)
+  VALUES ($1, $2, $3, $4, $5, $6, $7)
+  ON CONFLICT (workspace, environment, provider, id) DO UPDATE`;
+
+const replaceSql = `${insertSql}
+  SET told_at = excluded.told_at, refers = excluded.refers, object = excluded.object
+  WHERE k.told_at < excluded.told_at
+  RETURNING id`;
+
+/** What was told first stays, and so does what fits. */
+const gatherSql = `${insertSql}
+  SET object = excluded.object || k.object
+  WHERE k.object <> excluded.object || k.object
+    AND (SELECT count(*) FROM jsonb_object_keys(k.object)) < ${limits.gatheredFieldsMax}
+  RETURNING id`;
 
 /**
  * What is known of these ids and of what they refer to, by id: what the integration was told of its

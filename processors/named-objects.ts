@@ -37,13 +37,12 @@ export async function withNamed(
   return { ...opened, known: { ...known, kept: new Map([...known.kept, ...more]) } };
 }
 
-/** An answer may tell, too, what later events only name. */
+/** What later events need, as the answers tell it; also where there is nobody to ask. */
 export async function keepAnswered(
   { postgres, keptNews }: KeepingService,
   { provider, event, body, known }: Opened,
   answers: ReadonlyMap<string, unknown>,
 ): Promise<void> {
-  if (answers.size === 0 || provider?.keeps === undefined) return;
-  const told = provider.keeps(body, { ...known, answers }).filter(({ id }) => !known.kept.has(id));
+  const told = provider?.keepsAnswered?.(body, { ...known, answers }) ?? [];
   if (told.length > 0 && (await keepObjects(postgres, event, told))) keptNews(event.workspace);
 }

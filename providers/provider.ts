@@ -101,6 +101,11 @@ export interface KeptObject {
    * to what the same integration is told.
    */
   readonly ownId?: true;
+  /**
+   * Its fields join those kept under this id, of which none is ever replaced: what several events
+   * tell of one thing, in whatever order they come.
+   */
+  readonly gathers?: true;
 }
 
 /** One GET of the provider's API, whose answer decoding needs or is glad of. */
@@ -205,11 +210,13 @@ export interface Provider<Credentials = unknown, Signer = Credentials> {
    * @returns null when it is no event of this provider
    */
   heading(body: unknown, headers?: Headers, receivedAt?: number): Heading | null;
+  /** Objects to keep for later events; left out where every event is whole by itself. */
+  readonly keeps?: (body: unknown) => readonly KeptObject[];
   /**
-   * Objects to keep for later events; left out where every event is whole by itself. Called again
-   * with what is known once all questions are answered: an answer may tell some, too.
+   * The same for what an answer tells, or what is kept only as an answer has it: called before
+   * decoding, with what was answered. Of this very event `known.kept` has nothing yet.
    */
-  readonly keeps?: (body: unknown, known?: Known) => readonly KeptObject[];
+  readonly keepsAnswered?: (body: unknown, known: Known) => readonly KeptObject[];
   /**
    * Ids of kept objects the body names without telling them; with `known`, in each round of
    * questions, also those only the answers name.

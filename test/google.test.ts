@@ -180,7 +180,7 @@ describe("The account of a Google purchase", () => {
     const tell = (token: string, at: number) => {
       const body = push(purchased, token, at);
       const { known } = askAll(play, body, kept);
-      for (const { id, object } of google.keeps?.(body, known) ?? []) {
+      for (const { id, object } of google.keepsAnswered?.(body, known) ?? []) {
         if (!kept.has(id)) kept.set(id, object);
       }
       return accountsIn(google.decode(body, known));

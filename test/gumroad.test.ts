@@ -146,24 +146,30 @@ describe("Gumroad's pings", () => {
     expect(granted?.headers).to.deep.equal({ authorization: "Bearer t" });
   });
 
-  it("should keep the earliest sale of a membership, its first and its newest plan", () => {
-    const [first] = gumroad.keeps?.(parsed(salePing("sale", ofMembership))) ?? [];
+  const unasked = { kept: new Map(), answers: new Map() };
+  const keptBy = (ping: unknown, known = unasked) => gumroad.keepsAnswered?.(ping, known) ?? [];
+
+  it("should keep the earliest charge of a membership, and each change of its plan", () => {
+    const [first] = keptBy(parsed(salePing("sale", ofMembership)));
     const later = { ...ofMembership, at: at + 1000, recurring: true };
-    const [second] = gumroad.keeps?.(parsed(salePing("sale", later))) ?? [];
+    const [second] = keptBy(parsed(salePing("sale", later)));
     expect(first?.id).to.equal(second?.id);
     expect(first?.toldAt).to.be.greaterThan(second?.toldAt ?? 0);
     const change = parsed(membershipPing(membership, upgrade));
-    const kept = gumroad.keeps?.(change).map(({ id }) => id) ?? [];
-    expect(gumroad.needs?.(change)).to.include.members([first?.id, ...kept]);
-    expect(gumroad.keeps?.(parsed(salePing("sale", sale)))).to.deep.equal([]);
+    const [kept] = keptBy(change);
+    const [other] = keptBy(parsed(membershipPing(membership, { ...upgrade, effectiveAt: at + 1 })));
+    expect(kept).to.include({ gathers: true, id: other?.id });
+    expect(Object.keys(Object(kept?.object))).not.to.deep.equal(Object.keys(Object(other?.object)));
+    expect(gumroad.needs?.(change)).to.include.members([first?.id, kept?.id]);
+    expect(keptBy(parsed(salePing("sale", sale)))).to.deep.equal([]);
   });
 
   it("should know pings about instalments by the record of a sale that was paid in them", () => {
     const ping = parsed(salePing("sale", ofMembership));
-    const keptBy = (recurringBilling?: boolean) => {
+    const keptWhere = (recurringBilling?: boolean) => {
       const more = recurringBilling === undefined ? {} : { recurringBilling };
       const answers = new Map([[pathOfSale(sale.sale), saleAnswer({ ...sale, ...more })]]);
-      const kept = gumroad.keeps?.(ping, { kept: new Map(), answers }) ?? [];
+      const kept = keptBy(ping, { kept: new Map(), answers });
       return new Map(kept.map(({ id, object }) => [id, object]));
     };
     const restart = membershipPing(membership, {
@@ -171,9 +177,9 @@ describe("Gumroad's pings", () => {
       restartedAt: at,
     });
     const needed = gumroad.needs?.(parsed(restart)) ?? [];
-    expect(needed).to.include.members([...keptBy(false).keys()]);
+    expect(needed).to.include.members([...keptWhere(false).keys()]);
     const outcomes = [undefined, true, false].map((recurringBilling) => {
-      const known = { kept: keptBy(recurringBilling), answers: new Map() };
+      const known = { kept: keptWhere(recurringBilling), answers: new Map() };
       return gumroad.decode(parsed(restart), known).outcome;
     });
     expect(outcomes).to.deep.equal(["facts", "facts", "ignored"]);

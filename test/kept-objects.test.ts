@@ -1,10 +1,11 @@
 /** Objects later events only name: a discount told by its own event completes a subscription. */
 import { expect } from "chai";
 import { accountHasher } from "../backends/accounts.js";
-import { keepObjects } from "../backends/kept-objects.js";
+import { keepObjects, recallObjects } from "../backends/kept-objects.js";
 import { openProviderApis } from "../backends/provider-api.js";
 import { listRejects } from "../backends/rejects.js";
 import { Releases } from "../backends/releases.js";
+import { limits } from "../config.js";
 import { RecentOutcomes } from "../processors/journal.js";
 import { lookAgain } from "../processors/look-again.js";
 import { conclude, openRaw } from "../processors/read-raw.js";
@@ -238,6 +239,27 @@ describe("What Stripe tells once and later only names", () => {
         expect((await doors.call(made.json.data.webhook_path, init)).status).to.equal(200);
       };
     }
+
+    it("should gather what several events tell of one thing, once, in any order", async () => {
+      const { postgres } = doors.service;
+      const place = {
+        workspace: doors.workspace,
+        environment: "live",
+        provider: "x",
+        integration: null,
+      } as const;
+      const scope = { ...place, integration: null };
+      const gather = (object: object) =>
+        keepObjects(postgres, scope, [{ id: "one", toldAt: 0, refers: [], object, gathers: true }]);
+      const kept = async () => (await recallObjects(postgres, scope, ["one"])).get("one");
+      expect(await gather({ b: 2 })).to.equal(true);
+      expect(await gather({ a: 1 })).to.equal(true);
+      expect(await gather({ b: 3 }), "what was told first stays").to.equal(false);
+      expect(await kept()).to.deep.equal({ a: 1, b: 2 });
+      const many = Array.from({ length: limits.gatheredFieldsMax }, (_, index) => [index, 0]);
+      await gather(Object.fromEntries(many));
+      expect(await gather({ c: 4 }), "there is no more room").to.equal(false);
+    });
 
     /** The subscription again, by another name, and its discount. */
     function another(name: string): JsonObject {

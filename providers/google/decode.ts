@@ -47,13 +47,14 @@ export function decode(body: unknown, known: Known = nothingKnown): Decoded {
 const nothingKnown: Known = { kept: new Map(), answers: new Map() };
 
 /** The account of the purchase's chain, for when Google no longer answers for its beginning. */
-export function keeps(body: unknown, known: Known = nothingKnown): KeptObject[] {
+export function keepsAnswered(body: unknown, known: Known): KeptObject[] {
   const purchase = subscriptionIn(body);
   if (purchase === null) return [];
   const { packageName, token } = purchase;
   const answer = known.answers.get(subscriptionPath(packageName, token));
   if (!purchaseShape.safeParse(answer).success) return [];
-  return keptChain(chainOf(packageName, token, known));
+  const chain = keptChain(chainOf(packageName, token, known));
+  return chain.filter(({ id }) => !known.kept.has(id));
 }
 
 export function needs(body: unknown, known: Known = nothingKnown): string[] {

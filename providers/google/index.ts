@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { Delivery, Provider, Verdict } from "../provider.js";
 import { api, serviceAccountKey } from "./api.js";
 import { digestOf } from "./chain.js";
-import { decode, keeps, needs } from "./decode.js";
+import { decode, keepsAnswered, needs } from "./decode.js";
 import { googleKeysUrl, jwkSet, keysOf, PublishedKeys } from "./keys.js";
 import { namedTypes, readNotification, readPush, typeOf } from "./notification.js";
 import { asks } from "./questions.js";
@@ -69,7 +69,7 @@ export function createGoogle(
         accountHint: token === null ? null : digestOf(token),
       };
     },
-    keeps,
+    keepsAnswered,
     needs,
     api,
     asks,

@@ -2,11 +2,10 @@
 import type { FactBody } from "../../schemas/records.js";
 import { ignored, malformed, rejected } from "../outcomes.js";
 import type { Decoded, KeptObject, Known, Question } from "../provider.js";
+import { keptCharge } from "./charges.js";
 import {
   isOfInstalments,
   keptInstalments,
-  keptPlans,
-  keptSale,
   type MembershipReader,
   neededOf,
   readEnd,
@@ -14,6 +13,7 @@ import {
   readRestart,
 } from "./memberships.js";
 import { fieldsOf, membershipShape, resourceOf, type Sale, saleShape } from "./ping.js";
+import { keptPlans } from "./plans.js";
 import { isInstalment, questionOf, recordOf } from "./record.js";
 import {
   readDispute,
@@ -70,18 +70,20 @@ export function asks(body: unknown): Question[] {
   return [questionOf(saleId)];
 }
 
-export function keeps(body: unknown, known?: Known): KeptObject[] {
+/** Known only once the sale is looked up: what Gumroad does not know is not kept. */
+export function keepsAnswered(body: unknown, known: Known): KeptObject[] {
   const fields = fieldsOf(body) ?? {};
-  const resource = resourceOf(fields);
-  if (resource === "sale") {
-    const sale = saleShape.safeParse(fields);
-    if (!sale.success || !isCharged(sale.data)) return [];
-    const once = isInstalment(recordOf(sale.data.sale_id, known));
-    return [...keptSale(sale.data), ...(once ? keptInstalments(sale.data) : [])];
+  const resource = resourceOf(fields) ?? "";
+  if (membershipReaders.has(resource)) {
+    const membership = membershipShape.safeParse(fields);
+    return membership.success ? keptPlans(membership.data, known.firstReceivedAt) : [];
   }
-  if (resource !== "subscription_updated") return [];
-  const membership = membershipShape.safeParse(fields);
-  return membership.success ? keptPlans(membership.data) : [];
+  const sale = resource === "sale" ? saleShape.safeParse(fields).data : undefined;
+  if (sale === undefined || !isCharged(sale)) return [];
+  const record = recordOf(sale.sale_id, known);
+  if (record !== null && "outcome" in record) return [];
+  const once = isInstalment(record) ? keptInstalments(sale) : [];
+  return [...keptCharge(sale, record, known.kept), ...once];
 }
 
 export function needs(body: unknown): string[] {

@@ -6,7 +6,7 @@
 import { z } from "zod";
 import type { Delivery, Heading, Headers, Provider, Verdict } from "../provider.js";
 import { anyEqual, refused } from "../signatures.js";
-import { asks, decode, keeps, knownTypes, needs } from "./decode.js";
+import { asks, decode, keepsAnswered, knownTypes, needs } from "./decode.js";
 import { fieldsOf, membershipResources, resourceOf } from "./ping.js";
 
 const credentials = z.strictObject({
@@ -39,7 +39,7 @@ export function createGumroad(): Provider<GumroadCredentials> {
       body: withSeller(body, seller),
     }),
     heading,
-    keeps,
+    keepsAnswered,
     needs,
     api: {
       baseUrl: () => "https://api.gumroad.com",

@@ -1,37 +1,19 @@
 /**
  * What memberships are worth (`definitions.md`, Providers: Gumroad). MRR starts with the first
- * charged sale and changes by the ratio of a plan's new price to its old one: a plan's prices are
- * in the currency of the listing, which only that first sale translates into dollars. So each
- * membership's first sale and its first and newest plan are kept (`provider.ts`, KeptObject).
+ * charged sale and changes by the ratio of a plan's new price to its old one: charges.ts says what
+ * a price is in dollars, plans.ts which plan is valid when.
  */
-import { z } from "zod";
-import {
-  type Fraction,
-  fraction,
-  monthlyFraction,
-  multiplyFractions,
-} from "../../schemas/monthly.js";
+import { type Fraction, fraction, monthlyFraction } from "../../schemas/monthly.js";
 import type { FactBody, Item } from "../../schemas/records.js";
 import { ignored, rejected } from "../outcomes.js";
 import type { KeptObject, Known } from "../provider.js";
+import { firstChargeOf, isMarked, isRestOfPeriod, neededCharges, translation } from "./charges.js";
 import { accountOf, type Membership, type Sale } from "./ping.js";
+import { changeIn, type Plan, planAt, plansId, plansOf } from "./plans.js";
 import { isInstalment, type SaleRecord, trialEndOf } from "./record.js";
 import type { Told } from "./sales.js";
 
 export type MembershipReader = (membership: Membership, known: Known | undefined) => Told;
-
-/** US cents of the earliest sale known, and whether that was a renewal: the first is then older. */
-const firstSaleShape = z.object({ cents: z.string(), recurring: z.boolean() });
-/** Price of a plan in its own minor units. */
-const planShape = z.object({ price: z.string() });
-
-/** `toldAt` counts backwards where the earliest telling shall stay. */
-export function keptSale(sale: Sale): KeptObject[] {
-  if (sale.subscription_id === undefined || sale.price === 0n) return [];
-  const object = { cents: sale.price.toString(), recurring: sale.is_recurring_charge };
-  const toldAt = -sale.sale_timestamp;
-  return [{ id: firstSale(sale.subscription_id), toldAt, refers: [], object }];
-}
 
 /** What pings about the plan do not say of it: it is no membership. */
 export function keptInstalments({ subscription_id: subscription }: Sale): KeptObject[] {
@@ -44,19 +26,8 @@ export function isOfInstalments(membership: Membership, known: Known | undefined
   return known?.kept.has(instalments(membership.subscription_id)) === true;
 }
 
-export function keptPlans(membership: Membership): KeptObject[] {
-  const { subscription_id: subscription, effective_as_of: at } = membership;
-  const { "old_plan[price_cents]": before, "new_plan[price_cents]": after } = membership;
-  if (at === undefined || before === undefined || after === undefined) return [];
-  return [
-    { id: firstPlan(subscription), toldAt: -at, refers: [], object: { price: `${before}` } },
-    { id: newestPlan(subscription), toldAt: at, refers: [], object: { price: `${after}` } },
-  ];
-}
-
 export function neededOf(subscription: string): string[] {
-  const names = [firstSale, firstPlan, newestPlan, instalments];
-  return names.map((nameOf) => nameOf(subscription));
+  return [...neededCharges(subscription), plansId(subscription), instalments(subscription)];
 }
 
 interface Charged {
@@ -76,7 +47,8 @@ export function firstPeriod(
   if (subscription === undefined || recurrence === undefined) return [];
   if (isInstalment(record)) return [];
   if (recurring && !isFirstKnown(sale, record, recurrence, kept)) return [];
-  const items = itemsOf(subscription, sale.product_id, fraction(amount), recurrence);
+  const named = { subscription_id: subscription, product_id: sale.product_id };
+  const items = itemsOf(named, fraction(amount), recurrence);
   return [
     {
       Subscription: {
@@ -98,13 +70,14 @@ function isFirstKnown(
   recurrence: bigint,
   kept: Known["kept"],
 ): boolean {
-  if (record?.is_upgrade_purchase === true) return false;
+  const subscription = sale.subscription_id ?? "";
+  if (isRestOfPeriod(sale.sale_timestamp, isMarked(record), plansOf(subscription, kept)))
+    return false;
   const trialEnd = record && trialEndOf(record);
   if (trialEnd !== null && sale.sale_timestamp < secondChargeAfter(trialEnd, recurrence)) {
     return true;
   }
-  const first = kept.get(firstSale(sale.subscription_id ?? ""));
-  return first !== undefined && firstSaleShape.safeParse(first).data?.recurring === true;
+  return firstChargeOf(subscription, kept)?.recurring ?? true;
 }
 
 /** No second charge comes before this; the trial's end is told as a day of no named zone. */
@@ -115,41 +88,46 @@ function secondChargeAfter(trialEnd: number, recurrence: bigint): number {
 
 /** A plan that becomes valid later is announced: until then the old price is said again. */
 export function readPlanChange(membership: Membership, known: Known | undefined): Told {
-  const { subscription_id: subscription, effective_as_of: at, product_id } = membership;
-  const { "old_plan[price_cents]": before, "new_plan[price_cents]": after } = membership;
-  const { recurrence: recurrenceNow, "new_plan[recurrence]": recurrence } = membership;
-  if (at === undefined || before === undefined || after === undefined) {
-    return rejected("malformed", "effective_as_of, old_plan or new_plan is missing");
+  const { subscription_id: subscription } = membership;
+  const change = changeIn(membership, known?.firstReceivedAt);
+  if (change === null) {
+    return rejected("malformed", "effective_as_of, recurrence, old_plan or new_plan is missing");
   }
+  const { validFrom: at, toldAt, before, after } = change;
   if (inTrial(membership, at)) return ignored("nothing is charged for the plan yet");
-  const price = translation(subscription, known, before);
+  const kept = known?.kept ?? new Map();
+  const price = translation(subscription, kept, plansOf(subscription, kept, change));
   if (price === null) return firstSaleUnknown;
-  const months = recurrence ?? recurrenceNow;
-  if (months === undefined) return rejected("malformed", "recurrence: missing");
-  const items = itemsOf(subscription, product_id, price(after), months);
-  const toldAt = known?.firstReceivedAt ?? at;
-  if (at <= toldAt) return [stateOf(membership, [{ at, items }])];
-  const until = itemsOf(subscription, product_id, price(before), recurrenceNow ?? months);
-  return [
-    stateOf(membership, [
-      { at: toldAt, items: inTrial(membership, toldAt) ? [] : until },
-      { at, items },
-    ]),
-  ];
+  const itemsOn = (plan: Plan) => itemsOf(membership, price(plan), plan.months);
+  const steps = [{ at, items: itemsOn(after) }];
+  if (at > toldAt) {
+    const isFree = inTrial(membership, toldAt);
+    steps.unshift({ at: toldAt, items: isFree ? [] : itemsOn(before) });
+  }
+  return [stateOf(membership, steps)];
 }
 
-/** A cancellation taken back: worth what it was, also when it had ended meanwhile. */
+/**
+ * A cancellation taken back. Where the membership had not ended it is worth what it was, and what
+ * was announced goes on waiting; else it is charged the plan it had when it ended.
+ */
 export function readRestart(membership: Membership, known: Known | undefined): Told {
-  const { subscription_id: subscription, restarted_at: at, recurrence, product_id } = membership;
+  const { subscription_id: subscription, restarted_at: at, recurrence } = membership;
   if (at === undefined || recurrence === undefined) {
     return rejected("malformed", "restarted_at or recurrence is missing");
   }
   if (inTrial(membership, at)) return ignored("its trial goes on");
-  const price = translation(subscription, known);
+  const kept = known?.kept ?? new Map();
+  const plans = plansOf(subscription, kept);
+  const price = translation(subscription, kept, plans);
   if (price === null) return firstSaleUnknown;
-  const newest = planShape.safeParse(known?.kept.get(newestPlan(subscription)));
-  const now = newest.success ? price(BigInt(newest.data.price)) : price(null);
-  return [stateOf(membership, [{ at, items: itemsOf(subscription, product_id, now, recurrence) }])];
+  const { plan, waiting } = planAt(plans, at);
+  const steps = [{ at, items: itemsOf(membership, price(plan), plan?.months ?? recurrence) }];
+  if (waiting !== null) {
+    const { validFrom, after } = waiting;
+    steps.push({ at: validFrom, items: itemsOf(membership, price(after), after.months) });
+  }
+  return [stateOf(membership, steps)];
 }
 
 export function readEnd(membership: Membership): Told {
@@ -183,30 +161,19 @@ function stateOf(
   };
 }
 
-/**
- * From a price of the listing to US cents: the first sale's cents × price ÷ first plan's price.
- * `null` is the price the membership began with. Null: no sale is known.
- */
-function translation(
-  subscription: string,
-  known: Known | undefined,
-  planBefore = 0n,
-): ((price: bigint | null) => Fraction) | null {
-  const sale = firstSaleShape.safeParse(known?.kept.get(firstSale(subscription)));
-  if (!sale.success) return null;
-  const cents = fraction(BigInt(sale.data.cents));
-  const plan = planShape.safeParse(known?.kept.get(firstPlan(subscription)));
-  const first = plan.success ? BigInt(plan.data.price) : planBefore;
-  return (price) =>
-    price === null || first === 0n ? cents : multiplyFractions(cents, fraction(price, first));
-}
-
 function inTrial({ free_trial_ends_at: end }: Membership, at: number): boolean {
   return end !== undefined && at < end;
 }
 
 /** The membership is its own only item, so its rate is held while its price is the same. */
-function itemsOf(subscription: string, product: string, cents: Fraction, months: bigint): Item[] {
+function itemsOf(
+  {
+    subscription_id: subscription,
+    product_id: product,
+  }: Pick<Membership, "subscription_id" | "product_id">,
+  cents: Fraction,
+  months: bigint,
+): Item[] {
   if (cents.numerator === 0n) return [];
   const monthly = monthlyFraction({
     unitAmountMinor: cents,
@@ -224,7 +191,4 @@ function itemsOf(subscription: string, product: string, cents: Fraction, months:
   ];
 }
 
-const firstSale = (subscription: string): string => `first-sale:${subscription}`;
-const firstPlan = (subscription: string): string => `first-plan:${subscription}`;
-const newestPlan = (subscription: string): string => `newest-plan:${subscription}`;
 const instalments = (subscription: string): string => `instalments:${subscription}`;

@@ -10,7 +10,7 @@ import type { Provider, ProviderToken } from "../../providers/provider.js";
 import { at } from "./json.js";
 
 const answered: readonly Provider[] = [
-  { ...answeredInBody(createGoogle()), keeps: () => [], needs: () => [] },
+  { ...answeredInBody(createGoogle()), keepsAnswered: () => [], needs: () => [] },
   // What its events tell one another may not change what the answers tell.
   answeredInBody(createLemonSqueezy()),
 ];
