@@ -210,6 +210,70 @@ describe("The account of a Google purchase", () => {
   });
 });
 
+describe("A deferred change of plan at Google Play", () => {
+  const jan10 = Date.UTC(2026, 0, 10, 9);
+  const jan20 = Date.UTC(2026, 0, 20, 10);
+  const feb10 = Date.UTC(2026, 1, 10, 9);
+  const mar10 = Date.UTC(2026, 2, 10, 9);
+  const order = (token: string, plan: string, from: number, until: number, cents: bigint) => {
+    const period = { basePlan: "m", from, until, phase: "base" as const };
+    const line = { product: plan, title: plan, listingPrice: cents, total: cents, tax: 0n, period };
+    const [id, createdAt] = [`GPA.${plan}`, from - hour];
+    return orderAnswer({ id, token, createdAt, currency: "EUR", lines: [line] });
+  };
+  const orders = new Map([
+    ["GPA.gold", order("old", "gold", jan10, feb10, 2000n)],
+    ["GPA.silver", order("new", "silver", feb10, mar10, 1000n)],
+  ]);
+
+  /** What is read while the purchase has this order; the account is kept from before. */
+  function readingOf(token: string, at: number, plan: string): Decoded {
+    const isNew = token === "new";
+    const answer = subscriptionPurchase({
+      state: "ACTIVE",
+      startAt: isNew ? jan20 : jan10,
+      country: "DE",
+      items: [{ product: plan, basePlan: "m", expiresAt: feb10, latestOrder: `GPA.${plan}` }],
+      ...(isNew ? { replaces: "old" } : {}),
+    });
+    const play = { answers: new Map([[subscriptionPath(packageName, token), answer]]), orders };
+    const body = push(purchased, token, at);
+    return google.decode(body, askAll(play, body).known);
+  }
+
+  const before = readingOf("old", jan10 + 1000, "gold");
+  const announced = readingOf("new", jan20 + 1000, "gold");
+  const paid = readingOf("new", feb10, "silver");
+  const cases: [title: string, readings: readonly Decoded[]][] = [
+    ["all is told", [before, announced, paid]],
+    ["the payment is told before the announcement", [before, paid, announced]],
+    ["the announcement is lost", [before, paid]],
+  ];
+  for (const [title, readings] of cases) {
+    it(`should count from its first order, where ${title}`, () => {
+      const moments = [jan10 + day, jan20 + day, feb10 - day, feb10 + day];
+      const worth = moments.map((moment) => worthAt(readings, moment));
+      expect(worth).to.deep.equal([2000, 2000, 2000, 1000]);
+    });
+  }
+
+  /** Minor units a month; of equal times what was read later counts. */
+  function worthAt(readings: readonly Decoded[], moment: number): number {
+    const states = new Map<string, { at: number; worth: number }>();
+    for (const reading of readings) {
+      for (const { body } of reading.outcome === "facts" ? reading.facts : []) {
+        if (!("Subscription" in body)) continue;
+        const { subscription, steps } = body.Subscription;
+        const { at = 0, items = [] } = steps[0] ?? {};
+        if (at > moment || at < (states.get(subscription)?.at ?? 0)) continue;
+        const worth = items.reduce((sum, item) => sum + Number(item.monthly_numerator), 0);
+        states.set(subscription, { at, worth });
+      }
+    }
+    return [...states.values()].reduce((sum, { worth }) => sum + worth, 0);
+  }
+});
+
 describe("Google's money", () => {
   const cases: readonly [amountMinor: bigint, currency: string, told: JsonObject][] = [
     [699n, "USD", { currencyCode: "USD", units: "6", nanos: 990_000_000 }],

@@ -13,7 +13,7 @@ import {
   typeOf,
 } from "./notification.js";
 import { ordersIn } from "./order-answers.js";
-import { isKept, type Order, readOrder } from "./orders.js";
+import { type Order, readOrder, showsRefund } from "./orders.js";
 import { productPath, subscriptionPath } from "./paths.js";
 import { pricedPeriods } from "./periods.js";
 import { productOrderIds, productPurchaseShape } from "./products.js";
@@ -79,7 +79,7 @@ function readSubscription(notification: PurchaseNotification, known: Known): Tol
   const answer = known.answers.get(subscriptionPath(packageName, token));
   if (answer === undefined) return unavailable("the purchase");
   // A chargeback may come after Google has forgotten the purchase; its order it remembers.
-  if (answer === null) return readOrdersOf(packageName, order, known);
+  if (answer === null) return readOrdersOf(notification, known);
   const purchase = purchaseShape.safeParse(answer);
   if (!purchase.success) return malformed(purchase.error, "purchase");
   const { account } = chainOf(packageName, token, known);
@@ -92,7 +92,7 @@ function readSubscription(notification: PurchaseNotification, known: Known): Tol
   const found = new Set(orders.map(({ orderId }) => orderId));
   const latest = purchase.data.lineItems.flatMap((item) => item.latestSuccessfulOrderId ?? []);
   if (!latest.every((id) => found.has(id))) return orderUnknown();
-  const unconfirmed = unconfirmedIn(orders, order);
+  const unconfirmed = unconfirmedIn(orders, notification);
   if (unconfirmed !== null) return unconfirmed;
   const periods = pricedPeriods(orders, (line) =>
     known.answers.get(cataloguePath(packageName, line)),
@@ -116,7 +116,7 @@ function readProduct(notification: PurchaseNotification, known: Known): Told | U
   const { packageName, token, order } = notification;
   const answer = known.answers.get(productPath(packageName, token));
   if (answer === undefined) return unavailable("the purchase");
-  if (answer === null) return readOrdersOf(packageName, order, known);
+  if (answer === null) return readOrdersOf(notification, known);
   const purchase = productPurchaseShape.safeParse(answer);
   if (!purchase.success) return malformed(purchase.error, "purchase");
   const { regionCode, testPurchaseContext: test } = purchase.data;
@@ -124,7 +124,8 @@ function readProduct(notification: PurchaseNotification, known: Known): Told | U
   if (ids.length === 0) return ignored("a purchase without an order: nothing was paid");
   const orders = ordersIn(packageName, ids, known);
   if (isUntold(orders)) return orders;
-  const unconfirmed = orders.length < ids.length ? orderUnknown() : unconfirmedIn(orders, order);
+  const unconfirmed =
+    orders.length < ids.length ? orderUnknown() : unconfirmedIn(orders, notification);
   if (unconfirmed !== null) return unconfirmed;
   const buyer = { account: token, country: regionCode };
   return {
@@ -137,13 +138,14 @@ function readProduct(notification: PurchaseNotification, known: Known): Told | U
 }
 
 /** Of a purchase Google no longer answers for; who bought is known from earlier readings. */
-function readOrdersOf(packageName: string, order: string | null, known: Known): Told | Untold {
+function readOrdersOf(notification: PurchaseNotification, known: Known): Told | Untold {
+  const { packageName, order } = notification;
   if (order === null) {
     return rejected("purchase_unknown", "Google knows no such purchase, or no longer");
   }
   const orders = ordersIn(packageName, [order], known);
   if (isUntold(orders)) return orders;
-  const unconfirmed = unconfirmedIn(orders, order);
+  const unconfirmed = unconfirmedIn(orders, notification);
   if (unconfirmed !== null) return unconfirmed;
   const buyer = { account: null, country: null };
   return { facts: orders.flatMap((one) => readOrder(one, buyer)), isTest: null };
@@ -151,15 +153,19 @@ function readOrdersOf(packageName: string, order: string | null, known: Known): 
 
 /**
  * What is told as voided must show it: an answer of before the refund was processed, taken for all
- * there is, would lose it, since no other notification tells of it.
+ * there is, would lose it, since no other notification tells of it. A subscription voided as a
+ * whole may have been returned in part: what was left of its period.
  */
-function unconfirmedIn(orders: readonly Order[], voided: string | null): Untold | null {
+function unconfirmedIn(
+  orders: readonly Order[],
+  { order: voided, isWhole, kind }: PurchaseNotification,
+): Untold | null {
   if (voided === null) return null;
   const order = orders.find(({ orderId }) => orderId === voided);
   if (order === undefined) return orderUnknown();
-  return isKept(order)
-    ? rejected("refund_unconfirmed", "Google shows no refund of the order it tells as voided")
-    : null;
+  return showsRefund(order, isWhole && kind === "product")
+    ? null
+    : rejected("refund_unconfirmed", "Google shows no refund yet, or not all of it, of an order");
 }
 
 function orderUnknown(): Untold {

@@ -19,6 +19,8 @@ export interface PurchaseNotification extends Told {
   readonly type: number | null;
   /** The order that was voided; null for all else. */
   readonly order: string | null;
+  /** Nothing of that order is left. */
+  readonly isWhole: boolean;
 }
 
 export type Notification =
@@ -122,7 +124,12 @@ const notificationShape = z.compile(
       .object({ notificationType: z.int(), purchaseToken: apiName })
       .nullish(),
     voidedPurchaseNotification: z
-      .object({ purchaseToken: apiName, orderId: apiName, productType: z.int() })
+      .object({
+        purchaseToken: apiName,
+        orderId: apiName,
+        productType: z.int(),
+        refundType: z.int().nullish(),
+      })
       .nullish(),
     testNotification: z.unknown().optional(),
   }),
@@ -130,6 +137,8 @@ const notificationShape = z.compile(
 
 /** `voidedPurchaseNotification.productType`; 2 is a one-time product */
 const subscriptionProduct = 1;
+/** `voidedPurchaseNotification.refundType`; 2 is some of several pieces */
+const wholeRefund = 1;
 
 export type Unreadable = { readonly unreadable: string };
 
@@ -146,16 +155,17 @@ export function readNotification({ data }: Push): Notification | Unreadable {
   const { voidedPurchaseNotification: voided } = one;
   if (subscription) {
     const { notificationType: type, purchaseToken: token } = subscription;
-    return { ...told, kind: "subscription", type, token, order: null };
+    return { ...told, kind: "subscription", type, token, order: null, isWhole: false };
   }
   if (product) {
     const { notificationType: type, purchaseToken: token } = product;
-    return { ...told, kind: "product", type, token, order: null };
+    return { ...told, kind: "product", type, token, order: null, isWhole: false };
   }
   if (voided) {
     const { purchaseToken: token, orderId: order, productType } = voided;
     const kind = productType === subscriptionProduct ? "subscription" : "product";
-    return { ...told, kind, type: null, token, order };
+    const isWhole = voided.refundType === wholeRefund;
+    return { ...told, kind, type: null, token, order, isWhole };
   }
   return { ...told, kind: "other", name: one.testNotification === undefined ? "OTHER" : "TEST" };
 }

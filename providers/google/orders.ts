@@ -88,10 +88,22 @@ export function isPaid({ state }: Order): boolean {
   return paidStates.some((paid) => paid === state);
 }
 
-/** Paid, and nothing of it was returned by now. */
-export function isKept(order: Order): boolean {
+/**
+ * Whether the order shows what it is told to be voided by: all of it returned, or some of it and
+ * nothing still to be processed.
+ */
+export function showsRefund(order: Order, isWhole: boolean): boolean {
   const amount = minorOf(order.total);
-  return isPaid(order) && amount > 0n && returnedOf(order, amount).length === 0;
+  if (!isPaid(order) || amount <= 0n) return true;
+  const left = returnedOf(order, amount).reduce((rest, fact) => rest - amountIn(fact), amount);
+  if (left <= 0n) return true;
+  const partial = order.orderHistory?.partialRefundEvents ?? [];
+  return left < amount && !isWhole && partial.every(isProcessed);
+}
+
+function amountIn(fact: FactBody): bigint {
+  if ("Refund" in fact) return fact.Refund.amount;
+  return "Dispute" in fact ? (fact.Dispute.amount ?? 0n) : 0n;
 }
 
 /** The payment, dated when the order was made, and all that was returned of it since. */
@@ -145,7 +157,7 @@ function returnedOf(order: Order, amount: bigint): FactBody[] {
   const { orderId: payment, orderHistory: history, total } = order;
   const { currency } = total;
   const partial = (history?.partialRefundEvents ?? [])
-    .filter(({ state }) => (state ?? processed) === processed)
+    .filter(isProcessed)
     .flatMap(({ createTime, processTime, refundDetails: details }) =>
       details?.total?.currency === currency
         ? [
@@ -186,7 +198,9 @@ function returnedOf(order: Order, amount: bigint): FactBody[] {
   return [...facts, { Dispute: dispute }];
 }
 
-const processed = "PROCESSED_SUCCESSFULLY";
+function isProcessed({ state }: { readonly state?: string | null | undefined }): boolean {
+  return (state ?? "PROCESSED_SUCCESSFULLY") === "PROCESSED_SUCCESSFULLY";
+}
 
 function refundOf(
   refund: string,

@@ -13,6 +13,8 @@ export interface PricedPeriod {
   /** ms since 1970, as `until` */
   readonly from: number;
   readonly until: number | null;
+  /** When the order was made. */
+  readonly paidAt: number;
   readonly currency: string;
   /** Of one minor unit; 0 in a free trial. */
   readonly monthly: Fraction;
@@ -40,7 +42,7 @@ export function pricedPeriods(
       if (!details) continue;
       const from = details.servicePeriodStartTime ?? order.createTime;
       const until = details.servicePeriodEndTime ?? null;
-      const common = { product, from, until };
+      const common = { product, from, until, paidAt: order.createTime };
       if (isFree(details)) {
         periods.push({ ...common, currency: order.total.currency, monthly: zeroFraction });
         continue;

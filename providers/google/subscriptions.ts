@@ -31,9 +31,9 @@ export function readPurchase(
   purchase: Purchase,
   periods: readonly PricedPeriod[],
 ): SubscriptionFact[] | Untold {
-  const { startTime: start, regionCode, linkedPurchaseToken: replaced } = purchase;
-  // Pending: nothing is granted, and nothing replaced, before the first payment.
-  if (start === null || start === undefined) return [];
+  const { regionCode, linkedPurchaseToken: replaced } = purchase;
+  const start = startOf(purchase, periods);
+  if (start === null || start > toldAt + limits.eventAheadMsMax) return [];
   const change = (
     subscription: string,
     phase: SubscriptionFact["Subscription"]["phase"],
@@ -63,6 +63,24 @@ export function readPurchase(
   if (replaced !== null && replaced !== undefined) facts.push(change(replaced, "ended", start));
   return facts;
 }
+
+/**
+ * A purchase that replaces another only when that one's period is over (a deferred change) is paid
+ * for then, and begins then: until then the other one goes on. One that is paid for in advance (a
+ * prepaid top-up) begins at once.
+ * @returns null while its first payment is pending: nothing is granted, and nothing replaced
+ */
+function startOf(purchase: Purchase, periods: readonly PricedPeriod[]): number | null {
+  const { startTime: start, linkedPurchaseToken: replaced } = purchase;
+  if (start === null || start === undefined) return null;
+  if (replaced === null || replaced === undefined || periods.length === 0) return start;
+  const from = Math.min(...periods.map((period) => period.from));
+  const paidAt = Math.min(...periods.map((period) => period.paidAt));
+  return from > start && paidAt > start + paidWithinMs ? from : start;
+}
+
+/** An order made so long after the purchase does not pay for its beginning. */
+const paidWithinMs = 60 * 60 * 1000;
 
 const nothing: Worth = { currency: "", items: [] };
 
