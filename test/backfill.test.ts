@@ -87,7 +87,6 @@ const refund = refundObject({
   createdAt: from + 3 * day,
 });
 /** Authorized beside and never collected: a part of one charge, and all of another. */
-const partly: JsonObject = { ...all[5]?.charge, amount: 1250, amount_refunded: 250 };
 const held: JsonObject = {
   ...all[5]?.charge,
   id: "ch_held",
@@ -140,6 +139,28 @@ const notes = [
   const createdAt = from + 37 * day;
   return creditNoteObject({ ...note, invoice: "in_outside", currency: "eur", createdAt });
 });
+const [releasedPart] = released;
+const partly: JsonObject = {
+  ...all[5]?.charge,
+  amount: 1250,
+  amount_refunded: 250,
+  refunds: { object: "list", data: releasedPart === undefined ? [] : [releasedPart] },
+};
+/** Since 2025-03-31 no refund is made of what a capture leaves: as much was refunded here. */
+const refundedPart: JsonObject = {
+  ...all[8]?.charge,
+  amount: 1250,
+  amount_refunded: 250,
+  refunds: { object: "list", data: [] },
+};
+const refundOfPart = refundObject({
+  id: "re_h8",
+  charge: "ch_h8",
+  paymentIntent: "pi_h8",
+  amount: 250n,
+  currency: "eur",
+  createdAt: from + 6 * day,
+});
 const refundedCharge: JsonObject = { ...all[0]?.charge, amount_refunded: 400 };
 const ended: JsonObject = {
   ...all[2]?.subscription,
@@ -169,7 +190,7 @@ function history(): [string, JsonObject[]][] {
       "/v1/charges",
       [
         held,
-        ...[refundedCharge, partly].reduce(
+        ...[refundedCharge, partly, refundedPart].reduce(
           without,
           all.map(({ charge }): JsonObject => charge),
         ),
@@ -177,7 +198,7 @@ function history(): [string, JsonObject[]][] {
     ],
     ["/v1/invoices", [...all.map(({ invoice }) => invoice), outside]],
     ["/v1/invoice_payments", all.map(({ paid }) => paid)],
-    ["/v1/refunds", [refund, ...released]],
+    ["/v1/refunds", [refund, refundOfPart, ...released]],
     ["/v1/disputes", [dispute]],
     ["/v1/credit_notes", notes],
   ];
@@ -227,7 +248,7 @@ describe("A backfill of Stripe", function suite() {
       charges: customers + 1,
       invoices: customers + 1,
       invoice_payments: customers,
-      refunds: 3,
+      refunds: 4,
       disputes: 1,
       credit_notes: 2,
     });
@@ -240,7 +261,7 @@ describe("A backfill of Stripe", function suite() {
       booked.count,
       same,
     ]);
-    expect(sums).to.deep.equal([["2026-01", "EUR", 110, 1100, 4, 110, true]]);
+    expect(sums).to.deep.equal([["2026-01", "EUR", 110, 1100, 6.5, 110, true]]);
   });
 
   it("should have booked what webhooks would have told", async () => {
@@ -263,7 +284,7 @@ describe("A backfill of Stripe", function suite() {
     expect(await mrrAt("2026-03-01T00:00:00Z")).to.equal((customers - 1) * 10);
     const products = await read("/v1/products?period=lifetime");
     expect(products.data[0]).to.include({ name: "From history", total_sales: customers });
-    expect(products.data[0]?.total_revenue).to.equal(customers * 10 - 4 - 10);
+    expect(products.data[0]?.total_revenue).to.equal(customers * 10 - 6.5 - 10);
   });
 
   it("should not send history to the live stream", async () => {
@@ -435,7 +456,7 @@ describe("A backfill of Stripe", function suite() {
     expect(code, lines.join("\n")).to.equal(0);
     expect(lines[0]).to.match(/^reading /);
     expect(lines.at(-1)).to.equal(
-      "2026-01 EUR  listed: 110 payments, 1100.00 paid, 4.00 refunded  booked: the same",
+      "2026-01 EUR  listed: 110 payments, 1100.00 paid, 6.50 refunded  booked: the same",
     );
     const nobody = { integration: "int_nobody", from };
     expect(await backfillCommand(doors.service, nobody, steps)).to.equal(2);

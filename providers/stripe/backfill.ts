@@ -8,6 +8,7 @@ import { canonicalJson } from "../../schemas/canonical-json.js";
 import type { FactBody } from "../../schemas/records.js";
 import type { Backfill, HistoryEvent, HistoryList, ListedPayment, Span } from "../backfill.js";
 import { apiVersion } from "./api.js";
+import { refundedAsListed } from "./charges.js";
 import { decode } from "./decode.js";
 import { subscriptionHistory } from "./backfill-subscriptions.js";
 
@@ -49,7 +50,8 @@ export const stripeBackfill: Backfill = {
       "expand[1]": "data.items.data.discounts",
     }),
     list("charges", "/v1/charges", ({ from }) => from, chargeHistory, {
-      "expand[]": "data.balance_transaction",
+      "expand[0]": "data.balance_transaction",
+      "expand[1]": "data.refunds",
     }),
     list("invoices", "/v1/invoices", ({ from }) => from - invoicesBeforeMs, invoiceHistory),
     list(
@@ -186,16 +188,12 @@ function listedPayment(charge: HistoryObject): ListedPayment[] {
   const payment = bodies.find(isPayment)?.Payment;
   if (payment === undefined) return [];
   const { at, currency, amount } = payment;
-  const total = bodies.find(isTotal)?.RefundTotal.amount ?? 0n;
-  return [{ payment: payment.payment, at, currency, amount, refunded: total }];
+  const refunded = refundedAsListed(charge) ?? 0n;
+  return [{ payment: payment.payment, at, currency, amount, refunded }];
 }
 
 function isPayment(body: FactBody): body is Extract<FactBody, { Payment: unknown }> {
   return "Payment" in body;
-}
-
-function isTotal(body: FactBody): body is Extract<FactBody, { RefundTotal: unknown }> {
-  return "RefundTotal" in body;
 }
 
 function seconds(atMs: number): string {

@@ -4,7 +4,7 @@ import { divideRounded } from "../../schemas/decimal.js";
 import type { FactBody } from "../../schemas/records.js";
 import { ignored } from "../outcomes.js";
 import { type Answers, paths } from "./answers.js";
-import { accountKey, field, reader } from "./event.js";
+import { accountKey, field, reader, type StripeEvent } from "./event.js";
 import { isoMinor } from "./money.js";
 import { hasFailed, isRelease, refundFact, refundShape } from "./refunds.js";
 
@@ -28,6 +28,12 @@ const chargeShape = z.object({
   refunds: z.object({ data: z.array(refundShape) }).nullish(),
 });
 type Charge = z.output<typeof chargeShape>;
+
+/**
+ * Partial captures and cancellations make no refund any more. Source: docs.stripe.com/changelog,
+ * 2025-03-31.basil, "Partially capturing or canceling payments no longer creates a Refund".
+ */
+const releasesLeftOutSince = "2025-03-31";
 
 /**
  * A paid charge is a payment of what was captured, dated when the charge was made: the same in
@@ -61,7 +67,7 @@ export const readCharge = reader(chargeShape, (charge, event) => {
     const part = { amount: isoMinor(amount, currency), at: charge.created };
     facts.push({ Link: { payment, purchase: charge.invoice, part } });
   }
-  return [...facts, ...refundsOf(charge, payment, amount, event.at)];
+  return [...facts, ...refundsOf(charge, payment, amount, event)];
 });
 
 /** `captured` is false until the last of several captures. */
@@ -97,12 +103,17 @@ function feeOf(charge: Charge, amount: bigint, answers: Answers): bigint | null 
 
 /**
  * What a partial capture released was never collected, but Stripe may add it to `amount_refunded`
- * and list it as a refund. It is taken off the total, and the list, where nothing marks it, is
+ * and list it as a refund. It is no part of the total, and the list, where nothing marks it, is
  * left.
  */
-function refundsOf(charge: Charge, payment: string, captured: bigint, at: number): FactBody[] {
+function refundsOf(
+  charge: Charge,
+  payment: string,
+  captured: bigint,
+  { at, apiVersion }: StripeEvent,
+): FactBody[] {
   const released = releasedOf(charge, captured);
-  const refunded = refundedOf(charge, captured);
+  const refunded = refundedOf(charge, captured, apiVersion);
   const { currency } = charge;
   const listed = released > 0n ? [] : (charge.refunds?.data ?? []);
   const single = listed
@@ -120,12 +131,30 @@ function releasedOf(charge: Charge, captured: bigint): bigint {
 }
 
 /**
- * Whether a release is in the total is not told; where the total is less, it is not. Else it is
- * taken off: single refunds, which are told apart, make up for what that leaves out.
+ * Since 2025-03-31 no total has a release in it, but the version of the capture decides, which may
+ * be older than the event's: a total of just the release, or of more than there was to refund, has
+ * it. Before, it is in every total that is not less: single refunds, which are told apart, make up
+ * for what that leaves out (docs/decisions/2026-11-21-releases-by-version.md).
  */
-function refundedOf(charge: Charge, captured: bigint): bigint {
+function refundedOf(charge: Charge, captured: bigint, apiVersion: string | null): bigint {
   const total = charge.amount_refunded ?? 0n;
   const released = releasedOf(charge, captured);
   if (released === 0n || total < released) return total;
-  return charge.refunded === true ? captured : total - released;
+  if (charge.refunded === true) return captured;
+  const isLeftOut = apiVersion !== null && apiVersion >= releasesLeftOutSince;
+  return isLeftOut && total !== released && total <= captured ? total : total - released;
+}
+
+/**
+ * Of a charge as a list of the API shows it, its refunds beside it: what was released is among
+ * them, or it is not in the total.
+ * @returns ISO minor units; null: no charge
+ */
+export function refundedAsListed(listed: unknown): bigint | null {
+  const charge = chargeShape.safeParse(listed);
+  if (!charge.success) return null;
+  const { amount_refunded: total, refunds, currency } = charge.data;
+  const releases = (refunds?.data ?? []).filter(isRelease);
+  const refunded = releases.reduce((left, { amount }) => left - amount, total ?? 0n);
+  return isoMinor(refunded, currency);
 }

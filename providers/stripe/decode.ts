@@ -74,6 +74,7 @@ const envelopeShape = z.compile(
   z.object({
     type: z.string(),
     created: field.time,
+    api_version: z.string().nullish(),
     account: z.string().nullish(),
     data: z.object({ object: anyObject, previous_attributes: anyObject.nullish() }),
   }),
@@ -86,13 +87,14 @@ export function decode(body: unknown, known?: Known): Decoded {
   }
   const envelope = envelopeShape.safeParse(body);
   if (!envelope.success) return malformed(envelope.error);
-  const { type, created: at, account, data } = envelope.data;
+  const { type, created: at, api_version: apiVersion = null, account, data } = envelope.data;
   const kept = keptAndAnswered(keptIn(account, known?.kept ?? new Map()), answers);
   const read = readers.get(type);
   if (read === undefined) return ignored(`events of type ${type} tell no money and no MRR`);
   const previous = data.previous_attributes ?? {};
   const object = withAnswers(data.object, answers);
-  const told = read({ type, at, account: account ?? null, object, previous, kept, answers });
+  const about = { type, at, apiVersion, account: account ?? null };
+  const told = read({ ...about, object, previous, kept, answers });
   const named = [...productsIn(object), ...productsIn([...answers.values()])];
   const names: FactBody[] = named.map((Sku) => ({ Sku }));
   if (isUntold(told) && (told.outcome === "rejected" || names.length === 0)) return told;

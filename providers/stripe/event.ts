@@ -12,6 +12,8 @@ export interface StripeEvent {
   /** acct_… of a connected account; null for the platform's own events */
   readonly account: string | null;
   readonly object: unknown;
+  /** `2025-09-30.clover`: how the event is rendered; null: not told */
+  readonly apiVersion: string | null;
   /** What changed fields were before an `…updated` event. */
   readonly previous: Readonly<Record<string, unknown>>;
   /** What earlier events told of objects this one only names. */

@@ -161,24 +161,25 @@ function tellCharge(
       version: payer.version,
       country: payer.country,
       invoice: isInvoiced ? ids.invoice : null,
-      amountRefunded: stripeAmount(standing + released, payer.currency),
+      amountRefunded: stripeAmount(standing + (tellsRelease ? released : 0n), payer.currency),
     });
   const say = (type: string, time: number, object: JsonObject) =>
     script.stripe({ ...payer, type, at: time, object });
   const isTold = fate.lost !== "charge";
   if (isTold) say("charge.succeeded", at, chargeAt(at));
-  if (released > 0n) tellRelease(script, payer, at, ids, released);
+  if (released > 0n && tellsRelease) tellRelease(script, payer, at, ids, released);
   if (fate.released === "whole") {
     const other = { ...ids, charge: script.id("ch"), paymentIntent: script.id("pi") };
     const { charge: id, paymentIntent } = other;
     say("charge.succeeded", at, { ...chargeAt(at), id, payment_intent: paymentIntent, ...held });
-    tellRelease(script, payer, at, other, amount);
+    if (tellsRelease) tellRelease(script, payer, at, other, amount);
   }
   // Without its sale each refund is converted apart: one is enough to see that.
   for (const { refund, time, failedAt, told, standing } of isTold ? actions : actions.slice(0, 1)) {
     const refundId = script.id(`re_${refund}`);
     const objectOf = (status: "succeeded" | "failed") =>
       refundObject({
+  const tellsRelease = !isNewLayout(payer.version);
         ...ids,
         id: refundId,
         amount: stripeAmount(refund, payer.currency),
@@ -233,7 +234,7 @@ function tellNotes(
 /** As of an authorization that is never captured. */
 const held: JsonObject = { captured: false, amount_captured: 0, balance_transaction: null };
 
-/** Stripe makes a refund of it, though nothing was collected. */
+/** Until 2025-03-31 Stripe made a refund of it, though nothing was collected. */
 function tellRelease(script: Script, payer: Payer, at: number, ids: Ids, amount: bigint): void {
   const { currency } = payer;
   const object = refundObject({

@@ -81,9 +81,12 @@ function readCharge(event: unknown, charge: unknown): BareFact[] {
     const part = { amount: amountOf(charge, "amount_captured"), at: seconds(charge, "created") };
     facts.push({ kind: "link", payment, purchase: invoice, part });
   }
-  // What was authorized and not captured is given back without being a refund.
+  // What was authorized and not captured is given back without being a refund, and until
+  // 2025-03-31 it was in the total; a total of just that much is taken for it.
   const released = amountOf(charge, "amount") - amountOf(charge, "amount_captured");
-  const amount = amountOf(charge, "amount_refunded") - released;
+  const total = amountOf(charge, "amount_refunded");
+  const hasReleased = (text(event, "api_version") ?? "") < "2025-03-31" || total === released;
+  const amount = hasReleased ? total - released : total;
   if (amount > 0n) {
     facts.push({ kind: "refund_total", payment, at: seconds(event, "created"), amount, currency });
   }
