@@ -74,6 +74,8 @@ export interface InvoiceLineInput {
   /** Before discounts; negative for a credited proration. */
   readonly amount: bigint;
   readonly discount?: bigint;
+  /** Within `amount`. */
+  readonly taxInside?: bigint;
   readonly quantity?: number;
   /** sub_… of a recurring line. */
   readonly subscription?: string;
@@ -105,9 +107,11 @@ export interface InvoiceInput {
 /** A paid invoice. */
 export function invoiceObject(input: InvoiceInput): JsonObject {
   const isNew = isNewLayout(input.version);
-  const tax = input.tax ?? 0n;
+  const onTop = input.tax ?? 0n;
+  const inside = input.lines.reduce((sum, line) => sum + (line.taxInside ?? 0n), 0n);
+  const tax = onTop + inside;
   const net = input.lines.reduce((sum, line) => sum + line.amount - (line.discount ?? 0n), 0n);
-  const total = input.total ?? net + tax;
+  const total = input.total ?? net + onTop;
   const outOfBand = input.outOfBand ?? false;
   const subscription = input.subscription ?? null;
   return {
@@ -150,7 +154,7 @@ export function invoiceObject(input: InvoiceInput): JsonObject {
             subscription === null
               ? null
               : { type: "subscription_details", subscription_details: { subscription } },
-          total_taxes: tax === 0n ? [] : [{ amount: units(tax), tax_behavior: "exclusive" }],
+          total_taxes: taxesOf(onTop, inside, true),
         }
       : {
           charge: input.charge ?? null,
@@ -159,13 +163,28 @@ export function invoiceObject(input: InvoiceInput): JsonObject {
           payment_intent: input.paymentIntent ?? null,
           subscription,
           tax: tax === 0n ? null : units(tax),
-          total_tax_amounts: tax === 0n ? [] : [{ amount: units(tax), inclusive: false }],
+          total_tax_amounts: taxesOf(onTop, inside, false),
         }),
   };
 }
 
+/** By layout: since 2025-03-31, and before. */
+function taxesOf(onTop: bigint, inside: bigint, isNew: boolean): JsonObject[] {
+  const parts: [amount: bigint, behavior: "exclusive" | "inclusive"][] = [
+    [onTop, "exclusive"],
+    [inside, "inclusive"],
+  ];
+  return parts
+    .filter(([amount]) => amount !== 0n)
+    .map(([amount, behavior]) => ({
+      amount: units(amount),
+      ...(isNew ? { tax_behavior: behavior } : { inclusive: behavior === "inclusive" }),
+    }));
+}
+
 function invoiceLine(line: InvoiceLineInput, invoice: InvoiceInput): JsonObject {
   const subscription = line.subscription ?? null;
+  const inside = line.taxInside ?? 0n;
   const layout: JsonObject = isNewLayout(invoice.version)
     ? {
         parent:
@@ -176,10 +195,12 @@ function invoiceLine(line: InvoiceLineInput, invoice: InvoiceInput): JsonObject 
           type: "price_details",
           price_details: { price: line.price, product: line.product },
         },
+        taxes: taxesOf(0n, inside, true),
       }
     : {
         price: { id: line.price, object: "price", product: line.product },
         subscription,
+        tax_amounts: taxesOf(0n, inside, false),
         type: subscription === null ? "invoiceitem" : "subscription",
       };
   const discount = line.discount ?? 0n;

@@ -57,6 +57,8 @@ export interface Sale extends Told {
   readonly fee?: bigint;
   /** Told by another document than the payment's own, which knows better. */
   readonly isSecondHand?: boolean;
+  /** One of several that add up; left out: all of the payment. */
+  readonly record?: string;
 }
 
 export interface Purchase extends Told {
@@ -76,8 +78,8 @@ export interface Link extends Told {
   readonly purchase: string;
   /** It was bought as it stood then; left out: as it stands last. */
   readonly asOf?: number;
-  /** How much of it this payment paid, and when; left out: nobody told. */
-  readonly part?: { readonly amount: bigint; readonly at: number };
+  /** How much of it this payment, or one record of it, paid, and when; left out: nobody told. */
+  readonly part?: { readonly amount: bigint; readonly at: number; readonly record?: string };
 }
 
 export interface Refund extends Told {

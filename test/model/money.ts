@@ -412,8 +412,21 @@ function paymentsIn(facts: readonly Fact[]): Known[] {
   });
 }
 
+/** Who tells all of it is believed; else all records there are, each once. */
+function sumOfRecords(told: readonly { readonly record?: string; readonly amount: bigint }[]) {
+  const whole = told.findLast(({ record }) => record === undefined);
+  const records = new Map(told.map(({ record, amount }) => [record, amount]));
+  return whole?.amount ?? [...records.values()].reduce((sum, amount) => sum + amount, 0n);
+}
+
 /** The payment's own word; what it leaves open a second-hand one may say. */
 function saleOf(ours: readonly Fact[]): Sale | null {
+  const sale = newestSaleOf(ours);
+  if (sale === null || !ours.filter(isSale).some(({ record }) => record !== undefined)) return sale;
+  return { ...sale, amount: sumOfRecords(ours.filter(isSale).sort(byTelling)) };
+}
+
+function newestSaleOf(ours: readonly Fact[]): Sale | null {
   const [firstHand] = newest(ours, isFirstHand, (sale) => sale.payment);
   const [any = null] = newest(ours, isSale, (sale) => sale.payment);
   if (firstHand === undefined) return any;
@@ -468,7 +481,9 @@ function partsOf(provider: string, purchase: string, facts: readonly Fact[]) {
   const parts = [...new Set(told.map((link) => link.payment))].flatMap((id) => {
     const own = told.filter((link) => link.payment === id).flatMap(({ part }) => part ?? []);
     if (own.length === 0) return [];
-    const amount = own.map((part) => part.amount).reduce((a, b) => (a > b ? a : b));
+    const wholes = own.flatMap(({ record, amount }) => (record === undefined ? [amount] : []));
+    const amount =
+      wholes.length === 0 ? sumOfRecords(own) : wholes.reduce((a, b) => (a > b ? a : b));
     return [{ id, amount, at: Math.min(...own.map((part) => part.at)) }];
   });
   return parts.sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));

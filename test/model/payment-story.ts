@@ -71,6 +71,10 @@ export const paymentFates = fc.record({
   /** Deliveries that never come. */
   lost: fc.constantFrom("none", "none", "none", "none", "charge", "invoice", "link"),
   isOutOfBand: fc.nat(9).map((drawn) => drawn === 0),
+  /** Of money from outside: who tells it, where payment records can. */
+  outsideToldBy: fc.constantFrom("invoice", "records", "both"),
+  /** Within every other line, instead of on top. */
+  isTaxInside: fc.nat(3).map((drawn) => drawn === 0),
   /** An invoice paid little by little: how many payments there are, and the days between. */
   parts: fc.constantFrom(1, 1, 1, 1, 2, 3),
   partGap: gaps,
@@ -107,20 +111,32 @@ export function tellPayment(
   };
   const isInvoiced = lines.length > 0;
   const isOutOfBand = isInvoiced && fate.isOutOfBand;
-  const tax = isInvoiced ? net / 7n : 0n;
-  if (isInvoiced && (fate.lost !== "invoice" || isOutOfBand)) {
-    tellInvoice(script, payer, at, ids, lines, tax, subscription, isOutOfBand);
+  const inside = fate.isTaxInside ? lines.map(taxInside) : [];
+  const taxInLines = inside.reduce((sum, one) => sum + one, 0n);
+  const tax = !isInvoiced ? 0n : fate.isTaxInside ? taxInLines : net / 7n;
+  const count = isInvoiced ? fate.parts : 1;
+  if (isInvoiced) {
+    const taxOnTop = fate.isTaxInside ? 0n : tax;
+    const first = count > 1 && !isOutOfBand ? firstPart(net + tax) : null;
+    const bought = { lines, inside, taxOnTop, subscription, first };
+    tellInvoice(script, payer, at, ids, bought, fate);
   }
   // Beside refunds and disputes more might go back than was paid.
   if (isInvoiced && fate.refunds.length === 0 && fate.dispute === null) {
     tellNotes(script, payer, at, ids.invoice, { amount: net + tax, tax }, fate.notes);
   }
-  if (isOutOfBand) return;
   let left = net + tax;
   let time = at;
-  const count = isInvoiced ? fate.parts : 1;
+  if (isOutOfBand) {
+    for (let part = 1; part <= count && left > 0n && areRecorded(payer, fate); part += 1) {
+      const amount = part === count ? left : firstPart(left);
+      tellLink(script, payer, at, { ...ids, paymentIntent: script.id("pr") }, amount, isInvoiced);
+      left -= amount;
+    }
+    return;
+  }
   for (let part = 1; part <= count && left > 0n && time <= script.end; part += 1) {
-    const amount = part === count ? left : left / 3n + 1n;
+    const amount = part === count ? left : firstPart(left);
     const own = { charge: script.id("ch"), paymentIntent: script.id("pi") };
     tellCharge(
       script,
@@ -136,6 +152,20 @@ export function tellPayment(
   }
 }
 
+function firstPart(whole: bigint): bigint {
+  return whole / 3n + 1n;
+}
+
+/** A quarter of what every other line brings in. */
+function taxInside({ amount, discount }: BoughtLine, place: number): bigint {
+  return place % 2 === 0 && amount > discount ? (amount - discount) / 4n : 0n;
+}
+
+/** Only since 2025-03-31. */
+function areRecorded({ version }: Payer, { outsideToldBy }: PaymentFate): boolean {
+  return isNewLayout(version) && outsideToldBy !== "invoice";
+}
+
 /** One charge, the link to what it paid, and what became of it. */
 function tellCharge(
   script: Script,
@@ -149,6 +179,7 @@ function tellCharge(
   if (fate.lost !== "link") tellLink(script, payer, at, ids, amount, isInvoiced);
   const { standingAt, actions } = refundsOf(fate.refunds, at, amount);
   const released = fate.released === "part" ? amount / 2n + 1n : 0n;
+  const tellsRelease = !isNewLayout(payer.version);
   const chargeAt = (time: number, standing = standingAt(time)): JsonObject =>
     chargeObject({
       id: ids.charge,
@@ -179,7 +210,6 @@ function tellCharge(
     const refundId = script.id(`re_${refund}`);
     const objectOf = (status: "succeeded" | "failed") =>
       refundObject({
-  const tellsRelease = !isNewLayout(payer.version);
         ...ids,
         id: refundId,
         amount: stripeAmount(refund, payer.currency),
@@ -254,40 +284,63 @@ interface Ids {
   readonly invoice: string;
 }
 
+interface Bought {
+  readonly lines: readonly BoughtLine[];
+  /** Tax within each line, beside its amount; empty: none. */
+  readonly inside: readonly bigint[];
+  readonly taxOnTop: bigint;
+  readonly subscription: string | null;
+  /** Of several payments the first, after which the invoice is open; null: it is paid at once. */
+  readonly first: bigint | null;
+}
+
 function tellInvoice(
   script: Script,
   payer: Payer,
   at: number,
   ids: Ids,
-  lines: readonly BoughtLine[],
-  tax: bigint,
-  subscription: string | null,
-  isOutOfBand: boolean,
+  { lines, inside, taxOnTop, subscription, first }: Bought,
+  fate: PaymentFate,
 ): void {
+  const { currency, version } = payer;
+  const { isOutOfBand } = fate;
   const object = invoiceObject({
     id: ids.invoice,
     customer: payer.customer,
-    currency: payer.currency,
+    currency,
     createdAt: at,
     paidAt: at,
-    version: payer.version,
+    version,
     subscription,
     country: payer.country,
     outOfBand: isOutOfBand,
-    tax: stripeAmount(tax, payer.currency),
+    tax: stripeAmount(taxOnTop, currency),
     ...(isOutOfBand ? {} : { paymentIntent: ids.paymentIntent, charge: ids.charge }),
     lines: lines.map(({ sku, amount, discount }, index) => ({
       id: `${ids.invoice}_line_${index}`,
       product: sku,
       price: `price_${sku}`,
-      amount: stripeAmount(amount, payer.currency),
-      discount: stripeAmount(discount, payer.currency),
+      amount: stripeAmount(amount + (inside[index] ?? 0n), currency),
+      discount: stripeAmount(discount, currency),
+      taxInside: stripeAmount(inside[index] ?? 0n, currency),
       ...(subscription === null ? {} : { subscription }),
     })),
   });
-  script.stripe({ ...payer, type: "invoice.paid", at, object });
-  script.stripe({ ...payer, type: "invoice.payment_succeeded", at, object });
+  const say = (type: string, told: JsonObject) =>
+    script.stripe({ ...payer, type, at, object: told });
+  if (first !== null) {
+    const paid = Number(stripeAmount(first, currency));
+    say("invoice.updated", { ...object, ...open, amount_paid: paid });
+  }
+  if (fate.lost === "invoice" && !isOutOfBand) return;
+  const { amount_paid_off_stripe: _outside, ...silent } = object;
+  const isSilent = areRecorded(payer, fate) && fate.outsideToldBy === "records";
+  say("invoice.paid", isSilent ? silent : object);
+  say("invoice.payment_succeeded", isSilent ? silent : object);
 }
+
+/** As it stands until all of it is paid. */
+const open: JsonObject = { paid: false, status: "open" };
 
 /** What ties the payment to what was bought; the old layout's invoice names its payment itself. */
 function tellLink(

@@ -8,6 +8,31 @@ import { at, idOf, list, must, number, text } from "./json.js";
 import { readSubscription } from "./read-subscription.js";
 
 export function readStripe(event: unknown): readonly BareFact[] {
+  const connected = text(event, "account");
+  const facts = readObject(event);
+  return connected === null ? facts : facts.map((fact) => withOwnSkus(fact, connected));
+}
+
+/** Each connected account has products of its own, which may have the same ids. */
+function withOwnSkus(fact: BareFact, connected: string): BareFact {
+  const own = <T extends { readonly sku: string }>(named: T): T => ({
+    ...named,
+    sku: named.sku === "" ? "" : `${connected}:${named.sku}`,
+  });
+  switch (fact.kind) {
+    case "sale":
+    case "purchase":
+      return { ...fact, lines: fact.lines.map(own) };
+    case "change":
+      return { ...fact, steps: fact.steps.map((step) => ({ ...step, items: step.items.map(own) })) };
+    case "naming":
+      return own(fact);
+    default:
+      return fact;
+  }
+}
+
+function readObject(event: unknown): readonly BareFact[] {
   const type = must(text(event, "type"), "a type");
   const object = at(event, "data", "object");
   switch (text(object, "object")) {
@@ -20,9 +45,7 @@ export function readStripe(event: unknown): readonly BareFact[] {
     case "credit_note":
       return readCreditNote(object);
     case "invoice":
-      return ["invoice.paid", "invoice.payment_succeeded"].includes(type)
-        ? readInvoice(object)
-        : [];
+      return readInvoice(object);
     case "invoice_payment":
       return type === "invoice_payment.paid" ? readInvoicePayment(object) : [];
     case "checkout.session":
@@ -184,9 +207,10 @@ function partBack(dispute: unknown, moved: readonly unknown[]): bigint {
 function readInvoice(invoice: unknown): BareFact[] {
   const id = must(text(invoice, "id"), "an invoice id");
   const paid = number(invoice, "amount_paid") ?? 0;
-  const isOutOfBand = at(invoice, "paid_out_of_band") === true;
+  const isWhole = text(invoice, "status") === "paid";
+  const isOutOfBand = isWhole && at(invoice, "paid_out_of_band") === true;
   const total = isOutOfBand ? (number(invoice, "total") ?? 0) : 0;
-  const outOfBand = number(invoice, "amount_paid_off_stripe") ?? total;
+  const outOfBand = isWhole ? (number(invoice, "amount_paid_off_stripe") ?? total) : 0;
   if (paid === 0 && outOfBand === 0) return [];
   const isSubscription =
     idOf(invoice, "subscription") !== null ||
@@ -223,9 +247,15 @@ function readInvoice(invoice: unknown): BareFact[] {
   return facts;
 }
 
+/** What a line brings in: without discounts, credits that were bought before, and tax. */
 function netLine(line: unknown, currency: string): Line {
-  const discounts = list(line, "discount_amounts").map((entry) => number(entry, "amount") ?? 0);
-  const net = (number(line, "amount") ?? 0) - discounts.reduce((sum, amount) => sum + amount, 0);
+  const taken = [
+    ...list(line, "discount_amounts"),
+    ...list(line, "pretax_credit_amounts").filter((one) => text(one, "type") !== "discount"),
+    ...list(line, "taxes").filter((one) => text(one, "tax_behavior") === "inclusive"),
+    ...list(line, "tax_amounts").filter((one) => at(one, "inclusive") === true),
+  ].map((entry) => number(entry, "amount") ?? 0);
+  const net = (number(line, "amount") ?? 0) - taken.reduce((sum, amount) => sum + amount, 0);
   const product =
     idOf(line, "pricing", "price_details", "product") ??
     idOf(line, "price", "product") ??
@@ -236,10 +266,18 @@ function netLine(line: unknown, currency: string): Line {
 function readInvoicePayment(object: unknown): BareFact[] {
   const payment = idOf(object, "payment", "payment_intent") ?? idOf(object, "payment", "charge");
   const purchase = idOf(object, "invoice");
-  if (payment === null || purchase === null) return [];
+  if (purchase === null) return [];
   const paidAt = seconds(at(object, "status_transitions"), "paid_at");
   const part = { amount: amountOf(object, "amount_paid"), at: paidAt };
-  return [{ kind: "link", payment, purchase, part }];
+  if (payment !== null) return [{ kind: "link", payment, purchase, part }];
+  // Money from outside Stripe: the invoice is its payment, paid record by record.
+  const record = must(text(object, "id"), "an id");
+  const currency = currencyOf(object);
+  const own = { payment: purchase, ...part, currency, country: null, type: null, lines: [] };
+  return [
+    { kind: "sale", ...own, record },
+    { kind: "link", payment: purchase, purchase, part: { ...part, record } },
+  ];
 }
 
 function readSession(session: unknown): BareFact[] {
