@@ -135,7 +135,7 @@ function byTime(one: Side, other: Side): number {
 }
 
 /** The pool of one subscription that has an id (`providers/record-facts.ts`). */
-function isNamed(pool: string): boolean {
+export function isNamed(pool: string): boolean {
   return pool.startsWith('["named"');
 }
 

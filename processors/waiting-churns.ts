@@ -5,18 +5,24 @@
 import { rowsIn } from "../backends/clickhouse-rows.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
 import { insertRejects, type RejectRow } from "../backends/rejects.js";
-import type { Side } from "./pairing.js";
+import { isNamed, type Side } from "./pairing.js";
 
 const reason = "no_open_subscription";
 
-/** @param sides of whole pools, `waiting` those of them without a partner */
+type Started = Pick<
+  Side,
+  "workspace" | "environment" | "account" | "provider" | "subscription" | "at"
+>;
+
+/** @param sides of whole pools, `unpaired` those of them without a partner */
 export async function listWaiting(
   clickhouse: ClickHouse,
   sides: readonly Side[],
-  waiting: readonly Side[],
+  unpaired: readonly Side[],
 ): Promise<void> {
   const churns = sides.filter(({ side }) => side === "churn");
   if (churns.length === 0) return;
+  const waiting = await withoutStart(clickhouse, unpaired);
   const listed = await clickhouse.rows<RejectRow>(
     `SELECT * FROM rejects FINAL
      WHERE ${rowsIn(
@@ -35,6 +41,36 @@ export async function listWaiting(
     .filter(({ event_id, native_type }) => !known.has(event_id) && native_type !== "")
     .map((churn) => rejectOf(churn, revision));
   await insertRejects(clickhouse, [...resolved, ...opened]);
+}
+
+/**
+ * Without those that name a subscription their own account has, whoever told of it: they end it by
+ * themselves (`providers/record-facts.ts`).
+ */
+async function withoutStart(clickhouse: ClickHouse, unpaired: readonly Side[]): Promise<Side[]> {
+  const named = unpaired.filter(({ pool }) => isNamed(pool));
+  if (named.length === 0) return [...unpaired];
+  const starts = await clickhouse.rows<Started>(
+    `SELECT workspace, environment, account, provider, subscription, min(at) AS at
+     FROM subscription_changes
+     WHERE ${rowsIn(
+       "(workspace, environment, account)",
+       named.map((churn) => [churn.workspace, churn.environment, churn.account]),
+     )} AND ${rowsIn(
+       "(subscription)",
+       named.map((churn) => [churn.subscription]),
+     )} AND phase != 'ended'
+     GROUP BY workspace, environment, account, provider, subscription`,
+  );
+  const startedAt = new Map(starts.map((start) => [subscriptionOf(start), start.at]));
+  return unpaired.filter((churn) => {
+    const at = isNamed(churn.pool) ? startedAt.get(subscriptionOf(churn)) : undefined;
+    return at === undefined || at > churn.at;
+  });
+}
+
+function subscriptionOf(of: Started): string {
+  return JSON.stringify([of.workspace, of.environment, of.account, of.provider, of.subscription]);
 }
 
 function rejectOf(churn: Side, revision: number): RejectRow {

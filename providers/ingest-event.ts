@@ -86,7 +86,25 @@ function readNative(
   const types = { ...neutralTypes, ...adapter?.flatTypes };
   const reading = flatToRecord(provider, eventType, payload, types, received.receivedAt);
   if (!reading.ok) return reading;
-  return { ...fromRecord("native", reading.record, received), eventType };
+  const record = withOwnPayment(reading.record, adapter?.flatPayments ?? {}, eventType);
+  return { ...fromRecord("native", record, received), eventType };
+}
+
+/**
+ * With the payment named as the adapter names it; one that reads so already stays. A sale without
+ * an id of its own is named by its event, and so may a refund name it.
+ */
+function withOwnPayment(
+  record: EventRecord,
+  prefixes: NonNullable<Provider["flatPayments"]>,
+  eventType: string,
+): EventRecord {
+  const prefix = Object.hasOwn(prefixes, eventType) ? prefixes[eventType] : undefined;
+  const isRefund = record.event_type === "transaction.refund";
+  const id = record.transaction_id ?? (isRefund ? undefined : record.event_id);
+  if (prefix === undefined || id === undefined) return record;
+  if (Object.values(prefixes).some((known) => id.startsWith(known))) return record;
+  return { ...record, transaction_id: `${prefix}${id}` };
 }
 
 /** A flat payload may also be named in the neutral words of form A. */

@@ -237,4 +237,9 @@ export interface Provider<Credentials = unknown, Signer = Credentials> {
    * (`definitions.md`, Ingest).
    */
   readonly flatTypes: Readonly<Record<string, EventRecord["event_type"]>>;
+  /**
+   * What stands before the provider's id of a payment, where it numbers several things apart: by
+   * flat type, so that a flat event means the payment a webhook tells.
+   */
+  readonly flatPayments?: Readonly<Record<string, string>>;
 }

@@ -118,9 +118,18 @@ function refund({ record, identity, at, account }: Told): FactBody[] {
   ];
 }
 
-/** No money moves; booking finds what it ends, and under which account that began. */
+/**
+ * No money moves; booking finds what it ends, and under which account that began. One with an id
+ * ends that subscription of its own account by itself, whoever told of the start (a webhook).
+ */
 function churn(told: Told): FactBody[] {
-  return [side(told, "churn", told.record.subscription_id ?? "")];
+  const { record, at, account } = told;
+  const { subscription_id: subscription, customer_country: country = null } = record;
+  const unpaired = side(told, "churn", subscription ?? "");
+  if (subscription === undefined) return [unpaired];
+  const steps = [{ at, items: [] }];
+  const end = { subscription, account, country, currency: "", phase: "ended", steps } as const;
+  return [unpaired, { Subscription: end }];
 }
 
 /**

@@ -216,6 +216,7 @@ describe("The facts of a record", () => {
     subscription: "sub",
     account: "sub",
   };
+  const ended = { ...unpriced, phase: "ended" };
   const yearly = {
     ...started,
     steps: [{ at, items: [{ ...started.steps[0]?.items[0], monthly_denominator: 12n }] }],
@@ -287,7 +288,7 @@ describe("The facts of a record", () => {
     [
       "a churn",
       { event_type: "subscription.churn", subscription_id: "sub" },
-      [{ Anonymous: { ...named, side: "churn" } }],
+      [{ Anonymous: { ...named, side: "churn" } }, { Subscription: ended }],
     ],
     [
       "a churn without an id",

@@ -117,7 +117,7 @@ describe("RevenueCat's copy of what a store sold", () => {
     expect(await shop.outcomes(id, 2)).to.deep.equal(["mirrored", "mirrored"]);
   });
 
-  it("should be booked by a replay, if the store was connected after its first receipt", async () => {
+  it("should go by its first receipt when it is replayed", async () => {
     const shop = await openShop("Production");
     const { from, to } = await shop.connectForAWhile("apple");
     const [early, late] = [copy("APP_STORE"), copy("APP_STORE")];

@@ -5,7 +5,9 @@
 import { z } from "zod";
 import type { Provider } from "../provider.js";
 import { decode, knownTypes } from "./decode.js";
+import { invoicePayment } from "./invoices.js";
 import { keeps } from "./kept.js";
+import { orderPayment } from "./orders.js";
 import { asks, needs } from "./questions.js";
 import { signatureHeader, signatureOf, verifySignature } from "./signature.js";
 
@@ -76,6 +78,14 @@ export function createLemonSqueezy(): Provider<LemonSqueezyCredentials> {
       order_refunded: "transaction.refund",
       subscription_payment_refunded: "transaction.refund",
       subscription_expired: "subscription.churn",
+    },
+    flatPayments: {
+      order_created: orderPayment(""),
+      subscription_created: orderPayment(""),
+      subscription_payment_success: invoicePayment(""),
+      subscription_payment_recovered: invoicePayment(""),
+      order_refunded: orderPayment(""),
+      subscription_payment_refunded: invoicePayment(""),
     },
   };
 }

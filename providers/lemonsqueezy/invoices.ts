@@ -30,7 +30,7 @@ export const readInvoice = reader(invoiceShape, (invoice, event) => {
   const isInitial = invoice.billing_reason === "initial";
   const order = isInitial ? orderOf(event.known, subscription) : null;
   if (isInitial && order === null) return unavailable("which order a subscription began with");
-  const payment = order === null ? `invoice:${event.id}` : orderPayment(order);
+  const payment = order === null ? invoicePayment(event.id) : orderPayment(order);
   const paid: FactBody = {
     Payment: {
       payment,
@@ -56,3 +56,8 @@ export const readInvoice = reader(invoiceShape, (invoice, event) => {
   const paidToldAt = isInitial ? limits.eventEarliest : updatedAt;
   return [...factsAt(paidToldAt, [paid]), ...factsAt(updatedAt, rest)];
 });
+
+/** See `orderPayment`. */
+export function invoicePayment(invoice: string): string {
+  return `invoice:${invoice}`;
+}
