@@ -12,7 +12,7 @@ import type { Provider } from "../providers/provider.js";
 import { canonicalJson } from "../schemas/canonical-json.js";
 import type { IngestAnswer } from "../schemas/http-ingest.js";
 import { eventId } from "../schemas/ids.js";
-import { normalize, notBooked } from "./normalized.js";
+import { normalize, notBooked, RateMissing } from "./normalized.js";
 import type { DoorService, Taken } from "./take.js";
 
 /** The call an event came with. */
@@ -65,20 +65,30 @@ export async function planEvent(call: IngestCall, bytes: Buffer): Promise<Planne
   const normalized =
     mirrorOf !== null && (await call.isMirrored(mirrorOf))
       ? notBooked(mirrorOf, baseCurrency, call.receivedAt)
-      : normalize(event, native_id, baseCurrency, call);
+      : priced(read, () => normalize(event, native_id, baseCurrency, call));
   return { ...read, answer: { status: "success", event_id, normalized } };
 }
 
-/** The same without the answer. */
-export function readEvent(call: Omit<IngestCall, "isMirrored">, bytes: Buffer): ReadEvent {
-  const { event: _, ...read } = readWhole(call, bytes);
-  return read;
+/** It has all but its rate. What it says is kept: many in a batch cost much to read again. */
+export class UnpricedEvent extends RateMissing {
+  constructor(
+    missing: RateMissing,
+    readonly event: ReadEvent,
+  ) {
+    super(missing.message, missing.param, missing);
+  }
 }
 
-function readWhole(
-  call: Omit<IngestCall, "isMirrored">,
-  bytes: Buffer,
-): ReadEvent & { readonly event: IngestEvent } {
+/** @throws UnpricedEvent */
+function priced<T>(read: ReadEvent, price: () => T): T {
+  try {
+    return price();
+  } catch (error) {
+    throw error instanceof RateMissing ? new UnpricedEvent(error, read) : error;
+  }
+}
+
+function readWhole(call: IngestCall, bytes: Buffer): ReadEvent & { readonly event: IngestEvent } {
   const { access, receivedAt } = call;
   const { workspace, environment } = access;
   const value = strictJson(bytes);

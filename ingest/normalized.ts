@@ -84,7 +84,7 @@ export class RateMissing extends ApiError {
   /** Whose quote counts, ms since 1970. */
   readonly at: number;
 
-  constructor(message: string, param: string, asked: { currency: string; at: number }) {
+  constructor(message: string, param: string | undefined, asked: { currency: string; at: number }) {
     super(422, "invalid_request", "fx_rate_missing", message, { param });
     this.currency = asked.currency;
     this.at = asked.at;

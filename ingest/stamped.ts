@@ -10,10 +10,9 @@ import type { Access } from "../backends/keys.js";
 import { mirrorsAt } from "../backends/mirrored.js";
 import type { Receipts } from "../backends/receipts.js";
 import { limits } from "../config.js";
-import { identityConflict, type IngestCall, readEvent, resume } from "./event.js";
+import { identityConflict, type IngestCall, resume, UnpricedEvent } from "./event.js";
 import { keptAnswer } from "./kept-answer.js";
 import { type Line, planLines, type Source } from "./lines.js";
-import { RateMissing } from "./normalized.js";
 import type { DoorService } from "./take.js";
 
 /** What it needs of the door. */
@@ -39,8 +38,8 @@ export async function stamped(
 ): Promise<Stamped> {
   const { rates } = door.service;
   const until = Date.now() + limits.ingestRatesMsMax;
-  const mayCome = (line: Line): line is RateMissing =>
-    line instanceof RateMissing && rates.mayCome(line.currency, access.baseCurrency, line.at);
+  const mayCome = (line: Line): line is UnpricedEvent =>
+    line instanceof UnpricedEvent && rates.mayCome(line.currency, access.baseCurrency, line.at);
   for (let isLast = false; ; isLast ||= Date.now() >= until) {
     const { receipt, lines } = await stampedNow(door, access, sources);
     const missing = lines.filter(mayCome);
@@ -70,7 +69,7 @@ async function stampedNow(
     const isMirrored = mirrorsAt({ postgres: service.postgres, providers }, access, receivedAt);
     const call = { service, providers, access, receivedAt, isMirrored };
     const lines = await planLines(call, sources);
-    return { receipt, lines: await withRepeats(door, call, sources, lines) };
+    return { receipt, lines: await withRepeats(door, access, sources, lines) };
   } catch (error) {
     receipt.settle();
     throw error;
@@ -83,34 +82,33 @@ async function stampedNow(
  */
 async function withRepeats(
   { receipts }: StampingDoor,
-  call: Omit<IngestCall, "ownIdentity">,
+  access: Access,
   sources: readonly Source[],
   lines: readonly Line[],
 ): Promise<Line[]> {
   const answered = new Map<Line, Line>();
   const unpriced = sources.flatMap((source, index) => {
     const line = lines[index];
-    if (!(line instanceof RateMissing)) return [];
-    const event = readEvent({ ...call, ownIdentity: source.ownIdentity }, source.bytes);
-    const identities = source.identitiesOf(event);
-    return identities.length === 0 ? [] : [{ line, event, identities }];
+    if (!(line instanceof UnpricedEvent)) return [];
+    const identities = source.identitiesOf(line.event);
+    return identities.length === 0 ? [] : [{ line, identities }];
   });
   if (unpriced.length === 0) return [...lines];
-  const claims = unpriced.map(({ event, identities }) => ({
+  const claims = unpriced.map(({ line, identities }) => ({
     identities,
-    bodyHash: event.bodyHash,
+    bodyHash: line.event.bodyHash,
   }));
-  for (const [index, known] of (await receipts.recall(call.access, claims)).entries()) {
+  for (const [index, known] of (await receipts.recall(access, claims)).entries()) {
     const asked = unpriced[index];
     if (asked === undefined || known.outcome === "fresh") continue;
-    const { line, event } = asked;
+    const { line } = asked;
     if (known.outcome === "conflict") answered.set(line, identityConflict(known.identity));
-    else answered.set(line, resume(event, keptAnswer(known.answer)));
+    else answered.set(line, resume(line.event, keptAnswer(known.answer)));
   }
   return lines.map((line) => answered.get(line) ?? line);
 }
 
 /** The list is on its way, or will be when the call comes again. */
-function later({ code, message, param }: RateMissing) {
+function later({ code, message, param }: UnpricedEvent) {
   return unprocessable(code, `${message} It may be in a moment: try again.`, param);
 }

@@ -207,6 +207,23 @@ describe("Rates of days long past", function suite() {
       expect(another).to.have.property("code", "fx_rate_missing");
     });
 
+    it("should read an event without a rate once: a batch may have thousands", async () => {
+      const bytes = Buffer.from(JSON.stringify(pesosOn("2005-03-01").body));
+      let read = 0;
+      const source: Source = {
+        get bytes() {
+          read += 1;
+          return bytes;
+        },
+        ownIdentity: null,
+        identitiesOf: ({ identities }) => identities,
+      };
+      const { receipt, lines } = await stamped(door, access, [source]);
+      receipt.settle();
+      expect(lines[0]).to.have.property("code", "fx_rate_missing");
+      expect(read).to.equal(1);
+    });
+
     it("should wait some seconds for a list, and take the event when it came later", async () => {
       const { body } = pesosOn("2025-12-25");
       let letGo = (): void => {};
