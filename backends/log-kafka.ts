@@ -10,7 +10,7 @@ import { type KafkaGroup, consumeGroup } from "./log-kafka-consume.js";
 import type { NamedTopic } from "./log-kafka-fetch.js";
 import { registerLz4 } from "./log-kafka-lz4.js";
 import { partitionOf } from "./log-kafka-partition.js";
-import { placeRecords } from "./log-kafka-place.js";
+import { type Target, beginPartition, placeRecords } from "./log-kafka-place.js";
 import { KafkaReader } from "./log-kafka-reader.js";
 import { type KafkaTail, tailTopic } from "./log-kafka-tail.js";
 import { openTopics, widenTopic } from "./log-kafka-topics.js";
@@ -109,6 +109,16 @@ export async function openKafkaLog(given: KafkaLogOptions): Promise<Log> {
     return reader.committed(log.named, groupId(topic, group), log.partitions);
   }
 
+  async function target(topic: Topic, partition: number): Promise<Target> {
+    const { named, partitions: count, appender } = topicLog(topic);
+    const earliest = (await reader.earliest(named, count))[partition];
+    const end = (await reader.ends(named, count))[partition];
+    if (earliest === undefined || end === undefined) {
+      throw new Error(`${topic} has no partition ${partition}`);
+    }
+    return { settings, named, appender, logger, partition, earliest, end };
+  }
+
   return {
     shared: true,
 
@@ -176,14 +186,12 @@ export async function openKafkaLog(given: KafkaLogOptions): Promise<Log> {
       log.partitions = count;
     },
 
+    async begin(topic, partition, offset) {
+      await beginPartition(await target(topic, partition), offset);
+    },
+
     async place(topic, partition, offset, records) {
-      const { named, appender } = topicLog(topic);
-      const end = (await reader.ends(named, topicLog(topic).partitions))[partition];
-      if (end === undefined) throw new Error(`${topic} has no partition ${partition}`);
-      await placeRecords(
-        { settings, named, appender, logger },
-        { partition, end, offset, records },
-      );
+      await placeRecords(await target(topic, partition), offset, records);
     },
 
     async close() {

@@ -38,6 +38,11 @@ export class Partition {
     return offset;
   }
 
+  /** Offsets of the first records before this one. */
+  offsetsBefore(offset: number, recordsMax: number): number[] {
+    return [...this.store.getKeys({ end: offset, limit: recordsMax })];
+  }
+
   /** Inside a commit: the next record gets this offset, which none had. */
   begin(offset: number): void {
     this.staged = offset;

@@ -98,6 +98,12 @@ export function openLmdbLog(given: LmdbLogOptions): Log {
     return log;
   }
 
+  function partitionAt(topic: Topic, number: number): Partition {
+    const partition = topicLog(topic).partitions[number];
+    if (partition === undefined) throw new Error(`${topic} has no partition ${number}`);
+    return partition;
+  }
+
   function placeOf(group: string, partition: Partition): GroupPlace {
     const name = `${partition.topic}/${group}/${partition.number}`;
     const known = places.get(name);
@@ -194,10 +200,34 @@ export function openLmdbLog(given: LmdbLogOptions): Log {
       await settings.put(`partitions/${topic}`, count);
     },
 
+    async begin(topic, number, offset) {
+      const partition = partitionAt(topic, number);
+      const first = Number(offset);
+      await writer.write({
+        records: 1,
+        bytes: 0,
+        apply() {
+          if (partition.staged > first) return;
+          partition.begin(first);
+          void settings.put(`begins/${topic}/${number}`, first);
+        },
+      });
+      for (;;) {
+        const before = partition.offsetsBefore(first, limits.logCommitRecordsMax);
+        if (before.length === 0) return;
+        await writer.write({
+          records: before.length,
+          bytes: 0,
+          apply() {
+            for (const one of before) void partition.store.remove(one);
+          },
+        });
+      }
+    },
+
     async place(topic, number, offset, records) {
-      const partition = topicLog(topic).partitions[number];
-      if (partition === undefined) throw new Error(`${topic} has no partition ${number}`);
-      if (Number(offset) < partition.end) {
+      const partition = partitionAt(topic, number);
+      if (Number(offset) !== partition.end) {
         throw new Error(`${topic}, ${number} ends at ${partition.end} and cannot take ${offset}`);
       }
       for (const { key } of records) assertKey(key);
@@ -205,10 +235,6 @@ export function openLmdbLog(given: LmdbLogOptions): Log {
         records: records.length,
         bytes: records.reduce((sum, { value }) => sum + value.length, 0),
         apply() {
-          if (partition.staged !== Number(offset)) {
-            partition.begin(Number(offset));
-            void settings.put(`begins/${topic}/${number}`, Number(offset));
-          }
           const now = Date.now();
           for (const record of records) partition.put(record, now);
         },

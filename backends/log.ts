@@ -130,9 +130,15 @@ export interface Log {
   /** Gives a topic more partitions, at the end of the list; a restore into a narrower log. */
   widen(topic: Topic, partitions: number): Promise<void>;
   /**
-   * Puts records where another log had them: the first gets `offset`, each next one the next, in
-   * this partition whatever the keys. Offsets between the partition's end and `offset` are left
-   * out, as if retention had removed them. For a restore, while nothing else appends.
+   * What lies before `offset` is removed, and offsets the partition has not come to are left out:
+   * as if retention had removed them. Interrupted, it is asked again. For a restore, while nothing
+   * else appends.
+   * @throws LogUnavailable
+   */
+  begin(topic: Topic, partition: number, offset: bigint): Promise<void>;
+  /**
+   * Puts records where another log had them: the first gets `offset`, where the partition ends,
+   * each next one the next, in this partition whatever the keys. For a restore, too.
    * @throws LogUnavailable
    */
   place(

@@ -32,6 +32,7 @@ export function withWireFormat(log: Log, schemas: PublicSchemas): Log {
     handled: (topic, group) => log.handled(topic, group),
     seek: (topic, group, offsets) => log.seek(topic, group, offsets),
     widen: (topic, partitions) => log.widen(topic, partitions),
+    begin: (topic, partition, offset) => log.begin(topic, partition, offset),
     place: async (topic, partition, offset, records) =>
       log.place(topic, partition, offset, messagesOf(topic, records)),
     close: () => log.close(),

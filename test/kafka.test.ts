@@ -299,6 +299,7 @@ describe("Kafka", function () {
 
     it("should put records where another log had them", async () => {
       const [log] = await open();
+      await log?.begin(topic, 2, 100n);
       await log?.place(topic, 2, 100n, [record("a", "1"), record("b", "2")]);
       await log?.place(topic, 2, 102n, [record("c", "3")]);
       expect(await log?.earliest(topic)).to.eql([0n, 0n, 100n, 0n]);

@@ -378,8 +378,9 @@ export function describeLogContract(
     if (!own.retention) describeRetention();
 
     it("should put records where another log had them, and go on from there", async () => {
+      await log.begin(topic, 2, 5n);
       await log.place(topic, 2, 5n, [record("x", "five"), record("y", "six")]);
-      await log.place(topic, 3, 4n, []);
+      await log.begin(topic, 3, 4n);
       await log.place(topic, 2, 7n, [record("z", "seven")]);
       await reopen();
       expect((await log.ends(topic)).slice(2)).to.eql([8n, 4n]);
@@ -390,8 +391,36 @@ export function describeLogContract(
         "6 y six",
         "7 z seven",
       ]);
-      const refusal = await rejection(log.place(topic, 2, 7n, [record()]));
-      expect(String(refusal)).to.match(/ends at 8 and cannot take 7/);
+      for (const offset of [7n, 9n]) {
+        const refusal = await rejection(log.place(topic, 2, offset, [record()]));
+        expect(String(refusal)).to.match(new RegExp(`ends at 8 and cannot take ${offset}`));
+      }
+    });
+
+    it("should begin where a restore says, with what an interrupted one left taken away", async () => {
+      const [place] = await log.append(topic, [record("a"), record("a"), record("a")]);
+      const { partition } = place ?? { partition: 0 };
+      const bounds = async () => [
+        (await log.earliest(topic))[partition],
+        (await log.ends(topic))[partition],
+      ];
+      await log.begin(topic, partition, 3n);
+      expect(await bounds()).to.eql([3n, 3n]);
+      await reopen();
+      expect(await bounds()).to.eql([3n, 3n]);
+      await log.place(topic, partition, 3n, [record("b", "three"), record("c", "four")]);
+      await log.begin(topic, partition, 3n);
+      expect(await bounds()).to.eql([3n, 5n]);
+      expect((await log.read(topic, partition, 0n, 10)).map(({ offset }) => offset)).to.eql([
+        3n,
+        4n,
+      ]);
+      await log.begin(topic, partition, 4n);
+      expect(await bounds()).to.eql([4n, 5n]);
+      await log.begin(topic, partition, 9n);
+      expect(await bounds()).to.eql([9n, 9n]);
+      await reopen();
+      expect(await bounds()).to.eql([9n, 9n]);
     });
 
     it("should be widened for a restore, at its end", async () => {

@@ -95,7 +95,7 @@ export async function readTopics(
     const paths = files.map(({ path }) => path).filter((path) => isOf(path, topic, number));
     if (passing.has(topic)) {
       for (const path of paths) await appendFile(log, topic, join(folder, path));
-    } else await placeFiles(log, { topic, number, ...part }, folder, paths);
+    } else await placeFiles(log, { topic, number, end: part.end }, folder, paths);
   }
   for (const [topic, group] of passages) {
     const offsets = passing.has(topic) ? undefined : cut[topic].groups[group];
@@ -110,23 +110,27 @@ async function appendFile(log: Log, topic: Topic, path: string): Promise<void> {
 
 async function placeFiles(
   log: Log,
-  part: { topic: Topic; number: number; from: bigint; end: bigint },
+  part: { topic: Topic; number: number; end: bigint },
   folder: string,
   paths: readonly string[],
 ): Promise<void> {
   const { topic, number } = part;
-  const ends = await log.ends(topic);
-  let next = highest(ends[number] ?? 0n, part.from);
+  const ended = (await log.ends(topic))[number] ?? 0n;
+  let next: bigint | null = null;
   for (const path of paths.toSorted()) {
-    const frames = await framesIn(join(folder, path));
-    const left = frames.filter(({ offset }) => offset >= next);
-    for (const some of inBatches(left)) {
-      const [first] = some;
-      if (first !== undefined) await log.place(topic, number, first.offset, some);
+    for (const run of inBatches(await framesIn(join(folder, path)))) {
+      const [first] = run;
+      assert(first);
+      // Of what lay before a gap retention had left nothing when the backup was made.
+      if (first.offset !== next) await log.begin(topic, number, first.offset);
+      next = first.offset + BigInt(run.length);
+      const left = run.filter(({ offset }) => offset >= ended);
+      if (left[0] !== undefined) await log.place(topic, number, left[0].offset, left);
     }
-    next = highest(next, (frames.at(-1)?.offset ?? -1n) + 1n);
   }
-  if ((await log.ends(topic))[number] !== part.end) await log.place(topic, number, part.end, []);
+  if (next !== part.end) await log.begin(topic, number, part.end);
+  const end = (await log.ends(topic))[number];
+  assert(end === part.end, `${topic}, ${number} ends at ${end}: something else appended to it`);
 }
 
 async function* recordsOf(
