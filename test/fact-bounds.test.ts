@@ -218,7 +218,7 @@ describe("An event whose numbers nobody can book", () => {
     expect(await shown()).to.deep.equal(all);
   });
 
-  it("should be a reject, and hold up nothing, when no clock of ours can show its date", async () => {
+  it("should be a reject, and hold up nothing, when no store can hold its date", async () => {
     const { webhook_path: path } = await paddleIntegration();
     const at = Date.now();
     const ended = {

@@ -2,10 +2,10 @@
  * Revenue as of two moments, as a sum over the ledger.
  *
  * Where a sum begins on a day, whole days come from the projection by_day_wide and the day of `at`
- * from rows. Where it begins with the first entry, whole months come from by_month_and_sku_wide, and
- * of the month of `at` the nearer part from rows: its beginning is added, or its end taken off. The ledger
- * is additive, so what was recorded after `known_at` is subtracted, too: that is little, and it
- * leaves the projections, which know no receipt times, in use.
+ * from rows. Where it begins with the first entry, whole months come from by_month_and_sku_wide,
+ * and of the month of `at` the nearer part from rows: its beginning is added, or its end taken off.
+ * The ledger is additive, so what was recorded after `known_at` is subtracted, too: that is little,
+ * and it leaves the projections, which know no receipt times, in use.
  */
 import { eachShard } from "../../backends/clickhouse-shards.js";
 import type { AsOf } from "../as-of.js";
