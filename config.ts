@@ -362,5 +362,17 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       result.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`),
     );
   }
+  const lonely = companions.filter(
+    ([name, needed]) => result.data[name] !== undefined && result.data[needed] === undefined,
+  );
+  if (lonely.length > 0) {
+    throw new ConfigError(lonely.map(([name, needed, why]) => `${name}: needs ${needed}, ${why}`));
+  }
   return Object.freeze(result.data);
 }
+
+/** What means nothing without another setting is a mistake, not to be passed over. */
+const companions = [
+  ["CLICKHOUSE_CLUSTER", "CLICKHOUSE_URL", "the address of one of its servers"],
+  ["CLICKHOUSE_SHARD_URLS", "CLICKHOUSE_CLUSTER", "whose shards they are"],
+] as const;

@@ -233,11 +233,6 @@ async function openStore(
   logger: Logger,
   releases: Releases,
 ): Promise<ClickHouse> {
-  if (config.CLICKHOUSE_CLUSTER !== undefined && config.CLICKHOUSE_URL === undefined) {
-    throw new ConfigError([
-      "CLICKHOUSE_CLUSTER: needs CLICKHOUSE_URL, the address of one of its servers",
-    ]);
-  }
   const clickhouse = await openClickHouse({
     memoryBytes: config.CLICKHOUSE_MEMORY_BYTES,
     threads: config.CLICKHOUSE_THREADS,

@@ -26,6 +26,8 @@ describe("A newcomer", () => {
     ["RATE_LIMIT_PER_KEY", "0", "RATE_LIMIT_PER_KEY: must be above 0"],
     ["PUBLIC_URL", "example.com", "PUBLIC_URL: must be a URL as https://host:port"],
     ["CLICKHOUSE_URL", "localhost:8123", "CLICKHOUSE_URL: must be a URL as https://host:port"],
+    ["CLICKHOUSE_CLUSTER", "revenue", "CLICKHOUSE_CLUSTER: needs CLICKHOUSE_URL"],
+    ["CLICKHOUSE_SHARD_URLS", "http://h:1", "CLICKHOUSE_SHARD_URLS: needs CLICKHOUSE_CLUSTER"],
     ["DATABASE_URL", "mysql://u@h/d", "DATABASE_URL: must be a URL as postgres://user:"],
   ];
   for (const [name, value, said] of settings) {
