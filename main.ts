@@ -13,6 +13,7 @@ import { MigrationRefused } from "./backends/migrations.js";
 import { embeddedBackends } from "./backends/open.js";
 import { SchemaRegistryRefused, SchemaRegistryUnavailable } from "./backends/schema-registry.js";
 import { PostgresUnavailable } from "./backends/postgres.js";
+import { OthersRun } from "./backends/sole-process.js";
 import { type Config, ConfigError, limits, readConfig } from "./config.js";
 import { type RoleName, type Started, isRoleName, roleNames, start } from "./start.js";
 
@@ -121,6 +122,7 @@ function isForPerson(error: unknown): error is Error {
     error instanceof FolderLocked ||
     error instanceof LogUnreadable ||
     error instanceof MigrationRefused ||
+    error instanceof OthersRun ||
     error instanceof PostgresUnavailable ||
     error instanceof SchemaRegistryRefused ||
     error instanceof SchemaRegistryUnavailable

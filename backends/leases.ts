@@ -68,7 +68,7 @@ const renewalsPerLease = 3;
 const lookEveryMs = 200;
 
 /** Renews it, too. */
-async function takeLease(
+export async function takeLease(
   postgres: Postgres,
   name: string,
   holder: string,
@@ -85,8 +85,25 @@ async function takeLease(
   return rows.length > 0;
 }
 
+/** @returns false when it has run out, or has less than `leftMs` to go */
+export async function keepLease(
+  postgres: Postgres,
+  name: string,
+  holder: string,
+  { forMs, leftMs }: { readonly forMs: number; readonly leftMs: number },
+): Promise<boolean> {
+  const rows = await postgres.query(
+    `UPDATE leases SET until = clock_timestamp() + $3::float8 * interval '1 millisecond'
+     WHERE name = $1 AND holder = $2
+       AND until > clock_timestamp() + $4::float8 * interval '1 millisecond'
+     RETURNING name`,
+    [name, holder, forMs, leftMs],
+  );
+  return rows.length > 0;
+}
+
 /** Should it fail, the lease runs out. */
-async function endLease(postgres: Postgres, name: string, holder: string): Promise<void> {
+export async function endLease(postgres: Postgres, name: string, holder: string): Promise<void> {
   await postgres
     .query("DELETE FROM leases WHERE name = $1 AND holder = $2", [name, holder])
     .catch(() => undefined);

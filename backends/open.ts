@@ -29,7 +29,8 @@ import { Readiness } from "./readiness.js";
 import type { Releases } from "./releases.js";
 import { Registry } from "./schema-registry.js";
 import type { Service } from "./service.js";
-import { openSharedDoors, refuseBesideOthers, silentProcesses } from "./shared-doors.js";
+import { openSharedDoors, silentProcesses } from "./shared-doors.js";
+import { beSoleProcess, type OthersRun, type SoleProcess } from "./sole-process.js";
 import { ToldTime } from "./told-time.js";
 import { openVault } from "./vault.js";
 import { Watermark, passages } from "./watermark.js";
@@ -74,14 +75,18 @@ export async function openService(
   const log = await openLog(config, logger, { own, silent: () => silentProcesses(postgres) });
   releases.push("log", () => log.close());
   if (!restoring) await refuseHalfRestored(postgres);
-  if (mustBeAlone && log.shared) await refuseBesideOthers(postgres);
+  const onOthers = (why: OthersRun): void => endProcess(logger, why);
+  const here = { process: own, postgres, logger, releases, onOthers };
+  const sole = mustBeAlone && log.shared ? await beSoleProcess(here) : null;
+  // Before anything else is waited for: a start is seen by who must be alone, and sees it.
+  const doors = log.shared
+    ? await openSharedDoors({ ...here, now: Date.now })
+    : await openOwnDoors(postgres, logger, releases);
   await learnPreviousKeys(postgres, vault);
-  const clickhouse = withoutClickHouse
+  const store = withoutClickHouse
     ? noClickHouse
     : await openStore(config, postgres, logger, releases);
-  const doors = log.shared
-    ? await openSharedDoors({ process: own, postgres, logger, releases, now: Date.now })
-    : await openOwnDoors(postgres, logger, releases);
+  const clickhouse = sole === null ? store : writtenAlone(store, sole);
   const rates = await openRates({ postgres, config, logger, releases, shared: log.shared });
   const { SCHEMA_REGISTRY_URL: registryUrl } = config;
   const registry = registryUrl === undefined ? null : new Registry(registryUrl, logger);
@@ -123,6 +128,23 @@ export async function openService(
 }
 
 const processNameLength = 20;
+
+/** At once, wherever it is: what it would go on with might be counted twice beside others. */
+function endProcess(logger: Logger, { message }: OthersRun): never {
+  logger.fatal(message);
+  process.exit(2);
+}
+
+/** Held up for a while and woken, it writes nothing that it worked out before. */
+function writtenAlone(store: ClickHouse, sole: SoleProcess): ClickHouse {
+  return {
+    ...store,
+    write: async (...statement) => {
+      sole.check();
+      await store.write(...statement);
+    },
+  };
+}
 
 /** The settings that are absent, so that their backend is the embedded one. */
 export function embeddedBackends(config: Config): string[] {

@@ -10,6 +10,7 @@ import { type Doors, OwnDoors, type Receipt } from "./doors.js";
 import type { Logger } from "./logger.js";
 import { type Postgres, PostgresUnavailable } from "./postgres.js";
 import type { Releases } from "./releases.js";
+import { OthersRun, refuseBesideCommand } from "./sole-process.js";
 import { ToldTime } from "./told-time.js";
 
 const promiseEveryMs = 200;
@@ -18,18 +19,27 @@ const askEveryMs = 50;
 /** Before a promise lapses: for what a statement may take on its way. */
 const marginMs = 2_000;
 
-export async function openSharedDoors(given: {
+/** @throws OthersRun beside a command that must be alone */
+export async function openSharedDoors(given: DoorsGiven): Promise<Doors> {
+  const { process, postgres, logger, now, onOthers } = given;
+  const doors = new SharedDoors(process, postgres, logger, now, onOthers);
+  given.releases.push("promises of the doors", () => doors.close());
+  await doors.open();
+  return doors;
+}
+
+interface DoorsGiven {
   /** The name of this process, which no other has or had. */
   readonly process: string;
   readonly postgres: Postgres;
   readonly logger: Logger;
   readonly releases: Releases;
   readonly now: () => number;
-}): Promise<Doors> {
-  const doors = new SharedDoors(given.process, given.postgres, given.logger, given.now);
-  await doors.open();
-  given.releases.push("promises of the doors", () => doors.close());
-  return doors;
+  /**
+   * Called when it was silent for so long that a command could begin which must be alone: it
+   * should end at once.
+   */
+  readonly onOthers: (why: OthersRun) => void;
 }
 
 /** Processes that have promised nothing for a while: killed, stopped or cut off. */
@@ -43,24 +53,6 @@ export async function silentProcesses(postgres: Postgres): Promise<Set<string>> 
 
 /** Ten promises missed. */
 const silentMs = 10 * promiseEveryMs;
-
-/** Processes work on the installation that must not; the message says what to do. */
-export class OthersRun extends Error {
-  override readonly name = "OthersRun";
-}
-
-/** @throws OthersRun while any process has the installation open */
-export async function refuseBesideOthers(postgres: Postgres): Promise<void> {
-  const [row] = await postgres.query<{ others: number }>(
-    "SELECT count(*)::int4 AS others FROM doors WHERE until > clock_timestamp()",
-  );
-  const others = row?.others ?? 0;
-  if (others === 0) return;
-  throw new OthersRun(
-    `${others} process${others === 1 ? " runs" : "es run"} on these servers: stop them first. ` +
-      `One that was killed is forgotten after ${limits.doorsLeaseMs / 1_000} seconds.`,
-  );
-}
 
 class SharedDoors implements Doors {
   readonly #own: OwnDoors;
@@ -80,6 +72,7 @@ class SharedDoors implements Doors {
     readonly postgres: Postgres,
     readonly logger: Logger,
     now: () => number,
+    private readonly onOthers: (why: OthersRun) => void,
   ) {
     this.#own = new OwnDoors(now);
   }
@@ -144,6 +137,7 @@ class SharedDoors implements Doors {
       try {
         if (!(await this.#promise())) await this.#join();
       } catch (error) {
+        if (error instanceof OthersRun) return this.onOthers(error);
         if (performance.now() > this.#holdsUntil) {
           this.logger.error({ err: error }, "no receipt times can be promised; nothing is taken");
         }
@@ -182,6 +176,7 @@ class SharedDoors implements Doors {
        ON CONFLICT (process) DO UPDATE SET earliest = excluded.earliest, until = excluded.until`,
       [this.process, limits.doorsLeaseMs],
     );
+    await refuseBesideCommand(this.postgres, this.process);
     const [row] = await this.postgres.query<{ at: bigint }>(`SELECT ${clock} AS at`);
     if (row === undefined) throw new Error("Postgres has no clock");
     this.#joinedAt = Math.max(Number(row.at), this.#told?.floor ?? 0) + 1;

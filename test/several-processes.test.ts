@@ -8,7 +8,8 @@ import { type Postgres, PostgresUnavailable } from "../backends/postgres.js";
 import { openRates } from "../backends/rates.js";
 import { Editions } from "../backends/rates/editions.js";
 import { Releases } from "../backends/releases.js";
-import { openSharedDoors, refuseBesideOthers } from "../backends/shared-doors.js";
+import { openSharedDoors } from "../backends/shared-doors.js";
+import { beSoleProcess, OthersRun } from "../backends/sole-process.js";
 import { readConfig } from "../config.js";
 import { rejection } from "./log-contract.js";
 import { openTestPostgres, testLogger } from "./stores.js";
@@ -16,8 +17,14 @@ import { openTestPostgres, testLogger } from "./stores.js";
 describe("Several processes", () => {
   let postgres: Postgres;
   let releases = new Releases(testLogger);
+  /** Of processes that found themselves beside others, in the place of their ends. */
+  let ends: OthersRun[];
+  const onOthers = (why: OthersRun): unknown => ends.push(why);
   before(async () => {
     postgres = await openTestPostgres();
+  });
+  beforeEach(() => {
+    ends = [];
   });
   afterEach(async () => {
     await releases.release();
@@ -25,13 +32,14 @@ describe("Several processes", () => {
   });
 
   /** A process whose clock is off by so many ms. */
-  const openDoors = (offMs = 0): Promise<Doors> =>
+  const openDoors = (offMs = 0, process = randomUUID()): Promise<Doors> =>
     openSharedDoors({
-      process: randomUUID(),
+      process,
       postgres,
       logger: testLogger,
       releases,
       now: () => Date.now() + offMs,
+      onOthers,
     });
 
   describe("at their doors", () => {
@@ -92,11 +100,72 @@ describe("Several processes", () => {
     expect(rates.edition).to.equal(other.table.edition);
   });
 
-  it("should keep away a command that must be alone, until they have gone", async () => {
-    await openDoors();
-    expect(String(await rejection(refuseBesideOthers(postgres)))).to.match(/1 process runs.*stop/);
-    await releases.release();
-    await refuseBesideOthers(postgres);
+  describe("beside a command that must be alone", () => {
+    const begin = (process = randomUUID()) =>
+      beSoleProcess({ process, postgres, logger: testLogger, releases, onOthers });
+    const lapse = (table: "doors" | "leases") =>
+      postgres.query(`UPDATE ${table} SET until = clock_timestamp() - interval '1 second'`);
+
+    it("should keep it away until they have gone", async () => {
+      await openDoors();
+      expect(String(await rejection(begin()))).to.match(/OthersRun: 1 process runs.*stop/);
+      await releases.release();
+      releases = new Releases(testLogger);
+      await begin();
+    });
+
+    it("should not start, nor begin another, until it has ended", async () => {
+      const own = randomUUID();
+      const sole = await begin(own);
+      await openDoors(0, own);
+      for (const refused of [openDoors, begin]) {
+        expect(String(await rejection(refused()))).to.match(/OthersRun: A command .*when it has/);
+      }
+      sole.check();
+      await releases.release();
+      releases = new Releases(testLogger);
+      await openDoors();
+    });
+
+    it("should never both go on when they come at the same moment", async () => {
+      for (let time = 0; time < 20; time += 1) {
+        const came = await Promise.allSettled([openDoors(), begin()]);
+        expect(came.filter(({ status }) => status === "fulfilled").length).to.be.at.most(1);
+        await releases.release();
+        releases = new Releases(testLogger);
+      }
+    });
+
+    it("should start when it is dead and its row has run out", async () => {
+      const dead = "INSERT INTO leases VALUES ('being alone', 'dead', now() + interval '1 hour')";
+      await postgres.query(dead);
+      expect(await rejection(openDoors())).to.be.instanceOf(OthersRun);
+      await lapse("leases");
+      await openDoors();
+    });
+
+    it("should end it, and let it write nothing more, once its row has run out", async () => {
+      const sole = await begin();
+      sole.check();
+      await lapse("leases");
+      await eventually(async () => ends.length > 0);
+      expect(() => sole.check()).to.throw(OthersRun, "run the command again");
+      await openDoors();
+      await pause(1_500);
+      expect(ends, "told once").to.have.length(1);
+    });
+
+    it("should end rather than go on after a silence in which it began", async () => {
+      await openDoors();
+      // As if it had begun between: nobody may look at the doors and find this one.
+      await postgres.query(
+        "INSERT INTO leases VALUES ('being alone', 'other', now() + interval '1 hour')",
+      );
+      await lapse("doors");
+      await eventually(async () => ends.length > 0);
+      expect(String(ends[0])).to.include("A command that must be alone works");
+      await lapse("leases");
+    });
   });
 
   describe("with something for one of them", () => {

@@ -58,8 +58,14 @@ describe("What was told as complete", () => {
     const ahead = Date.now() + limits.clockSetBackMsMax / 2;
     await postgres.query("INSERT INTO told_time (until) VALUES ($1)", [ahead]);
     const releases = new Releases(testLogger);
-    const given = { process: "told", postgres, logger: testLogger, releases, now: Date.now };
-    const doors = await openSharedDoors(given);
+    const doors = await openSharedDoors({
+      process: "told",
+      postgres,
+      logger: testLogger,
+      releases,
+      now: Date.now,
+      onOthers: () => expect.fail("it is alone"),
+    });
     expect(doors.receive(0).receivedAt).to.be.greaterThan(ahead);
     await releases.release();
   });

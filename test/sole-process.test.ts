@@ -1,0 +1,83 @@
+/** Commands that must be alone, as the service and they are opened over Kafka and Postgres. */
+import { randomBytes } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import { expect } from "chai";
+import { openService } from "../backends/open.js";
+import { openPostgres } from "../backends/postgres-open.js";
+import { Releases } from "../backends/releases.js";
+import { OthersRun } from "../backends/sole-process.js";
+import { readConfig } from "../config.js";
+import { startKafka } from "../ops/servers/kafka.js";
+import { startPostgres } from "../ops/servers/postgres.js";
+import { rejection } from "./log-contract.js";
+import { needServers, needTime, openServerFolder } from "./real-servers.js";
+import { freePort } from "./service-process.js";
+import { testLogger } from "./stores.js";
+
+describe("A command that must be alone, over servers", function suite() {
+  this.timeout(180_000);
+  const servers = new Releases(testLogger);
+  let settings: NodeJS.ProcessEnv;
+  before(async function begin() {
+    needTime(this);
+    await needServers(this, "kafka", "postgres");
+    const folder = await openServerFolder("alone");
+    servers.push("folder", () => folder.remove());
+    const postgres = await startPostgres({
+      folder: `${folder.path}/postgres`,
+      port: await freePort(),
+    });
+    servers.push("postgres", () => postgres.stop());
+    const kafka = await startKafka({ folder: `${folder.path}/kafka`, port: await freePort() });
+    servers.push("kafka", () => kafka.stop());
+    settings = {
+      DATABASE_URL: postgres.url,
+      KAFKA_BROKERS: kafka.url,
+      KAFKA_PARTITIONS: "1",
+      // Nobody is there.
+      CLICKHOUSE_URL: "http://127.0.0.1:1",
+      VAULT_ENCRYPTION_KEY: randomBytes(32).toString("hex"),
+      ADMIN_TOKEN: randomBytes(32).toString("hex"),
+      RATES_REFRESH: "off",
+    };
+  });
+  after(() => servers.release());
+
+  /** @returns the end of what was opened */
+  async function open(options: { readonly alone?: boolean; readonly withoutClickHouse?: boolean }) {
+    const releases = new Releases(testLogger);
+    try {
+      await openService(readConfig(settings), { logger: testLogger, releases, ...options });
+    } catch (error) {
+      await releases.release();
+      throw error;
+    }
+    return () => releases.release();
+  }
+  const start = () => open({ withoutClickHouse: true });
+  const begin = () => open({ alone: true, withoutClickHouse: true });
+
+  it("should start nothing beside it until it has ended", async () => {
+    const end = await begin();
+    for (const opened of [start, begin, () => open({})]) {
+      expect(String(await rejection(opened()))).to.include("A command that must be alone works");
+    }
+    await end();
+    const stop = await start();
+    expect(String(await rejection(begin()))).to.include("1 process runs");
+    await stop();
+    await (
+      await begin()
+    )();
+  });
+
+  it("should see a start that waits for its stores", async () => {
+    const postgres = await openPostgres({ url: settings.DATABASE_URL ?? "" }, testLogger);
+    const waiting = rejection(open({}));
+    const registered = "SELECT 1 FROM doors WHERE until > now()";
+    while ((await postgres.query(registered)).length === 0) await pause(50);
+    await postgres.close();
+    expect(await rejection(begin())).to.be.instanceOf(OthersRun);
+    expect(String(await waiting)).to.include("CLICKHOUSE_URL");
+  });
+});
