@@ -57,6 +57,20 @@ function subscription(currency: string, at: number) {
   return stripeBody("customer.subscription.created", at, object);
 }
 
+function ended(endedAt: number) {
+  const object = subscriptionObject({
+    id: "sub_whole",
+    customer: "cus_whole",
+    currency: "EUR",
+    version,
+    status: "canceled",
+    items: [],
+    createdAt: daysAgo,
+    endedAt,
+  });
+  return stripeBody("customer.subscription.deleted", daysAgo, object);
+}
+
 function order(createdAt: number) {
   const object = orderObject({
     id: 1,
@@ -101,6 +115,8 @@ describe("A provider's own body at the ingest door", () => {
     ["a subscription without a rate", subscription("ZWL", longAgo), "fx_rate_missing"],
     ["an order of 1999", order(Date.UTC(1999, 11, 31)), "occurred_at_too_early"],
     ["an order of next week", order(Date.now() + 7 * dayMs), "occurred_at_in_future"],
+    ["an end in 9999", ended(Date.UTC(9999, 11, 31)), "occurred_at_in_future"],
+    ["an end in 1970", ended(0), "occurred_at_too_early"],
     ["more than can be counted in euros", dispute(10n ** 15n - 1n, "GBP"), "amount_too_large"],
   ];
   for (const [title, body, code] of refused) {
