@@ -7,6 +7,7 @@ import type { Decoded, KeptObject, Known, Question } from "../provider.js";
 import { keptAndAnswered, withAnswers } from "./answers.js";
 import { asks as asksOf } from "./asks.js";
 import { readCharge } from "./charges.js";
+import { withOwnSkus } from "./connected.js";
 import { keptDiscounts } from "./discounts.js";
 import { readDispute } from "./disputes.js";
 import { field, type Reader } from "./event.js";
@@ -87,19 +88,20 @@ export function decode(body: unknown, known?: Known): Decoded {
   }
   const envelope = envelopeShape.safeParse(body);
   if (!envelope.success) return malformed(envelope.error);
-  const { type, created: at, api_version: apiVersion = null, account, data } = envelope.data;
+  const { type, created: at, api_version: apiVersion = null, data } = envelope.data;
+  const account = envelope.data.account ?? null;
   const kept = keptAndAnswered(keptIn(account, known?.kept ?? new Map()), answers);
   const read = readers.get(type);
   if (read === undefined) return ignored(`events of type ${type} tell no money and no MRR`);
   const previous = data.previous_attributes ?? {};
   const object = withAnswers(data.object, answers);
-  const about = { type, at, apiVersion, account: account ?? null };
+  const about = { type, at, apiVersion, account };
   const told = read({ ...about, object, previous, kept, answers });
   const named = [...productsIn(object), ...productsIn([...answers.values()])];
   const names: FactBody[] = named.map((Sku) => ({ Sku }));
   if (isUntold(told) && (told.outcome === "rejected" || names.length === 0)) return told;
   const bodies = [...(isUntold(told) ? [] : told), ...names];
-  const facts = bodies.map((each) => ({ happenedAt: at, body: each }));
+  const facts = bodies.map((each) => ({ happenedAt: at, body: withOwnSkus(each, account) }));
   return { outcome: "facts", facts };
 }
 

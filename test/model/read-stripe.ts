@@ -19,17 +19,13 @@ function withOwnSkus(fact: BareFact, connected: string): BareFact {
     ...named,
     sku: named.sku === "" ? "" : `${connected}:${named.sku}`,
   });
-  switch (fact.kind) {
-    case "sale":
-    case "purchase":
-      return { ...fact, lines: fact.lines.map(own) };
-    case "change":
-      return { ...fact, steps: fact.steps.map((step) => ({ ...step, items: step.items.map(own) })) };
-    case "naming":
-      return own(fact);
-    default:
-      return fact;
+  if (fact.kind === "naming") return own(fact);
+  if (fact.kind === "sale" || fact.kind === "purchase") {
+    return { ...fact, lines: fact.lines.map(own) };
   }
+  if (fact.kind !== "change") return fact;
+  const steps = fact.steps.map((step) => ({ ...step, items: step.items.map(own) }));
+  return { ...fact, steps };
 }
 
 function readObject(event: unknown): readonly BareFact[] {

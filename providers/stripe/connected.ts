@@ -1,0 +1,26 @@
+/**
+ * Products of connected accounts. Their merchants may choose the ids of their products, so each
+ * account's are its own: the SKU has the account's id in front, as its customers have.
+ */
+import type { FactBody, Line } from "../../schemas/records.js";
+
+/** @param account acct_…; null: the platform's own, whose ids stand as they are */
+export function withOwnSkus(body: FactBody, account: string | null): FactBody {
+  if (account === null) return body;
+  const skuOf = (product: string): string => (product === "" ? "" : `${account}:${product}`);
+  const own = <Named extends Pick<Line, "external_id">>(named: Named): Named => ({
+    ...named,
+    external_id: skuOf(named.external_id),
+  });
+  if ("Sku" in body) return { Sku: own(body.Sku) };
+  if ("Purchase" in body) {
+    return { Purchase: { ...body.Purchase, lines: body.Purchase.lines.map(own) } };
+  }
+  if ("Subscription" in body) {
+    const { steps, ...rest } = body.Subscription;
+    const ownSteps = steps.map(({ at, items }) => ({ at, items: items.map(own) }));
+    return { Subscription: { ...rest, steps: ownSteps } };
+  }
+  // Payments, refunds and disputes of Stripe name no products.
+  return body;
+}
