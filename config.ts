@@ -67,6 +67,8 @@ export const limits = {
   anonymousPoolSidesMax: 100_000,
   /** Of them, gone through again in one batch because others came late: after it, all at once. */
   anonymousPairedAgainMax: 200_000,
+  /** Changes of one account, by the items of each (1 at least); later ones are rejected. */
+  accountSizeMax: 100_000,
   /** Lines of one payment, items of one subscription. */
   linesPerPurchaseMax: 1_000,
   itemsPerSubscriptionMax: 500,
@@ -109,10 +111,10 @@ export const limits = {
   /** One answer with a page of history, and all tries for it; less than the lease. */
   backfillAnswerMsMax: 30_000,
   backfillPageMsMax: 90_000,
-  /** The pause of a backfill whose API cannot be had, doubling up to this. */
-  backfillPauseMsMax: 5 * 60 * 1000,
   /** What a page shows is dated so much before it was asked for: a provider's clock may differ. */
   backfillClockSkewMsMax: 60_000,
+  /** The pause of a backfill whose API cannot be had, doubling up to this. */
+  backfillPauseMsMax: 5 * 60 * 1000,
   /** Rows of a file one call of the import sends: well below the door's own bounds. */
   importBatchLinesMax: 1_000,
   /** Rows without an `event_id` in one file: each is remembered, to tell equal ones apart. */
@@ -140,7 +142,7 @@ export const limits = {
   doorsLeaseMs: 10_000,
   /** A clock set back by more than that over a restart was wrong before, and is believed now. */
   clockSetBackMsMax: 2 * 60 * 60 * 1000,
-  /** How late a process learns of rates that another added. */
+  /** How late a process learns of rates that another added, or tells of its own while it fetches. */
   ratesSeenMs: 5_000,
   /** Connections of one process to a Postgres server, and the longest wait for one. */
   postgresConnectionsMax: 10,
@@ -237,8 +239,6 @@ export const limits = {
   registryPauseMs: 1_000,
   /** How often a schema id nobody knows may lead to a question to Postgres. */
   schemaIdsAskedMs: 1_000,
-  /** Days of the wide list waiting to be fetched; the next is refused. */
-  ratesDaysWaitingMax: 32,
   /** How long an ingest call waits for such days; they come behind its refusal. */
   ingestRatesMsMax: 5_000,
 } as const;

@@ -88,6 +88,8 @@ export async function openRates(given: {
   readonly patience?: Patience;
   /** Other processes add editions, too, and ask the sources. */
   readonly shared?: boolean;
+  /** How late an edition is told of; left out: `limits.ratesSeenMs`. */
+  readonly seenMs?: number;
 }): Promise<Rates> {
   const rates = new LiveRates(given, await Editions.open(given.postgres));
   given.releases.push("rates", () => rates.close());
@@ -106,12 +108,15 @@ class LiveRates implements Rates {
   readonly #editions: Editions;
   readonly #stopping = new AbortController();
   readonly #listeners = new Set<(edition: number) => void>();
+  /** At most as many as there are days since the first list. */
   readonly #waitingDays = new Map<string, Promise<boolean>>();
   readonly #failedDays = new Map<string, number>();
   readonly #saidToday = new Map<string, string>();
   #refreshing: Promise<RefreshOutcome> | undefined;
   /** Days are fetched one at a time: a backfill must not flood a free service. */
   #lastDay: Promise<unknown> = Promise.resolve();
+  readonly #seenMs: number;
+  #telling: NodeJS.Timeout | undefined;
   #stopClock: () => Promise<void> | void = () => {};
 
   constructor(given: Parameters<typeof openRates>[0], editions: Editions) {
@@ -122,6 +127,7 @@ class LiveRates implements Rates {
     this.#editions = editions;
     this.#postgres = given.postgres;
     this.#isShared = given.shared ?? false;
+    this.#seenMs = given.seenMs ?? limits.ratesSeenMs;
     this.#toldEdition = editions.table.edition;
   }
 
@@ -152,12 +158,10 @@ class LiveRates implements Rates {
     if (list === null) return Promise.resolve(false);
     const waiting = this.#waitingDays.get(list);
     if (waiting !== undefined) return waiting;
-    if (this.#waitingDays.size >= limits.ratesDaysWaitingMax) return Promise.resolve(false);
     const run = (): Promise<boolean> => this.#fetchDay(list);
     const mine = this.#lastDay.then(run).finally(() => {
       this.#waitingDays.delete(list);
-      // Once for all of a backfill's days: each word of it replays whatever waits for a rate.
-      if (this.#waitingDays.size === 0) this.#tellListeners();
+      this.#tellInTime();
     });
     this.#lastDay = mine;
     this.#waitingDays.set(list, mine);
@@ -189,7 +193,7 @@ class LiveRates implements Rates {
       this.#warnWhenStale();
     };
     const look = this.#isShared
-      ? setInterval(() => void this.#seeOthers(), limits.ratesSeenMs).unref()
+      ? setInterval(() => void this.#seeOthers(), this.#seenMs).unref()
       : undefined;
     const task = schedule(refreshTimes, tick, {
       timezone: "Europe/Berlin",
@@ -211,6 +215,7 @@ class LiveRates implements Rates {
   }
 
   async close(): Promise<void> {
+    clearTimeout(this.#telling);
     await this.#stopClock();
     this.#stopping.abort(new Error("the service stops"));
     await Promise.allSettled([this.#refreshing, this.#lastDay]);
@@ -235,13 +240,26 @@ class LiveRates implements Rates {
   async #seeOthers(): Promise<void> {
     try {
       await this.#editions.know();
-      this.#tellListeners();
+      this.#tellInTime();
     } catch (error) {
       this.#logger.warn({ err: error }, "newer rates could not be looked for");
     }
   }
 
+  /**
+   * At once when no list is awaited, else for all that come in a while: each word of an edition
+   * replays whatever waits for a rate, and a backfill brings hundreds.
+   */
+  #tellInTime(): void {
+    if (this.#waitingDays.size === 0) this.#tellListeners();
+    else if (this.edition > this.#toldEdition) {
+      this.#telling ??= setTimeout(() => this.#tellListeners(), this.#seenMs).unref();
+    }
+  }
+
   #tellListeners(): void {
+    clearTimeout(this.#telling);
+    this.#telling = undefined;
     const { edition } = this;
     if (edition <= this.#toldEdition) return;
     this.#toldEdition = edition;
@@ -313,7 +331,7 @@ class LiveRates implements Rates {
     if (!added) return false;
     const { edition } = this;
     this.#logger.info({ edition, newest: this.newestDay(), note }, "rates have a new edition");
-    if (this.#waitingDays.size === 0) this.#tellListeners();
+    this.#tellInTime();
     return true;
   }
 

@@ -224,7 +224,10 @@ describe("Rates", () => {
     server.close();
   });
 
-  async function open(settings: Record<string, string> = {}): Promise<Rates> {
+  async function open(
+    settings: Record<string, string> = {},
+    more: { readonly seenMs?: number } = {},
+  ): Promise<Rates> {
     const logger = createLogger("silent");
     const address = server.address();
     if (address === null || typeof address === "string") throw new Error("no port");
@@ -239,6 +242,7 @@ describe("Rates", () => {
         ...settings,
       }),
       patience: { bytesMax: 100_000, answerMsMax: 300, attemptsMax: 2, pauseMs: 1 },
+      ...more,
     });
     opened.push(rates);
     return rates;
@@ -400,6 +404,22 @@ describe("Rates", () => {
     const days = ["2026-03-02", "2026-04-02", "2025-01-01"];
     await Promise.all(days.map((day) => rates.ensureQuote("VND", "EUR", Date.parse(day))));
     expect(told).to.deep.equal([3]);
+  });
+
+  it("should tell of a list that is here while others are still awaited", async () => {
+    const rates = await open({}, { seenMs: 20 });
+    const told = new Promise<number>((resolve) => rates.onEdition(resolve));
+    answer = (request, response) => {
+      // The others are not answered at all.
+      if (request.url !== "/wide/2026-03-04") return;
+      response.end(wideJson("2026-03-04", { usd: 1.1, vnd: 25_000 }));
+    };
+    const first = rates.ensureQuote("VND", "EUR", march5);
+    const others = Array.from({ length: 100 }, (_, index) =>
+      rates.ensureQuote("VND", "EUR", Date.parse(dayAfter("2025-01-02", index))),
+    );
+    expect(await first).to.equal(true);
+    expect(await Promise.race([...others, told.then(() => "told")])).to.equal("told");
   });
 
   it("should fetch the list that the base currency lacks", async () => {
