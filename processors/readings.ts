@@ -16,7 +16,7 @@ export function newestFirst(facts: readonly Fact[]): Fact[] {
 
 /**
  * The same for payments, but of several events of one moment the greatest amount is newer: a
- * payment grows by captures, of which Stripe tells the second. Which has the greater id says nothing.
+ * payment grows by captures, of which Stripe tells the second. The ids say nothing.
  */
 export function paymentsNewestFirst(facts: readonly Fact[]): Fact[] {
   const readings = newestFirst(facts);

@@ -110,13 +110,13 @@ describe("A trial in the history of Stripe", () => {
 describe("A free month in the history of Stripe, given to a customer who paid", () => {
   const startsAt = (days: number) => ({ trial_start: (createdAt + days * dayMs) / 1000 });
   const cases = rowsOf(`
-    what                               | status   | since | ended  | told
-    goes on                            | trialing | 10    | -      | 0: 9900; 10: 0; 13: 0
-    is paid again                      | active   | 10    | -      | 0: 9900; 10: 0; 14: 9900; 60: 9900
-    is cancelled with it               | canceled | 10    | 0      | 0: 9900; 10: 0; 14: 0
-    is cancelled later                 | canceled | 10    | 864000 | 0: 9900; 10: 0; 14: 9900; 24: 0
-    began within the hour: a trial     | active   | 0.04  | -      | 0: 0; 14: 9900; 60: 9900
-    began after it                     | active   | 0.05  | -      | 0: 9900; 0: 0; 14: 9900; 60: 9900
+    what                  | status   | since | ended  | told
+    goes on               | trialing | 10    | -      | 0: 9900; 10: 0; 13: 0
+    is paid again         | active   | 10    | -      | 0: 9900; 10: 0; 14: 9900; 60: 9900
+    is cancelled with it  | canceled | 10    | 0      | 0: 9900; 10: 0; 14: 0
+    is cancelled later    | canceled | 10    | 864000 | 0: 9900; 10: 0; 14: 9900; 24: 0
+    began within the hour | active   | 0.04  | -      | 0: 0; 14: 9900; 60: 9900
+    began after it        | active   | 0.05  | -      | 0: 9900; 0: 0; 14: 9900; 60: 9900
   `);
   for (const row of cases) {
     it(`should be told where it ${row["what"]}: ${row["told"]}`, () => {
