@@ -8,6 +8,7 @@ import { z } from "zod";
 import { embeddedBackends } from "../backends/open.js";
 import { projectFile } from "../backends/root.js";
 import { readConfig, settingNames } from "../config.js";
+import { commands } from "../ops/commands.js";
 import { kafkaVersion } from "../ops/servers/kafka.js";
 import { settingOf, usualPorts } from "../ops/servers/kept.js";
 import { roleNames } from "../start.js";
@@ -124,6 +125,34 @@ describe("The containers", () => {
     expect(packages).to.include("pg");
     expect(packages.filter((name) => omitted.includes(name))).to.eql([]);
     expect(packages.filter((name) => !(name in manifest.dependencies))).to.eql([]);
+  });
+
+  it("should run the commands that operating.md runs in it", () => {
+    const told = [...text("docs", "operating.md").matchAll(/^docker compose run (.*)$/gm)];
+    expect(told.map(([, words = ""]) => / ops (\S+)/.exec(words)?.[1])).to.include.members([
+      "backup",
+      "restore",
+      "audit",
+      "replay",
+      "rotate-key",
+    ]);
+    for (const [line, words = ""] of told) {
+      const run = /^--rm (?:-v "\$PWD\/\w+:(\/\w+)" )?(\w+) ops (\S+)(.*)$/.exec(words);
+      const [, folder, service = "", name = "", options = ""] = run ?? [];
+      expect(services[service]?.image, line).to.equal(services.api?.image);
+      const known = Object.entries(commands).find(([command]) => command === name)?.[1].options;
+      const given = [...options.matchAll(/ --(\S+)/g)].map(([, option = ""]) => option);
+      expect(known, line).to.include.members(given);
+      // The rest of its disk is read-only and gone when the command ends.
+      expect(/ --(?:to|from) (\/\w+)/.exec(options)?.[1], line).to.equal(folder);
+    }
+    expect(dockerfile).to.match(/^ENTRYPOINT \["node", "dist\/main.js"\]$/m);
+    const removed = /rm -rf (.*)$/m.exec(dockerfile)?.[1]?.split(" ") ?? [];
+    expect(removed).not.to.eql([]);
+    const needed = modulesOf("main.ts").filter((path) =>
+      removed.some((folder) => `dist/${path}`.startsWith(`${folder}/`)),
+    );
+    expect(needed).to.eql([]);
   });
 
   it("should have every file in the image that is read at run time", () => {
