@@ -122,7 +122,7 @@ describe("A Postgres server", function () {
     expect(error).to.be.instanceOf(PostgresUnavailable);
   });
 
-  it("should let a migration take longer than a statement may, and another start wait", async () => {
+  it("should let a migration take longer than a statement may, and another one wait", async () => {
     const impatient = { url: server.url, statementMsMax: 200, answerMsMax: 400 };
     const starters = await Promise.all(
       Array.from({ length: 2 }, () => openPostgres(impatient, testLogger)),
