@@ -397,7 +397,7 @@ export function describeLogContract(
       }
     });
 
-    it("should begin where a restore says, with what an interrupted one left taken away", async () => {
+    it("should begin where a restore says, without what an interrupted one left", async () => {
       const [place] = await log.append(topic, [record("a"), record("a"), record("a")]);
       const { partition } = place ?? { partition: 0 };
       const bounds = async () => [
