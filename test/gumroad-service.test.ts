@@ -144,6 +144,31 @@ describe("Gumroad, through the service", () => {
     expect(parts.map(({ type }: { type: string }) => type)).to.deep.equal(["one_time", "one_time"]);
   });
 
+  it("should keep a yearly price where a cancellation is taken back before a new plan", async () => {
+    const worth = async () => (await untilBooked("/v1/metrics/mrr")).json.data.current_mrr;
+    const yearly = { ...first, sale: "year==", subscription: "mem-4==", cents: 12_000n };
+    const sold = { ...yearly, recurrence: "yearly" as const };
+    doors.gumroadApi.tell({ ...sold, recurring: false });
+    await tell("sale", sold);
+    const before = await worth();
+    const rejected = await reasons();
+    const named = { ...club, subscription: sold.subscription, recurrence: sold.recurrence };
+    const membership = { ...named, product: sold.product, user: club.purchaser, createdAt: at };
+    const announced = membershipPing(membership, {
+      resource: "subscription_updated",
+      type: "downgrade",
+      effectiveAt: Date.now() + 200 * 86_400_000,
+      before: { tier: "Pro", recurrence: "yearly", price: 12_000n },
+      after: { tier: "Small", recurrence: "monthly", price: 600n },
+    });
+    await post(announced);
+    expect(await worth()).to.equal(before);
+    const restartedAt = Date.now() - 1000;
+    await post(membershipPing(membership, { resource: "subscription_restarted", restartedAt }));
+    expect(await worth()).to.equal(before);
+    expect(await reasons()).to.deep.equal(rejected);
+  });
+
   it("should let nobody in who names another seller", async () => {
     const { headers, body } = gumroad.sign(salePing("sale", once), { seller_id: "x" }, Date.now());
     const answer = await doors.call(webhook, {
