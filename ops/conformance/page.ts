@@ -36,6 +36,7 @@ function sectionOf(provider: Provider): string {
     ...(others.length === 0 ? [] : ["Not to be subscribed to, and what becomes of them:"]),
     ...(others.length === 0 ? [] : [table(others)]),
     ...flatOf(provider),
+    ...flatPaymentsOf(provider),
   ].join("\n\n");
 }
 
@@ -68,6 +69,19 @@ function flatOf({ flatTypes }: Provider): string[] {
   if (pairs.length === 0) return [];
   const told = pairs.map(([type, meaning]) => `\`${type}\` is ${meaning}`);
   return [`In the flat form B of the ingest endpoint: ${told.join(", ")}.`];
+}
+
+function flatPaymentsOf({ flatPayments = {} }: Provider): string[] {
+  const prefixes = [...new Set(Object.values(flatPayments))];
+  if (prefixes.length === 0) return [];
+  const told = prefixes.map((prefix) => {
+    const types = Object.keys(flatPayments).filter((type) => flatPayments[type] === prefix);
+    return `\`${prefix}\` by ${types.map((type) => `\`${type}\``).join(", ")}`;
+  });
+  return [
+    `Before a \`transaction_id\` is put, unless it begins with one of them: ${told.join("; ")}. ` +
+      "So a payment that several of them tell is sent with the same of these words in front.",
+  ];
 }
 
 function cell(text: string): string {
