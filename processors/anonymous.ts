@@ -15,30 +15,39 @@ import type { TouchedAccount } from "./movements.js";
 import { bySideReceipt, Pairing, type Side } from "./pairing.js";
 import { listWaiting } from "./waiting-churns.js";
 
-/**
- * @returns the accounts whose ends came true or were taken back by this batch, under the event that
- *   did it: inserted now, or before a crash that left their movements undone
- */
+export interface AnonymousBooked {
+  /**
+   * The accounts whose ends came true or were taken back by this batch, under the event that did
+   * it: inserted now, or before a crash that left their movements undone.
+   */
+  readonly touched: readonly TouchedAccount[];
+  /** Sides that made ends for which their accounts had no room. */
+  readonly refused: readonly Side[];
+}
+
 export async function bookAnonymous(
   clickhouse: ClickHouse,
   batch: readonly Fact[],
-): Promise<TouchedAccount[]> {
+): Promise<AnonymousBooked> {
   const sides = batch.flatMap(sideOf);
-  if (sides.length === 0) return [];
+  if (sides.length === 0) return { touched: [], refused: [] };
   await insertSides(clickhouse, sides);
-  const touched: TouchedAccount[][] = [];
+  const booked: AnonymousBooked[] = [];
   const { anonymousPoolSidesMax: sidesMax } = limits;
   for (const pools of inParts(await sizesOf(clickhouse, sides), sidesMax, ({ size }) => size)) {
-    touched.push(await bookPools(clickhouse, sides, pools));
+    booked.push(await bookPools(clickhouse, sides, pools));
   }
-  return touched.flat();
+  return {
+    touched: booked.flatMap(({ touched }) => touched),
+    refused: booked.flatMap(({ refused }) => refused),
+  };
 }
 
 async function bookPools(
   clickhouse: ClickHouse,
   sides: readonly Side[],
   wanted: readonly Pool[],
-): Promise<TouchedAccount[]> {
+): Promise<AnonymousBooked> {
   const pools = poolsOf(await knownSides(clickhouse, wanted));
   const stored = await storedEnds(clickhouse, pools.filter(hasChurn).flat());
   const here = new Map(sides.map(({ fact_id, recorded_at }) => [fact_id, recorded_at]));
@@ -55,8 +64,12 @@ async function bookPools(
   }
   await listWaiting(clickhouse, pools.flat(), waiting.flat());
   const missing = changes.flat();
-  await insertChanges(clickhouse, missing);
-  return [...missing, ...changedBefore.flat()];
+  const beyond = new Set(await insertChanges(clickhouse, missing));
+  const causes = new Set(Array.from(beyond, ({ event_id }) => event_id));
+  return {
+    touched: [...missing.filter((end) => !beyond.has(end)), ...changedBefore.flat()],
+    refused: causes.size === 0 ? [] : pools.flat().filter(({ event_id }) => causes.has(event_id)),
+  };
 }
 
 /** Every revision that the sides of this batch or later ones made: each had its movements. */

@@ -3,6 +3,7 @@
  * because working out movements takes the engine longer than a payment may wait (see
  * docs/decisions). The steps below are the whole of it; each may be repeated at any time.
  */
+import { fromClickhouseTime } from "../backends/clickhouse-rows.js";
 import type { LogRecord } from "../backends/log.js";
 import { type Fact, movementCodec, topics } from "../schemas/records.js";
 import { bookAnonymous } from "./anonymous.js";
@@ -11,6 +12,8 @@ import { insertChanges, subscriptionChange } from "./changes.js";
 import { readFacts } from "./fact-batch.js";
 import { mapInTurns } from "./give-way.js";
 import { insertDifferences, recordedMovements, type TouchedAccount } from "./movements.js";
+import type { Side } from "./pairing.js";
+import { keepRejected, type RejectedEvent } from "./reject.js";
 
 export async function bookSubscriptions(
   service: BookingService,
@@ -23,15 +26,22 @@ export async function bookSubscriptions(
   // 2. SKUs get their places in the catalogue.
   await service.skus.see(batch.flatMap(skusSold));
 
-  // 3. Insert the changes that are not there yet.
-  const changes = (await mapInTurns(batch, subscriptionChange)).filter((row) => row !== null);
-  await insertChanges(service.clickhouse, changes);
+  // 3. Insert the changes that are not there yet, where their accounts have room.
+  const told = (await mapInTurns(batch, subscriptionChange)).filter((row) => row !== null);
+  const beyond = new Set(await insertChanges(service.clickhouse, told));
+  const changes = told.filter((change) => !beyond.has(change));
 
   // 4. Pair anonymous churns with the subscriptions they end; their ends are changes too.
   const ended = await bookAnonymous(service.clickhouse, batch);
 
-  // 5. Bring the movements of every touched account to what they should be.
-  const changed = [...changes, ...ended];
+  // 5. List what there was no room for, and bring the movements of every touched account to what
+  //    they should be.
+  const left = new Set(Array.from(beyond, ({ change_id }) => change_id));
+  await keepRejected(service, [
+    ...batch.filter(({ fact_id: id }) => left.has(id)).map((fact) => tooLarge(fact, fact)),
+    ...ended.refused.map(endTooLarge),
+  ]);
+  const changed = [...changes, ...ended.touched];
   if (changed.length === 0) return;
   await insertDifferences(service.clickhouse, touchedAccounts(changed));
 
@@ -58,6 +68,27 @@ function skusSold({ workspace, environment, provider, body }: Fact) {
   return [...new Set(ids)]
     .filter((externalId) => externalId !== "")
     .map((externalId) => ({ workspace, environment, provider, externalId }));
+}
+
+/** The side that made the end may be of an earlier batch. */
+function endTooLarge(side: Side): RejectedEvent {
+  const { partition, offset, recorded_at: recordedAt } = side;
+  const event = { ...side, received_at: fromClickhouseTime(recordedAt) };
+  return tooLarge({ partition, offset: BigInt(offset) }, event);
+}
+
+/** What it says of money is booked. */
+function tooLarge(
+  { partition, offset }: RejectedEvent["record"],
+  event: RejectedEvent["event"],
+): RejectedEvent {
+  return {
+    record: { partition, offset },
+    event,
+    step: "book",
+    reason: "account_too_large",
+    detail: "Its account has as many changes of subscriptions, by their items, as one may have.",
+  };
 }
 
 /** Each account once, with the newest event that touched it. */

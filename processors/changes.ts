@@ -4,6 +4,7 @@ import { partsOf } from "../backends/clickhouse-text.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
 import { fraction, monthlyToMrr } from "../schemas/monthly.js";
 import type { Environment, Fact } from "../schemas/records.js";
+import { hasRoomSql, largeAccounts, refusedFor } from "./account-room.js";
 
 /** A row of `subscription_changes`; times as ClickHouse writes them. */
 export interface Change {
@@ -83,11 +84,16 @@ const columns =
   "steps Array(Tuple(at DateTime64(3, 'UTC'), items Array(Tuple(item String, external_id String, " +
   "price String, mrr Decimal(38, 6)))))";
 
-/** Inserts the changes that are not there yet, in their order. */
+/**
+ * Inserts the changes that are not there yet, in their order.
+ * @returns those whose account is full: they are not there, and never will be
+ */
 export async function insertChanges(
   clickhouse: ClickHouse,
   changes: readonly Change[],
-): Promise<void> {
+): Promise<Change[]> {
+  const large = await largeAccounts(clickhouse, changes);
+  const room = large.length === 0 ? "" : `AND ${hasRoomSql(large)}`;
   const identity = "workspace, environment, account, change_id, revision";
   for (const { rows, table } of partsOf(columns, changes)) {
     const accounts = rows.map((row) => [row.workspace, row.environment, row.account]);
@@ -95,9 +101,10 @@ export async function insertChanges(
       `INSERT INTO subscription_changes SELECT * FROM ${table}
        WHERE (${identity}) NOT IN (
          SELECT ${identity} FROM subscription_changes
-         WHERE ${rowsIn("(workspace, environment, account)", accounts)})`,
+         WHERE ${rowsIn("(workspace, environment, account)", accounts)}) ${room}`,
       {},
       "subscriptions",
     );
   }
+  return large.length === 0 ? [] : refusedFor(clickhouse, large, changes);
 }

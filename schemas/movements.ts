@@ -8,7 +8,8 @@
  * engine's planner makes of it matters as much for a few accounts, so (see docs/decisions)
  * - no step uses a name given in the same step: the planner would work it out once for each use,
  * - `arrayJoin(…)` and not the ARRAY JOIN clause, `if` in `if` and not AND over columns: both make
- *   it go through all that lies below, again and again.
+ *   it go through all that lies below, again and again,
+ * - no array is named in a lambda over another's elements: the engine copies it for each of them.
  *
  * Reads top-down: revisions → histories → states → cells → parts → moments → movements.
  */
@@ -105,8 +106,8 @@ WITH
              (subscription, country, at, items, names, previous, names_before) -> arrayConcat(
                arrayMap(i -> (subscription, i.${item.name}, at, i.${item.sku}, country,
                  i.${item.price}, i.${item.mrr}), items),
-               arrayMap(name -> (subscription, name, at, '', '', '', ${nothing}), arrayFilter(
-                 name -> subscription = previous AND NOT has(names, name), names_before))),
+               arrayMap(name -> (subscription, name, at, '', '', '', ${nothing}),
+                 if(subscription = previous, arrayExcept(names_before, names), []))),
              states.${state.subscription}, states.${state.country}, states.${state.at},
              states.${state.items}, states.${state.items}.${item.name},
              ${preceding(`states.${state.subscription}`)},
