@@ -65,7 +65,12 @@ const formB = z
       z.looseObject({}).meta({ description: "The provider's own whole webhook body." }),
     ]),
   })
-  .meta({ id: "EventFormB", description: "Form B: a raw provider event." });
+  .meta({
+    id: "EventFormB",
+    description:
+      "Form B: a raw provider event, the whole body of its webhook or flat. Each flat sale and " +
+      "flat new subscription books its amount: events of one payment share their `transaction_id`.",
+  });
 
 export const operations: readonly Operation[] = [
   {

@@ -68,7 +68,10 @@ function flatOf({ flatTypes }: Provider): string[] {
   const pairs = Object.entries(flatTypes);
   if (pairs.length === 0) return [];
   const told = pairs.map(([type, meaning]) => `\`${type}\` is ${meaning}`);
-  return [`In the flat form B of the ingest endpoint: ${told.join(", ")}.`];
+  return [
+    `In the flat form B of the ingest endpoint: ${told.join(", ")}. Each sale and each new ` +
+      "subscription books its amount there: events of one payment must share `transaction_id`.",
+  ];
 }
 
 function flatPaymentsOf({ flatPayments = {} }: Provider): string[] {
