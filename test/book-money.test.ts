@@ -363,6 +363,7 @@ function onlyAppends(take: (value: Buffer) => void): BookingService["log"] {
     handled: refuse,
     seek: refuse,
     widen: refuse,
+    begin: refuse,
     place: refuse,
     close: refuse,
   };
