@@ -144,7 +144,7 @@ describe("Gumroad, through the service", () => {
     expect(parts.map(({ type }: { type: string }) => type)).to.deep.equal(["one_time", "one_time"]);
   });
 
-  it("should keep a yearly price where a cancellation is taken back before a new plan", async () => {
+  it("should keep a yearly price where an end is taken back before a new plan", async () => {
     const worth = async () => (await untilBooked("/v1/metrics/mrr")).json.data.current_mrr;
     const yearly = { ...first, sale: "year==", subscription: "mem-4==", cents: 12_000n };
     const sold = { ...yearly, recurrence: "yearly" as const };
