@@ -8,6 +8,8 @@
  */
 import { rowsIn } from "../backends/clickhouse-rows.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
+import type { Log } from "../backends/log.js";
+import type { Logger } from "../backends/logger.js";
 import { limits } from "../config.js";
 import type { Change } from "./changes.js";
 
@@ -16,6 +18,60 @@ type Large = Pick<Change, "workspace" | "environment" | "account">;
 
 /** What movements are worked out from: the items of all steps, or the end. */
 const sizeSql = "sum(greatest(1, arraySum(items -> length(items), steps.items.item)))";
+
+/**
+ * What all accounts together can have at the most that begin alike, in a process that is alone with
+ * its tables: nearly every batch needs no look. Accounts are hashes, so each of the 65,536 groups
+ * has little. What is counted again by a repeat only leads to a look too many.
+ */
+export class AccountSizes {
+  readonly #sizes = new Map<string, number>();
+  #isRead = false;
+
+  /** Null where others write, too. Until it is read, in the background, it knows of no room. */
+  static over({ clickhouse, log, logger }: Alone): AccountSizes | null {
+    if (log.shared || clickhouse.isShared) return null;
+    const sizes = new AccountSizes();
+    sizes.read(clickhouse).catch((error: unknown) => {
+      logger.warn({ err: error }, "the sizes of accounts could not be read");
+    });
+    return sizes;
+  }
+
+  async read(clickhouse: Pick<ClickHouse, "rows">): Promise<void> {
+    const stored = await clickhouse.rows<{ group: string; size: string }>(
+      `SELECT substring(account, 1, ${groupLength}) AS group, ${sizeSql} AS size
+       FROM subscription_changes GROUP BY group`,
+    );
+    for (const { group, size } of stored) this.#add(group, Number(size));
+    this.#isRead = true;
+  }
+
+  /** To be told of every change before it is inserted. False: the accounts must be looked at. */
+  haveRoomFor(changes: readonly Change[]): boolean {
+    let most = 0;
+    for (const { account, steps } of changes) {
+      const items = steps.reduce((sum, step) => sum + step.items.length, 0);
+      most = Math.max(most, this.#add(account.slice(0, groupLength), Math.max(1, items)));
+    }
+    return this.#isRead && most < limits.accountSizeMax / 2;
+  }
+
+  #add(group: string, size: number): number {
+    const sum = (this.#sizes.get(group) ?? 0) + size;
+    this.#sizes.set(group, sum);
+    return sum;
+  }
+}
+
+interface Alone {
+  readonly clickhouse: Pick<ClickHouse, "rows" | "isShared">;
+  readonly log: Pick<Log, "shared">;
+  readonly logger: Pick<Logger, "warn">;
+}
+
+/** Hex digits. */
+const groupLength = 4;
 
 /** None for nearly every batch: an account has a few changes a year. */
 export async function largeAccounts(

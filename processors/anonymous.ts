@@ -10,6 +10,7 @@ import { partsOf } from "../backends/clickhouse-text.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
 import { inParts } from "../backends/in-parts.js";
 import type { Fact } from "../schemas/records.js";
+import type { AccountSizes } from "./account-room.js";
 import { type Change, insertChanges, rowScope } from "./changes.js";
 import type { TouchedAccount } from "./movements.js";
 import { bySideReceipt, Pairing, type Side } from "./pairing.js";
@@ -28,6 +29,7 @@ export interface AnonymousBooked {
 export async function bookAnonymous(
   clickhouse: ClickHouse,
   batch: readonly Fact[],
+  sizes: AccountSizes | null = null,
 ): Promise<AnonymousBooked> {
   const sides = batch.flatMap(sideOf);
   if (sides.length === 0) return { touched: [], refused: [] };
@@ -35,7 +37,7 @@ export async function bookAnonymous(
   const booked: AnonymousBooked[] = [];
   const { anonymousPoolSidesMax: sidesMax } = limits;
   for (const pools of inParts(await sizesOf(clickhouse, sides), sidesMax, ({ size }) => size)) {
-    booked.push(await bookPools(clickhouse, sides, pools));
+    booked.push(await bookPools(clickhouse, sides, pools, sizes));
   }
   return {
     touched: booked.flatMap(({ touched }) => touched),
@@ -47,6 +49,7 @@ async function bookPools(
   clickhouse: ClickHouse,
   sides: readonly Side[],
   wanted: readonly Pool[],
+  sizes: AccountSizes | null,
 ): Promise<AnonymousBooked> {
   const pools = poolsOf(await knownSides(clickhouse, wanted));
   const stored = await storedEnds(clickhouse, pools.filter(hasChurn).flat());
@@ -64,7 +67,7 @@ async function bookPools(
   }
   await listWaiting(clickhouse, pools.flat(), waiting.flat());
   const missing = changes.flat();
-  const beyond = new Set(await insertChanges(clickhouse, missing));
+  const beyond = new Set(await insertChanges(clickhouse, missing, sizes));
   const causes = new Set(Array.from(beyond, ({ event_id }) => event_id));
   return {
     touched: [...missing.filter((end) => !beyond.has(end)), ...changedBefore.flat()],

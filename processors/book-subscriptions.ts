@@ -6,6 +6,7 @@
 import { fromClickhouseTime } from "../backends/clickhouse-rows.js";
 import type { LogRecord } from "../backends/log.js";
 import { type Fact, movementCodec, topics } from "../schemas/records.js";
+import type { AccountSizes } from "./account-room.js";
 import { bookAnonymous } from "./anonymous.js";
 import type { BookingService } from "./book-money.js";
 import { insertChanges, subscriptionChange } from "./changes.js";
@@ -15,8 +16,9 @@ import { insertDifferences, recordedMovements, type TouchedAccount } from "./mov
 import type { Side } from "./pairing.js";
 import { keepRejected, type RejectedEvent } from "./reject.js";
 
+/** @param service `accountSizes` is left out where others write, too */
 export async function bookSubscriptions(
-  service: BookingService,
+  service: BookingService & { readonly accountSizes?: AccountSizes | null },
   records: readonly LogRecord[],
 ): Promise<void> {
   // 1. Read the facts of this batch that are about subscriptions.
@@ -28,11 +30,12 @@ export async function bookSubscriptions(
 
   // 3. Insert the changes that are not there yet, where their accounts have room.
   const told = (await mapInTurns(batch, subscriptionChange)).filter((row) => row !== null);
-  const beyond = new Set(await insertChanges(service.clickhouse, told));
+  const { accountSizes = null } = service;
+  const beyond = new Set(await insertChanges(service.clickhouse, told, accountSizes));
   const changes = told.filter((change) => !beyond.has(change));
 
   // 4. Pair anonymous churns with the subscriptions they end; their ends are changes too.
-  const ended = await bookAnonymous(service.clickhouse, batch);
+  const ended = await bookAnonymous(service.clickhouse, batch, accountSizes);
 
   // 5. List what there was no room for, and bring the movements of every touched account to what
   //    they should be.

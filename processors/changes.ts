@@ -4,7 +4,7 @@ import { partsOf } from "../backends/clickhouse-text.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
 import { fraction, monthlyToMrr } from "../schemas/monthly.js";
 import type { Environment, Fact } from "../schemas/records.js";
-import { hasRoomSql, largeAccounts, refusedFor } from "./account-room.js";
+import { type AccountSizes, hasRoomSql, largeAccounts, refusedFor } from "./account-room.js";
 
 /** A row of `subscription_changes`; times as ClickHouse writes them. */
 export interface Change {
@@ -86,13 +86,15 @@ const columns =
 
 /**
  * Inserts the changes that are not there yet, in their order.
+ * @param sizes null where others write, too
  * @returns those whose account is full: they are not there, and never will be
  */
 export async function insertChanges(
   clickhouse: ClickHouse,
   changes: readonly Change[],
+  sizes: AccountSizes | null = null,
 ): Promise<Change[]> {
-  const large = await largeAccounts(clickhouse, changes);
+  const large = sizes?.haveRoomFor(changes) ? [] : await largeAccounts(clickhouse, changes);
   const room = large.length === 0 ? "" : `AND ${hasRoomSql(large)}`;
   const identity = "workspace, environment, account, change_id, revision";
   for (const { rows, table } of partsOf(columns, changes)) {

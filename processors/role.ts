@@ -11,6 +11,7 @@ import { findWorkspace } from "../backends/workspaces.js";
 import { limits } from "../config.js";
 import { createProviders } from "../providers/index.js";
 import { type Topic, topics } from "../schemas/records.js";
+import { AccountSizes } from "./account-room.js";
 import { type BackfillingService, runBackfills } from "./backfill.js";
 import { bookMoney, openSoleWriter } from "./book-money.js";
 import { bookSubscriptions } from "./book-subscriptions.js";
@@ -47,7 +48,8 @@ export async function start(service: Service): Promise<void> {
   };
   forgetOldAnswers(service);
   const soleWriter = await openSoleWriter(service);
-  const booking = { ...service, skus: openSkus(service.postgres), soleWriter };
+  const accountSizes = AccountSizes.over(service);
+  const booking = { ...service, skus: openSkus(service.postgres), soleWriter, accountSizes };
 
   const consume = (
     topic: Topic,

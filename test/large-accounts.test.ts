@@ -7,6 +7,7 @@ import { openLmdbLog } from "../backends/log-lmdb.js";
 import type { Log } from "../backends/log.js";
 import { listRejects } from "../backends/rejects.js";
 import { limits } from "../config.js";
+import { AccountSizes } from "../processors/account-room.js";
 import type { BookingService } from "../processors/book-money.js";
 import { bookSubscriptions } from "../processors/book-subscriptions.js";
 import type { Fact, FactBody } from "../schemas/records.js";
@@ -119,6 +120,28 @@ describe("Booking changes of a large account", () => {
       expect(await rejects()).to.eql(["1 late book account_too_large"]);
       expect(await mrr()).to.eql([{ account: "other", mrr: "10" }]);
     }
+  });
+
+  it("should look at no account in a process that is alone, unless one may be near", async () => {
+    await fill("full", changesMax);
+    const looks: string[] = [];
+    const service = serviceOver({
+      ...clickhouse,
+      rows(sql, params) {
+        if (/HAVING/.test(sql)) looks.push(sql);
+        return clickhouse.rows(sql, params);
+      },
+    });
+    const accountSizes = new AccountSizes();
+    const book = (fact: Fact) =>
+      bookSubscriptions({ ...service, accountSizes }, recordsOf([fact])).then(() => looks.length);
+    expect(await book(started("early", "early", 1)), "before sizes are read").to.equal(1);
+    await accountSizes.read(clickhouse);
+    expect(await book(started("other", "another", 2)), "of another account").to.equal(1);
+    expect(await book(started("full", "late", 3)), "of the full account").to.equal(2);
+    expect(await rejects()).to.eql(["3 late book account_too_large"]);
+    for (const near of [4, 5]) await book(started("near", `near${near}`, near, changesMax * 250));
+    expect(looks, "of an account this process filled").to.have.length(4);
   });
 
   it("should never reject what it booked before a crash", async () => {
