@@ -61,6 +61,21 @@ describe("Several processes", () => {
       });
     }
 
+    it("should wait for what another sent that was refused, though it stopped", async () => {
+      const own = await openDoors();
+      const [current, itsOwn] = [releases, new Releases(testLogger)];
+      releases = itsOwn;
+      const stopped = randomUUID();
+      const receipt = (await openDoors(0, stopped)).receive(0);
+      receipt.settleLater();
+      await itsOwn.release();
+      releases = current;
+      await pause(600);
+      expect(await own.earliest()).to.be.at.most(receipt.receivedAt);
+      await postgres.query("DELETE FROM doors WHERE process = $1", [stopped]);
+      await eventually(async () => (await own.earliest()) > receipt.receivedAt);
+    });
+
     it("should stamp nothing at or before what another told, even a newcomer", async () => {
       const own = await openDoors();
       for (let time = 0; time < 20; time += 1) {
