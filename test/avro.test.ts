@@ -14,6 +14,7 @@ describe("Avro records", () => {
     tax: null,
     fee: 3n,
     lines: [{ external_id: "prod_1", weight: -5n, item: "" }],
+    record: "",
   };
   const fact = factOf(
     { Payment },
