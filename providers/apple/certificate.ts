@@ -2,7 +2,7 @@
  * Who signed a certificate, found out in libuv's threads: P-384 takes a millisecond, in which the
  * door would answer nobody. `X509Certificate.verify` of node has no such form.
  */
-import { type KeyObject, verify, type X509Certificate } from "node:crypto";
+import { type KeyObject, verify, X509Certificate } from "node:crypto";
 import { promisify } from "node:util";
 import { oidElement, signedPartsOf } from "./der.js";
 
@@ -16,16 +16,23 @@ const digests: readonly (readonly [algorithm: Buffer, digest: string])[] = [
 ];
 
 /**
- * @param der of `certificate`
+ * Begun at once, before anything else is known of the certificate; false too for what is none.
+ * @param der of the certificate
  * @param key of the issuer; with a signature of any other kind it is checked on this thread
  */
-export async function isIssuedBy(
-  der: Buffer,
-  certificate: X509Certificate,
-  key: KeyObject,
-): Promise<boolean> {
+export async function isIssuedBy(der: Buffer, key: KeyObject): Promise<boolean> {
+  try {
+    return await isSigned(der, key);
+  } catch {
+    return false;
+  }
+}
+
+async function isSigned(der: Buffer, key: KeyObject): Promise<boolean> {
   const parts = signedPartsOf(der);
   const digest = parts && digests.find(([algorithm]) => algorithm.equals(parts.algorithm))?.[1];
-  if (!parts || !digest || key.asymmetricKeyType !== "ec") return certificate.verify(key);
+  if (!parts || !digest || key.asymmetricKeyType !== "ec") {
+    return new X509Certificate(der).verify(key);
+  }
   return verifyAside(digest, parts.signed, key, parts.signature);
 }

@@ -64,7 +64,7 @@ export class VerifiedChains {
     return claim;
   }
 
-  /** Cheap checks first: each signature of P-384 takes a millisecond. */
+  /** Each signature of P-384 takes a millisecond, in which the certificates are read. */
   #claim(
     [leafDer, intermediateDer, rootDer]: readonly [Buffer, Buffer, Buffer],
     trusted: ReadonlySet<string>,
@@ -73,17 +73,17 @@ export class VerifiedChains {
     if (!trusted.has(root) || !hasExtension(leafDer, leafMark)) return null;
     const name = `${root} ${intermediateDer.toString("base64")}`;
     const known = this.#issuers.get(name);
-    const issuer = known ?? readIssuer(intermediateDer, this.#rootOf(root, rootDer));
+    const rootCertificate = this.#rootOf(root, rootDer);
+    if (rootCertificate === null) return null;
+    const isIssuerSigned =
+      known !== undefined || isIssuedBy(intermediateDer, rootCertificate.publicKey);
+    const issuer = known ?? readIssuer(intermediateDer, rootCertificate);
+    if (issuer === null) return null;
+    const isLeafSigned = isIssuedBy(leafDer, issuer.key);
     const leaf = parseCertificate(leafDer);
     const key = leaf && signingKeyOf(leaf);
-    if (!issuer || leaf === null || key === null || !leaf.checkIssued(issuer.certificate)) {
-      return null;
-    }
-    const signatures = Promise.all([
-      isIssuedBy(leafDer, leaf, issuer.key),
-      known !== undefined || isIssuedBy(intermediateDer, issuer.certificate, issuer.rootKey),
-    ]);
-    const chain = signatures.then(([isLeaf, isIssuer]) => {
+    if (leaf === null || key === null || !leaf.checkIssued(issuer.certificate)) return null;
+    const chain = Promise.all([isLeafSigned, isIssuerSigned]).then(([isLeaf, isIssuer]) => {
       if (isIssuer) keep(this.#issuers, name, issuer);
       return isLeaf && isIssuer ? { root, key, ...validityOf([issuer, timesOf(leaf)]) } : null;
     });
@@ -123,19 +123,17 @@ interface Validity {
 interface Issuer extends Validity {
   readonly certificate: X509Certificate;
   readonly key: KeyObject;
-  readonly rootKey: KeyObject;
 }
 
 /** Everything but whether the root signed it. */
-function readIssuer(intermediateDer: Buffer, root: X509Certificate | null): Issuer | null {
+function readIssuer(intermediateDer: Buffer, root: X509Certificate): Issuer | null {
   if (!hasExtension(intermediateDer, intermediateMark)) return null;
   const certificate = parseCertificate(intermediateDer);
   // `checkIssued` compares names and key ids and what the issuer's key may be used for.
-  if (!certificate?.ca || root === null || !certificate.checkIssued(root)) return null;
+  if (!certificate?.ca || !certificate.checkIssued(root)) return null;
   return {
     certificate,
     key: certificate.publicKey,
-    rootKey: root.publicKey,
     ...validityOf([timesOf(certificate), timesOf(root)]),
   };
 }
