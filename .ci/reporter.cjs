@@ -1,8 +1,8 @@
 /**
  * Mocha's own report, which files took longest, and its counts in one line in the file named by
- * CI_SUMMARY.
+ * CI_SUMMARY, with those that an earlier run left there.
  */
-const { writeFileSync } = require("node:fs");
+const { readFileSync, writeFileSync } = require("node:fs");
 const path = require("node:path");
 const { reporters } = require("mocha");
 
@@ -27,8 +27,10 @@ module.exports = class extends reporters.Spec {
     const slowest = [...this.seconds].toSorted(([, a], [, b]) => b - a).slice(0, slowestTold);
     const told = slowest.map(([file, seconds]) => `${file} ${seconds.toFixed(1)} s`);
     process.stdout.write(`\n  longest: ${told.join(", ")}\n`);
+    const file = process.env.CI_SUMMARY;
+    if (file === undefined) return;
+    const [passed = 0, failed = 0] = readFileSync(file, "utf8").match(/\d+/g)?.map(Number) ?? [];
     const { passes, failures } = this.stats;
-    if (process.env.CI_SUMMARY === undefined) return;
-    writeFileSync(process.env.CI_SUMMARY, `${passes} passed, ${failures} failed\n`);
+    writeFileSync(file, `${passed + passes} passed, ${failed + failures} failed\n`);
   }
 };

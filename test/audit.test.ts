@@ -152,8 +152,8 @@ async function copyRow(
   await clickhouse.write(
     `INSERT INTO ${table} SELECT *${replace} FROM (
        SELECT * FROM ${allShards(table)} WHERE ${rowsIn("(workspace)", [[workspace]])}
-       -- Rows of one time in one order: a sale before its refund.
-       ORDER BY recorded_at, ${table === "ledger" ? "kind DESC" : "event_id"} LIMIT 1
+       -- Rows of one time in one order, on any shard: a sale before what was taken off it.
+       ORDER BY recorded_at, ${table === "ledger" ? "kind DESC, amount DESC" : "event_id"} LIMIT 1
      )`,
   );
 }
