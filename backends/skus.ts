@@ -58,6 +58,7 @@ export function openSkus(postgres: Postgres): Skus {
       for (const sku of withoutRepeats(named.filter(hasPlace))) {
         if (await isCalledSo(postgres, sku)) continue;
         await postgres.transaction(async (sql) => {
+          await nameAlone(sql, sku);
           await ensure(sql, sku);
           await rename(sql, sku);
         });
@@ -141,6 +142,15 @@ async function isCalledSo(sql: Sql, sku: NamedSku): Promise<boolean> {
     [...values(sku), sku.name, new Date(sku.at)],
   );
   return rows.length > 0;
+}
+
+/**
+ * Two processes that name SKUs alike at once would both find no product of that slug and make one.
+ * For the rest of the transaction.
+ */
+async function nameAlone(sql: Sql, { workspace, environment }: SkuName): Promise<void> {
+  const matter = `products of ${workspace} ${environment}`;
+  await sql.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [matter]);
 }
 
 async function rename(sql: Sql, sku: NamedSku): Promise<void> {

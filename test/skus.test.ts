@@ -54,6 +54,20 @@ describe("Names of SKUs", () => {
     ({ id: workspace } = await createWorkspace(postgres, given, new Date()));
   });
 
+  it("should be one product of SKUs that two processes name alike at once", async () => {
+    const other = openSkus(postgres);
+    const numbers = Array.from({ length: 20 }, (_, number) => number);
+    await Promise.all(
+      numbers.flatMap((number) => [
+        skus.name([named(`a_${number}`, `Plan ${number}`)]),
+        other.name([named(`b_${number}`, `Plan ${number}`)]),
+      ]),
+    );
+    const found = Object.entries(await products()).map(([name, ids]) => [name, ids.toSorted()]);
+    const wanted = numbers.map((number) => [`Plan ${number}`, [`a_${number}`, `b_${number}`]]);
+    expect(found).to.have.deep.members(wanted);
+  });
+
   const sku = (externalId: string): SkuName => ({
     workspace,
     environment: "live",
