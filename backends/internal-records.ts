@@ -4,6 +4,7 @@
  * `schemas/kept`, as `<topic>.<number>.<fingerprint>.avsc`.
  */
 import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import {
   type Topic,
   factCodec,
@@ -40,9 +41,7 @@ export function keptSchemas(topic: Topic): readonly KeptSchema[] {
     .filter((file) => file.startsWith(`${topic}.`))
     .map((file) => {
       const [number = "", fingerprint = ""] = file.slice(topic.length + 1).split(".");
-      const schema: unknown = JSON.parse(
-        readFileSync(projectFile("schemas", "kept", file), "utf8"),
-      );
+      const schema: unknown = JSON.parse(readFileSync(join(folder, file), "utf8"));
       return { number: Number(number), fingerprint, schema };
     })
     .toSorted((one, other) => one.number - other.number);

@@ -3,11 +3,17 @@
  * workspace has half of the room at most, so that its slow uploads leave others theirs.
  */
 import { unavailable } from "../backends/http/errors.js";
+import { Room } from "../backends/http/room.js";
 import { limits } from "../config.js";
 
 export class BatchRoom {
-  #bytes = 0;
-  readonly #ofWorkspace = new Map<string, number>();
+  readonly #room = new Room(
+    { all: limits.batchesBytesMax, perWorkspace: limits.batchesPerWorkspaceBytesMax },
+    (isOwn) => {
+      const which = isOwn ? "Your other" : "Other";
+      return unavailable("batches_busy", `${which} batches are on their way; call again.`);
+    },
+  );
 
   /**
    * Before the body is read, for what its header announces; for all a batch may have where it
@@ -16,24 +22,7 @@ export class BatchRoom {
    * @throws ApiError 503 while others fill the room
    */
   enter(workspace: string, contentLength: string | undefined): () => void {
-    const bytes = Math.min(Number(contentLength ?? limits.batchBytesMax), limits.batchBytesMax);
-    const own = this.#ofWorkspace.get(workspace) ?? 0;
-    if (own + bytes > limits.batchesPerWorkspaceBytesMax) {
-      throw unavailable("batches_busy", "Your other batches are on their way; call again.");
-    }
-    if (this.#bytes + bytes > limits.batchesBytesMax) {
-      throw unavailable("batches_busy", "Other batches are on their way; call again.");
-    }
-    this.#add(workspace, bytes);
-    return () => {
-      this.#add(workspace, -bytes);
-    };
-  }
-
-  #add(workspace: string, bytes: number): void {
-    this.#bytes += bytes;
-    const own = (this.#ofWorkspace.get(workspace) ?? 0) + bytes;
-    if (own > 0) this.#ofWorkspace.set(workspace, own);
-    else this.#ofWorkspace.delete(workspace);
+    const announced = Number(contentLength ?? limits.batchBytesMax);
+    return this.#room.enter(workspace, Math.min(announced, limits.batchBytesMax));
   }
 }

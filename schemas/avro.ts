@@ -104,10 +104,9 @@ export function grownCodec<T>(
  * @throws at once when the reader cannot read what the writer writes
  */
 export function translator(writer: unknown, reader: unknown): (bytes: Buffer) => Buffer {
-  const from = typeOf(writer);
-  const to = typeOf(reader);
-  const resolver = to.createResolver(from);
-  return (bytes) => to.toBuffer(to.fromBuffer(bytes, resolver));
+  const present = codec<unknown>(reader);
+  const { read } = readerOf(writer, present);
+  return (bytes) => present.encode(read(bytes));
 }
 
 /** @throws at once when `present` cannot read what the schema writes */

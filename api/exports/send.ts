@@ -5,6 +5,7 @@
 import { Readable } from "node:stream";
 import type { Context } from "koa";
 import { unavailable } from "../../backends/http/errors.js";
+import { Room } from "../../backends/http/room.js";
 import type { Service } from "../../backends/service.js";
 import { limits } from "../../config.js";
 import type { Clocks } from "../as-of.js";
@@ -49,10 +50,16 @@ export interface Exports {
 }
 
 export function createExports({ logger, metrics }: Pick<Service, "logger" | "metrics">): Exports {
-  const slots = new Slots();
+  const room = new Room(
+    { all: limits.exportsAtOnceMax, perWorkspace: limits.exportsPerWorkspaceMax },
+    (isOwn) => {
+      const which = isOwn ? "exports of this workspace" : "exports";
+      return unavailable("exports_busy", `Other ${which} are on their way; call again.`, 5);
+    },
+  );
   return {
     async send(ctx, format, walk) {
-      const giveBack = slots.take(walk.asOf.workspace);
+      const giveBack = room.enter(walk.asOf.workspace, 1);
       try {
         const count = (await walk.count()) ?? (await countPages(ctx, walk));
         const sending = new Sending(format.encoder(walk.columns), count);
@@ -80,30 +87,6 @@ export function createExports({ logger, metrics }: Pick<Service, "logger" | "met
       }
     },
   };
-}
-
-/** Exports on their way, by workspace: none keeps the others from theirs. */
-class Slots {
-  readonly #open = new Map<string, number>();
-
-  /** @returns what gives it back, once. @throws ApiError 503 when there is none */
-  take(workspace: string): () => void {
-    const own = this.#open.get(workspace) ?? 0;
-    const all = [...this.#open.values()].reduce((sum, count) => sum + count, 0);
-    if (own >= limits.exportsPerWorkspaceMax || all >= limits.exportsAtOnceMax) {
-      const whose = own >= limits.exportsPerWorkspaceMax ? "of this workspace are" : "are";
-      throw unavailable("exports_busy", `Other exports ${whose} on their way; call again.`, 5);
-    }
-    this.#open.set(workspace, own + 1);
-    let isGiven = false;
-    return () => {
-      if (isGiven) return;
-      isGiven = true;
-      const left = (this.#open.get(workspace) ?? 1) - 1;
-      if (left === 0) this.#open.delete(workspace);
-      else this.#open.set(workspace, left);
-    };
-  }
 }
 
 async function countPages(ctx: Context, walk: Walk): Promise<number> {

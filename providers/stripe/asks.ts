@@ -1,6 +1,7 @@
 /** What an event leaves out and Stripe's API has: asked when the integration has an `api_key`. */
 import type { Known, Question } from "../provider.js";
 import { type Answers, pagesOf, paths, withAnswers } from "./answers.js";
+import { isPaidInPart } from "./invoices.js";
 import { namedProducts } from "./products.js";
 import { gapsOfSubscription } from "./subscription-gaps.js";
 
@@ -54,10 +55,6 @@ function neededBy(
     // What a coupon takes off changes only where it is deleted and its id given to another.
     ...gaps.coupons.map((coupon) => needed(paths.coupon(coupon), dayMs)),
   ];
-}
-
-function isPaidInPart({ amount_paid: paid }: Readonly<Record<string, unknown>>): boolean {
-  return typeof paid === "number" && paid > 0;
 }
 
 function nextPage(

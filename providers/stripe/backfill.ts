@@ -11,6 +11,7 @@ import { apiVersion } from "./api.js";
 import { refundedAsListed } from "./charges.js";
 import { decode } from "./decode.js";
 import { subscriptionHistory } from "./backfill-subscriptions.js";
+import { isPaidInPart } from "./invoices.js";
 
 const pageObjects = 100;
 const dayMs = 24 * 60 * 60 * 1000;
@@ -121,8 +122,7 @@ function chargeHistory(charge: HistoryObject, asOf: number): Told[] {
 /** One that is open, or was given up, may be paid in part: one status cannot be asked for. */
 function invoiceHistory(invoice: HistoryObject, asOf: number): Told[] {
   if (invoice.status === "paid") return [{ type: "invoice.paid", at: asOf, object: invoice }];
-  const isPaidInPart = typeof invoice.amount_paid === "number" && invoice.amount_paid > 0;
-  return isPaidInPart ? [{ type: "invoice.updated", at: asOf, object: invoice }] : [];
+  return isPaidInPart(invoice) ? [{ type: "invoice.updated", at: asOf, object: invoice }] : [];
 }
 
 /** When a refund failed is the date of the money that came back. */

@@ -60,6 +60,11 @@ const invoiceShape = z.object({
 });
 type Invoice = z.output<typeof invoiceShape>;
 
+/** Of an invoice as it came, not read yet: whether any of it was paid. */
+export function isPaidInPart({ amount_paid: paid }: Readonly<Record<string, unknown>>): boolean {
+  return typeof paid === "number" && paid > 0;
+}
+
 /** One that is paid in part tells what was bought by those who paid, whatever becomes of it. */
 export const readInvoice = reader(invoiceShape, (invoice, event) => {
   const isPaid = invoice.status === "paid" || invoice.paid === true;
