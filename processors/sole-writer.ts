@@ -40,6 +40,8 @@ export class SoleWriter<Rows> {
   readonly #known = new KnownKeys();
   readonly #behind: WriteBehind<Following<Rows>>;
   #waiting = 0;
+  /** What was known is forgotten: rows on their way are neither in memory nor in the table. */
+  #mustSettle = false;
 
   private constructor(
     ends: readonly bigint[],
@@ -104,11 +106,20 @@ export class SoleWriter<Rows> {
     if (first === undefined || last === undefined) return { finished: Promise.resolve() };
     const { partition } = first;
     const isNew = first.offset >= (this.#doubtfulBelow.get(partition) ?? 0n);
-    if (!isNew || this.#waiting >= batchesWaitingMax) await this.#behind.settled();
+    if (!isNew || this.#waiting >= batchesWaitingMax) this.#mustSettle = true;
+    while (this.#mustSettle) {
+      this.#mustSettle = false;
+      await this.#behind.settled();
+    }
     this.#assertNothingIsMissing(first);
     this.#bookedBelow.set(partition, last.offset + 1n);
     try {
-      if (isNew) return { finished: this.#follow({ first, rows: await alone(this.#known) }) };
+      if (isNew) {
+        const rows = await alone(this.#known);
+        // It may have looked when rows before it were forgotten and others still on their way.
+        if (this.#mustSettle) throw new Error("rows of a batch before it could not follow");
+        return { finished: this.#follow({ first, rows }) };
+      }
       this.#known.forget();
       await careful(this.#known);
     } catch (error) {
@@ -162,5 +173,6 @@ export class SoleWriter<Rows> {
       if (offset > known) this.#doubtfulBelow.set(partition, offset);
     }
     this.#known.forget();
+    this.#mustSettle = true;
   }
 }

@@ -14,8 +14,8 @@ function logWithEnds(...ends: bigint[]) {
   return { shared: false, ends: async () => ends };
 }
 
-function recordAt(offset: bigint): LogRecord {
-  return { topic: topics.facts, partition: 0, offset, key: "", value: Buffer.of() };
+function recordAt(offset: bigint, partition = 0): LogRecord {
+  return { topic: topics.facts, partition, offset, key: "", value: Buffer.of() };
 }
 
 describe("The filter of keys", () => {
@@ -102,7 +102,7 @@ describe("A sole writer", () => {
   async function open(follow: (rows: readonly string[]) => Promise<void>) {
     // The tests may run on a server; none of theirs is written by another.
     const clickhouse = { ...(await openTestClickHouse()), isShared: false };
-    const log = logWithEnds(5n);
+    const log = logWithEnds(5n, 0n, 0n);
     const writer = await SoleWriter.over<string>({ clickhouse, log, logger: testLogger }, follow);
     if (writer === null) throw new Error("neither is shared");
     const ways: string[] = [];
@@ -116,7 +116,18 @@ describe("A sole writer", () => {
         },
         async () => void ways.push(`${offset} careful`),
       );
-    return { ways, book };
+    /** The first of a partition. */
+    const bookFirst = (partition: number, alone: () => Promise<void>) =>
+      writer.run(
+        [recordAt(0n, partition)],
+        async () => {
+          ways.push(`partition ${partition} alone`);
+          await alone();
+          return `partition ${partition}`;
+        },
+        async () => void ways.push(`partition ${partition} careful`),
+      );
+    return { ways, book, bookFirst };
   }
 
   it("should not be, where others may write to the log or to the tables", async () => {
@@ -185,6 +196,32 @@ describe("A sole writer", () => {
     expect(await rejected(book(6n))).to.equal(true);
     for (const offset of [5n, 6n]) await (await book(offset)).finished;
     expect(ways).to.deep.equal(["5 alone", "5 careful", "6 alone"]);
+  });
+
+  it("should not look past rows on their way when a batch of another partition fails", async () => {
+    const { ways, book, bookFirst } = await open(async (rows) => void ways.push(...rows));
+    await book(5n);
+    const failing = bookFirst(1, () => Promise.reject(new Error("the world fails")));
+    await Promise.allSettled([failing, bookFirst(2, async () => {})]);
+    expect(ways).to.deep.equal(["5 alone", "partition 1 alone", "5", "partition 2 alone"]);
+  });
+
+  it("should give a batch again during which rows before it could not follow", async () => {
+    let fail = (): void => {};
+    const failed = new Promise<void>((resolve) => (fail = resolve));
+    const { ways, book, bookFirst } = await open(async () => {
+      fail();
+      throw new Error("the world fails");
+    });
+    const { finished } = await book(5n);
+    const beside = bookFirst(1, async () => {
+      await failed;
+      await finished.catch(() => undefined);
+    });
+    const [result] = await Promise.allSettled([beside]);
+    expect(result.status).to.equal("rejected");
+    await bookFirst(1, async () => {});
+    expect(ways).to.deep.equal(["5 alone", "partition 1 alone", "partition 1 careful"]);
   });
 
   it("should not let the rows follow of what came after such a batch", async () => {
