@@ -103,8 +103,7 @@ export function accountSources(asOf: AsOf): string[] {
 /** One row when anything about the time up to `at` was recorded after `known_at`, else none. */
 export function learnedSinceQuery(asOf: AsOf & { readonly knownAt: number }): Query {
   return {
-    sql: `SELECT 1 AS learned FROM mrr_movements
-WHERE ${tenantSql} AND ${upToAt} AND recorded_at > ${knownAtSql} LIMIT 1`,
+    sql: `SELECT 1 AS learned FROM (${touchedSql}) LIMIT 1`,
     params: asOfParams(asOf),
   };
 }
@@ -168,14 +167,19 @@ function correctionSources(asOf: AsOf): Source[] {
 }
 
 /**
- * Accounts something was learned about after `known_at`. The movements are asked too, since a
- * booking may be seen half: its changes after this query read them, its movements before.
+ * Accounts something was learned about after `known_at`. Changes tell it where what was booked
+ * together left no movement (one takes another back); a revision may have moved what it replaces
+ * to after `at`. The movements are asked too, since a booking may be seen half: its changes after
+ * this query read them, its movements before.
  */
-const touchedSql = ["subscription_changes", "mrr_movements"]
+const touchedSql = [
+  { table: "subscription_changes", condition: `(${upToAt} OR revision > 1)` },
+  { table: "mrr_movements", condition: upToAt },
+]
   .map(
-    (table) =>
+    ({ table, condition }) =>
       `SELECT account FROM ${table} ` +
-      `WHERE ${tenantSql} AND ${upToAt} AND recorded_at > ${knownAtSql}`,
+      `WHERE ${tenantSql} AND ${condition} AND recorded_at > ${knownAtSql}`,
   )
   .join(" UNION ALL ");
 

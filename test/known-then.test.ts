@@ -1,0 +1,106 @@
+/** Readings of the past, of events that were booked together. */
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { expect } from "chai";
+import { readMovements } from "../api/movement-reading.js";
+import { type MrrRow, mrrQuery } from "../api/queries/mrr.js";
+import type { ClickHouse } from "../backends/clickhouse.js";
+import { openLmdbLog } from "../backends/log-lmdb.js";
+import type { Log } from "../backends/log.js";
+import { bookSubscriptions } from "../processors/book-subscriptions.js";
+import type { Fact, FactBody } from "../schemas/records.js";
+import { factOf, recordsOf } from "./facts.js";
+import { lmdbTopics } from "./log-topics.js";
+import { openTestClickHouse, testFolder, testLogger, testReleases } from "./stores.js";
+
+/** Of what happened, and of what was received later. */
+const happened = Date.parse("2026-03-10T12:00:00Z");
+const received = Date.parse("2026-03-20T12:00:00Z");
+
+describe("MRR as it was known", () => {
+  let clickhouse: ClickHouse;
+  let log: Log;
+  let workspace: string;
+  before(async () => {
+    clickhouse = await openTestClickHouse();
+    const path = join(testFolder, "log-of-known-then");
+    log = openLmdbLog({ path, topics: lmdbTopics({ partitions: 1 }), logger: testLogger });
+    testReleases.push("log of known then", () => log.close());
+  });
+  beforeEach(() => {
+    workspace = `ws_${randomUUID()}`;
+  });
+
+  /** @param order of receipt, in seconds */
+  function told(order: number, body: FactBody): Fact {
+    const quote = { currency: "EUR", base_currency: "EUR", rate: "1", date: "2026-03-01" };
+    return factOf(body, {
+      fact_id: `f${order}`,
+      event_id: `e${order}`,
+      workspace,
+      provider: "custom",
+      native_type: "subscription.churn",
+      received_at: received + order * 1000,
+      quote: { ...quote, source: "same", edition: 1 },
+    });
+  }
+
+  function priced(order: number, second: number, euros: bigint, subscription = "s"): Fact {
+    const at = happened + second * 1000;
+    const item = { item: "i", external_id: "sku", monthly_denominator: 1n };
+    const items = euros === 0n ? [] : [{ ...item, monthly_numerator: euros * 100n }];
+    return told(order, {
+      Subscription: {
+        subscription,
+        account: subscription,
+        country: null,
+        currency: "EUR",
+        phase: "changed",
+        steps: [{ at, items }],
+      },
+    });
+  }
+
+  function side(order: number, second: number, which: "start" | "churn", name: string): Fact {
+    const at = happened + second * 1000;
+    const pool = { pool: "pool", side: which, subscription: name, account: name };
+    return told(order, { Anonymous: { at, ...pool } });
+  }
+
+  async function book(...batches: readonly Fact[][]): Promise<void> {
+    const skus = { see: async () => {}, name: async () => {}, productName: async () => "" };
+    const service = { clickhouse, log, logger: testLogger, skus };
+    for (const batch of batches) await bookSubscriptions(service, recordsOf(batch));
+  }
+
+  /** As of a second, as known after each of so many events. */
+  async function readings(second: number, events: number): Promise<number[]> {
+    const read: number[] = [];
+    for (let order = 1; order <= events; order += 1) {
+      const asOf = { workspace, environment: "live", at: happened + second * 1000 } as const;
+      const knownAt = received + order * 1000;
+      const rows = await readMovements<MrrRow>(clickhouse, mrrQuery, { ...asOf, knownAt });
+      read.push(rows.reduce((sum, { mrr }) => sum + Number(mrr), 0));
+    }
+    return read;
+  }
+
+  it("should show a change that was taken back by another of the same moment", async () => {
+    await book([priced(1, 0, 10n)], [priced(2, 5, 30n), priced(3, 5, 10n)]);
+    expect(await readings(9, 3)).to.deep.equal([10, 30, 10]);
+  });
+
+  it("should show an end that was moved to after the moment asked about", async () => {
+    // The churn of second 6 ends `a`, until a start before it is told: then that of second 9 does.
+    await book(
+      [priced(1, 5, 10n, "a"), { ...side(1, 5, "start", "a"), fact_id: "f1a" }],
+      [
+        side(2, 6, "churn", ""),
+        side(3, 9, "churn", ""),
+        priced(4, 1, 10n, "b"),
+        { ...side(4, 1, "start", "b"), fact_id: "f4b" },
+      ],
+    );
+    expect(await readings(7, 4)).to.deep.equal([10, 0, 0, 10]);
+  });
+});
