@@ -15,8 +15,10 @@ import { createHttpServer } from "../backends/http/server.js";
 import { createMetrics } from "../backends/metrics.js";
 import { openSkus } from "../backends/skus.js";
 import { limits } from "../config.js";
+import { parseDecimal, trimmedText } from "../schemas/decimal.js";
 import { productId } from "../schemas/ids.js";
 import { type Doors, expectError, openDoors } from "./doors.js";
+import { must } from "./model/json.js";
 import {
   type Tenant,
   type TestVersion,
@@ -457,6 +459,7 @@ function scattered(ids: number): TestVersion[] {
       refunded_amount: index % 50 === 7 ? 1999 : 0,
       ...(index % 3 === 0 ? { fee_amount: index } : {}),
       original_currency: index % 30 === 0 ? "JPY" : "USD",
+      fx_rate: index % 80 === 0 ? smallestRate : "0.8816443507",
       customer_country: index % 20 === 0 ? "DE" : "US",
       type: turn > 0 ? ("subscription" as const) : ("one_time" as const),
       status: index % 60 === 0 ? "refunded" : index % 70 === 0 ? "disputed" : "succeeded",
@@ -464,6 +467,8 @@ function scattered(ids: number): TestVersion[] {
   );
 }
 
+/** Pounds for one old bolívar (VEB). */
+const smallestRate = "0.000000000008816443507";
 const names = ["prod_a", "=cmd|'/C calc'!A0", 'a "b", c', "line\r\nend", "寿司;", "'=", "-5"];
 
 function withCurrency(list: string) {
@@ -517,6 +522,7 @@ function textOf(value: unknown): string {
   if (value === null || value === undefined) return "";
   const text = typeof value === "string" ? value : JSON.stringify(value);
   if (/^-?\d+\.\d+$/.test(text)) return text.replace(/\.?0+$/, "");
+  if (/^[\d.]+e-\d+$/.test(text)) return trimmedText(must(parseDecimal(text), text));
   return /^\d{4}-\d\d-\d\d \d\d:/.test(text) ? `${text.replace(" ", "T")}Z` : text;
 }
 

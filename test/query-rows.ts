@@ -110,6 +110,7 @@ export interface TestVersion {
   readonly gross_amount?: number;
   readonly refunded_amount?: number;
   readonly fee_amount?: number;
+  readonly fx_rate?: string;
   readonly customer_country?: string;
   readonly original_currency?: string;
   readonly type?: "subscription" | "one_time" | "refund";

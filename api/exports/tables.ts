@@ -20,8 +20,8 @@ import { mrrPlaces } from "../presenters/amounts.js";
 import { type Column, type ExportRow, columnsOf } from "./columns.js";
 import type { Table } from "./send.js";
 
-/** Rates have ten significant digits, the smallest ones four zeros before them. */
-const ratePlaces = 18;
+/** Rates have ten significant digits; 11 zeros stand before those of the smallest, of VEB. */
+const ratePlaces = 30;
 
 const special: Readonly<Record<string, Partial<Column>>> = {
   fx_rate: { kind: "decimal", scale: ratePlaces },
