@@ -15,8 +15,13 @@ import { isPaidInPart } from "./invoices.js";
 
 const pageObjects = 100;
 const dayMs = 24 * 60 * 60 * 1000;
-/** An invoice is often older than the payment it is paid by. */
+/**
+ * An invoice is often older than the payment it is paid by, and so is what ties the two: it is made
+ * with the invoice.
+ */
 const invoicesBeforeMs = 90 * dayMs;
+/** A checkout page is open for a day at most; its payment is made at its end. */
+const sessionsBeforeMs = dayMs;
 
 const object = z.looseObject({
   id: z.string().min(1),
@@ -58,9 +63,16 @@ export const stripeBackfill: Backfill = {
     list(
       "invoice_payments",
       "/v1/invoice_payments",
-      ({ from }) => from,
+      ({ from }) => from - invoicesBeforeMs,
       (paid, asOf) => [{ type: "invoice_payment.paid", at: asOf, object: paid }],
       { status: "paid" },
+    ),
+    list(
+      "checkout_sessions",
+      "/v1/checkout/sessions",
+      ({ from }) => from - sessionsBeforeMs,
+      sessionHistory,
+      { status: "complete" },
     ),
     list("refunds", "/v1/refunds", ({ from }) => from, refundHistory, {
       "expand[]": "data.failure_balance_transaction",
@@ -123,6 +135,15 @@ function chargeHistory(charge: HistoryObject, asOf: number): Told[] {
 function invoiceHistory(invoice: HistoryObject, asOf: number): Told[] {
   if (invoice.status === "paid") return [{ type: "invoice.paid", at: asOf, object: invoice }];
   return isPaidInPart(invoice) ? [{ type: "invoice.updated", at: asOf, object: invoice }] : [];
+}
+
+/**
+ * What was sold without an invoice. As of its beginning: it changes no more, and a webhook knew as
+ * much.
+ */
+function sessionHistory(session: HistoryObject): Told[] {
+  if (session.payment_status !== "paid" || typeof session.payment_intent !== "string") return [];
+  return [{ type: "checkout.session.completed", at: session.created * 1000, object: session }];
 }
 
 /** When a refund failed is the date of the money that came back. */

@@ -228,6 +228,8 @@ export function invoicePaymentObject(input: {
   amount: bigint;
   currency: string;
   paidAt: number;
+  /** When its invoice was finalized; left out: when it was paid. */
+  createdAt?: number;
 }): JsonObject {
   const types = { ch: "charge", pi: "payment_intent", pr: "payment_record" } as const;
   const prefix = input.payment.slice(0, 2);
@@ -237,7 +239,7 @@ export function invoicePaymentObject(input: {
     object: "invoice_payment",
     amount_paid: units(input.amount),
     amount_requested: units(input.amount),
-    created: seconds(input.paidAt),
+    created: seconds(input.createdAt ?? input.paidAt),
     currency: input.currency.toLowerCase(),
     invoice: input.invoice,
     is_default: true,
