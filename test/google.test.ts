@@ -226,14 +226,26 @@ describe("A deferred change of plan at Google Play", () => {
     ["GPA.silver", order("new", "silver", feb10, mar10, 1000n)],
   ]);
 
-  /** What is read while the purchase has this order; the account is kept from before. */
-  function readingOf(token: string, at: number, plan: string): Decoded {
+  /** What is read while the purchase has this order, or none; the account is kept from before. */
+  function readingOf(
+    token: string,
+    at: number,
+    plan: string | null,
+    state: "ACTIVE" | "EXPIRED" = "ACTIVE",
+  ): Decoded {
     const isNew = token === "new";
     const answer = subscriptionPurchase({
-      state: "ACTIVE",
+      state,
       startAt: isNew ? jan20 : jan10,
       country: "DE",
-      items: [{ product: plan, basePlan: "m", expiresAt: feb10, latestOrder: `GPA.${plan}` }],
+      items: [
+        {
+          product: plan ?? "silver",
+          basePlan: "m",
+          expiresAt: feb10,
+          latestOrder: plan === null ? null : `GPA.${plan}`,
+        },
+      ],
       ...(isNew ? { replaces: "old" } : {}),
     });
     const play = { answers: new Map([[subscriptionPath(packageName, token), answer]]), orders };
@@ -244,8 +256,10 @@ describe("A deferred change of plan at Google Play", () => {
   const before = readingOf("old", jan10 + 1000, "gold");
   const announced = readingOf("new", jan20 + 1000, "gold");
   const paid = readingOf("new", feb10, "silver");
+  const orderless = readingOf("new", jan20 + 1000, null);
   const cases: [title: string, readings: readonly Decoded[]][] = [
     ["all is told", [before, announced, paid]],
+    ["the announcement names no order", [before, orderless, paid]],
     ["the payment is told before the announcement", [before, paid, announced]],
     ["the announcement is lost", [before, paid]],
   ];
@@ -256,6 +270,12 @@ describe("A deferred change of plan at Google Play", () => {
       expect(worth).to.deep.equal([2000, 2000, 2000, 1000]);
     });
   }
+
+  it("should end the plan before it where it is over and was never paid", () => {
+    const over = readingOf("new", feb10 + 1000, null, "EXPIRED");
+    const worth = [feb10 - day, feb10 + day].map((at) => worthAt([before, orderless, over], at));
+    expect(worth).to.deep.equal([2000, 0]);
+  });
 
   /** Minor units a month; of equal times what was read later counts. */
   function worthAt(readings: readonly Decoded[], moment: number): number {

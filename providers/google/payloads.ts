@@ -100,7 +100,8 @@ export interface PurchaseItem {
   readonly product: string;
   readonly basePlan: string;
   readonly expiresAt: number;
-  readonly latestOrder: string;
+  /** Null: none was charged yet, as for a plan that begins later. */
+  readonly latestOrder: string | null;
 }
 
 /** `purchases.subscriptionsv2.get` */
@@ -125,7 +126,7 @@ export function subscriptionPurchase(input: PurchaseInput): JsonObject {
       expiryTime: timeText(expiresAt),
       autoRenewingPlan: { autoRenewEnabled: !isOver },
       offerDetails: { basePlanId: basePlan },
-      latestSuccessfulOrderId: latestOrder,
+      ...(latestOrder === null ? {} : { latestSuccessfulOrderId: latestOrder }),
     })),
   };
 }

@@ -32,7 +32,8 @@ export function readPurchase(
   periods: readonly PricedPeriod[],
 ): SubscriptionFact[] | Untold {
   const { regionCode, linkedPurchaseToken: replaced } = purchase;
-  const start = startOf(purchase, periods);
+  const expiredAt = expiryOf(purchase, toldAt);
+  const start = startOf(purchase, periods, expiredAt);
   if (start === null || start > toldAt + limits.eventAheadMsMax) return [];
   const change = (
     subscription: string,
@@ -56,10 +57,7 @@ export function readPurchase(
     facts.push(change(token, at === start ? "started" : "changed", at, worth));
   }
   if (type === pausedType) facts.push(change(token, "changed", toldAt));
-  if (purchase.subscriptionState === "SUBSCRIPTION_STATE_EXPIRED" && !isReplaced(purchase)) {
-    const ends = purchase.lineItems.flatMap(({ expiryTime }) => expiryTime ?? []);
-    facts.push(change(token, "ended", ends.length === 0 ? toldAt : Math.max(...ends)));
-  }
+  if (expiredAt !== null && !isReplaced(purchase)) facts.push(change(token, "ended", expiredAt));
   if (replaced !== null && replaced !== undefined) facts.push(change(replaced, "ended", start));
   return facts;
 }
@@ -67,16 +65,29 @@ export function readPurchase(
 /**
  * A purchase that replaces another only when that one's period is over (a deferred change) is paid
  * for then, and begins then: until then the other one goes on. One that is paid for in advance (a
- * prepaid top-up) begins at once.
+ * prepaid top-up) begins at once, and one that is over before anything was paid ends the other with
+ * it.
  * @returns null while its first payment is pending: nothing is granted, and nothing replaced
  */
-function startOf(purchase: Purchase, periods: readonly PricedPeriod[]): number | null {
+function startOf(
+  purchase: Purchase,
+  periods: readonly PricedPeriod[],
+  expiredAt: number | null,
+): number | null {
   const { startTime: start, linkedPurchaseToken: replaced } = purchase;
   if (start === null || start === undefined) return null;
-  if (replaced === null || replaced === undefined || periods.length === 0) return start;
+  if (replaced === null || replaced === undefined) return start;
+  if (periods.length === 0) return expiredAt;
   const from = Math.min(...periods.map((period) => period.from));
   const paidAt = Math.min(...periods.map((period) => period.paidAt));
   return from > start && paidAt > start + paidWithinMs ? from : start;
+}
+
+/** Null while it goes on. @param toldAt counts where Google does not tell */
+function expiryOf({ subscriptionState: state, lineItems }: Purchase, toldAt: number) {
+  if (state !== "SUBSCRIPTION_STATE_EXPIRED") return null;
+  const ends = lineItems.flatMap(({ expiryTime }) => expiryTime ?? []);
+  return ends.length === 0 ? toldAt : Math.max(...ends);
 }
 
 /** An order made so long after the purchase does not pay for its beginning. */
