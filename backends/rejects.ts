@@ -52,9 +52,8 @@ export interface RejectFilter {
   readonly provider?: string | undefined;
   readonly step?: string | undefined;
   readonly ids?: readonly string[] | undefined;
-  /** Received at this moment or later, and before that one, as ClickHouse writes them. */
+  /** Received at this moment or later, as ClickHouse writes it. */
   readonly since?: string | undefined;
-  readonly before?: string | undefined;
 }
 
 /** In the order of the list: newest first, then by id. */
@@ -154,10 +153,6 @@ export function rejectsQuery(
   if (filter.since !== undefined) {
     conditions.push("received_at >= {since:DateTime64(3, 'UTC')}");
     params.since = filter.since;
-  }
-  if (filter.before !== undefined) {
-    conditions.push("received_at < {before:DateTime64(3, 'UTC')}");
-    params.before = filter.before;
   }
   if (after !== null) {
     conditions.push("(received_at, event_id) < ({receivedAt:DateTime64(3, 'UTC')}, {id:String})");

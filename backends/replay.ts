@@ -4,9 +4,9 @@
  * When they were received first goes with them: what tells no date happened then.
  */
 import { limits } from "../config.js";
-import { clickhouseTime } from "./clickhouse-rows.js";
+import { fromClickhouseTime } from "./clickhouse-rows.js";
 import { settledAfter } from "./doors.js";
-import { rawEventCodec, topics } from "../schemas/records.js";
+import { type RawEventMeta, rawEventCodec, topics } from "../schemas/records.js";
 import { firstReceivedAt, openIntact, readRawEvent, sealRawEvent } from "./raw-event.js";
 import {
   type RejectFilter,
@@ -40,18 +40,17 @@ export async function replayRejects(service: ReplayService, filter: Filter): Pro
 }
 
 /**
- * All that are open now, each once: what is rejected again has a new receipt time and waits for
- * the next news.
+ * All that are open now, each once: what is rejected again has a new receipt time, before all that
+ * is still to come here, and waits for the next news.
  */
 export async function replayAll(
   service: ReplayService,
-  filter: Omit<Filter, "before">,
+  filter: Filter,
 ): Promise<Omit<Replayed, "more">> {
-  const before = clickhouseTime(Date.now());
   const all = { replayed: 0, missing: 0 };
   let after: RejectPosition | null = null;
   do {
-    const some = await replayFrom(service, { ...filter, before }, after);
+    const some = await replayFrom(service, filter, after);
     all.replayed += some.replayed;
     all.missing += some.missing;
     after = some.last;
@@ -106,31 +105,43 @@ async function replayPage(
     rowsMax + 1,
   );
   const chosen = open.slice(0, rowsMax);
-  const receipt = service.watermark.receive();
-  return settledAfter(receipt, async () => {
-    const records = [];
-    const found: RejectListRow[] = [];
-    for (const reject of chosen) {
-      const record = await stampedAgain(service, reject, receipt.receivedAt);
-      if (record === null) continue;
-      records.push(record);
-      found.push(reject);
-    }
-    if (records.length > 0) {
-      // 1. Durable on the topic; 2. then no longer open. A crash between the two leaves them open:
-      // replayed twice is booked once, because the event ids are the same.
-      service.watermark.check(receipt.receivedAt);
-      await service.log.append(topics.raw, records);
-      // Older than the replay itself: should that be rejected again, its row is the newest.
-      const revision = receipt.receivedAt - 1;
-      const rows = found.map((reject) => ({ ...reject, state: "replayed" as const, revision }));
-      await insertRejects(service.clickhouse, rows);
-    }
-    return {
-      replayed: records.length,
-      missing: chosen.length - records.length,
-      last: open.length > chosen.length ? positionOf(chosen.at(-1)) : null,
-    };
+  const found: Found[] = [];
+  for (const reject of chosen) {
+    const sealed = await sealedRecordOf(service, reject);
+    if (sealed !== null) found.push({ reject, ...sealed });
+  }
+  if (found.length > 0) await putBack(service, found);
+  return {
+    replayed: found.length,
+    missing: chosen.length - found.length,
+    last: open.length > chosen.length ? positionOf(chosen.at(-1)) : null,
+  };
+}
+
+/** A reject and its raw event, as it was sealed. */
+interface Found {
+  readonly reject: RejectListRow;
+  readonly key: string;
+  readonly meta: RawEventMeta;
+  readonly body: Buffer;
+}
+
+async function putBack(service: ReplayService, found: readonly Found[]): Promise<void> {
+  // Received after all of it, also where a door had a clock ahead of ours, or ours was set back.
+  const times = found.map(({ reject }) => fromClickhouseTime(reject.received_at));
+  const receipt = service.watermark.receive(Math.max(...times) + 2);
+  const { receivedAt } = receipt;
+  await settledAfter(receipt, async () => {
+    // 1. Durable on the topic; 2. then no longer open. A crash between the two leaves them open:
+    // replayed twice is booked once, because the event ids are the same.
+    const records = found.map((one) => stampedAgain(service, one, receivedAt));
+    service.watermark.check(receivedAt);
+    await service.log.append(topics.raw, records);
+    // Older than the replay itself: should that be rejected again, its row is the newest. Newer
+    // than the row there is.
+    const revision = receivedAt - 1;
+    const rows = found.map(({ reject }) => ({ ...reject, state: "replayed" as const, revision }));
+    await insertRejects(service.clickhouse, rows);
   });
 }
 
@@ -138,24 +149,25 @@ function positionOf(reject: RejectListRow | undefined): RejectPosition | null {
   return reject === undefined ? null : { receivedAt: reject.received_at, id: reject.event_id };
 }
 
-async function stampedAgain(
-  { log, rates, vault }: ReplayService,
-  reject: RejectListRow,
-  receivedAt: number,
-) {
+/** Null: retention has removed it, or it is not as it was sealed. */
+async function sealedRecordOf({ log, vault }: ReplayService, reject: RejectListRow) {
   const offset = BigInt(reject.offset);
   const [record] = await log.read(topics.raw, reject.partition, offset, 1);
   if (record === undefined || record.offset !== offset) return null;
   const opened = openedRecord(vault, record.value);
   // Sealing another event's bytes under this one's name would be believed from then on.
   if (opened === null || opened.meta.event_id !== reject.event_id) return null;
+  return { key: record.key, ...opened };
+}
+
+function stampedAgain({ rates, vault }: ReplayService, found: Found, receivedAt: number) {
   const meta = {
-    ...opened.meta,
+    ...found.meta,
     received_at: receivedAt,
-    first_received_at: firstReceivedAt(opened.meta),
+    first_received_at: firstReceivedAt(found.meta),
     rates_edition: rates.edition,
   };
-  return { key: record.key, value: rawEventCodec.encode(sealRawEvent(vault, meta, opened.body)) };
+  return { key: found.key, value: rawEventCodec.encode(sealRawEvent(vault, meta, found.body)) };
 }
 
 /** Null: something else wrote it, or changed it. That must not hold up the others. */

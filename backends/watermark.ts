@@ -72,12 +72,12 @@ export class Watermark {
 
   /**
    * Stamps a call; until `settle`, `complete_to` stays below its time.
+   * @param notBefore ms since 1970, where it has to come after something received before
    * @throws PostgresUnavailable when several processes share the log and it cannot be promised
    */
-  receive(): Receipt {
-    return this.#doors.receive(
-      Math.max(...Object.values(this.#told).map(({ latest }) => latest)) + 1,
-    );
+  receive(notBefore = 0): Receipt {
+    const told = Math.max(...Object.values(this.#told).map(({ latest }) => latest));
+    return this.#doors.receive(Math.max(notBefore, told + 1));
   }
 
   /**

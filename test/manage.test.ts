@@ -526,6 +526,21 @@ describe("Managed rejects", () => {
     expect(idsOf(open).sort()).to.deep.equal(ids.slice(1).sort());
   });
 
+  it("should put back what came by a clock ahead of this one, and list it so", async () => {
+    const { service, workspace } = doors;
+    const open = { workspace, state: "open", reason } as const;
+    const listed = await listRejects(service.clickhouse, open, null, ids.length);
+    const aheadAt = Date.now() + 3_600_000;
+    const ahead = { received_at: clickhouseTime(aheadAt), revision: aheadAt };
+    await insertRejects(
+      service.clickhouse,
+      listed.map((row) => ({ ...row, ...ahead })),
+    );
+    const replayed = await replayAll(service, { workspace, reason });
+    expect(replayed).to.deep.equal({ replayed: 3, missing: 0 });
+    expect(await listRejects(service.clickhouse, open, null, ids.length)).to.deep.equal([]);
+  });
+
   it("should say what retention has removed", async () => {
     const { service, workspace } = doors;
     const id = await newReject(`evt_${reason}_gone`, reason);
