@@ -139,6 +139,28 @@ describe("Gumroad's pings", () => {
     expect(gumroad.asks?.(parsed(membershipPing(membership, upgrade)), known)).to.deep.equal([]);
   });
 
+  /** Of a dispute, by what the record says. */
+  const taken = (listedIn: string, more: object) => {
+    const answers = new Map([[pathOfSale(sale.sale), saleAnswer({ ...sale, ...more })]]);
+    const ping = parsed(salePing("dispute", { ...sale, listedIn }));
+    const told = gumroad.decode(ping, { kept: new Map(), answers, firstReceivedAt: at });
+    const [fact] = told.outcome === "facts" ? told.facts : [];
+    return fact && "Dispute" in fact.body ? fact.body.Dispute.amount : told;
+  };
+  const part = { partiallyRefunded: true, refundable: "8.50" };
+  const disputed: [string, string, object, bigint][] = [
+    ["all of a sale nothing was refunded of", "usd", { refundable: "10" }, 1000n],
+    ["what is left of one that was refunded in part", "usd", part, 850n],
+    ["all of one whose refund cannot be read", "jpy", { ...part, refundable: "1,275" }, 1000n],
+    ["all of one whose refund is contradicted", "usd", { ...part, refundable: "12" }, 1000n],
+    ["all of one that was refunded whole", "usd", { refunded: true, refundable: "0" }, 1000n],
+  ];
+  for (const [title, listedIn, more, amount] of disputed) {
+    it(`should take ${title} where it is disputed`, () => {
+      expect(taken(listedIn, more)).to.equal(amount);
+    });
+  }
+
   it("should be answered by the API only with an access token", async () => {
     const noPost = async () => null;
     expect(await gumroad.api?.authorize(seller, at, noPost)).to.equal(null);

@@ -72,12 +72,28 @@ export function refundedCents(sale: Sale, record: SaleRecord | null): bigint | U
   if (sale.currency !== "usd") {
     return rejected("refund_amount_unknown", "A part refunded of a sale not listed in dollars");
   }
-  const left = record.amount_refundable_in_currency?.replaceAll(",", "") ?? "";
-  const leftCents = majorToMinor(left, 2);
-  if (leftCents === null || leftCents <= 0n || leftCents >= record.price) {
+  const left = leftOf(record);
+  if (left === null) {
     return rejected("refund_amount_unknown", "What is left of the sale contradicts its refund");
   }
-  return record.price - leftCents;
+  return record.price - left;
+}
+
+/**
+ * What a dispute takes, US cents: all that was not refunded before. Source: antiwork/gumroad,
+ * `decrement_balance_for_refund_or_chargeback!`. Where a refunded part cannot be read it is not
+ * booked either, and the whole is out.
+ */
+export function disputedCents(sale: Sale, record: SaleRecord | null): bigint {
+  if (record === null) return sale.price;
+  const isPart = record.partially_refunded === true && record.refunded !== true;
+  return (isPart && sale.currency === "usd" ? leftOf(record) : null) ?? record.price;
+}
+
+/** US cents of a sale listed in dollars that is refunded in part; null: it contradicts that. */
+function leftOf({ amount_refundable_in_currency: text, price }: SaleRecord): bigint | null {
+  const left = majorToMinor(text?.replaceAll(",", "") ?? "", 2);
+  return left !== null && left > 0n && left < price ? left : null;
 }
 
 /** Of a product sold once: its ping may name a subscription and a recurrence all the same. */

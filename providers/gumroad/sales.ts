@@ -4,7 +4,7 @@ import { ignored, rejected, type Untold } from "../outcomes.js";
 import type { Known } from "../provider.js";
 import { firstPeriod } from "./memberships.js";
 import { accountOf, countryOf, type Sale } from "./ping.js";
-import { isInstalment, recordOf, refundedCents, type SaleRecord } from "./record.js";
+import { disputedCents, isInstalment, recordOf, refundedCents, type SaleRecord } from "./record.js";
 
 export type Told = readonly FactBody[] | Untold;
 export type SaleReader = (sale: Sale, known: Known | undefined) => Told;
@@ -61,7 +61,7 @@ function disputeOf(
   if (record !== null && "outcome" in record) return record;
   const at = known?.firstReceivedAt;
   if (at === undefined) return undated;
-  const amount = record?.price ?? sale.price;
+  const amount = disputedCents(sale, record);
   if (amount === 0n) return ignored("a dispute of nothing");
   const { sale_id: payment } = sale;
   return [
