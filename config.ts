@@ -228,6 +228,9 @@ export const limits = {
   /** One answer of a source of rates; the largest real one has 200 kB. */
   ratesBodyBytesMax: 4 * mebibyte,
   ratesAnswerMsMax: 10_000,
+  /** The ECB's whole history, which has some 10 MB. */
+  ratesHistoryBytesMax: 64 * mebibyte,
+  ratesHistoryMsMax: 120_000,
   /** Tries of one fetch, the pause between them doubling from this. */
   ratesAttemptsMax: 3,
   ratesPauseMs: 2_000,
@@ -320,6 +323,8 @@ const settings = z.object({
       "https://cdn.jsdelivr.net/npm/@fawazahmed0/currency-api@{date}/v1/currencies/eur.min.json",
     ),
   ECB_RATES_URL: url.default("https://www.ecb.europa.eu/stats/eurofxref/eurofxref-hist-90d.xml"),
+  /** Asked where days before these 90 are missing. */
+  ECB_HISTORY_URL: url.default("https://www.ecb.europa.eu/stats/eurofxref/eurofxref-hist.xml"),
   /** `off` leaves the rates as they are (tests, machines without a network). */
   RATES_REFRESH: z.enum(["on", "off"]).default("on"),
   /** Requests a second for one API key. */

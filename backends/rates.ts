@@ -272,11 +272,14 @@ class LiveRates implements Rates {
     // Each source on its own, ECB first: one that fails does not hold up the other.
     for (const source of rateSources) {
       try {
-        const lists =
-          source === "ecb"
-            ? { quotes: await this.#feeds.ecb(), absentDays: [] }
-            : await this.#feeds.missedWideLists(this.#table);
-        added = (await this.#append("refreshed", lists)) || added;
+        if (source === "ecb") {
+          const { quotes, problem } = await this.#feeds.ecb(this.#table);
+          added = await this.#append("refreshed", { quotes, absentDays: [] });
+          if (problem !== null) throw problem;
+        } else {
+          const lists = await this.#feeds.missedWideLists(this.#table);
+          added = (await this.#append("refreshed", lists)) || added;
+        }
       } catch (error) {
         failed.push(source);
         this.#warnOnceADay(`refresh ${source}`, "rates could not be refreshed", {

@@ -53,10 +53,10 @@ const rateDigitsMax = 10;
 /** How long a quote counts once its source went on without the currency. */
 const orphanDaysMax = 10;
 /**
- * Of the ECB every day it published is here, from its history. Of the wide list, which comes every
- * day, some are: what lies between two of them is not known until it was asked for.
+ * Of the ECB every day it published is here, from its history, as long as no two lie farther apart:
+ * 5 days so far (Easter, Christmas). Of the wide list, which comes every day, some are.
  */
-const hasEveryDay: Readonly<Record<RateSource, boolean>> = { ecb: true, wide: false };
+const ecbPauseDaysMax = 7;
 /** A day's traffic asks few questions many times; a backfill asks each a few times in a row. */
 const answersKeptMax = 20_000;
 
@@ -146,6 +146,17 @@ export function isAbsent(table: QuoteTable, day: string): boolean {
   return isIn(table.sources.wide.absences, day, table.edition);
 }
 
+/**
+ * The day of the ECB after which some of its days are not here; null: all are.
+ * @param upTo a day from which on all can be had
+ */
+export function ecbBreaksOffAt(table: QuoteTable, upTo: string): string | null {
+  const { days } = table.sources.ecb.publications;
+  const last = days.at(-1);
+  if (last === undefined) return null;
+  return days.find((day, at) => isEcbGap(day, days[at + 1] ?? day)) ?? (last < upTo ? last : null);
+}
+
 /** @returns null while the source has published nothing */
 export function newestDay(table: QuoteTable, source: RateSource): string | null {
   return table.sources[source].publications.days.at(-1) ?? null;
@@ -211,7 +222,10 @@ function legOf(table: QuoteTable, currency: string, day: string, edition: number
     const at = lastBefore(series, day, edition);
     const quoted = series.days[at];
     if (quoted === undefined) continue;
-    if (!stillCounts(table, { source, currency, quoted, day, edition })) continue;
+    const asked = { source, currency, quoted, day, edition };
+    // Another source's would be a guess as well: what counts is a day of the ECB that is not here.
+    if (source === "ecb" && isInEcbGap(table, asked)) return null;
+    if (!stillCounts(table, asked)) continue;
     return { perEur: parsedAt(series, at), day: quoted, source };
   }
   return null;
@@ -239,7 +253,19 @@ function stillCounts(table: QuoteTable, asked: Quoted): boolean {
   const next = firstKnown(publications, asked.quoted, asked.edition);
   if (next === null) return true;
   if (next < asked.day && asked.day > dayAfter(next, orphanDaysMax)) return false;
-  return hasEveryDay[asked.source] || isSeamless(table, asked);
+  return asked.source === "ecb" || isSeamless(table, asked);
+}
+
+/** Whether days of the ECB that are not here may have told a later quote. */
+function isInEcbGap(table: QuoteTable, { currency, quoted, day, edition }: Quoted): boolean {
+  if (euroPredecessors.has(currency) || day <= dayAfter(quoted, 1)) return false;
+  const next = firstKnown(table.sources.ecb.publications, quoted, edition);
+  return next !== null && isEcbGap(quoted, next);
+}
+
+/** Whether more lies between two days of the ECB than days on which it does not publish. */
+function isEcbGap(day: string, next: string): boolean {
+  return next > dayAfter(day, ecbPauseDaysMax);
 }
 
 /** Whether of each day after the quoted one it is known what the source published, if anything. */

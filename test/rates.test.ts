@@ -238,6 +238,7 @@ describe("Rates", () => {
       releases: new Releases(logger),
       config: readConfig({
         ECB_RATES_URL: `${origin}/ecb`,
+        ECB_HISTORY_URL: `${origin}/ecb-history`,
         WIDE_RATES_URL: `${origin}/wide/{date}`,
         ...settings,
       }),
@@ -270,6 +271,9 @@ describe("Rates", () => {
       edition: 1,
     });
     expect(rates.quote("VND", "USD", noon)?.source).to.equal("wide");
+    // Over Easter, as long as the ECB ever paused.
+    const easter = Date.parse("2000-04-24T12:00:00Z");
+    expect(rates.quote("USD", "EUR", easter)?.date).to.equal("2000-04-20");
     expect(rates.quote("VND", "USD", Date.parse("2026-09-29T23:00:00Z"))).to.equal(null);
   });
 
@@ -279,7 +283,7 @@ describe("Rates", () => {
     const editions: number[] = [];
     rates.onEdition((edition) => editions.push(edition));
     serve({
-      "/ecb": ecbXml([["2026-11-19", { USD: "1.25", JPY: "170" }]]),
+      "/ecb": recentXml([["2026-11-19", { USD: "1.25", JPY: "170" }]]),
       [`/wide/${dayAfter(today(), -1)}`]: wideJson(dayAfter(today(), -1), {
         usd: 1.2,
         vnd: 40_000,
@@ -297,7 +301,7 @@ describe("Rates", () => {
 
   it("should give the same answers to another process and after a restart", async () => {
     const [first, second] = [await open(), await open()];
-    serve({ "/ecb": ecbXml([["2026-11-19", { USD: "1.25" }]]) });
+    serve({ "/ecb": recentXml([["2026-11-19", { USD: "1.25" }]]) });
     await first.refresh();
     expect(() => second.quote("USD", "EUR", noon, 2)).to.throw("not loaded");
     await second.know(2);
@@ -316,15 +320,58 @@ describe("Rates", () => {
 
   it("should number the editions of two processes that refresh at once", async () => {
     const [first, second] = [await open(), await open()];
-    serve({ "/ecb": ecbXml([["2026-11-19", { USD: "1.25" }]]) });
+    serve({ "/ecb": recentXml([["2026-11-19", { USD: "1.25" }]]) });
     const outcomes = await Promise.all([first.refresh(), second.refresh()]);
     expect(outcomes.map(({ added }) => added)).to.have.members([false, true]);
     expect([first.edition, second.edition]).to.deep.equal([2, 2]);
   });
 
+  // The packed history ends on 2026-10-30; the last 90 days begin months later.
+  const months: [what: string, history: string | null, answers: string[]][] = [
+    [
+      "fetch the days it missed before the last 90",
+      ecbXml([
+        ["2027-02-22", { USD: "1.2" }],
+        ["2027-02-19", { USD: "1.19" }],
+        ["2026-12-01", { USD: "1.15" }],
+        ["2026-11-25", { USD: "1.14" }],
+        ["2026-11-20", { USD: "1.13" }],
+        ["2026-11-13", { USD: "1.12" }],
+        ["2026-11-06", { USD: "1.11" }],
+        ["2026-10-30", { USD: "9.99" }],
+      ]),
+      ["2026-10-30", "2026-11-25", "2027-02-19", "2027-02-22"],
+    ],
+    [
+      "know no rate between them while they cannot be had",
+      null,
+      ["2026-10-30", "none", "none", "2027-02-22"],
+    ],
+  ];
+  for (const [what, history, answers] of months) {
+    it(`should ${what}`, async () => {
+      const rates = await open({ RATES_REFRESH: "off" });
+      const files = { "/ecb": ecbXml([["2027-02-22", { USD: "1.2" }]]) };
+      serve(history === null ? files : { ...files, "/ecb-history": history });
+      const days = ["2026-10-31", "2026-11-26", "2027-02-20", "2027-02-23"];
+      const dates = () =>
+        days.map(
+          (day) => rates.quote("USD", "EUR", Date.parse(`${day}T12:00:00Z`))?.date ?? "none",
+        );
+      expect(await rates.refresh()).to.deep.equal({
+        added: true,
+        failed: history === null ? ["ecb"] : [],
+      });
+      expect(dates()).to.deep.equal(answers);
+      expect(rates.quote("USD", "EUR", Date.parse("2026-10-31T12:00:00Z"))?.rate).to.equal(
+        "0.8950948801",
+      );
+    });
+  }
+
   it("should not believe a rate ten times off, and take the others", async () => {
     const rates = await open();
-    serve({ "/ecb": ecbXml([["2026-11-02", { USD: "11.8", JPY: "170" }]]) });
+    serve({ "/ecb": recentXml([["2026-11-02", { USD: "11.8", JPY: "170" }]]) });
     await rates.refresh();
     const atMs = Date.parse("2026-11-05T12:00:00Z");
     expect(rates.quote("USD", "EUR", atMs)?.date).to.equal("2026-10-30");
@@ -353,7 +400,7 @@ describe("Rates", () => {
     answer = (request, response) => {
       if (asked.length === 1) response.writeHead(503).end();
       else if (request.url !== "/ecb") notFound(request, response);
-      else response.end(ecbXml([["2026-11-19", { USD: "1.25" }]]));
+      else response.end(recentXml([["2026-11-19", { USD: "1.25" }]]));
     };
     expect(await rates.refresh()).to.deep.equal({ added: true, failed: [] });
   });
@@ -434,7 +481,7 @@ describe("Rates", () => {
     const [last, skipped, before] = [-1, -2, -3].map((days) => dayAfter(today(), days));
     if (!last || !skipped || !before) throw new Error("no days");
     serve({
-      "/ecb": ecbXml([["2026-11-19", { USD: "1.25" }]]),
+      "/ecb": recentXml([["2026-11-19", { USD: "1.25" }]]),
       [`/wide/${before}`]: wideJson(before, { usd: 1.2, vnd: 41_000 }),
       [`/wide/${last}`]: wideJson(last, { usd: 1.2, vnd: 40_000 }),
     });
@@ -532,6 +579,12 @@ function ecbXml(days: [day: string, rates: Record<string, string>][]): string {
   });
   return `<?xml version="1.0" encoding="UTF-8"?><gesmes:Envelope><gesmes:subject>Reference rates
     </gesmes:subject><Cube>${cubes.join("")}</Cube></gesmes:Envelope>`;
+}
+
+/** With a day of each week since the packed ones end, as the last 90 days would show them all. */
+function recentXml(days: Parameters<typeof ecbXml>[0]): string {
+  const weekly = ["2026-10-30", "2026-11-06", "2026-11-13"];
+  return ecbXml([...weekly.map((day): (typeof days)[number] => [day, { CHF: "0.93" }]), ...days]);
 }
 
 function wideJson(date: string, eur: Record<string, number>): string {

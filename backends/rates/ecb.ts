@@ -34,18 +34,21 @@ export function* readEcbCsv(text: string): Generator<PublishedQuote> {
 
 /**
  * The bank's daily XML, `<Cube time='…'>` around `<Cube currency='…' rate='…'/>`.
+ * @param after only what is of later days
  * @throws when a day or a rate is not as known: half an answer is none
  */
-export function readEcbXml(text: string): PublishedQuote[] {
+export function readEcbXml(text: string, after = ""): PublishedQuote[] {
   const quotes: PublishedQuote[] = [];
   let day = "";
   for (const [cube] of text.matchAll(/<Cube\b[^>]*>/g)) {
+    // Of its history, a quarter of a million of them, some years are wanted at the most.
+    if (day !== "" && day <= after && !cube.includes("time=")) continue;
     const attributes = new Map(
       [...cube.matchAll(/(\w+)=["']([^"']*)["']/g)].map(([, name, value]) => [name, value ?? ""]),
     );
     day = attributes.get("time") ?? day;
     const [currency, rate] = [attributes.get("currency"), attributes.get("rate")];
-    if (currency === undefined && rate === undefined) continue;
+    if ((currency === undefined && rate === undefined) || day <= after) continue;
     const perEur = parseDecimal(rate ?? "");
     if (!dayShape.test(day) || !currency || perEur === null || perEur.digits <= 0n) {
       throw new Error(`No reference rate: ${day} ${cube.slice(0, 80)}`);

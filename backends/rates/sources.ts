@@ -4,6 +4,7 @@ import {
   type PublishedQuote,
   type QuoteTable,
   dayAfter,
+  ecbBreaksOffAt,
   isPublished,
   utcDay,
 } from "../../schemas/rates.js";
@@ -13,17 +14,39 @@ import { readWideList } from "./wide.js";
 
 export class RateFeeds {
   constructor(
-    private readonly config: Pick<Config, "ECB_RATES_URL" | "WIDE_RATES_URL">,
+    private readonly config: Pick<Config, "ECB_RATES_URL" | "ECB_HISTORY_URL" | "WIDE_RATES_URL">,
     private readonly patience: Patience,
     private readonly stopping: AbortSignal,
   ) {}
 
-  /** The last 90 days. */
-  async ecb(): Promise<PublishedQuote[]> {
-    const url = this.config.ECB_RATES_URL;
-    const text = await fetchText(url, this.patience, this.stopping);
+  /** The last 90 days, and those before that the table lacks: the machine was off, or is new. */
+  async ecb(table: QuoteTable): Promise<EcbDays> {
+    const recent = readEcbXml(await this.#ecbFile(this.config.ECB_RATES_URL, this.patience));
+    const first = recent.reduce((least, { day }) => (day < least ? day : least), "9999-12-31");
+    const after = ecbBreaksOffAt(table, first);
+    if (after === null) return { quotes: recent, problem: null };
+    try {
+      const missed = await this.#ecbHistory(after);
+      return { quotes: [...missed.filter(({ day }) => day < first), ...recent], problem: null };
+    } catch (problem) {
+      // The rates of now need not wait: between the two no rate is known until the others came.
+      return { quotes: recent, problem };
+    }
+  }
+
+  async #ecbHistory(after: string): Promise<PublishedQuote[]> {
+    const patience = {
+      ...this.patience,
+      bytesMax: limits.ratesHistoryBytesMax,
+      answerMsMax: limits.ratesHistoryMsMax,
+    };
+    return readEcbXml(await this.#ecbFile(this.config.ECB_HISTORY_URL, patience), after);
+  }
+
+  async #ecbFile(url: string, patience: Patience): Promise<string> {
+    const text = await fetchText(url, patience, this.stopping);
     if (text === null) throw new Error(`${url} answered 404`);
-    return readEcbXml(text);
+    return text;
   }
 
   /** @returns nothing when there is no list of that day */
@@ -68,6 +91,12 @@ export class RateFeeds {
     }
     return { quotes: [], absentDays: [] };
   }
+}
+
+export interface EcbDays {
+  readonly quotes: readonly PublishedQuote[];
+  /** Why days before the last 90 are still missing; null: they are not. */
+  readonly problem: unknown;
 }
 
 /** What was fetched, and the days before the newest of it that have no list. */
