@@ -1,5 +1,6 @@
 /** Trials in Stripe's history: one that nobody paid for after its end was never worth anything. */
 import { expect } from "chai";
+import type { HistoryEvent } from "../providers/backfill.js";
 import { decode } from "../providers/stripe/decode.js";
 import { stripeBackfill } from "../providers/stripe/backfill.js";
 import {
@@ -60,11 +61,18 @@ function pauseOf(by: string | undefined, at: number | null): JsonObject {
   return { status_details: { paused: { subscription: { type }, transitioned_at: transitioned } } };
 }
 
-/** `day: minor units a month`, days since it was created. */
-function toldOf(object: JsonObject): string {
+function eventsOf(object: JsonObject, day: number): readonly HistoryEvent[] {
   const list = stripeBackfill.lists.find(({ name }) => name === "subscriptions");
   const page = { object: "list", data: [object], has_more: false };
-  const events = list?.read(page, createdAt + readOn * dayMs)?.events ?? [];
+  return list?.read(page, createdAt + day * dayMs)?.events ?? [];
+}
+
+/** `day: minor units a month`, days since it was created. */
+function toldOf(object: JsonObject): string {
+  return toldBy(eventsOf(object, readOn));
+}
+
+function toldBy(events: readonly HistoryEvent[]): string {
   return events
     .flatMap(({ body }) => {
       const decoded = decode(body);
@@ -128,11 +136,30 @@ describe("A free month in the history of Stripe, given to a customer who paid", 
   }
 
   it("should be told by events that are not taken for one", () => {
-    const [list] = stripeBackfill.lists.filter(({ name }) => name === "subscriptions");
     const object = subscription("active", null, startsAt(10));
-    const page = list?.read({ object: "list", data: [object], has_more: false }, createdAt);
-    const ids = page?.events.map(({ nativeId }) => nativeId) ?? [];
+    const ids = eventsOf(object, readOn).map(({ nativeId }) => nativeId);
     expect(new Set(ids).size).to.equal(ids.length);
+  });
+
+  it("should begin and end though the trial before it was read in an earlier backfill", () => {
+    const months = [30, 60].map((days) => {
+      const since = (createdAt + days * dayMs) / 1000;
+      return { trial_start: since, trial_end: since + (trialDays * dayMs) / 1000 };
+    });
+    const readings = [
+      eventsOf(subscription("active", null, {}), 20),
+      ...months.map((month, index) => {
+        return eventsOf(subscription("active", null, month), index === 0 ? 50 : 80);
+      }),
+    ];
+    // What has an id that was taken before is not booked again.
+    const booked = new Map<string, HistoryEvent>();
+    for (const event of readings.flat()) {
+      if (!booked.has(event.nativeId)) booked.set(event.nativeId, event);
+    }
+    expect(toldBy([...booked.values()])).to.equal(
+      "0: 0; 14: 9900; 20: 9900; 30: 0; 44: 9900; 50: 9900; 60: 0; 74: 9900; 80: 9900",
+    );
   });
 });
 

@@ -30,11 +30,14 @@ export function subscriptionHistory(subscription: HistoryObject, asOf: number): 
   told.push({ ...start, object: trial?.isFirst === true ? asTrial : asPaid });
   if (trial?.isFirst === false) {
     const previous = { status: "active" };
-    told.push({ type: updated, at: trial.startsAt, object: asTrial, previous, once: "trial" });
+    const once = `trial from ${trial.startsAt}`;
+    told.push({ type: updated, at: trial.startsAt, object: asTrial, previous, once });
   }
   if (trial !== null && trial.endsAt < untilNow && isPaidAfter(trial.endsAt, subscription)) {
     const previous = { status: "trialing" };
-    told.push({ type: updated, at: trial.endsAt, object: asPaid, previous, once: "once" });
+    // An earlier backfill may have read the end of the trial it began with: this is another's.
+    const once = trial.isFirst ? "once" : `trial to ${trial.endsAt}`;
+    told.push({ type: updated, at: trial.endsAt, object: asPaid, previous, once });
   }
   told.push(
     status === "canceled"
