@@ -62,6 +62,7 @@ describe("Made App Store notifications", () => {
       ["SUBSCRIBED", "INITIAL_BUY", { offer: "FREE_TRIAL" }, "Subscription"],
       ["SUBSCRIBED", "INITIAL_BUY", { price: null }, "rejected"],
       ["SUBSCRIBED", "INITIAL_BUY", { ownership: "FAMILY_SHARED" }, "ignored"],
+      ["SUBSCRIBED", "INITIAL_BUY", { ownership: "ASSIGNED" }, "ignored"],
       ["DID_RENEW", "BILLING_RECOVERY", { reason: "RENEWAL" }, "Payment Subscription"],
       ["DID_RENEW", "", { isUpgraded: true }, "Payment"],
       ["DID_CHANGE_RENEWAL_PREF", "UPGRADE", {}, "Payment Subscription"],

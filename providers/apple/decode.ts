@@ -9,13 +9,12 @@ import {
   readNotification,
   readPayload,
 } from "./notification.js";
+import { priceOf, revokedPart } from "./price.js";
 import {
   endFact,
   isShared,
   isSubscription,
   paymentFacts,
-  priceOf,
-  revokedPart,
   subscriptionFact,
   type Transaction,
   transactionShape,
@@ -57,7 +56,7 @@ export function decode(body: unknown): Decoded {
   if (text === undefined) return rejected("malformed", "data.signedTransactionInfo: missing");
   const transaction = transactionShape.safeParse(readPayload(text));
   if (!transaction.success) return malformed(transaction.error);
-  if (isShared(transaction.data)) return ignored("shared by a family: nobody paid for it");
+  if (isShared(transaction.data)) return ignored("shared or assigned: nobody paid for it");
   const told = reader(transaction.data, notification);
   if ("outcome" in told) return told;
   if (told.length === 0) return ignored("nothing was paid and nothing changed");
@@ -70,8 +69,9 @@ function readPurchase(transaction: Transaction, notification: Notification): Tol
   const price = priceOf(transaction);
   if (price === null) return unpriced;
   const paid = paymentFacts(transaction, price);
-  // Upgraded since: another transaction says what the subscription is worth.
-  if (!isSubscription(transaction) || transaction.isUpgraded === true) return paid;
+  // Upgraded since, or more seats for the same period: another transaction tells what it is worth.
+  const isOther = transaction.isUpgraded === true || notification.subtype === addedSeats;
+  if (!isSubscription(transaction) || isOther) return paid;
   const isNew = notification.notificationType === "SUBSCRIBED";
   const phase = isNew ? "started" : "changed";
   const state = subscriptionFact(transaction, price, transaction.purchaseDate, phase);
@@ -79,10 +79,13 @@ function readPurchase(transaction: Transaction, notification: Notification): Tol
   return [...paid, state];
 }
 
-/** An upgrade is bought at once; whatever waits for the next renewal is told by that. */
+const addedSeats = "INCREASE_QUANTITY";
+
+/** An upgrade is bought at once, as seats are; what waits for the next renewal is told by that. */
 function readChange(transaction: Transaction, notification: Notification): Told {
   const { notificationType: type, subtype } = notification;
-  const waits = type === "OFFER_REDEEMED" ? subtype === "DOWNGRADE" : subtype !== "UPGRADE";
+  const isBought = subtype === "UPGRADE" || subtype === addedSeats;
+  const waits = type === "OFFER_REDEEMED" ? subtype === "DOWNGRADE" : !isBought;
   return waits
     ? ignored("it changes nothing before the next renewal")
     : readPurchase(transaction, notification);
@@ -125,7 +128,8 @@ function readReversal(transaction: Transaction, { data, signedDate: at }: Notifi
   const price = priceOf(transaction);
   if (price === null) return unpriced;
   const { transactionId: payment, expiresDate, isUpgraded } = transaction;
-  const isCurrent = (expiresDate ?? 0) > at && isUpgraded !== true;
+  const isWhole = isUpgraded !== true && !transaction.additionalTransactionReason;
+  const isCurrent = (expiresDate ?? 0) > at && isWhole;
   const isBack = isSubscription(transaction) && isCurrent && data?.status === status.active;
   const state = isBack ? subscriptionFact(transaction, price, at, "changed") : null;
   const resumed = state === null ? [] : [state];

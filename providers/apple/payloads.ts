@@ -42,7 +42,7 @@ export interface TransactionInput {
   readonly quantity?: number;
   readonly reason?: "PURCHASE" | "RENEWAL";
   readonly offer?: "FREE_TRIAL" | "PAY_AS_YOU_GO" | "PAY_UP_FRONT";
-  readonly ownership?: "PURCHASED" | "FAMILY_SHARED";
+  readonly ownership?: "PURCHASED" | "FAMILY_SHARED" | "ASSIGNED";
   readonly isUpgraded?: boolean;
   readonly revokedAt?: number;
   /** Thousandths of a percent. */

@@ -1,21 +1,11 @@
 /** The transaction inside a notification: what was paid, and what that is worth a month. */
 import { z } from "zod";
-import { limits } from "../../config.js";
 import { type BillingPeriod, billingPeriodBetween } from "../../schemas/billing-periods.js";
 import { alpha2OfAlpha3 } from "../../schemas/countries.js";
-import { exponentOf } from "../../schemas/currencies.js";
-import { divideRounded, powerOfTen } from "../../schemas/decimal.js";
 import { fraction, monthlyFraction } from "../../schemas/monthly.js";
 import type { FactBody, Item } from "../../schemas/records.js";
-import { anyCaseCurrency } from "../fields.js";
 import { field } from "./notification.js";
-
-/** Thousandths of the currency's unit: 10990 is 10.99 USD. */
-const milliunits = z
-  .int()
-  .nonnegative()
-  .max(Number(limits.amountMinorMax))
-  .transform((amount) => BigInt(amount));
+import { milliunits, minorOf, type Price, pricedFields } from "./price.js";
 
 export const transactionShape = z.compile(
   z.object({
@@ -25,53 +15,39 @@ export const transactionShape = z.compile(
     type: z.string(),
     purchaseDate: field.time,
     expiresDate: field.time.nullish(),
-    // Price and currency are absent from transactions of before October 2023.
-    price: milliunits.nullish(),
-    currency: anyCaseCurrency.nullish(),
+    ...pricedFields,
     storefront: z
       .string()
       .nullish()
       .catch(null)
       .transform((code) => (code ? alpha2OfAlpha3(code) : null)),
     inAppOwnershipType: z.string().nullish(),
-    offerDiscountType: z.string().nullish(),
     isUpgraded: z.boolean().nullish(),
-    revocationDate: field.time.nullish(),
-    /** Thousandths of a percent: 50000 is half. */
-    revocationPercentage: z.int().min(0).max(100_000).nullish(),
+    /** Why it is only a part of its period: seats were added to those it began with. */
+    additionalTransactionReason: z.string().nullish(),
     environment: z.string().nullish(),
     advancedCommerceInfo: z.object({ estimatedTax: milliunits.nullish() }).nullish().catch(null),
   }),
 );
 export type Transaction = z.output<typeof transactionShape>;
 
+/** A kind that Apple adds is one, too: what renews must not be taken for what is bought once. */
 export function isSubscription({ type }: Transaction): boolean {
-  return type === "Auto-Renewable Subscription";
+  return !boughtOnce.has(type);
 }
 
-/** A member of the buyer's family uses it too: nobody paid for that. */
+const boughtOnce: ReadonlySet<string> = new Set([
+  "Consumable",
+  "Non-Consumable",
+  "Non-Renewing Subscription",
+]);
+
+/**
+ * A member of the buyer's family uses it too, or of the group or organization whose purchaser has a
+ * transaction of his own for all seats: nobody paid for that.
+ */
 export function isShared({ inAppOwnershipType: type }: Transaction): boolean {
-  return type === "FAMILY_SHARED";
-}
-
-export interface Price {
-  /** ISO minor units, for all of the quantity. */
-  readonly amount: bigint;
-  readonly currency: string;
-}
-
-/** @returns null when it is not told; a free trial costs nothing, whatever it tells */
-export function priceOf(transaction: Transaction): Price | null {
-  const { price, currency: code, offerDiscountType } = transaction;
-  if (offerDiscountType === "FREE_TRIAL") return { amount: 0n, currency: code ?? "" };
-  if (price === null || price === undefined || !code) return null;
-  return { amount: minorOf(price, code), currency: code };
-}
-
-/** What `revocationPercentage` of the price is; all of it where there is none. */
-export function revokedPart({ amount, currency: code }: Price, transaction: Transaction): Price {
-  const part = BigInt(transaction.revocationPercentage ?? 100_000);
-  return { amount: divideRounded(amount * part, 100_000n), currency: code };
+  return type === "FAMILY_SHARED" || type === "ASSIGNED";
 }
 
 /** One payment, whatever notification tells it. Free ones are none. */
@@ -170,8 +146,3 @@ const sandboxPeriods: ReadonlyMap<number, BillingPeriod> = new Map([
   [30, { interval: "month", intervalCount: 6n }],
   [60, { interval: "year", intervalCount: 1n }],
 ]);
-
-/** Exact wherever Apple's prices have no more decimals than the currency, which is everywhere. */
-function minorOf(thousandths: bigint, code: string): bigint {
-  return divideRounded(thousandths * powerOfTen(exponentOf(code) ?? 0), 1000n);
-}

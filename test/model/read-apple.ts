@@ -10,7 +10,8 @@ import { monthsFactor } from "./read-subscription.js";
 export function readApple(notification: unknown): readonly BareFact[] {
   const transaction = at(notification, "data", "signedTransactionInfo");
   if (transaction === undefined) return [];
-  if (text(transaction, "inAppOwnershipType") === "FAMILY_SHARED") return [];
+  const owned = text(transaction, "inAppOwnershipType");
+  if (owned === "FAMILY_SHARED" || owned === "ASSIGNED") return [];
   const subtype = text(notification, "subtype");
   const told = must(number(notification, "signedDate"), "a signed date");
   switch (text(notification, "notificationType")) {
