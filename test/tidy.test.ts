@@ -186,7 +186,30 @@ describe("the project's papers", () => {
       expect(text.match(/^# /gm), path).to.have.lengthOf(1);
     }
   });
+
+  it("should define what comments say is defined", () => {
+    const places = placesDefined();
+    const isThere = (name: string) => places.some((place) => place.startsWith(name.toLowerCase()));
+    const named = sources().flatMap(({ path, text }) =>
+      [...text.replaceAll(/\n\s*\*/g, " ").matchAll(/definitions\.md`?,\s+([A-Z][\w\s,]*)/g)].map(
+        ([, names = ""]) => ({ path, names: names.trim().replaceAll(/\s+/g, " ") }),
+      ),
+    );
+    expect(named).to.have.length.above(50);
+    const missing = named.filter(
+      ({ names }) => !isThere(names) && !names.split(/,? and |, /).every(isThere),
+    );
+    expect(missing).to.deep.equal([]);
+  });
 });
+
+/** The places on the page of definitions: its headings, what is bold, the first cells of tables. */
+function placesDefined(): string[] {
+  const page = readFileSync(projectFile("docs", "definitions.md"), "utf8");
+  return [...page.matchAll(/^## (.+)$|\*\*(.+?)\*\*|^\| (.+?) \|/gm)].map(
+    ([, heading, bold, cell]) => (heading ?? bold ?? cell ?? "").toLowerCase(),
+  );
+}
 
 interface Source {
   /** From the root of the project, with forward slashes. */
