@@ -34,7 +34,7 @@ export async function expectSeries(
     expectBridge(merchant, figures, turn, time, at, { ...clocks, ...days }),
     expectRevenue(merchant, figures, turn, time, at, { ...clocks, ...days }),
     expectSummary(merchant, figures, turn % 3 === 0 ? "" : provider, at, clocks),
-    expectRetention(merchant, figures, turn, turn % 2 === 0 ? "" : provider, at, clocks),
+    expectRetention(merchant, figures, turn, provider, at, clocks),
   ]);
 }
 
@@ -114,6 +114,14 @@ async function cellOf(
     });
     return { asked: Object.fromEntries(asked), cell };
   }
+  return productCell(merchant, choice);
+}
+
+/** The whole while there is no product. */
+async function productCell(
+  merchant: Merchant,
+  choice: number,
+): Promise<{ asked: Query; cell: Cell }> {
   const products = await readPages(merchant, "/v1/products", { period: "lifetime" });
   if (products.length === 0) return { asked: {}, cell: {} };
   const product = pick(products, choice);
@@ -206,6 +214,7 @@ async function expectSummary(
   expectLines(what, [comparable(Object.fromEntries(shown))], [comparable(expected)]);
 }
 
+/** Of the whole, of a provider or of a product. */
 async function expectRetention(
   merchant: Merchant,
   figures: Figures,
@@ -215,7 +224,13 @@ async function expectRetention(
   clocks: Query,
 ): Promise<void> {
   const interval = pick<LongInterval>(["month", "quarter", "year"], turn);
-  const asked = { ...clocks, interval, ...(provider === "" ? {} : { provider }) };
+  const part = pick(["whole", "provider", "product"] as const, Math.floor(turn / 3));
+  const simple: Query = part === "provider" ? { provider } : {};
+  const { asked: of, cell } =
+    part === "product"
+      ? await productCell(merchant, Math.floor(turn / 9))
+      : { asked: simple, cell: simple };
+  const asked = { ...clocks, interval, ...of };
   const [mrr, accounts] = await Promise.all([
     read(merchant, "/v1/metrics/cohorts", { ...asked, gross: "true" }),
     read(merchant, "/v1/metrics/cohorts", { ...asked, basis: "accounts" }),
@@ -231,9 +246,7 @@ async function expectRetention(
   expectLines(
     `retention ${JSON.stringify(asked)}`,
     shown.map((row, index) => `${index} ${comparable(row)}`),
-    figures
-      .retention(provider === "" ? {} : { provider }, interval, at)
-      .map((row, index) => `${index} ${comparable(row)}`),
+    figures.retention(cell, interval, at).map((row, index) => `${index} ${comparable(row)}`),
   );
 }
 
