@@ -136,6 +136,12 @@ describe("Gumroad's pings", () => {
     for (const resource of resources) {
       expect(gumroad.asks?.(parsed(salePing(resource, sale)), known)).to.deep.equal([question]);
     }
+    const gift = salePing("sale", {
+      ...sale,
+      cents: 0n,
+      more: { is_gift_receiver_purchase: true },
+    });
+    expect(gumroad.asks?.(parsed(gift), known)).to.deep.equal([question]);
     expect(gumroad.asks?.(parsed(membershipPing(membership, upgrade)), known)).to.deep.equal([]);
   });
 
@@ -184,6 +190,19 @@ describe("Gumroad's pings", () => {
     expect(Object.keys(Object(kept?.object))).not.to.deep.equal(Object.keys(Object(other?.object)));
     expect(gumroad.needs?.(change)).to.include.members([first?.id, kept?.id]);
     expect(keptBy(parsed(salePing("sale", sale)))).to.deep.equal([]);
+  });
+
+  it("should keep no charge of a membership that was given, whatever the ping says it is", () => {
+    const ping = (isGift: boolean) =>
+      parsed(salePing("sale", { ...ofMembership, more: { is_gift_receiver_purchase: isGift } }));
+    const keptOf = (isGift: boolean, gift?: boolean) => {
+      const answer =
+        gift === undefined ? [] : [[pathOfSale(sale.sale), { ...sale, gift }] as const];
+      const answers = new Map(answer.map(([path, record]) => [path, saleAnswer(record)]));
+      return keptBy(ping(isGift), { kept: new Map(), answers }).length;
+    };
+    expect([keptOf(true), keptOf(true, true), keptOf(false, true)]).to.deep.equal([0, 0, 0]);
+    expect([keptOf(false), keptOf(false, false), keptOf(true, false)]).to.deep.equal([1, 1, 1]);
   });
 
   it("should know pings about instalments by the record of a sale that was paid in them", () => {

@@ -12,9 +12,9 @@ import {
   readPlanChange,
   readRestart,
 } from "./memberships.js";
-import { fieldsOf, membershipShape, resourceOf, type Sale, saleShape } from "./ping.js";
+import { fieldsOf, membershipShape, resourceOf, saleShape } from "./ping.js";
 import { keptPlans } from "./plans.js";
-import { isInstalment, questionOf, recordOf } from "./record.js";
+import { isGift, isInstalment, questionOf, recordOf } from "./record.js";
 import {
   readDispute,
   readDisputeWon,
@@ -64,10 +64,7 @@ export function decode(body: unknown, known?: Known): Decoded {
 export function asks(body: unknown): Question[] {
   const fields = fieldsOf(body) ?? {};
   const saleId = fields["sale_id"];
-  const isOfSale = saleReaders.has(resourceOf(fields) ?? "");
-  // A gift's copy is not booked, whatever its record says.
-  if (!isOfSale || !saleId || fields["is_gift_receiver_purchase"] === "true") return [];
-  return [questionOf(saleId)];
+  return saleReaders.has(resourceOf(fields) ?? "") && saleId ? [questionOf(saleId)] : [];
 }
 
 /** Known only once the sale is looked up: what Gumroad does not know is not kept. */
@@ -79,9 +76,10 @@ export function keepsAnswered(body: unknown, known: Known): KeptObject[] {
     return membership.success ? keptPlans(membership.data, known.firstReceivedAt) : [];
   }
   const sale = resource === "sale" ? saleShape.safeParse(fields).data : undefined;
-  if (sale === undefined || !isCharged(sale)) return [];
+  if (sale === undefined || sale.is_preorder_authorization) return [];
   const record = recordOf(sale.sale_id, known);
-  if (record !== null && "outcome" in record) return [];
+  const isUnknown = record !== null && "outcome" in record;
+  if (isUnknown || isGift(sale, record)) return [];
   const once = isInstalment(record) ? keptInstalments(sale) : [];
   return [...keptCharge(sale, record, known.kept), ...once];
 }
@@ -93,10 +91,6 @@ export function needs(body: unknown): string[] {
   if (subscription === undefined || subscription === "") return [];
   const isRenewal = resource === "sale" && fields["is_recurring_charge"] === "true";
   return isRenewal || membershipReaders.has(resource) ? neededOf(subscription) : [];
-}
-
-function isCharged(sale: Sale): boolean {
-  return !sale.is_gift_receiver_purchase && !sale.is_preorder_authorization;
 }
 
 /** @param at when it happened, ms since 1970; null: when the state it tells begins */

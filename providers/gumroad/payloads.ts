@@ -153,6 +153,8 @@ export interface RecordInput {
   readonly countryCode?: string;
   readonly recurring?: boolean;
   readonly upgrade?: boolean;
+  /** The sale to the receiver of a gift. */
+  readonly gift?: boolean;
   /** False: of a product sold once, also where it is paid in instalments. */
   readonly recurringBilling?: boolean;
   /** "Mar 8, 2026" */
@@ -181,6 +183,7 @@ export function saleAnswer(input: RecordInput): { success: true; sale: Record<st
         : { is_recurring_billing: input.recurringBilling }),
       ...(input.trialEndsOn === undefined ? {} : { free_trial_ends_on: input.trialEndsOn }),
       is_upgrade_purchase: input.upgrade ?? false,
+      ...(input.gift === undefined ? {} : { is_gift_receiver_purchase: input.gift }),
     },
   };
 }

@@ -60,6 +60,9 @@ export const saleShape = z.compile(
     is_recurring_charge: flag,
     is_preorder_authorization: flag,
     is_gift_receiver_purchase: flag,
+    /** What the giver paid, US cents: in the pings of gifts only. */
+    gift_price: cents.optional().catch(undefined),
+    gifter_email: z.string().optional(),
     refunded: flag,
   }),
 );

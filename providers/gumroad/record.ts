@@ -27,6 +27,7 @@ const recordShape = z.object({
   recurring_charge: z.boolean().nullish(),
   is_upgrade_purchase: z.boolean().nullish(),
   is_preorder_authorization: z.boolean().nullish(),
+  is_gift_receiver_purchase: z.boolean().nullish(),
   /** False of what is sold once, also where it is paid in instalments. */
   is_recurring_billing: z.boolean().nullish(),
   /** "Mar 8, 2026" */
@@ -94,6 +95,11 @@ export function disputedCents(sale: Sale, record: SaleRecord | null): bigint {
 function leftOf({ amount_refundable_in_currency: text, price }: SaleRecord): bigint | null {
   const left = majorToMinor(text?.replaceAll(",", "") ?? "", 2);
   return left !== null && left > 0n && left < price ? left : null;
+}
+
+/** Of a gift: the sale to its receiver, whose price is 0. */
+export function isGift(sale: Sale, record: SaleRecord | null): boolean {
+  return record?.is_gift_receiver_purchase ?? sale.is_gift_receiver_purchase;
 }
 
 /** Of a product sold once: its ping may name a subscription and a recurrence all the same. */

@@ -4,7 +4,14 @@ import { ignored, rejected, type Untold } from "../outcomes.js";
 import type { Known } from "../provider.js";
 import { firstPeriod } from "./memberships.js";
 import { accountOf, countryOf, type Sale } from "./ping.js";
-import { disputedCents, isInstalment, recordOf, refundedCents, type SaleRecord } from "./record.js";
+import {
+  disputedCents,
+  isGift,
+  isInstalment,
+  recordOf,
+  refundedCents,
+  type SaleRecord,
+} from "./record.js";
 
 export type Told = readonly FactBody[] | Untold;
 export type SaleReader = (sale: Sale, known: Known | undefined) => Told;
@@ -14,9 +21,9 @@ const currency = "USD";
 
 /** A sale whose trial has just begun shows the full price and charges nothing. */
 export function readSale(sale: Sale, known: Known | undefined): Told {
-  if (sale.is_gift_receiver_purchase) return ignored("the gift's copy: its giver paid");
   const record = recordOf(sale.sale_id, known);
   if (record !== null && "outcome" in record) return record;
+  if (isGift(sale, record)) return readGift(sale, record);
   if (sale.is_preorder_authorization || record?.is_preorder_authorization === true) {
     return ignored("a preorder: nothing is charged yet");
   }
@@ -29,6 +36,19 @@ export function readSale(sale: Sale, known: Known | undefined): Told {
     ...nameOf(sale),
     ...firstPeriod({ sale, record, recurring, amount }, known?.kept ?? new Map()),
   ];
+}
+
+/**
+ * A gift is told by the copy of its receiver only, whose price is 0, and which says what the giver
+ * paid. No membership begins with it: nobody is charged again.
+ */
+function readGift(sale: Sale, record: SaleRecord | null): Told {
+  const { gift_price: amount, gifter_email: giver } = sale;
+  if (amount === undefined) return rejected("malformed", "gift_price: missing");
+  const ofGiver = { purchaser_id: undefined, email: giver, subscription_id: undefined };
+  // The fee is that of the giver's own sale, which no ping is about.
+  const paid = { ...sale, ...ofGiver, gumroad_fee: undefined };
+  return [...paymentOf(paid, record && { ...record, gumroad_fee: null }, amount), ...nameOf(sale)];
 }
 
 /** Dated when the ping is first received: none tells when the refund was made. */

@@ -95,7 +95,7 @@ function tellOnce(sale: SaleInput, { once }: GumroadPlan, tell: Tell): void {
     case "preorder":
       return tell("sale", sale, { is_preorder_authorization: true });
     case "gift":
-      return tell("sale", { ...sale, cents: 0n }, { is_gift_receiver_purchase: true });
+      return tell("sale", { ...sale, cents: 0n }, giftOf(sale));
     case "refunded":
       tell("sale", sale);
       return tell("refund", sale, { refunded: true });
@@ -105,6 +105,12 @@ function tellOnce(sale: SaleInput, { once }: GumroadPlan, tell: Tell): void {
     case "sale":
       return tell("sale", sale);
   }
+}
+
+/** The receiver's copy, which alone is told. */
+function giftOf({ cents, email }: SaleInput): NonNullable<SaleInput["more"]> {
+  const gift_price = cents.toString();
+  return { is_gift_receiver_purchase: true, gift_price, gifter_email: `giver-of-${email}` };
 }
 
 /** As an object of strings; webhooks.ts makes the form of it again. */

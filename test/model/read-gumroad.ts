@@ -38,10 +38,12 @@ export function toldAtGumroad(ping: unknown): number {
 }
 
 function readSale(ping: unknown): BareFact[] {
-  const amount = BigInt(must(text(ping, "price"), "a price"));
+  const isGift = text(ping, "is_gift_receiver_purchase") === "true";
+  const amount = BigInt(must(text(ping, isGift ? "gift_price" : "price"), "a price"));
   if (amount === 0n || text(ping, "is_preorder_authorization") === "true") return [];
   const at = timeOf(ping, "sale_timestamp");
-  const subscription = text(ping, "subscription_id");
+  // A gift is charged once.
+  const subscription = isGift ? null : text(ping, "subscription_id");
   const sale: BareFact = {
     kind: "sale",
     payment: must(text(ping, "sale_id"), "a sale"),
