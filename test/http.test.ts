@@ -12,7 +12,7 @@ import { ApiError, unauthenticated } from "../backends/http/errors.js";
 import { CallLimits } from "../backends/http/limits.js";
 import { readQuery } from "../backends/http/query.js";
 import { createHttpServer } from "../backends/http/server.js";
-import { LogUnavailable, LogUnreadable } from "../backends/log.js";
+import { AppendUncertain, LogUnavailable, LogUnreadable } from "../backends/log.js";
 import { createMetrics } from "../backends/metrics.js";
 import { PostgresUnavailable } from "../backends/postgres.js";
 import { testLogger } from "./stores.js";
@@ -35,6 +35,9 @@ describe("The HTTP base", () => {
     });
     router.get("/full", () => {
       throw new LogUnavailable("the disk /var/lib is full");
+    });
+    router.get("/unsure", () => {
+      throw new AppendUncertain("no answer from /var/lib");
     });
     router.get("/unreadable", () => {
       throw new LogUnreadable("10.0.0.2 does not answer");
@@ -78,6 +81,7 @@ describe("The HTTP base", () => {
     ["/away", 503, "metadata_unavailable", "unavailable"],
     ["/unreadable", 503, "log_unreadable", "unavailable"],
     ["/full", 503, "log_unavailable", "unavailable"],
+    ["/unsure", 503, "log_unavailable", "unavailable"],
     ["/refused", 401, "key_unknown", "authentication"],
     ["/nothing", 404, "path_unknown", "not_found"],
     ["/query?limit=10", 400, "parameter_invalid", "invalid_request"],
@@ -100,6 +104,14 @@ describe("The HTTP base", () => {
       expect(text).to.not.match(/1234|var\/lib/);
     });
   }
+
+  it("should not say that nothing was taken where it was sent and may be there", async () => {
+    const told = await Promise.all(
+      ["/full", "/unsure"].map(async (path) => (await fetch(base + path)).text()),
+    );
+    expect(told.map((text) => text.includes("nothing was taken"))).to.deep.equal([true, false]);
+    expect(told[1]).to.include("Idempotency-Key");
+  });
 
   it("should say when to come back, of what may work later", async () => {
     expect((await fetch(`${base}/full`)).headers.get("retry-after")).to.equal("1");

@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import type { Layer } from "@koa/router";
 import Koa, { type Context, type Next } from "koa";
 import { StoreBusy, StoreUnavailable } from "../clickhouse.js";
-import { LogUnavailable, LogUnreadable } from "../log.js";
+import { AppendUncertain, LogUnavailable, LogUnreadable } from "../log.js";
 import { PostgresUnavailable } from "../postgres.js";
 import type { Service } from "../service.js";
 import {
@@ -111,6 +111,13 @@ function stopping(): ApiError {
 /** What was thrown, as something a caller may see. */
 export function knownError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
+  if (thrown instanceof AppendUncertain) {
+    return unavailable(
+      "log_unavailable",
+      "Events cannot be taken now, and these may have been: send them again under the same ids " +
+        "(event_id, or the same Idempotency-Key), so that they count once.",
+    );
+  }
   if (thrown instanceof LogUnavailable) {
     return unavailable("log_unavailable", "Events cannot be taken now; nothing was taken.");
   }
