@@ -1,5 +1,5 @@
 /** A real HTTP server that speaks the part of Gumroad's API this service asks: a sale by its id. */
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { pathOfSale, type RecordInput, saleAnswer } from "../providers/gumroad/payloads.js";
 import { testReleases } from "./stores.js";
 import { send } from "./stripe-api.js";
@@ -9,12 +9,15 @@ export interface GumroadApi {
   readonly accessToken: string;
   /** From now on the API has this sale. */
   tell(sale: RecordInput): void;
+  /** Answers instead, while it returns true. */
+  misbehave: ((request: IncomingMessage, response: ServerResponse) => boolean) | null;
 }
 
 export async function openGumroadApi(): Promise<GumroadApi> {
   const accessToken = "gumroad-token-of-the-tests";
   const sales = new Map<string, RecordInput>();
   const server = createServer((request, response) => {
+    if (api.misbehave?.(request, response) === true) return;
     if (request.headers.authorization !== `Bearer ${accessToken}`) return send(response, 401, {});
     const sale = sales.get(request.url ?? "");
     // It answers 200 to what it does not have, too.
@@ -32,9 +35,11 @@ export async function openGumroadApi(): Promise<GumroadApi> {
   });
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("not listening");
-  return {
+  const api: GumroadApi = {
     url: `http://127.0.0.1:${address.port}`,
     accessToken,
     tell: (sale) => void sales.set(pathOfSale(sale.sale), sale),
+    misbehave: null,
   };
+  return api;
 }

@@ -6,6 +6,7 @@ import type { Service } from "../backends/service.js";
 import { clusterSettings } from "./backends.js";
 import { placeDatabase } from "./empty-database.js";
 import { testFolder, testLogger, testReleases, testServers } from "./stores.js";
+import { type AnswersApi, openAnswersApi } from "./answers-api.js";
 import { type GooglePlay, openGooglePlay } from "./google-play.js";
 import { type GumroadApi, openGumroadApi } from "./gumroad-api.js";
 import { openStripeApi, type StripeApi } from "./stripe-api.js";
@@ -21,13 +22,15 @@ export interface TestService {
   readonly play: GooglePlay;
   /** Where it asks Gumroad. */
   readonly gumroadApi: GumroadApi;
+  /** Where it asks Paddle and Lemon Squeezy. */
+  readonly answersApi: AnswersApi;
 }
 
 interface Opened {
   readonly settings: string;
   readonly started: Promise<Started & Apis>;
 }
-type Apis = Pick<TestService, "stripeApi" | "play" | "gumroadApi">;
+type Apis = Pick<TestService, "stripeApi" | "play" | "gumroadApi" | "answersApi">;
 let opened: Opened | undefined;
 
 /**
@@ -42,14 +45,16 @@ export async function openTestService(
   if (opened.settings !== settings && settings !== "{}") {
     throw new Error(`the service of this run is open with other settings: ${opened.settings}`);
   }
-  const { service, url, stripeApi, play, gumroadApi } = await opened.started;
-  return { service, base: url, adminToken: service.adminToken, stripeApi, play, gumroadApi };
+  const { service, url, stripeApi, play, gumroadApi, answersApi } = await opened.started;
+  const { adminToken } = service;
+  return { service, base: url, adminToken, stripeApi, play, gumroadApi, answersApi };
 }
 
 async function startForTests(overrides: Readonly<Record<string, string>>): Promise<Started & Apis> {
   const stripeApi = await openStripeApi();
   const play = await openGooglePlay();
   const gumroadApi = await openGumroadApi();
+  const answersApi = await openAnswersApi();
   const servers = await testServers();
   if (servers === null) await placeDatabase(testFolder);
   const config = readConfig({
@@ -59,6 +64,8 @@ async function startForTests(overrides: Readonly<Record<string, string>>): Promi
     STRIPE_API_URL: stripeApi.url,
     GOOGLE_API_URL: play.url,
     GUMROAD_API_URL: gumroadApi.url,
+    PADDLE_API_URL: answersApi.url,
+    LEMONSQUEEZY_API_URL: answersApi.url,
     // Tests make refused calls from one address faster than any honest caller.
     RATE_LIMIT_REFUSED: "100000",
     ...(servers === null
@@ -77,5 +84,5 @@ async function startForTests(overrides: Readonly<Record<string, string>>): Promi
   });
   const started = await start(config, roleNames, testLogger);
   testReleases.push("service", () => started.stop());
-  return { ...started, stripeApi, play, gumroadApi };
+  return { ...started, stripeApi, play, gumroadApi, answersApi };
 }
