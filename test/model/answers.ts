@@ -39,9 +39,9 @@ export async function answersOf(
   const transactions = await readPages(merchant, "/v1/transactions", {});
   for (const row of transactions.slice(0, openedMax)) {
     const opened = await ask(`/v1/transactions/${text(row, "id")}`);
-    for (const entry of list(opened, "entries")) {
-      await ask(`/v1/events/${text(entry, "event_id")}`);
-    }
+    const events = new Set(list(opened, "ledger").map((entry) => text(entry, "event_id")));
+    expect(events.size, "events behind a transaction").to.be.greaterThan(0);
+    for (const event of events) await ask(`/v1/events/${event}`);
   }
   return answers;
 }
