@@ -15,6 +15,7 @@ import {
   isShared,
   isSubscription,
   paymentFacts,
+  replacedFacts,
   subscriptionFact,
   type Transaction,
   transactionShape,
@@ -68,7 +69,7 @@ export function decode(body: unknown): Decoded {
 function readPurchase(transaction: Transaction, notification: Notification): Told {
   const price = priceOf(transaction);
   if (price === null) return unpriced;
-  const paid = paymentFacts(transaction, price);
+  const paid = [...paymentFacts(transaction, price), ...replacedFacts(transaction)];
   // Upgraded since, or more seats for the same period: another transaction tells what it is worth.
   const isOther = transaction.isUpgraded === true || notification.subtype === addedSeats;
   if (!isSubscription(transaction) || isOther) return paid;

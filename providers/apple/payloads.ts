@@ -24,6 +24,8 @@ export interface TransactionInput {
   readonly id: string;
   /** The first transaction's id: the same for all renewals of a subscription. */
   readonly originalId: string;
+  /** The first transaction's id of the subscription this one took the place of. */
+  readonly previousId?: string;
   readonly product: string;
   readonly kind?:
     | "Auto-Renewable Subscription"
@@ -54,6 +56,7 @@ export function transactionInfo(app: AppInput, input: TransactionInput): JsonObj
   return {
     transactionId: input.id,
     originalTransactionId: input.originalId,
+    ...(input.previousId === undefined ? {} : { previousOriginalTransactionId: input.previousId }),
     webOrderLineItemId: `9${input.id}`,
     bundleId: app.bundleId,
     productId: input.product,

@@ -11,6 +11,8 @@ export const transactionShape = z.compile(
   z.object({
     transactionId: field.id,
     originalTransactionId: field.id,
+    /** The subscription this one took the place of, such as the one app's of a bundle's. */
+    previousOriginalTransactionId: field.id.nullish(),
     productId: field.id,
     type: z.string(),
     purchaseDate: field.time,
@@ -99,6 +101,13 @@ export function subscriptionFact(
 /** Nothing from `at` on. */
 export function endFact(transaction: Transaction, at: number): FactBody {
   return stateOf(transaction, { phase: "ended", steps: [{ at, items: [] }], currency: "" });
+}
+
+/** The subscription that this one replaced: it is over in the moment this one is paid for. */
+export function replacedFacts(transaction: Transaction): FactBody[] {
+  const { originalTransactionId: id, previousOriginalTransactionId: replaced } = transaction;
+  if (!isSubscription(transaction) || !replaced || replaced === id) return [];
+  return [endFact({ ...transaction, originalTransactionId: replaced }, transaction.purchaseDate)];
 }
 
 function stateOf(
