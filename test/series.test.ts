@@ -276,6 +276,24 @@ describe("series over time", () => {
       }
     });
 
+    it("should not count the fee of a sale before the sale", async () => {
+      // A transaction is listed a moment before the ledger has its sale.
+      const [at, early] = [momentOf("2026-01-20"), momentOf("2025-12-20")];
+      const listed = { version: 1, recorded_at: at, fee_amount: 30, customer_country: "DE" };
+      await insertTransactions(doors.service.clickhouse, tenant, [
+        { ...listed, id: "three", timestamp: at },
+        { ...listed, id: "four", timestamp: at },
+        { ...listed, id: "five", timestamp: early },
+      ]);
+      const grouped = await revenue({ from: "2025-12-01", to: "2026-02-01", group_by: "country" });
+      const shown = grouped.revenue.map((row) => [row.from, row.country, row.sales_without_fee]);
+      expect(shown).to.deep.equal([
+        ["2026-01-01", "DE", 0],
+        ["2026-01-01", "US", 0],
+      ]);
+      expect(grouped.totals.sales_without_fee).to.equal(0);
+    });
+
     it("should be what was known then", async () => {
       const known = { known_at: "2026-02-01T12:00:00Z", from: "2026-01-01" };
       const { totals } = await revenue(known);

@@ -33,17 +33,7 @@ export function presentRevenue(
   catalogue: Catalogue,
   currency: string,
 ): RevenueAnswer["data"] {
-  const cells = new Map<string, Map<string, { fields: GroupFields; figures: Figures }>>();
-  const add = (row: RevenueSumsRow | FeesToldRow, more: Figures) => {
-    const fields = groupFields(row, group, catalogue);
-    const key = Object.values(fields).join("\n");
-    const cellsOfStart = cells.get(row.start) ?? new Map();
-    cells.set(row.start, cellsOfStart);
-    const figures = plus(cellsOfStart.get(key)?.figures ?? nothing, more);
-    cellsOfStart.set(key, { fields, figures });
-  };
-  for (const row of sums) add(row, figuresOf(row));
-  for (const row of fees) add(row, { ...nothing, told: Number(row.told) });
+  const cells = cellsOf(sums, fees, group, catalogue);
   const exponent = knownExponentOf(currency);
   const revenue = series.parts.flatMap((part): RevenueRow[] => {
     const found = [...(cells.get(dayText(part.start)) ?? [])]
@@ -66,6 +56,44 @@ export function presentRevenue(
     revenue,
     totals: { ...daysOf(series), ...presentFigures(whole, exponent) },
   };
+}
+
+type Cells = ReadonlyMap<string, ReadonlyMap<string, Cell>>;
+
+interface Cell {
+  readonly fields: GroupFields;
+  readonly figures: Figures;
+}
+
+/** By the start of their interval, then by what tells groups apart. */
+function cellsOf(
+  sums: readonly RevenueSumsRow[],
+  fees: readonly FeesToldRow[],
+  group: RevenueGroup | undefined,
+  catalogue: Catalogue,
+): Cells {
+  const cells = new Map<string, Map<string, Cell>>();
+  const placeOf = (row: RevenueSumsRow | FeesToldRow) => {
+    const fields = groupFields(row, group, catalogue);
+    return { fields, key: Object.values(fields).join("\n") };
+  };
+  for (const row of sums) {
+    const { fields, key } = placeOf(row);
+    const cellsOfStart = cells.get(row.start) ?? new Map<string, Cell>();
+    cells.set(row.start, cellsOfStart);
+    const figures = plus(cellsOfStart.get(key)?.figures ?? nothing, figuresOf(row));
+    cellsOfStart.set(key, { fields, figures });
+  }
+  for (const row of fees) {
+    const { key } = placeOf(row);
+    const cell = cells.get(row.start)?.get(key);
+    if (cell === undefined) continue;
+    const { figures } = cell;
+    // Transactions are seen a moment before the ledger has their sales.
+    const told = Math.min(figures.told + Number(row.told), Math.max(0, figures.sales));
+    cells.get(row.start)?.set(key, { ...cell, figures: { ...figures, told } });
+  }
+  return cells;
 }
 
 const nothing: Figures = {
