@@ -50,6 +50,11 @@ const columns =
   "id, workspace, integration, from_at, state, list, after, counts, comparison, problem, " +
   "created_at, updated_at";
 
+/** Whether history can be read from then on; before, nothing is booked. */
+export function canBeginAt(from: Date, now: Date): boolean {
+  return from.getTime() >= limits.eventEarliest && from <= now;
+}
+
 /** @returns null when one of this integration is running */
 export async function createBackfill(
   postgres: Postgres,

@@ -6,10 +6,12 @@ import { setTimeout as pause } from "node:timers/promises";
 import {
   type Backfill,
   type ComparedMonth,
+  canBeginAt,
   createBackfill,
   findBackfill,
 } from "../backends/backfills.js";
 import type { Service } from "../backends/service.js";
+import { limits } from "../config.js";
 import { createProviders } from "../providers/index.js";
 import { knownExponentOf } from "../schemas/currencies.js";
 import { minorToMajor } from "../schemas/money.js";
@@ -39,21 +41,35 @@ export async function backfill(
     tell(`There is no integration ${id} whose history can be read.`);
     return 2;
   }
+  const now = new Date();
+  if (!canBeginAt(new Date(from), now)) {
+    tell(`--from must lie between ${dayOf(limits.eventEarliest)} and now.`);
+    return 2;
+  }
   const { workspace } = integration;
   const given = { workspace, integration: id, from: new Date(from), list: list.name };
-  const made = await createBackfill(postgres, given, new Date());
-  if (made === null) tell("One is not at its end yet: going on with that.");
+  const made = await createBackfill(postgres, given, now);
+  if (made === null) {
+    const running = await findBackfill(postgres, id);
+    const since = running === null ? "" : `, from ${dayOf(running.from.getTime())}`;
+    tell(`One is not at its end yet${since}: going on with that.`);
+  }
   await startProcessors(service);
   let told = "";
   for (;;) {
-    const now = await findBackfill(postgres, id);
-    if (now === null) throw new Error(`the backfill of ${id} is gone`);
-    const line = progressOf(now);
+    const current = await findBackfill(postgres, id);
+    if (current === null) throw new Error(`the backfill of ${id} is gone`);
+    const line = progressOf(current);
     if (line !== told) tell(line);
     told = line;
-    if (now.state !== "reading" && now.state !== "comparing") return tellEnd(now, tell);
+    const { state } = current;
+    if (state !== "reading" && state !== "comparing") return tellEnd(current, tell);
     await pause(lookEveryMs);
   }
+}
+
+function dayOf(atMs: number): string {
+  return new Date(atMs).toISOString().slice(0, 10);
 }
 
 function progressOf({ state, list, counts, problem }: Backfill): string {

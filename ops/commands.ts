@@ -1,6 +1,8 @@
 /** The commands of `npm run ops`, each with the options it takes. */
+import { z } from "zod";
 import { rebuildMovements } from "../backends/audit-movements.js";
 import type { Service } from "../backends/service.js";
+import { findWorkspace } from "../backends/workspaces.js";
 import type { Config } from "../config.js";
 import type { AuditFinding } from "../schemas/audit.js";
 import { backfill } from "./backfill.js";
@@ -86,8 +88,9 @@ export const commands: Readonly<Record<Command, Runnable>> = {
   audit: {
     options: ["workspace", "repair"],
     async run({ config, options, steps, open, tell }) {
-      const { workspace = null, repair = false } = options;
+      const { repair = false } = options;
       const service = await open(config, { alone: repair });
+      const workspace = await workspaceOf(service, options);
       const found = await steps.audit(service, { workspace, repair, shareMax: 1 });
       return tellFindings(found, repair, tell);
     },
@@ -95,8 +98,9 @@ export const commands: Readonly<Record<Command, Runnable>> = {
   rebuild: {
     options: ["workspace"],
     async run({ config, options, open, tell }) {
-      const { clickhouse } = await open(config, { alone: true });
-      const slices = await rebuildMovements(clickhouse, options.workspace ?? null);
+      const service = await open(config, { alone: true });
+      const workspace = await workspaceOf(service, options);
+      const slices = await rebuildMovements(service.clickhouse, workspace);
       tell(`Movements are what the changes say they should be (${slices} slices of accounts).`);
       return 0;
     },
@@ -157,11 +161,23 @@ function given(name: "from" | "integration" | "through" | "to", options: Options
   return option;
 }
 
+/** Null: all. @throws UsageError: of one that does not exist everything would be right */
+async function workspaceOf(
+  { postgres }: Pick<Service, "postgres">,
+  options: Options,
+): Promise<string | null> {
+  const { workspace = null } = options;
+  if (workspace === null || (await findWorkspace(postgres, workspace)) !== null) return workspace;
+  throw new UsageError(`There is no workspace ${workspace}.`);
+}
+
+/** A day, or a date-time that says its offset: what it means must not depend on the machine. */
+const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
+
 /** ms since 1970. @throws UsageError */
 function timeOf(text: string): number {
-  const time = Date.parse(text);
-  if (!Number.isNaN(time)) return time;
-  throw new UsageError(`${text} is no time; for example 2026-11-01T00:00Z`);
+  if (moment.safeParse(text).success) return Date.parse(text);
+  throw new UsageError(`${text} is no time in UTC; for example 2026-11-01 or 2026-11-01T00:00Z`);
 }
 
 function countOf(text: string): number {

@@ -462,6 +462,11 @@ describe("A backfill of Stripe", function suite() {
     );
     const nobody = { integration: "int_nobody", from };
     expect(await backfillCommand(doors.service, nobody, steps)).to.equal(2);
+    for (const unbookable of [0, Date.now() + day]) {
+      const order = { integration, from: unbookable };
+      expect(await backfillCommand(doors.service, order, steps)).to.equal(2);
+      expect(lines.at(-1)).to.match(/^--from must lie between 2000-01-01 and now/);
+    }
   });
 
   const refusals: [string, object, object, string][] = [

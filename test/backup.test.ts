@@ -136,6 +136,11 @@ describe("The commands", function suite() {
     expect(readdirSync(full)).to.deep.equal([basename(whole)]);
     const newest = await addBackup(full, new Date(5), 1, async () => undefined);
     expect(readdirSync(full)).to.deep.equal([basename(newest)]);
+    // The clock was set back since.
+    const [before, now] = [await addBackup(full, new Date(2), 1, async () => undefined), newest];
+    const after = await addBackup(full, new Date(4), 1, async () => undefined);
+    expect(existsSync(before)).to.equal(false);
+    expect(readdirSync(full)).to.have.members([basename(after), basename(now)]);
   });
 
   it("should restore a backup after a kill in the middle, and answer the same", async () => {
@@ -176,6 +181,9 @@ describe("The commands", function suite() {
     const rebuilt = await runCommand(third, ["rebuild"], vaultKey);
     expect(rebuilt.told).to.include("Movements are what the changes say");
     expect(rebuilt.code).to.equal(0);
+    const nobody = await runCommand(third, ["audit", "--workspace", "ws_nobody"], vaultKey);
+    expect(nobody.told).to.include("There is no workspace ws_nobody.");
+    expect(nobody.code).to.equal(2);
   });
 
   it("should not restore over anything", async () => {

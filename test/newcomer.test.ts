@@ -55,6 +55,8 @@ describe("A newcomer", () => {
     ["ops --help", 0, "npm run ops -- servers start"],
     ["ops dance", 2, "There is no command dance.\nnpm run ops -- audit"],
     ["ops backup", 2, "--to is missing.\nnpm run ops -- audit"],
+    ["ops replay --from 2026-11-01T00:00", 2, "is no time in UTC; for example 2026-11-01"],
+    ["ops replay --from 2026-02-30", 2, "is no time in UTC; for example 2026-11-01"],
     ["ops audit --from x", 2, "audit takes no --from.\nnpm run ops -- audit"],
   ];
   it("should be answered by the program which words there are", async function answered() {

@@ -2,6 +2,7 @@ import type Router from "@koa/router";
 import {
   type Backfill,
   type ComparedMonth,
+  canBeginAt,
   createBackfill,
   findBackfill,
 } from "../../backends/backfills.js";
@@ -60,7 +61,7 @@ export function backfillRoutes(
 /** @throws ApiError 422 */
 function dateOf(text: string, now: Date): Date {
   const from = new Date(text);
-  if (from.getTime() >= limits.eventEarliest && from <= now) return from;
+  if (canBeginAt(from, now)) return from;
   const first = new Date(limits.eventEarliest).toISOString().slice(0, 10);
   throw unprocessable("from_out_of_range", `from must lie between ${first} and now.`, "from");
 }

@@ -1,6 +1,6 @@
 /** The folder with backups: each in one of its own, which has its name only once it is whole. */
 import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { FolderLocked, lockFolder } from "../folder-lock.js";
 import { makeFolder } from "../make-folder.js";
 import { BackupRefused } from "./manifest.js";
@@ -12,7 +12,7 @@ const namePattern = /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z$/;
 /**
  * Hands an empty folder to `write`, and gives it its name when that resolves; when it rejects, or
  * the disk is full, nothing is left. One backup into a folder at a time.
- * @param keep how many whole backups stay, the newest; null: all
+ * @param keep how many whole backups stay, this one and the newest before it; null: all
  * @returns the path of the new backup
  */
 export async function addBackup(
@@ -38,7 +38,7 @@ export async function addBackup(
       throw error;
     }
     await syncFolder(root);
-    if (keep !== null) await keepNewest(root, keep);
+    if (keep !== null) await keepNewest(root, keep, basename(path));
     return path;
   } finally {
     unlock();
@@ -53,9 +53,13 @@ async function removePartial(root: string): Promise<void> {
   }
 }
 
-async function keepNewest(root: string, keep: number): Promise<void> {
-  const names = (await readdir(root)).filter((name) => namePattern.test(name)).sort();
-  for (const name of names.slice(0, -keep)) {
+/**
+ * What a clock that was ahead has dated after the one just made is not counted, and stays: the
+ * others would be taken for older, the newest of all among them.
+ */
+async function keepNewest(root: string, keep: number, made: string): Promise<void> {
+  const names = (await readdir(root)).filter((name) => namePattern.test(name) && name <= made);
+  for (const name of names.sort().slice(0, -keep)) {
     // Renamed first: half removed it must not look whole.
     const partial = join(root, `${name}${partialEnding}`);
     await rename(join(root, name), partial);
