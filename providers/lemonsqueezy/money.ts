@@ -13,13 +13,18 @@ const documentedExponent = 2;
 /** Rates and rounding put the two a little apart; a misplaced point at least a hundred times. */
 const timesApartMax = 30n;
 
+/** Of what there is a payment, and of what there is none. */
+const paidStatuses = ["paid", "refunded", "partial_refund", "fraudulent"] as const;
+const unpaidStatuses = ["pending", "failed", "void"] as const;
+
 export const moneyFields = {
   currency: field.currency,
   total: field.amount,
   tax: field.amount.nullish(),
   refunded: z.boolean().nullish(),
   refunded_amount: field.amount.nullish(),
-  status: z.string(),
+  // One to come is not taken for one of which nothing was paid.
+  status: z.enum([...paidStatuses, ...unpaidStatuses]),
   created_at: field.time,
   updated_at: field.time,
   // Only looked at to check the unit. The documentation shows fractions of a cent in such twins.
@@ -29,10 +34,8 @@ export const moneyFields = {
 const money = z.object(moneyFields);
 type Money = z.output<typeof money>;
 
-/** Of what there is a payment; pending, failed and void documents are none. */
 export function isPaid({ status, total }: Money): boolean {
-  const paid = ["paid", "refunded", "partial_refund", "fraudulent"];
-  return paid.includes(status) && total > 0n;
+  return paidStatuses.some((paid) => paid === status) && total > 0n;
 }
 
 /** All that was refunded so far; older documents only say that it was all. */

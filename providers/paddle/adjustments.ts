@@ -4,10 +4,21 @@ import type { FactBody, Line } from "../../schemas/records.js";
 import { ignored } from "../outcomes.js";
 import { field, type PaddleEvent, reader, type Told } from "./event.js";
 
+/** One to come is not taken for one that moves no money. */
+const actions = [
+  "refund",
+  "chargeback",
+  "chargeback_reverse",
+  "chargeback_warning",
+  "chargeback_warning_reverse",
+  "credit",
+  "credit_reverse",
+] as const;
+
 const adjustmentShape = z.object({
   id: field.id,
-  action: z.string(),
-  status: z.string(),
+  action: z.enum(actions),
+  status: z.enum(["pending_approval", "approved", "rejected", "reversed"]),
   type: z.string().nullish(),
   transaction_id: field.id,
   customer_id: field.id.nullish(),
@@ -27,15 +38,12 @@ type Adjustment = z.output<typeof adjustmentShape>;
 
 export const readAdjustment = reader(adjustmentShape, (adjustment, event) => {
   if (adjustment.totals.total <= 0n) return ignored("an adjustment of nothing");
-  switch (adjustment.action) {
-    case "refund":
-      return refund(adjustment, event);
-    case "chargeback":
-    case "chargeback_reverse":
-      return chargeback(adjustment, event);
-    default:
-      return ignored(`an adjustment ${adjustment.action} moves no money`);
+  const { action } = adjustment;
+  if (action === "refund") return refund(adjustment, event);
+  if (action === "chargeback" || action === "chargeback_reverse") {
+    return chargeback(adjustment, event);
   }
+  return ignored(`an adjustment ${action} moves no money`);
 });
 
 /**
