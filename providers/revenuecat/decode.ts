@@ -84,7 +84,10 @@ function readPeriod(event: RevenueCatEvent): Told {
   if (price.amount > 0n && period === null) {
     return rejected("malformed", "event.expiration_at_ms: no end after the purchase");
   }
-  const subscription = event.original_transaction_id ?? event.transaction_id;
+  const subscription = subscriptionOf(event);
+  const paid = payment(event, at, price, "subscription");
+  if (subscription === null) return noTransaction;
+  if ("outcome" in paid) return paid;
   const monthly =
     period && monthlyFraction({ ...period, unitAmountMinor: fraction(price.amount), quantity: 1n });
   const items: Item[] =
@@ -108,7 +111,7 @@ function readPeriod(event: RevenueCatEvent): Told {
       steps: [{ at, items }],
     },
   };
-  return [...payment(event, at, price, "subscription"), state];
+  return [...paid, state];
 }
 
 /** In the stores' sandboxes a period takes minutes; what it plays is not told: a month is taken. */
@@ -140,7 +143,7 @@ function readCancellation(event: RevenueCatEvent): Told {
   }
   if ("outcome" in price) return price;
   const amount = price.amount < 0n ? -price.amount : price.amount;
-  return amount === 0n ? ignored("a refund of nothing") : refunded(event, amount, price.currency);
+  return amount === 0n ? ignored("a refund of nothing") : refunded(event, amount, [price.currency]);
 }
 
 /**
@@ -152,16 +155,20 @@ function readReversal(event: RevenueCatEvent): Told {
   const currencies = currenciesOf(event);
   if ("outcome" in currencies) return currencies;
   if (currencies.length === 0) return unknownPrice;
-  return currencies.flatMap((currency) => refunded(event, 0n, currency));
+  return refunded(event, 0n, currencies);
 }
 
 function readExpiration(event: RevenueCatEvent): Told {
   const account = accountOf(event);
   if (account === null) return rejected("malformed", "event.original_app_user_id: missing");
+  const subscription = subscriptionOf(event);
+  if (subscription === null) {
+    return isGiven(event) ? ignored("it was given away: nothing ends") : noTransaction;
+  }
   return [
     {
       Subscription: {
-        subscription: event.original_transaction_id ?? event.transaction_id,
+        subscription,
         account,
         country: countryOf(event),
         currency: "",
@@ -173,12 +180,17 @@ function readExpiration(event: RevenueCatEvent): Told {
 }
 
 const free: Price = { amount: 0n, currency: "", tax: null, fee: null };
+const noTransaction = rejected("malformed", "event.transaction_id: missing");
 const unknownPrice = rejected("price_unknown", "The store did not tell RevenueCat the price");
 
 /** A trial is free whatever price it shows; what was given away need not show any. */
 function paidFor(event: RevenueCatEvent): Price | Untold {
   if (event.period_type === "TRIAL") return free;
-  return priceOf(event) ?? (event.period_type === "PROMOTIONAL" ? free : unknownPrice);
+  return priceOf(event) ?? (isGiven(event) ? free : unknownPrice);
+}
+
+function isGiven(event: RevenueCatEvent): boolean {
+  return event.period_type === "PROMOTIONAL" || event.store === "PROMOTIONAL";
 }
 
 function payment(
@@ -186,13 +198,15 @@ function payment(
   at: number,
   { amount, currency, tax, fee }: Price,
   type: "subscription" | "one_time",
-): FactBody[] {
+): FactBody[] | Untold {
   if (amount === 0n) return [];
+  const { transaction_id: transaction } = event;
+  if (typeof transaction !== "string") return noTransaction;
   const lines = [{ external_id: event.product_id ?? "", weight: amount }];
   return [
     {
       Payment: {
-        payment: event.transaction_id,
+        payment: transaction,
         at,
         amount,
         currency,
@@ -207,9 +221,15 @@ function payment(
   ];
 }
 
-function refunded(event: RevenueCatEvent, amount: bigint, currency: string): FactBody[] {
-  const at = event.event_timestamp_ms;
-  return [{ RefundTotal: { payment: event.transaction_id, at, amount, currency } }];
+/** @param currencies in one of which the payment was booked */
+function refunded(event: RevenueCatEvent, amount: bigint, currencies: readonly string[]): Told {
+  const { transaction_id: paid, event_timestamp_ms: at } = event;
+  if (typeof paid !== "string") return noTransaction;
+  return currencies.map((currency) => ({ RefundTotal: { payment: paid, at, amount, currency } }));
+}
+
+function subscriptionOf(event: RevenueCatEvent): string | null {
+  return event.original_transaction_id ?? event.transaction_id ?? null;
 }
 
 function accountOf(event: RevenueCatEvent): string | null {

@@ -33,7 +33,8 @@ export const eventShape = z.object({
   purchased_at_ms: time.nullish(),
   expiration_at_ms: time.nullish(),
   product_id: id.nullish(),
-  transaction_id: id,
+  /** Null of what passed through no store, such as access that was given away. */
+  transaction_id: id.nullish(),
   original_transaction_id: id.nullish(),
   app_user_id: id.nullish(),
   original_app_user_id: id.nullish(),
