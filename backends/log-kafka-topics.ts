@@ -183,14 +183,26 @@ function typeOf(error: unknown): string | null {
   return kafkaErrorType(Array.isArray(inner) ? inner[0] : error);
 }
 
-function forPerson(error: unknown, { brokers }: KafkaSettings): unknown {
+function forPerson(error: unknown, settings: KafkaSettings): unknown {
   if (error instanceof ConfigError) return error;
   const text = told(error);
-  const isLogin = /SASL|authentication/i.test(text);
-  const subject = isLogin
-    ? `KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD: Kafka at ${brokers.join(", ")} refused the login`
-    : `KAFKA_BROKERS: Kafka at ${brokers.join(", ")} cannot be used`;
-  return new ConfigError([`${subject}: ${text}`]);
+  return new ConfigError([`${subjectOf(text, settings)}: ${text}`]);
+}
+
+/** Which settings are wrong, by what Kafka, OpenSSL and kafkajs say. */
+function subjectOf(text: string, { brokers, tls }: KafkaSettings): string {
+  const where = `Kafka at ${brokers.join(", ")}`;
+  if (/SASL|authentication/i.test(text)) {
+    return `KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD: ${where} refused the login`;
+  }
+  // An alert is what the other side says of ours.
+  if (/alert.*certificate|certificate required/i.test(text)) {
+    return `KAFKA_TLS_CERT_FILE, KAFKA_TLS_KEY_FILE: ${where} refused the certificate`;
+  }
+  if (/certificate|altnames/i.test(text)) {
+    return `KAFKA_TLS_CA_FILE: the certificate of ${where} is not trusted`;
+  }
+  return `KAFKA_BROKERS: ${where} cannot be used with KAFKA_TLS=${tls === null ? "off" : "on"}`;
 }
 
 function told(error: unknown): string {

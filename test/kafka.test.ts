@@ -2,18 +2,22 @@
  * The log on a real Kafka: the same contract as the embedded one, and what only a broker, other
  * members and a network can do to it. `TEST_KAFKA_BROKERS` runs the contract on another cluster.
  */
+import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { promisify } from "node:util";
 import { expect } from "chai";
 import kafkajs from "kafkajs";
-import { ConfigError } from "../config.js";
+import { ConfigError, readConfig } from "../config.js";
 import { Backlog } from "../backends/backlog.js";
 import { cutTopics, groupOffsets, writeTopics } from "../backends/backup/log-part.js";
 import { openKafkaLog } from "../backends/log-kafka.js";
 import { KafkaConnection, clientIdOf, coordinatorOf } from "../backends/log-kafka-connection.js";
 import { partitionOf } from "../backends/log-kafka-partition.js";
+import { kafkaSettings } from "../backends/log-kafka-settings.js";
 import {
   AppendUncertain,
   type Log,
@@ -364,26 +368,33 @@ describe("The partition of a key", () => {
   });
 });
 
-describe("Kafka with a login", function () {
+describe("Kafka with TLS and a login", function () {
   this.timeout(120_000);
   let folder: ServerFolder;
   let server: LocalServer;
+  const file = (name: string): string => join(folder.path, name);
 
   before(async function () {
     needTime(this);
     await needServers(this, "kafka");
     folder = await openServerFolder("kafka-login");
+    await makeCertificate(folder.path);
     const module = "org.apache.kafka.common.security.plain.PlainLoginModule required";
     const users = 'user_admin="secret" user_guest="guest"';
     const jaas = `${module} username="admin" password="secret" ${users};`;
     server = await startKafka({
-      folder: folder.path,
+      folder: file("kafka"),
       port: await freePort(),
       properties: {
-        "listener.security.protocol.map": "PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "listener.security.protocol.map": "PLAINTEXT:SASL_SSL,CONTROLLER:PLAINTEXT",
         "sasl.enabled.mechanisms": "PLAIN",
         "sasl.mechanism.inter.broker.protocol": "PLAIN",
         "listener.name.plaintext.plain.sasl.jaas.config": jaas,
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": file("both.pem"),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": file("certificate.pem"),
+        "listener.name.plaintext.ssl.client.auth": "required",
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users": "User:admin;User:ANONYMOUS",
       },
@@ -394,11 +405,23 @@ describe("Kafka with a login", function () {
     await folder?.remove();
   });
 
-  function open(username: string, password: string): Promise<Log> {
-    const sasl = { mechanism: "plain" as const, username, password };
+  /** By the settings as an operator writes them. */
+  function open(more: Readonly<Record<string, string>> = {}): Promise<Log> {
+    const config = readConfig({
+      KAFKA_BROKERS: server.url,
+      KAFKA_TLS: "on",
+      KAFKA_TLS_CA_FILE: file("certificate.pem"),
+      KAFKA_TLS_CERT_FILE: file("certificate.pem"),
+      KAFKA_TLS_KEY_FILE: file("key.pem"),
+      KAFKA_SASL_MECHANISM: "plain",
+      KAFKA_SASL_USERNAME: "admin",
+      KAFKA_SASL_PASSWORD: "secret",
+      ...more,
+    });
     return openKafkaLog({
-      settings: { brokers: [server.url], tls: null, sasl },
+      settings: kafkaSettings(config),
       topicPrefix: "",
+      startMsMax: 2_000,
       replication: null,
       topics: lmdbTopics(),
       logger: testLogger,
@@ -406,24 +429,105 @@ describe("Kafka with a login", function () {
   }
 
   it("should work for a user with all rights", async () => {
-    const log = await open("admin", "secret");
+    const log = await open();
     await log.append(topic, [record("a", "kept")]);
     expect((await readAll(log)).map(({ value }) => value.toString())).to.eql(["kept"]);
+    const given: string[] = [];
+    const consumer = log.consume({
+      topic,
+      group: "g",
+      batchRecordsMax: 10,
+      handle: async (records) => void given.push(...records.map(({ key }) => key)),
+    });
+    await until(() => given.length > 0);
+    await consumer.close();
+    expect(given).to.eql(["a"]);
     await log.close();
   });
 
-  const refused: [title: string, username: string, password: string, told: RegExp][] = [
-    ["a wrong password", "admin", "wrong", /KAFKA_SASL_PASSWORD: Kafka at .* refused the login/],
-    ["a user without rights", "guest", "guest", /may not have the topic revenue\.raw/],
+  const refused: [title: string, more: Readonly<Record<string, string>>, told: RegExp][] = [
+    [
+      "a wrong password",
+      { KAFKA_SASL_PASSWORD: "wrong" },
+      /KAFKA_SASL_PASSWORD: Kafka at .* refused the login/,
+    ],
+    [
+      "a user without rights",
+      { KAFKA_SASL_USERNAME: "guest", KAFKA_SASL_PASSWORD: "guest" },
+      /may not have the topic revenue\.raw/,
+    ],
+    [
+      "brokers whose certificate is not trusted",
+      { KAFKA_TLS_CA_FILE: "" },
+      /KAFKA_TLS_CA_FILE: the certificate of Kafka at .* is not trusted: .*self-signed/,
+    ],
+    [
+      "a certificate of its own that is missing",
+      { KAFKA_TLS_CERT_FILE: "", KAFKA_TLS_KEY_FILE: "" },
+      /KAFKA_TLS_CERT_FILE, KAFKA_TLS_KEY_FILE: Kafka at .* refused the certificate/,
+    ],
+    [
+      "TLS that is off",
+      {
+        KAFKA_TLS: "off",
+        KAFKA_TLS_CA_FILE: "",
+        KAFKA_TLS_CERT_FILE: "",
+        KAFKA_TLS_KEY_FILE: "",
+      },
+      /KAFKA_BROKERS: Kafka at .* cannot be used with KAFKA_TLS=off/,
+    ],
   ];
-  for (const [title, username, password, told] of refused) {
+  for (const [title, more, told] of refused) {
     it(`should tell ${title} in one sentence`, async () => {
-      const error = await rejection(open(username, password));
+      const error = await rejection(open(more));
       expect(error).to.be.instanceOf(ConfigError);
       expect(String(error)).to.match(told);
     });
   }
 });
+
+describe("The settings of Kafka", () => {
+  const wrong: [title: string, settings: Readonly<Record<string, string>>, told: RegExp][] = [
+    [
+      "files of certificates without TLS",
+      { KAFKA_TLS_CA_FILE: "ca.pem", KAFKA_TLS_KEY_FILE: "key.pem" },
+      /KAFKA_TLS_CA_FILE, KAFKA_TLS_KEY_FILE: set KAFKA_TLS=on/,
+    ],
+    [
+      "a certificate without its key",
+      { KAFKA_TLS: "on", KAFKA_TLS_CERT_FILE: "cert.pem" },
+      /KAFKA_TLS_CERT_FILE, KAFKA_TLS_KEY_FILE: set both or neither/,
+    ],
+    [
+      "a file that is not there",
+      { KAFKA_TLS: "on", KAFKA_TLS_CA_FILE: "/nowhere/ca.pem" },
+      /KAFKA_TLS_CA_FILE: .*\/nowhere\/ca\.pem/,
+    ],
+    [
+      "a user without a password",
+      { KAFKA_SASL_MECHANISM: "plain", KAFKA_SASL_USERNAME: "admin" },
+      /KAFKA_SASL_PASSWORD: set all of them or none/,
+    ],
+    ["a mechanism nobody knows", { KAFKA_SASL_MECHANISM: "magic" }, /KAFKA_SASL_MECHANISM/],
+  ];
+  for (const [title, settings, told] of wrong) {
+    it(`should refuse ${title}, by name`, () => {
+      const read = () => kafkaSettings(readConfig({ KAFKA_BROKERS: "kafka:9092", ...settings }));
+      expect(read).to.throw(ConfigError, told);
+    });
+  }
+});
+
+/** Signed by itself, for 127.0.0.1, for the broker and for who calls it. */
+async function makeCertificate(folder: string): Promise<void> {
+  const [key, certificate] = [join(folder, "key.pem"), join(folder, "certificate.pem")];
+  const subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"];
+  const files = ["-keyout", key, "-out", certificate];
+  const made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", ...subject, ...files];
+  await promisify(execFile)("openssl", made);
+  const both = [await readFile(key, "utf8"), await readFile(certificate, "utf8")];
+  await writeFile(join(folder, "both.pem"), both.join(""));
+}
 
 function fail(): never {
   throw new Error("the log is not open");
