@@ -42,6 +42,8 @@ export class DataFolderRefused extends Error {
 export const tokenFile = "admin.token";
 export const keyFile = "vault.key";
 const nextKeyFile = "vault.key.next";
+/** What the embedded backends keep in it. */
+export const storeFolders = { log: "log", clickhouse: "clickhouse", postgres: "postgres" } as const;
 const keyShape = /^[0-9a-fA-F]{64}$/;
 
 export function openDataFolder(
@@ -56,6 +58,7 @@ export function openDataFolder(
       if (writeOnce(file, draw)) made.push(file);
       return readSecret(file, shape);
     };
+    if (config.VAULT_ENCRYPTION_KEY === undefined) refuseLostKey(path);
     return {
       path,
       vaultKey: config.VAULT_ENCRYPTION_KEY ?? secret(keyFile, keyShape, drawKey),
@@ -72,6 +75,41 @@ export function openDataFolder(
     unlock();
     throw error;
   }
+}
+
+/**
+ * A key made in the place of a lost one opens nothing, and would get into the copies that are kept
+ * of the right one. Where there is neither log nor tables no event was taken yet.
+ */
+function refuseLostKey(path: string): void {
+  const file = join(path, keyFile);
+  const sealed = [storeFolders.log, storeFolders.clickhouse];
+  if (existsSync(file) || !sealed.some((name) => existsSync(join(path, name)))) return;
+  throw new DataFolderRefused(
+    `${file} is missing, and what lies in ${path} is sealed under it. Put the file back from ` +
+      "where you keep it, or set VAULT_ENCRYPTION_KEY to that key; no other one opens it.",
+  );
+}
+
+/**
+ * For what must not make an installation where it was to find one.
+ * @throws DataFolderRefused when the log or the settings should lie in the folder and do not
+ */
+export function expectInstallation(
+  config: Pick<Config, "DATA_DIR" | "KAFKA_BROKERS" | "DATABASE_URL">,
+): void {
+  const path = resolve(config.DATA_DIR);
+  // Without its tables it is one all the same: a replay makes them again.
+  const parts = [
+    ...(config.KAFKA_BROKERS === undefined ? [storeFolders.log] : []),
+    ...(config.DATABASE_URL === undefined ? [storeFolders.postgres] : []),
+  ];
+  const missing = parts.filter((name) => !existsSync(join(path, name)));
+  if (missing.length === 0) return;
+  throw new DataFolderRefused(
+    `There is no installation in ${path} (no ${missing.join(", no ")}). Give this command the ` +
+      "settings of the service, DATA_DIR first.",
+  );
 }
 
 /** Makes it where there is none. @throws DataFolderRefused, FolderLocked */

@@ -8,7 +8,13 @@ import { restoreUnderWay } from "./backup/restore.js";
 import { noClickHouse } from "./clickhouse-none.js";
 import { openClickHouse } from "./clickhouse-open.js";
 import type { ClickHouse } from "./clickhouse.js";
-import { type DataFolder, type Secrets, openDataFolder } from "./data-folder.js";
+import {
+  type DataFolder,
+  type Secrets,
+  expectInstallation,
+  openDataFolder,
+  storeFolders,
+} from "./data-folder.js";
 import { OwnDoors } from "./doors.js";
 import { CallLimits } from "./http/limits.js";
 import { openIntegrations } from "./integrations.js";
@@ -49,6 +55,8 @@ interface OpenOptions {
   readonly restoring?: boolean;
   /** No other process may have it open, on servers too. */
   readonly alone?: boolean;
+  /** It must be there already: none is made. */
+  readonly existing?: boolean;
   /** Nothing here reads or writes figures. */
   readonly withoutClickHouse?: boolean;
 }
@@ -64,9 +72,11 @@ export async function openService(
     releases,
     restoring = false,
     alone: mustBeAlone = false,
+    existing = false,
     withoutClickHouse = false,
   }: OpenOptions,
 ): Promise<OpenedService> {
+  if (existing) expectInstallation(config);
   const { vaultKey, adminToken, made, nextVaultKey } = openSecrets(config, releases);
   const vault = openVault(vaultKey, config.VAULT_ENCRYPTION_KEY_PREVIOUS);
   if (nextVaultKey !== null) vault.learn(nextVaultKey);
@@ -212,7 +222,7 @@ async function openLog(config: Config, logger: Logger, processes: Processes): Pr
   }
   const { openLmdbLog } = await import("./log-lmdb.js");
   return openLmdbLog({
-    path: join(config.DATA_DIR, "log"),
+    path: join(config.DATA_DIR, storeFolders.log),
     topics: topicOptions(config, embeddedPartitions),
     // A restore may have made as many as the log had that was backed up.
     keepsPartitions: true,
@@ -240,7 +250,7 @@ function topicOptions(config: Config, partitions: number): Record<Topic, TopicOp
 async function openMetadata(config: Config, logger: Logger, releases: Releases): Promise<Postgres> {
   const postgres = await openPostgres(
     config.DATABASE_URL === undefined
-      ? { path: join(config.DATA_DIR, "postgres") }
+      ? { path: join(config.DATA_DIR, storeFolders.postgres) }
       : { url: config.DATABASE_URL },
     logger,
   );
@@ -259,7 +269,7 @@ async function openStore(
     memoryBytes: config.CLICKHOUSE_MEMORY_BYTES,
     threads: config.CLICKHOUSE_THREADS,
     ...(config.CLICKHOUSE_URL === undefined
-      ? { path: join(config.DATA_DIR, "clickhouse") }
+      ? { path: join(config.DATA_DIR, storeFolders.clickhouse) }
       : {
           url: config.CLICKHOUSE_URL,
           cluster: config.CLICKHOUSE_CLUSTER,

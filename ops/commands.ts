@@ -172,7 +172,11 @@ async function workspaceOf(
 }
 
 /** A day, or a date-time that says its offset: what it means must not depend on the machine. */
-const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
+const moment = z.union([
+  z.iso.date(),
+  z.iso.datetime({ offset: true }),
+  z.iso.datetime({ offset: true, precision: -1 }), // to the minute
+]);
 
 /** ms since 1970. @throws UsageError */
 function timeOf(text: string): number {

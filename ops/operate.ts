@@ -46,8 +46,16 @@ class Installation {
     options: { readonly restoring?: boolean; readonly alone?: boolean } = {},
   ): Promise<Service> {
     const { restoring = false, alone = restoring } = options;
-    const opening = { logger: this.#logger, releases: this.#releases, restoring, alone };
-    return (await openService(config, opening)).service;
+    // A restore fills one that is new; anywhere else a new one means a wrong DATA_DIR.
+    const existing = !restoring;
+    const { service } = await openService(config, {
+      logger: this.#logger,
+      releases: this.#releases,
+      restoring,
+      alone,
+      existing,
+    });
+    return service;
   }
 
   async close(): Promise<void> {

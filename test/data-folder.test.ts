@@ -1,6 +1,15 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
@@ -65,6 +74,20 @@ describe("The data folder", () => {
       expect(() => openDataFolder({ DATA_DIR })).to.throw(DataFolderRefused, message);
       expect(readFileSync(file, "utf8")).to.equal(before);
       lockFolder(DATA_DIR)();
+    });
+  }
+
+  for (const store of ["log", "clickhouse"]) {
+    it(`should be refused when its vault key is gone and ${store} is there, and get none`, () => {
+      openDataFolder({ DATA_DIR }).unlock();
+      mkdirSync(join(DATA_DIR, store));
+      rmSync(join(DATA_DIR, "vault.key"));
+      expect(() => openDataFolder({ DATA_DIR })).to.throw(
+        DataFolderRefused,
+        /vault\.key is missing, and what lies in .* is sealed under it\. Put the file back/,
+      );
+      expect(existsSync(join(DATA_DIR, "vault.key"))).to.equal(false);
+      openDataFolder({ DATA_DIR, VAULT_ENCRYPTION_KEY: "ab".repeat(32) }).unlock();
     });
   }
 

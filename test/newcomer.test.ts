@@ -1,7 +1,7 @@
 /** What a person gets wrong at first, and whether it is told in a sentence that helps. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -70,5 +70,27 @@ describe("A newcomer", () => {
       expect(await answers, line).to.include(said);
     });
     await Promise.all(runs);
+  });
+
+  const nowhere: [words: string, where: string, said: RegExp][] = [
+    ["audit", "never", /There is no installation in .*never \(no log, no postgres\)\. Give this/],
+    ["backup --to copies", "never", /There is no installation in .*never/],
+    ["replay --from 2026-11-01T00:00Z", "another", /no installation in .*another \(no log\)/],
+  ];
+  it("should be told by a command that finds no installation, and get none", async function none() {
+    this.timeout(60_000);
+    mkdirSync(join(folder, "another", "postgres"), { recursive: true });
+    const runs = nowhere.map(async ([line, where, said]) => {
+      const env = { PATH: process.env.PATH, DATA_DIR: join(folder, where) };
+      const args = [program, "ops", ...line.split(" ")];
+      const child = spawn(process.execPath, args, { env, cwd: folder });
+      const answer = text(child.stderr);
+      const [ended] = await once(child, "close");
+      expect(await answer, line).to.match(said);
+      expect(ended, line).to.equal(2);
+    });
+    await Promise.all(runs);
+    expect(readdirSync(folder)).to.not.include("never").and.not.include("copies");
+    expect(readdirSync(join(folder, "another"))).to.eql(["postgres"]);
   });
 });
