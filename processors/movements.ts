@@ -84,6 +84,8 @@ export async function recordedMovements(
       row.vintage,
       row.mrr,
       row.event_id,
+      // Another delivery of the event may cause the same again, after others took it back.
+      row.recorded_at,
     ),
     at: fromClickhouseTime(row.at),
     recorded_at: fromClickhouseTime(row.recorded_at),

@@ -53,7 +53,7 @@ export function productId(
   return `prod_unf_${hashOf("product", workspace, environment, provider, externalId)}`;
 }
 
-/** @param parts the dimensions the movement is compared by, and the event that caused it */
+/** @param parts what the movement is compared by, and the delivery that caused it */
 export function movementId(...parts: string[]): string {
   return `mov_norm_${hashOf("movement", ...parts)}`;
 }

@@ -1,4 +1,4 @@
-/** Readings of the past, of events that were booked together. */
+/** Readings of the past, and what is told of it, where events are booked together. */
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { expect } from "chai";
@@ -8,7 +8,7 @@ import type { ClickHouse } from "../backends/clickhouse.js";
 import { openLmdbLog } from "../backends/log-lmdb.js";
 import type { Log } from "../backends/log.js";
 import { bookSubscriptions } from "../processors/book-subscriptions.js";
-import type { Fact, FactBody } from "../schemas/records.js";
+import { movementCodec, topics, type Fact, type FactBody } from "../schemas/records.js";
 import { factOf, recordsOf } from "./facts.js";
 import { lmdbTopics } from "./log-topics.js";
 import { openTestClickHouse, testFolder, testLogger, testReleases } from "./stores.js";
@@ -102,5 +102,19 @@ describe("MRR as it was known", () => {
       ],
     );
     expect(await readings(7, 4)).to.deep.equal([10, 0, 0, 10]);
+  });
+
+  it("should tell under one id one movement, also when its event comes again", async () => {
+    const raised = priced(2, 5, 30n);
+    await book([priced(1, 0, 10n)], [raised], [priced(3, 5, 10n)]);
+    // What a later event says again is booked beside another delivery of the first that said it.
+    const again = { ...raised, received_at: received + 5000, offset: 1n };
+    await book([priced(4, 5, 30n), again]);
+    const records = await log.read(topics.movements, 0, 0n, 1000);
+    const movements = records
+      .map(({ value }) => movementCodec.decode(value))
+      .filter((movement) => movement.workspace === workspace);
+    expect(movements.map(({ mrr }) => Number(mrr))).to.deep.equal([10, 20, -20, 20]);
+    expect(new Set(movements.map(({ id }) => id))).to.have.property("size", 4);
   });
 });
