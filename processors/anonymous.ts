@@ -22,7 +22,7 @@ export interface AnonymousBooked {
    * it: inserted now, or before a crash that left their movements undone.
    */
   readonly touched: readonly TouchedAccount[];
-  /** Sides that made ends for which their accounts had no room. */
+  /** Churns whose ends their accounts had no room for, and what would have taken one back. */
   readonly refused: readonly Side[];
 }
 
@@ -68,11 +68,24 @@ async function bookPools(
   await listWaiting(clickhouse, pools.flat(), waiting.flat());
   const missing = changes.flat();
   const beyond = new Set(await insertChanges(clickhouse, missing, sizes));
-  const causes = new Set(Array.from(beyond, ({ event_id }) => event_id));
   return {
     touched: [...missing.filter((end) => !beyond.has(end)), ...changedBefore.flat()],
-    refused: causes.size === 0 ? [] : pools.flat().filter(({ event_id }) => causes.has(event_id)),
+    refused: beyond.size === 0 ? [] : pools.flatMap((pool) => refusedIn(pool, beyond)),
   };
+}
+
+/**
+ * Whose ends had no room: an end that is missing is tried again with whatever comes to its pool, so
+ * it is the churn's own event that is refused, and not the one that came.
+ */
+function refusedIn(pool: readonly Side[], beyond: ReadonlySet<Change>): Side[] {
+  const ids = new Set(pool.filter(({ side }) => side === "start").map(endId));
+  const ends = [...beyond].filter(({ change_id: id }) => ids.has(id));
+  const takenBack = new Set(ends.flatMap((end) => (end.void === 1 ? end.event_id : [])));
+  const moments = new Set(ends.flatMap((end) => (end.void === 1 ? [] : end.at)));
+  return pool.filter(({ side, at, event_id: event }) => {
+    return takenBack.has(event) || (side === "churn" && moments.has(at));
+  });
 }
 
 /** Every revision that the sides of this batch or later ones made: each had its movements. */
