@@ -240,6 +240,28 @@ describe("The CSV import", () => {
     expect(whole.told.at(-1)).to.equal("Taken: 2. Known already: 1. Refused: 0.");
   });
 
+  it("should end where something else answers, and say where to go on", async () => {
+    const bodies = [
+      "<html>",
+      "{}",
+      '{"line":1,"status":"success"}\n{"line":2,"status":"error"}',
+      "",
+    ];
+    const page = createServer((_request, response) => response.end(bodies[0]));
+    page.listen(0, "127.0.0.1");
+    await once(page, "listening");
+    const address = page.address();
+    const url = `http://127.0.0.1:${typeof address === "object" ? address?.port : null}`;
+    const file = fileOf([head, sale("4", "p"), sale("4", "q")]);
+    while (bodies.length > 0) {
+      const { code, text } = await run(file, "--apply", "--key", doors.key, "--url", url);
+      expect(text).to.include(`${url} answered 200: ${bodies[0]}\nSent up to line 0. Go on with`);
+      expect(code).to.equal(2);
+      bodies.shift();
+    }
+    page.close();
+  });
+
   it("should send again what the service could not take just then", async () => {
     let calls = 0;
     const busy = createServer((request, response) => {

@@ -1,6 +1,7 @@
 /** Sends lines to the ingest endpoint as one batch, again while it is not to be had. */
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
+import { parseStrictJson } from "../../backends/http/strict-json.js";
 import { ImportRefused } from "./refused.js";
 
 export interface Door {
@@ -28,6 +29,8 @@ const attemptsMax = 6;
 const pauseMs = 500;
 const pauseMsMax = 60_000;
 const answerMsMax = 120_000;
+/** Of a refusal; another server's page may have any length. */
+const toldLengthMax = 1_000;
 
 /**
  * Lines that wait for a rate, whose list the service fetches meanwhile, are sent again as long as
@@ -53,10 +56,12 @@ async function sendLines(door: Door, lines: readonly SendLine[]): Promise<Outcom
   const body = lines.map(({ json }) => `${json}\n`).join("");
   for (let attempt = 1; ; attempt += 1) {
     const answer = await post(door, body);
-    if (answer.status === 200) return outcomesOf(lines, answer.text);
+    const outcomes = answer.status === 200 ? outcomesOf(lines, answer.text) : null;
+    if (outcomes !== null) return outcomes;
     const mayPass = answer.status === null || answer.status === 429 || answer.status >= 500;
     if (!mayPass || attempt === attemptsMax) {
-      throw new ImportRefused(`${door.url} answered ${answer.status ?? "nothing"}: ${answer.text}`);
+      const told = answer.text.slice(0, toldLengthMax);
+      throw new ImportRefused(`${door.url} answered ${answer.status ?? "nothing"}: ${told}`);
     }
     await pause(Math.min(answer.retryAfterMs ?? pauseMs * 2 ** attempt, pauseMsMax));
   }
@@ -98,18 +103,21 @@ const lineAnswer = z.union([
   }),
 ]);
 
-/** One answer a line, in order. */
-function outcomesOf(lines: readonly SendLine[], text: string): Outcome[] {
+/** One answer a line, in order; null: something else answers there, or not all of it came. */
+function outcomesOf(lines: readonly SendLine[], text: string): Outcome[] | null {
   const answers = text.trimEnd().split("\n");
-  if (answers.length !== lines.length) {
-    throw new Error(`${answers.length} answers to ${lines.length} lines`);
+  if (answers.length !== lines.length) return null;
+  const outcomes = lines.map(({ line }, index) => outcomeOf(line, answers[index] ?? ""));
+  return outcomes.every((outcome) => outcome !== null) ? outcomes : null;
+}
+
+function outcomeOf(line: number, text: string): Outcome | null {
+  const json = parseStrictJson(Buffer.from(text));
+  const answer = lineAnswer.safeParse(json.ok ? json.value : null);
+  if (!answer.success) return null;
+  if (answer.data.status === "error") {
+    const { message, code } = answer.data.error;
+    return { kind: "refused", line, code, message: `${message} (${code})` };
   }
-  return lines.map(({ line }, index): Outcome => {
-    const answer = lineAnswer.parse(JSON.parse(answers[index] ?? ""));
-    if (answer.status === "error") {
-      const { message, code } = answer.error;
-      return { kind: "refused", line, code, message: `${message} (${code})` };
-    }
-    return { kind: answer.idempotent_replayed === true ? "repeated" : "taken", line };
-  });
+  return { kind: answer.data.idempotent_replayed === true ? "repeated" : "taken", line };
 }
