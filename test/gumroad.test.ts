@@ -154,6 +154,7 @@ describe("Gumroad's pings", () => {
     return fact && "Dispute" in fact.body ? fact.body.Dispute.amount : told;
   };
   const part = { partiallyRefunded: true, refundable: "8.50" };
+  const unread = "refund_amount_unknown";
   const disputed: [string, string, object, bigint][] = [
     ["all of a sale nothing was refunded of", "usd", { refundable: "10" }, 1000n],
     ["what is left of one that was refunded in part", "usd", part, 850n],
@@ -164,6 +165,26 @@ describe("Gumroad's pings", () => {
   for (const [title, listedIn, more, amount] of disputed) {
     it(`should take ${title} where it is disputed`, () => {
       expect(taken(listedIn, more)).to.equal(amount);
+    });
+  }
+
+  const refunded: [string, string, object, bigint | string][] = [
+    ["of a sale in dollars", "usd", {}, 150n],
+    ["of a sale in dollars, whatever its product is listed in now", "eur", { soldIn: "usd" }, 150n],
+    ["of a sale in euros, though its product is in dollars now", "usd", { soldIn: "eur" }, unread],
+    ["of one in euros by its sign, as older records tell it", "usd", { soldInSign: "€" }, unread],
+  ];
+  for (const [title, listedIn, more, amount] of refunded) {
+    it(`should read a part that was refunded ${title}`, () => {
+      const answers = new Map([[pathOfSale(sale.sale), saleAnswer({ ...sale, ...part, ...more })]]);
+      const told = gumroad.decode(parsed(salePing("refund", { ...sale, listedIn })), {
+        kept: new Map(),
+        answers,
+        firstReceivedAt: at,
+      });
+      const [fact] = told.outcome === "facts" ? told.facts : [];
+      const total = fact && "RefundTotal" in fact.body ? fact.body.RefundTotal.amount : null;
+      expect(total ?? (told.outcome === "rejected" ? told.reason : told)).to.equal(amount);
     });
   }
 

@@ -150,6 +150,9 @@ export interface RecordInput {
   readonly partiallyRefunded?: boolean;
   /** As people write it, in the currency of the listing: "1,234.50". */
   readonly refundable?: string;
+  /** What the sale was listed in; records before August 2026 tell its sign only. */
+  readonly soldIn?: string;
+  readonly soldInSign?: string;
   readonly countryCode?: string;
   readonly recurring?: boolean;
   readonly upgrade?: boolean;
@@ -175,7 +178,8 @@ export function saleAnswer(input: RecordInput): { success: true; sale: Record<st
       refunded: input.refunded ?? false,
       partially_refunded: input.partiallyRefunded ?? false,
       amount_refundable_in_currency: input.refundable ?? "0",
-      currency_symbol: "$",
+      currency_symbol: input.soldInSign ?? "$",
+      ...(input.soldIn === undefined ? {} : { currency: input.soldIn }),
       ...(input.countryCode === undefined ? {} : { country_iso2: input.countryCode }),
       ...(input.recurring === undefined ? {} : { recurring_charge: input.recurring }),
       ...(input.recurringBilling === undefined

@@ -23,6 +23,9 @@ const recordShape = z.object({
   partially_refunded: z.boolean().nullish(),
   /** In the currency of the listing, as people write it: "1,234.50". */
   amount_refundable_in_currency: z.string().nullish(),
+  /** What the sale was listed in, which its product may not be any more; since August 2026. */
+  currency: z.string().nullish().catch(null),
+  currency_symbol: z.string().nullish().catch(null),
   country_iso2: z.string().nullish().catch(null),
   recurring_charge: z.boolean().nullish(),
   is_upgrade_purchase: z.boolean().nullish(),
@@ -70,7 +73,7 @@ export function refundedCents(sale: Sale, record: SaleRecord | null): bigint | U
   if (record.partially_refunded !== true) {
     return rejected("refund_unconfirmed", "Gumroad shows no refund of this sale");
   }
-  if (sale.currency !== "usd") {
+  if (!isInDollars(sale, record)) {
     return rejected("refund_amount_unknown", "A part refunded of a sale not listed in dollars");
   }
   const left = leftOf(record);
@@ -88,7 +91,13 @@ export function refundedCents(sale: Sale, record: SaleRecord | null): bigint | U
 export function disputedCents(sale: Sale, record: SaleRecord | null): bigint {
   if (record === null) return sale.price;
   const isPart = record.partially_refunded === true && record.refunded !== true;
-  return (isPart && sale.currency === "usd" ? leftOf(record) : null) ?? record.price;
+  return (isPart && isInDollars(sale, record) ? leftOf(record) : null) ?? record.price;
+}
+
+/** A ping tells what the product is listed in now, a record what is left in that of the sale. */
+function isInDollars(sale: Sale, { currency, currency_symbol: symbol }: SaleRecord): boolean {
+  if (typeof currency === "string") return currency.toLowerCase() === "usd";
+  return sale.currency === "usd" && (symbol ?? "$") === "$";
 }
 
 /** US cents of a sale listed in dollars that is refunded in part; null: it contradicts that. */
