@@ -15,6 +15,7 @@ import { SchemaRegistryRefused, SchemaRegistryUnavailable } from "./backends/sch
 import { PostgresUnavailable } from "./backends/postgres.js";
 import { OthersRun } from "./backends/sole-process.js";
 import { type Config, ConfigError, limits, readConfig } from "./config.js";
+import { mistypedSettings } from "./ops/mistyped-settings.js";
 import { type RoleName, type Started, isRoleName, roleNames, start } from "./start.js";
 
 const secretSettings: ReadonlySet<string> = new Set([
@@ -47,6 +48,7 @@ try {
 }
 
 async function main(words: readonly string[]): Promise<void> {
+  for (const line of mistypedSettings(process.env)) process.stderr.write(`${line}\n`);
   if (words[0] === "ops") {
     process.exitCode = await runCommand(words.slice(1));
     return;

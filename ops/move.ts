@@ -8,10 +8,11 @@ import { BackupRefused, readManifest } from "../backends/backup/manifest.js";
 import { writeBackup } from "../backends/backup/write.js";
 import { vaultKeyOf } from "../backends/data-folder.js";
 import { vaultKeyId } from "../backends/vault.js";
-import { type Config, readConfig } from "../config.js";
+import { type Config, ConfigError, readConfig } from "../config.js";
 import { topics } from "../schemas/records.js";
 import { restore } from "./backup.js";
 import type { Given } from "./commands.js";
+import { mistypedSettings } from "./mistyped-settings.js";
 
 export interface MoveWords {
   /** A file of settings, `NAME=value` lines: the installation to move to. */
@@ -26,7 +27,11 @@ export async function move(
   { to, through }: MoveWords,
   { open, close, tell }: Pick<Given, "open" | "close" | "tell">,
 ): Promise<void> {
-  const target = readConfig(parseEnv(await readFile(to, "utf8")));
+  const settings = parseEnv(await readFile(to, "utf8"));
+  // The file is written for this alone: in it nothing else can be meant.
+  const mistyped = mistypedSettings(settings);
+  if (mistyped.length > 0) throw new ConfigError(mistyped);
+  const target = readConfig(settings);
   if (config.CLICKHOUSE_URL === undefined && target.CLICKHOUSE_URL === undefined) {
     throw new BackupRefused(
       "The embedded ClickHouse engine opens one folder in a process. Between two data folders " +

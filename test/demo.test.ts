@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import { readConfig } from "../config.js";
 import { makeBusiness } from "../ops/demo/business.js";
 import { Chance } from "../ops/demo/chance.js";
 import { deliverAll } from "../ops/demo/deliver.js";
@@ -11,6 +12,7 @@ import { DemoFolder, FolderRefused } from "../ops/demo/folder.js";
 import type { Journal, Sold } from "../ops/demo/journal.js";
 import { LiveBusiness } from "../ops/demo/live.js";
 import { ask, type Merchant, openMerchant, salesUpTo, whenBooked } from "../ops/demo/merchant.js";
+import { demoEnvironment } from "../ops/demo/service-process.js";
 import { knownExponentOf } from "../schemas/currencies.js";
 import { cohortsAnswer } from "../schemas/http-cohorts.js";
 import { mrrAnswer } from "../schemas/http-mrr.js";
@@ -40,6 +42,24 @@ describe("the demo", () => {
   before(async () => {
     const { base, adminToken } = await openTestService();
     merchant = await openMerchant(base, adminToken, "USD");
+  });
+
+  it("should not work on servers or with secrets that are set for something else", () => {
+    const servers = {
+      ADMIN_TOKEN: "t".repeat(32),
+      CLICKHOUSE_CLUSTER: "revenue",
+      CLICKHOUSE_SHARD_URLS: "http://host:8123",
+      CLICKHOUSE_URL: "http://host:8123",
+      DATABASE_URL: "postgres://user@host/database",
+      KAFKA_BROKERS: "host:9092",
+      PUBLIC_URL: "http://host",
+      SCHEMA_REGISTRY_URL: "http://host:8081",
+      VAULT_ENCRYPTION_KEY: "ab".repeat(32),
+      VAULT_ENCRYPTION_KEY_PREVIOUS: "cd".repeat(32),
+    };
+    expect(Object.keys(readConfig(servers))).to.include.members(Object.keys(servers));
+    expect(readConfig(demoEnvironment(servers))).to.deep.equal(readConfig({}));
+    expect(demoEnvironment({ ...servers, PORT: "3001" })).to.deep.equal({ PORT: "3001" });
   });
 
   it("should make the same business from the same seed, and another from another", () => {

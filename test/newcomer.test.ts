@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import { DataFolderRefused, openDataFolder } from "../backends/data-folder.js";
 import { ConfigError, readConfig } from "../config.js";
+import { mistypedSettings } from "../ops/mistyped-settings.js";
 
 const program = fileURLToPath(new URL("../main.js", import.meta.url));
 
@@ -36,6 +37,25 @@ describe("A newcomer", () => {
     });
   }
 
+  const names: [env: Record<string, string>, said: string[]][] = [
+    [{ KAFKA_BROKER: "k:9092" }, ["did you mean KAFKA_BROKERS?"]],
+    [{ DATABSE_URL: "postgres://u@h/d" }, ["did you mean DATABASE_URL?"]],
+    [{ VAULT_ENCRYPTION_KEY_PREVIUOS: "x" }, ["did you mean VAULT_ENCRYPTION_KEY_PREVIOUS?"]],
+    [{ DATADIR: "/srv", log_level: "warn" }, ["mean DATA_DIR?", "mean LOG_LEVEL?"]],
+    [{ PORTS: "1", POST: "2" }, []],
+    [{ KAFKA_BROKERS: "k:9092", DATA_DIR: "/srv", RATES_REFRESH: "off" }, []],
+    [{ KAFKA_BROKER: "", KAFKA_PARTITION: "" }, []],
+    [{ CLICKHOUSE_USER: "u", STRIPE_API_KEY: "k", HOSTNAME: "h", PGDATABASE: "d" }, []],
+    [{ CLICKHOUSE_URL: "http://h:8123", CLICKHOUSE_URI: "http://h:8123" }, []],
+  ];
+  for (const [env, said] of names) {
+    it(`should be told of settings that are nearly named: ${Object.keys(env).join(", ")}`, () => {
+      const told = mistypedSettings(env);
+      expect(told).to.have.lengthOf(said.length);
+      for (const [index, words] of said.entries()) expect(told[index]).to.include(words);
+    });
+  }
+
   const folders: [title: string, path: string, why: string][] = [
     ["a file", "taken", "it is a file, not a folder"],
     ["below a file", "taken/data", "a part of it is a file, not a folder"],
@@ -54,6 +74,7 @@ describe("A newcomer", () => {
     ["--help", 0, "npm start -- check"],
     ["ops --help", 0, "npm run ops -- servers start"],
     ["ops dance", 2, "There is no command dance.\nnpm run ops -- audit"],
+    ["check", 0, "RATES_REFRESH=on"],
     ["ops backup", 2, "--to is missing.\nnpm run ops -- audit"],
     ["ops replay --from 2026-11-01T00:00", 2, "is no time in UTC; for example 2026-11-01"],
     ["ops replay --from 2026-02-30", 2, "is no time in UTC; for example 2026-11-01"],
@@ -61,13 +82,15 @@ describe("A newcomer", () => {
   ];
   it("should be answered by the program which words there are", async function answered() {
     this.timeout(60_000);
-    const env = { PATH: process.env.PATH, DATA_DIR: join(folder, "never") };
+    const env = { PATH: process.env.PATH, DATA_DIR: join(folder, "never"), LOGLEVEL: "warn" };
     const runs = words.map(async ([line, code, said]) => {
       const child = spawn(process.execPath, [program, ...line.split(" ")], { env });
-      const answers = text(code === 0 ? child.stdout : child.stderr);
+      const told = [text(child.stdout), text(child.stderr)];
       const [ended] = await once(child, "close");
+      const [answer, complaint] = await Promise.all(told);
       expect(ended, line).to.equal(code);
-      expect(await answers, line).to.include(said);
+      expect(code === 0 ? answer : complaint, line).to.include(said);
+      expect(complaint, line).to.match(/^LOGLEVEL is no setting and changes nothing; did you/);
     });
     await Promise.all(runs);
   });
@@ -75,11 +98,13 @@ describe("A newcomer", () => {
   const nowhere: [words: string, where: string, said: RegExp][] = [
     ["audit", "never", /There is no installation in .*never \(no log, no postgres\)\. Give this/],
     ["backup --to copies", "never", /There is no installation in .*never/],
+    ["move --to slip.env --through copies", "never", /DATABSE_URL is no setting .* DATABASE_URL\?/],
     ["replay --from 2026-11-01T00:00Z", "another", /no installation in .*another \(no log\)/],
   ];
   it("should be told by a command that finds no installation, and get none", async function none() {
     this.timeout(60_000);
     mkdirSync(join(folder, "another", "postgres"), { recursive: true });
+    writeFileSync(join(folder, "slip.env"), "DATABSE_URL=postgres://user@host/database");
     const runs = nowhere.map(async ([line, where, said]) => {
       const env = { PATH: process.env.PATH, DATA_DIR: join(folder, where) };
       const args = [program, "ops", ...line.split(" ")];

@@ -27,24 +27,29 @@ const saidMax = 20_000;
 const notInherited = [
   "ADMIN_TOKEN",
   "CLICKHOUSE_CLUSTER",
+  "CLICKHOUSE_SHARD_URLS",
   "CLICKHOUSE_URL",
   "DATABASE_URL",
   "KAFKA_BROKERS",
   "PUBLIC_URL",
+  "SCHEMA_REGISTRY_URL",
   "VAULT_ENCRYPTION_KEY",
   "VAULT_ENCRYPTION_KEY_PREVIOUS",
 ];
+
+export function demoEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !notInherited.includes(name)));
+}
 
 /**
  * @param logFile takes what the service logs
  * @throws ServiceRefused when it cannot start (its port is taken, its folder is in use)
  */
 export async function startService(dataFolder: string, logFile: string): Promise<ServiceProcess> {
-  const env = Object.entries(process.env).filter(([name]) => !notInherited.includes(name));
   const child = spawn(process.execPath, [program], {
     // A group of its own: Ctrl-C reaches the demo, which stops the service when it has let go.
     detached: true,
-    env: { LOG_LEVEL: "warn", ...Object.fromEntries(env), DATA_DIR: dataFolder },
+    env: { LOG_LEVEL: "warn", ...demoEnvironment(process.env), DATA_DIR: dataFolder },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const killHard = (): void => void child.kill("SIGKILL");

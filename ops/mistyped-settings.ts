@@ -1,0 +1,37 @@
+/**
+ * Names in the environment that are nearly a setting's. A setting that is absent has a meaning (an
+ * embedded backend, a default), so a slip in a name would start something else without a word.
+ */
+import { settingNames } from "../config.js";
+
+/** Letters that may be wrong, missing or too many. */
+const slipsMax = 2;
+/** Of a shorter name two letters are too large a part. */
+const lengthMin = 7;
+
+/** A sentence for each, for the person who set it. */
+export function mistypedSettings(env: Readonly<Record<string, string | undefined>>): string[] {
+  return Object.entries(env).flatMap(([name, value]) => {
+    // An empty value counts as absent, under whatever name.
+    if (!value || name.length < lengthMin || settingNames.includes(name)) return [];
+    const meant = settingNames.find(
+      (known) => slips(name.toUpperCase(), known) <= slipsMax && !env[known],
+    );
+    if (meant === undefined) return [];
+    return [`${name} is no setting and changes nothing; did you mean ${meant}?`];
+  });
+}
+
+/** Letters to put in, leave out or replace to make one of the other. */
+function slips(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (const [index, letter] of Array.from(one).entries()) {
+    const next = [index + 1];
+    for (const [column, wanted] of Array.from(other).entries()) {
+      const replaced = (row[column] ?? 0) + (letter === wanted ? 0 : 1);
+      next.push(Math.min(replaced, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}
