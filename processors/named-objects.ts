@@ -3,7 +3,7 @@
  * (`providers/provider.ts`, KeptObject).
  */
 import { keepObjects, recallObjects } from "../backends/kept-objects.js";
-import type { Provider } from "../providers/provider.js";
+import type { KeptObject, Provider } from "../providers/provider.js";
 import type { RawEventMeta } from "../schemas/records.js";
 import type { NormalizingService } from "./normalize.js";
 import type { Opened } from "./read-raw.js";
@@ -12,15 +12,14 @@ type KeepingService = Pick<NormalizingService, "postgres" | "keptNews">;
 
 /** What the event names without telling it may have been told by an earlier one. */
 export async function keptFor(
-  { postgres, keptNews }: KeepingService,
+  service: KeepingService,
   provider: Provider | null,
   event: RawEventMeta,
   body: unknown,
 ): Promise<ReadonlyMap<string, unknown>> {
-  const told = provider?.keeps?.(body) ?? [];
-  if (told.length > 0 && (await keepObjects(postgres, event, told))) keptNews(event.workspace);
+  await keep(service, event, provider?.keeps?.(body) ?? []);
   const needed = provider?.needs?.(body) ?? [];
-  return needed.length === 0 ? new Map() : recallObjects(postgres, event, needed);
+  return needed.length === 0 ? new Map() : recallObjects(service.postgres, event, needed);
 }
 
 /** With the kept objects that only the answers name, beside those the body names itself. */
@@ -39,10 +38,27 @@ export async function withNamed(
 
 /** What later events need, as the answers tell it; also where there is nobody to ask. */
 export async function keepAnswered(
-  { postgres, keptNews }: KeepingService,
+  service: KeepingService,
   { provider, event, body, known }: Opened,
   answers: ReadonlyMap<string, unknown>,
 ): Promise<void> {
-  const told = provider?.keepsAnswered?.(body, { ...known, answers }) ?? [];
-  if (told.length > 0 && (await keepObjects(postgres, event, told))) keptNews(event.workspace);
+  await keep(service, event, provider?.keepsAnswered?.(body, { ...known, answers }) ?? []);
+}
+
+/**
+ * When it fails, some may be kept all the same, of which nobody would hear: coming again they are
+ * no news.
+ */
+async function keep(
+  { postgres, keptNews }: KeepingService,
+  event: RawEventMeta,
+  told: readonly KeptObject[],
+): Promise<void> {
+  if (told.length === 0) return;
+  let isNews = true;
+  try {
+    isNews = await keepObjects(postgres, event, told);
+  } finally {
+    if (isNews) keptNews(event.workspace);
+  }
 }

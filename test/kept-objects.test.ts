@@ -3,11 +3,13 @@ import { expect } from "chai";
 import { accountHasher } from "../backends/accounts.js";
 import { keepObjects, recallObjects } from "../backends/kept-objects.js";
 import { openProviderApis } from "../backends/provider-api.js";
+import { type Postgres, PostgresUnavailable } from "../backends/postgres.js";
 import { listRejects } from "../backends/rejects.js";
 import { Releases } from "../backends/releases.js";
 import { limits } from "../config.js";
 import { RecentOutcomes } from "../processors/journal.js";
 import { lookAgain } from "../processors/look-again.js";
+import { keptFor } from "../processors/named-objects.js";
 import { conclude, openRaw } from "../processors/read-raw.js";
 import { keepRejects } from "../processors/rejects-upkeep.js";
 import { createProviders } from "../providers/index.js";
@@ -22,6 +24,7 @@ import {
 } from "../providers/stripe/payloads.js";
 import { type Doors, openDoors, stripe } from "./doors.js";
 import { topics } from "../schemas/records.js";
+import { metaOf } from "./facts.js";
 import { testLogger } from "./stores.js";
 
 const version = "2025-09-30.clover";
@@ -186,6 +189,27 @@ describe("What Stripe tells once and later only names", () => {
       await lookAgain(normalizing, [outcome]);
       expect(news).to.eql([doors.workspace]);
     }).timeout(30_000);
+
+    it("should tell of news also when the word that it is kept was lost", async () => {
+      const { postgres } = doors.service;
+      const losing: Postgres = {
+        ...postgres,
+        transaction: async (run) => {
+          await postgres.transaction(run);
+          throw new PostgresUnavailable("its answer was lost");
+        },
+      };
+      const news: string[] = [];
+      const keptNews = (workspace: string) => void news.push(workspace);
+      const event = metaOf({ workspace: doors.workspace, provider: "stripe" });
+      const body = told("evt", "customer.discount.created", { ...half, id: "di_lost" });
+      const [lost] = await Promise.allSettled([
+        keptFor({ postgres: losing, keptNews }, stripe, event, body),
+      ]);
+      expect(lost.status).to.equal("rejected");
+      await keptFor({ postgres, keptNews }, stripe, event, body);
+      expect(news).to.deep.equal([doors.workspace]);
+    });
 
     it("should keep coupons of two accounts apart that chose one id for them", async () => {
       const path = await newWorkspace();
