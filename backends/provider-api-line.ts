@@ -57,6 +57,17 @@ interface Authorization {
   readonly until: number;
 }
 
+/** An authorization, from when it is asked for. Times are those of a clock that is never set. */
+interface Given {
+  readonly authorization: Promise<Authorization | null>;
+  usableUntil: number;
+  /** A call was answered with it. */
+  isProven: boolean;
+}
+
+/** What the API took before, it takes no more: it was withdrawn, or ended before its time. */
+class Withdrawn extends ApiRefusal {}
+
 export class ApiLine {
   /** Events whose questions are asked at a time; the others wait, however many. */
   readonly events: IPolicy = bulkhead(limits.enrichmentAtOnceMax, Number.POSITIVE_INFINITY);
@@ -68,10 +79,10 @@ export class ApiLine {
   readonly #turns: RateLimiterQueue;
   readonly #atOnce: IPolicy = bulkhead(limits.apiCallsAtOnceMax, limits.apiCallsWaitingMax);
   readonly #breaker: IPolicy;
-  #authorization: Promise<Authorization | null> | null = null;
-  #usableUntil = 0;
+  #given: Given | null = null;
+  /** On `performance.now()`, like the next. */
   #silentUntil = 0;
-  /** ms since 1970: the provider asked all calls to wait. */
+  /** The provider asked all calls to wait. */
   #waitUntil = 0;
 
   /** @param url instead of the API's own base URL */
@@ -104,7 +115,7 @@ export class ApiLine {
   }
 
   get isSilent(): boolean {
-    return this.#silentUntil > Date.now();
+    return this.#silentUntil > performance.now();
   }
 
   async ask(question: AskedFor, signal: AbortSignal): Promise<Asked> {
@@ -123,15 +134,22 @@ export class ApiLine {
 
   async #tryAll(question: AskedFor, bounds: CallLimits): Promise<Asked> {
     const { signal } = bounds;
+    let isRenewed = false;
     for (let attempt = 1; ; attempt += 1) {
       signal.throwIfAborted();
       try {
         return await this.#breaker.execute(() => this.#tryOnce(question, bounds));
       } catch (error) {
+        if (error instanceof Withdrawn && !isRenewed) {
+          isRenewed = true;
+          continue;
+        }
         const { attemptsMax, pauseMs, waitMsMax } = this.#patience;
         if (!(error instanceof ApiTrouble)) throw error;
         const { retryAfterMs } = error;
-        if (retryAfterMs !== null) this.#waitUntil = Date.now() + Math.min(retryAfterMs, restMsMax);
+        if (retryAfterMs !== null) {
+          this.#waitUntil = performance.now() + Math.min(retryAfterMs, restMsMax);
+        }
         // Half to the whole of a doubling pause, so that many do not come again at once.
         const ms = retryAfterMs ?? pauseMs * 2 ** (attempt - 1) * (0.5 + Math.random() / 2);
         if (attempt >= attemptsMax || ms > waitMsMax) throw error;
@@ -142,9 +160,10 @@ export class ApiLine {
 
   async #tryOnce({ path, headers: own }: AskedFor, bounds: CallLimits): Promise<Asked> {
     const { signal } = bounds;
-    const authorization = await this.#authorize(signal);
+    const given = this.#authorize(signal);
+    const authorization = await given.authorization;
     if (authorization === null) return { outcome: "silent" };
-    const wait = this.#waitUntil - Date.now();
+    const wait = this.#waitUntil - performance.now();
     if (wait > this.#patience.waitMsMax) throw new ApiTrouble("asks us to wait", wait, false);
     if (wait > 0) await pause(wait, undefined, { signal });
     await this.#turns.removeTokens(1);
@@ -156,43 +175,51 @@ export class ApiLine {
         { headers: { accept: "application/json", ...own, ...headers } },
         bounds,
       );
+      given.isProven = true;
       if (text !== null && !isJson(text)) throw new ApiTrouble("an answer that is no JSON");
       return { outcome: "answered", text };
     } catch (error) {
-      // It may have been withdrawn before its time: the next call asks for another.
-      if (error instanceof ApiRefusal && error.status === 401) this.#authorization = null;
-      throw error;
+      if (!(error instanceof ApiRefusal) || error.status !== 401) throw error;
+      // The next call asks for another; who asked for one meanwhile keeps that.
+      if (this.#given === given) this.#given = null;
+      throw given.isProven ? new Withdrawn(error.message, error.status) : error;
     }
   }
 
-  #authorize(signal: AbortSignal): Promise<Authorization | null> {
-    if (this.#authorization !== null && this.#usableUntil > Date.now()) return this.#authorization;
+  #authorize(signal: AbortSignal): Given {
+    const began = performance.now();
+    if (this.#given !== null && this.#given.usableUntil > began) return this.#given;
+    const now = Date.now();
     // Meanwhile all share this one; then it says itself for how long.
-    this.#usableUntil = Number.POSITIVE_INFINITY;
-    this.#authorization = this.#newAuthorization(signal);
-    return this.#authorization;
+    const given: Given = {
+      authorization: this.#askAuthorization(now, signal),
+      usableUntil: Number.POSITIVE_INFINITY,
+      isProven: false,
+    };
+    void this.#time(given, now, began);
+    this.#given = given;
+    return given;
   }
 
-  async #newAuthorization(signal: AbortSignal): Promise<Authorization | null> {
+  /** @param now ms since 1970 when it was asked for, as `began` is on `performance.now()` */
+  async #time(given: Given, now: number, began: number): Promise<void> {
     try {
-      const given = await this.#askAuthorization(signal);
-      this.#usableUntil = given === null ? 0 : given.until - authorizationMarginMs;
-      if (given === null) this.#silentUntil = Date.now() + silentMs;
-      return given;
-    } catch (error) {
-      this.#usableUntil = 0;
-      throw error;
+      const told = await given.authorization;
+      given.usableUntil = told === null ? 0 : began + told.until - now - authorizationMarginMs;
+      if (told === null) this.#silentUntil = performance.now() + silentMs;
+    } catch {
+      given.usableUntil = 0; // whoever asked is told
     }
   }
 
-  async #askAuthorization(signal: AbortSignal): Promise<Authorization | null> {
+  async #askAuthorization(now: number, signal: AbortSignal): Promise<Authorization | null> {
     const post = async (url: string, form: Readonly<Record<string, string>>): Promise<unknown> => {
       const body = new URLSearchParams(form);
       const text = await callApi(url, { method: "POST", body }, this.#bounds(signal));
       if (text === null || !isJson(text)) throw new ApiTrouble("an authorization that is no JSON");
       return JSON.parse(text);
     };
-    return this.#api.authorize(this.#credentials, Date.now(), post);
+    return this.#api.authorize(this.#credentials, now, post);
   }
 
   #bounds(signal: AbortSignal): CallLimits {

@@ -176,6 +176,67 @@ describe("Calls of a provider's API", () => {
     expect(await ask()).to.deep.equal(good);
   });
 
+  it("should ask again by a new authorization when one that was good is refused", async () => {
+    answerBy([text("{}"), status(401)]);
+    await ask();
+    expect(await ask()).to.deep.equal(good);
+    expect(api.calls).to.have.lengthOf(3);
+    answerBy([status(401), status(401), text("{}")]);
+    expect(await ask()).to.deep.equal({ outcome: "refused", detail: "answered 401" });
+    expect(asked).to.equal(2);
+  });
+
+  it("should keep an authorization asked for while another was refused", async () => {
+    const hourMs = 3_600_000;
+    // Each call asks for one, since that of the first is good for no time at all.
+    const lives = [0, hourMs, hourMs];
+    const asks: (() => void)[] = [];
+    const tokens = {
+      ...provider,
+      api: {
+        ...provider.api,
+        baseUrl: () => api.url,
+        requestsPerSecond: 100,
+        authorize: async (_credentials: unknown, now: number) => {
+          const life = lives[asks.length] ?? 0;
+          const number = asks.length + 1;
+          await new Promise<void>((resolve) => asks.push(resolve));
+          if (number === 3) throw new Error("no token can be had");
+          return { headers: { authorization: `Bearer ${apiKey}` }, until: now + life };
+        },
+      },
+    };
+    const askWith = () =>
+      apis.ask(
+        { provider: tokens, integration: { id: "int_tokens", credentials: {} } },
+        { path, freshForMs: 0 },
+        AbortSignal.timeout(5_000),
+      );
+    const until = async (isTrue: () => boolean) => {
+      while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 5));
+    };
+    let refuse = (): void => {};
+    api.misbehave = (_request, response) => {
+      refuse = () => send(response, 401, {});
+      return true;
+    };
+    const first = askWith();
+    await until(() => asks.length === 1);
+    asks[0]?.();
+    await until(() => api.calls.length === 1);
+    api.misbehave = null;
+    const second = askWith();
+    await until(() => asks.length === 2);
+    refuse();
+    await first;
+    const third = askWith();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    for (const told of asks.slice(1).toReversed()) told();
+    expect(await second).to.deep.equal(good);
+    expect(await third).to.deep.equal(good);
+    expect(await askWith()).to.deep.equal(good);
+  });
+
   it("should share one call among those who ask at the same time", async () => {
     const fresh = { freshForMs: 60_000 };
     const answers = await Promise.all([ask(fresh), ask(fresh), ask(fresh)]);
