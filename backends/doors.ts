@@ -45,22 +45,24 @@ export interface Doors {
 /** Those of a process that is alone with its log. */
 export class OwnDoors implements Doors {
   readonly #stamps = new Map<symbol, number>();
+  /** ms since 1970: what was told as earliest. Nothing is stamped below it if the clock is set. */
+  #told = 0;
   readonly #late: LateStamps;
 
   /**
-   * @param told left out where nothing told outlives the process
+   * @param kept left out where nothing told outlives the process
    * @param elapsed ms by a clock that is never set
    */
   constructor(
     private readonly now: () => number,
-    private readonly told?: ToldTime,
+    private readonly kept?: ToldTime,
     elapsed: () => number = () => performance.now(),
   ) {
     this.#late = new LateStamps(elapsed);
   }
 
   receive(notBefore: number): Receipt {
-    const receivedAt = Math.max(this.#clock(), notBefore);
+    const receivedAt = Math.max(this.#clock(), notBefore, this.#told);
     const token = Symbol();
     this.#stamps.set(token, receivedAt);
     return {
@@ -90,12 +92,13 @@ export class OwnDoors implements Doors {
 
   async earliest(): Promise<number> {
     const earliest = this.earliestNow;
-    return this.told === undefined ? earliest : this.told.upTo(earliest);
+    this.#told = Math.max(this.#told, earliest);
+    return this.kept === undefined ? earliest : this.kept.upTo(earliest);
   }
 
   /** After all that processes before this one have told. */
   #clock(): number {
-    return this.told === undefined ? this.now() : Math.max(this.now(), this.told.floor + 1);
+    return this.kept === undefined ? this.now() : Math.max(this.now(), this.kept.floor + 1);
   }
 }
 

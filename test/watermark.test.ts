@@ -113,6 +113,15 @@ describe("complete_to", () => {
     expect(told).to.deep.equal([299, 299, 399, 599, 999_999]);
   });
 
+  it("should stamp calls after what is being told, though the clock is set back", async () => {
+    let time = now();
+    const watermark = new Watermark(new OnePartition([]), () => time);
+    const telling = watermark.completeTo();
+    time -= 10_000;
+    const { receivedAt } = watermark.receive();
+    expect(receivedAt).to.be.greaterThan(await telling);
+  });
+
   it("should never go back, even when a group is set back", async () => {
     const log = new OnePartition([500]);
     const watermark = new Watermark(log, now);
