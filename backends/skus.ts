@@ -46,7 +46,10 @@ export function openSkus(postgres: Postgres): Skus {
     for (const sku of skus.filter(hasPlace)) {
       const key = keyOf(sku);
       if (seen.has(key)) continue;
-      await postgres.transaction((sql) => ensure(sql, sku));
+      await postgres.transaction(async (sql) => {
+        await placeAlone(sql, sku);
+        await ensure(sql, sku);
+      });
       if (seen.size >= seenMax) seen.clear();
       seen.add(key);
     }
@@ -58,7 +61,7 @@ export function openSkus(postgres: Postgres): Skus {
       for (const sku of withoutRepeats(named.filter(hasPlace))) {
         if (await isCalledSo(postgres, sku)) continue;
         await postgres.transaction(async (sql) => {
-          await nameAlone(sql, sku);
+          await placeAlone(sql, sku);
           await ensure(sql, sku);
           await rename(sql, sku);
         });
@@ -145,10 +148,11 @@ async function isCalledSo(sql: Sql, sku: NamedSku): Promise<boolean> {
 }
 
 /**
- * Two processes that name SKUs alike at once would both find no product of that slug and make one.
+ * Two processes that name SKUs alike at once would both find no product of that slug and make one;
+ * and one that meets a SKU while another names it would make a product that nothing is sold under.
  * For the rest of the transaction.
  */
-async function nameAlone(sql: Sql, { workspace, environment }: SkuName): Promise<void> {
+async function placeAlone(sql: Sql, { workspace, environment }: SkuName): Promise<void> {
   const matter = `products of ${workspace} ${environment}`;
   await sql.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [matter]);
 }

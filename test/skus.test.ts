@@ -1,4 +1,5 @@
 /** What SKUs are called, and which of them are one product by it (`definitions.md`, Products). */
+import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { openCatalogueView } from "../backends/catalogue-view.js";
 import { keepObjects, recallObjects } from "../backends/kept-objects.js";
@@ -65,6 +66,26 @@ describe("Names of SKUs", () => {
     );
     const found = Object.entries(await products()).map(([name, ids]) => [name, ids.toSorted()]);
     const wanted = numbers.map((number) => [`Plan ${number}`, [`a_${number}`, `b_${number}`]]);
+    expect(found).to.have.deep.members(wanted);
+  });
+
+  it("should leave no empty product where one process meets a SKU another names", async () => {
+    const numbers = Array.from({ length: 20 }, (_, number) => number);
+    await skus.name(numbers.map((number) => named(`first_${number}`, `Met ${number}`)));
+    for (const number of numbers) {
+      const told = named(`second_${number}`, `Met ${number}`);
+      // Some of them amid what the naming does in Postgres.
+      const meeting = Array.from({ length: 5 }, async (_, ms) => {
+        await pause(ms);
+        await openSkus(postgres).see([told]);
+      });
+      await Promise.all([skus.name([told]), ...meeting]);
+    }
+    const found = Object.entries(await products()).map(([name, ids]) => [name, ids.toSorted()]);
+    const wanted = numbers.map((number) => [
+      `Met ${number}`,
+      [`first_${number}`, `second_${number}`],
+    ]);
     expect(found).to.have.deep.members(wanted);
   });
 
