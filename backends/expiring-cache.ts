@@ -6,26 +6,26 @@ export interface CacheOptions<V> {
   readonly ttlMs: number;
   readonly entriesMax: number;
   load(key: string): Promise<V>;
-  /** ms since 1970 */
-  readonly now?: () => number;
+  /** ms by a clock that is never set: one set back would keep what is old for all that time. */
+  readonly elapsed?: () => number;
 }
 
 export class ExpiringCache<V> {
   readonly #entries = new Map<string, { readonly value: Promise<V>; readonly expiresAt: number }>();
-  readonly #now: () => number;
+  readonly #elapsed: () => number;
 
   constructor(private readonly options: CacheOptions<V>) {
-    this.#now = options.now ?? (() => Date.now());
+    this.#elapsed = options.elapsed ?? (() => performance.now());
   }
 
   /** Callers who ask for the same at the same time share one look-up. A failure is not kept. */
   get(key: string): Promise<V> {
     const entry = this.#entries.get(key);
-    if (entry && entry.expiresAt > this.#now()) return entry.value;
+    if (entry && entry.expiresAt > this.#elapsed()) return entry.value;
     // Deleted first, so that the map's order stays the order of age.
     this.#entries.delete(key);
     const value = this.options.load(key);
-    const fresh = { value, expiresAt: this.#now() + this.options.ttlMs };
+    const fresh = { value, expiresAt: this.#elapsed() + this.options.ttlMs };
     this.#entries.set(key, fresh);
     value.catch(() => {
       if (this.#entries.get(key) === fresh) this.#entries.delete(key);

@@ -18,12 +18,12 @@ export class FreshAnswers {
   constructor(options: {
     readonly entriesMax: number;
     readonly bytesMax: number;
-    /** ms since 1970 */
+    /** ms by a clock that is never set */
     readonly clock?: () => number;
   }) {
     this.#entriesMax = options.entriesMax;
     this.#bytesMax = options.bytesMax;
-    this.#clock = options.clock ?? Date.now;
+    this.#clock = options.clock ?? (() => performance.now());
   }
 
   has(integration: string, question: string): boolean {

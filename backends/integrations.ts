@@ -46,13 +46,11 @@ export function openIntegrations(options: {
   const cache = new ExpiringCache({
     ttlMs: cacheMs,
     entriesMax: cacheEntriesMax,
-    now,
     load: (hash) => findIntegration(postgres, vault, "token_hash", Buffer.from(hash, "base64")),
   });
   const cacheById = new ExpiringCache({
     ttlMs: cacheMs,
     entriesMax: cacheEntriesMax,
-    now,
     load: (id) => findIntegration(postgres, vault, "id", id),
   });
   return {

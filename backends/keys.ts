@@ -47,24 +47,27 @@ export function openKeys(options: {
   readonly postgres: Postgres;
   readonly logger: Logger;
   readonly now?: () => number;
+  /** ms by a clock that is never set */
+  readonly elapsed?: () => number;
 }): Keys {
-  const { postgres, logger, now = Date.now } = options;
+  const { postgres, logger, now = Date.now, elapsed = () => performance.now() } = options;
   const cache = new ExpiringCache({
     ttlMs: cacheMs,
     entriesMax: cacheEntriesMax,
-    now,
+    elapsed,
     load: (hash) => findKey(postgres, Buffer.from(hash, "base64")),
   });
   const lastUseWritten = new Map<string, number>();
 
   /** Not awaited by the call: a use that is not written down harms nobody. */
   function noteUse(keyId: string): void {
-    const at = now();
-    if (at - (lastUseWritten.get(keyId) ?? 0) < lastUseWrittenEveryMs) return;
+    const at = elapsed();
+    const before = lastUseWritten.get(keyId);
+    if (before !== undefined && at - before < lastUseWrittenEveryMs) return;
     if (lastUseWritten.size >= cacheEntriesMax) lastUseWritten.clear();
     lastUseWritten.set(keyId, at);
     postgres
-      .query("UPDATE api_keys SET last_used_at = $2 WHERE id = $1", [keyId, new Date(at)])
+      .query("UPDATE api_keys SET last_used_at = $2 WHERE id = $1", [keyId, new Date(now())])
       .catch((error: unknown) => logger.warn({ err: error, keyId }, "last use not written"));
   }
 

@@ -215,6 +215,19 @@ describe("Google's published keys", () => {
     expect(asked).to.equal(2);
   });
 
+  it("should be fetched again where the clock was set back, after a failure, too", async () => {
+    const verify = openVerify();
+    const [rotated, earlier] = [jwt({}, { ...head, kid: "key-2" }, next), now - 120_000];
+    await verify(jwt());
+    answer.keys = { keys: [ours.jwk, next.jwk] };
+    expect(await verify(rotated, earlier)).to.equal("ok");
+    const another = openVerify();
+    answer.status = 500;
+    await another(jwt()).catch(() => undefined);
+    answer.status = 200;
+    expect(await another(rotated, earlier)).to.equal("ok");
+  });
+
   it("should be asked for nothing by a token that was not meant for us", async () => {
     expect(await openVerify()(jwt({ aud: "https://other.example" }))).to.equal(
       "signature_mismatch",

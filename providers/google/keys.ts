@@ -55,12 +55,14 @@ export class PublishedKeys {
    * @throws KeysUnavailable when Google could not be asked
    */
   async find(kid: string, now: number): Promise<KeyObject | null> {
-    const isFresh = now < this.#freshUntil;
+    // A clock that was set back says nothing about how old they are.
+    const isFresh = now < this.#freshUntil && now >= this.#fetchedAt;
     const key = isFresh ? this.#keys.get(kid) : undefined;
     if (key !== undefined) return key;
     if (isFresh && now - this.#fetchedAt < askAgainAfterMs) return null;
     if (this.#fetching === null) {
-      if (now - this.#failedAt < retryAfterMs) throw new KeysUnavailable(this.url);
+      if (now >= this.#failedAt && now - this.#failedAt < retryAfterMs)
+        throw new KeysUnavailable(this.url);
       this.#fetching = this.#fetch(now).finally(() => {
         this.#fetching = null;
       });
