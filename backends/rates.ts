@@ -16,6 +16,7 @@ import {
   quoteFor,
   rateSources,
   utcDay,
+  waitsForEcb,
 } from "../schemas/rates.js";
 import type { Quote } from "../schemas/records.js";
 import { giveTurnBack, takeTurn } from "./leases.js";
@@ -296,6 +297,8 @@ class LiveRates implements Rates {
     const isKnowable = exponentOf(currency) !== null && exponentOf(base) !== null;
     if (this.#config.RATES_REFRESH === "off" || !isKnowable) return null;
     if (this.quote(currency, base, atMs) !== null) return null;
+    const { edition } = this;
+    if (waitsForEcb(this.#table, { currency, base, day: utcDay(atMs), edition })) return null;
     let list = dayAfter(utcDay(atMs), -1);
     for (let back = 1; back < wideGapDaysMax && isAbsent(this.#table, list); back++) {
       list = dayAfter(list, -1);

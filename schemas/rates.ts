@@ -83,6 +83,19 @@ export function quoteFor(table: QuoteTable, asked: Question): Quote | null {
   return quote;
 }
 
+/** Whether it waits for days of the ECB that are not here: no other source is asked for those. */
+export function waitsForEcb(
+  table: QuoteTable,
+  { currency, base, day, edition }: Question,
+): boolean {
+  return [currency, base].some((code) => {
+    const series = table.sources.ecb.quotes.get(code);
+    const quoted = series?.days[lastBefore(series, day, edition)];
+    if (quoted === undefined) return false;
+    return isInEcbGap(table, { source: "ecb", currency: code, quoted, day, edition });
+  });
+}
+
 export interface Question {
   readonly currency: string;
   readonly base: string;

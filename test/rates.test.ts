@@ -350,7 +350,7 @@ describe("Rates", () => {
   ];
   for (const [what, history, answers] of months) {
     it(`should ${what}`, async () => {
-      const rates = await open({ RATES_REFRESH: "off" });
+      const rates = await open();
       const files = { "/ecb": ecbXml([["2027-02-22", { USD: "1.2" }]]) };
       serve(history === null ? files : { ...files, "/ecb-history": history });
       const days = ["2026-10-31", "2026-11-26", "2027-02-20", "2027-02-23"];
@@ -363,6 +363,11 @@ describe("Rates", () => {
         failed: history === null ? ["ecb"] : [],
       });
       expect(dates()).to.deep.equal(answers);
+      // The wide list would not be taken for them, so it is not asked for.
+      asked = [];
+      const between = Date.parse("2026-11-26T12:00:00Z");
+      expect(await rates.ensureQuote("USD", "EUR", between)).to.equal(false);
+      expect(asked).to.deep.equal([]);
       expect(rates.quote("USD", "EUR", Date.parse("2026-10-31T12:00:00Z"))?.rate).to.equal(
         "0.8950948801",
       );
