@@ -341,6 +341,10 @@ const settings = z.object({
   RAW_RETENTION_DAYS: positive.optional(),
   FACTS_RETENTION_DAYS: positive.default(7),
   PUBLIC_TOPICS_RETENTION_DAYS: positive.default(90),
+  /** Of the raw topic in all; the oldest that were handled go first. */
+  RAW_RETENTION_BYTES: positive.optional(),
+  /** Of each of the two public topics. */
+  PUBLIC_TOPICS_RETENTION_BYTES: positive.optional(),
   CLICKHOUSE_MEMORY_BYTES: positive.default(1_500 * mebibyte),
   CLICKHOUSE_THREADS: positive.default(2),
 });
@@ -370,9 +374,14 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   const lonely = companions.filter(
     ([name, needed]) => result.data[name] !== undefined && result.data[needed] === undefined,
   );
-  if (lonely.length > 0) {
-    throw new ConfigError(lonely.map(([name, needed, why]) => `${name}: needs ${needed}, ${why}`));
+  const problems = lonely.map(([name, needed, why]) => `${name}: needs ${needed}, ${why}`);
+  if (result.data.RAW_RETENTION_BYTES !== undefined && result.data.KAFKA_BROKERS !== undefined) {
+    problems.push(
+      "RAW_RETENTION_BYTES: is for the embedded log, which keeps what is not booked yet; Kafka " +
+        "would remove it, too. Take RAW_RETENTION_DAYS",
+    );
   }
+  if (problems.length > 0) throw new ConfigError(problems);
   return Object.freeze(result.data);
 }
 

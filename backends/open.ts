@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import Router from "@koa/router";
 import { type Config, ConfigError } from "../config.js";
-import { type Topic, topics } from "../schemas/records.js";
+import { topics } from "../schemas/records.js";
 import { BackupRefused } from "./backup/manifest.js";
 import { restoreUnderWay } from "./backup/restore.js";
 import { noClickHouse } from "./clickhouse-none.js";
@@ -21,7 +21,7 @@ import { openIntegrations } from "./integrations.js";
 import { openKeys } from "./keys.js";
 import { alone } from "./leases.js";
 import type { Processes } from "./log-kafka-connection.js";
-import type { Log, TopicOptions } from "./log.js";
+import type { Log } from "./log.js";
 import type { Logger } from "./logger.js";
 import { createMetrics } from "./metrics.js";
 import { migrateClickHouse, migratePostgres } from "./migrations.js";
@@ -38,8 +38,9 @@ import type { Service } from "./service.js";
 import { openSharedDoors, silentProcesses } from "./shared-doors.js";
 import { beSoleProcess, type OthersRun, type SoleProcess } from "./sole-process.js";
 import { ToldTime } from "./told-time.js";
+import { topicOptions } from "./topic-options.js";
 import { openVault } from "./vault.js";
-import { Watermark, passages } from "./watermark.js";
+import { Watermark } from "./watermark.js";
 import { withWireFormat } from "./wire-format.js";
 
 export interface OpenedService {
@@ -205,8 +206,6 @@ function openSecrets(
  * smaller, and a small batch costs the engine as much as a large one.
  */
 const embeddedPartitions = 1;
-const dayMs = 24 * 60 * 60 * 1000;
-const rejectedRetentionDays = 365;
 
 async function openLog(config: Config, logger: Logger, processes: Processes): Promise<Log> {
   if (config.KAFKA_BROKERS !== undefined) {
@@ -228,23 +227,6 @@ async function openLog(config: Config, logger: Logger, processes: Processes): Pr
     keepsPartitions: true,
     logger,
   });
-}
-
-function topicOptions(config: Config, partitions: number): Record<Topic, TopicOptions> {
-  const kept = (topic: Topic, days: number | undefined): TopicOptions => ({
-    partitions,
-    retentionMs: days === undefined ? null : days * dayMs,
-    retentionBytes: null,
-    groups: passages.flatMap(([of, group]) => (of === topic ? [group] : [])),
-  });
-  return {
-    [topics.raw]: kept(topics.raw, config.RAW_RETENTION_DAYS),
-    [topics.incomplete]: kept(topics.incomplete, config.FACTS_RETENTION_DAYS),
-    [topics.facts]: kept(topics.facts, config.FACTS_RETENTION_DAYS),
-    [topics.rejected]: kept(topics.rejected, rejectedRetentionDays),
-    [topics.transactions]: kept(topics.transactions, config.PUBLIC_TOPICS_RETENTION_DAYS),
-    [topics.movements]: kept(topics.movements, config.PUBLIC_TOPICS_RETENTION_DAYS),
-  };
 }
 
 async function openMetadata(config: Config, logger: Logger, releases: Releases): Promise<Postgres> {
