@@ -144,6 +144,28 @@ describe("Gumroad, through the service", () => {
     expect(parts.map(({ type }: { type: string }) => type)).to.deep.equal(["one_time", "one_time"]);
   });
 
+  it("should end a membership whose product was made one that is sold once meanwhile", async () => {
+    const worth = async () => (await untilBooked("/v1/metrics/mrr")).json.data.current_mrr;
+    const before = await worth();
+    const begun = { ...first, sale: "club-1==", subscription: "mem-5==" };
+    const renewal = { ...begun, sale: "club-2==", at: at + 30 * 86_400_000, recurring: true };
+    doors.gumroadApi.tell({ ...begun, recurring: false, recurringBilling: true });
+    doors.gumroadApi.tell({ ...renewal, recurringBilling: false });
+    await tell("sale", begun);
+    await untilBooked("/v1/transactions");
+    await tell("sale", renewal);
+    expect(await worth()).to.be.greaterThan(before);
+    const { subscription, product: sold } = begun;
+    const endedAt = Date.parse("2026-08-20T00:00:00Z");
+    await post(
+      membershipPing(
+        { ...club, subscription, product: sold, createdAt: at, user: club.purchaser },
+        { resource: "subscription_ended", endedAt },
+      ),
+    );
+    expect(await worth()).to.equal(before);
+  });
+
   it("should keep a yearly price where an end is taken back before a new plan", async () => {
     const worth = async () => (await untilBooked("/v1/metrics/mrr")).json.data.current_mrr;
     const yearly = { ...first, sale: "year==", subscription: "mem-4==", cents: 12_000n };

@@ -247,6 +247,18 @@ describe("Gumroad's pings", () => {
     expect(outcomes).to.deep.equal(["facts", "facts", "ignored"]);
   });
 
+  it("should not take the renewal of a known membership for a part of what is sold once", () => {
+    const ping = parsed(salePing("sale", { ...ofMembership, recurring: true }));
+    const record = saleAnswer({ ...sale, recurring: true, recurringBilling: false });
+    const answers = new Map([[pathOfSale(sale.sale), record]]);
+    const [begun] = keptBy(parsed(salePing("sale", ofMembership)));
+    const kept = new Map([[begun?.id ?? "", begun?.object]]);
+    const idsWhere = (known: Map<string, unknown>) =>
+      keptBy(ping, { kept: known, answers }).map(({ id }) => id);
+    expect(idsWhere(new Map())).to.include("instalments:mem-1==");
+    expect(idsWhere(kept)).not.to.include("instalments:mem-1==");
+  });
+
   it("should mean the same as JSON by the ingest endpoint", () => {
     const news = { resource: "subscription_ended", endedAt: at } as const;
     const form = parsed(membershipPing(membership, news));

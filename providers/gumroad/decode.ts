@@ -5,6 +5,7 @@ import type { Decoded, KeptObject, Known, Question } from "../provider.js";
 import { keptCharge } from "./charges.js";
 import {
   isOfInstalments,
+  isPart,
   keptInstalments,
   type MembershipReader,
   neededOf,
@@ -14,7 +15,7 @@ import {
 } from "./memberships.js";
 import { fieldsOf, membershipShape, resourceOf, saleShape } from "./ping.js";
 import { keptPlans } from "./plans.js";
-import { isGift, isInstalment, questionOf, recordOf } from "./record.js";
+import { isGift, questionOf, recordOf } from "./record.js";
 import {
   readDispute,
   readDisputeWon,
@@ -49,7 +50,11 @@ export function decode(body: unknown, known?: Known): Decoded {
   if (readMembership !== undefined) {
     const membership = membershipShape.safeParse(fields);
     if (!membership.success) return malformed(membership.error);
-    if (isOfInstalments(membership.data, known)) return ignored("instalments are no membership");
+    // An end is never passed over: what had no worth loses none.
+    const tellsPlan = resource !== "subscription_ended";
+    if (tellsPlan && isOfInstalments(membership.data, known)) {
+      return ignored("instalments are no membership");
+    }
     return factsOf(readMembership(membership.data, known), null);
   }
   const readOfSale = saleReaders.get(resource);
@@ -80,8 +85,9 @@ export function keepsAnswered(body: unknown, known: Known): KeptObject[] {
   const record = recordOf(sale.sale_id, known);
   const isUnknown = record !== null && "outcome" in record;
   if (isUnknown || isGift(sale, record)) return [];
-  const once = isInstalment(record) ? keptInstalments(sale) : [];
-  return [...keptCharge(sale, record, known.kept), ...once];
+  const once = isPart(sale, record, known.kept) ? keptInstalments(sale) : [];
+  // First what kind of charge it is: whoever finds the charge finds that, too.
+  return [...once, ...keptCharge(sale, record, known.kept)];
 }
 
 export function needs(body: unknown): string[] {

@@ -26,6 +26,17 @@ export function isOfInstalments(membership: Membership, known: Known | undefined
   return known?.kept.has(instalments(membership.subscription_id)) === true;
 }
 
+/**
+ * Whether a sale is a part of what is sold once, not a charge of a membership. Where a seller turns
+ * a membership into what is sold once, the records of all its charges say so: what was known as a
+ * membership stays one until it ends.
+ */
+export function isPart(sale: Sale, record: SaleRecord | null, kept: Known["kept"]): boolean {
+  if (!isInstalment(record)) return false;
+  const subscription = sale.subscription_id ?? "";
+  return kept.has(instalments(subscription)) || firstChargeOf(subscription, kept) === null;
+}
+
 export function neededOf(subscription: string): string[] {
   return [...neededCharges(subscription), plansId(subscription), instalments(subscription)];
 }
@@ -45,7 +56,7 @@ export function firstPeriod(
 ): FactBody[] {
   const { subscription_id: subscription, recurrence, sale_timestamp: at } = sale;
   if (subscription === undefined || recurrence === undefined) return [];
-  if (isInstalment(record)) return [];
+  if (isPart(sale, record, kept)) return [];
   if (recurring && !isFirstKnown(sale, record, recurrence, kept)) return [];
   const named = { subscription_id: subscription, product_id: sale.product_id };
   const items = itemsOf(named, fraction(amount), recurrence);

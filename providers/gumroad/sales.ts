@@ -2,16 +2,9 @@
 import type { FactBody } from "../../schemas/records.js";
 import { ignored, rejected, type Untold } from "../outcomes.js";
 import type { Known } from "../provider.js";
-import { firstPeriod } from "./memberships.js";
+import { firstPeriod, isPart } from "./memberships.js";
 import { accountOf, countryOf, type Sale } from "./ping.js";
-import {
-  disputedCents,
-  isGift,
-  isInstalment,
-  recordOf,
-  refundedCents,
-  type SaleRecord,
-} from "./record.js";
+import { disputedCents, isGift, recordOf, refundedCents, type SaleRecord } from "./record.js";
 
 export type Told = readonly FactBody[] | Untold;
 export type SaleReader = (sale: Sale, known: Known | undefined) => Told;
@@ -30,11 +23,14 @@ export function readSale(sale: Sale, known: Known | undefined): Told {
   const recurring = record?.recurring_charge ?? sale.is_recurring_charge;
   if (record?.free_trial_ends_on && !recurring) return ignored("a free trial began");
   const amount = record?.price ?? sale.price;
+  const kept = known?.kept ?? new Map();
+  const isOfMembership = sale.subscription_id !== undefined && !isPart(sale, record, kept);
+  const type = isOfMembership ? "subscription" : "one_time";
   // What depends on kept objects comes last: a fact is known by its place, however often told.
   return [
-    ...paymentOf(sale, record, amount),
+    ...paymentOf(sale, record, { amount, type }),
     ...nameOf(sale),
-    ...firstPeriod({ sale, record, recurring, amount }, known?.kept ?? new Map()),
+    ...firstPeriod({ sale, record, recurring, amount }, kept),
   ];
 }
 
@@ -45,10 +41,10 @@ export function readSale(sale: Sale, known: Known | undefined): Told {
 function readGift(sale: Sale, record: SaleRecord | null): Told {
   const { gift_price: amount, gifter_email: giver } = sale;
   if (amount === undefined) return rejected("malformed", "gift_price: missing");
-  const ofGiver = { purchaser_id: undefined, email: giver, subscription_id: undefined };
   // The fee is that of the giver's own sale, which no ping is about.
-  const paid = { ...sale, ...ofGiver, gumroad_fee: undefined };
-  return [...paymentOf(paid, record && { ...record, gumroad_fee: null }, amount), ...nameOf(sale)];
+  const paid = { ...sale, purchaser_id: undefined, email: giver, gumroad_fee: undefined };
+  const withoutFee = record && { ...record, gumroad_fee: null };
+  return [...paymentOf(paid, withoutFee, { amount, type: "one_time" }), ...nameOf(sale)];
 }
 
 /** Dated when the ping is first received: none tells when the refund was made. */
@@ -93,7 +89,11 @@ function disputeOf(
 
 const undated = rejected("malformed", "A ping without a time of receipt");
 
-function paymentOf(sale: Sale, record: SaleRecord | null, amount: bigint): FactBody[] {
+function paymentOf(
+  sale: Sale,
+  record: SaleRecord | null,
+  { amount, type }: { readonly amount: bigint; readonly type: "subscription" | "one_time" },
+): FactBody[] {
   if (amount === 0n) return [];
   return [
     {
@@ -104,8 +104,7 @@ function paymentOf(sale: Sale, record: SaleRecord | null, amount: bigint): FactB
         currency,
         account: accountOf(sale.purchaser_id, sale.email),
         country: countryCodeOf(record) ?? countryOf(sale),
-        type:
-          sale.subscription_id === undefined || isInstalment(record) ? "one_time" : "subscription",
+        type,
         tax: null, // Gumroad collects it beside the price
         fee: record?.gumroad_fee ?? sale.gumroad_fee ?? null,
         lines: [{ external_id: sale.product_id, weight: amount }],
