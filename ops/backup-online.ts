@@ -44,5 +44,13 @@ async function ask(url: string, request: RequestInit) {
 }
 
 async function readToken({ DATA_DIR: folder }: Config): Promise<string> {
-  return (await readFile(join(folder, tokenFile), "utf8")).trim();
+  const file = join(folder, tokenFile);
+  const text = await readFile(file, "utf8").catch((cause: unknown) => {
+    throw new BackupRefused(
+      "A service works on this data folder and has to make the backup itself; there is no " +
+        `${file}. Give this command the ADMIN_TOKEN of the service.`,
+      { cause },
+    );
+  });
+  return text.trim();
 }

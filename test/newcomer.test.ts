@@ -8,6 +8,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import { DataFolderRefused, openDataFolder } from "../backends/data-folder.js";
+import { askForBackup } from "../ops/backup-online.js";
 import { ConfigError, readConfig } from "../config.js";
 import { mistypedSettings } from "../ops/mistyped-settings.js";
 
@@ -69,6 +70,13 @@ describe("A newcomer", () => {
       );
     });
   }
+
+  it("should be told what a backup beside a running service lacks", async () => {
+    const order = { to: folder, keep: null, withKey: false };
+    const config = readConfig({ DATA_DIR: join(folder, "nowhere") });
+    const refused = await askForBackup(config, order).catch(String);
+    expect(refused).to.match(/there is no .*admin\.token\. Give this command the ADMIN_TOKEN of/);
+  });
 
   const words: [words: string, code: number, said: string][] = [
     ["--help", 0, "npm start -- check"],

@@ -44,8 +44,8 @@ export async function restoreBackup(
   const underWay = await restoreUnderWay(postgres);
   if (underWay !== null && underWay !== id) {
     throw new BackupRefused(
-      "The restore of another backup into this installation did not end. Go on with that one, " +
-        "or empty the installation.",
+      "The restore of another backup into this installation did not end. Go on with that one " +
+        "(npm run ops -- restore --from it, with these settings), or empty the installation.",
     );
   }
   if (underWay === null) {
