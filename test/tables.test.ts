@@ -13,6 +13,7 @@ import { type Merchant, openMerchant, read, send, whenBooked } from "./model/mer
 import { Script } from "./model/story.js";
 import { cell, momentOf, type Row, rowsOf } from "./model/table.js";
 import { tellMoney } from "./model/table-money.js";
+import { tellRecordRows } from "./model/table-records.js";
 import { tellSubscriptions } from "./model/table-subscriptions.js";
 import { openTestService } from "./service.js";
 
@@ -163,6 +164,34 @@ describe("subscriptions", () => {
     2025-05-20 | c   | created | active   | 30.00/month |      | 30.00 |           1
     `,
   );
+  // Of KWD there is the wide list that the release carries, of 2026-09-29: 0.35071891 for one euro.
+  mrrTable(
+    "should count prices in currencies of no decimals and of three",
+    `
+    at         | event   | status | items          | also | mrr    # USD for one, of the day before
+    2026-10-06 | created | active | 1500/month     | JPY  |  9.48  # 1.1204 / 177.28
+    2026-10-07 | updated | active | 1500/month x10 | JPY  | 94.88  # 1.1269 / 178.15
+    2026-10-08 | updated | active | 10.000/month   | KWD  | 31.87  # 1.1177 / 0.35071891
+    2026-10-09 | updated | active | 10.010/month   | KWD  | 31.93  # 1.1186 / 0.35071891
+    `,
+  );
+  recordTable(
+    "should end the oldest of the subscriptions without an id that are alike",
+    `
+    at         | event      | sku | amount | mrr   | subscribers | revenue
+    2025-01-10 | new        | a   |  15.00 | 15.00 |           1 |   15.00
+    2025-01-20 | new        | a   |  15.00 | 30.00 |           2 |   30.00
+    2025-01-25 | new        | b   |  15.00 | 45.00 |           3 |   45.00
+    2025-02-10 | churn      | a   |  15.00 | 30.00 |           2 |   45.00
+    2025-02-15 | new        | a   |  20.00 | 50.00 |           3 |   65.00
+    2025-03-10 | churn      | a   |  15.00 | 35.00 |           2 |   65.00
+    2025-04-01 | churn      | a   |  15.00 | 35.00 |           2 |   65.00  # finds none: it waits
+    2025-05-01 | new        | a   |  15.00 | 50.00 |           3 |   80.00  # begun after it: stays
+    2025-06-01 | new a year | c   | 120.00 | 60.00 |           4 |  200.00
+    2025-06-02 | sale       | c   | 120.00 | 60.00 |           4 |  320.00  # names no subscription
+    2025-07-01 | churn      | c   | 120.00 | 50.00 |           3 |  320.00
+    `,
+  );
 });
 
 describe("money of one payment", () => {
@@ -274,6 +303,26 @@ describe("money of one payment", () => {
     `,
   );
   moneyTable(
+    "should split a currency without decimals to nothing left over",
+    "JPY",
+    `
+    at         | event     | amount | revenue | refunded | status     # JPY → USD
+    2025-01-07 | sale      |   1000 |    6.39 |     0.00 | succeeded  # 1.0426 / 163.25
+    2025-01-08 | refund r1 |    333 |    4.26 |   333.00 | succeeded  # 2.1267: 2.13
+    2025-01-09 | refund r2 |    667 |    0.00 |  1000.00 | refunded
+    `,
+  );
+  moneyTable(
+    "should split a currency of three decimals to nothing left over",
+    "KWD",
+    `
+    at         | event     | amount | revenue | refunded | status     # KWD → USD
+    2026-10-06 | sale      | 10.000 |   31.95 |     0.00 | succeeded  # 1.1204 / 0.35071891
+    2026-10-07 | refund r1 |  3.330 |   21.31 |     3.33 | succeeded  # 10.6379: 10.64
+    2026-10-08 | refund r2 |  6.670 |    0.00 |    10.00 | refunded
+    `,
+  );
+  moneyTable(
     "should move nothing for an inquiry",
     "USD",
     `
@@ -295,6 +344,11 @@ function moneyTable(title: string, currency: string, table: string): void {
   bothWays(title, table, "amount", (script, rows, version) =>
     tellMoney(script, rows, currency, version),
   );
+}
+
+/** Form A records of nobody in particular; expected: `mrr`, `subscribers`, `revenue` in USD. */
+function recordTable(title: string, table: string): void {
+  bothWays(title, table, "amount", tellRecordRows);
 }
 
 type Tell = (script: Script, rows: readonly Row[], version: ApiVersion) => void;
