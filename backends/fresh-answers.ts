@@ -6,7 +6,7 @@
 import type { Asked } from "./provider-api-line.js";
 
 /** What an API does not have it may have soon: a product just made, a right just given. */
-const absentFreshMsMax = 60_000;
+export const absentFreshMsMax = 60_000;
 
 export class FreshAnswers {
   readonly #kept = new Map<string, { readonly asked: Asked; readonly until: number }>();
@@ -24,10 +24,6 @@ export class FreshAnswers {
     this.#entriesMax = options.entriesMax;
     this.#bytesMax = options.bytesMax;
     this.#clock = options.clock ?? (() => performance.now());
-  }
-
-  has(integration: string, question: string): boolean {
-    return (this.#kept.get(nameOf(integration, question))?.until ?? 0) > this.#clock();
   }
 
   /** @param ask never rejects */

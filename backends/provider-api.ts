@@ -28,8 +28,6 @@ export interface ProviderApis {
   ask(asker: Asker, question: Asking, signal: AbortSignal): Promise<Asked>;
   /** Runs `work`, which asks, when few others of the integration do. */
   inTurn<T>(asker: Asker, work: () => Promise<T>): Promise<T>;
-  /** Whether it was answered lately enough to serve again. */
-  isFresh(integration: string, question: Pick<Asking, "path" | "headers">): boolean;
   /** Its credentials were found to allow no calls, a minute ago at most. */
   isSilent(integration: string): boolean;
 }
@@ -90,7 +88,6 @@ export function openProviderApis(
       if (integration === null || provider.api === undefined) return work();
       return lineOf(provider, integration).events.execute(work);
     },
-    isFresh: (integration, question) => fresh.has(integration, nameOf(question)),
     isSilent: (integration) => lines.get(integration)?.isSilent ?? false,
   };
 }

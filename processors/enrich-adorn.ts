@@ -12,9 +12,9 @@ import {
 } from "../backends/kept-answers.js";
 import type { LogRecord } from "../backends/log.js";
 import { adornedFactId } from "../schemas/ids.js";
-import { type Fact, factCodec } from "../schemas/records.js";
+import { type Environment, type Fact, factCodec } from "../schemas/records.js";
 import { ask, type EnrichingService, rawRecords } from "./enrich-complete.js";
-import { type Answered, parsedAnswers } from "./enrich-questions.js";
+import { type Answered, parsedAnswers, toldToAll } from "./enrich-questions.js";
 import { handOnFacts, handOnRejects } from "./hand-on.js";
 import { conclude, openRaw, type Opened, type Rejected } from "./read-raw.js";
 
@@ -74,30 +74,46 @@ async function handOnAdded(
   booked: Answers,
   kept: KeptAnswers,
 ): Promise<void> {
-  await handOnFacts(service, await factsAdded(service, opened, booked, kept));
+  const { facts, environment } = await added(service, opened, booked, kept);
+  await handOnFacts(service, facts);
+  if (environment !== null) {
+    const { integration } = opened.event;
+    for (const question of toldToAll(opened, parsedAnswers(kept.answers))) {
+      service.told.keep({ integration, environment }, question);
+    }
+  }
   await handOnRejects(service, kept.trouble === null ? [] : [rejectedOf(opened, kept)]);
 }
 
+interface Added {
+  readonly facts: readonly Fact[];
+  /** Of the event; null: nothing can be read of it. */
+  readonly environment: Environment | null;
+}
+
 /** Facts that say something else than those booked, under ids of their own. */
-async function factsAdded(
+async function added(
   service: EnrichingService,
   opened: Opened,
   booked: Answers,
   { answers, answeredAt }: KeptAnswers,
-): Promise<Fact[]> {
+): Promise<Added> {
   const before = await conclude(service, opened, parsedAnswers(booked));
   const after = await conclude(service, opened, parsedAnswers(answers));
-  if (before.kind !== "facts" || after.kind !== "facts") return [];
+  if (before.kind !== "facts" || after.kind !== "facts") {
+    return { facts: [], environment: null };
+  }
   const said = new Set(before.facts.map(sayingOf));
   const adorned = after.facts.map((fact, position) => ({
     ...fact,
     fact_id: adornedFactId(fact.event_id, position, contentOf(fact)),
     received_at: answeredAt,
   }));
-  return adorned.filter((_fact, position) => {
+  const facts = adorned.filter((_fact, position) => {
     const told = after.facts[position];
     return told !== undefined && !said.has(sayingOf(told));
   });
+  return { facts, environment: after.facts[0]?.environment ?? null };
 }
 
 function sayingOf(fact: Fact): string {

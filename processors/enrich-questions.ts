@@ -3,9 +3,11 @@
  * is open (`providers/provider.ts`, asks).
  */
 import { parseStrictJson } from "../backends/http/strict-json.js";
+import { absentFreshMsMax } from "../backends/fresh-answers.js";
 import type { Asker, ProviderApis } from "../backends/provider-api.js";
 import { limits } from "../config.js";
 import type { Known, Question } from "../providers/provider.js";
+import type { Environment } from "../schemas/records.js";
 import { withNamed } from "./named-objects.js";
 import type { NormalizingService } from "./normalize.js";
 import type { Opened } from "./read-raw.js";
@@ -75,10 +77,17 @@ export function asksNeeded(opened: Opened): boolean {
   return questionsOf(opened, opened.known.answers, "needed").length > 0;
 }
 
-/** Whether asking could bring something not handed on lately. */
+/**
+ * Whether asking could bring something not handed on lately.
+ * @param environment of the event, which its answers may have told
+ */
 export function adornsNews(
-  apis: ProviderApis,
+  {
+    apis,
+    told,
+  }: Pick<NormalizingService, "told"> & { readonly apis: Pick<ProviderApis, "isSilent"> },
   opened: Opened,
+  environment: Environment,
   answers: ReadonlyMap<string, unknown>,
 ): boolean {
   const { integration } = opened.event;
@@ -86,8 +95,19 @@ export function adornsNews(
   return questionsOf(opened, answers, "adorns").some(
     (question) =>
       !answers.has(question.path) &&
-      !(question.sameForAll === true && apis.isFresh(integration, question)),
+      !(question.sameForAll === true && told.has({ integration, environment }, question)),
   );
+}
+
+/** Questions whose answers tell the same to all, once these were handed on. */
+export function toldToAll(opened: Opened, answers: ReadonlyMap<string, unknown>): Question[] {
+  return questionsOf(opened, answers, "adorns")
+    .filter(({ path, sameForAll }) => sameForAll === true && answers.has(path))
+    .map((question) => {
+      const { path, freshForMs } = question;
+      if (answers.get(path) !== null) return question;
+      return { ...question, freshForMs: Math.min(freshForMs, absentFreshMsMax) };
+    });
 }
 
 /** Each path once. */

@@ -12,6 +12,7 @@ import { handOn } from "./hand-on.js";
 import type { RecentOutcomes } from "./journal.js";
 import { lookAgain } from "./look-again.js";
 import { type Outcome, readRaw } from "./read-raw.js";
+import type { RecentlyTold } from "./recently-told.js";
 
 export type NormalizingService = Pick<
   Service,
@@ -22,6 +23,8 @@ export type NormalizingService = Pick<
   readonly baseCurrencyOf: (workspace: string) => Promise<string | null>;
   /** Only its memory is looked at here; asking is left to groups of their own. */
   readonly apis: ProviderApis;
+  /** What need not be asked for again. */
+  readonly told: RecentlyTold;
   /** For the journal, which follows behind. */
   readonly recent: RecentOutcomes;
   /** Something was told that earlier events of the workspace may have lacked. */

@@ -132,7 +132,7 @@ export async function conclude(
     quote: (currency, at) => service.rates.quote(currency, baseCurrency, at, event.rates_edition),
   });
   if (completed.outcome === "rejected") return { ...seen, ...completed, kind: "rejected" };
-  const adorns = adornsNews(service.apis, opened, answers);
+  const adorns = adornsNews(service, opened, meta.environment, answers);
   const backfill = event.form === "history";
   const facts = completed.facts.map((fact) => ({ ...fact, backfill }));
   return { ...seen, kind: "facts", facts, adorns };

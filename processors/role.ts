@@ -23,6 +23,7 @@ import { keepJournal, RecentOutcomes } from "./journal.js";
 import { normalize } from "./normalize.js";
 import { keepAudits } from "./keep-audits.js";
 import { Overlapping } from "./overlapping.js";
+import { RecentlyTold } from "./recently-told.js";
 import { keepRejects } from "./rejects-upkeep.js";
 import { watchRetention } from "./retention-watch.js";
 
@@ -38,6 +39,7 @@ export async function start(service: Service): Promise<void> {
     ...service,
     providers: createProviders(service.config),
     recent: new RecentOutcomes(),
+    told: new RecentlyTold(),
     baseCurrencyOf: baseCurrencies(service),
     apis: openProviderApis(service.config, { metrics: service.metrics }),
     stopping: stopping.signal,

@@ -7,6 +7,7 @@ import { sealRawEvent } from "../backends/raw-event.js";
 import { readConfig } from "../config.js";
 import { adornEvents } from "../processors/enrich-adorn.js";
 import { RecentOutcomes } from "../processors/journal.js";
+import { RecentlyTold } from "../processors/recently-told.js";
 import { createProviders } from "../providers/index.js";
 import { lemonEvent, orderObject } from "../providers/lemonsqueezy/payloads.js";
 import { type Fact, rawEventCodec, topics } from "../schemas/records.js";
@@ -51,6 +52,7 @@ describe("An event adorned again", () => {
       log: { ...service.log, append },
       providers: createProviders(service.config),
       recent: new RecentOutcomes(),
+      told: new RecentlyTold(),
       baseCurrencyOf: () => Promise.resolve("EUR"),
       hashAccount: await accountHasher(service.postgres, service.vault),
       stopping: new AbortController().signal,

@@ -7,6 +7,7 @@ import { openProviderApis } from "../backends/provider-api.js";
 import { sealRawEvent } from "../backends/raw-event.js";
 import { adornEvents } from "../processors/enrich-adorn.js";
 import { RecentOutcomes } from "../processors/journal.js";
+import { RecentlyTold } from "../processors/recently-told.js";
 import { createProviders } from "../providers/index.js";
 import { asks, decode } from "../providers/stripe/decode.js";
 import { paths } from "../providers/stripe/answers.js";
@@ -277,6 +278,7 @@ describe("Events that ask", function suite() {
       log: { ...service.log, append },
       providers: createProviders(service.config),
       recent: new RecentOutcomes(),
+      told: new RecentlyTold(),
       baseCurrencyOf: () => Promise.resolve("EUR"),
       apis: openProviderApis(service.config),
       hashAccount: await accountHasher(service.postgres, service.vault),

@@ -131,10 +131,10 @@ describe("Google Play, through the service", () => {
   }
 
   /** Names only adorn: they follow what is booked. */
-  async function untilNamed(): Promise<(readonly [number, string, string])[]> {
+  async function untilNamed(key = doors.key): Promise<(readonly [number, string, string])[]> {
     const from = Date.now();
     for (;;) {
-      const { json } = await read("/v1/transactions?provider=google");
+      const { json } = await read("/v1/transactions?provider=google", key);
       const rows = json.data.map(
         (row: { gross_amount: number; status: string; product_name: string }) =>
           [row.gross_amount, row.status, row.product_name] as const,
@@ -197,6 +197,12 @@ describe("Google Play, through the service", () => {
     const tested = await untilBooked("/v1/metrics/mrr", testKey);
     expect(tested.json.data.current_mrr).to.equal(9.99);
     expect((await read("/v1/transactions", testKey)).json.data).to.have.lengthOf(1);
+  });
+
+  it("should name a product also to the environment that did not ask for it first", async () => {
+    await untilNamed(testKey);
+    const { json } = await read("/v1/transactions", testKey);
+    expect(json.data[0].product_name).to.equal("Atlas Pro");
   });
 
   it("should reject what Google knows nothing of: anyone on the topic could send it", async () => {

@@ -8,6 +8,7 @@ import { listRejects } from "../backends/rejects.js";
 import { Releases } from "../backends/releases.js";
 import { limits } from "../config.js";
 import { RecentOutcomes } from "../processors/journal.js";
+import { RecentlyTold } from "../processors/recently-told.js";
 import { lookAgain } from "../processors/look-again.js";
 import { keptFor } from "../processors/named-objects.js";
 import { conclude, openRaw } from "../processors/read-raw.js";
@@ -173,6 +174,7 @@ describe("What Stripe tells once and later only names", () => {
         ...service,
         providers: createProviders(service.config),
         recent: new RecentOutcomes(),
+        told: new RecentlyTold(),
         baseCurrencyOf: () => Promise.resolve("EUR"),
         apis: openProviderApis(service.config),
         hashAccount: await accountHasher(service.postgres, service.vault),

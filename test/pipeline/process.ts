@@ -8,6 +8,7 @@ import { type BookingService, bookMoney, openSoleWriter } from "../../processors
 import { bookSubscriptions } from "../../processors/book-subscriptions.js";
 import { completeEvents, type EnrichingService } from "../../processors/enrich-complete.js";
 import { RecentOutcomes } from "../../processors/journal.js";
+import { RecentlyTold } from "../../processors/recently-told.js";
 import { type NormalizingService, normalize } from "../../processors/normalize.js";
 import { createProviders } from "../../providers/index.js";
 import { withAnswersInBodies } from "../model/google-answers.js";
@@ -59,6 +60,7 @@ export class Process {
       providers: withAnswersInBodies(createProviders(service.config)),
       apis: openProviderApis(service.config),
       recent: new RecentOutcomes(),
+      told: new RecentlyTold(),
       keptNews: () => {},
       ratesKnown: () => {},
       // Without credentials the APIs answer nothing, and events are booked as they stand.
