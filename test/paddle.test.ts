@@ -79,6 +79,30 @@ describe("What Paddle is asked", () => {
     });
   }
 
+  const statuses: [status: string, type: string, isNeeded: boolean][] = [
+    ["active", "updated", true],
+    ["past_due", "past_due", true],
+    ["trialing", "trialing", false],
+    ["paused", "paused", false],
+    ["canceled", "updated", false],
+    ["active", "canceled", false],
+  ];
+  for (const [status, type, isNeeded] of statuses) {
+    const need = isNeeded ? "need" : "not need";
+    it(`should ${need} an answer for subscription.${type} of one that is ${status}`, () => {
+      const ofUs = { country_codes: ["US"], unit_price: { amount: "1", currency_code: "EUR" } };
+      const priced = { ...price, unit_price_overrides: [ofUs] };
+      const more = { status, items: [{ price: priced, quantity: 1, product }] };
+      const told = subscription({ ...more, discount: { id: "dsc_1", startsAt: at } });
+      const body = { ...told, event_type: `subscription.${type}` };
+      const needed = (paddle.asks?.(body, nothing) ?? []).flatMap(({ importance, path }) =>
+        importance === "needed" ? [path] : [],
+      );
+      expect(needed).to.deep.equal(isNeeded ? [addressPath, "/discounts/dsc_1"] : []);
+      expect(paddle.decode(body, nothing).outcome).to.equal(isNeeded ? "rejected" : "facts");
+    });
+  }
+
   it("should not be a discount that an event has told", () => {
     const [kept] = paddle.keeps?.(discountCreated) ?? [];
     expect(kept).to.include({ id: "dsc_1", toldAt: at });

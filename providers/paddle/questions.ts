@@ -11,6 +11,7 @@ const shape = z.compile(
   z.object({
     event_type: z.string(),
     data: z.object({
+      status: z.string().nullish().catch(null),
       customer_id: field.id.nullish().catch(null),
       address_id: field.id.nullish().catch(null),
       discount: z.object({ id: field.id }).nullish().catch(null),
@@ -28,9 +29,14 @@ const shape = z.compile(
   }),
 );
 
+/** Past due still counts; a trial, a pause, an end and every other status do not. */
+export function isWorth({ status }: { readonly status?: string | null | undefined }): boolean {
+  return status === "active" || status === "past_due";
+}
+
 /**
  * A country only adorns, unless a price depends on it; names always do. A discount changes MRR and
- * is needed, unless it is kept.
+ * is needed, unless it is kept. An end, or whatever else counts nothing, waits for no answer.
  */
 export function asks(body: unknown, known: Known): Question[] {
   const parsed = shape.safeParse(body);
@@ -38,11 +44,12 @@ export function asks(body: unknown, known: Known): Question[] {
   const { event_type: type, data } = parsed.data;
   const questions: Question[] = [];
   const isSubscription = type.startsWith("subscription.");
+  const counts = isSubscription && type !== "subscription.canceled" && isWorth(data);
   if (data.customer_id && data.address_id) {
     const path = addressPath(data.customer_id, data.address_id);
     const currency = data.currency_code ?? null;
     const isNeeded =
-      isSubscription && (data.items ?? []).some(({ price }) => dependsOnCountry(price, currency));
+      counts && (data.items ?? []).some(({ price }) => dependsOnCountry(price, currency));
     questions.push({ path, importance: isNeeded ? "needed" : "adorns", freshForMs: dayMs });
   }
   if (!isSubscription) return questions;
@@ -51,7 +58,7 @@ export function asks(body: unknown, known: Known): Question[] {
     const path = productPath(price.product_id);
     questions.push({ path, importance: "adorns", freshForMs: dayMs, sameForAll: true });
   }
-  if (data.discount && !known.kept.has(data.discount.id)) {
+  if (counts && data.discount && !known.kept.has(data.discount.id)) {
     const path = discountPath(data.discount.id);
     questions.push({ path, importance: "needed", freshForMs: dayMs });
   }

@@ -13,7 +13,7 @@ import { isUntold, rejected, type Untold } from "../outcomes.js";
 import { type Covered, readReductions } from "./discounts.js";
 import { field, type PaddleEvent, reader } from "./event.js";
 import { unitPriceFor, unitPricesShape } from "./prices.js";
-import { countryOf, discountOf } from "./questions.js";
+import { countryOf, discountOf, isWorth } from "./questions.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -82,11 +82,6 @@ function firstPayment(
   if (!payment) return [];
   const told = { account, country, type: "subscription", tax: null, fee: null, lines: [] } as const;
   return [{ Purchase: { purchase: id, ...told, lines: [] } }, { Link: { payment, purchase: id } }];
-}
-
-/** Past due still counts; a trial, a pause and every other status do not. */
-function isWorth({ status }: Subscription): boolean {
-  return status === "active" || status === "past_due";
 }
 
 /**
