@@ -57,6 +57,8 @@ describe("the OpenAPI document", () => {
       expect(page).to.include(`<h3 id="${name}">`);
     }
     expect(page).to.not.match(/<script|src=|href="http/);
+    expect(page.indexOf("<main>\n<h2>Calls</h2>")).to.be.greaterThan(page.indexOf("</nav>"));
+    expect(page).to.not.match(/<th[^>]*><\/th>|(?<!<div class="wide">)<table>/);
     const anchors = [...page.matchAll(/href="#([^"]+)"/g)].map(([, anchor]) => `id="${anchor}"`);
     for (const anchor of anchors) expect(page).to.include(anchor);
   });

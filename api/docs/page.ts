@@ -19,28 +19,34 @@ export function docsPage(document: OpenApiDocument): string {
 <h1>${escape(document.info.title)}</h1>
 <p>${prose(document.info.description)}</p>
 <p>As a machine reads it: <a href="/openapi.json">openapi.json</a>.</p>
-<nav>${tags.map((tag) => navigation(tag, operations)).join("\n")}
+<nav aria-label="Calls and shapes">${tags.map((tag) => navigation(tag, operations)).join("\n")}
 <h2>Shapes</h2>
 <p>${Object.keys(schemas)
     .map((name) => `<a href="#${name}">${name}</a>`)
     .join(" · ")}</p>
 </nav>
+<main>
+<h2>Calls</h2>
 ${operations.map(section).join("\n")}
 <h2>Shapes</h2>
 ${Object.entries(schemas)
   .map(([name, schema]) => `<h3 id="${name}">${name}</h3>\n${shape(schema)}`)
   .join("\n")}
+</main>
 </body>
 </html>
 `;
 }
 
+/** On a telephone a path or a table is wider than the screen: one breaks, the other is scrolled. */
 export const pageStyle = `
+:root { color-scheme: light dark; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
-  color: #1c1e21; background: #fff; }
+  color: #1c1e21; background: #fff; overflow-wrap: break-word; }
 code, pre { font: 14px/1.4 ui-monospace, monospace; background: #f2f3f5; border-radius: 3px; }
 code { padding: 0 .25em; }
 h3 { margin-top: 2.5rem; border-top: 1px solid #d9dce1; padding-top: 1rem; }
+.wide { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0;
   border-bottom: 1px solid #e6e8eb; }
@@ -94,7 +100,7 @@ function parametersOf({ parameters }: OpenApiOperation): string {
       `<tr><td><code>${escape(parameter.name)}</code></td><td>${parameter.in}</td>` +
       `<td>${typeOf(parameter.schema)}</td><td>${prose(parameter.description ?? "")}</td></tr>`,
   );
-  return table(["Parameter", "In", "Type", ""], rows);
+  return table(["Parameter", "In", "Type", "Meaning"], rows);
 }
 
 function answersOf({ responses }: OpenApiOperation): string[] {
@@ -118,12 +124,12 @@ function shape(schema: JsonSchema): string {
     return `<tr>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`;
   });
   const intro = typeof description === "string" ? `<p>${prose(description)}</p>` : "";
-  return intro + table(["Field", "Type", ""], rows);
+  return intro + table(["Field", "Type", "Meaning"], rows);
 }
 
 function table(heads: readonly string[], rows: readonly string[]): string {
-  const head = heads.map((text) => `<th>${text}</th>`).join("");
-  return `<table><tr>${head}</tr>${rows.join("")}</table>`;
+  const head = heads.map((text) => `<th scope="col">${text}</th>`).join("");
+  return `<div class="wide"><table><tr>${head}</tr>${rows.join("")}</table></div>`;
 }
 
 /** A type in a few words; nested shapes in braces, named ones as links. */
