@@ -129,6 +129,12 @@ export async function prove(bench: Bench, drawn: Case): Promise<void> {
     await expectFigures(merchant, then, moment, known, ["12m"]);
     await expectChanges(merchant, then, now, moment, known);
   }
+  for (const receipt of receiptsOf(all)) {
+    const until = all.filter(({ receivedAt }) => receivedAt <= receipt);
+    const figures = figuresOf(until, base, quotes, now.names);
+    const reading = new Date(receipt).toISOString();
+    await expectFigures(merchant, figures, end + secondMs, reading, ["30d"]);
+  }
   if (replay !== "none") {
     await pipeline.replay(places, replay === "raw" ? ["normalize"] : ["money", "subscriptions"]);
     await pipeline.drain();
@@ -143,6 +149,14 @@ async function expectClean(service: Service, workspace: string): Promise<void> {
   const findings = await audit(service, { workspace, repair: false, shareMax: 1 });
   const wrong = findings.filter(({ differences }) => differences > 0);
   if (wrong.length > 0) throw new AssertionError(`audit: ${JSON.stringify(wrong)}`);
+}
+
+/** Of events that may have been booked together with later ones. */
+function receiptsOf(events: readonly ModelEvent[]): number[] {
+  return [0.3, 0.7].flatMap((part) => {
+    const event = events[Math.floor(events.length * part)];
+    return event === undefined ? [] : [event.receivedAt];
+  });
 }
 
 /** When something happened, and the last moment of the month before. */
