@@ -29,6 +29,11 @@ interface Following<Rows> {
   readonly rows: Rows;
 }
 
+/** A batch before it failed, so this one has to be given again. */
+export class ComesAgain extends Error {
+  override readonly name = "ComesAgain";
+}
+
 export class SoleWriter<Rows> {
   #turn: Promise<unknown> = Promise.resolve();
   /** By partition of the facts topic: records below this offset may be booked in part. */
@@ -85,6 +90,7 @@ export class SoleWriter<Rows> {
    * @param alone books what cannot have been booked in part, and returns the rows to follow
    * @param careful books any batch
    * @returns what resolves when all of the batch is written
+   * @throws ComesAgain
    */
   run(
     records: readonly LogRecord[],
@@ -117,7 +123,7 @@ export class SoleWriter<Rows> {
       if (isNew) {
         const rows = await alone(this.#known);
         // It may have looked when rows before it were forgotten and others still on their way.
-        if (this.#mustSettle) throw new Error("rows of a batch before it could not follow");
+        if (this.#mustSettle) throw new ComesAgain("rows of a batch before it could not follow");
         return { finished: this.#follow({ first, rows }) };
       }
       this.#known.forget();
@@ -133,11 +139,11 @@ export class SoleWriter<Rows> {
     return { finished: Promise.resolve() };
   }
 
-  /** @throws when a batch before it has to be given again */
+  /** @throws ComesAgain when a batch before it has to be given again first */
   #assertNothingIsMissing({ partition, offset }: LogRecord): void {
     const missing = this.#missingFrom.get(partition);
     if (missing === undefined || offset <= missing) return;
-    throw new Error(`what begins at ${missing} of partition ${partition} is to come again first`);
+    throw new ComesAgain(`after what begins at ${missing} of partition ${partition}`);
   }
 
   #missFrom({ partition, offset }: LogRecord): void {

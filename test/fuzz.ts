@@ -60,13 +60,16 @@ async function lead(minutes: number): Promise<number> {
       { env: { ...process.env, UV_THREADPOOL_SIZE: "16" } },
     );
     const before = { ...seen };
-    child.on("message", (message) => Object.assign(seen, sum(before, message)));
+    child.on("message", (message) => {
+      if (message === "failed") failed = true;
+      else Object.assign(seen, sum(before, message));
+    });
     const timer = setTimeout(() => child?.kill("SIGTERM"), until - Date.now());
     const last = setTimeout(() => child?.kill("SIGKILL"), until - Date.now() + graceMs);
     const [code] = await once(child, "exit");
     clearTimeout(timer);
     clearTimeout(last);
-    failed = code !== 0 && !stopping.signal.aborted;
+    failed ||= code !== 0 && !stopping.signal.aborted;
     process.stdout.write(`seed ${seed + folder}: ${describe(seen)}\n`);
     if (values.path !== undefined) break;
   }
@@ -106,6 +109,7 @@ async function work(): Promise<void> {
     } catch (error) {
       if (!hasFailed) process.stderr.write(`seed ${seed}, shrinking: ${String(error)}\n`);
       hasFailed = true;
+      process.send?.("failed", undefined, undefined, () => {});
       throw error;
     }
     // Whoever counts may be gone: "disconnect" tells, and ends the run.

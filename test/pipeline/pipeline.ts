@@ -5,6 +5,7 @@
 import { accountHasher } from "../../backends/accounts.js";
 import type { Log } from "../../backends/log.js";
 import { type Topic, topics } from "../../schemas/records.js";
+import { ComesAgain } from "../../processors/sole-writer.js";
 import { Fault, type FaultPlan, Injected } from "./faults.js";
 import { type Group, groupNames, type PipelineService, Process } from "./process.js";
 import type { NormalizingService } from "../../processors/normalize.js";
@@ -58,7 +59,7 @@ class Lane {
     const result = finished.then(
       () => true,
       (error: unknown) => {
-        if (!(error instanceof Injected)) throw error;
+        if (!isExpected(error)) throw error;
         this.hasFailed = true;
         return false;
       },
@@ -178,7 +179,7 @@ export class Pipeline {
     if (last === undefined || process === undefined || process.isDead) return;
     const fault = new Fault(this.#faultFor(group), () => (process.isDead = true));
     const run = process.handle(group, records, fault).catch((error: unknown) => {
-      if (error instanceof Injected) return "injected" as const;
+      if (isExpected(error)) return "injected" as const;
       throw error;
     });
     const outcome = await Promise.race([run, fault.held.then(() => "held" as const)]);
@@ -246,6 +247,11 @@ export class Pipeline {
     started = await Process.start(this.service, this.log, this.hashAccount, behind);
     return started;
   }
+}
+
+/** A fault, or what follows from one for other batches. */
+function isExpected(error: unknown): boolean {
+  return error instanceof Injected || error instanceof ComesAgain;
 }
 
 type FaultPlans = ReadonlyMap<(typeof faultPlaces)[number], FaultPlan[]>;
