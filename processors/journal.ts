@@ -24,11 +24,12 @@ export class RecentOutcomes {
   }
 
   /** @returns undefined when it is not known */
-  take(record: LogRecord): RawEventRow | null | undefined {
-    const place = placeOf(record);
-    const row = this.#rows.get(place);
-    this.#rows.delete(place);
-    return row;
+  get(record: LogRecord): RawEventRow | null | undefined {
+    return this.#rows.get(placeOf(record));
+  }
+
+  forget(records: readonly LogRecord[]): void {
+    for (const record of records) this.#rows.delete(placeOf(record));
   }
 }
 
@@ -42,12 +43,14 @@ export async function keepJournal(
 ): Promise<void> {
   const rows: RawEventRow[] = [];
   for (const record of records) {
-    const known = service.recent.take(record);
+    const known = service.recent.get(record);
     const row = known === undefined ? rawEventRow(await readRaw(service, record)) : known;
     // What waits for its provider's API is written when that is done (enrich-complete.ts).
     if (row !== null) rows.push(row);
   }
   await insertRawEvents(service.clickhouse, rows);
+  // Not before: read again, an event may come to something else than what was handed on.
+  service.recent.forget(records);
 }
 
 function placeOf({ partition, offset }: LogRecord): string {

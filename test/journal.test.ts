@@ -1,0 +1,55 @@
+/** The journal: what became of each raw event, written behind normalizing. */
+import { expect } from "chai";
+import { accountHasher } from "../backends/accounts.js";
+import type { ClickHouse } from "../backends/clickhouse.js";
+import type { LogRecord } from "../backends/log.js";
+import { openProviderApis } from "../backends/provider-api.js";
+import { keepJournal, RecentOutcomes } from "../processors/journal.js";
+import { RecentlyTold } from "../processors/recently-told.js";
+import { createProviders } from "../providers/index.js";
+import { topics } from "../schemas/records.js";
+import { type Doors, openDoors } from "./doors.js";
+import { metaOf } from "./facts.js";
+
+describe("The journal", () => {
+  let doors: Doors;
+  before(async () => {
+    doors = await openDoors();
+  });
+
+  it("should tell what an event came to, though its row was not written at first", async () => {
+    const { service, workspace } = doors;
+    const recent = new RecentOutcomes();
+    const journalOn = async (clickhouse: ClickHouse) => ({
+      ...service,
+      clickhouse,
+      recent,
+      told: new RecentlyTold(),
+      providers: createProviders(service.config),
+      baseCurrencyOf: () => Promise.resolve("EUR"),
+      apis: openProviderApis(service.config),
+      hashAccount: await accountHasher(service.postgres, service.vault),
+      keptNews: () => {},
+      ratesKnown: () => {},
+    });
+    // Read again it would be no raw event.
+    const value = Buffer.from("none");
+    const record: LogRecord = { topic: topics.raw, partition: 9, offset: 9n, key: "", value };
+    const event = metaOf({ workspace, event_id: "evt_journal" });
+    recent.keep([{ kind: "ignored", record, event, reason: "mirrored" }]);
+    const full: ClickHouse = {
+      ...service.clickhouse,
+      write: () => Promise.reject(new Error("no space left on the disk")),
+    };
+    const [failed] = await Promise.allSettled([keepJournal(await journalOn(full), [record])]);
+    expect(failed.status).to.equal("rejected");
+    await keepJournal(await journalOn(service.clickhouse), [record]);
+    const rows = await service.clickhouse.rows(
+      `SELECT outcome, reason FROM raw_events
+       WHERE workspace = {workspace:String} AND event_id = 'evt_journal'`,
+      { workspace },
+    );
+    expect(rows).to.deep.equal([{ outcome: "ignored", reason: "mirrored" }]);
+    expect(recent.get(record), "it is written").to.equal(undefined);
+  });
+});
