@@ -125,7 +125,9 @@ function trialEndOf({ items }: Subscription): number | null {
 
 /**
  * The beginning of the first paid period: the trial's end, or the very start. Null when the period
- * is a later one (a payment that failed was made up for), or when a trial's end is not told.
+ * is a later one (a payment that failed was made up for), or when a trial's end is not told. Where
+ * the period that was billed first begins at another time, the trial was cut short, extended or
+ * paused, and what its items say of it is what was planned.
  */
 function activatedAt(subscription: Subscription): number | null {
   const begins = subscription.current_billing_period?.starts_at ?? null;
@@ -133,8 +135,10 @@ function activatedAt(subscription: Subscription): number | null {
   if (begins !== null && billed !== null && billed < begins) return null;
   const trialEnd = trialEndOf(subscription);
   const started = startedAt(subscription);
-  const isEarly = begins !== null && begins > started && begins < (trialEnd ?? begins);
-  if (trialEnd !== null) return isEarly ? begins : trialEnd;
+  if (trialEnd !== null) {
+    const isMoved = begins !== null && begins > started && (billed !== null || begins < trialEnd);
+    return isMoved ? begins : trialEnd;
+  }
   const hadTrial = subscription.items.some(({ price }) => price.trial_period);
   if (!hadTrial) return started;
   return begins !== null && begins > started ? begins : null;
