@@ -47,7 +47,7 @@ export const storeFolders = { log: "log", clickhouse: "clickhouse", postgres: "p
 const keyShape = /^[0-9a-fA-F]{64}$/;
 
 export function openDataFolder(
-  config: Pick<Config, "DATA_DIR" | "VAULT_ENCRYPTION_KEY" | "ADMIN_TOKEN">,
+  config: Pick<Config, "DATA_DIR" | "DATABASE_URL" | "VAULT_ENCRYPTION_KEY" | "ADMIN_TOKEN">,
 ): DataFolder {
   const path = resolve(config.DATA_DIR);
   const unlock = takeFolder(path);
@@ -58,6 +58,7 @@ export function openDataFolder(
       if (writeOnce(file, draw)) made.push(file);
       return readSecret(file, shape);
     };
+    if (config.DATABASE_URL === undefined) refuseLostSettings(path);
     if (config.VAULT_ENCRYPTION_KEY === undefined) refuseLostKey(path);
     return {
       path,
@@ -83,12 +84,31 @@ export function openDataFolder(
  */
 function refuseLostKey(path: string): void {
   const file = join(path, keyFile);
-  const sealed = [storeFolders.log, storeFolders.clickhouse];
-  if (existsSync(file) || !sealed.some((name) => existsSync(join(path, name)))) return;
+  if (existsSync(file) || filledIn(path) === undefined) return;
   throw new DataFolderRefused(
     `${file} is missing, and what lies in ${path} is sealed under it. Put the file back from ` +
       "where you keep it, or set VAULT_ENCRYPTION_KEY to that key; no other one opens it.",
   );
+}
+
+/**
+ * An empty database beside a log knows none of its workspaces: every webhook would be answered with
+ * 404, every key with 401. It is made before log and tables, so it never lacks by a crash.
+ */
+function refuseLostSettings(path: string): void {
+  const filled = filledIn(path);
+  if (existsSync(join(path, storeFolders.postgres)) || filled === undefined) return;
+  throw new DataFolderRefused(
+    `${path} has ${filled}/ and no ${storeFolders.postgres}/ with the workspaces that belong to ` +
+      "it. If they are on a server, set DATABASE_URL; if they are lost, restore a backup into an " +
+      "empty folder.",
+  );
+}
+
+/** The first of the folders that hold events or figures; undefined: nothing was taken yet. */
+function filledIn(path: string): string | undefined {
+  const { log, clickhouse } = storeFolders;
+  return [log, clickhouse].find((name) => existsSync(join(path, name)));
 }
 
 /**

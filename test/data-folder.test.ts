@@ -81,6 +81,7 @@ describe("The data folder", () => {
     it(`should be refused when its vault key is gone and ${store} is there, and get none`, () => {
       openDataFolder({ DATA_DIR }).unlock();
       mkdirSync(join(DATA_DIR, store));
+      mkdirSync(join(DATA_DIR, "postgres"));
       rmSync(join(DATA_DIR, "vault.key"));
       expect(() => openDataFolder({ DATA_DIR })).to.throw(
         DataFolderRefused,
@@ -88,6 +89,20 @@ describe("The data folder", () => {
       );
       expect(existsSync(join(DATA_DIR, "vault.key"))).to.equal(false);
       openDataFolder({ DATA_DIR, VAULT_ENCRYPTION_KEY: "ab".repeat(32) }).unlock();
+    });
+  }
+
+  for (const store of ["log", "clickhouse"]) {
+    it(`should be refused with ${store} and no database, unless that is on a server`, () => {
+      openDataFolder({ DATA_DIR }).unlock();
+      mkdirSync(join(DATA_DIR, store));
+      expect(() => openDataFolder({ DATA_DIR })).to.throw(
+        DataFolderRefused,
+        `has ${store}/ and no postgres/ with the workspaces that belong to it. If they are on a`,
+      );
+      openDataFolder({ DATA_DIR, DATABASE_URL: "postgres://user@host/database" }).unlock();
+      mkdirSync(join(DATA_DIR, "postgres"));
+      openDataFolder({ DATA_DIR }).unlock();
     });
   }
 
