@@ -1,6 +1,6 @@
 /** What a backfill of Stripe knows of what its payments bought. */
 import { expect } from "chai";
-import type { JsonObject } from "../providers/stripe/payloads.js";
+import { eventBody, type JsonObject, stripeEvent } from "../providers/stripe/payloads.js";
 import {
   chargeObject,
   invoiceObject,
@@ -12,7 +12,8 @@ import { apiKey } from "./stripe-api.js";
 
 const day = 24 * 60 * 60 * 1000;
 const from = Date.UTC(2026, 0, 1);
-const shared = { currency: "eur", version: "2025-09-30.clover" } as const;
+const version = "2025-09-30.clover";
+const shared = { currency: "eur", version } as const;
 
 /** Sent with thirty days to pay, and paid when twenty-nine had passed. */
 const [sentAt, paidAt] = [from - 20 * day, from + 9 * day];
@@ -47,15 +48,22 @@ const session = sessionObject({
   country: "FR",
   paymentIntent: "pi_sold",
 });
+/** More was sold than the list shows. */
+const long = { ...session, id: "cs_long", payment_intent: "pi_long", amount_total: 300 };
 const unpaid = { ...session, id: "cs_unpaid", payment_status: "unpaid", payment_intent: "pi_none" };
-const lines: JsonObject = {
-  object: "list",
-  data: [{ amount_total: 500, amount_tax: 80, price: { product: "prod_sold" } }],
-  has_more: false,
-};
+function linesOf(product: string): JsonObject {
+  const line = { amount_total: 500, amount_tax: 80, price: { product } };
+  return { object: "list", data: [line], has_more: false };
+}
+const listed = [
+  { ...session, line_items: linesOf("prod_sold") },
+  { ...long, line_items: { ...linesOf("prod_first"), has_more: true } },
+  unpaid,
+];
 const charges = [
   { id: "ch_terms", customer: "cus_terms", paymentIntent: "pi_terms", amount: 700n },
   { id: "ch_sold", customer: null, paymentIntent: "pi_sold", amount: 500n },
+  { id: "ch_long", customer: null, paymentIntent: "pi_long", amount: 300n },
 ].map((charge) => chargeObject({ ...shared, ...charge, createdAt: paidAt }));
 
 describe("A backfill of Stripe, of what was bought", function suite() {
@@ -68,12 +76,21 @@ describe("A backfill of Stripe, of what was bought", function suite() {
       ["/v1/charges", charges],
       ["/v1/invoices", [invoice]],
       ["/v1/invoice_payments", [paid]],
-      ["/v1/checkout/sessions", [session, unpaid]],
+      ["/v1/checkout/sessions", listed],
     ];
     const others = ["products", "subscriptions", "refunds", "disputes", "credit_notes"];
     for (const name of others) doors.stripeApi.lists.set(`/v1/${name}`, []);
     for (const [path, objects] of lists) doors.stripeApi.lists.set(path, objects);
-    doors.stripeApi.objects.set("/v1/checkout/sessions/cs_sold/line_items", lines);
+    const ofLong = "/v1/checkout/sessions/cs_long/line_items";
+    doors.stripeApi.objects.set(ofLong, linesOf("prod_long"));
+    // Told by a webhook before, without a key: nobody could say what it sold.
+    const told = {
+      type: "checkout.session.completed",
+      object: session,
+      at: paidAt,
+      version,
+    } as const;
+    await doors.deliver(eventBody(stripeEvent({ ...told, id: "evt_sold" })));
     const made = await doors.manage("POST", `/workspaces/${doors.workspace}/integrations`, {
       provider: "stripe",
       environment: "Production",
@@ -98,16 +115,24 @@ describe("A backfill of Stripe, of what was bought", function suite() {
     });
   });
 
-  it("should know it where there is no invoice, but a checkout session", async () => {
-    // Its lines are asked for when the rest is booked.
-    while ((await skusOf(5)).length === 0) await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(await transactionOf(5)).to.deep.equal({
-      type: "one_time",
-      customer_country: "FR",
-      tax_amount: 0.8,
-      sold: ["prod_sold"],
+  const sold = [
+    ["is no invoice, but a checkout session", 5, "prod_sold"],
+    ["are more lines than the list of sessions shows", 3, "prod_long"],
+  ] as const;
+  for (const [what, amount, product] of sold) {
+    it(`should know it where there ${what}`, async () => {
+      // Lines that are asked for come when the rest is booked.
+      while ((await skusOf(amount)).length === 0) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      expect(await transactionOf(amount)).to.deep.equal({
+        type: "one_time",
+        customer_country: "FR",
+        tax_amount: 0.8,
+        sold: [product],
+      });
     });
-  });
+  }
 
   async function transactionOf(amount: number) {
     const { data } = await read("/v1/transactions");

@@ -3,6 +3,7 @@ import type { Known, Question } from "../provider.js";
 import { type Answers, pagesOf, paths, withAnswers } from "./answers.js";
 import { isPaidInPart } from "./invoices.js";
 import { namedProducts } from "./products.js";
+import { tellsAllLines } from "./purchases.js";
 import { gapsOfSubscription } from "./subscription-gaps.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -79,13 +80,14 @@ function feeOf(type: string, object: Readonly<Record<string, unknown>>): Questio
   return [adorns(paths.balanceTransaction(id))];
 }
 
-/** What a paid session sold: no event of it shows its lines. */
+/** What a paid session sold: no event of a webhook shows its lines. */
 function linesOfSession(
   type: string,
   id: string,
   object: Readonly<Record<string, unknown>>,
 ): Question[] {
   const isPayment = object.payment_status === "paid" && typeof object.payment_intent === "string";
+  if (tellsAllLines(object)) return [];
   return type.startsWith("checkout.session.") && isPayment ? [adorns(paths.sessionLines(id))] : [];
 }
 

@@ -12,6 +12,7 @@ import { refundedAsListed } from "./charges.js";
 import { decode } from "./decode.js";
 import { subscriptionHistory } from "./backfill-subscriptions.js";
 import { isPaidInPart } from "./invoices.js";
+import { tellsAllLines } from "./purchases.js";
 
 const pageObjects = 100;
 const dayMs = 24 * 60 * 60 * 1000;
@@ -72,7 +73,7 @@ export const stripeBackfill: Backfill = {
       "/v1/checkout/sessions",
       ({ from }) => from - sessionsBeforeMs,
       sessionHistory,
-      { status: "complete" },
+      { status: "complete", "expand[0]": "data.line_items" },
     ),
     list("refunds", "/v1/refunds", ({ from }) => from, refundHistory, {
       "expand[]": "data.failure_balance_transaction",
@@ -138,12 +139,13 @@ function invoiceHistory(invoice: HistoryObject, asOf: number): Told[] {
 }
 
 /**
- * What was sold without an invoice. As of its beginning: it changes no more, and a webhook knew as
- * much.
+ * What was sold without an invoice. Where the list leaves out some of its lines, which are asked
+ * for then, what a webhook told counts.
  */
-function sessionHistory(session: HistoryObject): Told[] {
+function sessionHistory(session: HistoryObject, asOf: number): Told[] {
   if (session.payment_status !== "paid" || typeof session.payment_intent !== "string") return [];
-  return [{ type: "checkout.session.completed", at: session.created * 1000, object: session }];
+  const at = tellsAllLines(session) ? asOf : session.created * 1000;
+  return [{ type: "checkout.session.completed", at, object: session }];
 }
 
 /** When a refund failed is the date of the money that came back. */

@@ -47,6 +47,7 @@ const sessionShape = z.object({
   customer_details: z.object({ address: field.address }).nullish(),
   payment_intent: field.reference,
   total_details: z.object({ amount_tax: field.amount.nullish() }).nullish(),
+  line_items: z.unknown().optional(),
 });
 
 /**
@@ -86,9 +87,18 @@ const linesShape = z.compile(
   }),
 );
 
+const wholeList = z.object({ data: z.array(z.unknown()), has_more: z.literal(false) });
+
+/** As a list of sessions tells them that was asked to; no event does. */
+export function tellsAllLines(session: Readonly<Record<string, unknown>>): boolean {
+  return wholeList.safeParse(session.line_items).success;
+}
+
 /** Only the API tells them; until it has, the payment belongs to no product. */
-function linesOf({ id, currency }: z.output<typeof sessionShape>, answers: Answers): Line[] {
-  const lines = linesShape.safeParse(answers.get(paths.sessionLines(id)));
+function linesOf(session: z.output<typeof sessionShape>, answers: Answers): Line[] {
+  const { id, currency } = session;
+  const told = tellsAllLines(session) ? session.line_items : answers.get(paths.sessionLines(id));
+  const lines = linesShape.safeParse(told);
   if (!lines.success || !currency) return [];
   return lines.data.data.map(({ amount_total: total, amount_tax: tax, price }) => ({
     external_id: price?.product ?? "",
