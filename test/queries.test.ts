@@ -127,8 +127,8 @@ describe("the queries of the metrics and lists", () => {
         [cohortsQuery(asOf(tenant, at)), "by_vintage"],
         [mrrQuery(asOf(tenant, at, at)), "by_month_and_sku"],
         [skuSubscriptionsQuery(asOf(tenant, at)), "by_month_and_sku"],
-        [movementKindsQuery(asOf(tenant, at), cell({ provider: "apple" })), "by_month_and_sku"],
-        [movementKindsQuery(asOf(tenant, at), cell({ country: "US" })), "by_month"],
+        [movementKindsQuery(asOf(tenant, at), 0, cell({ provider: "apple" })), "by_month_and_sku"],
+        [movementKindsQuery(asOf(tenant, at), 0, cell({ country: "US" })), "by_month"],
         [cohortsQuery(asOf(tenant, at, at)), "by_vintage"],
         [movementSeriesQuery(asOf(tenant, at), series("day"), cell({})), "by_day"],
         [

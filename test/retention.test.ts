@@ -1,5 +1,6 @@
 /** Cohorts and the summary, asked over HTTP of the real service: small tables to check by hand. */
 import { expect } from "chai";
+import type { QueryParam } from "../backends/clickhouse.js";
 import { openSkus } from "../backends/skus.js";
 import { accountCohortsAnswer, cohortsAnswer } from "../schemas/http-cohorts.js";
 import { summaryAnswer } from "../schemas/http-summary.js";
@@ -254,6 +255,40 @@ describe("retention", () => {
         quick_ratio: null,
         ltv: null,
       });
+    });
+
+    it("should see one state of what is booked, though more is booked meanwhile", async () => {
+      const busy = await openDoors();
+      const own: Tenant = { workspace: busy.workspace, environment: "live" };
+      const { clickhouse } = busy.service;
+      await insertMovements(clickhouse, own, movementsIn(story));
+      // It turns out that another left long ago: booked while the first statement is answered.
+      const late = `
+        at         | account | kind  | mrr     | accounts | sku | provider
+        2026-01-12 | d       | new   |   7.000 |        1 | a   | stripe
+        2026-01-20 | d       | churn |  -7.000 |       -1 | a   | stripe
+      `;
+      const rows = clickhouse.rows.bind(clickhouse);
+      let turn: Promise<void> | null = null;
+      clickhouse.rows = async <T>(sql: string, params?: Readonly<Record<string, QueryParam>>) => {
+        if (!sql.includes("mrr_movements")) return rows<T>(sql, params);
+        if (turn !== null) {
+          await turn;
+          return rows<T>(sql, params);
+        }
+        const read = rows<T>(sql, params);
+        turn = read.then(() => insertMovements(clickhouse, own, movementsIn(late)));
+        return read;
+      };
+      try {
+        const query = new URLSearchParams({ at: "2026-07-15T00:00:00Z" }).toString();
+        const { json } = await busy.call(`/v1/metrics/summary?${query}`, {
+          headers: { authorization: `Bearer ${busy.readKey}` },
+        });
+        expect(json.data.customer_churn_rate_pct).to.equal(0);
+      } finally {
+        clickhouse.rows = rows;
+      }
     });
 
     it("should look at one provider", async () => {

@@ -1,24 +1,44 @@
-/** All movements up to a moment, by kind. */
+/** All movements up to two moments, by kind. */
+import { eachShard } from "../../backends/clickhouse-shards.js";
 import type { AsOf } from "../as-of.js";
 import type { Cell } from "../cells.js";
-import { sumMovementsSql } from "./movements.js";
+import { movementPartsSql } from "./movements.js";
 import { type Query, asOfParams, sumSettingsSql } from "./query.js";
 
 export interface MovementKindRow {
+  /** Up to `asOf.at`, or up to the moment before. */
+  readonly moment: "now" | "then";
   readonly kind: string;
   /** decimal text, base currency */
   readonly mrr: string;
   readonly accounts: string;
 }
 
+/**
+ * In one statement: of what is booked between two, one would know and the other not, and the days
+ * between the moments would lose what happened before them.
+ *
+ * @param since ms since 1970, the moment before
+ */
 export function movementKindsQuery(
   asOf: AsOf,
+  since: number,
   cell: Pick<Cell, "condition" | "params" | "isOfSkus">,
 ): Query {
+  const { condition } = cell;
   const wholes = cell.isOfSkus ? "by_month_and_sku" : "by_month";
-  const sums = sumMovementsSql(["kind"], wholes, asOf, {
-    condition: cell.condition,
-    measures: ["mrr", "accounts"],
-  });
-  return { sql: `${sums} ${sumSettingsSql}`, params: { ...asOfParams(asOf), ...cell.params } };
+  const partsOf = (moment: MovementKindRow["moment"], at: number) =>
+    movementPartsSql(
+      [`'${moment}' AS moment`, "kind"],
+      wholes,
+      { ...asOf, at },
+      { condition, measures: ["mrr", "accounts"] },
+    );
+  const then = partsOf("then", since).replaceAll("{at:Int64}", "{since:Int64}");
+  return {
+    sql: `SELECT moment, kind, sum(mrr) AS mrr, sum(accounts) AS accounts
+FROM ${eachShard(`${partsOf("now", asOf.at)}\nUNION ALL\n${then}`)}
+GROUP BY moment, kind ${sumSettingsSql}`,
+    params: { ...asOfParams(asOf), since, ...cell.params },
+  };
 }

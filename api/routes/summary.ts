@@ -10,7 +10,7 @@ import {
   summaryDays,
   summaryQueryParameters,
 } from "../../schemas/http-summary.js";
-import { type AsOf, readAsOf } from "../as-of.js";
+import { readAsOf } from "../as-of.js";
 import { dayMs } from "../calendar.js";
 import { cellOf } from "../cells.js";
 import { formatOf } from "../exports/formats.js";
@@ -28,21 +28,19 @@ export function summaryRoute(router: Router, service: Service, catalogues: Catal
     const clocks = await clocksOf(service, access);
     const query = readQuery(ctx, summaryQueryParameters);
     const now = readAsOf(access, query, clocks);
-    const then: AsOf = { ...now, at: Math.max(0, now.at - summaryDays * dayMs) };
+    const since = Math.max(0, now.at - summaryDays * dayMs);
     const cell = cellOf(query, await catalogues.of(access.workspace, access.environment));
-    const kinds = (asOf: AsOf) =>
-      readMovements<MovementKindRow>(
-        service.clickhouse,
-        (reading) => movementKindsQuery(reading, cell),
-        asOf,
-      );
-    const figures = presentSummary(
-      ...(await Promise.all([kinds(now), kinds(then)])),
-      access.baseCurrency,
+    const rows = await readMovements<MovementKindRow>(
+      service.clickhouse,
+      (reading) => movementKindsQuery(reading, since, cell),
+      now,
     );
+    const of = (wanted: MovementKindRow["moment"]) =>
+      rows.filter(({ moment }) => moment === wanted);
+    const figures = presentSummary(of("now"), of("then"), access.baseCurrency);
     const data = {
       currency: access.baseCurrency,
-      since: new Date(then.at).toISOString(),
+      since: new Date(since).toISOString(),
       until: new Date(now.at).toISOString(),
       ...figures,
     };
