@@ -22,13 +22,13 @@ const tables = [
   "anonymous_sides",
   "mrr_movements",
 ];
-const settledWithinMs = 60_000;
+const settledWithinMs = 100_000;
 
 /** By workspace: the rows of each table that has some, and a digest of all that is in them. */
 type Recorded = ReadonlyMap<string, readonly string[]>;
 
 describe("Every provider's examples, delivered twice", function suite() {
-  this.timeout(120_000);
+  this.timeout(300_000);
   let doors: Doors;
   const workspaces: { readonly token: ProviderToken; readonly workspace: string }[] = [];
   const deliveries: (() => Promise<Response>)[] = [];
@@ -141,7 +141,10 @@ describe("Every provider's examples, delivered twice", function suite() {
     return recorded;
   }
 
-  /** Everything was handled by everyone, also what adorns what is booked already. */
+  /**
+   * Everything was handled by everyone, also what adorns what is booked already, and nothing waits
+   * for an API that was too slow: on a busy machine it is replayed a while later.
+   */
   async function untilSettled(): Promise<void> {
     const until = Date.now() + settledWithinMs;
     for (let seen = ""; ;) {
@@ -152,10 +155,21 @@ describe("Every provider's examples, delivered twice", function suite() {
         places.push(`${group}: ${committed.join()} of ${ends.join()}`);
       }
       const isSettled = places.every((place) => /: (.*) of \1$/.test(place));
-      if (isSettled && seen === places.join()) return;
+      if (isSettled && seen === places.join() && !(await isAnswerAwaited())) return;
       if (Date.now() > until) throw new Error(`not settled: ${places.join("; ")}`);
       seen = places.join();
       await pause(100);
     }
+  }
+
+  async function isAnswerAwaited(): Promise<boolean> {
+    const query = "rejects?limit=200&reason=enrichment_unavailable";
+    for (const { workspace } of workspaces) {
+      const open = await doors.manage("GET", `/workspaces/${workspace}/${query}`);
+      expect(open.status, open.text).to.equal(200);
+      // At `decode` no key was given to ask with.
+      if (open.json.data.some(({ step }: { step: string }) => step !== "decode")) return true;
+    }
+    return false;
   }
 });
