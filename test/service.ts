@@ -61,6 +61,8 @@ async function startForTests(overrides: Readonly<Record<string, string>>): Promi
     PORT: "0",
     DATA_DIR: testFolder,
     RATES_REFRESH: "off",
+    // Tests may have filled tables in the folder before; it makes no key of its own there then.
+    VAULT_ENCRYPTION_KEY: randomBytes(32).toString("hex"),
     STRIPE_API_URL: stripeApi.url,
     GOOGLE_API_URL: play.url,
     GUMROAD_API_URL: gumroadApi.url,
@@ -77,7 +79,6 @@ async function startForTests(overrides: Readonly<Record<string, string>>): Promi
           KAFKA_BROKERS: servers.kafkaBrokers,
           KAFKA_TOPIC_PREFIX: servers.kafkaTopicPrefix,
           KAFKA_PARTITIONS: "3",
-          VAULT_ENCRYPTION_KEY: randomBytes(32).toString("hex"),
           ADMIN_TOKEN: randomBytes(32).toString("hex"),
         }),
     ...overrides,
