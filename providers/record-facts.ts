@@ -35,8 +35,11 @@ export function recordToFacts(
 }
 
 const meanings: Readonly<Record<EventRecord["event_type"], (told: Told) => FactBody[]>> = {
-  "transaction.sale": (told) => payment(told, told.record.subscription_id !== undefined),
-  "subscription.new": (told) => [...payment(told, true), ...start(told)],
+  "transaction.sale": (told) => [
+    ...payment(told, told.record.subscription_id !== undefined),
+    ...renewed(told),
+  ],
+  "subscription.new": (told) => [...payment(told, true), ...start(told), ...sold(told)],
   "transaction.refund": refund,
   "subscription.churn": churn,
 };
@@ -47,7 +50,7 @@ function payment({ record, identity, at, account }: Told, ofSubscription: boolea
   return [
     {
       Payment: {
-        payment: record.transaction_id ?? identity,
+        payment: paymentOf(record, identity),
         at,
         amount: record.amount_minor,
         currency: record.currency,
@@ -56,10 +59,54 @@ function payment({ record, identity, at, account }: Told, ofSubscription: boolea
         type: ofSubscription ? "subscription" : "one_time",
         tax: null,
         fee: null,
-        lines: [{ external_id: record.product_id ?? "", weight: record.amount_minor }],
+        lines: isBareRenewal(record)
+          ? []
+          : [{ external_id: record.product_id ?? "", weight: record.amount_minor }],
       },
     },
   ];
+}
+
+function paymentOf(record: EventRecord, identity: string): string {
+  return record.transaction_id ?? identity;
+}
+
+/** One that does not say of what: it is of the product its subscription had then. */
+function isBareRenewal(record: EventRecord): record is BareRenewal {
+  const { event_type: type, subscription_id: subscription, product_id: product } = record;
+  return type === "transaction.sale" && subscription !== undefined && product === undefined;
+}
+
+type BareRenewal = EventRecord & { readonly subscription_id: string };
+
+function renewed({ record, identity, at }: Told): FactBody[] {
+  if (!isBareRenewal(record) || record.amount_minor === 0n) return [];
+  const purchase = purchaseOf(record.subscription_id);
+  return [{ Link: { payment: paymentOf(record, identity), purchase, as_of: at } }];
+}
+
+/** What renewals of the subscription pay for from now on. */
+function sold({ record }: Told): FactBody[] {
+  const { subscription_id: subscription, product_id: product } = record;
+  if (subscription === undefined || product === undefined) return [];
+  return [
+    {
+      Purchase: {
+        purchase: purchaseOf(subscription),
+        account: null,
+        country: null,
+        type: "subscription",
+        tax: null,
+        fee: null,
+        lines: [{ external_id: product, weight: 1n }],
+      },
+    },
+  ];
+}
+
+/** Apart from the purchases that providers tell of themselves. */
+function purchaseOf(subscription: string): string {
+  return `record:${subscription}`;
 }
 
 /** The price from now on; said again for a subscription it is the new price. */

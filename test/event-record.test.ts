@@ -216,6 +216,15 @@ describe("The facts of a record", () => {
     subscription: "sub",
     account: "sub",
   };
+  const sold = {
+    purchase: "record:sub",
+    account: null,
+    country: null,
+    type: "subscription",
+    tax: null,
+    fee: null,
+    lines: [{ external_id: "sku", weight: 1n }],
+  };
   const ended = { ...unpriced, phase: "ended" };
   const yearly = {
     ...started,
@@ -235,6 +244,16 @@ describe("The facts of a record", () => {
       { subscription_id: "sub" },
       [{ Payment: { ...payment, account: "sub", type: "subscription" } }],
     ],
+    [
+      "a renewal that does not say of what",
+      { subscription_id: "sub", product_id: undefined, transaction_id: "tx" },
+      [
+        {
+          Payment: { ...payment, payment: "tx", account: "sub", type: "subscription", lines: [] },
+        },
+        { Link: { payment: "tx", purchase: "record:sub", as_of: at } },
+      ],
+    ],
     ["a sale of nothing", { amount: 0 }, []],
     [
       "a sale that names its product",
@@ -253,6 +272,7 @@ describe("The facts of a record", () => {
         { Payment: { ...payment, account: "sub", type: "subscription" } },
         { Subscription: started },
         { Anonymous: named },
+        { Purchase: sold },
       ],
     ],
     [
@@ -262,12 +282,13 @@ describe("The facts of a record", () => {
         { Payment: { ...payment, account: "sub", type: "subscription" } },
         { Subscription: yearly },
         { Anonymous: named },
+        { Purchase: sold },
       ],
     ],
     [
       "a new subscription for nothing",
       { event_type: "subscription.new", subscription_id: "sub", amount: 0 },
-      [{ Subscription: unpriced }, { Anonymous: named }],
+      [{ Subscription: unpriced }, { Anonymous: named }, { Purchase: sold }],
     ],
     [
       "a new subscription without an id",

@@ -11,7 +11,7 @@ import { timelinesOf, worthAt, type Timeline } from "./mrr.js";
 import { type ProductFigures, productsAt } from "./products.js";
 import * as series from "./series.js";
 import type { Quotes } from "./quotes.js";
-import { readRecord } from "./read-record.js";
+import { readRecord, toldAtRecord } from "./read-record.js";
 import { grouped, shownMicros, shownMinor } from "./showing.js";
 import { webhooks } from "./webhooks.js";
 
@@ -106,7 +106,7 @@ function factsOf(event: ModelEvent, base: string, quotes: Quotes): Fact[] {
   const webhook = source === "record" ? null : webhooks[source];
   if (webhook !== null && !webhook.isLive(body)) return [];
   const bare = webhook === null ? readRecord(body, event.receivedAt) : webhook.read(body);
-  const told = webhook === null ? null : webhook.toldAt(body);
+  const told = webhook === null ? toldAtRecord(body, event.receivedAt) : webhook.toldAt(body);
   const provider = source === "record" ? (text(body, "provider") ?? "") : source;
   const isQuoted = bare.every((fact) => {
     const asked = conversionOf(fact);

@@ -14,8 +14,7 @@ export function readRecord(record: unknown, receivedAt: number): readonly BareFa
       tenTo(exponentOf(currency)),
     ),
   );
-  const occurredAt = text(record, "occurred_at");
-  const time = occurredAt === null ? receivedAt : Date.parse(occurredAt);
+  const time = toldAtRecord(record, receivedAt);
   const sku = text(record, "product_id") ?? "";
   const named = text(record, "subscription_id");
   const account = text(record, "customer_id") ?? named ?? identity;
@@ -25,16 +24,26 @@ export function readRecord(record: unknown, receivedAt: number): readonly BareFa
   const facts: BareFact[] = [];
   if (name !== null && sku !== "") facts.push({ kind: "naming", sku, name });
   const type = text(record, "event_type");
+  const payment = text(record, "transaction_id") ?? identity;
+  // A renewal need not say what its subscription is of.
+  const purchase = `record ${named}`;
+  if (type === "transaction.sale" && named !== null && sku === "" && amount > 0n) {
+    facts.push({ kind: "link", payment, purchase, asOf: time });
+  }
+  if (type === "subscription.new" && named !== null && sku !== "") {
+    const lines = [{ sku, weight: 1n }];
+    facts.push({ kind: "purchase", purchase, country: null, type: "subscription", lines });
+  }
   if ((type === "transaction.sale" || type === "subscription.new") && amount > 0n) {
     facts.push({
       kind: "sale",
-      payment: text(record, "transaction_id") ?? identity,
+      payment,
       at: time,
       amount,
       currency,
       country,
       type: type === "subscription.new" || named !== null ? "subscription" : "one_time",
-      lines: [{ sku, weight: 1n }],
+      lines: sku === "" ? [] : [{ sku, weight: 1n }],
     });
   }
   if (type === "transaction.refund") {
@@ -87,4 +96,9 @@ export function readRecord(record: unknown, receivedAt: number): readonly BareFa
     facts.push({ kind: "anonymous", side: "churn", pool, at: time, subscription: "", account });
   }
   return facts;
+}
+
+export function toldAtRecord(record: unknown, receivedAt: number): number {
+  const occurredAt = text(record, "occurred_at");
+  return occurredAt === null ? receivedAt : Date.parse(occurredAt);
 }

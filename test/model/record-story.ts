@@ -32,6 +32,8 @@ export const recordPlans = fc.record({
   percent: fc.constantFrom(100, 40),
   interval: fc.constantFrom("month", "year", "week", "day"),
   intervalCount: fc.constantFrom(1, 3),
+  /** Whether a renewal says what it is of, as its subscription does. */
+  renewals: fc.constantFrom("named", "bare"),
 });
 export type RecordPlan = Drawn<typeof recordPlans>;
 
@@ -43,7 +45,7 @@ export function tellRecords(script: Sender, plan: RecordPlan, position: number):
   const start = momentBefore(script.end, plan.start) + position;
   const say = (event_type: string, at: number, amount: bigint, more: JsonObject = {}) => {
     if (at > script.end) return;
-    script.record({
+    const record: JsonObject = {
       provider: plan.provider,
       event_type,
       amount: shown(
@@ -55,7 +57,8 @@ export function tellRecords(script: Sender, plan: RecordPlan, position: number):
       ...(plan.sku === null ? {} : { product_id: plan.sku }),
       ...(plan.country === null ? {} : { customer_country: plan.country }),
       ...more,
-    });
+    };
+    script.record(Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null)));
   };
   const period = { interval: plan.interval, interval_count: plan.intervalCount };
   const part = (plan.amount * BigInt(plan.percent)) / 100n;
@@ -90,12 +93,20 @@ export function tellRecords(script: Sender, plan: RecordPlan, position: number):
 
 type Say = (type: string, at: number, amount: bigint, more?: JsonObject) => void;
 
-/** New, paid again, new price, ended, and back. */
+/** New, paid again, new price and product, paid for that, ended, and back. */
 function tellNamed(script: Sender, plan: RecordPlan, start: number, say: Say, period: JsonObject) {
   const named = { subscription_id: script.id("subscription"), customer_id: script.id("customer") };
+  const other = plan.sku === null ? {} : { product_id: "sku-two" };
+  const renew = (at: number, amount: bigint, product: JsonObject) =>
+    say("transaction.sale", at, amount, {
+      ...named,
+      ...(plan.renewals === "bare" ? { product_id: null } : product),
+    });
   const acts = [
-    (at: number) => say("transaction.sale", at, plan.amount, named),
-    (at: number) => say("subscription.new", at, plan.amount + 100n, { ...named, ...period }),
+    (at: number) => renew(at, plan.amount, {}),
+    (at: number) =>
+      say("subscription.new", at, plan.amount + 100n, { ...named, ...period, ...other }),
+    (at: number) => renew(at, plan.amount + 100n, other),
     (at: number) => say("subscription.churn", at, plan.amount, named),
     (at: number) => say("subscription.new", at, plan.amount, { ...named, ...period }),
   ];
