@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
+import { parseBody } from "../backends/http/strict-body.js";
 import { passages } from "../backends/watermark.js";
 import type { Provider, ProviderToken } from "../providers/provider.js";
 import { onServers } from "./backends.js";
@@ -16,11 +17,9 @@ import { cases, fixturesOf, providers } from "./provider-cases.js";
  * All that figures are made of. Facts are not among them: Gumroad's pings of a partial refund have
  * no id, and one that is repeated is a further fact that tells the same total.
  */
-const additive = ["ledger", "mrr_movements"];
+const additive = ["ledger", "mrr_movements", "subscription_changes", "anonymous_sides"];
 /** Several writers may fill in versions from the middle later on; what is added up stays. */
-const tables = onServers
-  ? additive
-  : [...additive, "transactions", "subscription_changes", "anonymous_sides"];
+const tables = onServers ? additive : [...additive, "transactions"];
 const settledWithinMs = 100_000;
 
 /** By workspace: the rows of each table that has some, and a digest of all that is in them. */
@@ -67,21 +66,27 @@ describe("Every provider's examples, delivered twice", function suite() {
     const signer = signers?.[0] ?? provider.credentials.parse(current);
     const shared = await openWorkspace(token);
     const path = await integrate(shared, token, current);
+    const seen = new Set<string>();
     for (const { name, body, known } of fixturesOf(token)) {
-      let url = path;
-      if (known.answers.size > 0) {
-        const apiToken = `${token}-${name}`;
-        doors.answersApi.answers.set(apiToken, known.answers);
-        // A ping of a refund has no id and is asked anew: examples of one sale would contradict.
-        const workspace = token === "gumroad" ? await openWorkspace(token) : shared;
-        const credentials = { ...Object(current), ...apiCredentials(token, apiToken) };
-        url = await integrate(workspace, token, credentials);
-      }
-      deliveries.push(() => {
+      const deliver = (url: string): Promise<Response> => {
         const signed = provider.sign(body, signer, Date.now());
         const bytes = new Uint8Array(signed.body);
         return fetch(url, { method: "POST", headers: signed.headers, body: bytes });
-      });
+      };
+      const id = idOf(provider, body, signer) ?? name;
+      if (known.answers.size === 0 && !seen.has(id)) {
+        seen.add(id);
+        deliveries.push(() => deliver(path));
+        continue;
+      }
+      // One event told in two ways, by its body or by the API, is none that comes twice.
+      const apiToken = `${token}-${name}`;
+      doors.answersApi.answers.set(apiToken, known.answers);
+      const isAnswered = known.answers.size > 0;
+      const asking = isAnswered ? apiCredentials(token, apiToken) : {};
+      const credentials = { ...Object(current), ...asking };
+      const own = await integrate(await openWorkspace(token), token, credentials);
+      deliveries.push(() => deliver(own));
     }
   }
 
@@ -172,3 +177,10 @@ describe("Every provider's examples, delivered twice", function suite() {
     return false;
   }
 });
+
+/** What tells its event from others; null where it looks like none of the provider's. */
+function idOf(provider: Provider, body: Buffer, signer: unknown): string | null {
+  const { body: bytes, headers } = provider.sign(body, signer, Date.now());
+  const read = parseBody(provider, bytes);
+  return read.ok ? (provider.heading(read.value, headers)?.nativeId ?? null) : null;
+}
