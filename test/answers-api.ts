@@ -2,8 +2,8 @@
  * A real HTTP server that speaks for any provider's API: who asks with a token gets the answers
  * that were told for it, by path. It grants the tokens of Google's service accounts, too.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { testReleases } from "./stores.js";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { serveHttp } from "./loopback.js";
 import { send } from "./stripe-api.js";
 
 export interface AnswersApi {
@@ -31,18 +31,6 @@ export async function openAnswersApi(): Promise<AnswersApi> {
     const found = told.get(path) ?? null;
     send(response, found === null ? 404 : 200, found ?? {});
   };
-  const server = createServer(answer);
-  await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", () => resolve());
-  });
-  testReleases.push("answers api", async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => {
-      server.close(resolve);
-    });
-  });
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("not listening");
-  const url = `http://127.0.0.1:${address.port}`;
+  const url = await serveHttp("answers api", answer);
   return { url, answers, answer, tokenUri: (token) => `${url}${tokenPath}${token}` };
 }

@@ -3,10 +3,10 @@
  * orders (one or many), products, and the token end-point of a service account.
  */
 import { createVerify, generateKeyPairSync } from "node:crypto";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { JsonObject } from "../providers/google/payloads.js";
+import { serveHttp } from "./loopback.js";
 import { at, number, text } from "./model/json.js";
-import { testReleases } from "./stores.js";
 import { send } from "./stripe-api.js";
 
 export interface GooglePlay {
@@ -29,7 +29,7 @@ const tokenSeconds = 3599;
 const scope = "https://www.googleapis.com/auth/androidpublisher";
 
 export async function openGooglePlay(): Promise<GooglePlay> {
-  const server = createServer((request, response) => {
+  const url = await serveHttp("google play", (request, response) => {
     const path = request.url ?? "";
     if (path === "/token") return void grant(request, response, `${play.url}/token`);
     play.calls.push(path);
@@ -38,18 +38,6 @@ export async function openGooglePlay(): Promise<GooglePlay> {
     const answer = answerTo(play, path);
     send(response, answer === null ? 404 : 200, answer ?? { error: { code: 404 } });
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", () => resolve());
-  });
-  testReleases.push("google play", async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => {
-      server.close(resolve);
-    });
-  });
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("not listening");
-  const url = `http://127.0.0.1:${address.port}`;
   const play: GooglePlay = {
     url,
     calls: [],

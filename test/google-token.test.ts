@@ -1,13 +1,12 @@
 /** The token of a push, made here apart from `sign`: by RFC 7515 and Google's description. */
 import { createHmac, createSign } from "node:crypto";
-import { createServer } from "node:http";
 import { expect } from "chai";
 import { createGoogle } from "../providers/google/index.js";
 import { askAgainAfterMs } from "../providers/google/keys.js";
 import { pushBody, pushBytes, pushOf, testNotification } from "../providers/google/payloads.js";
 import { KeysUnavailable, type Verdict } from "../providers/provider.js";
 import { credentialsOf, makeSigner, packageName } from "./google-signer.js";
-import { testReleases } from "./stores.js";
+import { serveHttp } from "./loopback.js";
 
 const nowSeconds = 1_772_704_805;
 const now = nowSeconds * 1000;
@@ -144,22 +143,11 @@ describe("Google's published keys", () => {
   let answer: { status: number; keys: unknown; headers: Record<string, string> };
 
   before(async () => {
-    const server = createServer((_request, response) => {
+    const base = await serveHttp("published keys", (_request, response) => {
       asked += 1;
       response.writeHead(answer.status, answer.headers).end(JSON.stringify(answer.keys));
     });
-    await new Promise<void>((resolve) => {
-      server.listen(0, "127.0.0.1", () => resolve());
-    });
-    testReleases.push("published keys", async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => {
-        server.close(resolve);
-      });
-    });
-    const address = server.address();
-    if (address === null || typeof address === "string") throw new Error("not listening");
-    url = `http://127.0.0.1:${address.port}/certs`;
+    url = `${base}/certs`;
   });
 
   beforeEach(() => {

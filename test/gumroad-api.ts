@@ -1,7 +1,7 @@
 /** A real HTTP server that speaks the part of Gumroad's API this service asks: a sale by its id. */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { pathOfSale, type RecordInput, saleAnswer } from "../providers/gumroad/payloads.js";
-import { testReleases } from "./stores.js";
+import { serveHttp } from "./loopback.js";
 import { send } from "./stripe-api.js";
 
 export interface GumroadApi {
@@ -16,7 +16,7 @@ export interface GumroadApi {
 export async function openGumroadApi(): Promise<GumroadApi> {
   const accessToken = "gumroad-token-of-the-tests";
   const sales = new Map<string, RecordInput>();
-  const server = createServer((request, response) => {
+  const url = await serveHttp("gumroad api", (request, response) => {
     if (api.misbehave?.(request, response) === true) return;
     if (request.headers.authorization !== `Bearer ${accessToken}`) return send(response, 401, {});
     const sale = sales.get(request.url ?? "");
@@ -24,19 +24,8 @@ export async function openGumroadApi(): Promise<GumroadApi> {
     const notFound = { success: false, message: "The sale was not found." };
     return send(response, 200, sale === undefined ? notFound : saleAnswer(sale));
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", () => resolve());
-  });
-  testReleases.push("gumroad api", async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => {
-      server.close(resolve);
-    });
-  });
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("not listening");
   const api: GumroadApi = {
-    url: `http://127.0.0.1:${address.port}`,
+    url,
     accessToken,
     tell: (sale) => void sales.set(pathOfSale(sale.sale), sale),
     misbehave: null,

@@ -2,10 +2,9 @@
  * A small schema registry over HTTP, by Confluent's API reference: what this service asks of one.
  * Ids count up over all subjects, from where a test says.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
-import { testReleases } from "./stores.js";
+import { serveHttp } from "./loopback.js";
 
 export interface RegistryServer {
   readonly url: string;
@@ -22,7 +21,7 @@ export interface RegistryServer {
 
 export async function openRegistryServer(firstId: number): Promise<RegistryServer> {
   let nextId = firstId;
-  const server = createServer((request, response) => {
+  const url = await serveHttp("schema registry", (request, response) => {
     registry.calls.push(`${request.method} ${request.url}`);
     if (registry.misbehave?.(request, response) === true) return;
     const { credentials } = registry;
@@ -66,17 +65,8 @@ export async function openRegistryServer(firstId: number): Promise<RegistryServe
     send(response, 404, { error_code: 40408, message: "no level of its own" });
   }
 
-  await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", () => resolve());
-  });
-  testReleases.push("schema registry", async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => {
-      server.close(resolve);
-    });
-  });
   const registry: RegistryServer = {
-    url: `http://127.0.0.1:${portOf(server.address())}`,
+    url,
     calls: [],
     subjects: new Map(),
     levels: new Map(),
@@ -89,9 +79,4 @@ export async function openRegistryServer(firstId: number): Promise<RegistryServe
 export function send(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { "content-type": "application/vnd.schemaregistry.v1+json" });
   response.end(JSON.stringify(body));
-}
-
-function portOf(address: AddressInfo | string | null): number {
-  if (address === null || typeof address === "string") throw new Error("not listening on a port");
-  return address.port;
 }

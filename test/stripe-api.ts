@@ -2,10 +2,9 @@
  * A real HTTP server that speaks the part of Stripe's API this service reads: single objects, and
  * lists as documented (newest first, `limit`, `starting_after`, `created[gte]`, `has_more`).
  */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { JsonObject } from "../providers/stripe/payloads.js";
-import { testReleases } from "./stores.js";
+import { serveHttp } from "./loopback.js";
 
 export interface StripeApi {
   readonly url: string;
@@ -22,7 +21,7 @@ export interface StripeApi {
 export const apiKey = "rk_of_the_tests";
 
 export async function openStripeApi(): Promise<StripeApi> {
-  const server = createServer((request, response) => {
+  const url = await serveHttp("stripe api", (request, response) => {
     const path = request.url ?? "";
     api.calls.push(path);
     if (api.misbehave?.(request, response) === true) return;
@@ -37,17 +36,8 @@ export async function openStripeApi(): Promise<StripeApi> {
     }
     send(response, 404, missing("id"));
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", () => resolve());
-  });
-  testReleases.push("stripe api", async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => {
-      server.close(resolve);
-    });
-  });
   const api: StripeApi = {
-    url: `http://127.0.0.1:${portOf(server.address())}`,
+    url,
     calls: [],
     objects: new Map(),
     lists: new Map(),
@@ -85,9 +75,4 @@ function page(
 
 function createdAt({ created }: JsonObject): number {
   return typeof created === "number" ? created : 0;
-}
-
-function portOf(address: AddressInfo | string | null): number {
-  if (address === null || typeof address === "string") throw new Error("not listening");
-  return address.port;
 }
