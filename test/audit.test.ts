@@ -152,11 +152,17 @@ async function copyRow(
   await clickhouse.write(
     `INSERT INTO ${table} SELECT *${replace} FROM (
        SELECT * FROM ${allShards(table)} WHERE ${rowsIn("(workspace)", [[workspace]])}
-       -- Rows of one time in one order, on any shard: a sale before what was taken off it.
-       ORDER BY recorded_at, ${table === "ledger" ? "kind DESC, amount DESC" : "event_id"} LIMIT 1
+       ORDER BY recorded_at, ${firstOf[table]} LIMIT 1
      )`,
   );
 }
+
+/** Of rows of one time, on any shard, what was told before what was taken off it or mended. */
+const firstOf: Readonly<Record<AuditedTable, string>> = {
+  mrr_movements: "event_id, mrr DESC",
+  ledger: "kind DESC, amount DESC",
+  transactions: "event_id, version",
+};
 
 function findingOf(findings: readonly AuditFinding[], table: AuditedTable): AuditFinding {
   const found = findings.find((finding) => finding.table === table);
