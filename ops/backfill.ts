@@ -15,6 +15,7 @@ import { limits } from "../config.js";
 import { createProviders } from "../providers/index.js";
 import { knownExponentOf } from "../schemas/currencies.js";
 import { minorToMajor } from "../schemas/money.js";
+import { utcDay } from "../schemas/rates.js";
 
 export interface BackfillSteps {
   readonly startProcessors: (service: Service) => Promise<void>;
@@ -43,7 +44,7 @@ export async function backfill(
   }
   const now = new Date();
   if (!canBeginAt(new Date(from), now)) {
-    tell(`--from must lie between ${dayOf(limits.eventEarliest)} and now.`);
+    tell(`--from must lie between ${utcDay(limits.eventEarliest)} and now.`);
     return 2;
   }
   const { workspace } = integration;
@@ -51,7 +52,7 @@ export async function backfill(
   const made = await createBackfill(postgres, given, now);
   if (made === null) {
     const running = await findBackfill(postgres, id);
-    const since = running === null ? "" : `, from ${dayOf(running.from.getTime())}`;
+    const since = running === null ? "" : `, from ${utcDay(running.from.getTime())}`;
     tell(`One is not at its end yet${since}: going on with that.`);
   }
   await startProcessors(service);
@@ -66,10 +67,6 @@ export async function backfill(
     if (state !== "reading" && state !== "comparing") return tellEnd(current, tell);
     await pause(lookEveryMs);
   }
-}
-
-function dayOf(atMs: number): string {
-  return new Date(atMs).toISOString().slice(0, 10);
 }
 
 function progressOf({ state, list, counts, problem }: Backfill): string {

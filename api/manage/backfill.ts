@@ -15,6 +15,7 @@ import type { Provider } from "../../providers/provider.js";
 import { knownExponentOf } from "../../schemas/currencies.js";
 import { type BackfillView, newBackfill } from "../../schemas/http-manage.js";
 import { toJsonNumber } from "../../schemas/money.js";
+import { utcDay } from "../../schemas/rates.js";
 import { integrationOf } from "./integrations.js";
 
 const path = "/workspaces/:workspace/integrations/:integration/backfill";
@@ -62,7 +63,7 @@ export function backfillRoutes(
 function dateOf(text: string, now: Date): Date {
   const from = new Date(text);
   if (canBeginAt(from, now)) return from;
-  const first = new Date(limits.eventEarliest).toISOString().slice(0, 10);
+  const first = utcDay(limits.eventEarliest);
   throw unprocessable("from_out_of_range", `from must lie between ${first} and now.`, "from");
 }
 

@@ -49,14 +49,13 @@ interface Charged {
   readonly amount: bigint;
 }
 
-/** The state a charged sale begins; nothing for later charges, which may be prorated. */
+/** The state a membership's charge begins; nothing for later ones, which may be prorated. */
 export function firstPeriod(
   { sale, record, recurring, amount }: Charged,
   kept: Known["kept"],
 ): FactBody[] {
   const { subscription_id: subscription, recurrence, sale_timestamp: at } = sale;
   if (subscription === undefined || recurrence === undefined) return [];
-  if (isPart(sale, record, kept)) return [];
   if (recurring && !isFirstKnown(sale, record, recurrence, kept)) return [];
   const named = { subscription_id: subscription, product_id: sale.product_id };
   const items = itemsOf(named, fraction(amount), recurrence);

@@ -30,7 +30,7 @@ export function readSale(sale: Sale, known: Known | undefined): Told {
   return [
     ...paymentOf(sale, record, { amount, type }),
     ...nameOf(sale),
-    ...firstPeriod({ sale, record, recurring, amount }, kept),
+    ...(isOfMembership ? firstPeriod({ sale, record, recurring, amount }, kept) : []),
   ];
 }
 
