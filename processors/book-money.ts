@@ -52,15 +52,16 @@ export async function bookMoney(
     return service.soleWriter.run(
       records.filter(({ key }) => matterOf(key) === "money"),
       (known) => bookAlone(service, batch, known),
-      (known) => {
+      async (known) => {
         for (const name of namesOf(batch)) known.stored.add(name);
-        return bookBesideOthers(service, batch);
+        await (
+          await bookBesideOthers(service, batch)
+        ).finished;
       },
     );
   }
-  await bookBesideOthers(service, batch);
-  // 8. Acknowledge: the consumer moves the offset when this resolves.
-  return undefined;
+  // 8. Acknowledge: the consumer moves the offset when what is left is finished.
+  return bookBesideOthers(service, batch);
 }
 
 function skuNamed({ workspace, environment, provider, happened_at: at, body }: Fact): NamedSku[] {
@@ -70,7 +71,10 @@ function skuNamed({ workspace, environment, provider, happened_at: at, body }: F
 }
 
 /** Others may write meanwhile, or some of this batch may be there already. */
-async function bookBesideOthers(service: BookingService, batch: readonly Fact[]): Promise<void> {
+async function bookBesideOthers(
+  service: BookingService,
+  batch: readonly Fact[],
+): Promise<{ readonly finished: Promise<void> }> {
   const { clickhouse, log, skus } = service;
   const shared = log.shared || clickhouse.isShared;
   // 2. Insert those that are not there yet: from now on every writer can see them.
@@ -86,16 +90,18 @@ async function bookBesideOthers(service: BookingService, batch: readonly Fact[])
   // 5. SKUs named in passing get a place in the catalogue.
   await skus.see(outcomes.flatMap((outcome) => outcome.skus));
 
-  // 6. Bring the ledger to what it should be and insert the versions that are not there yet. A
-  //    payment about which more is known by now is left to whoever wrote that: they look too.
-  await Promise.all([
-    insertLedger(clickhouse, outcomes, shared),
-    insertVersions(clickhouse, outcomes),
-  ]);
+  // 6. Bring the ledger to what it should be, beside all that follows here, and insert the versions
+  //    that are not there yet, which people wait for. A payment about which more is known by now,
+  //    by the next batch too, is left to whoever wrote that: they look as well.
+  const finished = insertLedger(clickhouse, outcomes, shared);
+  // Told to whoever waits for it, who has something else to wait for first.
+  finished.catch(() => undefined);
+  await insertVersions(clickhouse, outcomes);
 
   // 7. Publish, and list what one payment cannot hold.
   await publish(service, outcomes);
   await rejectBeyond(service, outcomes);
+  return { finished };
 }
 
 /**

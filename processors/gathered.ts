@@ -1,7 +1,8 @@
 /**
  * Batches of several partitions, handled as one: a statement costs the store much the same for many
  * rows as for a few, and those that write one table run one after the other. While a batch is
- * handled, those of other partitions gather for the next.
+ * handled, those of other partitions gather for the next. What a batch leaves to be finished is
+ * finished beside the next one, and before the one after that.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { ConsumeOptions, LogRecord } from "../backends/log.js";
@@ -24,6 +25,8 @@ export interface GatheredOptions {
 export function gathered({ recordsMax, shareMax }: GatheredOptions, handle: Handle): Handle {
   const waiting: Waiting[] = [];
   let isRunning = false;
+  /** What the batch before has left; its failure is told to its own callers. */
+  let finishing: Promise<unknown> = Promise.resolve();
 
   async function run(): Promise<void> {
     isRunning = true;
@@ -33,6 +36,8 @@ export function gathered({ recordsMax, shareMax }: GatheredOptions, handle: Hand
       try {
         const left = await handle(taken.flatMap(({ records }) => records));
         for (const caller of taken) caller.resolve(left);
+        await finishing;
+        finishing = Promise.allSettled([left?.finished]);
       } catch (error) {
         for (const caller of taken) caller.reject(error);
       }

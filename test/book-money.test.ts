@@ -12,7 +12,7 @@ import {
   transactionCodec,
   type TransactionRecord,
 } from "../schemas/records.js";
-import { factOf, recordsOf } from "./facts.js";
+import { bookFacts, factOf, recordsOf } from "./facts.js";
 import { openTestClickHouse, testLogger } from "./stores.js";
 
 const charge: FactBody = {
@@ -64,7 +64,7 @@ describe("Booking money beside others", () => {
     };
     return {
       facts,
-      book: (...batch: Fact[]) => bookMoney(service, recordsOf(batch)),
+      book: (...batch: Fact[]) => bookFacts(service, batch),
       /** What the newest row says, and the newest message. */
       newest: async () => {
         const [row] = await clickhouse.rows<Record<string, unknown>>(
@@ -120,17 +120,17 @@ describe("Booking a reading that changes nothing beside others", () => {
     const other = serviceOver(clickhouse);
     // Told later than the reading that counts, of an earlier moment.
     const reading = { ...toldFact(workspace, "e5:0", 5, invoice), happened_at: 1_000 };
-    await bookMoney(other, recordsOf([toldFact(workspace, "e2:0", 2, invoice)]));
+    await bookFacts(other, [toldFact(workspace, "e2:0", 2, invoice)]);
     let isTold = false;
     const slow = opened(async (sql, params, lane) => {
       if (lane === "money" && !isTold) {
         isTold = true;
-        await bookMoney(other, recordsOf([reading]));
+        await bookFacts(other, [reading]);
       }
       return clickhouse.write(sql, params, lane);
     });
     const paid = [toldFact(workspace, "e3:0", 3, charge), toldFact(workspace, "e3:1", 3, link)];
-    await bookMoney(slow, recordsOf(paid));
+    await bookFacts(slow, paid);
     expect(
       await clickhouse.rows(
         "SELECT sum(amount) AS amount FROM ledger WHERE workspace = {workspace:String}",
@@ -162,11 +162,11 @@ describe("Booking two deliveries of one event at once", () => {
     // Between its look and its write the slow one does both.
     const slowly: Promise<unknown>[] = [];
     const quick = opened(async (sql, params, lane) => {
-      if (slowly.length === 0) slowly.push(bookMoney(slow, recordsOf([late])));
+      if (slowly.length === 0) slowly.push(bookFacts(slow, [late]));
       await stopped;
       return clickhouse.write(sql, params, lane);
     });
-    await bookMoney(quick, recordsOf([early]));
+    await bookFacts(quick, [early]);
     go();
     await Promise.all(slowly);
     const receipts = async (sql: string) =>
@@ -192,9 +192,9 @@ describe("Booking a payment whose readings date it differently", () => {
       const order = toldFact(workspace, "e1:0", 1, chargeAt(5_000));
       const invoiced = toldFact(workspace, "e2:0", 2, chargeAt(7_000));
       // Two doors: what was received later is on the topic first.
-      await bookMoney(service, recordsOf([invoiced]));
-      await bookMoney(service, recordsOf([order]));
-      await bookMoney(service, recordsOf([order, invoiced]));
+      await bookFacts(service, [invoiced]);
+      await bookFacts(service, [order]);
+      await bookFacts(service, [order, invoiced]);
       const places = await placesOf(clickhouse, workspace);
       const entries = await clickhouse.rows(
         `SELECT toUnixTimestamp64Milli(happened_at) AS at, sum(amount) AS amount FROM ledger
@@ -233,7 +233,7 @@ describe("Booking alone, killed when versions are written and nothing else is", 
     // Two doors: what was received later is on the topic first.
     await bookMoney({ ...dying, soleWriter }, recordsOf([invoiced]));
     await killed;
-    await bookMoney(serviceOver(clickhouse, { isShared: false }), recordsOf([invoiced, order]));
+    await bookFacts(serviceOver(clickhouse, { isShared: false }), [invoiced, order]);
     expect(await placesOf(clickhouse, workspace)).to.eql([{ at: "7000" }]);
   });
 });
@@ -302,16 +302,16 @@ describe("Booking the invoices of a subscription", () => {
         Purchase: { ...invoicePurchase, lines: [{ external_id: product, weight: 1n }] },
       });
     const events = Array.from({ length: days }, (_, day) => subscription(day + 1, "prod"));
-    await bookMoney(service, recordsOf(events));
+    await bookFacts(service, events);
     const paid = toldFact(workspace, "t1:0", days + 1, charge);
     const asOf = toldFact(workspace, "t1:1", days + 1, {
       Link: { payment: "pi", purchase: "in", as_of: days * 1_000 },
     });
-    await bookMoney(service, recordsOf([paid, asOf]));
+    await bookFacts(service, [paid, asOf]);
     expect(told.map(({ external_id, type }) => [external_id, type])).to.eql([
       ["prod", "subscription"],
     ]);
-    await bookMoney(service, recordsOf([subscription(days + 2, "other")]));
+    await bookFacts(service, [subscription(days + 2, "other")]);
     expect(told, "messages after a later event").to.have.length(1);
   });
 });

@@ -1,6 +1,7 @@
 /** What the door and normalizing write down, for tests that begin there. */
 import { factRecords } from "../backends/internal-records.js";
 import type { LogRecord } from "../backends/log.js";
+import { bookMoney, type BookingService } from "../processors/book-money.js";
 import { factKeys } from "../processors/facts.js";
 import { type Fact, type FactBody, type RawEventMeta, topics } from "../schemas/records.js";
 
@@ -53,4 +54,10 @@ export function recordsOf(facts: readonly Fact[]): LogRecord[] {
     key: factKeys(fact)[0] ?? "",
     value: factRecords.encode(fact),
   }));
+}
+
+/** Resolves when all of them is written. */
+export async function bookFacts(service: BookingService, facts: readonly Fact[]): Promise<void> {
+  const left = await bookMoney(service, recordsOf(facts));
+  await left?.finished;
 }

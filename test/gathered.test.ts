@@ -54,6 +54,24 @@ describe("Batches of several partitions", () => {
     expect(given).to.deep.equal([[0], [1, 2], [1]]);
   });
 
+  it("should be handled while what the one before left is finished, and no further", async () => {
+    const given: number[] = [];
+    const finish: (() => void)[] = [];
+    const handle = gathered({ recordsMax: 1, shareMax: 1 }, async ([record]) => {
+      given.push(record?.partition ?? -1);
+      return { finished: new Promise<void>((resolve) => finish.push(resolve)) };
+    });
+    const told = [0, 1, 2].map((partition) => handle(batch(partition, 1)));
+    await Promise.all(told.slice(0, 2));
+    for (let turns = 0; turns < 100; turns += 1) await new Promise(setImmediate);
+    expect(given).to.deep.equal([0, 1]);
+    finish[0]?.();
+    const left = await told[2];
+    expect(given).to.deep.equal([0, 1, 2]);
+    finish[2]?.();
+    await left?.finished;
+  });
+
   const crowds: [title: string, records: LogRecord[][], given: number[][]][] = [
     ["records", [batch(1, 60), batch(2, 40), batch(3, 1)], [[0], [1, 2], [3]]],
     ["bytes", [batch(1, 1, limits.consumedBytesMax), batch(2, 1)], [[0], [1], [2]]],

@@ -7,10 +7,10 @@ import { listRejects } from "../backends/rejects.js";
 import type { Log } from "../backends/log.js";
 import { openLmdbLog } from "../backends/log-lmdb.js";
 import { limits } from "../config.js";
-import { bookMoney, type BookingService } from "../processors/book-money.js";
+import type { BookingService } from "../processors/book-money.js";
 import { recordings } from "../processors/recordings.js";
 import type { Fact, FactBody } from "../schemas/records.js";
-import { factOf, recordsOf } from "./facts.js";
+import { bookFacts, factOf } from "./facts.js";
 import { lmdbTopics } from "./log-topics.js";
 import { openTestClickHouse, testFolder, testLogger, testReleases } from "./stores.js";
 
@@ -105,10 +105,10 @@ describe("Booking large payments", () => {
     const workspace = `ws_${randomUUID()}`;
     const facts = received(workspace, [saleOf(250), ...refundsOf(90)]);
     const service = open();
-    await bookMoney(service, recordsOf(facts));
+    await bookFacts(service, facts);
     const [written] = await sumsOf(clickhouse, workspace);
     expect(written).to.eql({ rows: String(250 * 91), amount: String(amount - 90n * 9_000n) });
-    await bookMoney(service, recordsOf(facts));
+    await bookFacts(service, facts);
     expect(await sumsOf(clickhouse, workspace)).to.eql([written]);
   });
 
@@ -120,7 +120,7 @@ describe("Booking large payments", () => {
       const body = { Payment: { ...fact.body.Payment, payment: "other" } };
       return { ...fact, fact_id: "z:0", event_id: "z", body };
     });
-    await bookMoney(open(), recordsOf([...many, ...other]));
+    await bookFacts(open(), [...many, ...other]);
     const filter = { workspace, state: "open" } as const;
     const rejects = await listRejects(clickhouse, filter, null, 10);
     expect(

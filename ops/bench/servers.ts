@@ -27,8 +27,8 @@ const killedSeconds = 30;
 const killedAfterMs = 8_000;
 const recoveryMsMax = 15_000;
 
-export function servers({ seconds, rate }: Options): Promise<Figure[]> {
-  return withInstallation(async (installation) => {
+export function servers({ seconds, rate, profileFolder }: Options): Promise<Figure[]> {
+  return withInstallation(profileFolder, async (installation) => {
     const { ingest, api, adminToken } = installation;
     const tenant = await createTenant({ base: api, adminToken });
     const doors = new ConnectionPool(ingest, connectionsMax);
@@ -86,7 +86,10 @@ interface Installation {
 }
 
 /** One process of each role. */
-function withInstallation<T>(use: (installation: Installation) => Promise<T>): Promise<T> {
+function withInstallation<T>(
+  profileFolder: string | null,
+  use: (installation: Installation) => Promise<T>,
+): Promise<T> {
   return withFolder(async (folder) => {
     // Postgres may run as another user, who has to pass.
     await chmod(folder, 0o755);
@@ -100,7 +103,7 @@ function withInstallation<T>(use: (installation: Installation) => Promise<T>): P
         ADMIN_TOKEN: adminToken,
       };
       const startOne = async (role: string) => {
-        const one = await startRole(role, settings);
+        const one = await startRole(role, settings, profileFolder);
         roles.push(one);
         return one;
       };

@@ -61,8 +61,9 @@ export async function withService<T>(
 export async function startRole(
   role: string,
   settings: Readonly<Record<string, string>>,
+  profileFolder: string | null = null,
 ): Promise<{ readonly base: URL; readonly child: ChildProcess }> {
-  const { file, words } = nodeCommand();
+  const { file, words } = nodeCommand(profileFolder);
   const child = spawnService({ file, words: [...words, role] }, settings);
   const base = await addressOf(child);
   await ready(base);
