@@ -38,7 +38,13 @@ async function adornEvent(service: EnrichingService, record: LogRecord): Promise
   const kept = await recallAnswers(postgres, vault, event, "adorn");
   if (kept?.handedOn === true) return handOnAdded(service, opened, booked, kept);
   const answered = kept ?? (await ask(service, opened, "adorns", booked));
+  if (kept === null && saysNothing(answered, booked)) return;
   await receive(service, opened, booked, answered);
+}
+
+/** Nobody may be asked, or nothing is left to ask: what is booked stays as it is. */
+function saysNothing({ answers, trouble, refusal }: Answered, booked: Answers): boolean {
+  return trouble === null && refusal === null && answers.size === booked.size;
 }
 
 /**

@@ -6,6 +6,7 @@ import { LogUnavailable } from "../backends/log.js";
 import { openProviderApis } from "../backends/provider-api.js";
 import { sealRawEvent } from "../backends/raw-event.js";
 import { adornEvents } from "../processors/enrich-adorn.js";
+import type { EnrichingService } from "../processors/enrich-complete.js";
 import { RecentOutcomes } from "../processors/journal.js";
 import { RecentlyTold } from "../processors/recently-told.js";
 import { createProviders } from "../providers/index.js";
@@ -273,20 +274,7 @@ describe("Events that ask", function suite() {
       for (const { value } of records) received.push(factRecords.decode(value).received_at);
       return Promise.resolve([]);
     };
-    const enriching = {
-      ...service,
-      log: { ...service.log, append },
-      providers: createProviders(service.config),
-      recent: new RecentOutcomes(),
-      told: new RecentlyTold(),
-      baseCurrencyOf: () => Promise.resolve("EUR"),
-      apis: openProviderApis(service.config),
-      hashAccount: await accountHasher(service.postgres, service.vault),
-      stopping: new AbortController().signal,
-      keptNews: () => {},
-      ratesKnown: () => {},
-      answered: () => {},
-    };
+    const enriching = await enrichingService({ log: { ...service.log, append } });
     expect(await rejection(adornEvents(enriching, [record]))).to.be.instanceOf(LogUnavailable);
     const failedAt = Date.now();
     await until(async () => Date.parse(await completeTo()) > failedAt);
@@ -298,6 +286,22 @@ describe("Events that ask", function suite() {
     // The same again, as a replay of the log tells it: as it was received.
     await adornEvents(enriching, [record]);
     expect(received[1]).to.equal(received[0]);
+  });
+
+  it("should keep nothing of what may ask nobody", async () => {
+    const { service } = doors;
+    const { key, value } = await incompleteRecord(charge("mute"), "adorn");
+    const record = { topic: topics.incomplete, partition: 0, offset: 0n, key, value };
+    const apis = openProviderApis(service.config);
+    const enriching = await enrichingService({
+      log: { ...service.log, append: () => Promise.reject(new Error("nothing to tell")) },
+      apis: { ...apis, ask: () => Promise.resolve({ outcome: "silent" }) },
+    });
+    await adornEvents(enriching, [record]);
+    const kept = await service.postgres.query("SELECT 1 FROM kept_answers WHERE event_id = $1", [
+      key,
+    ]);
+    expect(kept).to.deep.equal([]);
   });
 
   it("should name a product that no event names", async () => {
@@ -435,6 +439,25 @@ describe("Events that ask", function suite() {
     await until(async () => (await mrr()) === before + 10);
     await until(async () => (await openRejects()).length === 0);
   });
+
+  /** Of which the given parts are replaced. */
+  async function enrichingService(parts: Partial<EnrichingService>): Promise<EnrichingService> {
+    const { service } = doors;
+    return {
+      ...service,
+      providers: createProviders(service.config),
+      recent: new RecentOutcomes(),
+      told: new RecentlyTold(),
+      baseCurrencyOf: () => Promise.resolve("EUR"),
+      apis: openProviderApis(service.config),
+      hashAccount: await accountHasher(service.postgres, service.vault),
+      stopping: new AbortController().signal,
+      keptNews: () => {},
+      ratesKnown: () => {},
+      answered: () => {},
+      ...parts,
+    };
+  }
 
   /** As normalizing leaves it: sealed by the door, for the topic of questions. */
   async function incompleteRecord(body: JsonObject, step: "complete" | "adorn") {
