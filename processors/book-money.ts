@@ -83,8 +83,9 @@ async function bookBesideOthers(
   const payments = await writeThenLook(clickhouse, batch, shared);
 
   // 4. Work out what should be recorded about each payment.
+  const told = factsById(batch);
   const outcomes = (
-    await mapInTurns(payments, (payment) => outcomeOf(payment, batch, noneUnseen))
+    await mapInTurns(payments, (payment) => outcomeOf(payment, told, noneUnseen))
   ).flat();
 
   // 5. SKUs named in passing get a place in the catalogue.
@@ -119,8 +120,9 @@ async function bookAlone(
 
   // 4. Work out what should be recorded about each payment, and what of it is new.
   const unseen = new Set(look.missing.map(({ fact_id }) => fact_id));
+  const told = factsById(batch);
   const outcomes = (
-    await mapInTurns(look.payments, (payment) => outcomeOf(payment, batch, unseen))
+    await mapInTurns(look.payments, (payment) => outcomeOf(payment, told, unseen))
   ).flat();
   const news = await mapInTurns(outcomes, (outcome) =>
     newsOf(outcome, look.before.get(outcome.payment) ?? []),
@@ -218,32 +220,34 @@ export interface MoneyOutcome extends ReturnType<typeof recordings> {
 /** Beside others no fact is unseen: a link, told to two partitions, both may book at once. */
 const noneUnseen: ReadonlySet<string> = new Set();
 
+function factsById(batch: readonly Fact[]): ReadonlyMap<string, Fact> {
+  return new Map(batch.map((fact) => [fact.fact_id, fact]));
+}
+
 /**
+ * @param batch by id
  * @param unseen ids of facts that nobody can have made a version of
  * @returns none of a payment about which the batch says nothing: the invoices of a subscription
  *   are met with each of its events, most of which are later than they
  */
 function outcomeOf(
   payment: KnownPayment,
-  batch: readonly Fact[],
+  batch: ReadonlyMap<string, Fact>,
   unseen: ReadonlySet<string>,
 ): MoneyOutcome[] {
   const { facts } = payment;
   const { versions, ledger, counted, beyond } = recordings(payment.payment, facts);
-  const tooMany = new Set(beyond.map(({ fact_id }) => fact_id));
-  const refused = batch.filter(({ fact_id }) => tooMany.has(fact_id));
-  const counting = new Set(Array.from(counted, ({ fact_id }) => fact_id));
+  const refused = beyond.flatMap(({ fact_id }) => batch.get(fact_id) ?? []);
+  const counts = (fact: Fact): boolean => counted.has(fact) && batch.has(fact.fact_id);
   // A payment none of whose facts count here stays as it is. Beside others its ledger is brought to
   // what it should be all the same: one who has not seen these facts leaves it to this batch.
-  const isLeft = !batch.some(({ fact_id }) => counting.has(fact_id));
-  if (isLeft && refused.length === 0 && unseen !== noneUnseen) return [];
-  const here = new Set(
-    batch
-      .filter((fact) => counting.has(fact.fact_id) && isFirstDelivery(fact, facts))
-      .filter((fact) => subjects(fact.body).some((subject) => payment.keys.has(subject)))
-      .map(({ fact_id }) => fact_id),
+  if (!facts.some(counts) && refused.length === 0 && unseen !== noneUnseen) return [];
+  const first = facts.findIndex(
+    (fact) =>
+      counts(fact) &&
+      isFirstDelivery(fact, batch) &&
+      subjects(fact.body).some((subject) => payment.keys.has(subject)),
   );
-  const first = facts.findIndex((fact) => here.has(fact.fact_id));
   // A version made before of a later fact did not know the batch's facts: it is made again with a
   // greater number, also where its document stays as the one before, or it would hide that one.
   const inserted =
@@ -275,8 +279,7 @@ function newsOf(outcome: MoneyOutcome, before: readonly Fact[]): PaymentRecordin
   };
 }
 
-/** The very record that was stored, not another delivery of its event. */
-function isFirstDelivery(fact: Fact, known: readonly Fact[]): boolean {
-  const stored = known.find(({ fact_id }) => fact_id === fact.fact_id);
-  return stored !== undefined && stored.received_at === fact.received_at;
+/** The batch has the very record that was stored, not another delivery of its event. */
+function isFirstDelivery(stored: Fact, batch: ReadonlyMap<string, Fact>): boolean {
+  return batch.get(stored.fact_id)?.received_at === stored.received_at;
 }
