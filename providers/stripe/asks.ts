@@ -86,9 +86,9 @@ function linesOfSession(
   id: string,
   object: Readonly<Record<string, unknown>>,
 ): Question[] {
+  if (!type.startsWith("checkout.session.")) return [];
   const isPayment = object.payment_status === "paid" && typeof object.payment_intent === "string";
-  if (tellsAllLines(object)) return [];
-  return type.startsWith("checkout.session.") && isPayment ? [adorns(paths.sessionLines(id))] : [];
+  return isPayment && !tellsAllLines(object) ? [adorns(paths.sessionLines(id))] : [];
 }
 
 function needed(path: string, freshForMs: number): Question {

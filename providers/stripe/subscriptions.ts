@@ -48,20 +48,22 @@ const statuses = [
   "canceled",
 ] as const;
 
-export const subscriptionShape = z.object({
-  id: field.id,
-  customer: field.reference,
-  currency: field.currency.nullish(),
-  status: z.enum(statuses),
-  created: field.time,
-  ended_at: field.time.nullish(),
-  trial_end: field.time.nullish(),
-  cancel_at: field.time.nullish(),
-  pause_collection: z.object({}).nullish(),
-  items: z.object({ data: z.array(itemShape), has_more: z.boolean().nullish() }),
-  discount: givenDiscount.nullish(),
-  discounts,
-});
+export const subscriptionShape = z.compile(
+  z.object({
+    id: field.id,
+    customer: field.reference,
+    currency: field.currency.nullish(),
+    status: z.enum(statuses),
+    created: field.time,
+    ended_at: field.time.nullish(),
+    trial_end: field.time.nullish(),
+    cancel_at: field.time.nullish(),
+    pause_collection: z.object({}).nullish(),
+    items: z.object({ data: z.array(itemShape), has_more: z.boolean().nullish() }),
+    discount: givenDiscount.nullish(),
+    discounts,
+  }),
+);
 export type Subscription = z.output<typeof subscriptionShape>;
 type SubscriptionFact = Extract<FactBody, { Subscription: unknown }>["Subscription"];
 
