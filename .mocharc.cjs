@@ -12,11 +12,11 @@ if (isGone !== undefined) throw new Error(`there is no ${folder}/${fileOf(isGone
 
 module.exports = {
   spec: [...new Set([...longFirst.map(fileOf), ...files])].map((name) => `${folder}/${name}`),
-  require: [`./${folder}/run.js`, `./${folder}/empty-database.js`],
-  // On servers one process is enough: it would be two sets of them.
-  parallel: ["BACKENDS", "TEST_DATABASE_URL"].every((name) => process.env[name] === undefined),
+  require: ["backends", "run", "empty-database"].map((name) => `./${folder}/${name}.js`),
+  // A database that is given without more would be that of both.
+  parallel: process.env.BACKENDS !== undefined || process.env.TEST_DATABASE_URL === undefined,
   jobs: 2,
-  timeout: 60_000,
+  timeout: process.env.BACKENDS === undefined ? 60_000 : 120_000,
   exit: false,
 };
 

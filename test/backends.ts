@@ -2,21 +2,25 @@
  * Which backends the tests run on. `BACKENDS=servers npm test` takes real servers: those of
  * `TEST_CLICKHOUSE_URL`, `TEST_DATABASE_URL` and `TEST_KAFKA_BROKERS` when they are given, else
  * this machine's own, started here; `BACKENDS=cluster` the same, but two shards of ClickHouse;
- * `BACKENDS=containers` takes those of docker-compose.yml, by Docker. Each run has databases and
- * topics of its own there, and leaves none of the databases behind. Tests that start the service as
- * a process, on a data folder of its own, are about the embedded backends and stay.
+ * `BACKENDS=containers` takes those of docker-compose.yml, by Docker. The servers are one set for a
+ * run: the leader starts them. Each worker has databases and topics of its own there, and leaves
+ * none of the databases behind. Tests of the data folder, and of what lies in it, stay embedded.
  */
 import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
 import { openClickHouse } from "../backends/clickhouse-open.js";
-import type { Logger } from "../backends/logger.js";
+import { createLogger, type Logger } from "../backends/logger.js";
 import { openPostgres } from "../backends/postgres-open.js";
-import type { Releases } from "../backends/releases.js";
+import { Releases } from "../backends/releases.js";
 import type { ServerName } from "../ops/servers/kept.js";
 import { startClickHouse } from "../ops/servers/clickhouse.js";
 import { startKafka } from "../ops/servers/kafka.js";
 import { startPostgres } from "../ops/servers/postgres.js";
 import { clusterName, startCluster } from "./cluster-servers.js";
-import { openServerFolder } from "./real-servers.js";
+import { runFolder } from "./run.js";
 import { freePort } from "./service-process.js";
 
 const inContainers = process.env.BACKENDS === "containers";
@@ -29,8 +33,7 @@ export const engineLimits = { memoryBytes: 1_500_000_000, threads: 2 };
 export interface TestServers {
   /** With a database that is there and empty. */
   readonly clickhouseUrl: string;
-  /** Where the server is one of a cluster: its name, and the URLs of all shards. */
-  readonly cluster: ServersOfCluster | null;
+  readonly cluster: RunServers["cluster"];
   /** Of the service, and of tests that need none of its rows; both there and empty. */
   readonly databaseUrl: string;
   readonly loneDatabaseUrl: string;
@@ -38,54 +41,100 @@ export interface TestServers {
   readonly kafkaTopicPrefix: string;
 }
 
-interface ServersOfCluster {
-  readonly name: string;
-  readonly urls: readonly string[];
-}
+const runServers = z.object({
+  clickhouse: z.string(),
+  /** Where ClickHouse is one of a cluster: its name, and the URLs of all shards. */
+  cluster: z.object({ name: z.string(), urls: z.array(z.string()).readonly() }).nullable(),
+  postgres: z.string(),
+  kafka: z.string(),
+});
+type RunServers = z.infer<typeof runServers>;
 
 /** Of `openClickHouse`. */
 export function clusterOrigin({ cluster }: Pick<TestServers, "cluster">) {
   return cluster === null ? {} : { cluster: cluster.name, shardUrls: cluster.urls };
 }
 
-/** Of the service. */
-export function clusterSettings({ cluster }: Pick<TestServers, "cluster">) {
-  if (cluster === null) return {};
-  return { CLICKHOUSE_CLUSTER: cluster.name, CLICKHOUSE_SHARD_URLS: cluster.urls.join(",") };
+/** Of the service, with keys of its own: there is no data folder to keep any. */
+export function settingsOf(servers: TestServers): Readonly<Record<string, string>> {
+  const { cluster } = servers;
+  return {
+    CLICKHOUSE_URL: servers.clickhouseUrl,
+    ...(cluster === null
+      ? {}
+      : { CLICKHOUSE_CLUSTER: cluster.name, CLICKHOUSE_SHARD_URLS: cluster.urls.join(",") }),
+    DATABASE_URL: servers.databaseUrl,
+    KAFKA_BROKERS: servers.kafkaBrokers,
+    KAFKA_TOPIC_PREFIX: servers.kafkaTopicPrefix,
+    KAFKA_PARTITIONS: "3",
+    ADMIN_TOKEN: newKey(),
+    VAULT_ENCRYPTION_KEY: newKey(),
+  };
 }
 
-/** What is started or made is registered in `releases`. */
-export async function openTestServers(logger: Logger, releases: Releases): Promise<TestServers> {
-  const run = `test_${randomBytes(6).toString("hex")}`;
-  const folder = await openServerFolder("tests");
-  releases.push("folder of the servers", () => folder.remove());
-  const cluster = onCluster ? await startOwnCluster(folder.path, releases) : null;
-  const clickhouse =
-    cluster?.urls[0] ??
-    process.env.TEST_CLICKHOUSE_URL ??
-    (await startOwnClickHouse(folder.path, releases));
-  const postgres = process.env.TEST_DATABASE_URL ?? (await startOwnPostgres(folder.path, releases));
+export function newKey(): string {
+  return randomBytes(32).toString("hex");
+}
 
-  const clickhouseUrl = withDatabase(clickhouse, run);
+const told = join(runFolder, "servers.json");
+const startedForRun = new Releases(createLogger("silent"));
+
+/** Called by mocha in the leader, before there are workers: no test's time is spent on it. */
+export async function mochaGlobalSetup(): Promise<void> {
+  if (!onServers) return;
+  const started = JSON.stringify(await startServers(startedForRun));
+  writeFileSync(told, started, { mode: 0o600 });
+}
+
+/** Called by mocha in the leader, when all workers have ended. */
+export function mochaGlobalTeardown(): Promise<void> {
+  return startedForRun.release();
+}
+
+let startedHere: Promise<RunServers> | undefined;
+
+/** Databases and topics of its own at each call. What is made is registered in `releases`. */
+export async function openTestServers(logger: Logger, releases: Releases): Promise<TestServers> {
+  const name = `test_${randomBytes(6).toString("hex")}`;
+  // A file that is run by itself has no leader.
+  const { clickhouse, cluster, postgres, kafka } = existsSync(told)
+    ? runServers.parse(JSON.parse(readFileSync(told, "utf8")))
+    : await (startedHere ??= startServers(releases));
+
+  const clickhouseUrl = withDatabase(clickhouse, name);
   // Those of a cluster go with its servers.
   if (cluster === null) {
-    releases.push("ClickHouse database", () => dropFromClickHouse(clickhouse, run));
+    releases.push("ClickHouse database", () => dropFromClickHouse(clickhouse, name));
   }
-  const makeDatabase = async (name: string): Promise<string> => {
-    await postgresCommand(postgres, `CREATE DATABASE ${name}`, logger);
+  const makeDatabase = async (database: string): Promise<string> => {
+    await postgresCommand(postgres, `CREATE DATABASE ${database}`, logger);
     releases.push("Postgres database", () =>
-      postgresCommand(postgres, `DROP DATABASE ${name} WITH (FORCE)`, logger),
+      postgresCommand(postgres, `DROP DATABASE ${database} WITH (FORCE)`, logger),
     );
-    return withDatabase(postgres, name);
+    return withDatabase(postgres, database);
   };
   return {
     clickhouseUrl,
     cluster,
-    databaseUrl: await makeDatabase(run),
-    loneDatabaseUrl: await makeDatabase(`${run}_alone`),
-    kafkaBrokers: process.env.TEST_KAFKA_BROKERS ?? (await startOwnKafka(folder.path, releases)),
-    kafkaTopicPrefix: `${run}.`,
+    databaseUrl: await makeDatabase(name),
+    loneDatabaseUrl: await makeDatabase(`${name}_alone`),
+    kafkaBrokers: kafka,
+    kafkaTopicPrefix: `${name}.`,
   };
+}
+
+async function startServers(releases: Releases): Promise<RunServers> {
+  const folder = join(runFolder, "servers");
+  await mkdir(folder);
+  // First: it takes connections some time before it answers.
+  const kafka = process.env.TEST_KAFKA_BROKERS ?? (await startOwnKafka(folder, releases));
+  const cluster = onCluster ? await startOwnCluster(folder, releases) : null;
+  const clickhouse =
+    cluster?.urls[0] ??
+    process.env.TEST_CLICKHOUSE_URL ??
+    (await startOwnClickHouse(folder, releases));
+  const postgres = process.env.TEST_DATABASE_URL ?? (await startOwnPostgres(folder, releases));
+  return { clickhouse, cluster, postgres, kafka };
 }
 
 async function startOwnClickHouse(folder: string, releases: Releases): Promise<string> {
@@ -99,7 +148,10 @@ async function startOwnClickHouse(folder: string, releases: Releases): Promise<s
   return server.url;
 }
 
-async function startOwnCluster(folder: string, releases: Releases): Promise<ServersOfCluster> {
+async function startOwnCluster(
+  folder: string,
+  releases: Releases,
+): Promise<NonNullable<RunServers["cluster"]>> {
   const servers = await startCluster(`${folder}/clickhouse`, 2);
   releases.push("ClickHouse cluster", () => servers.stop());
   return { name: clusterName, urls: servers.urls };

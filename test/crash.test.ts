@@ -11,7 +11,6 @@ import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import * as fc from "fast-check";
 import { WebSocket } from "ws";
-import { placeDatabase } from "./empty-database.js";
 import { bundledQuotes } from "./model/bundled-quotes.js";
 import { expectFigures } from "./model/compare.js";
 import type { ModelEvent } from "./model/facts.js";
@@ -20,6 +19,7 @@ import { type Merchant, openMerchant, send, toldByDoors, whenBooked } from "./mo
 import { portfolios } from "./model/portfolio.js";
 import { dayMs, secondMs, type Sent } from "./model/story.js";
 import { doorOf, freePort, kill, startService, whenReady } from "./service-process.js";
+import { prepareProcess } from "./stores.js";
 
 const kills = 3;
 /** Into the load, so that a kill meets every step from the door to the booking. */
@@ -33,9 +33,10 @@ describe("a process of its own", function suite() {
   const folder = mkdtempSync(join(tmpdir(), "revenue-crash-"));
   let child: ChildProcess | undefined;
   let port: number;
+  let settings: Readonly<Record<string, string>>;
 
   before(async () => {
-    await placeDatabase(folder);
+    settings = await prepareProcess(folder);
     port = await freePort();
   });
   after(async () => {
@@ -46,15 +47,15 @@ describe("a process of its own", function suite() {
   it("should lose and double nothing when it is killed under load", async () => {
     const seed = Number(process.env["FUZZ_SEED"] ?? Date.now() % 1_000_000);
     const events = largestPortfolio(seed);
-    child = startService(folder, port);
+    child = startService(folder, port, settings);
     await whenReady(child, port);
-    const merchant = await openMerchant(doorOf(folder, port), "EUR");
+    const merchant = await openMerchant(doorOf(folder, port, settings), "EUR");
     const load = new Load(merchant, events);
     for (let round = 0; round < kills; round += 1) {
       await load.isFlowing();
       await pause((seed * (round + 7)) % killAfterMsMax);
       await kill(child);
-      child = startService(folder, port);
+      child = startService(folder, port, settings);
       await whenReady(child, port);
     }
     const told = await load.finish();
@@ -69,9 +70,9 @@ describe("a process of its own", function suite() {
   });
 
   it("should stop when asked: sockets told, exit 0, the same figures after", async () => {
-    child ??= startService(folder, port);
+    child ??= startService(folder, port, settings);
     await whenReady(child, port);
-    const merchant = await openMerchant(doorOf(folder, port), "USD");
+    const merchant = await openMerchant(doorOf(folder, port, settings), "USD");
     const events = largestPortfolio(1);
     const socket = new WebSocket(`ws://127.0.0.1:${port}/v1/events/stream`, {
       headers: { authorization: `Bearer ${merchant.key}` },
@@ -88,7 +89,7 @@ describe("a process of its own", function suite() {
     expect(Date.now() - asked).to.be.below(stopWithinMs);
     expect((await closed)[0], "close code").to.equal(1001);
 
-    child = startService(folder, port);
+    child = startService(folder, port, settings);
     await whenReady(child, port);
     const told = await load.finish();
     await whenBooked(merchant);

@@ -20,12 +20,11 @@ import type { Line, Source } from "../ingest/lines.js";
 import { type StampingDoor, stamped } from "../ingest/stamped.js";
 import { createProviders } from "../providers/index.js";
 import { dayAfter, utcDay } from "../schemas/rates.js";
-import { placeDatabase } from "./empty-database.js";
 import { must, number, text } from "./model/json.js";
 import { type Merchant, deliver, openMerchant, readPages } from "./model/merchant.js";
 import type { Sent } from "./model/story.js";
 import { doorOf, freePort, kill, startService, whenReady } from "./service-process.js";
-import { openTestPostgres, testLogger } from "./stores.js";
+import { openTestPostgres, prepareProcess, testLogger } from "./stores.js";
 
 const bookedWithinMs = 60_000;
 
@@ -81,11 +80,11 @@ describe("Rates of days long past", function suite() {
     let child: ChildProcess;
     let merchant: Merchant;
     before(async () => {
-      await placeDatabase(folder);
+      const given = { ...(await prepareProcess(folder)), ...settings() };
       const port = await freePort();
-      child = startService(folder, port, settings());
+      child = startService(folder, port, given);
       await whenReady(child, port);
-      merchant = await openMerchant(doorOf(folder, port), "EUR");
+      merchant = await openMerchant(doorOf(folder, port, given), "EUR");
     });
     after(() => kill(child));
 

@@ -117,8 +117,13 @@ export async function kill(child: ChildProcess): Promise<void> {
   await exited;
 }
 
-export function doorOf(folder: string, port: number): Door {
-  const adminToken = readFileSync(join(folder, "admin.token"), "utf8").trim();
+/** @param settings the service was started with */
+export function doorOf(
+  folder: string,
+  port: number,
+  { ADMIN_TOKEN: given }: Readonly<Record<string, string>> = {},
+): Door {
+  const adminToken = given ?? readFileSync(join(folder, "admin.token"), "utf8").trim();
   return { base: `http://127.0.0.1:${port}`, adminToken };
 }
 

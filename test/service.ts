@@ -1,9 +1,8 @@
 /** The whole service in this process, on a temporary folder and a free port, all roles running. */
-import { randomBytes } from "node:crypto";
 import { readConfig } from "../config.js";
 import { type Started, roleNames, start } from "../start.js";
 import type { Service } from "../backends/service.js";
-import { clusterSettings } from "./backends.js";
+import { newKey, settingsOf } from "./backends.js";
 import { placeDatabase } from "./empty-database.js";
 import { testFolder, testLogger, testReleases, testServers } from "./stores.js";
 import { type AnswersApi, openAnswersApi } from "./answers-api.js";
@@ -62,7 +61,7 @@ async function startForTests(overrides: Readonly<Record<string, string>>): Promi
     DATA_DIR: testFolder,
     RATES_REFRESH: "off",
     // Tests may have filled tables in the folder before; it makes no key of its own there then.
-    VAULT_ENCRYPTION_KEY: randomBytes(32).toString("hex"),
+    VAULT_ENCRYPTION_KEY: newKey(),
     STRIPE_API_URL: stripeApi.url,
     GOOGLE_API_URL: play.url,
     GUMROAD_API_URL: gumroadApi.url,
@@ -70,17 +69,7 @@ async function startForTests(overrides: Readonly<Record<string, string>>): Promi
     LEMONSQUEEZY_API_URL: answersApi.url,
     // Tests make refused calls from one address faster than any honest caller.
     RATE_LIMIT_REFUSED: "100000",
-    ...(servers === null
-      ? {}
-      : {
-          CLICKHOUSE_URL: servers.clickhouseUrl,
-          ...clusterSettings(servers),
-          DATABASE_URL: servers.databaseUrl,
-          KAFKA_BROKERS: servers.kafkaBrokers,
-          KAFKA_TOPIC_PREFIX: servers.kafkaTopicPrefix,
-          KAFKA_PARTITIONS: "3",
-          ADMIN_TOKEN: randomBytes(32).toString("hex"),
-        }),
+    ...(servers === null ? {} : settingsOf(servers)),
     ...overrides,
   });
   const started = await start(config, roleNames, testLogger);

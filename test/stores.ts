@@ -17,6 +17,7 @@ import {
   engineLimits,
   onServers,
   openTestServers,
+  settingsOf,
   type TestServers,
 } from "./backends.js";
 import { placeDatabase } from "./empty-database.js";
@@ -38,6 +39,16 @@ export async function testServers(): Promise<TestServers | null> {
   if (!onServers) return null;
   servers ??= openTestServers(testLogger, testReleases);
   return servers;
+}
+
+/**
+ * For a service as a process of a test's own: on the folder, where the database is placed, or on
+ * servers, by what `openTestServers` makes for it alone. @returns its settings
+ */
+export async function prepareProcess(folder: string): Promise<Readonly<Record<string, string>>> {
+  if (onServers) return settingsOf(await openTestServers(testLogger, testReleases));
+  await placeDatabase(folder);
+  return {};
 }
 
 /** With its tables; the same as that of `openTestService`. */

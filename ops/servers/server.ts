@@ -43,6 +43,10 @@ export async function startServer(options: ServerCommand): Promise<LocalServer> 
     env: { ...process.env, ...options.env },
     stdio: [options.keepsInput ? "pipe" : "ignore", "pipe", "pipe"],
   });
+  // Whoever started it may be told to end before it can stop it.
+  const end = (): void => void child.kill(options.stopSignal);
+  process.on("exit", end);
+  child.once("exit", () => process.off("exit", end));
   const log = createWriteStream(options.logFile, { flags: "a" });
   child.stdout?.pipe(log, { end: false });
   child.stderr?.pipe(log, { end: false });

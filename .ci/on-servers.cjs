@@ -1,0 +1,25 @@
+/**
+ * What CI runs on servers again, by `BACKENDS=servers`: all files would take it beyond the 20
+ * minutes that people wait for it. Of each kind of thing those that reach furthest into the servers
+ * are here; the others run there before a release, by `BACKENDS=servers npm test`.
+ */
+const all = require("../.mocharc.cjs");
+
+const files = {
+  stores: ["clickhouse", "migrations", "postgres", "sole-writer", "kept-objects"],
+  doors: ["doors", "bad-input", "crash", "fixtures-twice", "first-receipt"],
+  figures: ["tables", "figures", "queries", "walk", "series", "retention"],
+  audit: ["audit"],
+  explanations: ["explain"],
+  exports: ["exports"],
+  management: ["manage", "manage-providers", "skus", "vault"],
+  "backup and replay": ["commands-on-servers", "past-rates"],
+  "the socket": ["stream"],
+};
+const spec = Object.values(files).flatMap((names) =>
+  names.map((name) => `dist/test/${name}.test.js`),
+);
+const isGone = spec.find((path) => !all.spec.includes(path));
+if (isGone !== undefined) throw new Error(`there is no ${isGone}`);
+
+module.exports = { ...all, spec: all.spec.filter((path) => spec.includes(path)) };
