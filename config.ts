@@ -142,6 +142,8 @@ export const limits = {
   doorsLeaseMs: 10_000,
   /** A clock set back by more than that over a restart was wrong before, and is believed now. */
   clockSetBackMsMax: 2 * 60 * 60 * 1000,
+  /** By then every process asks with credentials another entered (`backends/integrations.ts`). */
+  credentialsSeenMs: 5_000,
   /** How late a process learns of rates another added, or tells of its own while it fetches. */
   ratesSeenMs: 5_000,
   /** Connections of one process to a Postgres server, and the longest wait for one. */

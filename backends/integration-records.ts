@@ -1,6 +1,7 @@
 /** Integrations as people manage them; what the webhook door looks up is integrations.ts. */
 import { limits } from "../config.js";
 import type { Environment } from "../schemas/records.js";
+import { oweReplay } from "./credential-replays.js";
 import { openSecret, sealSecret } from "./integration-secrets.js";
 import { hashToken } from "./integrations.js";
 import type { ListPage } from "./list-page.js";
@@ -117,6 +118,8 @@ export async function changeIntegration(
     if (change.credentials !== undefined) {
       const isRotated = await rotate(sql, vault, id, { ...change, now: now.getTime() });
       if (!isRotated) return false;
+      // They may open what the old ones could not, or the same ones may by now.
+      await oweReplay(sql, id);
     }
     if (change.name !== undefined) {
       await sql.query("UPDATE integrations SET name = $2 WHERE id = $1", [id, change.name]);

@@ -58,19 +58,6 @@ export async function replayAll(
   return all;
 }
 
-/**
- * What waits for this provider's API: to be called when an integration was given credentials that
- * may open it, and every process has seen them (`openIntegrations`).
- */
-export async function replayUnanswered(
-  service: ReplayService,
-  { workspace, provider }: { readonly workspace: string; readonly provider: string },
-): Promise<void> {
-  for (const reason of ["enrichment_unavailable", "enrichment_refused"]) {
-    await replayAll(service, { workspace, provider, reason });
-  }
-}
-
 interface Stretch extends Omit<Replayed, "more"> {
   /** Where the next one begins; null at the end. */
   readonly last: RejectPosition | null;

@@ -1,9 +1,11 @@
 /**
  * Rejects that mend themselves: those that wait for a rate are replayed when a new edition of
  * rates appears, those that wait for an object (a discount) when one is told, those that wait for
- * a provider's API when it answers again, and replayed ones that were booked are resolved.
+ * a provider's API when it answers again or other credentials were entered, and replayed ones that
+ * were booked are resolved.
  */
 import { setTimeout as pause } from "node:timers/promises";
+import { replayOwed } from "../backends/credential-replays.js";
 import { tryAlone } from "../backends/leases.js";
 import { replayAll } from "../backends/replay.js";
 import type { Service } from "../backends/service.js";
@@ -55,6 +57,7 @@ export function keepRejects(service: Service): RejectsUpkeep {
       }
     }
     for (const workspace of replayable) await replayNow(workspace);
+    await replayOwed(service);
     await waitingForApis.replay();
     await settleReplayed(service);
   }

@@ -1,7 +1,9 @@
 /** What events leave out is asked of the provider's API, and holds up nothing else. */
+import { basename } from "node:path";
 import { expect } from "chai";
 import { accountHasher } from "../backends/accounts.js";
 import { factRecords, incompleteRecords } from "../backends/internal-records.js";
+import { changeIntegration } from "../backends/integration-records.js";
 import { LogUnavailable } from "../backends/log.js";
 import { openProviderApis } from "../backends/provider-api.js";
 import { sealRawEvent } from "../backends/raw-event.js";
@@ -436,6 +438,25 @@ describe("Events that ask", function suite() {
     const credentials = { signing_secret: secret, api_key: apiKey };
     const changed = await doors.manage("PATCH", integration, { credentials });
     expect(changed.status, changed.text).to.equal(200);
+    await until(async () => (await mrr()) === before + 10);
+    await until(async () => (await openRejects()).length === 0);
+  });
+
+  it("should book it also when whoever took the credentials died at once", async () => {
+    let isRefused = true;
+    api.objects.set("/v1/subscriptions/sub_died", { ...answeredDiscount, id: "sub_died" });
+    api.misbehave = (request, response) => {
+      if (!isRefused || request.url?.includes("sub_died") !== true) return false;
+      send(response, 403, {});
+      return true;
+    };
+    const before = await mrr();
+    await deliver(subscription("died", { discounts: ["di_half"] }));
+    await until(async () => (await openRejects()).length === 1);
+    isRefused = false;
+    const { postgres, vault } = doors.service;
+    const change = { credentials: { signing_secret: secret, api_key: apiKey }, expireOld: false };
+    await changeIntegration(postgres, vault, basename(integration), change, new Date());
     await until(async () => (await mrr()) === before + 10);
     await until(async () => (await openRejects()).length === 0);
   });

@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { setTimeout as pause } from "node:timers/promises";
 import type Router from "@koa/router";
 import type { Context } from "koa";
 import type { z } from "zod";
@@ -14,7 +13,6 @@ import {
   findIntegrationRecord,
   listIntegrations,
 } from "../../backends/integration-records.js";
-import { replayUnanswered } from "../../backends/replay.js";
 import type { Service } from "../../backends/service.js";
 import { limits } from "../../config.js";
 import type { Provider } from "../../providers/provider.js";
@@ -27,8 +25,6 @@ import { workspaceOf } from "./workspace-of.js";
 
 const path = "/workspaces/:workspace/integrations";
 const secretBytes = 32;
-/** By then every process asks with the new ones (`backends/integrations.ts`). */
-const credentialsSeenMs = 5_000;
 
 type Providers = ReadonlyMap<string, Provider>;
 
@@ -89,7 +85,6 @@ export function integrationRoutes(
       throw rotatedOften();
     }
     service.integrations.forget();
-    if (credentials !== undefined) void replaySoon(service, ctx.params.workspace, found.provider);
     const changed = view(ctx)(await integrationOf(ctx, service));
     ctx.body = { status: "success", data: { ...changed, ...shownOnce(made) } };
   });
@@ -100,21 +95,6 @@ export function integrationRoutes(
     service.integrations.forget();
     ctx.body = { status: "success", data: view(ctx)(found) };
   });
-}
-
-/** The new credentials may open what the old ones could not. */
-async function replaySoon(
-  service: Service,
-  workspace: string | undefined,
-  provider: string,
-): Promise<void> {
-  if (workspace === undefined) return;
-  await pause(credentialsSeenMs, undefined, { ref: false });
-  try {
-    await replayUnanswered(service, { workspace, provider });
-  } catch (error) {
-    service.logger.warn({ err: error, workspace, provider }, "waiting events were not replayed");
-  }
 }
 
 /** @throws ApiError 404 */

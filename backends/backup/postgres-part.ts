@@ -27,6 +27,7 @@ export const postgresTables = [
   "backfills",
   "audits",
   "integration_calls",
+  "credential_replays",
 ] as const;
 type PostgresTable = (typeof postgresTables)[number];
 
