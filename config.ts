@@ -216,6 +216,8 @@ export const limits = {
   auditFindingsMax: 1_000,
   /** Audits in the list; older ones are forgotten. */
   auditsKeptMax: 1_000,
+  /** The last audit of everything is told as overdue: a day, and the hours one may take. */
+  auditOverdueMs: 26 * 60 * 60 * 1000,
   /** A consumer's handler failed: pause before the same batch, doubling up to this. */
   retryPauseMsMax: 30_000,
   /** At a stop, how long calls that are being answered may go on. */

@@ -134,6 +134,28 @@ export async function newestAudit(postgres: Postgres): Promise<AuditRecord | nul
   return row === undefined ? null : checked(row);
 }
 
+/** Whether one of every workspace was asked for since then that has not failed. */
+export async function wasAuditAsked(postgres: Postgres, since: Date): Promise<boolean> {
+  const rows = await postgres.query(
+    `SELECT 1 FROM audits
+     WHERE workspace IS NULL AND state <> 'failed' AND created_at >= $1 LIMIT 1`,
+    [since],
+  );
+  return rows.length > 0;
+}
+
+/** Whether there is something to audit, and all of it was not for `limits.auditOverdueMs`. */
+export async function isAuditOverdue(postgres: Postgres, now: Date): Promise<boolean> {
+  const [row] = await postgres.query<{ overdue: boolean | null }>(
+    `SELECT coalesce(
+       (SELECT max(ended_at) FROM audits
+        WHERE workspace IS NULL AND state IN ('clean', 'different')),
+       (SELECT min(created_at) FROM workspaces)) < $1 AS overdue`,
+    [new Date(now.getTime() - limits.auditOverdueMs)],
+  );
+  return row?.overdue === true;
+}
+
 /** What is kept as JSON is read like any other JSON. */
 function checked(row: AuditRecord): AuditRecord {
   return { ...row, findings: auditFinding.array().parse(row.findings) };

@@ -11,30 +11,35 @@ import {
   endAudit,
   failAudit,
   hasAudits,
+  isAuditOverdue,
   newestAudit,
   resumeAudits,
   takeAudit,
+  wasAuditAsked,
 } from "../backends/audits.js";
-import { takeTurn, tryAlone } from "../backends/leases.js";
+import { tryAlone } from "../backends/leases.js";
 import type { Service } from "../backends/service.js";
 import { limits } from "../config.js";
 import { auditedTables } from "../schemas/audit.js";
 import { audit } from "./audit.js";
 
-/** UTC; a quiet hour for most, and after the day's quotes. */
-const everyNight = "30 3 * * *";
+/** UTC; quiet hours for most, and after the day's quotes. One audit, again when it failed. */
+const nightTimes = "30 3-8 * * *";
+/** What was asked for since then is this night's. */
+const nightBeginsMs = 3 * 60 * 60 * 1000;
+const dayMs = 24 * 60 * 60 * 1000;
 const lookEveryMs = 2_000;
 /** Of the time of one connection. */
 const shareMax = 1 / 4;
-/** Every process asks for the night's audit, each by its own clock. */
-const nightMs = 12 * 60 * 60 * 1000;
 
 export function keepAudits(service: Service): void {
   const { logger, postgres, releases } = service;
   const stopping = new AbortController();
   const { signal } = stopping;
   gauges(service);
-  const night = schedule(everyNight, () => askForTheNight(service), { timezone: "UTC" });
+  const night = schedule(nightTimes, () => askForTheNight(service, new Date()), {
+    timezone: "UTC",
+  });
 
   async function run(): Promise<void> {
     while (!signal.aborted) {
@@ -63,10 +68,18 @@ export function keepAudits(service: Service): void {
   });
 }
 
-async function askForTheNight({ logger, postgres }: Service): Promise<void> {
+/** Every process asks, each by its own clock: one audit a night comes of it that does not fail. */
+export async function askForTheNight(
+  { logger, postgres }: Pick<Service, "logger" | "postgres">,
+  now: Date,
+): Promise<void> {
+  const night = new Date(Math.floor(now.getTime() / dayMs) * dayMs + nightBeginsMs);
   try {
-    if (!(await takeTurn(postgres, "nightly audit", nightMs))) return;
-    await askAudit(postgres, { asked_by: "night", workspace: null }, new Date());
+    await tryAlone(postgres, "asking for the nightly audit", async () => {
+      if (await wasAuditAsked(postgres, night)) return;
+      await askAudit(postgres, { asked_by: "night", workspace: null }, now);
+    });
+    if (await isAuditOverdue(postgres, now)) logger.error("audit: the nightly one is overdue");
   } catch (error) {
     logger.error({ err: error }, "the nightly audit could not be asked for");
   }
@@ -106,6 +119,12 @@ function gauges({ metrics, postgres }: Service): void {
       ]);
       return Object.fromEntries(counts);
     },
+  );
+  metrics.gauge(
+    "audit_overdue",
+    "1 when no audit of everything has come to an end for too long",
+    "of",
+    async () => ({ everything: Number(await isAuditOverdue(postgres, new Date())) }),
   );
   metrics.gauge(
     "audited_at_seconds",

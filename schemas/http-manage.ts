@@ -231,6 +231,9 @@ export const auditRecord = z.object({
   failure: z.string().nullable().describe("Why it could not come to an end"),
 });
 export type AuditView = z.infer<typeof auditRecord>;
+export const auditList = listAnswer(auditRecord).extend({
+  overdue: z.boolean().describe("No audit of everything has come to an end for 26 hours"),
+});
 
 export const newBackup = z.strictObject({
   to: z.string().min(1).describe("A folder on the service's machine; made when absent"),

@@ -73,7 +73,7 @@ export const manageOperations: readonly Operation[] = [
     ),
     status: 200,
   },
-  list("/audits", "Audits, newest first", manage.auditRecord),
+  { ...list("/audits", "Audits, newest first", manage.auditRecord), answer: manage.auditList },
   {
     ...create("/audits", "Audit now", manage.newAudit, manage.auditRecord),
     status: 202,

@@ -1,5 +1,5 @@
 import type Router from "@koa/router";
-import { type AuditRecord, askAudit, listAudits } from "../../backends/audits.js";
+import { type AuditRecord, askAudit, isAuditOverdue, listAudits } from "../../backends/audits.js";
 import { readJson } from "../../backends/http/body.js";
 import { conflict, unprocessable } from "../../backends/http/errors.js";
 import { readQuery } from "../../backends/http/query.js";
@@ -17,7 +17,9 @@ export function auditRoutes(router: Router, service: Service, cursors: Cursors):
   router.get(path, async (ctx) => {
     const query = readQuery(ctx, listQuery);
     const list = openList({ cursors, scope: ["manage/audits"], query, filters: {} });
-    ctx.body = list.answer(await listAudits(postgres, pageOf(list)), markOf, auditView);
+    const rows = await listAudits(postgres, pageOf(list));
+    const overdue = await isAuditOverdue(postgres, new Date());
+    ctx.body = { ...list.answer(rows, markOf, auditView), overdue };
   });
 
   router.post(path, async (ctx) => {
