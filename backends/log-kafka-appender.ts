@@ -23,6 +23,8 @@ interface Append {
   readonly positions: Position[];
   /** Records that are on their way or durable. */
   taken: number;
+  /** A request with some of its records was sent: those may be durable, whatever follows. */
+  isSent: boolean;
   readonly until: number;
   resolve(positions: Position[]): void;
   reject(error: LogUnavailable): void;
@@ -33,6 +35,12 @@ interface Batch {
   readonly appends: ReadonlySet<Append>;
   /** By partition, in the order of the appends. */
   readonly placed: ReadonlyMap<number, { append: Append; index: number; message: Message }[]>;
+}
+
+type Connection = Pick<KafkaConnection, "kafka" | "within" | "abandon">;
+
+function connectKafka(settings: KafkaSettings, logger: Logger): Connection {
+  return new KafkaConnection(settings, logger);
 }
 
 /** Bytes that wait to be durable, over all topics of a process. */
@@ -57,7 +65,7 @@ export class Pending {
 export class KafkaAppender {
   #waiting: Append[] = [];
   #running: Promise<void> | null = null;
-  #producer: { readonly connection: KafkaConnection; readonly producer: Producer } | null = null;
+  #producer: { readonly connection: Connection; readonly producer: Producer } | null = null;
   #isClosed = false;
 
   constructor(
@@ -65,11 +73,12 @@ export class KafkaAppender {
     private readonly topic: string,
     private readonly pending: Pending,
     private readonly logger: Logger,
+    private readonly connect: typeof connectKafka = connectKafka,
   ) {}
 
   /**
    * @throws LogUnavailable when the records may not be durable, soon after `kafkaAppendMsMax`;
-   *   AppendUncertain when they were sent and may still become so
+   *   AppendUncertain when some were sent: those are durable, or may still become so
    */
   async append(records: readonly PlacedRecord[]): Promise<Position[]> {
     if (this.#isClosed) throw new LogUnavailable("the log is closed");
@@ -78,7 +87,7 @@ export class KafkaAppender {
     try {
       return await new Promise((resolve, reject) => {
         const until = performance.now() + limits.kafkaAppendMsMax;
-        const fresh = { records, positions: [], taken: 0, until, isOver: false };
+        const fresh = { records, positions: [], taken: 0, isSent: false, until, isOver: false };
         this.#waiting.push({ ...fresh, resolve, reject });
         this.#running ??= this.#run();
       });
@@ -148,14 +157,13 @@ export class KafkaAppender {
   async #send({ appends, placed }: Batch): Promise<void> {
     const leftMs = Math.min(...[...appends].map(({ until }) => until)) - performance.now();
     const until = performance.now() + Math.max(leftMs, leastMs);
-    let isSent = false;
     try {
       const { connection, producer } = await this.#openProducer(until);
       const messages = [...placed.values()].flatMap((entries) =>
         entries.map(({ message }) => message),
       );
       const told = await connection.within(until - performance.now(), () => {
-        isSent = true;
+        for (const append of appends) append.isSent = true;
         return producer.send({
           topic: this.topic,
           messages,
@@ -174,7 +182,7 @@ export class KafkaAppender {
     } catch (error) {
       this.logger.warn({ err: error, topic: this.topic }, "Kafka did not take records");
       this.#forgetProducer();
-      this.#refuse([...appends], error, isSent);
+      this.#refuse([...appends], error);
       return;
     }
     for (const append of appends) {
@@ -184,11 +192,11 @@ export class KafkaAppender {
     }
   }
 
-  #refuse(appends: readonly Append[], cause: unknown, isSent = false): void {
-    const Refused = isSent ? AppendUncertain : LogUnavailable;
+  #refuse(appends: readonly Append[], cause: unknown): void {
     for (const append of appends) {
       if (append.isOver) continue;
       append.isOver = true;
+      const Refused = append.isSent ? AppendUncertain : LogUnavailable;
       append.reject(new Refused("Kafka did not take the records", { cause }));
     }
     this.#waiting = this.#waiting.filter(({ isOver }) => !isOver);
@@ -196,11 +204,11 @@ export class KafkaAppender {
 
   /** Connecting may fail and be tried again: nothing has been sent yet. */
   async #openProducer(until: number): Promise<{
-    readonly connection: KafkaConnection;
+    readonly connection: Connection;
     readonly producer: Producer;
   }> {
     while (this.#producer === null) {
-      const connection = new KafkaConnection(this.settings, this.logger);
+      const connection = this.connect(this.settings, this.logger);
       const producer = connection.kafka.producer({
         idempotent: true,
         allowAutoTopicCreation: false,

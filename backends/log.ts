@@ -5,8 +5,8 @@
  * Contract, the same for every implementation (test/log.test.ts runs it):
  *
  * - `append` resolves when the records are durable: a `kill -9` right after loses none of them. It
- *   rejects when they may not be; some may be durable all the same, or become so within
- *   `kafkaLateMsMax` (AppendUncertain), so appending again may repeat.
+ *   rejects when they may not be. AppendUncertain: some may be durable all the same, or become so
+ *   within `kafkaLateMsMax`, so appending again may repeat. LogUnavailable: none is or will be.
  * - Records of one key go to one partition and are read in the order they were appended. Between
  *   partitions there is no order.
  * - `consume` gives each partition's records in offset order, in batches, one batch of a partition
@@ -82,7 +82,7 @@ export class LogUnavailable extends Error {
   override readonly name = "LogUnavailable";
 }
 
-/** It was sent: for a while (`kafkaLateMsMax`) it may still become readable, all or some of it. */
+/** Some of it was sent: that is readable, or may still become so for a while (`kafkaLateMsMax`). */
 export class AppendUncertain extends LogUnavailable {}
 
 /** The log cannot be asked now what lies in it or where it ends; the same may be asked again. */
