@@ -69,6 +69,8 @@ export const limits = {
   anonymousPairedAgainMax: 200_000,
   /** Changes of one account, by the items of each (1 at least); later ones are rejected. */
   accountSizeMax: 100_000,
+  /** Of those that leave nothing that counts so many more: what began must be able to end. */
+  accountEndsMax: 100_000,
   /** Lines of one payment, items of one subscription. */
   linesPerPurchaseMax: 1_000,
   itemsPerSubscriptionMax: 500,

@@ -86,12 +86,21 @@ export async function largeAccounts(
   );
 }
 
-/** SQL condition on a change of these accounts: it is nobody's whose account is full. */
+/**
+ * SQL condition on a change of these accounts: it is nobody's whose account is full. What leaves
+ * nothing that counts has room of its own: refused, its subscription would count for ever.
+ */
 export function hasRoomSql(large: readonly Large[]): string {
+  const { accountSizeMax: most, accountEndsMax: ends } = limits;
+  return `(${hasLessSql(large, most)}
+    OR empty(steps[-1].items) AND ${hasLessSql(large, most + ends)})`;
+}
+
+function hasLessSql(large: readonly Large[], size: number): string {
   return `(workspace, environment, account) NOT IN (
     SELECT workspace, environment, account FROM subscription_changes
     WHERE ${inAccounts(large)} GROUP BY workspace, environment, account
-    HAVING ${sizeSql} >= ${limits.accountSizeMax})`;
+    HAVING ${sizeSql} >= ${size})`;
 }
 
 /** Of what was to be inserted, the changes for which there was no room. */

@@ -67,6 +67,14 @@ describe("Booking changes of a large account", () => {
     });
   }
 
+  function ended(account: string, event: string, second: number, subscription: string): Fact {
+    const step = { at: 1_780_000_000_000 + second, items: [] };
+    const body = { subscription, account, country: null, currency: "EUR" };
+    return told(event, second, {
+      Subscription: { ...body, phase: "ended" as const, steps: [step] },
+    });
+  }
+
   function started(account: string, event: string, second: number, items = 1): Fact {
     return told(event, second, {
       Subscription: {
@@ -122,6 +130,20 @@ describe("Booking changes of a large account", () => {
     }
   });
 
+  it("should end what counts in a full account, as long as there is room for ends", async () => {
+    const begun = [started("shop", "one", 1), started("shop", "two", 1)];
+    await bookSubscriptions(serviceOver(clickhouse), recordsOf(begun));
+    await fill("shop", changesMax);
+    const book = (fact: Fact) => bookSubscriptions(serviceOver(clickhouse), recordsOf([fact]));
+    await book(ended("shop", "end of one", 2, "one"));
+    await book(started("shop", "another", 3));
+    expect(await rejects()).to.eql(["3 another book account_too_large"]);
+    expect(await mrr()).to.eql([{ account: "shop", mrr: "10" }]);
+    await fill("shop", limits.accountEndsMax / itemsPerChange);
+    await book(ended("shop", "end of two", 4, "two"));
+    expect(await rejects()).to.include("4 end of two book account_too_large");
+  });
+
   it("should look at no account in a process that is alone, unless one may be near", async () => {
     await fill("full", changesMax);
     const looks: string[] = [];
@@ -169,7 +191,7 @@ describe("Booking changes of a large account", () => {
       serviceOver(clickhouse),
       recordsOf([started("shop", "begun", 1), side("shop", "begun", 1, "start")]),
     );
-    await fill("shop", changesMax);
+    await fill("shop", changesMax + limits.accountEndsMax / itemsPerChange);
     await bookSubscriptions(
       serviceOver(clickhouse),
       recordsOf([side("shop", "churned", 2, "churn")]),
