@@ -60,6 +60,7 @@ export async function start(
     const withoutClickHouse = names.every((name) => name === "ingest");
     const { service, made } = await openService(config, { logger, releases, withoutClickHouse });
     healthRoutes(service.router, service);
+    await service.rates.catchUp();
     for (const name of names) {
       const role = await roles[name]();
       await role.start(service);

@@ -3,6 +3,7 @@
  * from Postgres and from the sources, which are asked daily. Without a network it answers from
  * what it has and says how old that is.
  */
+import { setTimeout as pause } from "node:timers/promises";
 import { schedule } from "node-cron";
 import { type Config, limits } from "../config.js";
 import { exponentOf } from "../schemas/currencies.js";
@@ -44,6 +45,11 @@ export interface Rates {
   know(edition: number): Promise<void>;
   /** Asks the sources now. Never rejects because of them. */
   refresh(): Promise<RefreshOutcome>;
+  /**
+   * To be called before anything is stamped with an edition: asks the sources where days are
+   * missing that are published by now. One that fails at its first try is not waited for.
+   */
+  catchUp(): Promise<void>;
   /**
    * Fetches the wide list that an event without a quote needs, when the network allows.
    * @returns whether a new edition appeared, by which to ask again
@@ -91,6 +97,8 @@ export async function openRates(given: {
   readonly shared?: boolean;
   /** How late an edition is told of; left out: `limits.ratesSeenMs`. */
   readonly seenMs?: number;
+  /** Left out: `limits.ratesCatchUpMsMax`. */
+  readonly catchUpMsMax?: number;
 }): Promise<Rates> {
   const rates = new LiveRates(given, await Editions.open(given.postgres));
   given.releases.push("rates", () => rates.close());
@@ -106,6 +114,8 @@ class LiveRates implements Rates {
   #toldEdition: number;
   readonly #logger: Logger;
   readonly #feeds: RateFeeds;
+  readonly #feedsOfOneTry: RateFeeds;
+  readonly #catchUpMsMax: number;
   readonly #editions: Editions;
   readonly #stopping = new AbortController();
   readonly #listeners = new Set<(edition: number) => void>();
@@ -124,7 +134,10 @@ class LiveRates implements Rates {
     this.#config = given.config;
     this.#logger = given.logger;
     const patience = given.patience ?? patienceOfLimits;
-    this.#feeds = new RateFeeds(given.config, patience, this.#stopping.signal);
+    const { signal } = this.#stopping;
+    this.#feeds = new RateFeeds(given.config, patience, signal);
+    this.#feedsOfOneTry = new RateFeeds(given.config, { ...patience, attemptsMax: 1 }, signal);
+    this.#catchUpMsMax = given.catchUpMsMax ?? limits.ratesCatchUpMsMax;
     this.#editions = editions;
     this.#postgres = given.postgres;
     this.#isShared = given.shared ?? false;
@@ -150,8 +163,29 @@ class LiveRates implements Rates {
   }
 
   refresh(): Promise<RefreshOutcome> {
-    this.#refreshing ??= this.#refreshOnce().finally(() => (this.#refreshing = undefined));
+    return this.#refreshFrom(this.#feeds);
+  }
+
+  async catchUp(): Promise<void> {
+    if (this.#config.RATES_REFRESH === "off" || !this.#isBehind()) return;
+    const late = new AbortController();
+    const { signal } = late;
+    await Promise.race([
+      this.#refreshFrom(this.#feedsOfOneTry),
+      pause(this.#catchUpMsMax, undefined, { signal }).catch(() => undefined),
+    ]);
+    late.abort();
+  }
+
+  #refreshFrom(feeds: RateFeeds): Promise<RefreshOutcome> {
+    this.#refreshing ??= this.#refreshOnce(feeds).finally(() => (this.#refreshing = undefined));
     return this.#refreshing;
+  }
+
+  /** What counts for an event of today is the quote of yesterday. */
+  #isBehind(): boolean {
+    const { ecb, wide } = this.newestAgeDays();
+    return ecb > 1 || wide > 1;
   }
 
   ensureQuote(currency: string, base: string, atMs: number): Promise<boolean> {
@@ -205,8 +239,7 @@ class LiveRates implements Rates {
     });
     const afterMs = firstRefreshAfterMs + Math.random() * firstRefreshJitterMs;
     const first = setTimeout(() => {
-      const { ecb, wide } = this.newestAgeDays();
-      if (ecb > 1 || wide > 1) void tick();
+      if (this.#isBehind()) void tick();
     }, afterMs).unref();
     this.#stopClock = () => {
       clearTimeout(first);
@@ -267,18 +300,18 @@ class LiveRates implements Rates {
     for (const listener of this.#listeners) listener(edition);
   }
 
-  async #refreshOnce(): Promise<RefreshOutcome> {
+  async #refreshOnce(feeds: RateFeeds): Promise<RefreshOutcome> {
     const failed: RateSource[] = [];
     let added = false;
     // Each source on its own, ECB first: one that fails does not hold up the other.
     for (const source of rateSources) {
       try {
         if (source === "ecb") {
-          const { quotes, problem } = await this.#feeds.ecb(this.#table);
+          const { quotes, problem } = await feeds.ecb(this.#table);
           added = await this.#append("refreshed", { quotes, absentDays: [] });
           if (problem !== null) throw problem;
         } else {
-          const lists = await this.#feeds.missedWideLists(this.#table);
+          const lists = await feeds.missedWideLists(this.#table);
           added = (await this.#append("refreshed", lists)) || added;
         }
       } catch (error) {

@@ -226,7 +226,7 @@ describe("Rates", () => {
 
   async function open(
     settings: Record<string, string> = {},
-    more: { readonly seenMs?: number } = {},
+    more: { readonly seenMs?: number; readonly catchUpMsMax?: number } = {},
   ): Promise<Rates> {
     const logger = createLogger("silent");
     const address = server.address();
@@ -297,6 +297,49 @@ describe("Rates", () => {
     );
     expect(await rates.refresh(), "nothing new").to.deep.equal({ added: false, failed: [] });
     expect(rates.edition).to.equal(3);
+  });
+
+  describe("before anything is taken", () => {
+    it("should catch up with what was published since the release", async () => {
+      const rates = await open();
+      serve({ "/ecb": recentXml([["2026-11-19", { USD: "1.25" }]]) });
+      await rates.catchUp();
+      expect(rates.quote("USD", "EUR", noon)).to.include({ rate: "0.8", date: "2026-11-19" });
+    });
+
+    it("should ask a source that fails once, and go on with what is here", async () => {
+      const calls: string[] = [];
+      answer = (request, response) => {
+        calls.push(request.url?.replace(/\d.*/, "") ?? "");
+        response.writeHead(500).end();
+      };
+      const rates = await open();
+      await rates.catchUp();
+      expect(calls).to.deep.equal(["/ecb", "/wide/"]);
+      expect(rates.edition).to.equal(1);
+    });
+
+    it("should not wait for a source that does not come to an end", async () => {
+      let end = (): void => {};
+      answer = (request, response) => {
+        if (request.url === "/ecb") end = () => response.end(recentXml([]));
+        else notFound(request, response);
+      };
+      const rates = await open({}, { catchUpMsMax: 1 });
+      await rates.catchUp();
+      expect(rates.edition).to.equal(1);
+      end();
+    });
+
+    it("should ask nobody when rates are not to be refreshed", async () => {
+      const calls: unknown[] = [];
+      answer = (request, response) => {
+        calls.push(request.url);
+        notFound(request, response);
+      };
+      await (await open({ RATES_REFRESH: "off" })).catchUp();
+      expect(calls).to.deep.equal([]);
+    });
   });
 
   it("should give the same answers to another process and after a restart", async () => {
