@@ -34,6 +34,15 @@ export async function accountHasher(postgres: Postgres, vault: Vault): Promise<H
   };
 }
 
+/**
+ * Names this installation, wherever it was restored or moved to: each has drawn a key of its own.
+ * @returns 16 hexadecimal digits
+ */
+export async function installationId(postgres: Postgres, vault: Vault): Promise<string> {
+  const key = await accountKey(postgres, vault);
+  return createHmac("sha256", key).update("installation").digest("hex").slice(0, 16);
+}
+
 async function accountKey(postgres: Postgres, vault: Vault): Promise<Buffer> {
   // Two processes may start at once: both then read the one that was first.
   await postgres.query(

@@ -19,7 +19,7 @@ import { basename, join } from "node:path";
 import { expect } from "chai";
 import { clickhouseTables } from "../backends/backup/clickhouse-part.js";
 import { addBackup } from "../backends/backup/folder.js";
-import { BackupRefused } from "../backends/backup/manifest.js";
+import { BackupRefused, readManifest } from "../backends/backup/manifest.js";
 import { postgresTables } from "../backends/backup/postgres-part.js";
 import { checkBackup } from "../backends/backup/restore.js";
 import { projectFile } from "../backends/root.js";
@@ -147,6 +147,7 @@ describe("The commands", function suite() {
     const made = await runCommand(first, ["backup", "--to", join(root, "offline"), "--with-key"]);
     expect(made.told).to.include("The vault key is inside");
     backup = pathIn(made.told);
+    expect((await readManifest(backup)).manifest.installation).to.match(/^[0-9a-f]{16}$/);
     const words = ["restore", "--from", backup];
     for (const part of ["the log", "the tables of Postgres"]) {
       await killedCommand(second, words, `Restoring ${part}.`);

@@ -3,7 +3,7 @@ import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { FolderLocked, lockFolder } from "../folder-lock.js";
 import { makeFolder } from "../make-folder.js";
-import { BackupRefused } from "./manifest.js";
+import { BackupRefused, readManifest } from "./manifest.js";
 
 const partialEnding = ".partial";
 /** `2026-11-21T05-30-00.000Z`: no colons, which some file systems refuse. */
@@ -42,6 +42,24 @@ export async function addBackup(
     return path;
   } finally {
     unlock();
+  }
+}
+
+/**
+ * Of two installations one would remove the backups of the other (`keep`), and either would be
+ * restored for the other.
+ * @throws BackupRefused when a backup in the folder is of another one
+ */
+export async function refuseAmongOthers(to: string, installation: string): Promise<void> {
+  for (const name of (await readdir(to)).filter((one) => namePattern.test(one))) {
+    // A damaged one, or one of another version, does not say whose it is.
+    const found = await readManifest(join(to, name)).catch(() => null);
+    const owner = found?.manifest.installation ?? installation;
+    if (owner === installation) continue;
+    throw new BackupRefused(
+      `${join(to, name)} is a backup of another installation (${owner}, this one is ` +
+        `${installation}). Give each installation a folder of its own.`,
+    );
   }
 }
 

@@ -16,11 +16,12 @@
 import { mkdir, open, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { installationId } from "../accounts.js";
 import { leadsToAll } from "../own-secrets.js";
 import { projectFile } from "../root.js";
 import type { Service } from "../service.js";
 import { clickhouseFile, clickhouseTables, writeRows } from "./clickhouse-part.js";
-import { addBackup, syncFolder } from "./folder.js";
+import { addBackup, refuseAmongOthers, syncFolder } from "./folder.js";
 import { cutTopics, groupOffsets, writeTopics } from "./log-part.js";
 import {
   type BackupFile,
@@ -63,8 +64,10 @@ export async function writeBackup(service: BackedUp, order: BackupOrder): Promis
     );
   }
   const madeAt = new Date();
+  const installation = await installationId(postgres, vault);
   let bytes = 0;
   const path = await addBackup(order.to, madeAt, order.keep, async (folder) => {
+    await refuseAmongOthers(order.to, installation);
     for (const part of ["log", "clickhouse", "postgres"]) await mkdir(join(folder, part));
     const groups = await groupOffsets(log);
     await writeRows(clickhouse, folder, order.signal);
@@ -85,6 +88,7 @@ export async function writeBackup(service: BackedUp, order: BackupOrder): Promis
     await writeManifest(folder, {
       made_at: madeAt.toISOString(),
       version: await serviceVersion(),
+      installation,
       vault_key_id: vault.keyId,
       migrations: await migrationsOf(service),
       topics,
