@@ -36,12 +36,13 @@ import type { Releases } from "./releases.js";
 import { Registry } from "./schema-registry.js";
 import type { Service } from "./service.js";
 import { openSharedDoors, silentProcesses } from "./shared-doors.js";
-import { beSoleProcess, type OthersRun, type SoleProcess } from "./sole-process.js";
+import { beSoleProcess, type OthersRun } from "./sole-process.js";
 import { ToldTime } from "./told-time.js";
 import { topicOptions } from "./topic-options.js";
 import { openVault } from "./vault.js";
 import { Watermark } from "./watermark.js";
 import { withWireFormat } from "./wire-format.js";
+import { writtenAlone } from "./written-alone.js";
 
 export interface OpenedService {
   readonly service: Service;
@@ -94,10 +95,9 @@ export async function openService(
     ? await openSharedDoors({ ...here, now: Date.now })
     : await openOwnDoors(postgres, logger, releases);
   await learnPreviousKeys(postgres, vault);
-  const store = withoutClickHouse
+  const clickhouse = withoutClickHouse
     ? noClickHouse
     : await openStore(config, postgres, logger, releases);
-  const clickhouse = sole === null ? store : writtenAlone(store, sole);
   const rates = await openRates({ postgres, config, logger, releases, shared: log.shared });
   const { SCHEMA_REGISTRY_URL: registryUrl } = config;
   const registry = registryUrl === undefined ? null : new Registry(registryUrl, logger);
@@ -114,13 +114,15 @@ export async function openService(
   for (const node of clickhouse.nodes) readiness.add(node.name, () => node.rows("SELECT 1"));
   const { cluster } = clickhouse;
   if (cluster !== null) readiness.add("clickhouse cluster", () => cluster.check());
+  const backends = { clickhouse, log, postgres };
+  const used = sole === null ? backends : writtenAlone(backends, sole);
   const service: Service = {
     config,
     logger,
-    log: withWireFormat(log, publicSchemas),
+    log: withWireFormat(used.log, publicSchemas),
     publicSchemas,
-    clickhouse,
-    postgres,
+    clickhouse: used.clickhouse,
+    postgres: used.postgres,
     vault,
     rates,
     watermark: new Watermark(log, Date.now, doors),
@@ -144,17 +146,6 @@ const processNameLength = 20;
 function endProcess(logger: Logger, { message }: OthersRun): never {
   logger.fatal(message);
   process.exit(2);
-}
-
-/** Held up for a while and woken, it writes nothing that it worked out before. */
-function writtenAlone(store: ClickHouse, sole: SoleProcess): ClickHouse {
-  return {
-    ...store,
-    write: async (...statement) => {
-      sole.check();
-      await store.write(...statement);
-    },
-  };
 }
 
 /** The settings that are absent, so that their backend is the embedded one. */
