@@ -8,6 +8,7 @@
 import type { ChangedProduct } from "../schemas/http-manage.js";
 import type { Category } from "../schemas/products.js";
 import type { Environment } from "../schemas/records.js";
+import { changeCatalogueAlone } from "./catalogue-lock.js";
 import type { ListPage } from "./list-page.js";
 import type { Postgres } from "./postgres.js";
 import { randomBase62 } from "./random.js";
@@ -61,13 +62,17 @@ export async function findProduct(
   return row ?? null;
 }
 
+/** @returns the product as it is then; null: it is there no more */
 export async function changeProduct(
   postgres: Postgres,
   workspace: string,
-  product: ProductRecord,
+  { id, environment }: Pick<ProductRecord, "id" | "environment">,
   change: ChangedProduct,
-): Promise<void> {
-  await postgres.transaction(async (sql) => {
+): Promise<ProductRecord | null> {
+  return postgres.transaction(async (sql) => {
+    await changeCatalogueAlone(sql, workspace, environment);
+    const product = await findProduct(sql, workspace, id);
+    if (product === null) return null;
     const { name, category, skus } = change;
     if (name !== undefined) {
       await sql.query("UPDATE products SET name = $2, named_by_person = true WHERE id = $1", [
@@ -83,18 +88,24 @@ export async function changeProduct(
       await splitOff(sql, workspace, product, skus);
       await removeEmpty(sql, workspace, product.environment, product.id);
     }
+    return findProduct(sql, workspace, id);
   });
 }
 
-/** All SKUs of `from` move to the product, and `from` is no more. */
+/**
+ * All SKUs of `from` move to the product, and `from` is no more.
+ * @returns the product as it is then; null: it is there no more
+ */
 export async function mergeProducts(
   postgres: Postgres,
   workspace: string,
-  product: ProductRecord,
+  { id, environment }: Pick<ProductRecord, "id" | "environment">,
   from: readonly string[],
-): Promise<void> {
-  await postgres.transaction(async (sql) => {
-    const values = [workspace, product.environment, from, product.id];
+): Promise<ProductRecord | null> {
+  return postgres.transaction(async (sql) => {
+    await changeCatalogueAlone(sql, workspace, environment);
+    if ((await findProduct(sql, workspace, id)) === null) return null;
+    const values = [workspace, environment, from, id];
     await sql.query(
       `UPDATE skus SET product = $4
        WHERE workspace = $1 AND environment = $2 AND product = ANY ($3::text[])`,
@@ -105,6 +116,7 @@ export async function mergeProducts(
        WHERE workspace = $1 AND environment = $2 AND id = ANY ($3::text[]) AND id <> $4`,
       values,
     );
+    return findProduct(sql, workspace, id);
   });
 }
 

@@ -5,6 +5,7 @@
 import { productId } from "../schemas/ids.js";
 import { slugOf, unattributed } from "../schemas/products.js";
 import type { Environment } from "../schemas/records.js";
+import { changeCatalogueAlone } from "./catalogue-lock.js";
 import { ExpiringCache } from "./expiring-cache.js";
 import type { Postgres } from "./postgres.js";
 
@@ -47,7 +48,7 @@ export function openSkus(postgres: Postgres): Skus {
       const key = keyOf(sku);
       if (seen.has(key)) continue;
       await postgres.transaction(async (sql) => {
-        await placeAlone(sql, sku);
+        await changeCatalogueAlone(sql, sku.workspace, sku.environment);
         await ensure(sql, sku);
       });
       if (seen.size >= seenMax) seen.clear();
@@ -61,7 +62,7 @@ export function openSkus(postgres: Postgres): Skus {
       for (const sku of withoutRepeats(named.filter(hasPlace))) {
         if (await isCalledSo(postgres, sku)) continue;
         await postgres.transaction(async (sql) => {
-          await placeAlone(sql, sku);
+          await changeCatalogueAlone(sql, sku.workspace, sku.environment);
           await ensure(sql, sku);
           await rename(sql, sku);
         });
@@ -145,16 +146,6 @@ async function isCalledSo(sql: Sql, sku: NamedSku): Promise<boolean> {
     [...values(sku), sku.name, new Date(sku.at)],
   );
   return rows.length > 0;
-}
-
-/**
- * Two processes that name SKUs alike at once would both find no product of that slug and make one;
- * and one that meets a SKU while another names it would make a product that nothing is sold under.
- * For the rest of the transaction.
- */
-async function placeAlone(sql: Sql, { workspace, environment }: SkuName): Promise<void> {
-  const matter = `products of ${workspace} ${environment}`;
-  await sql.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [matter]);
 }
 
 async function rename(sql: Sql, sku: NamedSku): Promise<void> {

@@ -1,6 +1,7 @@
 /** What SKUs are called, and which of them are one product by it (`definitions.md`, Products). */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
+import { changeProduct, listProducts, type ProductRecord } from "../backends/catalogue-edits.js";
 import { openCatalogueView } from "../backends/catalogue-view.js";
 import { keepObjects, recallObjects } from "../backends/kept-objects.js";
 import type { Postgres } from "../backends/postgres.js";
@@ -68,6 +69,33 @@ describe("Names of SKUs", () => {
     const wanted = numbers.map((number) => [`Plan ${number}`, [`a_${number}`, `b_${number}`]]);
     expect(found).to.have.deep.members(wanted);
   });
+
+  it("should be where the last of two people put them, who saw the same before", async () => {
+    await skus.name(["a", "b", "c", "d"].map((id) => named(id, id.toUpperCase())));
+    const [product, place] = [await productOf("a"), await productOf("d")];
+    const one = (externalId: string) => ({
+      provider: "custom" as const,
+      external_id: externalId,
+    });
+    await changeProduct(postgres, workspace, product, { skus: ["a", "b", "c"].map(one) });
+    const seen = await productOf("a");
+    // While the second looked at it, the first took c out and put d in, and named c's own product.
+    await changeProduct(postgres, workspace, seen, { skus: ["a", "b", "d"].map(one) });
+    await changeProduct(postgres, workspace, await productOf("c"), { name: "Third" });
+    const changed = await changeProduct(postgres, workspace, seen, { skus: ["a", "b"].map(one) });
+    expect(changed?.skus).to.deep.equal(["a", "b"].map(one));
+    expect(await products()).to.deep.equal({ A: ["a", "b"], Third: ["c"], D: ["d"] });
+    // It lost its last SKU to the first, so it is there no more.
+    expect(await changeProduct(postgres, workspace, place, { name: "Fourth" })).to.equal(null);
+  });
+
+  async function productOf(externalId: string): Promise<ProductRecord> {
+    const page = { rowsMax: 100, after: null };
+    const rows = await listProducts(postgres, workspace, null, page);
+    const found = rows.find((row) => row.skus.some((one) => one.external_id === externalId));
+    if (found === undefined) throw new Error(`${externalId} is in no product`);
+    return found;
+  }
 
   it("should leave no empty product where one process meets a SKU another names", async () => {
     const numbers = Array.from({ length: 20 }, (_, number) => number);

@@ -36,9 +36,10 @@ export function productRoutes(router: Router, service: Service, cursors: Cursors
   router.patch(`${path}/:product`, async (ctx) => {
     const workspace = await workspaceOf(ctx, service);
     const product = await productOf(ctx, service, workspace.id);
-    await changeProduct(postgres, workspace.id, product, readJson(ctx, changedProduct));
-    const data = productView(await productOf(ctx, service, workspace.id));
-    ctx.body = { status: "success", data };
+    const given = readJson(ctx, changedProduct);
+    const changed = await changeProduct(postgres, workspace.id, product, given);
+    if (changed === null) throw unknownProduct();
+    ctx.body = { status: "success", data: productView(changed) };
   });
 
   router.post(`${path}/:product/merge`, async (ctx) => {
@@ -55,9 +56,9 @@ export function productRoutes(router: Router, service: Service, cursors: Cursors
         );
       }
     }
-    await mergeProducts(postgres, workspace.id, product, from);
-    const data = productView(await productOf(ctx, service, workspace.id));
-    ctx.body = { status: "success", data };
+    const merged = await mergeProducts(postgres, workspace.id, product, from);
+    if (merged === null) throw unknownProduct();
+    ctx.body = { status: "success", data: productView(merged) };
   });
 }
 
@@ -68,8 +69,12 @@ async function productOf(
   workspace: string,
 ): Promise<ProductRecord> {
   const found = await findProduct(service.postgres, workspace, String(ctx.params.product));
-  if (found === null) throw notFound("product_unknown", "There is no such product.");
+  if (found === null) throw unknownProduct();
   return found;
+}
+
+function unknownProduct() {
+  return notFound("product_unknown", "There is no such product.");
 }
 
 function isEnvironment(text: string | undefined): text is Environment {
