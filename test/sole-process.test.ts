@@ -1,15 +1,15 @@
 /** Commands that must be alone, as the service and they are opened over Kafka and Postgres. */
 import { randomBytes } from "node:crypto";
-import { setTimeout as pause } from "node:timers/promises";
+import type { ServerResponse } from "node:http";
 import { expect } from "chai";
 import { openService } from "../backends/open.js";
-import { openPostgres } from "../backends/postgres-open.js";
 import { Releases } from "../backends/releases.js";
 import { OthersRun } from "../backends/sole-process.js";
 import { readConfig } from "../config.js";
 import { startKafka } from "../ops/servers/kafka.js";
 import { startPostgres } from "../ops/servers/postgres.js";
 import { rejection } from "./log-contract.js";
+import { serveHttp } from "./loopback.js";
 import { needServers, needTime, openServerFolder } from "./real-servers.js";
 import { freePort } from "./service-process.js";
 import { testLogger } from "./stores.js";
@@ -44,10 +44,14 @@ describe("A command that must be alone, over servers", function suite() {
   after(() => servers.release());
 
   /** @returns the end of what was opened */
-  async function open(options: { readonly alone?: boolean; readonly withoutClickHouse?: boolean }) {
+  async function open(
+    options: { readonly alone?: boolean; readonly withoutClickHouse?: boolean },
+    more: NodeJS.ProcessEnv = {},
+  ) {
     const releases = new Releases(testLogger);
     try {
-      await openService(readConfig(settings), { logger: testLogger, releases, ...options });
+      const config = readConfig({ ...settings, ...more });
+      await openService(config, { logger: testLogger, releases, ...options });
     } catch (error) {
       await releases.release();
       throw error;
@@ -72,12 +76,14 @@ describe("A command that must be alone, over servers", function suite() {
   });
 
   it("should see a start that waits for its stores", async () => {
-    const postgres = await openPostgres({ url: settings.DATABASE_URL ?? "" }, testLogger);
-    const waiting = rejection(open({}));
-    const registered = "SELECT 1 FROM doors WHERE until > now()";
-    while ((await postgres.query(registered)).length === 0) await pause(50);
-    await postgres.close();
+    let held = (_answer: ServerResponse): void => {};
+    const asked = new Promise<ServerResponse>((resolve) => (held = resolve));
+    const url = await serveHttp("slow ClickHouse", (_request, answer) => held(answer));
+    const waiting = rejection(open({}, { CLICKHOUSE_URL: url }));
+    const answer = await asked;
     expect(await rejection(begin())).to.be.instanceOf(OthersRun);
+    // Its version, which is too old: the start gives up at once.
+    answer.end("1.1\n");
     expect(String(await waiting)).to.include("CLICKHOUSE_URL");
   });
 });
