@@ -241,7 +241,7 @@ export const limits = {
   ratesAttemptsMax: 3,
   ratesPauseMs: 2_000,
   /** How long a start waits for the days that were published since the newest one here. */
-  ratesCatchUpMsMax: 15_000,
+  ratesCatchUpMsMax: 3_000,
   /** Past days of the wide list a refresh makes up for; older ones are fetched when asked for. */
   ratesCatchUpDaysMax: 7,
   /** One call of a schema registry: its answer, its tries at start, the pause between, doubling. */
