@@ -56,8 +56,19 @@ function* textsOf(rows: readonly object[]): Generator<string> {
 function jsonTable(structure: string, texts: readonly string[]): string {
   const text = texts.join("\n");
   assert(text.length <= statementLengthMax, `rows of ${text.length} characters in one statement`);
-  return `format(JSONEachRow, ${literal(structure)}, ${literal(text)})`;
+  return `format(JSONEachRow, ${literal(structure)}, ${asItIs(text)})`;
 }
+
+/**
+ * A string literal without escapes, which rows are full of: each text in a row that is JSON itself
+ * has a backslash before every quote. What has the mark in it is escaped all the same.
+ */
+function asItIs(text: string): string {
+  const closed = text + textMark;
+  return closed.indexOf(textMark) === text.length ? textMark + closed : literal(text);
+}
+
+const textMark = "$text$";
 
 function jsonRow(row: object): string {
   return JSON.stringify(row, digitsKept);
@@ -87,7 +98,7 @@ export function replaceInCode(
 ): string {
   const parts: string[] = [];
   let copied = 0;
-  const opening = new RegExp(`(?:${wanted.source})|['"\`]|--|/\\*`, "g");
+  const opening = new RegExp(`(?:${wanted.source})|['"\`]|--|/\\*|\\$text\\$`, "g");
   for (let found = opening.exec(sql); found; found = opening.exec(sql)) {
     const [text] = found;
     if (openings.has(text)) {
@@ -100,7 +111,7 @@ export function replaceInCode(
   return parts.join("") + sql.slice(copied);
 }
 
-const openings: ReadonlySet<string> = new Set(["'", '"', "`", "--", "/*"]);
+const openings: ReadonlySet<string> = new Set(["'", '"', "`", "--", "/*", textMark]);
 
 function digitsKept(_key: string, value: unknown): unknown {
   return typeof value === "bigint" ? value.toString() : value;
@@ -110,6 +121,7 @@ function digitsKept(_key: string, value: unknown): unknown {
 function endOfQuoted(sql: string, opening: string, from: number): number {
   if (opening === "--") return after(sql, "\n", from);
   if (opening === "/*") return after(sql, "*/", from);
+  if (opening === textMark) return after(sql, textMark, from);
   const stop = new RegExp(`[\\\\${opening}]`, "g");
   stop.lastIndex = from;
   for (let found = stop.exec(sql); found; found = stop.exec(sql)) {

@@ -56,7 +56,8 @@ describe("ClickHouse", () => {
 
   it("should not take a placeholder inside a literal, a name or a comment for one", () => {
     const sql =
-      "SELECT '{a:String}', `{a:String}`, 'it''s {a:String}', '\\'{a:String}' -- {a:String}";
+      "SELECT '{a:String}', `{a:String}`, 'it''s {a:String}', '\\'{a:String}', " +
+      "$text$it's {a:String}$text$ -- {a:String}";
     expect(bind(sql, { a: "x" })).to.equal(sql);
     expect(bind("/* {a:String} */ {a:String} -- it's\n {a:String}", { a: "x" })).to.equal(
       "/* {a:String} */ 'x' -- it's\n 'x'",
@@ -109,6 +110,14 @@ describe("ClickHouse", () => {
     expect(await clickhouse.rows(`SELECT count() AS n FROM ${table}`)).to.eql([{ n: "3000" }]);
     await clickhouse.write(`DROP TABLE ${table}`);
   });
+
+  for (const text of ["'{a:String}' -- \\ \" /*", "$text$ '{a:String}'", "$text", "$$text$$"]) {
+    it(`should take rows as they are, also with ${text}`, async () => {
+      const rows = [{ text }, { text: JSON.stringify({ text }) }];
+      const table = jsonRows("text String", rows);
+      expect(await clickhouse.rows(`SELECT text FROM ${table}`)).to.eql(rows);
+    });
+  }
 
   it("should write any number of rows in statements of bounded length", async () => {
     const text = "x".repeat(partLengthMax / 4);
