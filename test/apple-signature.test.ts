@@ -1,3 +1,4 @@
+import { createHook } from "node:async_hooks";
 import { createHash, createHmac, X509Certificate } from "node:crypto";
 import { expect } from "chai";
 import { chainsMax, intermediateMark, leafMark, VerifiedChains } from "../providers/apple/chain.js";
@@ -104,6 +105,7 @@ const expired = makeTestChain({ leafValidTo: at - day });
 const future = makeTestChain({ leafValidFrom: at + day });
 const unmarkedLeaf = makeTestChain({ leafMarks: [intermediateMark] });
 const unmarkedIntermediate = makeTestChain({ intermediateMarks: [leafMark] });
+const otherCurve = makeTestChain({ leafCurve: "secp256k1" });
 const noAuthority = makeTestChain({ intermediateMayIssue: false });
 
 const signature = Buffer.alloc(64, 1).toString("base64url");
@@ -111,6 +113,20 @@ const signature = Buffer.alloc(64, 1).toString("base64url");
 /** Signs with our leaf's key, but shows these certificates. */
 function shown(...x5c: string[]): Delivery {
   return delivered(signJws(plain, { key: ours.key, x5c }));
+}
+
+/** A certificate, a byte of its key changed. */
+function offCurve(x5c: string): string {
+  const der = Buffer.from(x5c, "base64");
+  const key = new X509Certificate(der).publicKey.export({ type: "spki", format: "der" });
+  const last = der.indexOf(key) + key.length - 1;
+  der.writeUInt8(der.readUInt8(last) ^ 1, last);
+  return der.toString("base64");
+}
+
+/** Its certificates, under the root that is trusted. */
+function shows({ key, x5c }: Signer): Signer {
+  return { key, x5c: [...x5c.slice(0, 2), root] };
 }
 
 function trusting(signer: Signer) {
@@ -184,6 +200,8 @@ describe("Apple's signature", () => {
       delivered(signJws(plain, { ...foreign, x5c: ours.x5c })),
     ],
     ["certificates that are none", shown("AAAA", "AAAA", root)],
+    ["a leaf whose key is no point of the curve", shown(offCurve(leaf), intermediate, root)],
+    ["an intermediate whose key is none", shown(leaf, offCurve(intermediate), root)],
     ["a nested JWS signed by another chain", made({ innerSigner: foreign })],
     ["a nested JWS for another app", made({ inner: otherApp })],
     ["a nested JWS of the sandbox in production", made({ inner: sandbox })],
@@ -217,12 +235,48 @@ describe("Apple's signature", () => {
     ["a leaf without Apple's mark", unmarkedLeaf, {}, "signature_mismatch"],
     ["an intermediate without Apple's mark", unmarkedIntermediate, {}, "signature_mismatch"],
     ["an intermediate that may not issue", noAuthority, {}, "signature_mismatch"],
+    ["a leaf whose key is over another curve", otherCurve, {}, "signature_mismatch"],
   ];
   for (const [title, signer, given, verdict] of chains) {
     it(`should answer ${verdict} to ${title}`, async () => {
       expect(await verdictOf(made({ signer, ...given }), trusting(signer))).to.equal(verdict);
     });
   }
+
+  const begun: readonly [title: string, delivery: () => Delivery, signatures: number][] = [
+    ["a chain under another root", () => made({ signer: foreign }), 0],
+    ["a leaf without Apple's mark", () => made({ signer: shows(unmarkedLeaf) }), 0],
+    ["certificates that are none", () => shown("AAAA", "AAAA", root), 0],
+    [
+      "an intermediate without Apple's mark",
+      () => made({ signer: shows(unmarkedIntermediate) }),
+      1,
+    ],
+    ["two certificates that anybody made", () => made({ signer: shows(foreign) }), 5],
+  ];
+  for (const [title, delivery, signatures] of begun) {
+    it(`should begin ${signatures} checks of signatures for ${title}`, async () => {
+      const forged = delivery();
+      let count = 0;
+      const hook = createHook({
+        init: (_id, type) => {
+          if (type === "SIGNREQUEST") count += 1;
+        },
+      }).enable();
+      expect(await verdictOf(forged)).to.equal("signature_mismatch");
+      hook.disable();
+      expect(count).to.equal(signatures);
+    });
+  }
+
+  it("should tell the heading of the body it is given, whichever was verified last", async () => {
+    const [one, other] = ["n-1", "n-2"].map((notificationUUID) => ({
+      signedPayload: signJws({ ...plain, notificationUUID }, ours),
+    }));
+    expect(await verdictOf({ headers: {}, body: Buffer.from(JSON.stringify(one)) })).to.equal("ok");
+    expect(apple.heading(other)).to.include({ nativeId: "n-2" });
+    expect(apple.heading(one)).to.include({ nativeId: "n-1" });
+  });
 
   it("should take a sandbox notification without the app's number", async () => {
     const delivery = made({ app: sandbox });

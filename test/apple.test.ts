@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { hasExtension } from "../providers/apple/der.js";
+import { hasExtension, oidElement } from "../providers/apple/der.js";
 import { createApple } from "../providers/apple/index.js";
 import {
   appleNotification,
@@ -157,12 +157,13 @@ describe("Apple's credentials", () => {
 
 describe("Extensions of a certificate", () => {
   const certificate = Buffer.from(signer.x5c[0] ?? "", "base64");
-  const mark = "1.2.840.113635.100.6.11.1";
+  const dotted = "1.2.840.113635.100.6.11.1";
+  const mark = oidElement(dotted);
 
   it("should be found by their whole name", () => {
     expect(hasExtension(certificate, mark)).to.equal(true);
-    expect(hasExtension(certificate, "1.2.840.113635.100.6.11")).to.equal(false);
-    expect(hasExtension(certificate, `${mark}.1`)).to.equal(false);
+    expect(hasExtension(certificate, oidElement("1.2.840.113635.100.6.11"))).to.equal(false);
+    expect(hasExtension(certificate, oidElement(`${dotted}.1`))).to.equal(false);
   });
 
   it("should not be found in what is cut short, and nothing should throw", () => {

@@ -6,12 +6,12 @@
  */
 import { type KeyObject, X509Certificate } from "node:crypto";
 import { isIssuedBy } from "./certificate.js";
-import { hasExtension } from "./der.js";
+import { hasExtension, hasKeyOverP256, oidElement } from "./der.js";
 import { chainOf, type Jws } from "./jws.js";
 
 /** Apple: “Mac App Store Receipt Signing”, “Worldwide Developer Relations intermediate”. */
-export const leafMark = "1.2.840.113635.100.6.11.1";
-export const intermediateMark = "1.2.840.113635.100.6.2.1";
+export const leafMark = oidElement("1.2.840.113635.100.6.11.1");
+export const intermediateMark = oidElement("1.2.840.113635.100.6.2.1");
 
 export interface Chain {
   /** The root's DER in base64: one of those that were trusted. */
@@ -38,9 +38,9 @@ export class VerifiedChains {
   readonly #claims = new Map<string, Claim>();
   /** Several parts of one notification show the same chain while it is being verified. */
   readonly #checking = new Map<string, Claim>();
-  readonly #issuers = new Map<string, Issuer>();
+  readonly #issuers = new Map<string, Certificate>();
   /** Only trusted ones: reading a certificate takes a fifth of a millisecond. */
-  readonly #roots = new Map<string, X509Certificate>();
+  readonly #roots = new Map<string, Certificate>();
 
   get size(): number {
     return this.#claims.size;
@@ -64,34 +64,37 @@ export class VerifiedChains {
     return claim;
   }
 
-  /** Each signature of P-384 takes a millisecond, in which the certificates are read. */
+  /**
+   * A signature of P-384 takes a millisecond: each is begun as soon as there is a key to check it
+   * with, and the rest is read meanwhile.
+   */
   #claim(
     [leafDer, intermediateDer, rootDer]: readonly [Buffer, Buffer, Buffer],
     trusted: ReadonlySet<string>,
   ): Claim | null {
     const root = rootDer.toString("base64");
     if (!trusted.has(root) || !hasExtension(leafDer, leafMark)) return null;
+    const authority = this.#rootOf(root, rootDer);
+    if (authority === null) return null;
     const name = `${root} ${intermediateDer.toString("base64")}`;
     const known = this.#issuers.get(name);
-    const rootCertificate = this.#rootOf(root, rootDer);
-    if (rootCertificate === null) return null;
-    const isIssuerSigned =
-      known !== undefined || isIssuedBy(intermediateDer, rootCertificate.publicKey);
-    const issuer = known ?? readIssuer(intermediateDer, rootCertificate);
+    const isIssuerSigned = known !== undefined || isIssuedBy(intermediateDer, authority.key);
+    const issuer = known ?? readIssuer(intermediateDer, authority);
     if (issuer === null) return null;
     const isLeafSigned = isIssuedBy(leafDer, issuer.key);
-    const leaf = parseCertificate(leafDer);
-    const key = leaf && signingKeyOf(leaf);
-    if (leaf === null || key === null || !leaf.checkIssued(issuer.certificate)) return null;
+    const leaf = hasKeyOverP256(leafDer) ? readCertificate(leafDer) : null;
+    if (!leaf?.x509.checkIssued(issuer.x509)) return null;
+    const { key } = leaf;
+    const held = { root, key, ...validityOf([issuer, leaf]) };
     const chain = Promise.all([isLeafSigned, isIssuerSigned]).then(([isLeaf, isIssuer]) => {
       if (isIssuer) keep(this.#issuers, name, issuer);
-      return isLeaf && isIssuer ? { root, key, ...validityOf([issuer, timesOf(leaf)]) } : null;
+      return isLeaf && isIssuer ? held : null;
     });
     return { root, key, chain };
   }
 
-  #rootOf(name: string, der: Buffer): X509Certificate | null {
-    const root = this.#roots.get(name) ?? parseCertificate(der);
+  #rootOf(name: string, der: Buffer): Certificate | null {
+    const root = this.#roots.get(name) ?? readCertificate(der);
     if (root !== null) keep(this.#roots, name, root);
     return root;
   }
@@ -119,27 +122,18 @@ interface Validity {
   readonly validTo: number;
 }
 
-/** An intermediate under its root, and from when to when both are valid. */
-interface Issuer extends Validity {
-  readonly certificate: X509Certificate;
+/** With the validity of those above it, where it is an intermediate. */
+interface Certificate extends Validity {
+  readonly x509: X509Certificate;
   readonly key: KeyObject;
 }
 
 /** Everything but whether the root signed it. */
-function readIssuer(intermediateDer: Buffer, root: X509Certificate): Issuer | null {
-  if (!hasExtension(intermediateDer, intermediateMark)) return null;
-  const certificate = parseCertificate(intermediateDer);
+function readIssuer(der: Buffer, root: Certificate): Certificate | null {
+  const issuer = hasExtension(der, intermediateMark) ? readCertificate(der) : null;
   // `checkIssued` compares names and key ids and what the issuer's key may be used for.
-  if (!certificate?.ca || !certificate.checkIssued(root)) return null;
-  return {
-    certificate,
-    key: certificate.publicKey,
-    ...validityOf([timesOf(certificate), timesOf(root)]),
-  };
-}
-
-function timesOf({ validFrom, validTo }: X509Certificate): Validity {
-  return { validFrom: Date.parse(validFrom), validTo: Date.parse(validTo) };
+  if (!issuer?.x509.ca || !issuer.x509.checkIssued(root.x509)) return null;
+  return { ...issuer, ...validityOf([root, issuer]) };
 }
 
 /** Of all together. */
@@ -150,16 +144,13 @@ function validityOf(all: readonly Validity[]): Validity {
   };
 }
 
-function parseCertificate(der: Buffer): X509Certificate | null {
+/** @returns null for what is none, or whose key is no point of its curve */
+function readCertificate(der: Buffer): Certificate | null {
   try {
-    return new X509Certificate(der);
+    const x509 = new X509Certificate(der);
+    const [validFrom, validTo] = [Date.parse(x509.validFrom), Date.parse(x509.validTo)];
+    return { x509, key: x509.publicKey, validFrom, validTo };
   } catch {
     return null;
   }
-}
-
-/** ES256 is over P-256 and nothing else. */
-function signingKeyOf({ publicKey }: X509Certificate): KeyObject | null {
-  const isP256 = publicKey.asymmetricKeyDetails?.namedCurve === "prime256v1";
-  return publicKey.asymmetricKeyType === "ec" && isP256 ? publicKey : null;
 }

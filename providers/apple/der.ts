@@ -26,15 +26,24 @@ const certificateBytesMax = 16_384;
 const tbsFieldsMax = 10;
 
 /**
- * @param oid dotted
+ * @param oid as `oidElement` writes it
  * @returns false too for what is no certificate; never throws
  */
-export function hasExtension(certificate: Buffer, oid: string): boolean {
-  const wanted = encodeOid(oid);
+export function hasExtension(certificate: Buffer, oid: Buffer): boolean {
   return extensionsOf(certificate).some((extension) => {
-    const name = readElement(extension, 0);
-    return name !== null && name.tag === tag.oid && name.content.equals(wanted);
+    return readElement(extension, 0)?.whole.equals(oid) === true;
   });
+}
+
+/**
+ * ES256 is over P-256 and nothing else. `asymmetricKeyDetails` of node tells the curve, too, in
+ * six times the time.
+ * @returns false too for what is no certificate of version 3; never throws
+ */
+export function hasKeyOverP256(certificate: Buffer): boolean {
+  const publicKey = fieldsOf(certificate)[6];
+  const [algorithm] = publicKey?.tag === tag.sequence ? elementsOf(publicKey.content, 2) : [];
+  return algorithm?.whole.equals(ecOverP256) === true;
 }
 
 /** What an issuer signed of a certificate, how, and the signature (RFC 5280, 4.1). */
@@ -69,14 +78,18 @@ export function signedPartsOf(certificate: Buffer): SignedParts | null {
 
 /** Certificate → tbsCertificate → `[3]` → SEQUENCE OF Extension (RFC 5280, 4.1). */
 function extensionsOf(certificate: Buffer): Buffer[] {
-  if (certificate.length > certificateBytesMax) return [];
-  const [outer] = elementsOf(certificate, 1);
-  const [tbs] = outer?.tag === tag.sequence ? elementsOf(outer.content, 3) : [];
-  const fields = tbs?.tag === tag.sequence ? elementsOf(tbs.content, tbsFieldsMax) : [];
-  const explicit = fields.find((field) => field.tag === tag.context(3));
+  const explicit = fieldsOf(certificate).find((field) => field.tag === tag.context(3));
   const [list] = explicit === undefined ? [] : elementsOf(explicit.content, 1);
   if (list?.tag !== tag.sequence) return [];
   return elementsOf(list.content, extensionsMax).map(({ content }) => content);
+}
+
+/** Of tbsCertificate. */
+function fieldsOf(certificate: Buffer): Element[] {
+  if (certificate.length > certificateBytesMax) return [];
+  const [outer] = elementsOf(certificate, 1);
+  const [tbs] = outer?.tag === tag.sequence ? elementsOf(outer.content, 3) : [];
+  return tbs?.tag === tag.sequence ? elementsOf(tbs.content, tbsFieldsMax) : [];
 }
 
 interface Element {
@@ -141,3 +154,10 @@ function base128(value: number): number[] {
   for (let left = value >> 7; left > 0; left >>= 7) groups.unshift((left & 0x7f) | 0x80);
   return groups;
 }
+
+/** AlgorithmIdentifier of such a key (RFC 5480): id-ecPublicKey, and which curve. */
+const ecOverP256 = element(
+  tag.sequence,
+  oidElement("1.2.840.10045.2.1"),
+  oidElement("1.2.840.10045.3.1.7"),
+);

@@ -7,10 +7,10 @@
 import { z } from "zod";
 import type { Delivery, Verdict } from "../provider.js";
 import { refused } from "../signatures.js";
-import type { VerifiedChains } from "./chain.js";
+import type { Claim, VerifiedChains } from "./chain.js";
 import type { AppleCredentials } from "./credentials.js";
 import { isSignedBy, isSignedByAside, type Jws, payloadOf, readJws } from "./jws.js";
-import { appOf, field, isOfAppStore, notificationShape } from "./notification.js";
+import { appOf, field, isOfAppStore, keepReading, notificationShape } from "./notification.js";
 import { appleRootG3 } from "./roots.js";
 
 /**
@@ -30,6 +30,9 @@ export async function verifySignature(
   if (jws === null) return refused("signature_malformed");
 
   const trusted = new Set(credentials.flatMap(rootsOf));
+  // Begun before anything else is read: of a chain not seen before it takes longest.
+  const claim = chains.find(jws, trusted);
+  if (claim === null) return refused("signature_mismatch");
   // What it holds is looked at before anybody vouches for it: only to find what else is signed.
   const payload = payloadOf(jws);
   const read = notificationShape.safeParse(payload);
@@ -48,7 +51,7 @@ export async function verifySignature(
   const inside = nested.map((text, index) => {
     return verifyText(text, trusted, chains, index === 0 ? isSignedByAside : isSignedBy);
   });
-  const outer = verifyPart(jws, payload, trusted, chains, isSignedBy);
+  const outer = verifyPart(jws, payload, claim, isSignedBy);
   const verified = await Promise.all([outer, ...inside]);
 
   const accepted = credentials.some((own) => {
@@ -65,7 +68,9 @@ export async function verifySignature(
     const isNumbered = own.app_apple_id !== undefined && app.environment === "Production";
     return !isNumbered || app.appAppleId === own.app_apple_id;
   });
-  return accepted ? { ok: true, verdict: "signature" } : refused("signature_mismatch");
+  if (!accepted) return refused("signature_mismatch");
+  keepReading(signedPayload, read);
+  return { ok: true, verdict: "signature" };
 }
 
 const bodyShape = z.compile(z.object({ signedPayload: z.string().optional() }));
@@ -113,19 +118,18 @@ async function verifyText(
   isSignedBySome: typeof isSignedBy | typeof isSignedByAside,
 ): Promise<Part | null> {
   const jws = readJws(text);
-  return jws && verifyPart(jws, payloadOf(jws), trusted, chains, isSignedBySome);
+  const claim = jws && chains.find(jws, trusted);
+  return claim && verifyPart(jws, payloadOf(jws), claim, isSignedBySome);
 }
 
 async function verifyPart(
   jws: Jws,
   payload: unknown,
-  trusted: ReadonlySet<string>,
-  chains: VerifiedChains,
+  claim: Claim,
   isSignedBySome: typeof isSignedBy | typeof isSignedByAside,
 ): Promise<Part | null> {
-  const claim = chains.find(jws, trusted);
   const part = partShape.safeParse(payload);
-  if (claim === null || !part.success) return null;
+  if (!part.success) return null;
   const [chain, isSigned] = await Promise.all([claim.chain, isSignedBySome(jws, claim.key)]);
   if (chain === null || !isSigned) return null;
   const { signedAt, ...told } = part.data;

@@ -12,9 +12,11 @@ export interface TestChainOptions {
   readonly leafValidFrom?: number;
   readonly leafValidTo?: number;
   /** Extensions besides the usual ones; Apple's own unless told. */
-  readonly leafMarks?: readonly string[];
-  readonly intermediateMarks?: readonly string[];
+  readonly leafMarks?: readonly Buffer[];
+  readonly intermediateMarks?: readonly Buffer[];
   readonly intermediateMayIssue?: boolean;
+  /** What the App Store signs with is of P-256; its signatures are as long as those of the other. */
+  readonly leafCurve?: "P-256" | "secp256k1";
 }
 
 /** Root and intermediate are of P-384 and the leaf of P-256, as Apple's are. */
@@ -45,7 +47,7 @@ function makeIssuer(
     root.certificate,
   ];
   return () => {
-    const leaf = authority("Test Receipt Signing", "P-256");
+    const leaf = authority("Test Receipt Signing", options.leafCurve ?? "P-256");
     const certificate = certificateOf(leaf, intermediate, {
       validFrom: leafValidFrom,
       validTo: leafValidTo,
@@ -66,7 +68,7 @@ interface Authority {
   readonly publicKey: Buffer;
 }
 
-function authority(name: string, namedCurve: "P-256" | "P-384"): Authority {
+function authority(name: string, namedCurve: "P-256" | "P-384" | "secp256k1"): Authority {
   const { publicKey, privateKey } = generateKeyPairSync("ec", {
     namedCurve,
     publicKeyEncoding: { type: "spki", format: "der" },
@@ -79,12 +81,12 @@ function authority(name: string, namedCurve: "P-256" | "P-384"): Authority {
 function certificateOf(
   subject: Authority,
   issuer: Authority,
-  body: { validFrom: number; validTo: number; mayIssue: boolean; marks: readonly string[] },
+  body: { validFrom: number; validTo: number; mayIssue: boolean; marks: readonly Buffer[] },
 ): Buffer {
   const algorithm = element(tag.sequence, oidElement(ecdsaWithSha384));
   const extensions = [
     ...(body.mayIssue ? [basicConstraints] : []),
-    ...body.marks.map((oid) => extension(oid, element(tag.null))),
+    ...body.marks.map((mark) => extension(mark, element(tag.null))),
   ];
   const tbs = element(
     tag.sequence,
@@ -104,12 +106,12 @@ function certificateOf(
 const ecdsaWithSha384 = "1.2.840.10045.4.3.3";
 const commonName = "2.5.4.3";
 const basicConstraints = extension(
-  "2.5.29.19",
+  oidElement("2.5.29.19"),
   element(tag.sequence, element(tag.boolean, Buffer.of(0xff))),
 );
 
-function extension(oid: string, value: Buffer): Buffer {
-  return element(tag.sequence, oidElement(oid), element(tag.octetString, value));
+function extension(oid: Buffer, value: Buffer): Buffer {
+  return element(tag.sequence, oid, element(tag.octetString, value));
 }
 
 function nameOf({ name }: Authority): Buffer {
