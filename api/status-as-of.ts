@@ -2,6 +2,7 @@
  * What a transaction looked like at a past moment: its refunds and disputes dated later are taken
  * out again, by what the ledger says happened when (`definitions.md`, Two clocks).
  */
+import { refundedOf } from "../schemas/refunded.js";
 import type { PaymentHistoryRow } from "./queries/payment-history.js";
 import type { TransactionRow } from "./queries/transactions.js";
 
@@ -12,13 +13,27 @@ export function transactionAsOf(
 ): TransactionRow {
   // A refund that names no sale was one from its first moment, which is its timestamp.
   if (history.length === 0 || row.type === "refund") return row;
-  const own = history.find(({ currency }) => currency === row.original_currency);
-  const refunded = -BigInt(own?.refunds_then ?? 0);
+  const refunded = refundedThen(row, history);
   return {
     ...row,
     refunded_amount: refunded.toString(),
     status: statusThen(row, refunded, history),
   };
+}
+
+function refundedThen(row: TransactionRow, history: readonly PaymentHistoryRow[]): bigint {
+  const own = history.find(({ currency }) => currency === row.original_currency);
+  const others = history
+    .filter((each) => each !== own)
+    .reduce((sum, each) => sum - BigInt(each.refunds_in_base_then), 0n);
+  const sale = {
+    amount: BigInt(row.gross_amount),
+    normalized: BigInt(row.normalized_amount),
+    currency: row.original_currency,
+    base: row.base_currency,
+    rate: row.fx_rate,
+  };
+  return refundedOf(sale, -BigInt(own?.refunds_then ?? 0), others);
 }
 
 function statusThen(

@@ -7,6 +7,7 @@
  * any past answer can be given again, however the facts happened to be batched.
  */
 import type { Fact, FactBody, Line, Quote } from "../schemas/records.js";
+import { refundedOf } from "../schemas/refunded.js";
 import { disputesOf } from "./disputes.js";
 import { bySku, inBase, largestLine, type Move, movesOf, unknownCountry } from "./entries.js";
 import { countingOf, earlier } from "./prefix.js";
@@ -59,7 +60,8 @@ export function paymentState(payment: string, known: readonly Fact[]): PaymentSt
   const refunds = refundSteps(facts);
   const skus = skusOf([...payments, ...purchases]);
   const moves = movesOf(facts, refunds, { sale, country, lines, skus });
-  return { document: sale === null ? loneRefund(facts) : documentOf(facts, sale, refunds), moves };
+  if (sale === null) return { document: loneRefund(facts), moves };
+  return { document: documentOf(facts, sale, refundedOfSale(sale, refunds, moves)), moves };
 }
 
 /** What was paid and what for, as far as it is known. */
@@ -171,9 +173,9 @@ function quoteOf(facts: readonly Fact[], currency: string): Quote | null {
   return told?.quote ?? null;
 }
 
-function documentOf(facts: readonly Fact[], sale: Sale, refunds: readonly RefundStep[]): Document {
+/** @param refunded minor units of the sale's currency */
+function documentOf(facts: readonly Fact[], sale: Sale, refunded: bigint): Document {
   const disputed = disputesOf(facts).some((dispute) => dispute.returnedAt === null);
-  const refunded = refundedTotal(refunds, sale.currency);
   return {
     timestamp: sale.at,
     account: sale.account,
@@ -192,6 +194,18 @@ function documentOf(facts: readonly Fact[], sale: Sale, refunds: readonly Refund
     type: sale.type,
     status: disputed ? "disputed" : refunded >= sale.amount ? "refunded" : "succeeded",
   };
+}
+
+function refundedOfSale(
+  { amount, normalized, currency, quote }: Sale,
+  refunds: readonly RefundStep[],
+  moves: readonly Move[],
+): bigint {
+  const others = moves
+    .filter((move) => move.kind === "refund" && move.currency !== currency)
+    .reduce((sum, move) => sum + move.amount.to - move.amount.from, 0n);
+  const money = { amount, normalized, currency, base: quote.base_currency, rate: quote.rate };
+  return refundedOf(money, refundedTotal(refunds, currency), others);
 }
 
 /** A refund that names no sale is a transaction of its own. */

@@ -432,6 +432,34 @@ describe("The read interface", () => {
       expect(await shown(before)).to.deep.equal([[9, "EUR", "succeeded", 0]]);
     });
 
+    it("should count what was given back of a sale in another currency", async () => {
+      const fresh = await openDoors();
+      const tell = async (more: Readonly<Record<string, unknown>>) => {
+        const answer = await fresh.ingest({ provider: "custom", transaction_id: "P", ...more });
+        expect(answer.status, answer.text).to.equal(202);
+        return answer.json.normalized.amount_base;
+      };
+      const refund = { event_type: "transaction.refund", amount: 40, currency: "GBP" };
+      const sale = { event_type: "transaction.sale", amount: 100, currency: "USD" };
+      const sold = await tell({ ...sale, occurred_at: "2026-09-01T00:00:00Z" });
+      const part = await tell({ ...refund, occurred_at: "2026-09-05T00:00:00Z" });
+      await tell({ ...refund, occurred_at: "2026-09-08T00:00:00Z", amount: 60 });
+      const told = Date.now();
+      const shown = async (query: string): Promise<unknown[] | null> => {
+        const { json } = await get(`/v1/transactions?${query}`, fresh.readKey);
+        if (Date.parse(json.complete_to) < told) return null;
+        return json.data.map(({ status, refunded_amount: amount }: Record<string, unknown>) => [
+          status,
+          amount,
+        ]);
+      };
+      while ((await shown("")) === null) await pause(20);
+      const share = Math.floor((10_000 * part) / sold) / 100;
+      expect(await shown("at=2026-09-06T00:00:00Z")).to.deep.equal([["succeeded", share]]);
+      expect(await shown("at=2026-09-09T00:00:00Z")).to.deep.equal([["refunded", 100]]);
+      expect(await shown("")).to.deep.equal([["refunded", 100]]);
+    });
+
     for (const [query, param] of [
       ["limit=0", "limit"],
       ["limit=201", "limit"],

@@ -72,12 +72,7 @@ const purchaseOfTwo = {
   ],
 };
 const link: FactBody = { Link: { payment: "pi", purchase: "in" } };
-const refund = (
-  id: string,
-  amount: bigint,
-  at: number,
-  failedAt: number | null = null,
-): FactBody => ({
+const refund = (id: string, amount: bigint, at: number, failedAt: number | null = null) => ({
   Refund: {
     refund: id,
     payment: "pi",
@@ -336,6 +331,30 @@ describe("A payment as a function of what is known", () => {
       "refund - -450@5",
     ]);
   });
+
+  const inEuro = (id: string, amount: bigint, failedAt: number | null = null): FactBody => {
+    const { Refund: made } = refund(id, amount, 5, failedAt);
+    return { Refund: { ...made, currency: "EUR" } };
+  };
+  const inOthers: [string, FactBody[], [bigint, string]][] = [
+    ["a part", [inEuro("r1", 450n)], [500n, "succeeded"]],
+    ["a cent less than it is worth", [inEuro("r1", 899n)], [998n, "succeeded"]],
+    ["all that it is worth", [inEuro("r1", 900n)], [1000n, "refunded"]],
+    ["more, which is the rates' doing", [inEuro("r1", 930n)], [1000n, "refunded"]],
+    [
+      "what a refund in its own currency left",
+      [refund("r1", 333n, 5), inEuro("r2", 600n)],
+      [1000n, "refunded"],
+    ],
+    ["nothing, where it failed", [inEuro("r1", 900n, 9)], [0n, "succeeded"]],
+  ];
+  for (const [title, refunds, [refunded, status]] of inOthers) {
+    it(`should read a refund in another currency as ${title}`, () => {
+      const facts = [payment(1000n), ...refunds].map((body, index) => fact(index + 1, body));
+      const { document } = paymentState("pi", facts);
+      expect(document).to.include({ refunded_amount: refunded, status });
+    });
+  }
 
   it("should give back the sale's tax with its money, to the cent", () => {
     const taxed: FactBody = { Purchase: { ...purchaseOfTwo, tax: 160n } };

@@ -8,6 +8,8 @@ export interface PaymentHistoryRow {
   /** A payment whose sale was told anew has rows in the currency it was told in before, too. */
   readonly currency: string;
   readonly refunds_then: string;
+  /** The same, in minor units of base. */
+  readonly refunds_in_base_then: string;
   /** Withdrawals and returns. */
   readonly disputes_then: string;
 }
@@ -18,6 +20,7 @@ export function paymentHistoryQuery(asOf: PinnedAsOf, payments: readonly string[
   return {
     sql: `SELECT payment, currency,
   sumIf(original_amount, kind = 'refund' AND ${then}) AS refunds_then,
+  sumIf(amount, kind = 'refund' AND ${then}) AS refunds_in_base_then,
   sumIf(original_amount, kind IN ('dispute', 'dispute_won') AND ${then}) AS disputes_then
 FROM ledger
 WHERE ${tenantSql} AND recorded_at <= ${knownAtSql} AND payment IN {payments:Array(String)}

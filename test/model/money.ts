@@ -59,6 +59,8 @@ interface Known {
   readonly sale: Sale | null;
   readonly purchases: readonly Purchase[];
   readonly refunds: readonly Refund[];
+  /** Of a known sale; those above are in its currency then. */
+  readonly refundsInOthers: readonly Refund[];
   readonly totals: readonly RefundTotal[];
   readonly disputes: readonly DisputeTimes[];
 }
@@ -128,7 +130,7 @@ function paymentOf(known: Known, sale: Sale, base: string, quotes: Quotes): Paym
     rate,
     country: countryOf(known) ?? "ZZ",
     at: sale.at,
-    refundedAt: (time) => refundedAt(known, time),
+    refundedAt: (time) => refundedInAll(known, sale, base, quotes, time),
     isDisputedAt: (time) => known.disputes.some((dispute) => isOpenAt(dispute, time)),
   };
 }
@@ -184,19 +186,20 @@ function entriesOf(known: Known, base: string, quotes: Quotes): Entry[] {
     const fees = split(toBase(sale.fee ?? 0n, currency, at), lines);
     for (const [index, { sku }] of lines.entries()) push(about, sku, 0n, 0n, 0, fees[index]);
   }
+  // At its own day's rate each, with an unknown sale or beside one in another currency.
+  for (const refund of sale === null ? known.refunds : known.refundsInOthers) {
+    const { amount, currency, at, failedAt, country, tax = 0n } = refund;
+    const about = { kind: "refund", at, currency, country } as const;
+    const out = { amount: toBase(amount, currency, at), tax: toBase(tax, currency, at) };
+    const sku = skuOf(refund, known);
+    const give = (time: number, moves: Moved) => {
+      if (sku === null) pushSplit({ ...about, at: time }, moves);
+      else push({ ...about, at: time }, sku, moves.amount, moves.tax);
+    };
+    give(at, negative(out));
+    if (failedAt !== null) give(failedAt, out);
+  }
   if (sale === null) {
-    for (const refund of known.refunds) {
-      const { amount, currency, at, failedAt, country, tax = 0n } = refund;
-      const about = { kind: "refund", at, currency, country } as const;
-      const out = { amount: toBase(amount, currency, at), tax: toBase(tax, currency, at) };
-      const sku = skuOf(refund, known);
-      const give = (time: number, moves: Moved) => {
-        if (sku === null) pushSplit({ ...about, at: time }, moves);
-        else push({ ...about, at: time }, sku, moves.amount, moves.tax);
-      };
-      give(at, negative(out));
-      if (failedAt !== null) give(failedAt, out);
-    }
     // Without single refunds the totals tell: each step at its own day's rate.
     let told = 0n;
     for (const at of known.refunds.length > 0 ? [] : refundTimes(known)) {
@@ -321,6 +324,25 @@ function refundedBy({ refunds, totals }: Known, time: number): bigint {
   return told > single ? told : single;
 }
 
+/** Refunds in other currencies take as much of what is left as of what that is worth. */
+function refundedInAll(
+  known: Known,
+  sale: Sale,
+  base: string,
+  quotes: Quotes,
+  time: number,
+): bigint {
+  const own = refundedAt(known, time);
+  const toBase = (amount: bigint, currency: string, at: number) =>
+    converted(amount, currency, base, rateOf(quotes, currency, base, at));
+  const others = standingAt(known.refundsInOthers, time)
+    .map(({ amount, currency, at }) => toBase(amount, currency, at))
+    .reduce((sum, one) => sum + one, 0n);
+  if (others === 0n || own >= sale.amount) return own;
+  const worth = toBase(sale.amount, sale.currency, sale.at) - toBase(own, sale.currency, sale.at);
+  return others >= worth ? sale.amount : own + ((sale.amount - own) * others) / worth;
+}
+
 /** One of which only a part came back stays open. */
 function isOpenAt(dispute: DisputeTimes, time: number): boolean {
   const { amount, withdrawnAt, returnedAt, returned } = dispute;
@@ -385,9 +407,17 @@ function paymentsIn(facts: readonly Fact[]): Known[] {
     );
     const provider = ours[0]?.provider ?? "";
     const links = ours.flatMap((fact) => (fact.kind === "link" ? [fact] : []));
+    const sale = saleOf(ours);
+    const refunds = newest(ours, isRefund, (fact) => fact.refund).flatMap((last) =>
+      standing(
+        last,
+        ours.filter(isRefund).filter(({ refund }) => refund === last.refund),
+      ),
+    );
+    const isOwn = ({ currency }: Refund) => sale === null || currency === sale.currency;
     return {
       provider,
-      sale: saleOf(ours),
+      sale,
       purchases: newest(
         facts.filter((fact) => fact.provider === provider),
         isPurchase,
@@ -395,12 +425,8 @@ function paymentsIn(facts: readonly Fact[]): Known[] {
       )
         .flatMap((last) => asLinked(last, facts, links) ?? [])
         .map((whole) => partOf(whole, ours, facts)),
-      refunds: newest(ours, isRefund, (fact) => fact.refund).flatMap((last) =>
-        standing(
-          last,
-          ours.filter(isRefund).filter(({ refund }) => refund === last.refund),
-        ),
-      ),
+      refunds: refunds.filter(isOwn),
+      refundsInOthers: refunds.filter((refund) => !isOwn(refund)),
       totals: ours.filter(isTotal),
       disputes: withLoneReturns(
         [...new Set(ours.filter(isDispute).map(({ dispute }) => dispute))].flatMap((id) =>

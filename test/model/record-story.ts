@@ -30,6 +30,8 @@ export const recordPlans = fc.record({
   country: countries,
   sku: fc.constantFrom(null, "sku-one", "sku-two"),
   percent: fc.constantFrom(100, 40),
+  /** In which a sale is given back; null: its own. */
+  refundCurrency: fc.constantFrom(null, null, null, "EUR", "USD", "GBP"),
   interval: fc.constantFrom("month", "year", "week", "day"),
   intervalCount: fc.constantFrom(1, 3),
   /** Whether a renewal says what it is of, as its subscription does. */
@@ -43,16 +45,19 @@ export type Sender = Pick<Script, "end" | "id" | "record">;
 /** @param position makes the moments of several plans differ, so that pairs are unambiguous */
 export function tellRecords(script: Sender, plan: RecordPlan, position: number): void {
   const start = momentBefore(script.end, plan.start) + position;
-  const say = (event_type: string, at: number, amount: bigint, more: JsonObject = {}) => {
+  const say = (
+    event_type: string,
+    at: number,
+    amount: bigint,
+    more: JsonObject = {},
+    currency = plan.currency,
+  ) => {
     if (at > script.end) return;
     const record: JsonObject = {
       provider: plan.provider,
       event_type,
-      amount: shown(
-        times(fraction(amount), tenTo(-exponentOf(plan.currency))),
-        exponentOf(plan.currency),
-      ),
-      currency: plan.currency,
+      amount: shown(times(fraction(amount), tenTo(-exponentOf(currency))), exponentOf(currency)),
+      currency,
       occurred_at: new Date(at).toISOString(),
       ...(plan.sku === null ? {} : { product_id: plan.sku }),
       ...(plan.country === null ? {} : { customer_country: plan.country }),
@@ -70,7 +75,9 @@ export function tellRecords(script: Sender, plan: RecordPlan, position: number):
       const transaction_id = script.id("sale");
       say("transaction.sale", start, plan.amount, { transaction_id });
       const [gap = { days: 1, seconds: 0 }] = plan.gaps;
-      say("transaction.refund", after(start, gap) + secondMs, part, { transaction_id });
+      const refundCurrency = plan.refundCurrency ?? plan.currency;
+      const refundedAt = after(start, gap) + secondMs;
+      say("transaction.refund", refundedAt, part, { transaction_id }, refundCurrency);
       return;
     }
     case "refund alone":
