@@ -445,15 +445,14 @@ describe("The read interface", () => {
       const part = await tell({ ...refund, occurred_at: "2026-09-05T00:00:00Z" });
       await tell({ ...refund, occurred_at: "2026-09-08T00:00:00Z", amount: 60 });
       const told = Date.now();
-      const shown = async (query: string): Promise<unknown[] | null> => {
-        const { json } = await get(`/v1/transactions?${query}`, fresh.readKey);
-        if (Date.parse(json.complete_to) < told) return null;
-        return json.data.map(({ status, refunded_amount: amount }: Record<string, unknown>) => [
-          status,
-          amount,
+      const read = async (query: string) =>
+        (await get(`/v1/transactions?${query}`, fresh.readKey)).json;
+      while (Date.parse((await read("")).complete_to) < told) await pause(20);
+      const shown = async (query: string) =>
+        (await read(query)).data.map((row: Record<string, unknown>) => [
+          row["status"],
+          row["refunded_amount"],
         ]);
-      };
-      while ((await shown("")) === null) await pause(20);
       const share = Math.floor((10_000 * part) / sold) / 100;
       expect(await shown("at=2026-09-06T00:00:00Z")).to.deep.equal([["succeeded", share]]);
       expect(await shown("at=2026-09-09T00:00:00Z")).to.deep.equal([["refunded", 100]]);

@@ -356,6 +356,70 @@ describe("A payment as a function of what is known", () => {
     });
   }
 
+  const naming = (
+    id: string,
+    amount: bigint,
+    at: number,
+    sku: string,
+    failedAt?: number,
+  ): FactBody => ({
+    Refund: {
+      ...refund(id, amount, at, failedAt ?? null).Refund,
+      lines: [{ external_id: sku, weight: 1n }],
+    },
+  });
+  const wholes: [string, FactBody[], string[]][] = [
+    [
+      "one names its line and the rest none",
+      [naming("r1", 333n, 5, "b"), refund("r2", 667n, 6)],
+      ["refund b -300@5", "refund a -600@6"],
+    ],
+    [
+      "one names a product that was not sold",
+      [naming("r1", 400n, 5, "c"), refund("r2", 600n, 6)],
+      ["refund c -360@5", "refund c 360@6", "refund a -600@6", "refund b -300@6"],
+    ],
+    [
+      "more goes back than was paid",
+      [naming("r1", 333n, 5, "b"), refund("r2", 1000n, 6)],
+      ["refund b -300@5", "refund a -800@6", "refund b -100@6"],
+    ],
+    [
+      "the rest is disputed, and won",
+      [naming("r1", 333n, 5, "b"), dispute(667n, 6, 7)],
+      ["refund b -300@5", "dispute a -600@6", "dispute_won a 600@7"],
+    ],
+    [
+      "the last of it fails, and is made again",
+      [naming("r1", 333n, 5, "b"), refund("r2", 667n, 6, 7), naming("r3", 667n, 8, "b")],
+      ["refund b -300@5", "refund a -600@6", "refund a 600@7", "refund a -600@8"],
+    ],
+    [
+      "the first of it fails",
+      [naming("r1", 333n, 5, "b", 7), refund("r2", 667n, 6)],
+      ["refund b -300@5", "refund a -600@6", "refund b 300@7"],
+    ],
+  ];
+  for (const [title, outs, entries] of wholes) {
+    it(`should take from each product of a sale what it brought in when ${title}`, () => {
+      const bodies = [payment(1000n), { Purchase: purchaseOfTwo }, link, ...outs];
+      const facts = bodies.map((body, index) => fact(index + 1, body));
+      const expected = ["sale a 600@1", "sale b 300@1", ...entries];
+      expect(told(paymentState("pi", facts))).to.have.members(expected);
+      // The rows that lead there, whatever comes first.
+      const sums = new Map<string, bigint>();
+      const turned = bodies.toReversed().map((body, index) => fact(index + 1, body, index + 1));
+      for (const row of recordings("pi", turned).ledger) {
+        const key = `${row.kind} ${row.external_id} @${row.happened_at / 1000}`;
+        sums.set(key, (sums.get(key) ?? 0n) + row.amount);
+      }
+      const booked = [...sums].flatMap(([key, sum]) =>
+        sum === 0n ? [] : [key.replace("@", `${sum}@`)],
+      );
+      expect(booked).to.have.members(expected);
+    });
+  }
+
   it("should give back the sale's tax with its money, to the cent", () => {
     const taxed: FactBody = { Purchase: { ...purchaseOfTwo, tax: 160n } };
     const facts = [fact(1, payment(1000n)), fact(2, taxed), fact(3, link)];
