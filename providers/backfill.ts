@@ -42,7 +42,8 @@ export interface HistoryPage {
 export interface HistoryEvent {
   /**
    * The same for the same state of the same object, so that reading it again changes nothing, and
-   * another when it changed.
+   * another when it changed. Of a state that may come back after another one: another for each
+   * reading, or its return would be taken for what was read first.
    */
   readonly nativeId: string;
   /** The body of an event, as `decode` reads it. */

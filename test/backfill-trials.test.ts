@@ -32,7 +32,8 @@ function sinceTrial(text: string | undefined): number | null {
 function subscription(
   status: SubscriptionInput["status"],
   endedAt: number | null,
-  pause: JsonObject,
+  more: JsonObject,
+  quantity = 1,
 ): JsonObject {
   const object = subscriptionObject({
     id: "sub_trial",
@@ -43,9 +44,9 @@ function subscription(
     endedAt,
     trialEndAt: createdAt + trialDays * dayMs,
     version: "2025-09-30.clover",
-    items: [{ id: "si_trial", quantity: 1, price }],
+    items: [{ id: "si_trial", quantity, price }],
   });
-  return { ...object, ...pause };
+  return { ...object, ...more };
 }
 
 const pauses = new Map([
@@ -152,15 +153,27 @@ describe("A free month in the history of Stripe, given to a customer who paid", 
         return eventsOf(subscription("active", null, month), index === 0 ? 50 : 80);
       }),
     ];
-    // What has an id that was taken before is not booked again.
-    const booked = new Map<string, HistoryEvent>();
-    for (const event of readings.flat()) {
-      if (!booked.has(event.nativeId)) booked.set(event.nativeId, event);
-    }
-    expect(toldBy([...booked.values()])).to.equal(
+    expect(toldBy(firstOfEach(readings.flat()))).to.equal(
       "0: 0; 14: 9900; 20: 9900; 30: 0; 44: 9900; 50: 9900; 60: 0; 74: 9900; 80: 9900",
     );
   });
 });
+
+describe("A price in the history of Stripe", () => {
+  it("should be what it was read last, though it was that before", () => {
+    const untried = { trial_end: null };
+    const cheap = subscription("active", null, untried);
+    const dear = subscription("active", null, untried, 2);
+    const readings = [eventsOf(cheap, 20), eventsOf(dear, 40), eventsOf(cheap, 60)];
+    const told = toldBy(firstOfEach(readings.flat()));
+    expect(told).to.equal("0: 9900; 20: 9900; 40: 19800; 60: 9900");
+  });
+});
+
+/** What has an id that was taken before is not booked again. */
+function firstOfEach(events: readonly HistoryEvent[]): HistoryEvent[] {
+  const ids = events.map(({ nativeId }) => nativeId);
+  return events.filter(({ nativeId }, index) => ids.indexOf(nativeId) === index);
+}
 
 const statuses = ["trialing", "active", "past_due", "canceled", "paused"] as const;

@@ -42,7 +42,7 @@ export function subscriptionHistory(subscription: HistoryObject, asOf: number): 
   told.push(
     status === "canceled"
       ? { type: "customer.subscription.deleted", at: untilNow, object: subscription }
-      : { type: updated, at: readAt, object: subscription },
+      : { type: updated, at: readAt, object: subscription, mayRecur: true },
   );
   return told;
 }

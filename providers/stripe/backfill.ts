@@ -42,6 +42,8 @@ export interface Told {
   readonly previous?: Readonly<Record<string, unknown>>;
   /** As first read, for good: a later reading of the same past knows no better. Its name. */
   readonly once?: string;
+  /** It may have been so before, and otherwise in between: each reading tells it anew. */
+  readonly mayRecur?: boolean;
 }
 
 export const stripeBackfill: Backfill = {
@@ -166,7 +168,7 @@ function creditNoteHistory(note: HistoryObject, asOf: number): Told[] {
 
 /**
  * The id holds what is told but not when it was read, nor what changes without a meaning, so
- * that the same state read twice is one event.
+ * that the same state read twice is one event; but for states that come back.
  */
 function eventOf(given: Told, source: HistoryObject): HistoryEvent {
   const { type, at, object: told, previous } = given;
@@ -180,7 +182,8 @@ function eventOf(given: Told, source: HistoryObject): HistoryEvent {
     type,
   };
   const state = given.once ?? digestOf(told);
-  const nativeId = `history:${source.id}:${type}:${state}`;
+  const reading = given.mayRecur === true ? `:${seconds(at)}` : "";
+  const nativeId = `history:${source.id}:${type}:${state}${reading}`;
   return { nativeId, body: { ...body, id: nativeId } };
 }
 
