@@ -1,7 +1,8 @@
 /**
  * Answers of providers' APIs that serve further events: bounded in number, size and time. Who asks
  * the same meanwhile shares the call, but not for what changes with every event: a call that was
- * made before an event came may be answered without it.
+ * made before an event came may be answered without it. Nor is its end shared, where the time of
+ * whoever began it was over: others have their own.
  */
 import type { Asked } from "./provider-api-line.js";
 
@@ -10,7 +11,7 @@ export const absentFreshMsMax = 60_000;
 
 export class FreshAnswers {
   readonly #kept = new Map<string, { readonly asked: Asked; readonly until: number }>();
-  readonly #asking = new Map<string, Promise<Asked>>();
+  readonly #asking = new Map<string, Asking>();
   readonly #entriesMax: number;
   readonly #bytesMax: number;
   readonly #clock: () => number;
@@ -26,27 +27,33 @@ export class FreshAnswers {
     this.#clock = options.clock ?? (() => performance.now());
   }
 
-  /** @param ask never rejects */
+  /**
+   * @param signal of this caller, by which `ask` ends
+   * @param ask never rejects
+   */
   async get(
     integration: string,
-    question: string,
-    freshForMs: number,
+    { name: question, freshForMs }: { readonly name: string; readonly freshForMs: number },
+    signal: AbortSignal,
     ask: () => Promise<Asked>,
   ): Promise<Asked> {
     if (freshForMs <= 0) return ask();
     const name = nameOf(integration, question);
     const kept = this.#kept.get(name);
     if (kept !== undefined && kept.until > this.#clock()) return kept.asked;
-    const asking = this.#asking.get(name);
-    if (asking !== undefined) return asking;
-    const asked = ask();
-    this.#asking.set(name, asked);
+    const begun = this.#asking.get(name);
+    if (begun !== undefined) {
+      const shared = await begun.asked;
+      if (shared.outcome !== "trouble" || !begun.signal.aborted || signal.aborted) return shared;
+    }
+    const asking = { asked: ask(), signal };
+    this.#asking.set(name, asking);
     try {
-      const answer = await asked;
+      const answer = await asking.asked;
       this.#keep(name, answer, freshForMs);
       return answer;
     } finally {
-      this.#asking.delete(name);
+      if (this.#asking.get(name) === asking) this.#asking.delete(name);
     }
   }
 
@@ -58,6 +65,12 @@ export class FreshAnswers {
     const oldest = this.#kept.keys().next();
     if (this.#kept.size > this.#entriesMax && !oldest.done) this.#kept.delete(oldest.value);
   }
+}
+
+interface Asking {
+  readonly asked: Promise<Asked>;
+  /** Of who asked first. */
+  readonly signal: AbortSignal;
 }
 
 function nameOf(integration: string, question: string): string {

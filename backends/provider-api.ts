@@ -76,7 +76,8 @@ export function openProviderApis(
     async ask({ provider, integration }, question, signal) {
       if (integration === null || provider.api === undefined) return { outcome: "silent" };
       const line = lineOf(provider, integration);
-      return fresh.get(integration.id, nameOf(question), question.freshForMs, async () => {
+      const named = { name: nameOf(question), freshForMs: question.freshForMs };
+      return fresh.get(integration.id, named, signal, async () => {
         const asked = await line.ask(question, signal);
         if (asked.outcome !== "silent") {
           metrics?.questions.inc({ provider: provider.token, outcome: asked.outcome });

@@ -1,4 +1,5 @@
 /** Calls of a provider's API, against a real HTTP server that behaves and misbehaves. */
+import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { expect } from "chai";
 import { FreshAnswers } from "../backends/fresh-answers.js";
@@ -297,8 +298,10 @@ describe("Calls of a provider's API", () => {
   });
 });
 
+const [hourMs, minuteMs] = [3_600_000, 60_000];
+const never = new AbortController().signal;
+
 describe("Answers that serve again", () => {
-  const [hourMs, minuteMs] = [3_600_000, 60_000];
   const rows: [string, string | null, number][] = [
     ["what the API had, as long as it is fresh", "{}", hourMs],
     ["what it did not have, a minute: it may have it soon", null, minuteMs],
@@ -309,7 +312,7 @@ describe("Answers that serve again", () => {
       const clock = () => now;
       const fresh = new FreshAnswers({ entriesMax: 10, bytesMax: 10, clock });
       const get = () =>
-        fresh.get("int_1", path, hourMs, async () => {
+        fresh.get("int_1", { name: path, freshForMs: hourMs }, never, async () => {
           calls += 1;
           return { outcome: "answered", text: had };
         });
@@ -322,6 +325,39 @@ describe("Answers that serve again", () => {
       expect(calls).to.equal(2);
     });
   }
+});
+
+describe("An answer that several ask for", () => {
+  const question = { name: path, freshForMs: hourMs };
+  const cutShort: Asked = { outcome: "trouble", detail: "no answer in time" };
+
+  it("should not be the end of whose time is over, for those who have time left", async () => {
+    const fresh = new FreshAnswers({ entriesMax: 10, bytesMax: 100 });
+    const first = new AbortController();
+    const begun = fresh.get("int_1", question, first.signal, async () => {
+      await once(first.signal, "abort");
+      return cutShort;
+    });
+    const late = fresh.get("int_1", question, never, async () => ({
+      outcome: "answered",
+      text: "{}",
+    }));
+    first.abort();
+    expect(await begun).to.deep.equal(cutShort);
+    expect(await late).to.deep.equal({ outcome: "answered", text: "{}" });
+  });
+
+  it("should be the trouble of whoever asked, while that one had time", async () => {
+    const fresh = new FreshAnswers({ entriesMax: 10, bytesMax: 100 });
+    let calls = 0;
+    const ask = async (): Promise<Asked> => {
+      calls += 1;
+      return cutShort;
+    };
+    const asked = [1, 2, 3].map(() => fresh.get("int_1", question, never, ask));
+    expect(await Promise.all(asked)).to.deep.equal([cutShort, cutShort, cutShort]);
+    expect(calls).to.equal(1);
+  });
 });
 
 function past(): string {
