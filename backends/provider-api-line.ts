@@ -114,8 +114,9 @@ export class ApiLine {
     return JSON.stringify(credentials) === this.#credentialsText;
   }
 
-  get isSilent(): boolean {
-    return this.#silentUntil > performance.now();
+  /** What was found to allow no calls, a minute ago at most; undefined: nothing was. */
+  get silentCredentials(): unknown {
+    return this.#silentUntil > performance.now() ? this.#credentials : undefined;
   }
 
   async ask(question: AskedFor, signal: AbortSignal): Promise<Asked> {

@@ -4,6 +4,7 @@
  */
 import { parseStrictJson } from "../backends/http/strict-json.js";
 import { absentFreshMsMax } from "../backends/fresh-answers.js";
+import { areSameCredentials } from "../backends/previous-credentials.js";
 import type { Asker, ProviderApis } from "../backends/provider-api.js";
 import { limits } from "../config.js";
 import type { Known, Question } from "../providers/provider.js";
@@ -77,21 +78,35 @@ export function asksNeeded(opened: Opened): boolean {
   return questionsOf(opened, opened.known.answers, "needed").length > 0;
 }
 
+/** Whether anybody may be asked: what other credentials were refused says nothing of those now. */
+export async function mayAsk(
+  {
+    apis,
+    integrations,
+  }: Pick<NormalizingService, "integrations"> & {
+    readonly apis: Pick<ProviderApis, "silentCredentials">;
+  },
+  integration: string | null,
+): Promise<boolean> {
+  if (integration === null) return false;
+  const silent = apis.silentCredentials(integration);
+  if (silent === undefined) return true;
+  const found = await integrations.byId(integration);
+  return found !== null && !areSameCredentials(found.credentials[0], silent);
+}
+
 /**
  * Whether asking could bring something not handed on lately.
  * @param environment of the event, which its answers may have told
  */
 export function adornsNews(
-  {
-    apis,
-    told,
-  }: Pick<NormalizingService, "told"> & { readonly apis: Pick<ProviderApis, "isSilent"> },
+  { told }: Pick<NormalizingService, "told">,
   opened: Opened,
   environment: Environment,
   answers: ReadonlyMap<string, unknown>,
 ): boolean {
   const { integration } = opened.event;
-  if (integration === null || apis.isSilent(integration)) return false;
+  if (integration === null) return false;
   return questionsOf(opened, answers, "adorns").some(
     (question) =>
       !answers.has(question.path) &&

@@ -16,7 +16,7 @@ import type { RecentlyTold } from "./recently-told.js";
 
 export type NormalizingService = Pick<
   Service,
-  "clickhouse" | "log" | "logger" | "postgres" | "rates" | "vault"
+  "clickhouse" | "integrations" | "log" | "logger" | "postgres" | "rates" | "vault"
 > & {
   readonly watermark: Pick<Watermark, "callsAtTheDoor">;
   readonly providers: ReadonlyMap<string, Provider>;

@@ -10,7 +10,7 @@ import { limits } from "../config.js";
 import { readIngestEvent } from "../providers/ingest-event.js";
 import type { Decoded, Known, Provider } from "../providers/provider.js";
 import type { Fact, RawEventMeta } from "../schemas/records.js";
-import { adornsNews, asksNeeded } from "./enrich-questions.js";
+import { adornsNews, asksNeeded, mayAsk } from "./enrich-questions.js";
 import { completeFacts, type MissingRate } from "./facts.js";
 import { keepAnswered, keptFor, withNamed } from "./named-objects.js";
 import type { NormalizingService } from "./normalize.js";
@@ -132,7 +132,9 @@ export async function conclude(
     quote: (currency, at) => service.rates.quote(currency, baseCurrency, at, event.rates_edition),
   });
   if (completed.outcome === "rejected") return { ...seen, ...completed, kind: "rejected" };
-  const adorns = adornsNews(service, opened, meta.environment, answers);
+  const adorns =
+    (await mayAsk(service, event.integration)) &&
+    adornsNews(service, opened, meta.environment, answers);
   const backfill = event.form === "history";
   const facts = completed.facts.map((fact) => ({ ...fact, backfill }));
   return { ...seen, kind: "facts", facts, adorns };

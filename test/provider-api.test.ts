@@ -7,6 +7,7 @@ import { createMetrics } from "../backends/metrics.js";
 import type { Asked } from "../backends/provider-api-line.js";
 import { openProviderApis, type ProviderApis } from "../backends/provider-api.js";
 import { readConfig } from "../config.js";
+import { mayAsk } from "../processors/enrich-questions.js";
 import { createStripe } from "../providers/stripe/index.js";
 import { apiKey, openStripeApi, send, type StripeApi } from "./stripe-api.js";
 
@@ -130,8 +131,29 @@ describe("Calls of a provider's API", () => {
       "stripe-version": "2025-09-30.clover",
     });
     expect(await ask({ key: null })).to.deep.equal({ outcome: "silent" });
-    expect(apis.isSilent("int_1")).to.equal(true);
     expect(headers).to.have.lengthOf(1);
+  });
+
+  it("should be silent with the credentials that allow nothing, and no others", async () => {
+    const [keyless, keyed] = [
+      { signing_secret: "whsec" },
+      { signing_secret: "whsec", api_key: "k" },
+    ];
+    const withNow = (...credentials: unknown[]) => {
+      const found = {
+        id: "int_1",
+        workspace: "ws",
+        provider: "stripe",
+        environment: "live" as const,
+      };
+      const byId = async () => (credentials.length === 0 ? null : { ...found, credentials });
+      return mayAsk({ apis, integrations: { byId, byToken: byId, forget: () => {} } }, "int_1");
+    };
+    expect(await withNow(keyless), "never asked").to.equal(true);
+    expect(await ask({ key: null })).to.deep.equal({ outcome: "silent" });
+    expect(await withNow(keyless)).to.equal(false);
+    expect(await withNow(keyed), "a first key").to.equal(true);
+    expect(await withNow(), "deleted").to.equal(false);
   });
 
   it("should leave a dead API alone, and find it again when it lives", async () => {
