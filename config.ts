@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { pageRows } from "./schemas/http-pages.js";
+import { issueText } from "./schemas/issues.js";
 
 const kibibyte = 1024;
 const mebibyte = 1024 * kibibyte;
@@ -376,7 +377,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   const result = settings.safeParse(given);
   if (!result.success) {
     throw new ConfigError(
-      result.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`),
+      result.error.issues.map((issue) => issueText(issue.path.join("."), issue)),
     );
   }
   const lonely = companions.filter(

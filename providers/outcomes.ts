@@ -1,5 +1,6 @@
 /** What adapters answer where they tell no facts, and how they read an object of a known shape. */
 import { z } from "zod";
+import { issueText } from "../schemas/issues.js";
 import type { Decoded } from "./provider.js";
 
 export type Untold = Exclude<Decoded, { outcome: "facts" }>;
@@ -31,7 +32,7 @@ export function malformed(error: z.ZodError, what?: string): Untold {
   if (currency !== undefined) {
     return rejected(unknownCurrency, `${place(currency)} is no currency of ISO 4217`);
   }
-  const odd = error.issues.slice(0, placesMax).map((issue) => `${place(issue)}: ${issue.message}`);
+  const odd = error.issues.slice(0, placesMax).map((issue) => issueText(place(issue), issue));
   return rejected("malformed", odd.join("; "));
 }
 

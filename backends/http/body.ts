@@ -10,6 +10,7 @@ import type { Context, Middleware, Next } from "koa";
 import getRawBody from "raw-body";
 import type { ZodType, z } from "zod";
 import { limits } from "../../config.js";
+import { isMissing, issueText } from "../../schemas/issues.js";
 import { type ApiError, malformed, tooLarge, unprocessable, wrongContentType } from "./errors.js";
 import { parseStrictJson } from "./strict-json.js";
 
@@ -97,7 +98,12 @@ export function fieldError(error: z.ZodError): ApiError {
   const unknown = issue?.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [];
   const param = [...(issue?.path ?? []), ...unknown].join(".") || "body";
   const code = unknown.length > 0 ? "field_unknown" : "field_invalid";
-  return unprocessable(code, issue?.message ?? "This is not valid.", param);
+  const message = issue === undefined ? "This is not valid." : messageOf(param, issue);
+  return unprocessable(code, message, param);
+}
+
+function messageOf(param: string, issue: z.core.$ZodIssue): string {
+  return isMissing(issue) ? `${issueText(param, issue)}.` : issue.message;
 }
 
 function hasBody(ctx: Context): boolean {

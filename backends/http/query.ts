@@ -1,6 +1,7 @@
 /** Query parameters: what is unknown, repeated or outside its set is 400, never ignored. */
 import type { Context } from "koa";
 import { z } from "zod";
+import { issueText } from "../../schemas/issues.js";
 import { malformed } from "./errors.js";
 
 /** @throws ApiError 400: a call without parameters is given one */
@@ -32,5 +33,6 @@ export function readQuery<Shape extends z.ZodRawShape>(
   if (result.success) return result.data;
   const issue = result.error.issues[0];
   const name = String(issue?.path[0] ?? "");
-  throw malformed("parameter_invalid", `${name}: ${issue?.message ?? "is not valid"}`, name);
+  const message = issue === undefined ? `${name} is not valid` : issueText(name, issue);
+  throw malformed("parameter_invalid", message, name);
 }

@@ -3,6 +3,7 @@
  * developer.android.com/google/play/billing/rtdn-reference, cloud.google.com/pubsub/docs/push.
  */
 import { z } from "zod";
+import { issueText } from "../../schemas/issues.js";
 
 interface Told {
   readonly packageName: string;
@@ -147,7 +148,8 @@ export function readNotification({ data }: Push): Notification | Unreadable {
   const parsed = notificationShape.safeParse(parseData(data));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
-    return { unreadable: `message.data.${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}` };
+    if (issue === undefined) throw new Error("A failed reading without an issue");
+    return { unreadable: issueText(["message.data", ...issue.path].join("."), issue) };
   }
   const { packageName, eventTimeMillis: at, ...one } = parsed.data;
   const told = { packageName, at };
@@ -199,6 +201,6 @@ function parseData(data: string): unknown {
     const value: unknown = JSON.parse(Buffer.from(data, "base64").toString("utf8"));
     return value;
   } catch {
-    return undefined;
+    return null;
   }
 }
