@@ -49,11 +49,6 @@ export function nextInterval(interval: Interval, start: number): number {
 
 export const intervalMonths = { month: 1, quarter: 3, year: 12 } as const;
 
-/** @param at 00:00 of the day @returns `YYYY-MM-DD` */
-export function dayText(at: number): string {
-  return new Date(at).toISOString().slice(0, 10);
-}
-
 export function startOfMonth(at: number): number {
   const date = new Date(at);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth());

@@ -8,7 +8,7 @@ import {
   movementKinds,
 } from "../../schemas/http-movements.js";
 import { roundToMinor, toJsonNumber } from "../../schemas/money.js";
-import { dayText } from "../calendar.js";
+import { utcDay } from "../../schemas/rates.js";
 import { type MovementSeriesRow, beforeAll } from "../queries/movement-series.js";
 import type { Series, SeriesPart } from "../series.js";
 import { mrrOf, mrrPlaces } from "./amounts.js";
@@ -33,7 +33,7 @@ export function presentMovements(
   let balance = balanceAfter({ mrr: 0n, accounts: 0 }, opening);
   const first = balance;
   for (const part of series.parts) {
-    const moved = sumsOf(byStart.get(dayText(part.start)) ?? []);
+    const moved = sumsOf(byStart.get(utcDay(part.start)) ?? []);
     movements.push(show(part, balance, moved));
     balance = balanceAfter(balance, moved);
   }
@@ -91,8 +91,8 @@ function presentRow(
   const accounts = (kind: MovementKind) => moved.get(kind)?.accounts ?? 0;
   const orNull = (count: number) => (hasAccounts ? count : null);
   return {
-    from: dayText(days.from),
-    to: dayText(days.to),
+    from: utcDay(days.from),
+    to: utcDay(days.to),
     start_mrr: money(minorOf(start.mrr)),
     new_mrr: money(fresh),
     expansion_mrr: money(expansion),

@@ -4,7 +4,7 @@ import { knownExponentOf } from "../../schemas/currencies.js";
 import type { RevenueAnswer, RevenueGroup, RevenueRow } from "../../schemas/http-revenue.js";
 import { providerToken } from "../../schemas/http-transactions.js";
 import { toJsonNumber } from "../../schemas/money.js";
-import { dayText } from "../calendar.js";
+import { utcDay } from "../../schemas/rates.js";
 import type { FeesToldRow, RevenueSumsRow } from "../queries/revenue.js";
 import type { Series, SeriesPart } from "../series.js";
 
@@ -36,7 +36,7 @@ export function presentRevenue(
   const cells = cellsOf(sums, fees, group, catalogue);
   const exponent = knownExponentOf(currency);
   const revenue = series.parts.flatMap((part): RevenueRow[] => {
-    const found = [...(cells.get(dayText(part.start)) ?? [])]
+    const found = [...(cells.get(utcDay(part.start)) ?? [])]
       .sort(([one], [other]) => (one < other ? -1 : 1))
       .map(([, cell]) => cell);
     const shown =
@@ -172,5 +172,5 @@ function presentFigures(figures: Figures, exponent: number) {
 }
 
 function daysOf(part: Pick<SeriesPart, "from" | "to">) {
-  return { from: dayText(part.from), to: dayText(part.to) };
+  return { from: utcDay(part.from), to: utcDay(part.to) };
 }
