@@ -58,12 +58,16 @@ async function openAll(
 ): Promise<number[]> {
   return asAdmin(settings, logger, async (admin) => {
     const there = new Set(await admin.listTopics());
-    const partitions = [];
-    for (const topic of topics) {
+    const open = async (topic: KafkaTopic): Promise<number> => {
       if (!there.has(topic.name)) await make(admin, topic, replication);
-      partitions.push(await check(admin, topic, logger));
-    }
-    return partitions;
+      return check(admin, topic, logger);
+    };
+    // Together, since a broker takes a while for each; of several refusals the first is told.
+    const opened = await Promise.allSettled(topics.map(open));
+    return opened.map((one) => {
+      if (one.status === "rejected") throw one.reason;
+      return one.value;
+    });
   });
 }
 
