@@ -15,7 +15,7 @@ export interface TestChainOptions {
   readonly leafMarks?: readonly Buffer[];
   readonly intermediateMarks?: readonly Buffer[];
   readonly intermediateMayIssue?: boolean;
-  /** What the App Store signs with is of P-256; its signatures are as long as those of the other. */
+  /** What the App Store signs with is of P-256; its signatures are as long as the other's. */
   readonly leafCurve?: "P-256" | "secp256k1";
 }
 
