@@ -178,8 +178,9 @@ describe("Lemon Squeezy's heading", () => {
   const time = "2026-03-10T09:00:00.000000Z";
 
   it("should tell events apart by what is told of which object as of when", () => {
-    expect(lemon.heading(event("order_created", order))).to.deep.equal({
-      nativeId: `order_created:orders:1:${time}`,
+    const { nativeId, ...heading } = { ...lemon.heading(event("order_created", order)) };
+    expect(nativeId).to.match(new RegExp(`^order_created:orders:1:${time}:[0-9a-f]{32}$`));
+    expect(heading).to.deep.equal({
       nativeType: "order_created",
       sandbox: false,
       accountHint: "7",
@@ -193,10 +194,24 @@ describe("Lemon Squeezy's heading", () => {
       const data = { type: "subscriptions", id: "3", attributes };
       return lemon.heading({ meta: { event_name: "subscription_updated" }, data })?.nativeId;
     };
-    expect(told("2026-03-09T10:00:00.000000Z")).to.equal(
-      `subscription_updated:subscriptions:3:${time}`,
+    expect(told("2026-03-09T10:00:00.000000Z")).to.include(
+      `subscription_updated:subscriptions:3:${time}:`,
     );
-    expect(told(later)).to.equal(`subscription_updated:subscriptions:3:${later}`);
+    expect(told(later)).to.include(`subscription_updated:subscriptions:3:${later}:`);
+  });
+
+  it("should know two changes of one second for two events, and what is sent again for one", () => {
+    const told = (more: object, webhook_id = "one") => {
+      const attributes = { updated_at: time, variant_id: 1, ...more };
+      const data = { type: "subscriptions", id: "3", attributes };
+      return lemon.heading({ meta: { event_name: "subscription_updated", webhook_id }, data })
+        ?.nativeId;
+    };
+    const links = (signature: string) => ({ urls: { customer_portal: `https://x/?${signature}` } });
+    const ids = [told({}), told({ variant_id: 2 }), told({ status: "paused" })];
+    expect(new Set(ids).size).to.equal(3);
+    expect(told({})).to.equal(told({}, "another"));
+    expect(told(links("a"))).to.equal(told(links("b")));
   });
 
   it("should read the sandbox flag of the envelope, else of the object", () => {

@@ -2,7 +2,9 @@
  * Lemon Squeezy: merchant of record. What each event means stands in decode.ts;
  * docs/providers/lemonsqueezy.md is the page for merchants.
  */
+import { hash } from "node:crypto";
 import { z } from "zod";
+import { anyObject } from "../any-object.js";
 import type { Provider } from "../provider.js";
 import { decode, knownTypes } from "./decode.js";
 import { invoicePayment } from "./invoices.js";
@@ -46,10 +48,18 @@ export function createLemonSqueezy(): Provider<LemonSqueezyCredentials> {
       const parsed = headingShape.safeParse(body);
       if (!parsed.success) return null;
       const { meta, data } = parsed.data;
-      const { customer_id: customer, test_mode: testMode } = data.attributes;
+      const attributes = attributesShape.parse(data.attributes);
+      const { customer_id: customer, test_mode: testMode } = attributes;
       return {
-        // Events have no ids: the same state told again under the same name is a redelivery.
-        nativeId: [meta.event_name, data.type, data.id, toldAt(data.attributes)].join(":"),
+        // Events have no ids: the same state told again under the same name is a redelivery. Times
+        // have seconds, in which a subscription may change twice.
+        nativeId: [
+          meta.event_name,
+          data.type,
+          data.id,
+          toldAt(attributes),
+          digestOf(data.attributes),
+        ].join(":"),
         nativeType: meta.event_name,
         sandbox: meta.test_mode ?? testMode ?? null,
         accountHint: customer === undefined ? data.id : String(customer),
@@ -96,15 +106,23 @@ function toldAt({ updated_at: own = "", first_subscription_item: item }: Attribu
   return ofItem !== undefined && Date.parse(ofItem) > Date.parse(own) ? ofItem : own;
 }
 
+/** Links are signed anew whenever they are written, and end at another time. */
+function digestOf({ urls: _links, ...lasting }: Readonly<Record<string, unknown>>): string {
+  return hash("sha256", JSON.stringify(lasting)).slice(0, 32);
+}
+
 const sandbox = z.boolean().optional().catch(undefined);
 const time = z.string().max(40).optional().catch(undefined);
-const attributesShape = z.object({
-  // Objects that tell neither money nor MRR need not have one.
-  updated_at: time,
-  first_subscription_item: z.object({ updated_at: time }).optional().catch(undefined),
-  customer_id: z.union([z.int(), z.string()]).optional().catch(undefined),
-  test_mode: sandbox,
-});
+/** Takes any object. */
+const attributesShape = z.compile(
+  z.object({
+    // Objects that tell neither money nor MRR need not have one.
+    updated_at: time,
+    first_subscription_item: z.object({ updated_at: time }).optional().catch(undefined),
+    customer_id: z.union([z.int(), z.string()]).optional().catch(undefined),
+    test_mode: sandbox,
+  }),
+);
 type Attributes = z.output<typeof attributesShape>;
 const headingShape = z.compile(
   z.object({
@@ -112,7 +130,7 @@ const headingShape = z.compile(
     data: z.object({
       type: z.string().min(1).max(50),
       id: z.string().min(1).max(50),
-      attributes: attributesShape,
+      attributes: anyObject,
     }),
   }),
 );
