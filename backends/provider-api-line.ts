@@ -180,7 +180,9 @@ export class ApiLine {
       if (text !== null && !isJson(text)) throw new ApiTrouble("an answer that is no JSON");
       return { outcome: "answered", text };
     } catch (error) {
-      if (!(error instanceof ApiRefusal) || error.status !== 401) throw error;
+      if (!(error instanceof ApiRefusal)) throw error;
+      if (error.status === this.#api.absentStatus) return { outcome: "answered", text: null };
+      if (error.status !== 401) throw error;
       // The next call asks for another; who asked for one meanwhile keeps that.
       if (this.#given === given) this.#given = null;
       throw given.isProven ? new Withdrawn(error.message, error.status) : error;

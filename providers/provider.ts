@@ -138,7 +138,8 @@ export interface Known {
   /** Kept objects by id (`keeps`, `needs`). */
   readonly kept: ReadonlyMap<string, unknown>;
   /**
-   * Parsed JSON by the path of its question. `null`: the API has no such thing (404, 410). Absent:
+   * Parsed JSON by the path of its question. `null`: the API has no such thing (404, 410, or its
+   * `absentStatus`). Absent:
    * not asked, or not to be had.
    */
   readonly answers: ReadonlyMap<string, unknown>;
@@ -165,6 +166,8 @@ export interface ProviderApi<Credentials> {
   ): Promise<{ readonly headers: Record<string, string>; readonly until: number } | null>;
   /** What the provider allows one account, or a careful guess below it. */
   readonly requestsPerSecond: number;
+  /** A status beside 404 and 410 by which it says that there is no such thing. */
+  readonly absentStatus?: number;
 }
 
 /** @typeParam Signer what signs a delivery, where the credentials only verify (a private key) */

@@ -18,6 +18,7 @@ import {
 import { subscriptionPath, subscriptionProductPath } from "../providers/google/paths.js";
 import { type Answer, type Doors, expectError, openDoors } from "./doors.js";
 import { credentialsOf, makeSigner, packageName } from "./google-signer.js";
+import { send } from "./stripe-api.js";
 
 const google = createGoogle();
 const signer = makeSigner("of-the-service");
@@ -211,10 +212,34 @@ describe("Google Play, through the service", () => {
     expect((await push(subscriptionNotification(2, purchaseToken), renewed)).status).to.equal(200);
     expect((await push(voidedPurchaseNotification(voided), renewed)).status).to.equal(200);
     await untilBooked("/v1/metrics/mrr");
-    const rejects = await doors.manage("GET", `/workspaces/${doors.workspace}/rejects`);
-    const reasons = rejects.json.data.map(({ reason }: { reason: string }) => reason).sort();
+    const reasons = await reasonsOf(`/workspaces/${doors.workspace}/rejects`);
     expect(reasons).to.deep.equal(["order_unknown", "purchase_unknown"]);
   });
+
+  it("should tell a purchase of another app from credentials that are refused", async () => {
+    const path = `/workspaces/${doors.workspace}/rejects`;
+    const reasonsBefore = await reasonsOf(path);
+    const answers = [
+      ["of-another-app", 400],
+      ["that-the-account-may-not-see", 403],
+    ] as const;
+    doors.play.misbehave = (request, response) => {
+      const [, status] = answers.find(([token]) => request.url?.endsWith(token)) ?? [];
+      if (status !== undefined) send(response, status, { error: { code: status } });
+      return status !== undefined;
+    };
+    for (const [token] of answers) await push(subscriptionNotification(2, token), renewed);
+    await untilBooked("/v1/metrics/mrr");
+    doors.play.misbehave = null;
+    expect(await reasonsOf(path)).to.deep.equal(
+      [...reasonsBefore, "enrichment_refused", "purchase_unknown"].sort(),
+    );
+  });
+
+  async function reasonsOf(path: string): Promise<string[]> {
+    const { json } = await doors.manage("GET", path);
+    return json.data.map(({ reason }: { reason: string }) => reason).sort();
+  }
 
   it("should refuse a push whose token is another's", async () => {
     const body = pushBytes(pushBody({ messageId: "1", packageName, at: bought, notification: {} }));

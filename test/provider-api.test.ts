@@ -8,7 +8,10 @@ import type { Asked } from "../backends/provider-api-line.js";
 import { openProviderApis, type ProviderApis } from "../backends/provider-api.js";
 import { readConfig } from "../config.js";
 import { mayAsk } from "../processors/enrich-questions.js";
+import { createGoogle } from "../providers/google/index.js";
+import { subscriptionPath } from "../providers/google/paths.js";
 import { createStripe } from "../providers/stripe/index.js";
+import { openGooglePlay } from "./google-play.js";
 import { apiKey, openStripeApi, send, type StripeApi } from "./stripe-api.js";
 
 const patience = {
@@ -98,6 +101,7 @@ describe("Calls of a provider's API", () => {
     ["nothing there (404)", [status(404)], { outcome: "answered", text: null }, 1],
     ["no longer there (410)", [status(410)], { outcome: "answered", text: null }, 1],
     ["a key that may not (403)", [status(403)], { outcome: "refused", detail: "answered 403" }, 1],
+    ["a wrong question (400)", [status(400)], { outcome: "refused", detail: "answered 400" }, 1],
     ["a wrong key (401)", [status(401)], { outcome: "refused", detail: "answered 401" }, 1],
     ["two failures, then an answer", [status(500), status(503)], good, 3],
     ["failures only", [status(500), status(502), status(500)], trouble("answered 500"), 3],
@@ -117,6 +121,30 @@ describe("Calls of a provider's API", () => {
       expect(api.calls).to.have.lengthOf(calls);
     });
   }
+
+  it("should tell a thing Google does not have from a key it refuses, both by 400", async () => {
+    const play = await openGooglePlay();
+    play.misbehave = (_request, response) => {
+      send(response, 400, { error: { code: 400 } });
+      return true;
+    };
+    const askGoogle = (account: object) =>
+      openProviderApis(readConfig({ GOOGLE_API_URL: play.url }), { metrics, patience }).ask(
+        {
+          provider: createGoogle(),
+          integration: {
+            id: "int_2",
+            credentials: { service_account_key: { ...play.serviceAccountKey, ...account } },
+          },
+        },
+        { path: subscriptionPath("com.example.atlas", "of-another-app"), freshForMs: 0 },
+        AbortSignal.timeout(5_000),
+      );
+    expect(await askGoogle({})).to.deep.equal({ outcome: "answered", text: null });
+    const refused = { outcome: "refused", detail: "answered 400" };
+    expect(await askGoogle({ client_email: "nobody@example.com" })).to.deep.equal(refused);
+    expect(play.calls).to.have.length(1);
+  });
 
   it("should send the key and the version, and ask nothing without a key", async () => {
     const headers: IncomingMessage["headers"][] = [];
