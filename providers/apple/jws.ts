@@ -3,7 +3,6 @@
  * certificates of the signing key in the header. `signJws` stands beside for tests and the demo.
  */
 import { type KeyObject, sign, verify } from "node:crypto";
-import { promisify } from "node:util";
 import { z } from "zod";
 
 export interface Jws {
@@ -76,21 +75,10 @@ function parseJson(base64url: string): unknown {
   }
 }
 
-export function isSignedBy(jws: Jws, key: KeyObject): boolean {
-  return verify(...verification(jws, key));
-}
-
-/** The same in libuv's threads, beside what this one does. */
-export function isSignedByAside(jws: Jws, key: KeyObject): Promise<boolean> {
-  return verifyAside(...verification(jws, key));
-}
-
-const verifyAside = promisify(verify);
-
-function verification({ signed, signatureText }: Jws, key: KeyObject) {
+export function isSignedBy({ signed, signatureText }: Jws, key: KeyObject): boolean {
   const how = { key, dsaEncoding: "ieee-p1363" } as const;
   const signature = Buffer.from(signatureText, "base64url");
-  return ["sha256", Buffer.from(signed, "latin1"), how, signature] as const;
+  return verify("sha256", Buffer.from(signed, "latin1"), how, signature);
 }
 
 /** A key and its certificates, base64 DER: leaf, intermediate, root. */
