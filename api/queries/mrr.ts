@@ -42,14 +42,11 @@ export function mrrPairQuery(asOf: AsOf, previousAt: number): Query {
   const moments = [edgeOf("at", asOf.at), edgeOf("previous", previousAt)] as const;
   const [now, previous] = moments;
   const parts = [
-    `SELECT provider, mrr AS value, accounts AS active, month <= ${now.lastMonthSql} AS counts,
-       month <= ${previous.lastMonthSql} AS counted
-     FROM (
-       SELECT provider, toStartOfMonth(at) AS month, sum(mrr) AS mrr, sum(accounts) AS accounts
-       FROM mrr_movements
-       WHERE ${tenantSql} AND identity(toStartOfMonth(at)) <= ${now.lastMonthSql}
-       GROUP BY provider, month ${projectionSettingSql("by_month_and_sku")}
-     )`,
+    `SELECT provider, sum(mrr) AS value, sum(accounts) AS active, 1 AS counts,
+       toStartOfMonth(at) <= ${previous.lastMonthSql} AS counted
+     FROM mrr_movements
+     WHERE ${tenantSql} AND identity(toStartOfMonth(at)) <= ${now.lastMonthSql}
+     GROUP BY provider, counted ${projectionSettingSql("by_month_and_sku")}`,
     rowsSql(now, now.sign, 0),
     rowsSql(previous, 0, previous.sign),
   ];
