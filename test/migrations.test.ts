@@ -52,6 +52,27 @@ describe("Migrations", () => {
     }
   });
 
+  it("should keep each text of changes and movements in one stream", async () => {
+    const clickhouse = await openTestClickHouse();
+    const tables = ["subscription_changes", "mrr_movements"];
+    for (const table of tables) {
+      const row = `'ws_streams' AS workspace, 'live' AS environment, 'a' AS account`;
+      await clickhouse.write(
+        `INSERT INTO ${table} (workspace, environment, account) SELECT ${row}`,
+      );
+    }
+    const parts = await Promise.all(
+      clickhouse.nodes.map((node) =>
+        node.rows<{ table: string; substreams: string[] }>(
+          `SELECT DISTINCT table, substreams FROM system.parts_columns
+           WHERE active AND column = 'account' AND table IN ('${tables.join("', '")}')`,
+        ),
+      ),
+    );
+    expect(new Set(parts.flat().map(({ table }) => table))).to.eql(new Set(tables));
+    expect(parts.flat().filter(({ substreams }) => substreams.length !== 1)).to.eql([]);
+  });
+
   it("should apply what is new, in order, and all or nothing", async () => {
     await placeDatabase(folder);
     const postgres = await openPglite(join(folder, "postgres"));
