@@ -29,8 +29,6 @@ module.exports = {
   // A database that is given without more would be that of both.
   parallel: process.env.BACKENDS !== undefined || process.env.TEST_DATABASE_URL === undefined,
   jobs: 2,
-  // Threads of one process that collect garbage together take processors from the other process.
-  "node-option": ["single-threaded-gc"],
   timeout: process.env.BACKENDS === undefined ? 60_000 : 120_000,
   exit: false,
 };
