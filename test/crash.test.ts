@@ -29,7 +29,7 @@ const sendersMax = 8;
 const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
 
 describe("a process of its own", function suite() {
-  this.timeout(180_000);
+  this.timeout(300_000);
   const folder = mkdtempSync(join(tmpdir(), "revenue-crash-"));
   let child: ChildProcess | undefined;
   let port: number;
