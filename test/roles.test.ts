@@ -7,6 +7,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import * as fc from "fast-check";
 import { WebSocket } from "ws";
+import { limits } from "../config.js";
+import { Proxy } from "./chaos/proxy.js";
 import { rejection } from "./log-contract.js";
 import { bundledQuotes } from "./model/bundled-quotes.js";
 import { expectFigures } from "./model/compare.js";
@@ -29,6 +31,8 @@ import { Installation, type RoleProcess } from "./role-processes.js";
 const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
 /** `docs/definitions.md`, Keys: how soon every process refuses a revoked key. */
 const revocationSeenMs = 5_000;
+/** Keyed by payment: of so many, every process that books has some. */
+const salesPerRound = 20;
 
 describe("The roles apart", function suite() {
   this.timeout(300_000);
@@ -164,6 +168,47 @@ describe("The roles apart", function suite() {
     expect(await readPages(via(merchant, api[1]), "/v1/transactions", {})).to.have.length(1);
   });
 
+  it("should lose and double nothing where one that books is cut off from Postgres", async () => {
+    const merchant = await newMerchant();
+    const server = new URL(installation.postgres.url);
+    const proxy = await Proxy.open(0, Number(server.port));
+    server.port = String(proxy.port);
+    const cutOff = await installation.start("processors", { DATABASE_URL: server.href });
+    try {
+      // Beside the others it has partitions of its own; what it knows of these SKUs it has to ask.
+      const sellAll = async (round: string): Promise<void> => {
+        for (let index = 0; index < salesPerRound; index += 1) {
+          const one = `${round}-${index}`;
+          await sell(via(merchant, ingest[index % 2 === 0 ? 0 : 1]), {
+            event_id: one,
+            product_id: one,
+          });
+        }
+      };
+      await sellAll("before");
+      await whenBooked(merchant);
+      proxy.isParted = true;
+      proxy.deafen();
+      await sellAll("meanwhile");
+      await whenReadinessIs(cutOff, 503, "postgres");
+      await pause(limits.doorsLeaseMs);
+      proxy.heal();
+      await whenBooked(merchant);
+      await whenReadinessIs(cutOff, 200, "success");
+      await sellAll("after");
+      await whenBooked(merchant);
+      const listed = await readPages(merchant, "/v1/transactions", {});
+      expect(listed).to.have.length(3 * salesPerRound);
+      const revenue = await readPages(merchant, "/v1/products", { period: "lifetime" });
+      expect(revenue.map((row) => number(row, "total_sales"))).to.eql(listed.map(() => 1));
+    } finally {
+      proxy.heal();
+      cutOff.child.kill("SIGTERM");
+      await once(cutOff.child, "exit");
+      await proxy.close();
+    }
+  });
+
   it("should take events while ClickHouse is away, also from a start on", async () => {
     const merchant = await newMerchant();
     const late = await installation.start("ingest", { CLICKHOUSE_URL: "http://127.0.0.1:1" });
@@ -219,6 +264,16 @@ async function sellWhenBack(merchant: Merchant): Promise<void> {
       if (!String(error).includes("answered 503")) throw error;
       await pause(100);
     }
+  }
+}
+
+/** @param word of its answer */
+async function whenReadinessIs(role: RoleProcess, status: number, word: string): Promise<void> {
+  for (;;) {
+    const answer = await fetch(`${role.base}/readyz`);
+    const told = await answer.text();
+    if (answer.status === status && told.includes(word)) return;
+    await pause(200);
   }
 }
 
