@@ -3,7 +3,6 @@ import { ApiError, unprocessable } from "../backends/http/errors.js";
 import { limits } from "../config.js";
 import type { IngestEvent } from "../providers/ingest-event.js";
 import type { DecodedFact, ProviderToken } from "../providers/provider.js";
-import type { EventRecord } from "../providers/record.js";
 import { conversionOf, convertedAs, type Unconvertible } from "../schemas/conversion.js";
 import { knownExponentOf } from "../schemas/currencies.js";
 import type { IngestAnswer } from "../schemas/http-ingest.js";
@@ -26,7 +25,7 @@ export function normalize(
   const facts = event.facts(identity);
   refuseUnbookable(event, facts, quoteOf, receivedAt);
   const nothing = { amountMinor: 0n, currency: baseCurrency, at: receivedAt, provisional: false };
-  const named = amountOf(event, facts, receivedAt, baseCurrency) ?? nothing;
+  const named = amountOf(event, facts, receivedAt) ?? nothing;
   const own = quoteOf(named.currency, named.at);
   // What moves no money needs no rate of its own; one that is known is told.
   const told = own === null && !movesMoney(event) ? nothing : named;
@@ -122,7 +121,7 @@ interface Told {
   readonly currency: string;
   /** Whose quote counts, ms since 1970. */
   readonly at: number;
-  /** Another event's rate may decide: the sale's, or that of a payment's first telling. */
+  /** A refund or dispute is booked at its sale's rate, which decides later. */
   readonly provisional: boolean;
 }
 
@@ -137,25 +136,17 @@ function amountOf(
   { record }: IngestEvent,
   facts: readonly DecodedFact[],
   receivedAt: number,
-  baseCurrency: string,
 ): Told | null {
   if (record !== null) {
     return {
       amountMinor: record.amount_minor,
       currency: record.currency,
       at: record.occurred_at ?? receivedAt,
-      provisional: record.event_type === "transaction.refund" || mayBeTold(record, baseCurrency),
+      provisional: record.event_type === "transaction.refund",
     };
   }
   const amounts = facts.map(amountOfFact).filter((told) => told !== null);
   return amounts[0] ?? null;
-}
-
-/** A payment keeps the rate it was told with first, by whatever event: the door knows of none. */
-function mayBeTold(record: EventRecord, baseCurrency: string): boolean {
-  const { event_type: type, transaction_id: payment, amount_minor: amount, currency } = record;
-  if (type === "subscription.churn" || payment === undefined) return false;
-  return amount !== 0n && currency !== baseCurrency;
 }
 
 function amountOfFact({ body }: DecodedFact): Told | null {

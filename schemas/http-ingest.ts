@@ -18,8 +18,7 @@ export const normalizedAmount = z.object({
     .literal(true)
     .optional()
     .describe(
-      "At its own day's rate, and another event's decides what is booked: of a refund or dispute " +
-        "its sale's, of a sale with a `transaction_id` that of the first event that told it",
+      "Of a refund or dispute: at its own day's rate; its sale's rate decides what is booked",
     ),
   mirror_of: z
     .enum(providerTokens)

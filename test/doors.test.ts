@@ -122,18 +122,6 @@ describe("The ingest door, form A", () => {
     expect((await doors.ingest(sale())).json.normalized).to.not.have.property("provisional");
   });
 
-  it("should promise no rate of a sale that may have been told before", async () => {
-    const provisional = async (more: Readonly<Record<string, unknown>>) => {
-      const answer = await doors.ingest(sale({ transaction_id: "told-twice", ...more }));
-      return answer.json.normalized.provisional;
-    };
-    expect(await provisional({ currency: "USD" })).to.equal(true);
-    expect(await provisional({ currency: "USD", event_type: "subscription.new" })).to.equal(true);
-    expect(await provisional({})).to.equal(undefined);
-    expect(await provisional({ currency: "USD", amount: 0 })).to.equal(undefined);
-    expect(await provisional({ currency: "USD", transaction_id: undefined })).to.equal(undefined);
-  });
-
   it("should take a sale of nothing", async () => {
     const answer = await doors.ingest(sale({ amount: 0 }));
     expect(answer.status).to.equal(202);
