@@ -152,6 +152,8 @@ export const limits = {
   /** Connections of one process to a Postgres server, and the longest wait for one. */
   postgresConnectionsMax: 10,
   postgresConnectMsMax: 5_000,
+  /** Of them, those that events which ask their provider's API may have at a time, by step. */
+  postgresConnectionsOfEnrichmentMax: 3,
   /** How long a start waits for a Postgres server that does not answer. */
   postgresPatienceMsMax: 30_000,
   /** One statement there, its wait for a lock, and a transaction that asks nothing. */

@@ -3,6 +3,7 @@ import { setMaxListeners } from "node:events";
 import { accountHasher } from "../backends/accounts.js";
 import { forgetOldAnswers } from "../backends/kept-answers.js";
 import type { ConsumeOptions } from "../backends/log.js";
+import { shareOf } from "../backends/postgres-share.js";
 import { openProviderApis } from "../backends/provider-api.js";
 import type { Service } from "../backends/service.js";
 import { openSkus } from "../backends/skus.js";
@@ -103,13 +104,20 @@ export async function start(service: Service): Promise<void> {
     records: limits.enrichmentWaitingMax,
     bytes: limits.enrichmentWaitingBytesMax,
   };
+  /** They come in crowds, and whoever has one call to make must not wait behind them. */
+  const withShare = (): typeof enriching => ({
+    ...enriching,
+    postgres: shareOf(service.postgres, limits.postgresConnectionsOfEnrichmentMax),
+  });
   const adorning = new Overlapping(waitingMax);
+  const adorner = withShare();
   consume(topics.incomplete, groups.adorn, enrichmentBatchRecordsMax, (records) =>
-    adorning.begin(records, () => adornEvents(enriching, records)),
+    adorning.begin(records, () => adornEvents(adorner, records)),
   );
   const completing = new Overlapping(waitingMax);
+  const completer = withShare();
   consume(topics.incomplete, groups.complete, enrichmentBatchRecordsMax, (records) =>
-    completing.begin(records, () => completeEvents(enriching, records)),
+    completing.begin(records, () => completeEvents(completer, records)),
   );
   const backfills = runBackfills(enriching);
   service.releases.push("backfills", () => backfills);

@@ -6,9 +6,10 @@ import { promisify } from "node:util";
 import { expect } from "chai";
 import { migratePostgres, readMigrations } from "../backends/migrations.js";
 import { openPostgres } from "../backends/postgres-open.js";
+import { shareOf } from "../backends/postgres-share.js";
 import { type Postgres, PostgresUnavailable } from "../backends/postgres.js";
 import { projectFile } from "../backends/root.js";
-import { ConfigError } from "../config.js";
+import { ConfigError, limits } from "../config.js";
 
 import { startPostgres } from "../ops/servers/postgres.js";
 import type { LocalServer } from "../ops/servers/server.js";
@@ -43,6 +44,27 @@ describe("A Postgres server", function () {
     await postgres?.close();
     await server?.stop();
     await folder?.remove();
+  });
+
+  it("should be there for others while a crowd has its share", async () => {
+    const share = shareOf(postgres, 3);
+    let go = (): void => {};
+    const gone = new Promise<void>((resolve) => (go = resolve));
+    const begun: number[] = [];
+    const crowd = Array.from({ length: 3 * limits.postgresConnectionsMax }, (_, number) =>
+      share.transaction(async () => {
+        begun.push(number);
+        await gone;
+        return number;
+      }),
+    );
+    while (begun.length < 3) await postgres.query("SELECT 1");
+    const [row] = await postgres.query<{ held: bigint }>(
+      "SELECT count(*) AS held FROM pg_stat_activity WHERE state = 'idle in transaction'",
+    );
+    expect([row?.held, begun.length]).to.eql([3n, 3]);
+    go();
+    expect(await Promise.all(crowd)).to.eql([...crowd.keys()]);
   });
 
   const refusals: [what: string, change: (url: URL) => void, sentence: RegExp][] = [
