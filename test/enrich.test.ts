@@ -1,17 +1,12 @@
 /** What events leave out is asked of the provider's API, and holds up nothing else. */
 import { basename } from "node:path";
 import { expect } from "chai";
-import { accountHasher } from "../backends/accounts.js";
 import { factRecords, incompleteRecords } from "../backends/internal-records.js";
 import { changeIntegration } from "../backends/integration-records.js";
 import { LogUnavailable } from "../backends/log.js";
 import { openProviderApis } from "../backends/provider-api.js";
 import { sealRawEvent } from "../backends/raw-event.js";
 import { adornEvents } from "../processors/enrich-adorn.js";
-import type { EnrichingService } from "../processors/enrich-complete.js";
-import { RecentOutcomes } from "../processors/journal.js";
-import { RecentlyTold } from "../processors/recently-told.js";
-import { createProviders } from "../providers/index.js";
 import { asks, decode } from "../providers/stripe/decode.js";
 import { paths } from "../providers/stripe/answers.js";
 import {
@@ -26,6 +21,7 @@ import {
 import { chargeObject, invoiceObject } from "../providers/stripe/payloads-money.js";
 import { rawEventCodec, topics } from "../schemas/records.js";
 import { type Doors, openDoors, stripe } from "./doors.js";
+import { enrichingOver } from "./enriching.js";
 import { rejection } from "./log-contract.js";
 import { apiKey, send, type StripeApi } from "./stripe-api.js";
 
@@ -276,7 +272,7 @@ describe("Events that ask", function suite() {
       for (const { value } of records) received.push(factRecords.decode(value).received_at);
       return Promise.resolve([]);
     };
-    const enriching = await enrichingService({ log: { ...service.log, append } });
+    const enriching = await enrichingOver(service, { log: { ...service.log, append } });
     expect(await rejection(adornEvents(enriching, [record]))).to.be.instanceOf(LogUnavailable);
     const failedAt = Date.now();
     await until(async () => Date.parse(await completeTo()) > failedAt);
@@ -295,7 +291,7 @@ describe("Events that ask", function suite() {
     const { key, value } = await incompleteRecord(charge("mute"), "adorn");
     const record = { topic: topics.incomplete, partition: 0, offset: 0n, key, value };
     const apis = openProviderApis(service.config);
-    const enriching = await enrichingService({
+    const enriching = await enrichingOver(service, {
       log: { ...service.log, append: () => Promise.reject(new Error("nothing to tell")) },
       apis: { ...apis, ask: () => Promise.resolve({ outcome: "silent" }) },
     });
@@ -460,25 +456,6 @@ describe("Events that ask", function suite() {
     await until(async () => (await mrr()) === before + 10);
     await until(async () => (await openRejects()).length === 0);
   });
-
-  /** Of which the given parts are replaced. */
-  async function enrichingService(parts: Partial<EnrichingService>): Promise<EnrichingService> {
-    const { service } = doors;
-    return {
-      ...service,
-      providers: createProviders(service.config),
-      recent: new RecentOutcomes(),
-      told: new RecentlyTold(),
-      baseCurrencyOf: () => Promise.resolve("EUR"),
-      apis: openProviderApis(service.config),
-      hashAccount: await accountHasher(service.postgres, service.vault),
-      stopping: new AbortController().signal,
-      keptNews: () => {},
-      ratesKnown: () => {},
-      answered: () => {},
-      ...parts,
-    };
-  }
 
   /** As normalizing leaves it: sealed by the door, for the topic of questions. */
   async function incompleteRecord(body: JsonObject, step: "complete" | "adorn") {

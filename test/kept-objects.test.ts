@@ -1,19 +1,14 @@
 /** Objects later events only name: a discount told by its own event completes a subscription. */
 import { expect } from "chai";
-import { accountHasher } from "../backends/accounts.js";
 import { keepObjects, recallObjects } from "../backends/kept-objects.js";
-import { openProviderApis } from "../backends/provider-api.js";
 import { type Postgres, PostgresUnavailable } from "../backends/postgres.js";
 import { listRejects } from "../backends/rejects.js";
 import { Releases } from "../backends/releases.js";
 import { limits } from "../config.js";
-import { RecentOutcomes } from "../processors/journal.js";
-import { RecentlyTold } from "../processors/recently-told.js";
 import { lookAgain } from "../processors/look-again.js";
 import { keptFor } from "../processors/named-objects.js";
 import { conclude, openRaw } from "../processors/read-raw.js";
 import { keepRejects } from "../processors/rejects-upkeep.js";
-import { createProviders } from "../providers/index.js";
 import { decode, keeps, needs } from "../providers/stripe/decode.js";
 import {
   discountObject,
@@ -24,6 +19,7 @@ import {
   subscriptionObject,
 } from "../providers/stripe/payloads.js";
 import { type Doors, openDoors, stripe } from "./doors.js";
+import { enrichingOver } from "./enriching.js";
 import { topics } from "../schemas/records.js";
 import { metaOf } from "./facts.js";
 import { testLogger } from "./stores.js";
@@ -170,17 +166,9 @@ describe("What Stripe tells once and later only names", () => {
       const [record] = await service.log.read(topics.raw, partition, BigInt(offset), 1);
       if (record === undefined) throw new Error("the raw event is not on the log");
       const news: string[] = [];
-      const normalizing = {
-        ...service,
-        providers: createProviders(service.config),
-        recent: new RecentOutcomes(),
-        told: new RecentlyTold(),
-        baseCurrencyOf: () => Promise.resolve("EUR"),
-        apis: openProviderApis(service.config),
-        hashAccount: await accountHasher(service.postgres, service.vault),
-        keptNews: (workspace: string) => news.push(workspace),
-        ratesKnown: () => {},
-      };
+      const normalizing = await enrichingOver(service, {
+        keptNews: (workspace) => news.push(workspace),
+      });
       const opened = await openRaw(normalizing, record);
       if (opened.kind === "rejected") throw new Error(opened.detail);
       // Its integration has no key for the API, so that nothing was answered.
