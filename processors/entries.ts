@@ -63,18 +63,6 @@ export interface Move {
   readonly isOut: boolean;
   /** One for each SKU. */
   readonly lines: readonly Line[];
-  /** Where its shares do not follow from its lines; positive ones go out. */
-  readonly shares: readonly Share[] | null;
-  /** The entry it takes back. */
-  readonly undoes: string | null;
-}
-
-/** What a move takes of one product: minor units of its currency, and of base. */
-export interface Share {
-  readonly external_id: string;
-  readonly original: bigint;
-  readonly amount: bigint;
-  readonly tax: bigint;
 }
 
 export function movesOf(
@@ -89,19 +77,9 @@ export function movesOf(
   return sale === null ? moves : [saleMove(sale), ...moves];
 }
 
-/** One entry for each line, or for each of its own shares. */
+/** One entry for each line. */
 export function entriesOf(move: Move): Entry[] {
   const { entry, kind, currency, country, lines, at } = move;
-  if (move.shares !== null) {
-    const about = { entry, kind, currency, country, happened_at: at, fee: 0n, sales: 0 };
-    return move.shares.map(({ external_id, original, amount, tax }) => ({
-      ...about,
-      external_id,
-      original_amount: -original,
-      amount: -amount,
-      tax: -tax,
-    }));
-  }
   const weights = lines.map((line) => line.weight);
   const sign = move.isOut ? -1n : 1n;
   const shares = ({ from, to }: Span): bigint[] => {
@@ -142,8 +120,6 @@ function saleMove(sale: Sale): Move {
     sales: 1,
     isOut: false,
     lines: sale.lines,
-    shares: null,
-    undoes: null,
   };
 }
 
@@ -252,8 +228,6 @@ function outMove(out: MoneyOut, { original, amount, tax }: Sums, known: Known): 
     sales: 0,
     isOut: true,
     lines: isNamed ? bySku(out.lines.map((line) => withSku(line, known.skus))) : known.lines,
-    shares: null,
-    undoes: out.undoes,
   };
 }
 

@@ -16,7 +16,6 @@ import { newestFirst, paymentsNewestFirst } from "./readings.js";
 import { withOwnRefunds } from "./purchase-refunds.js";
 import { refundedTotal, type RefundStep, refundSteps } from "./refunds.js";
 import { type PurchaseBody, sharedOut, Shares } from "./shares.js";
-import { withRestTaken } from "./wholly-refunded.js";
 
 /** Amounts in minor units: `normalized_amount` of base, the others of the original currency. */
 export interface Document {
@@ -60,7 +59,7 @@ export function paymentState(payment: string, known: readonly Fact[]): PaymentSt
   const country = firstTold(told, (part) => part.country);
   const refunds = refundSteps(facts);
   const skus = skusOf([...payments, ...purchases]);
-  const moves = withRestTaken(movesOf(facts, refunds, { sale, country, lines, skus }));
+  const moves = movesOf(facts, refunds, { sale, country, lines, skus });
   if (sale === null) return { document: loneRefund(facts), moves };
   return { document: documentOf(facts, sale, refundedOfSale(sale, refunds, moves)), moves };
 }

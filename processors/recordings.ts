@@ -194,24 +194,7 @@ function isSame(one: Move, other: Move): boolean {
     isSameSpan(one.original, other.original) &&
     isSameSpan(one.amount, other.amount) &&
     isSameSpan(one.tax, other.tax) &&
-    isSameSpan(one.fee, other.fee) &&
-    isSameShares(one.shares, other.shares)
-  );
-}
-
-function isSameShares(some: Move["shares"], others: Move["shares"]): boolean {
-  if (some === null || others === null) return some === others;
-  return (
-    some.length === others.length &&
-    some.every((share, index) => {
-      const other = others[index];
-      return (
-        share.external_id === other?.external_id &&
-        share.original === other.original &&
-        share.amount === other.amount &&
-        share.tax === other.tax
-      );
-    })
+    isSameSpan(one.fee, other.fee)
   );
 }
 

@@ -210,37 +210,17 @@ function entriesOf(known: Known, base: string, quotes: Quotes): Entry[] {
       told = refunded;
     }
   }
-  // All that goes out in the sale's currency adds up, be it refunded or disputed. Where some of it
-  // names its product, the last of it takes what is left of each, and gives that back.
-  const outs = sale === null ? [] : outsOf(known);
-  const someAreNamed = outs.some(({ sku }) => sku !== null);
-  const isOwn = ({ currency }: Entry) => currency === sale?.currency;
-  const rests = new Map<number, readonly Entry[]>();
-  let outBefore = 0n;
+  // All that goes out in the sale's currency adds up, be it refunded or disputed.
   let before = nothing;
   let disputed = 0n;
-  for (const { at, kind, dispute, sku, undoes } of outs) {
+  for (const { at, kind, dispute, sku } of sale === null ? [] : outsOf(known)) {
     disputed += dispute;
     const currency = (known.refunds[0] ?? known.totals[0])?.currency ?? sale?.currency ?? "";
     const out = refundedAt(known, kind === "refund" ? at : at - 1) + disputed;
     const now = negative({ amount: toBase(out, currency, at), tax: taxBackAt(at, currency, out) });
     const about = { kind, at, currency, country: null } as const;
-    const whole = sale?.amount ?? 0n;
-    const given = undoes === null ? undefined : rests.get(undoes);
-    if (someAreNamed && outBefore < whole && out >= whole) {
-      const all = entries.filter(isOwn);
-      const begin = entries.length;
-      for (const one of new Set(all.map((entry) => entry.sku))) {
-        const left = all.filter((entry) => entry.sku === one);
-        const sum = (read: (entry: Entry) => bigint) => left.reduce((s, e) => s + read(e), 0n);
-        push(about, one, -sum(({ amount }) => amount), -sum(({ tax }) => tax));
-      }
-      rests.set(at, entries.slice(begin));
-    } else if (given !== undefined) {
-      for (const { sku: one, amount, tax } of given) push(about, one, -amount, -tax);
-    } else if (sku === null) pushSplit(about, now, before);
+    if (sku === null) pushSplit(about, now, before);
     else push(about, sku, now.amount - before.amount, now.tax - before.tax);
-    outBefore = out;
     before = now;
   }
   for (const dispute of sale === null ? known.disputes : []) {
@@ -292,16 +272,12 @@ function outsOf(known: Known) {
     const named = known.refunds
       .filter((refund) => refund.at === at || refund.failedAt === at)
       .flatMap((refund) => skuOf(refund, known) ?? []);
-    const failed = known.refunds.find(({ failedAt }) => failedAt === at);
-    const undoes = failed?.at ?? null;
-    return { at, kind: "refund", dispute: 0n, sku: named[0] ?? null, undoes } as const;
+    return { at, kind: "refund", dispute: 0n, sku: named[0] ?? null } as const;
   });
   const disputes = known.disputes.flatMap(({ amount, line, withdrawnAt, returnedAt, returned }) => {
     const sku = line === null ? null : skuOfLine(line, known);
-    const out = { at: withdrawnAt, kind: "dispute", dispute: amount, sku, undoes: null } as const;
-    if (returnedAt === null) return [out];
-    const undoes = returned === amount ? withdrawnAt : null;
-    return [out, { ...out, at: returnedAt, dispute: -returned, undoes }];
+    const out = { at: withdrawnAt, kind: "dispute", dispute: amount, sku } as const;
+    return returnedAt === null ? [out] : [out, { ...out, at: returnedAt, dispute: -returned }];
   });
   return [...disputes, ...refunds].sort((a, b) => a.at - b.at);
 }
