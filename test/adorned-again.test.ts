@@ -1,17 +1,14 @@
 /** An event whose provider answered in part at first, and more when it was asked again. */
 import { expect } from "chai";
-import { accountHasher } from "../backends/accounts.js";
 import { factRecords, incompleteRecords } from "../backends/internal-records.js";
 import { openProviderApis } from "../backends/provider-api.js";
 import { sealRawEvent } from "../backends/raw-event.js";
 import { readConfig } from "../config.js";
 import { adornEvents } from "../processors/enrich-adorn.js";
-import { RecentOutcomes } from "../processors/journal.js";
-import { RecentlyTold } from "../processors/recently-told.js";
-import { createProviders } from "../providers/index.js";
 import { lemonEvent, orderObject } from "../providers/lemonsqueezy/payloads.js";
 import { type Fact, rawEventCodec, topics } from "../schemas/records.js";
 import { openDoors } from "./doors.js";
+import { enrichingOver } from "./enriching.js";
 import { apiKey, openStripeApi, send } from "./stripe-api.js";
 
 const orderPath = "/v1/order-items";
@@ -45,21 +42,11 @@ describe("An event adorned again", () => {
       return Promise.resolve([]);
     };
     const config = readConfig({ LEMONSQUEEZY_API_URL: api.url });
-    const enriching = {
-      ...service,
+    const enriching = await enrichingOver(service, {
       // The reject of the part that was not answered is of no interest here.
       clickhouse: { ...service.clickhouse, write: () => Promise.resolve() },
       log: { ...service.log, append },
-      providers: createProviders(service.config),
-      recent: new RecentOutcomes(),
-      told: new RecentlyTold(),
-      baseCurrencyOf: () => Promise.resolve("EUR"),
-      hashAccount: await accountHasher(service.postgres, service.vault),
-      stopping: new AbortController().signal,
-      keptNews: () => {},
-      ratesKnown: () => {},
-      answered: () => {},
-    };
+    });
     const ask = async (receivedAt: number): Promise<Fact[]> => {
       facts.length = 0;
       const record = recordOf(receivedAt, String(made.json.data.id));

@@ -1,14 +1,11 @@
 /** The journal: what became of each raw event, written behind normalizing. */
 import { expect } from "chai";
-import { accountHasher } from "../backends/accounts.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
 import type { LogRecord } from "../backends/log.js";
-import { openProviderApis } from "../backends/provider-api.js";
 import { keepJournal, RecentOutcomes } from "../processors/journal.js";
-import { RecentlyTold } from "../processors/recently-told.js";
-import { createProviders } from "../providers/index.js";
 import { topics } from "../schemas/records.js";
 import { type Doors, openDoors } from "./doors.js";
+import { enrichingOver } from "./enriching.js";
 import { metaOf } from "./facts.js";
 
 describe("The journal", () => {
@@ -20,18 +17,7 @@ describe("The journal", () => {
   it("should tell what an event came to, though its row was not written at first", async () => {
     const { service, workspace } = doors;
     const recent = new RecentOutcomes();
-    const journalOn = async (clickhouse: ClickHouse) => ({
-      ...service,
-      clickhouse,
-      recent,
-      told: new RecentlyTold(),
-      providers: createProviders(service.config),
-      baseCurrencyOf: () => Promise.resolve("EUR"),
-      apis: openProviderApis(service.config),
-      hashAccount: await accountHasher(service.postgres, service.vault),
-      keptNews: () => {},
-      ratesKnown: () => {},
-    });
+    const journalOn = (clickhouse: ClickHouse) => enrichingOver(service, { clickhouse, recent });
     // Read again it would be no raw event.
     const value = Buffer.from("none");
     const record: LogRecord = { topic: topics.raw, partition: 9, offset: 9n, key: "", value };
