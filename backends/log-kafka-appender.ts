@@ -67,6 +67,7 @@ export class KafkaAppender {
   #running: Promise<void> | null = null;
   #producer: { readonly connection: Connection; readonly producer: Producer } | null = null;
   #isClosed = false;
+  readonly #msMax: number;
 
   constructor(
     private readonly settings: KafkaSettings,
@@ -74,7 +75,9 @@ export class KafkaAppender {
     private readonly pending: Pending,
     private readonly logger: Logger,
     private readonly connect: typeof connectKafka = connectKafka,
-  ) {}
+  ) {
+    this.#msMax = settings.appendMsMax ?? limits.kafkaAppendMsMax;
+  }
 
   /**
    * @throws LogUnavailable when the records may not be durable, soon after `kafkaAppendMsMax`;
@@ -86,7 +89,7 @@ export class KafkaAppender {
     this.pending.add(bytes);
     try {
       return await new Promise((resolve, reject) => {
-        const until = performance.now() + limits.kafkaAppendMsMax;
+        const until = performance.now() + this.#msMax;
         const fresh = { records, positions: [], taken: 0, isSent: false, until, isOver: false };
         this.#waiting.push({ ...fresh, resolve, reject });
         this.#running ??= this.#run();
@@ -123,7 +126,7 @@ export class KafkaAppender {
   #refuseLate(): void {
     const now = performance.now();
     const late = this.#waiting.filter(({ until }) => until <= now);
-    this.#refuse(late, new Error(`not begun within ${limits.kafkaAppendMsMax} ms`));
+    this.#refuse(late, new Error(`not begun within ${this.#msMax} ms`));
   }
 
   /** At most so many bytes for a partition, which Kafka limits; an append may need several. */

@@ -23,6 +23,10 @@ export interface KafkaSettings {
   readonly sasl: SASLOptions | null;
   /** Left out where nothing is known of other processes. */
   readonly processes?: Processes;
+  /** How long an append may wait; left out: `limits.kafkaAppendMsMax`. */
+  readonly appendMsMax?: number;
+  /** How long running batches may hold up a group; left out: `limits.kafkaRebalanceMsMax`. */
+  readonly rebalanceMsMax?: number;
 }
 
 /** Those that work on the same servers. */

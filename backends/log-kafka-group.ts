@@ -49,10 +49,18 @@ export async function beMember(
 ): Promise<void> {
   let memberId = "";
   let pauseMs = firstPauseMs;
-  const joinTheLiving = async (coordinator: Coordinator, asMember: string) => {
+  const joinTheLiving = async (coordinator: Coordinator): Promise<Generation> => {
     const joined = new AbortController();
     void removeSilent(settings, name, logger, joined.signal);
-    return coordinator.join(asMember).finally(() => joined.abort());
+    try {
+      const member = await coordinator.join(memberId);
+      // Known by that name even if it is left out of this generation: by another one it would be
+      // two, and the group would wait for the first.
+      ({ memberId } = member);
+      return await coordinator.sync(member);
+    } finally {
+      joined.abort();
+    }
   };
   while (!stop.aborted) {
     const coordinator = new Coordinator(settings, name, logger);
@@ -63,11 +71,10 @@ export async function beMember(
       while (!stop.aborted) {
         // With a batch that outlived its generation it would take the partition and not work on it.
         await worker.ended();
-        const generation = await joinTheLiving(coordinator, memberId);
-        ({ memberId } = generation);
+        const generation = await joinTheLiving(coordinator);
         const { partitions } = generation;
         logger.info({ groupId: name.groupId, partitions }, "in the group, with these partitions");
-        await live(generation, worker, stop);
+        await live(generation, worker, rebalanceMsMaxOf(settings), stop);
         pauseMs = firstPauseMs;
       }
     } catch (error) {
@@ -97,14 +104,19 @@ async function leave(coordinator: Coordinator, memberId: string): Promise<void> 
 }
 
 /** Until the group rebalances, the generation is lost or the member is stopped. */
-async function live(generation: Generation, worker: Worker, stop: AbortSignal): Promise<void> {
+async function live(
+  generation: Generation,
+  worker: Worker,
+  rebalanceMsMax: number,
+  stop: AbortSignal,
+): Promise<void> {
   const beating = new AbortController();
   const beats = generation.beat(beating.signal);
   try {
     const work = await worker.begin(generation);
     await firstOf(stop, generation.over);
     // The others wait for this one's partitions, but not for ever.
-    const timer = setTimeout(() => generation.lose(), limits.kafkaRebalanceMsMax);
+    const timer = setTimeout(() => generation.lose(), rebalanceMsMax);
     await work.stop();
     clearTimeout(timer);
   } finally {
@@ -221,6 +233,9 @@ export class Generation {
   }
 }
 
+/** What the coordinator tells a member that joined. */
+type Joined = Awaited<ReturnType<GroupBroker["joinGroup"]>>;
+
 /** Requests to the coordinator of one group, on a connection that is made again when it fails. */
 class Coordinator {
   #connection: KafkaConnection | null = null;
@@ -228,47 +243,53 @@ class Coordinator {
   #broker: Promise<GroupBroker> | null = null;
   #isJoining = false;
   #isStopping = false;
+  /** The others get a little longer to come back than each gives its running batches. */
+  readonly #rebalanceMs: number;
 
   constructor(
     private readonly settings: KafkaSettings,
     private readonly name: GroupName,
     readonly logger: Logger,
-  ) {}
+  ) {
+    this.#rebalanceMs = rebalanceMsMaxOf(settings) + limits.kafkaAnswerMsMax;
+  }
 
-  async join(memberId: string): Promise<Generation> {
+  /** @param memberId empty for a new one */
+  join(memberId: string): Promise<Joined> {
     const { groupId, topic } = this.name;
+    return this.#whileJoining((broker) =>
+      broker.joinGroup({
+        groupId,
+        memberId,
+        sessionTimeout: limits.kafkaSessionMsMax,
+        rebalanceTimeout: this.#rebalanceMs,
+        groupProtocols: [{ name: protocolName, metadata: subscriptionTo(topic) }],
+      }),
+    );
+  }
+
+  /** @throws REBALANCE_IN_PROGRESS when others came or went since it joined */
+  sync({ generationId, memberId, leaderId, members }: Joined): Promise<Generation> {
+    const { groupId, topic } = this.name;
+    return this.#whileJoining(async (broker, cluster) => {
+      const groupAssignment = memberId === leaderId ? assign(cluster, topic, members) : [];
+      const request = { groupId, generationId, memberId, groupAssignment };
+      const { memberAssignment } = await broker.syncGroup(request);
+      const decoded = kafkajs.AssignerProtocol.MemberAssignment.decode(memberAssignment);
+      return new Generation(this, memberId, generationId, decoded?.assignment[topic] ?? []);
+    });
+  }
+
+  async #whileJoining<T>(work: (broker: GroupBroker, cluster: Cluster) => Promise<T>): Promise<T> {
     this.#isJoining = true;
     try {
-      return await this.#ask(joinMsMax, async (broker, cluster) => {
+      return await this.#ask(this.#rebalanceMs + limits.kafkaAnswerMsMax, async (...asked) => {
         if (this.#isStopping) throw new Error("stopped while joining");
-        const joined = await broker.joinGroup({
-          groupId,
-          memberId,
-          sessionTimeout: limits.kafkaSessionMsMax,
-          rebalanceTimeout: rebalanceMs,
-          groupProtocols: [{ name: protocolName, metadata: subscriptionTo(topic) }],
-        });
-        const partitions = await this.#sync(broker, cluster, joined);
-        return new Generation(this, joined.memberId, joined.generationId, partitions);
+        return work(...asked);
       });
     } finally {
       this.#isJoining = false;
     }
-  }
-
-  async #sync(
-    broker: GroupBroker,
-    cluster: Cluster,
-    joined: Awaited<ReturnType<GroupBroker["joinGroup"]>>,
-  ): Promise<number[]> {
-    const { groupId, topic } = this.name;
-    const { generationId, memberId, leaderId, members } = joined;
-    const groupAssignment = memberId === leaderId ? assign(cluster, topic, members) : [];
-    const request = { groupId, generationId, memberId, groupAssignment };
-    const { memberAssignment } = await broker.syncGroup(request);
-    return (
-      kafkajs.AssignerProtocol.MemberAssignment.decode(memberAssignment)?.assignment[topic] ?? []
-    );
   }
 
   heartbeat(memberId: string, groupGenerationId: number): Promise<unknown> {
@@ -375,9 +396,9 @@ function assign(
   });
 }
 
-/** The others get a little longer to come back than this one gives its running batches. */
-const rebalanceMs = limits.kafkaRebalanceMsMax + limits.kafkaAnswerMsMax;
-const joinMsMax = rebalanceMs + limits.kafkaAnswerMsMax;
+function rebalanceMsMaxOf({ rebalanceMsMax }: KafkaSettings): number {
+  return rebalanceMsMax ?? limits.kafkaRebalanceMsMax;
+}
 
 /** By partition; those the group has never committed are left out. */
 export async function fetchCommitted(

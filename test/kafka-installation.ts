@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { openKafkaLog } from "../backends/log-kafka.js";
-import type { Processes } from "../backends/log-kafka-connection.js";
+import type { KafkaSettings } from "../backends/log-kafka-connection.js";
 import type { Log, TopicOptions } from "../backends/log.js";
 import type { LogInstallation } from "./log-contract.js";
 import { lmdbTopics } from "./log-topics.js";
@@ -15,15 +15,10 @@ export function openTestKafkaLog(
   brokers: string,
   topicPrefix: string,
   options: Partial<TopicOptions> = {},
-  processes?: Processes,
+  settings: Partial<KafkaSettings> = {},
 ): Promise<Log> {
   return openKafkaLog({
-    settings: {
-      brokers: brokers.split(","),
-      tls: null,
-      sasl: null,
-      ...(processes && { processes }),
-    },
+    settings: { brokers: brokers.split(","), tls: null, sasl: null, ...settings },
     topicPrefix,
     replication: null,
     topics: lmdbTopics(options),
@@ -34,14 +29,14 @@ export function openTestKafkaLog(
 export interface KafkaInstallation extends LogInstallation {
   /** Of its topics on the brokers. */
   readonly prefix: string;
-  open(options?: Partial<TopicOptions>, processes?: Processes): Promise<Log>;
+  open(options?: Partial<TopicOptions>, settings?: Partial<KafkaSettings>): Promise<Log>;
 }
 
 export function installKafka(brokers: string): KafkaInstallation {
   const prefix = `test-${randomUUID()}.`;
   return {
     prefix,
-    open: (options, processes) => openTestKafkaLog(brokers, prefix, options, processes),
+    open: (options, settings) => openTestKafkaLog(brokers, prefix, options, settings),
     spawnAppender: () =>
       spawn(process.execPath, [appender, "kafka", brokers, prefix], {
         stdio: ["ignore", "pipe", 2],

@@ -15,7 +15,12 @@ import { ConfigError, readConfig } from "../config.js";
 import { Backlog } from "../backends/backlog.js";
 import { cutTopics, groupOffsets, writeTopics } from "../backends/backup/log-part.js";
 import { openKafkaLog } from "../backends/log-kafka.js";
-import { KafkaConnection, clientIdOf, coordinatorOf } from "../backends/log-kafka-connection.js";
+import {
+  KafkaConnection,
+  type KafkaSettings,
+  clientIdOf,
+  coordinatorOf,
+} from "../backends/log-kafka-connection.js";
 import { partitionOf } from "../backends/log-kafka-partition.js";
 import { kafkaSettings } from "../backends/log-kafka-settings.js";
 import {
@@ -37,6 +42,8 @@ import { freePort } from "./service-process.js";
 import { testLogger } from "./stores.js";
 
 const topic = topics.raw;
+/** Of appends to a broker that is away. */
+const appendMsMax = 2_000;
 
 describe("Kafka", function () {
   this.timeout(120_000);
@@ -72,11 +79,12 @@ describe("Kafka", function () {
       await Promise.all(logs.splice(0).map((log) => log.close()));
     });
     async function open(
-      installation: Pick<KafkaInstallation, "open"> = installKafka(server.url),
+      installation: KafkaInstallation = installKafka(server.url),
+      settings: Partial<KafkaSettings> = {},
       count = 1,
     ): Promise<Log[]> {
       const opened = [];
-      for (let index = 0; index < count; index += 1) opened.push(await installation.open());
+      while (opened.length < count) opened.push(await installation.open({}, settings));
       logs.push(...opened);
       return opened;
     }
@@ -95,7 +103,7 @@ describe("Kafka", function () {
 
     it("should lose nothing and finish each record when members come and go", async () => {
       const installation = installKafka(server.url);
-      const [producer, ...members] = await open(installation, 4);
+      const [producer, ...members] = await open(installation, {}, 4);
       const finished = new Map<string, number>();
       const handle = async (records: readonly LogRecord[]) => {
         await pause(5);
@@ -137,7 +145,7 @@ describe("Kafka", function () {
 
     it("should give a stalled member's work to another, whose offset it cannot move", async () => {
       const installation = installKafka(server.url);
-      const [log, another] = await open(installation, 2);
+      const [log, another] = await open(installation, { rebalanceMsMax: 1_000 }, 2);
       const [place] = (await log?.append(topic, [record("a")])) ?? [];
       let release = (): void => {};
       const held = new Promise<void>((resolve) => (release = resolve));
@@ -175,11 +183,13 @@ describe("Kafka", function () {
       const installation = installKafka(server.url);
       const [log] = await open(installation);
       await log?.append(topic, [record("a")]);
-      await joinAndDie(`${installation.prefix}${topic}`, "g");
+      const dead = await openMember(`${installation.prefix}${topic}`, "g");
+      const { generationId, memberId } = await dead.joinGroup();
+      await dead.broker.syncGroup({ ...dead.group, generationId, memberId, groupAssignment: [] });
+      dead.connection.abandon();
       const given: bigint[] = [];
-      const [another] = await open({
-        open: () => installation.open({}, { own: "new", silent: async () => new Set(["dead"]) }),
-      });
+      const processes = { own: "new", silent: async () => new Set(["dead"]) };
+      const [another] = await open(installation, { processes });
       const taking = another?.consume({
         topic,
         group: "g",
@@ -190,26 +200,51 @@ describe("Kafka", function () {
       await taking?.close();
     });
 
-    /** A member that nobody waits less than ten minutes for. */
-    async function joinAndDie(name: string, group: string): Promise<void> {
+    it("should keep its name in the group when others come while it joins", async () => {
+      const installation = installKafka(server.url);
+      const [log] = await open(installation);
+      const other = await openMember(`${installation.prefix}${topic}`, "g");
+      const { memberId } = await other.joinGroup();
+      const handle = async () => undefined;
+      const consumer = log?.consume({ topic, group: "g", batchRecordsMax: 1, handle });
+      const both = async (userData: string): Promise<string[]> => {
+        for (;;) {
+          const { members } = await other.joinGroup(memberId, userData);
+          if (members.length === 2) return members.map((one) => one.memberId).toSorted();
+          await pause(20);
+        }
+      };
+      const before = await both("");
+      // It waits for what the other, who leads the group, gives it; the other joins anew instead.
+      expect(await both("changed")).to.eql(before);
+      other.connection.abandon();
+      await consumer?.close();
+    });
+
+    /** Of the process `dead`; a member that nobody waits less than ten minutes for. */
+    async function openMember(name: string, group: string) {
       const settings = { brokers: [server.url], tls: null, sasl: null };
       const processes = { own: "dead", silent: async () => new Set<string>() };
       const connection = new KafkaConnection({ ...settings, processes }, testLogger);
       const groupId = `${name}.${group}`;
       const broker = await coordinatorOf(await connection.ready(name), groupId);
-      const { generationId, memberId } = await broker.joinGroup({
-        groupId,
-        memberId: "",
-        sessionTimeout: 600_000,
-        rebalanceTimeout: 600_000,
-        groupProtocols: [{ name: "RoundRobinAssigner", metadata: Buffer.alloc(0) }],
-      });
-      await broker.syncGroup({ groupId, generationId, memberId, groupAssignment: [] });
-      connection.abandon();
+      const { MemberMetadata } = kafkajs.AssignerProtocol;
+      const joinGroup = (memberId = "", told = "") => {
+        const userData = Buffer.from(told);
+        const metadata = MemberMetadata.encode({ version: 0, topics: [name], userData });
+        return broker.joinGroup({
+          groupId,
+          memberId,
+          sessionTimeout: 600_000,
+          rebalanceTimeout: 600_000,
+          groupProtocols: [{ name: "RoundRobinAssigner", metadata }],
+        });
+      };
+      return { connection, broker, group: { groupId }, joinGroup };
     }
 
     it("should tell an append that may still be stored from one that cannot", async () => {
-      const [log] = await open();
+      const [log] = await open(installKafka(server.url), { appendMsMax });
       await log?.append(topic, [record("a", "before")]);
       server.process.kill("SIGSTOP");
       const sent = rejection(log?.append(topic, [record("a", "sent")]) ?? fail());
@@ -225,7 +260,7 @@ describe("Kafka", function () {
     });
 
     it("should lose nothing acknowledged and go on when the broker is killed", async () => {
-      const [log] = await open();
+      const [log] = await open(installKafka(server.url), { appendMsMax });
       const acknowledged: string[] = [];
       const given = new Set<string>();
       const tailed = new Set<string>();
@@ -256,8 +291,9 @@ describe("Kafka", function () {
       server.process.kill("SIGKILL");
       await once(server.process, "exit");
       const before = acknowledged.length;
+      const asked = rejection(log?.ends(topic) ?? fail());
       await until(() => refused > 0);
-      expect(await rejection(log?.ends(topic) ?? fail())).to.be.instanceOf(LogUnreadable);
+      expect(await asked).to.be.instanceOf(LogUnreadable);
       server = await start();
       await until(() => acknowledged.length > before + 500);
       enough.abort();
@@ -287,9 +323,8 @@ describe("Kafka", function () {
         );
       }
       await limitReading(server.url, clientIdOf("slow"), 400_000);
-      const [slow = fail()] = await open({
-        open: () => installation.open({}, { own: "slow", silent: async () => new Set() }),
-      });
+      const processes = { own: "slow", silent: async () => new Set<string>() };
+      const [slow = fail()] = await open(installation, { processes });
       const cut = await cutTopics(slow, await groupOffsets(slow));
       // Each reads more than the quota leaves to the next.
       for (let look = 0; look < 2; look += 1) {

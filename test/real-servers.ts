@@ -11,8 +11,10 @@ import { findPostgres, postgresMissing } from "../ops/servers/postgres.js";
 const missingOf = {
   postgres: async () => ((await findPostgres()) === null ? postgresMissing : null),
   clickhouse: () => Promise.resolve(clickhouseMissing()),
-  kafka: kafkaMissing,
+  // Asked once: Maven takes a second to tell its version.
+  kafka: () => (kafkaIsMissing ??= kafkaMissing()),
 };
+let kafkaIsMissing: Promise<string | null> | undefined;
 
 /** Leaves the suite out where a server cannot run, saying what to install; in CI that fails. */
 export async function needServers(
