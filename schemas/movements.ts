@@ -35,12 +35,21 @@ export const movementMeasures = ["mrr", "accounts", "subscriptions"] as const;
 
 // Places in the tuples below, whose arrays are sorted from the first place on. They are numbers in
 // the text, because a tuple gets names by a cast only: a fifth of the whole time.
-const change = { subscription: 1, at: 2, id: 6, revision: 7, isVoid: 8, country: 9, steps: 10 };
+const change = {
+  subscription: 1,
+  at: 2,
+  phase: 3,
+  id: 6,
+  revision: 7,
+  isVoid: 8,
+  country: 9,
+  steps: 10,
+};
 const step = { at: 1, items: 2 };
-const state = { subscription: 1, country: 2, at: 3, items: 4 };
+const state = { subscription: 1, country: 2, at: 3, items: 4, turns: 5 };
 const item = { name: 1, sku: 2, price: 3, mrr: 4 };
-const cell = { subscription: 1, item: 2, at: 3, sku: 4, country: 5, price: 6, mrr: 7 };
-const before = { sku: 1, country: 2, price: 3 };
+const cell = { subscription: 1, item: 2, at: 3, sku: 4, country: 5, price: 6, mrr: 7, turn: 8 };
+const before = { sku: 1, country: 2, price: 3, turn: 4 };
 const part = { subscription: 1, sku: 2, at: 3, item: 4, mrr: 5, currency: 6, country: 7 };
 const counted = {
   at: 1,
@@ -56,6 +65,8 @@ const row = { part: 1, number: 2, before: 3, after: 4 };
 /** Of each element the one before it; an empty one before the first. */
 const preceding = (array: string): string => `arrayShiftRight(${array}, 1)`;
 const nothing = "toDecimal128(0, 6)";
+/** In place of the country, of a cell that counts nothing. */
+const uncounted = "'-'";
 /** Of what was booked before facts left it out, too. */
 const reach = `toDateTime64('${announcedBefore} 00:00:00', 3, 'UTC')`;
 
@@ -89,29 +100,37 @@ WITH
   ),
   -- A step announced for later comes true unless another change comes first, or its day is beyond
   -- what the engine counts. A change begins with its first step: of several at one moment only the
-  -- last has steps before the next change.
+  -- last has steps before the next change. Each state is a turn but a pause: worth nothing without
+  -- having ended, for whatever reason (paused, unpaid, on trial, free), since nothing is no price.
   states AS (
     SELECT account, place, arrayFlatten(arrayMap(
-             (subscription, country, steps, next, next_at) -> arrayMap(
-               s -> (subscription, country, s.${step.at}, s.${step.items}),
+             (subscription, country, phase, steps, next, next_at) -> arrayMap(
+               s -> (subscription, country, s.${step.at}, s.${step.items},
+                 if(empty(s.${step.items}), phase = 'ended', 1)),
                arrayFilter(s -> s.${step.at} < if(subscription = next, next_at, ${reach}), steps)),
-             changes.${change.subscription}, changes.${change.country}, changes.${change.steps},
-             arrayShiftLeft(changes.${change.subscription}, 1),
+             changes.${change.subscription}, changes.${change.country}, changes.${change.phase},
+             changes.${change.steps}, arrayShiftLeft(changes.${change.subscription}, 1),
              arrayShiftLeft(changes.${change.at}, 1, ${reach}))) AS states
     FROM histories
   ),
-  -- One cell for each item a state has, and one without a price for each it no longer has.
+  -- One cell for each item a state has, and one that counts nothing for each it no longer has: all
+  -- of them in a pause, with their prices; else without one.
   cells AS (
     SELECT account, place, arraySort(arrayFlatten(arrayMap(
-             (subscription, country, at, items, names, previous, names_before) -> arrayConcat(
+             (subscription, country, at, items, names, turns, turn, previous, names_before,
+              prices_before) -> arrayConcat(
                arrayMap(i -> (subscription, i.${item.name}, at, i.${item.sku}, country,
-                 i.${item.price}, i.${item.mrr}), items),
-               arrayMap(name -> (subscription, name, at, '', '', '', ${nothing}),
-                 if(subscription = previous, arrayExcept(names_before, names), []))),
+                 i.${item.price}, i.${item.mrr}, turn), items),
+               arrayMap((name, price) -> (subscription, name, at, '', ${uncounted}, price,
+                 ${nothing}, turn),
+                 if(subscription = previous, arrayExcept(names_before, names), []),
+                 if(subscription = previous, arrayResize(if(turns, [], prices_before),
+                   length(arrayExcept(names_before, names))), []))),
              states.${state.subscription}, states.${state.country}, states.${state.at},
-             states.${state.items}, states.${state.items}.${item.name},
-             ${preceding(`states.${state.subscription}`)},
-             ${preceding(`states.${state.items}.${item.name}`)}))) AS cells
+             states.${state.items}, states.${state.items}.${item.name}, states.${state.turns},
+             arrayCumSum(states.${state.turns}), ${preceding(`states.${state.subscription}`)},
+             ${preceding(`states.${state.items}.${item.name}`)},
+             ${preceding(`states.${state.items}.${item.price}`)}))) AS cells
     FROM states
   ),
   -- Beside each cell what was there before; nothing at first.
@@ -119,16 +138,20 @@ WITH
     SELECT account, place, cells, arrayMap((c, previous) -> if(
              c.${cell.item} = previous.${cell.item}
                AND c.${cell.subscription} = previous.${cell.subscription},
-             (previous.${cell.sku}, previous.${cell.country}, previous.${cell.price}),
-             ('', '', '')),
+             (previous.${cell.sku}, previous.${cell.country}, previous.${cell.price},
+               previous.${cell.turn}),
+             ('', ${uncounted}, '', 0)),
              cells, ${preceding("cells")}) AS befores
     FROM cells
   ),
-  -- The rate is held while the price of the item is: only the first of equal prices sets a value.
+  -- The rate is held while the price of the item is: only the first of equal prices sets a value,
+  -- and one that missed a turn.
   held AS (
-    SELECT account, place, cells, befores, arrayFill((own, price, price_before) ->
-             price != price_before, cells.${cell.mrr}, cells.${cell.price},
-             befores.${before.price}) AS held
+    SELECT account, place, cells, befores, arrayFill(
+             (own, price, price_before, turn, turn_before) ->
+               if(price = price_before, turn > turn_before + 1, 1),
+             cells.${cell.mrr}, cells.${cell.price}, befores.${before.price},
+             cells.${cell.turn}, befores.${before.turn}) AS held
     FROM sequels
   ),
   -- What the SKU of each item gains and loses at each moment. Items of one SKU stay apart here.
@@ -194,7 +217,7 @@ FROM movements`;
 function partSql(side: "c" | "b", place: typeof before, value: string): string {
   const same = [`c.${cell.price} = b.${before.price}`, `c.${cell.sku} = b.${before.sku}`];
   return `(c.${cell.subscription}, ${side}.${place.sku}, c.${cell.at}, c.${cell.item},
-               if(${side}.${place.price} = '' OR (${same.join(" AND ")}
+               if(${side}.${place.country} = ${uncounted} OR (${same.join(" AND ")}
                  AND c.${cell.country} = b.${before.country}), ${nothing}, ${value}),
                substringIndex(${side}.${place.price}, ':', 1), ${side}.${place.country})`;
 }

@@ -104,6 +104,29 @@ describe("MRR as it was known", () => {
     expect(await readings(7, 4)).to.deep.equal([10, 0, 0, 10]);
   });
 
+  it("should hold the rate over a pause, whatever is told late", async () => {
+    const rated = (fact: Fact, rate: string): Fact => {
+      return { ...fact, quote: fact.quote && { ...fact.quote, rate } };
+    };
+    const ended = (fact: Fact): Fact => {
+      if (!("Subscription" in fact.body)) return fact;
+      return { ...fact, body: { Subscription: { ...fact.body.Subscription, phase: "ended" } } };
+    };
+    await book(
+      [rated(priced(1, 0, 10n), "1.1")],
+      [rated(priced(2, 60, 10n), "1.2")],
+      [priced(3, 50, 0n)],
+      [priced(4, 20, 0n)],
+      [rated(priced(5, 30, 10n), "1.3")],
+      [rated(priced(6, 10, 20n), "1.4")],
+      [ended(priced(7, 55, 0n))],
+    );
+    // A pause of second 20 is told fourth, its end of second 30 fifth, with a price set there.
+    expect(await readings(35, 7)).to.deep.equal([11, 11, 11, 0, 11, 13, 13]);
+    // One of second 50 is told third, after its end of second 60, and last that it was an end.
+    expect(await readings(65, 7)).to.deep.equal([11, 11, 11, 11, 11, 13, 12]);
+  });
+
   it("should tell under one id one movement, also when its event comes again", async () => {
     const raised = priced(2, 5, 30n);
     await book([priced(1, 0, 10n)], [raised], [priced(3, 5, 10n)]);

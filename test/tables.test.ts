@@ -147,10 +147,41 @@ describe("subscriptions", () => {
     2025-03-04 | updated | active   | 10.00/month x2 | EUR  | 20.93  # 1.0465 of 3 March
     2025-03-08 | updated | past_due | 10.00/month x2 | EUR  | 20.93
     2025-03-10 | updated | unpaid   | 10.00/month x2 | EUR  |  0.00
-    2025-04-14 | updated | active   | 10.00/month x2 | EUR  | 22.69  # 1.1346 of Friday, 11 April
+    2025-04-14 | updated | active   | 10.00/month x2 | EUR  | 20.93  # unpaid: not at 1.1346
     2025-05-02 | updated | active   | 15.00/month    | USD  | 15.00
     2025-05-05 | updated | active   | 15.00/month    | EUR  | 17.01  # 1.1343 of Friday, 2 May
     2025-05-06 | updated | active   | 180.00/year    | EUR  | 17.01  # the same a month
+    `,
+  );
+  mrrTable(
+    "should hold the rate over a time that counts nothing, and none over an end",
+    `
+    at         | event   | status   | items       | also                   | mrr    # EUR → USD
+    2025-01-07 | created | active   | 10.00/month | EUR                    | 10.43  # 1.0426
+    2025-02-04 | paused  | paused   | 10.00/month | EUR                    |  0.00
+    2025-02-10 | updated | unpaid   | 10.00/month | EUR                    |  0.00
+    2025-03-04 | resumed | active   | 10.00/month | EUR                    | 10.43  # not at 1.0465
+    2025-03-05 | updated | active   | 10.00/month | EUR, collection paused |  0.00
+    2025-03-10 | updated | trialing | 10.00/month | EUR                    |  0.00
+    2025-04-14 | updated | active   | 10.00/month | EUR                    | 10.43  # not at 1.1346
+    2025-04-15 | updated | active   | 10.00/month | EUR, -100%             |  0.00
+    2025-05-05 | updated | active   | 10.00/month | EUR                    | 10.43  # not at 1.1343
+    2025-05-06 | deleted | canceled | 10.00/month | EUR                    |  0.00
+    2025-05-07 | updated | unpaid   | 10.00/month | EUR                    |  0.00
+    2025-05-08 | updated | active   | 10.00/month | EUR                    | 11.36  # 1.136 of 7 May
+    `,
+  );
+  mrrTable(
+    "should take the quote of a price that was set in a pause, and of an item that was missing",
+    `
+    at         | event   | status | items                    | also | mrr    # EUR → USD
+    2025-01-07 | created | active | 10.00/month, 2.00/month  | EUR  | 12.51  # 1.0426 of 6 January
+    2025-02-04 | paused  | paused | 10.00/month, 2.00/month  | EUR  |  0.00
+    2025-02-10 | updated | paused | 20.00/month, 2.00/month  | EUR  |  0.00
+    2025-03-04 | resumed | active | 20.00/month, 2.00/month  | EUR  | 23.02  # 20 at 1.0465
+    2025-03-05 | paused  | paused | 20.00/month, 2.00/month  | EUR  |  0.00
+    2025-03-06 | resumed | active | 20.00/month              | EUR  | 20.93
+    2025-04-14 | updated | active | 20.00/month, 2.00/month  | EUR  | 23.20  # 2 at 1.1346
     `,
   );
   mrrTable(

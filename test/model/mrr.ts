@@ -3,7 +3,7 @@
  * all of them (`definitions.md`, MRR).
  */
 import { exponentOf, type Anonymous, type Change, type Fact, type Phase } from "./facts.js";
-import { type Fraction, fraction, isEqual, rounded, tenTo, times } from "./fraction.js";
+import { type Fraction, fraction, isEqual, rounded, tenTo, times, zero } from "./fraction.js";
 import type { Quotes } from "./quotes.js";
 
 /** What one subscription is worth from `at` on; amounts in millionths of the base currency. */
@@ -49,7 +49,10 @@ const isChange = (fact: Fact): fact is Change => fact.kind === "change";
 
 const phaseRank: Record<Phase, number> = { started: 0, changed: 1, ended: 2 };
 
-/** The changes in force one after the other, with their rates held while a price stands. */
+/**
+ * The changes in force one after the other, with their rates held while a price stands, also over a
+ * time in which nothing counted, unless the subscription had ended.
+ */
 function statesOf(changes: readonly Change[], base: string, quotes: Quotes): State[] {
   const states: State[] = [];
   let held = new Map<string, Held>();
@@ -70,7 +73,8 @@ function statesOf(changes: readonly Change[], base: string, quotes: Quotes): Sta
         if (rate === null) throw new Error("no rate: such events are rejects");
         now.set(item, { sku, currency: change.currency, monthly, rate });
       }
-      held = now;
+      const counting = [...now].filter(([, { monthly }]) => !isEqual(monthly, zero));
+      if (counting.length > 0 || change.phase === "ended") held = new Map(counting);
       const country = change.country ?? "ZZ";
       const items = [...now.values()].map(({ sku, currency, monthly, rate }) => ({
         sku,
