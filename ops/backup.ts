@@ -1,6 +1,7 @@
 /** `npm run ops -- backup` and `restore`: see backends/backup. */
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { newestBackupIn } from "../backends/backup/folder.js";
 import { BackupRefused, readManifest } from "../backends/backup/manifest.js";
 import { type CheckedBackup, checkBackup, restoreBackup } from "../backends/backup/restore.js";
 import { type MadeBackup, backupKeyFile, writeBackup } from "../backends/backup/write.js";
@@ -64,6 +65,10 @@ export async function restore(
   open: (config: Config, options: { readonly restoring: boolean }) => Promise<Service>,
   tell: Tell,
 ): Promise<void> {
+  const newest = await newestBackupIn(resolve(from));
+  if (newest !== undefined) {
+    throw new BackupRefused(`${from} is a folder of backups. Name one of them: --from ${newest}`);
+  }
   const checked = await checkBackup(resolve(from));
   tell(`The backup of ${checked.manifest.made_at} is whole.`);
   await settleVaultKey(config, checked);

@@ -21,7 +21,8 @@ export async function rotateKey(service: Service, tell: Tell): Promise<number> {
       tell(`${secrets} secrets are sealed under the new vault key ${vaultKeyId(next)}.`);
     });
     tell(
-      "It has taken the place of the old one, which nothing needs any more. Back the new one up.",
+      "It has taken the place of the old one. Back the new one up, and keep the old one as long " +
+        "as a backup from before: nothing else needs it any more.",
     );
     return 0;
   }
@@ -35,8 +36,8 @@ export async function rotateKey(service: Service, tell: Tell): Promise<number> {
   const secrets = await resealSecrets(postgres, vault, previousKey);
   tell(`Every secret is sealed under the vault key ${vault.keyId} (${secrets} by this command).`);
   tell(
-    `Nothing needs ${vaultKeyId(previousKey)} any more: once every process runs with the new ` +
-      "key, remove VAULT_ENCRYPTION_KEY_PREVIOUS.",
+    `Nothing but backups from before needs ${vaultKeyId(previousKey)} any more: once every ` +
+      "process runs with the new key, remove VAULT_ENCRYPTION_KEY_PREVIOUS.",
   );
   return 0;
 }

@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { expect } from "chai";
 import { clickhouseTables } from "../backends/backup/clickhouse-part.js";
 import { addBackup } from "../backends/backup/folder.js";
@@ -187,6 +187,12 @@ describe("The commands", function suite() {
     expect(nobody.code).to.equal(2);
   });
 
+  it("should name the newest backup where the folder of all is given", async () => {
+    const { code, told } = await runCommand(third, ["restore", "--from", dirname(backup)]);
+    expect(told).to.include(`is a folder of backups. Name one of them: --from ${backup}`);
+    expect(code).to.equal(2);
+  });
+
   it("should not restore over anything", async () => {
     const before = readFileSync(join(first, "vault.key"), "utf8");
     const { code, told } = await runCommand(first, ["restore", "--from", backup]);
@@ -201,7 +207,7 @@ describe("The commands", function suite() {
     const oldKey = readFileSync(join(second, "vault.key"), "utf8");
     await killedCommand(second, ["rotate-key"], "Sealing every secret under a new vault key.");
     const rotated = await runCommand(second, ["rotate-key"]);
-    expect(rotated.told).to.include("which nothing needs any more");
+    expect(rotated.told).to.include("keep the old one as long as a backup from before");
     expect(rotated.code).to.equal(0);
     expect(readFileSync(join(second, "vault.key"), "utf8")).to.not.equal(oldKey);
     expect(existsSync(join(second, "vault.key.next"))).to.equal(false);

@@ -71,6 +71,12 @@ describe("The CSV import", () => {
     expect(code).to.equal(0);
   });
 
+  it("should say of a file of nothing but its columns that it has no rows", async () => {
+    const { code, told } = await run(fileOf([head]));
+    expect(told[0]).to.equal("There are no rows.");
+    expect(code).to.equal(0);
+  });
+
   it("should be taken once, however often it is sent, mended or in another order", async () => {
     const rows = [sale("12.34", "once"), sale("12.34", "twice"), sale("12.34", "twice")];
     const before = await doors.taken();
@@ -215,6 +221,21 @@ describe("The CSV import", () => {
       /occurred_at is missing/,
       () => [fileOf(["provider,event_type,amount,currency"])],
     ],
+    [
+      "columns with semicolons between",
+      /add --delimiter ";"$/,
+      () => [fileOf([head.replaceAll(",", ";")])],
+    ],
+    [
+      "columns with tabs between",
+      /add --delimiter \$'\\t'$/,
+      () => [fileOf([`\u{feff}${head.replaceAll(",", "\t")}`])],
+    ],
+    [
+      "columns with commas between where others are told of",
+      /add --delimiter ","$/,
+      () => [fileOf([head]), "--delimiter", ";"],
+    ],
     ["a quote that never ends", /Quote Not Closed/, () => [fileOf([head, '"custom,1'])]],
     ["an address without a scheme", /http:\/\//, () => [fileOf([head]), "--url", "localhost:3000"]],
     ["no key", /needs --key/, () => [fileOf([head]), "--apply"]],
@@ -232,7 +253,9 @@ describe("The CSV import", () => {
     const words = [file, "--apply", "--url", doors.base, "--key"];
     const cut = await run(...words, doors.readKey);
     expect(cut.code).to.equal(2);
-    expect(cut.text).to.match(/answered 403.*\nSent up to line 0\. Go on with --from-line 1, or/s);
+    expect(cut.text).to.match(
+      /answered 403: This key is Read-only; .* \(scope_insufficient\)\nSend the file again when/,
+    );
     const rest = await apply(file, "--from-line", "4");
     expect(rest.told.at(-1)).to.equal("Taken: 1. Known already: 0. Refused: 0.");
     // The last line is the second of two equal ones, and is known as that.
@@ -255,7 +278,7 @@ describe("The CSV import", () => {
     const file = fileOf([head, sale("4", "p"), sale("4", "q")]);
     while (bodies.length > 0) {
       const { code, text } = await run(file, "--apply", "--key", doors.key, "--url", url);
-      expect(text).to.include(`${url} answered 200: ${bodies[0]}\nSent up to line 0. Go on with`);
+      expect(text).to.include(`${url} answered 200: ${bodies[0]}\nSend the file again when`);
       expect(code).to.equal(2);
       bodies.shift();
     }

@@ -63,6 +63,16 @@ export async function refuseAmongOthers(to: string, installation: string): Promi
   }
 }
 
+/** The path of the newest backup in it; undefined: it is no folder of backups. */
+export async function newestBackupIn(folder: string): Promise<string | undefined> {
+  const names = await readdir(folder).catch(() => []);
+  const newest = names
+    .filter((name) => namePattern.test(name))
+    .sort()
+    .at(-1);
+  return newest === undefined ? undefined : join(folder, newest);
+}
+
 /** What a crash left, and what it left to be removed. */
 async function removePartial(root: string): Promise<void> {
   for (const name of await readdir(root)) {

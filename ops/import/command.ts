@@ -76,6 +76,7 @@ async function check(order: Order, tell: (line: string) => void): Promise<boolea
   }
   problems.end();
   for (const line of tally.lines()) tell(line);
+  if (tally.isEmpty) tell(problems.count > 0 ? "No row is right." : "There are no rows.");
   if (repeats.count > 0) {
     tell(
       `${repeats.count} rows say again what an earlier one of their event_id says; it counts once.`,
@@ -124,10 +125,12 @@ async function send(order: Order, door: Door, tell: (line: string) => void): Pro
     await flush();
   } catch (error) {
     if (!(error instanceof ImportRefused)) throw error;
-    throw new ImportRefused(
-      `${error.message}\nSent up to line ${sentUpTo}. Go on with --from-line ${sentUpTo + 1}, or ` +
-        "send the whole file again: nothing counts twice.",
-    );
+    const goOn =
+      sentUpTo < order.fromLine
+        ? "Send the file again when that is mended"
+        : `Sent up to line ${sentUpTo}. Go on with --from-line ${sentUpTo + 1}, or send the ` +
+          "whole file again";
+    throw new ImportRefused(`${error.message}\n${goOn}: nothing counts twice.`);
   }
   problems.end();
   tell(`Taken: ${sums.taken}. Known already: ${sums.repeated}. Refused: ${problems.count}.`);

@@ -50,6 +50,10 @@ export async function* readRows(file: string, delimiter: string): AsyncGenerator
 }
 
 function headerOf(names: readonly string[]): readonly string[] {
+  const separator = otherSeparatorIn(names);
+  if (separator !== undefined) {
+    throw new ImportRefused(`The columns are separated otherwise: add --delimiter ${separator}`);
+  }
   const unknown = names.filter((name) => !columns.includes(name));
   const missing = requiredColumns.filter((name) => !names.includes(name));
   const twice = names.filter((name, index) => names.indexOf(name) < index);
@@ -61,6 +65,18 @@ function headerOf(names: readonly string[]): readonly string[] {
   ];
   if (problems.length === 0) return names;
   throw new ImportRefused(`line 1: ${problems.join("; ")}. Columns are: ${columns.join(", ")}`);
+}
+
+/** What a shell takes for them; spreadsheets of many countries write semicolons. */
+const separators = { ",": '","', ";": '";"', "\t": "$'\\t'" };
+
+/** Where the whole line is one cell that has our columns in it, by another separator. */
+function otherSeparatorIn([line = "", ...others]: readonly string[]): string | undefined {
+  if (others.length > 0) return undefined;
+  return Object.entries(separators).find(([separator]) => {
+    const names = line.split(separator).map((name) => name.trim());
+    return requiredColumns.every((name) => names.includes(name));
+  })?.[1];
 }
 
 function cellsOf(header: readonly string[], cells: readonly string[]): Row["cells"] {

@@ -60,8 +60,8 @@ async function sendLines(door: Door, lines: readonly SendLine[]): Promise<Outcom
     if (outcomes !== null) return outcomes;
     const mayPass = answer.status === null || answer.status === 429 || answer.status >= 500;
     if (!mayPass || attempt === attemptsMax) {
-      const told = answer.text.slice(0, toldLengthMax);
-      throw new ImportRefused(`${door.url} answered ${answer.status ?? "nothing"}: ${told}`);
+      const status = answer.status ?? "nothing";
+      throw new ImportRefused(`${door.url} answered ${status}: ${refusalIn(answer.text)}`);
     }
     await pause(Math.min(answer.retryAfterMs ?? pauseMs * 2 ** attempt, pauseMsMax));
   }
@@ -95,13 +95,25 @@ async function post({ url, key }: Door, body: string): Promise<Answer> {
   }
 }
 
+const refusal = z.object({
+  status: z.literal("error"),
+  error: z.object({ code: z.string(), message: z.string() }),
+});
 const lineAnswer = z.union([
   z.object({ status: z.literal("success"), idempotent_replayed: z.boolean().optional() }),
-  z.object({
-    status: z.literal("error"),
-    error: z.object({ code: z.string(), message: z.string() }),
-  }),
+  refusal,
 ]);
+
+/** In the service's words; of something else that answers there, what it says. */
+function refusalIn(text: string): string {
+  const json = parseStrictJson(Buffer.from(text));
+  const answer = refusal.safeParse(json.ok ? json.value : null);
+  return answer.success ? worded(answer.data.error) : text.slice(0, toldLengthMax);
+}
+
+function worded({ code, message }: z.output<typeof refusal>["error"]): string {
+  return `${message} (${code})`;
+}
 
 /** One answer a line, in order; null: something else answers there, or not all of it came. */
 function outcomesOf(lines: readonly SendLine[], text: string): Outcome[] | null {
@@ -116,8 +128,8 @@ function outcomeOf(line: number, text: string): Outcome | null {
   const answer = lineAnswer.safeParse(json.ok ? json.value : null);
   if (!answer.success) return null;
   if (answer.data.status === "error") {
-    const { message, code } = answer.data.error;
-    return { kind: "refused", line, code, message: `${message} (${code})` };
+    const { error } = answer.data;
+    return { kind: "refused", line, code: error.code, message: worded(error) };
   }
   return { kind: answer.data.idempotent_replayed === true ? "repeated" : "taken", line };
 }

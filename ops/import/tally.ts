@@ -26,8 +26,12 @@ export class Tally {
     this.#last = Math.max(this.#last, at ?? -Infinity);
   }
 
+  get isEmpty(): boolean {
+    return this.#rows === 0;
+  }
+
   lines(): string[] {
-    if (this.#rows === 0) return ["No row is right."];
+    if (this.isEmpty) return [];
     const span = [this.#first, this.#last].map((at) => new Date(at).toISOString()).join(" to ");
     const sums = [...this.#sums].sort(([one], [other]) => (one < other ? -1 : 1));
     return [
