@@ -158,6 +158,7 @@ function readReversal(event: RevenueCatEvent): Told {
   return refunded(event, 0n, currencies);
 }
 
+/** What expires because it is paused has not ended: a resume brings it back as it was. */
 function readExpiration(event: RevenueCatEvent): Told {
   const account = accountOf(event);
   if (account === null) return rejected("malformed", "event.original_app_user_id: missing");
@@ -172,7 +173,7 @@ function readExpiration(event: RevenueCatEvent): Told {
         account,
         country: countryOf(event),
         currency: "",
-        phase: "ended",
+        phase: event.expiration_reason === "SUBSCRIPTION_PAUSED" ? "changed" : "ended",
         steps: [{ at: event.expiration_at_ms ?? event.event_timestamp_ms, items: [] }],
       },
     },

@@ -40,6 +40,7 @@ export const eventShape = z.object({
   original_app_user_id: id.nullish(),
   is_family_share: z.boolean().nullish(),
   cancel_reason: z.string().nullish(),
+  expiration_reason: z.unknown().optional(),
   currency: z.string().nullish(),
   price: decimal,
   price_in_purchased_currency: decimal,

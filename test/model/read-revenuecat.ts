@@ -24,8 +24,11 @@ export function readRevenueCat(body: unknown): readonly BareFact[] {
         : [];
     case "REFUND_REVERSED":
       return isFree ? [] : refundTotal(event, 0n);
-    case "EXPIRATION":
-      return [changeOf(event, timeOf(event, "expiration_at_ms"), "ended", [])];
+    case "EXPIRATION": {
+      const isPause = text(event, "expiration_reason") === "SUBSCRIPTION_PAUSED";
+      const phase = isPause ? "changed" : "ended";
+      return [changeOf(event, timeOf(event, "expiration_at_ms"), phase, [])];
+    }
     case null:
     default:
       return [];

@@ -138,7 +138,8 @@ function takeStep(script: Script, plan: RevenueCatPlan, standing: Standing, step
       return expire("SUBSCRIPTION_PAUSED", current.end + secondMs);
     case "return": {
       const type = step.gap.days % 2 === 0 ? "RENEWAL" : "INITIAL_PURCHASE";
-      return buy(type, after(current.end, step.gap) + secondMs, step.price, step.product);
+      const price = step.gap.seconds % 2 === 0 ? current.amount : step.price;
+      return buy(type, after(current.end, step.gap) + secondMs, price, step.product);
     }
     case "refund":
       return isPaid || current.isTrial ? refund(middle) : undefined;
