@@ -101,7 +101,12 @@ export function readRecord(value: unknown, receivedAt: number): RecordReading {
   if (!parsed.success) return refusalOf(parsed.error, value, "");
   const { amount, occurred_at: occurredAt, ...fields } = parsed.data;
   const places = exponentOf(fields.currency.toUpperCase()) ?? 0;
-  const money = { amount, places, param: "amount" };
+  const money = {
+    amount,
+    places,
+    param: "amount",
+    tooPrecise: "has more decimals than the currency",
+  };
   return finish(fields, money, { occurredAt, param: "occurred_at" }, receivedAt);
 }
 
@@ -134,7 +139,7 @@ export function flatToRecord(
   const event_id = fields.event_id ?? id;
   return finish(
     { ...fields, provider, event_type: meaning, ...(event_id === undefined ? {} : { event_id }) },
-    { amount, places: 0, param: "payload.amount" },
+    { amount, places: 0, param: "payload.amount", tooPrecise: notMinor },
     {
       occurredAt: timestamp ?? occurredAt,
       param: `payload.${timestamp ? "timestamp" : "occurred_at"}`,
@@ -143,15 +148,28 @@ export function flatToRecord(
   );
 }
 
+const notMinor = "must be a whole number of the currency's minor unit: 4999 is 49.99 USD";
+
+interface Money {
+  readonly amount: number | ExactNumber;
+  readonly places: number;
+  readonly param: string;
+  /** What is wrong with more than `places` decimals. */
+  readonly tooPrecise: string;
+}
+
 /** What the shape alone cannot say: the amount's precision and size, the date's bounds. */
 function finish(
   fields: Fields,
-  money: { amount: number | ExactNumber; places: number; param: string },
+  money: Money,
   date: { occurredAt: string | undefined; param: string },
   receivedAt: number,
 ): RecordReading {
   const amount = minorOf(money.amount, money.places);
-  if (typeof amount === "string") return refuse(amount, money.param, amountProblems[amount]);
+  if (typeof amount === "string") {
+    const problem = amount === "amount_too_precise" ? money.tooPrecise : amountProblems[amount];
+    return refuse(amount, money.param, problem);
+  }
   const occurredAt = date.occurredAt === undefined ? null : Date.parse(date.occurredAt);
   if (occurredAt !== null && occurredAt < limits.eventEarliest) {
     return refuse("occurred_at_too_early", date.param, "must not be before the year 2000");
@@ -173,14 +191,13 @@ function finish(
 const amountProblems = {
   amount_negative: "must not be negative: event_type tells which way money moves",
   amount_too_large: `is more than ${limits.amountMinorMax} minor units`,
-  amount_too_precise: "has more decimals than the currency",
 } as const;
 
 /** Exactly, by the number's own decimal text: 19.99 is 1999 although no double is 19.99. */
 function minorOf(
   amount: number | ExactNumber,
   places: number,
-): bigint | keyof typeof amountProblems {
+): bigint | keyof typeof amountProblems | "amount_too_precise" {
   const text = amount instanceof ExactNumber ? amount.text : String(amount);
   const minor = majorToMinor(text, places);
   if (text.startsWith("-") && minor !== 0n) return "amount_negative";

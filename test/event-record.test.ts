@@ -130,6 +130,13 @@ describe("A flat form B payload", () => {
     expect(reading).to.have.property("message").that.includes("checkout.session.completed");
   });
 
+  it("should say that its amount is in minor units when it is in major ones", () => {
+    const told = "payload.amount must be a whole number of the currency's minor unit";
+    expect(read({ amount: 49.99 }))
+      .to.have.property("message")
+      .that.includes(told);
+  });
+
   const cases: readonly [title: string, fields: object, code: string][] = [
     ["half a cent", { amount: 4900.5 }, "amount_too_precise payload.amount"],
     ["a negative amount", { amount: -4900 }, "amount_negative payload.amount"],

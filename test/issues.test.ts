@@ -51,3 +51,34 @@ describe("A field that is missing", () => {
     return error;
   }
 });
+
+describe("A field that is wrong", () => {
+  const shape = z.strictObject({
+    choice: z.enum(["live", "test"]).optional(),
+    day: z.iso.date().optional(),
+    list: z.array(z.int()).max(2).optional(),
+    moment: z.iso.datetime({ offset: true }).optional(),
+    number: z.int().min(1).max(200).optional(),
+    text: z.string().min(1).max(3).optional(),
+  });
+  const cases: [given: object, told: string][] = [
+    [{ choice: "Live" }, "choice: must be one of: live, test."],
+    [{ day: "tomorrow" }, "day: must be a day as 2026-01-31."],
+    [{ list: [1, 2, 3] }, "list: must have at most 2 entries."],
+    [{ moment: "2026-01-31" }, "moment: must be a date-time as 2026-01-31T12:00:00Z."],
+    [{ number: 0 }, "number: must be at least 1."],
+    [{ number: 201 }, "number: must be at most 200."],
+    [{ text: "" }, "text: must not be empty."],
+    [{ text: "abcd" }, "text: must have at most 3 characters."],
+    [{ colour: "red" }, "There is no field colour."],
+  ];
+  for (const [given, told] of cases) {
+    it(`should be told by its name and what it must be: ${JSON.stringify(given)}`, () => {
+      for (const each of [shape, z.compile(shape)]) {
+        const { error } = each.safeParse(given);
+        if (error === undefined) throw new Error("nothing is wrong");
+        expect(fieldError(error).message).to.equal(told);
+      }
+    });
+  }
+});

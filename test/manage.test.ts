@@ -48,6 +48,11 @@ describe("The management interface", () => {
       () => withToken(null, `/v1/manage${path}/keys`),
     ],
   ];
+  it("should ask for the administrator token, and not for a key", async () => {
+    const { error } = (await withToken(null)).json;
+    expect(error.message).to.include("Authorization: Bearer <administrator token>");
+  });
+
   for (const [title, code, call] of refused) {
     it(`should refuse ${title}`, async () => {
       expectError(await call(), { status: 401, code, type: "authentication" });

@@ -45,7 +45,7 @@ export function requireAdministrator(service: Pick<Service, "adminToken">): Midd
   const expected = sha256(service.adminToken);
   return async (ctx: Context, next: Next) => {
     // Hashes have one length, so the comparison takes the same time for every token.
-    if (!timingSafeEqual(sha256(bearer(ctx.req)), expected)) {
+    if (!timingSafeEqual(sha256(bearer(ctx.req, "administrator token")), expected)) {
       throw unauthenticated("admin_token_wrong", "This is not the administrator token.");
     }
     ctx.state.administrator = true;
@@ -60,19 +60,23 @@ const keyMessages: Readonly<Record<Exclude<KeyLookup, { ok: true }>["code"], str
   key_expired: "This API key has expired.",
 };
 
-/** The token of `Authorization: Bearer <token>`. */
-function bearer(request: Pick<IncomingMessage, "headers" | "url">): string {
+/**
+ * The token of `Authorization: Bearer <token>`.
+ * @param what it has to be, for a caller who sends none
+ */
+function bearer(request: Pick<IncomingMessage, "headers" | "url">, what = "key"): string {
   // URLs end up in logs and browser histories, so a key there is refused even if it is good.
   if (/svc_(?:live|test)_/.test(request.url ?? "")) {
     throw unauthenticated("key_in_url", "A key never goes into the URL; revoke this one.");
   }
   const header = request.headers.authorization;
   if (header === undefined) {
-    throw unauthenticated("key_missing", "This call needs the header Authorization: Bearer <key>.");
+    const needed = `This call needs the header Authorization: Bearer <${what}>.`;
+    throw unauthenticated("key_missing", needed);
   }
   const token = /^Bearer +([^\s]+) *$/i.exec(header)?.[1];
   if (token === undefined) {
-    throw unauthenticated("authorization_malformed", "Authorization must be: Bearer <key>.");
+    throw unauthenticated("authorization_malformed", `Authorization must be: Bearer <${what}>.`);
   }
   return token;
 }

@@ -10,7 +10,7 @@ import type { Context, Middleware, Next } from "koa";
 import getRawBody from "raw-body";
 import type { ZodType, z } from "zod";
 import { limits } from "../../config.js";
-import { isMissing, issueText } from "../../schemas/issues.js";
+import { issueText } from "../../schemas/issues.js";
 import { type ApiError, malformed, tooLarge, unprocessable, wrongContentType } from "./errors.js";
 import { parseStrictJson } from "./strict-json.js";
 
@@ -103,7 +103,8 @@ export function fieldError(error: z.ZodError): ApiError {
 }
 
 function messageOf(param: string, issue: z.core.$ZodIssue): string {
-  return isMissing(issue) ? `${issueText(param, issue)}.` : issue.message;
+  if (issue.code === "unrecognized_keys") return `There is no field ${param}.`;
+  return `${issueText(param, issue)}.`;
 }
 
 function hasBody(ctx: Context): boolean {
