@@ -15,7 +15,11 @@ describe("The command line", () => {
   /** @returns what it said, with its exit code in front */
   function run(path: string, words: readonly string[]): string {
     const program = fileURLToPath(new URL(path, import.meta.url));
-    const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...words]);
+    const { status, stdout, stderr } = spawnSync(process.execPath, [
+      ...process.execArgv,
+      program,
+      ...words,
+    ]);
     return `${status}\n${stdout.toString()}${stderr.toString()}`;
   }
 

@@ -92,7 +92,8 @@ describe("A newcomer", () => {
     this.timeout(60_000);
     const env = { PATH: process.env.PATH, DATA_DIR: join(folder, "never"), LOGLEVEL: "warn" };
     const runs = words.map(async ([line, code, said]) => {
-      const child = spawn(process.execPath, [program, ...line.split(" ")], { env });
+      const args = [...process.execArgv, program, ...line.split(" ")];
+      const child = spawn(process.execPath, args, { env });
       const told = [text(child.stdout), text(child.stderr)];
       const [ended] = await once(child, "close");
       const [answer, complaint] = await Promise.all(told);
@@ -115,7 +116,7 @@ describe("A newcomer", () => {
     writeFileSync(join(folder, "slip.env"), "DATABSE_URL=postgres://user@host/database");
     const runs = nowhere.map(async ([line, where, said]) => {
       const env = { PATH: process.env.PATH, DATA_DIR: join(folder, where) };
-      const args = [program, "ops", ...line.split(" ")];
+      const args = [...process.execArgv, program, "ops", ...line.split(" ")];
       const child = spawn(process.execPath, args, { env, cwd: folder });
       const answer = text(child.stderr);
       const [ended] = await once(child, "close");

@@ -61,7 +61,8 @@ export class Installation {
     settings: Readonly<Record<string, string>> = {},
   ): Promise<RoleProcess> {
     const port = await freePort();
-    const child = spawn(process.execPath, ["--import", withoutEmbedded ?? "", entry ?? "", role], {
+    const words = ["--import", withoutEmbedded ?? "", entry ?? "", role];
+    const child = spawn(process.execPath, [...process.execArgv, ...words], {
       cwd: join(this.folder.path, "empty"),
       env: {
         PATH: process.env.PATH,

@@ -1,4 +1,7 @@
-/** The built service as a process of its own, on a folder of its own. */
+/**
+ * The built service as a process of its own, on a folder of its own. It lives as briefly as the
+ * tests do, and takes the options that Node has for them.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -23,7 +26,7 @@ export function startService(
   port: number,
   settings: Readonly<Record<string, string>> = {},
 ): ChildProcess {
-  const child = spawn(process.execPath, [entry], {
+  const child = spawn(process.execPath, [...process.execArgv, entry], {
     env: { ...environment(folder, port), ...settings },
     stdio: ["ignore", "inherit", "ignore"],
   });
@@ -51,7 +54,7 @@ function startCommand(
   words: readonly string[],
   settings: Readonly<Record<string, string>> = {},
 ): ChildProcess {
-  const child = spawn(process.execPath, [entry, "ops", ...words], {
+  const child = spawn(process.execPath, [...process.execArgv, entry, "ops", ...words], {
     env: { ...environment(folder, 0), ...settings },
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -105,7 +105,7 @@ describe("Several processes", () => {
 
   it("should learn of rates that another added", async () => {
     const config = readConfig({ RATES_REFRESH: "off" });
-    const given = { postgres, config, logger: testLogger, releases, shared: true };
+    const given = { postgres, config, logger: testLogger, releases, shared: true, seenMs: 100 };
     const rates = await openRates(given);
     const told = new Promise<number>((resolve) => rates.onEdition(resolve));
     const other = await Editions.open(postgres);
