@@ -72,6 +72,9 @@ export const limits = {
   accountSizeMax: 100_000,
   /** Of those that leave nothing that counts so many more: what began must be able to end. */
   accountEndsMax: 100_000,
+  /** Accounts one subscription was told under, and its newest changes, that are held together. */
+  accountsOfSubscriptionMax: 1_000,
+  changesOfSharedMax: 10_000,
   /** Lines of one payment, items of one subscription. */
   linesPerPurchaseMax: 1_000,
   itemsPerSubscriptionMax: 500,

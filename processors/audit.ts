@@ -21,7 +21,9 @@ import type { AuditedTable, AuditFinding } from "../schemas/audit.js";
 import { decimalText, parseDecimal, powerOfTen } from "../schemas/decimal.js";
 import { insertLedgerDifferences, ledgerDifferences, ledgerFinding } from "./audit-ledger.js";
 import { paymentSlices, paymentsIn } from "./audit-money.js";
+import { endsFinding, missingEnds, sharedSlices } from "./audit-transfers.js";
 import { insertVersionDifferences, versionDifferences, versionFinding } from "./audit-versions.js";
+import { insertChanges } from "./changes.js";
 import { recordings } from "./recordings.js";
 
 export interface AuditService {
@@ -46,10 +48,28 @@ export async function audit(service: AuditService, options: AuditOptions): Promi
   const tables = [...movementTables, "money_facts", "ledger", "transactions"];
   const findings: AuditFinding[] = [];
   for (const tenant of await tenantsOf(service.clickhouse, tables, options.workspace)) {
+    findings.push(await endedFinding(service, options, tenant));
     findings.push(await movementsFinding(service, options, tenant));
     findings.push(...(await moneyFindings(service, options, tenant)));
   }
   return findings;
+}
+
+/** Of what movements are worked out from, the rows that no event told: before the movements. */
+async function endedFinding(
+  { clickhouse, watermark }: AuditService,
+  options: AuditOptions,
+  tenant: Tenant,
+): Promise<AuditFinding> {
+  let finding = emptyFinding(tenant, "subscription_changes");
+  const pace = new Pace(options);
+  for await (const shared of sharedSlices(clickhouse, tenant)) {
+    const found = await missingEnds(clickhouse, shared, () => watermark.completeTo());
+    if (options.repair) await insertChanges(clickhouse, found.missing);
+    finding = plus(finding, endsFinding(found));
+    await pace.rest();
+  }
+  return finding;
 }
 
 async function movementsFinding(

@@ -15,6 +15,7 @@ import { mapInTurns } from "./give-way.js";
 import { insertDifferences, recordedMovements, type TouchedAccount } from "./movements.js";
 import type { Side } from "./pairing.js";
 import { keepRejected, type RejectedEvent } from "./reject.js";
+import { bookTransfers } from "./transfers.js";
 
 /** @param service `accountSizes` is left out where others write, too */
 export async function bookSubscriptions(
@@ -34,17 +35,19 @@ export async function bookSubscriptions(
   const beyond = new Set(await insertChanges(service.clickhouse, told, accountSizes));
   const changes = told.filter((change) => !beyond.has(change));
 
-  // 4. Pair anonymous churns with the subscriptions they end; their ends are changes too.
+  // 4. Pair anonymous churns with the subscriptions they end, and end what went to another account:
+  //    these ends are changes too.
   const ended = await bookAnonymous(service.clickhouse, batch, accountSizes);
+  const moved = await bookTransfers(service.clickhouse, changes, accountSizes);
 
   // 5. List what there was no room for, and bring the movements of every touched account to what
   //    they should be.
-  const left = new Set(Array.from(beyond, ({ change_id }) => change_id));
+  const left = new Set([...beyond, ...moved.refused].map(({ change_id: id }) => id));
   await keepRejected(service, [
     ...batch.filter(({ fact_id: id }) => left.has(id)).map((fact) => tooLarge(fact, fact)),
     ...ended.refused.map(endTooLarge),
   ]);
-  const changed = [...changes, ...ended.touched];
+  const changed = [...changes, ...ended.touched, ...moved.ended];
   if (changed.length === 0) return;
   await insertDifferences(service.clickhouse, touchedAccounts(changed));
 

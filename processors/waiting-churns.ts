@@ -6,13 +6,11 @@ import { rowsIn } from "../backends/clickhouse-rows.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
 import { insertRejects, type RejectRow } from "../backends/rejects.js";
 import { isNamed, type Side } from "./pairing.js";
+import { nameOf, sharedAmong, type Subscription } from "./transfers.js";
 
 const reason = "no_open_subscription";
 
-type Started = Pick<
-  Side,
-  "workspace" | "environment" | "account" | "provider" | "subscription" | "at"
->;
+type Started = Subscription & Pick<Side, "at">;
 
 /** @param sides of whole pools, `unpaired` those of them without a partner */
 export async function listWaiting(
@@ -44,33 +42,31 @@ export async function listWaiting(
 }
 
 /**
- * Without those that name a subscription their own account has, whoever told of it: they end it by
- * themselves (`providers/record-facts.ts`).
+ * Without those that name a subscription somebody has, whoever told of it: they end it by
+ * themselves (`providers/record-facts.ts`), also under another account (`transfers.ts`).
  */
 async function withoutStart(clickhouse: ClickHouse, unpaired: readonly Side[]): Promise<Side[]> {
   const named = unpaired.filter(({ pool }) => isNamed(pool));
   if (named.length === 0) return [...unpaired];
+  const shared = await sharedAmong(clickhouse, named);
+  const accounts = shared.flatMap((one) =>
+    one.accounts.map((account) => [one.workspace, one.environment, account]),
+  );
+  const own = named.map((churn) => [churn.workspace, churn.environment, churn.account]);
   const starts = await clickhouse.rows<Started>(
-    `SELECT workspace, environment, account, provider, subscription, min(at) AS at
+    `SELECT workspace, environment, provider, subscription, min(at) AS at
      FROM subscription_changes
-     WHERE ${rowsIn(
-       "(workspace, environment, account)",
-       named.map((churn) => [churn.workspace, churn.environment, churn.account]),
-     )} AND ${rowsIn(
+     WHERE ${rowsIn("(workspace, environment, account)", [...own, ...accounts])} AND ${rowsIn(
        "(subscription)",
        named.map((churn) => [churn.subscription]),
      )} AND phase != 'ended'
-     GROUP BY workspace, environment, account, provider, subscription`,
+     GROUP BY workspace, environment, provider, subscription`,
   );
-  const startedAt = new Map(starts.map((start) => [subscriptionOf(start), start.at]));
+  const startedAt = new Map(starts.map((start) => [nameOf(start), start.at]));
   return unpaired.filter((churn) => {
-    const at = isNamed(churn.pool) ? startedAt.get(subscriptionOf(churn)) : undefined;
+    const at = isNamed(churn.pool) ? startedAt.get(nameOf(churn)) : undefined;
     return at === undefined || at > churn.at;
   });
-}
-
-function subscriptionOf(of: Started): string {
-  return JSON.stringify([of.workspace, of.environment, of.account, of.provider, of.subscription]);
 }
 
 function rejectOf(churn: Side, revision: number): RejectRow {

@@ -1,7 +1,12 @@
 /** What an audit says: for each workspace and table, whether *is* equals *should be*. */
 import { z } from "zod";
 
-export const auditedTables = ["mrr_movements", "ledger", "transactions"] as const;
+export const auditedTables = [
+  "subscription_changes",
+  "mrr_movements",
+  "ledger",
+  "transactions",
+] as const;
 export type AuditedTable = (typeof auditedTables)[number];
 
 /** One row too many, too few or other than it should be. */
@@ -22,7 +27,9 @@ export const auditFinding = z.object({
   table: z.enum(auditedTables),
   rows: z.int().describe("Rows that were compared"),
   differences: z.int().describe("Rows that are not as they should be"),
-  amount: z.string().describe("Sum of the differences, should be minus is; 0 of transactions"),
+  amount: z
+    .string()
+    .describe("Sum of the differences, should be minus is; 0 of changes and of transactions"),
   examples: z.array(auditExample).describe("The first differences"),
 });
 export type AuditFinding = z.infer<typeof auditFinding>;

@@ -31,6 +31,12 @@ export const movementDimensions = [
   "vintage",
 ] as const;
 
+/**
+ * How the id of a change ends that says only that the subscription is another account's from then
+ * on: an end, whatever its phase, which gives it its place among changes of one moment.
+ */
+export const elsewhere = ":elsewhere";
+
 export const movementMeasures = ["mrr", "accounts", "subscriptions"] as const;
 
 // Places in the tuples below, whose arrays are sorted from the first place on. They are numbers in
@@ -101,15 +107,17 @@ WITH
   -- A step announced for later comes true unless another change comes first, or its day is beyond
   -- what the engine counts. A change begins with its first step: of several at one moment only the
   -- last has steps before the next change. Each state is a turn but a pause: worth nothing without
-  -- having ended, for whatever reason (paused, unpaid, on trial, free), since nothing is no price.
+  -- having ended here, for whatever reason (paused, unpaid, on trial, free), since nothing is no
+  -- price.
   states AS (
     SELECT account, place, arrayFlatten(arrayMap(
-             (subscription, country, phase, steps, next, next_at) -> arrayMap(
+             (subscription, country, phase, id, steps, next, next_at) -> arrayMap(
                s -> (subscription, country, s.${step.at}, s.${step.items},
-                 if(empty(s.${step.items}), phase = 'ended', 1)),
+                 if(empty(s.${step.items}), phase = 'ended' OR endsWith(id, '${elsewhere}'), 1)),
                arrayFilter(s -> s.${step.at} < if(subscription = next, next_at, ${reach}), steps)),
              changes.${change.subscription}, changes.${change.country}, changes.${change.phase},
-             changes.${change.steps}, arrayShiftLeft(changes.${change.subscription}, 1),
+             changes.${change.id}, changes.${change.steps},
+             arrayShiftLeft(changes.${change.subscription}, 1),
              arrayShiftLeft(changes.${change.at}, 1, ${reach}))) AS states
     FROM histories
   ),

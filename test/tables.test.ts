@@ -15,6 +15,7 @@ import { cell, momentOf, type Row, rowsOf } from "./model/table.js";
 import { tellMoney } from "./model/table-money.js";
 import { tellRecordRows } from "./model/table-records.js";
 import { tellSubscriptions } from "./model/table-subscriptions.js";
+import { tellTransfers } from "./model/table-transfers.js";
 import { openTestService } from "./service.js";
 
 const quotes = bundledQuotes();
@@ -223,6 +224,23 @@ describe("subscriptions", () => {
     2025-07-01 | churn      | c   | 120.00 | 50.00 |           3 |  320.00
     `,
   );
+  transferTable(
+    "should count a subscription under the customer it was told under last, and once",
+    `
+    at         | sub | event      | user | amount | mrr   | subscribers | revenue
+    2025-01-10 | a   | purchase   | one  |  10.00 | 10.00 |           1 |   10.00
+    2025-02-10 | a   | renewal    | one  |  10.00 | 10.00 |           1 |   20.00
+    2025-03-10 | a   | renewal    | two  |  10.00 | 10.00 |           1 |   30.00  # restored there
+    2025-04-10 | a   | renewal    | two  |  12.00 | 12.00 |           1 |   42.00
+    2025-04-20 | b   | purchase   | one  |   5.00 | 17.00 |           2 |   47.00
+    2025-05-10 | a   | renewal    | one  |  12.00 | 17.00 |           1 |   59.00  # and back
+    2025-05-20 | b   | renewal    | two  |   5.00 | 17.00 |           2 |   64.00
+    2025-06-10 | a   | expiration | two  |        |  5.00 |           1 |   64.00  # ends one's
+    2025-06-20 | b   | renewal    | two  |   5.00 |  5.00 |           1 |   69.00
+    2025-07-10 | a   | renewal    | one  |  12.00 | 17.00 |           2 |   81.00
+    2025-07-20 | b   | expiration | two  |        | 12.00 |           1 |   81.00
+    `,
+  );
 });
 
 describe("money of one payment", () => {
@@ -380,6 +398,11 @@ function moneyTable(title: string, currency: string, table: string): void {
 /** Form A records of nobody in particular; expected: `mrr`, `subscribers`, `revenue` in USD. */
 function recordTable(title: string, table: string): void {
   bothWays(title, table, "amount", tellRecordRows);
+}
+
+/** What RevenueCat tells; expected: `mrr`, `subscribers`, `revenue` in USD. */
+function transferTable(title: string, table: string): void {
+  bothWays(title, table, "amount", tellTransfers);
 }
 
 type Tell = (script: Script, rows: readonly Row[], version: ApiVersion) => void;

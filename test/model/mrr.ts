@@ -5,6 +5,7 @@
 import { exponentOf, type Anonymous, type Change, type Fact, type Phase } from "./facts.js";
 import { type Fraction, fraction, isEqual, rounded, tenTo, times, zero } from "./fraction.js";
 import type { Quotes } from "./quotes.js";
+import { grouped } from "./showing.js";
 
 /** What one subscription is worth from `at` on; amounts in millionths of the base currency. */
 interface State {
@@ -27,12 +28,25 @@ export interface Timeline {
 
 export function timelinesOf(facts: readonly Fact[], base: string, quotes: Quotes): Timeline[] {
   const changes = [...facts.filter(isChange), ...churnsOfPairs(facts)];
-  const keys = new Set(changes.map(({ provider, subscription }) => `${provider} ${subscription}`));
-  return [...keys].map((key) => {
-    const ours = changes.filter((change) => `${change.provider} ${change.subscription}` === key);
-    const { provider = "", account = "" } = ours[0] ?? {};
-    return { provider, account: `${provider} ${account}`, states: statesOf(ours, base, quotes) };
+  const subscriptions = grouped(changes, (change) => `${change.provider} ${change.subscription}`);
+  return [...subscriptions.values()].flatMap((told) => {
+    const winners = winnersOf(told);
+    const accounts = new Set(told.map(({ account }) => account));
+    return [...accounts].map((account) => {
+      const provider = told[0]?.provider ?? "";
+      const states = statesOf(asSeenBy(account, winners), base, quotes);
+      return { provider, account: `${provider} ${account}`, states };
+    });
   });
+}
+
+/** What is told of another account's subscription is its end here. */
+function asSeenBy(account: string, winners: readonly Change[]): Change[] {
+  return winners.map((change) =>
+    change.account === account
+      ? change
+      : { ...change, phase: "ended", steps: [{ at: beginOf(change) ?? 0, items: [] }] },
+  );
 }
 
 /** The state in force at that moment: what happened up to then, inclusive. */
@@ -50,13 +64,12 @@ const isChange = (fact: Fact): fact is Change => fact.kind === "change";
 const phaseRank: Record<Phase, number> = { started: 0, changed: 1, ended: 2 };
 
 /**
- * The changes in force one after the other, with their rates held while a price stands, also over a
+ * Changes in force one after the other, with their rates held while a price stands, also over a
  * time in which nothing counted, unless the subscription had ended.
  */
-function statesOf(changes: readonly Change[], base: string, quotes: Quotes): State[] {
+function statesOf(winners: readonly Change[], base: string, quotes: Quotes): State[] {
   const states: State[] = [];
   let held = new Map<string, Held>();
-  const winners = winnersOf(changes);
   for (const [index, change] of winners.entries()) {
     const next = beginOf(winners[index + 1]) ?? Infinity;
     for (const step of change.steps.filter(({ at }) => at < next)) {

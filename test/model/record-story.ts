@@ -36,6 +36,8 @@ export const recordPlans = fc.record({
   intervalCount: fc.constantFrom(1, 3),
   /** Whether a renewal says what it is of, as its subscription does. */
   renewals: fc.constantFrom("named", "bare"),
+  /** Whose a subscription is in the end: its first customer's, another's, or nobody says. */
+  lastCustomer: fc.constantFrom("first", "first", "other", "untold"),
 });
 export type RecordPlan = Drawn<typeof recordPlans>;
 
@@ -103,6 +105,8 @@ type Say = (type: string, at: number, amount: bigint, more?: JsonObject) => void
 /** New, paid again, new price and product, paid for that, ended, and back. */
 function tellNamed(script: Sender, plan: RecordPlan, start: number, say: Say, period: JsonObject) {
   const named = { subscription_id: script.id("subscription"), customer_id: script.id("customer") };
+  const others = { first: named.customer_id, other: script.id("customer"), untold: null };
+  const last = { ...named, customer_id: others[plan.lastCustomer] };
   const other = plan.sku === null ? {} : { product_id: "sku-two" };
   const renew = (at: number, amount: bigint, product: JsonObject) =>
     say("transaction.sale", at, amount, {
@@ -112,9 +116,9 @@ function tellNamed(script: Sender, plan: RecordPlan, start: number, say: Say, pe
   const acts = [
     (at: number) => renew(at, plan.amount, {}),
     (at: number) =>
-      say("subscription.new", at, plan.amount + 100n, { ...named, ...period, ...other }),
+      say("subscription.new", at, plan.amount + 100n, { ...last, ...period, ...other }),
     (at: number) => renew(at, plan.amount + 100n, other),
-    (at: number) => say("subscription.churn", at, plan.amount, named),
+    (at: number) => say("subscription.churn", at, plan.amount, last),
     (at: number) => say("subscription.new", at, plan.amount, { ...named, ...period }),
   ];
   say("subscription.new", start, plan.amount, { ...named, ...period });

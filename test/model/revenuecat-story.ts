@@ -25,6 +25,7 @@ import {
 const whats = fc.constantFrom(
   ...(["renew", "renew", "renew", "price", "announce", "cancel", "giveUp", "pause"] as const),
   ...(["return", "return", "refund", "refundReversed", "refundAgain", "share"] as const),
+  ...(["transfer", "transfer"] as const),
 );
 const steps = fc.record({ what: whats, gap: gaps, price: amounts, product: skus });
 type Step = Drawn<typeof steps>;
@@ -62,7 +63,8 @@ interface Period {
 
 interface Standing {
   readonly original: string;
-  readonly user: string;
+  readonly buyer: string;
+  user: string;
   current: Period;
   hasEnded: boolean;
 }
@@ -81,10 +83,17 @@ export function tellRevenueCat(script: Script, plan: RevenueCatPlan): void {
     end: isTrial ? start + 7 * dayMs : periodEnd(start, plan.period),
     isTrial,
   };
-  const standing: Standing = { original: transaction, user, current, hasEnded: false };
+  const standing: Standing = {
+    original: transaction,
+    buyer: user,
+    user,
+    current,
+    hasEnded: false,
+  };
   tell(script, plan, standing, "INITIAL_PURCHASE", start + secondMs, current);
   for (const step of plan.steps) {
-    if (standing.hasEnded === (step.what === "return")) takeStep(script, plan, standing, step);
+    const isPossible = standing.hasEnded === (step.what === "return");
+    if (isPossible || step.what === "transfer") takeStep(script, plan, standing, step);
   }
 }
 
@@ -152,6 +161,10 @@ function takeStep(script: Script, plan: RevenueCatPlan, standing: Standing, step
         amount: plan.isInDollarsOnly || step.gap.days % 2 === 0 ? current.amount : null,
       });
       if (step.what === "refundAgain") refund(after(middle, step.gap) + dayMs);
+      return;
+    case "transfer":
+      // From what is told next on; to somebody who may have others, too, or back.
+      standing.user = step.gap.days % 3 === 0 ? standing.buyer : `restored_${step.gap.days % 2}`;
       return;
     case "share": {
       const transaction = script.id("txn");

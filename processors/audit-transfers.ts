@@ -1,0 +1,55 @@
+/** Whether every subscription that went to another account was ended under the one before. */
+import type { SliceFinding } from "../backends/audit-movements.js";
+import { type Tenant, tenantSql } from "../backends/account-slices.js";
+import { fromClickhouseTime } from "../backends/clickhouse-rows.js";
+import type { ClickHouse } from "../backends/clickhouse.js";
+import { limits } from "../config.js";
+import type { Change } from "./changes.js";
+import { endsOf, partsOfShared, type Shared, sharedSql } from "./transfers.js";
+
+/** Subscriptions of a tenant that have several accounts, in lists to be audited one by one. */
+export async function* sharedSlices(
+  clickhouse: Pick<ClickHouse, "rows">,
+  tenant: Tenant,
+): AsyncGenerator<Shared[]> {
+  const [table] = await clickhouse.rows<{ rows: string }>(
+    `SELECT count() AS rows FROM subscription_changes WHERE ${tenantSql(tenant)}`,
+  );
+  // Grouping all subscriptions at once would hold all of their names.
+  const slices = Math.ceil(Number(table?.rows ?? 0) / limits.rebuildSliceRows);
+  for (let slice = 0; slice < slices; slice += 1) {
+    const inSlice = `cityHash64(subscription) % ${slices} = ${slice}`;
+    const shared = await clickhouse.rows<Shared>(sharedSql(`${tenantSql(tenant)} AND ${inSlice}`));
+    yield* partsOfShared(shared);
+  }
+}
+
+/**
+ * @param settledTo asked only when an end is missing; ms since 1970 up to which everything is
+ *   booked. What was told later is being booked right now.
+ */
+export async function missingEnds(
+  clickhouse: Pick<ClickHouse, "rows">,
+  shared: readonly Shared[],
+  settledTo: () => Promise<number>,
+): Promise<{ readonly rows: number; readonly missing: readonly Change[] }> {
+  const { ends, missing } = await endsOf(clickhouse, shared);
+  if (missing.length === 0) return { rows: ends.length, missing };
+  const settled = await settledTo();
+  const again = await endsOf(clickhouse, shared, settled);
+  return { rows: again.ends.length, missing: again.missing };
+}
+
+export function endsFinding(found: Awaited<ReturnType<typeof missingEnds>>): SliceFinding {
+  return {
+    rows: found.rows,
+    differences: found.missing.length,
+    amount: "0",
+    examples: found.missing.slice(0, limits.auditExamplesMax).map(({ account, at }) => ({
+      subject: account,
+      at: new Date(fromClickhouseTime(at)).toISOString(),
+      what: "end of a subscription that is another account's",
+      amount: null,
+    })),
+  };
+}
