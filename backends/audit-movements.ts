@@ -7,7 +7,13 @@
  */
 import { limits } from "../config.js";
 import type { AuditExample } from "../schemas/audit.js";
-import { differenceSql, movementDimensions, shouldBeSql } from "../schemas/movements.js";
+import {
+  differenceSql,
+  firstMovementsSql,
+  movementDimensions,
+  movementMeasures,
+  shouldBeSql,
+} from "../schemas/movements.js";
 import {
   type AccountSlice,
   accountSlices,
@@ -69,12 +75,15 @@ export async function auditSlice(
  * do when repeated. As in booking, a difference is recorded as of the newest event that touched
  * the account; where there is none, of what is recorded of it.
  */
-export async function repairSlice(
+export function repairSlice(clickhouse: ClickHouse, slice: AccountSlice): Promise<void> {
+  return repairAccounts(clickhouse, inSlice(slice), "subscriptions");
+}
+
+async function repairAccounts(
   clickhouse: ClickHouse,
-  slice: AccountSlice,
-  lane: WriteLane = "subscriptions",
+  inside: string,
+  lane: WriteLane,
 ): Promise<void> {
-  const inside = inSlice(slice);
   const touches = movementTables
     .map(
       (table) =>
@@ -82,10 +91,9 @@ export async function repairSlice(
          WHERE ${inside} GROUP BY account`,
     )
     .join(" UNION ALL ");
-  const columns = [...movementDimensions, "mrr", "accounts", "subscriptions"].join(", ");
   await clickhouse.write(
-    `INSERT INTO mrr_movements (${columns}, recorded_at, event_id)
-     SELECT ${columns}, cause.1, cause.2
+    `INSERT INTO mrr_movements (${movementColumns}, recorded_at, event_id)
+     SELECT ${movementColumns}, cause.1, cause.2
      FROM (${differenceSql(inside, noCause, "many")}) AS difference
      INNER JOIN (
        SELECT account, max(newest) AS cause FROM (${touches}) GROUP BY account
@@ -111,7 +119,7 @@ export async function rebuildMovements(
     const all = accountSlices(clickhouse, tenant, limits.rebuildSliceRows);
     await eachOf(all, rebuildLanes, async (slice, lane) => {
       slices += 1;
-      if (!(await isRight(clickhouse, slice))) await repairSlice(clickhouse, slice, lane);
+      await rebuildSlice(clickhouse, inSlice(slice), lane);
     });
   }
   return slices;
@@ -120,15 +128,25 @@ export async function rebuildMovements(
 /** Two statements at once: one takes a core. */
 const rebuildLanes = ["subscriptions", "bookkeeping"] as const;
 
-/** What has no movements yet is not compared first. */
-async function isRight(
-  clickhouse: Pick<ClickHouse, "rows">,
-  slice: AccountSlice,
-): Promise<boolean> {
-  const inside = inSlice(slice);
+async function rebuildSlice(clickhouse: ClickHouse, inside: string, lane: WriteLane) {
   const recorded = await clickhouse.rows(`SELECT 1 FROM mrr_movements WHERE ${inside} LIMIT 1`);
-  if (recorded.length === 0) return false;
-  return (await compare(clickhouse, inside)).isSame;
+  if (recorded.length > 0) {
+    if (!(await compare(clickhouse, inside)).isSame) await repairAccounts(clickhouse, inside, lane);
+    return;
+  }
+  // With nothing there to be compared with, and rows in the table's order, it takes half as long.
+  await clickhouse.write(
+    `INSERT INTO mrr_movements (${movementColumns}, recorded_at, event_id)
+     SELECT ${movementColumns}, recorded_at, event_id FROM (${firstMovementsSql(inside)})
+     ${inOrderOfAccounts}`,
+    {},
+    lane,
+  );
+  const rest = `${inside} AND account NOT IN (SELECT account FROM mrr_movements WHERE ${inside})`;
+  const left = await clickhouse.rows(
+    `SELECT 1 FROM ${eachShard(`SELECT account FROM subscription_changes WHERE ${rest} LIMIT 1`)}`,
+  );
+  if (left.length > 0) await repairAccounts(clickhouse, rest, lane);
 }
 
 async function compare(
@@ -139,6 +157,8 @@ async function compare(
   const [compared] = await clickhouse.rows<{ rows: string; same: number }>(sql);
   return { rows: Number(compared?.rows ?? 0), isSame: compared?.same === 1 };
 }
+
+const movementColumns = [...movementDimensions, ...movementMeasures].join(", ");
 
 /** Looked at for its rows alone, a difference needs no cause. */
 const noCause = { recordedAt: "toDateTime64(0, 3, 'UTC')", eventId: "''" };

@@ -84,10 +84,32 @@ const reach = `toDateTime64('${announcedBefore} 00:00:00', 3, 'UTC')`;
  * @returns a SELECT with the columns `movementDimensions` and `movementMeasures`
  */
 export function shouldBeSql(changesFilter: string, changes = "subscription_changes"): string {
+  return movementsSql(changesFilter, changes, { place: "", account: "true", columns: "" });
+}
+
+/**
+ * The same for accounts without any recorded movement, as rows to be inserted: with the columns
+ * `recorded_at` and `event_id`, of the newest event that touched the account. Only of those accounts
+ * of which no two items changed at one moment: of others several rows may have equal dimensions,
+ * and are one movement (`differenceSql`). These come in the order of the table, one for each.
+ */
+export function firstMovementsSql(changesFilter: string): string {
+  return movementsSql(changesFilter, "subscription_changes", {
+    place: ", max((recorded_at, event_id))",
+    account: "NOT arrayExists(parts -> length(parts) > 1, moments)",
+    columns: ", place.4.1 AS recorded_at, place.4.2 AS event_id",
+  });
+}
+
+function movementsSql(
+  changesFilter: string,
+  changes: string,
+  added: { readonly place: string; readonly account: string; readonly columns: string },
+): string {
   return `
 WITH
   revisions AS (
-    SELECT account, (any(workspace), any(environment), any(provider)) AS place,
+    SELECT account, (any(workspace), any(environment), any(provider)${added.place}) AS place,
            arraySort(c -> (c.${change.id}, c.${change.revision}), groupArray((subscription, at,
              phase, event_id, recorded_at, change_id, revision, void, country, steps))) AS revisions
     FROM ${changes}
@@ -162,11 +184,13 @@ WITH
              cells.${cell.turn}, befores.${before.turn}) AS held
     FROM sequels
   ),
-  -- What the SKU of each item gains and loses at each moment. Items of one SKU stay apart here.
+  -- What the SKU of each item gains and loses at each moment: the difference where the two would be
+  -- one movement. Items of one SKU stay apart here.
   parts AS (
     SELECT account, place, arraySort(arrayFilter(p -> p.${part.mrr} != 0, arrayConcat(
-             arrayMap((c, b, value) -> ${partSql("c", cell, "value")}, cells, befores, held),
-             arrayMap((c, b, value) -> ${partSql("b", before, "-value")}, cells, befores,
+             arrayMap((c, b, value, previous) -> ${gainSql}, cells, befores, held,
+               ${preceding("held")}),
+             arrayMap((c, b, previous) -> ${lossSql}, cells, befores,
                ${preceding("held")})))) AS parts
     FROM held
   ),
@@ -206,6 +230,7 @@ WITH
                parts, arrayEnumerate(parts)),
              moments, ${preceding("totals")}, totals))) AS r
     FROM totals
+    WHERE ${added.account}
   )
 SELECT place.1 AS workspace, place.2 AS environment, account, place.3 AS provider,
        r.${row.part}.${counted.subscription} AS subscription,
@@ -217,17 +242,34 @@ SELECT place.1 AS workspace, place.2 AS environment, account, place.3 AS provide
        toDate(toStartOfMonth(first_at)) AS vintage, r.${row.part}.${counted.mrr} AS mrr,
        toInt32(if(r.${row.number} = 1,
          (r.${row.after} > 0) - (r.${row.before} > 0), 0)) AS accounts,
-       toInt32(r.${row.part}.${counted.subscriptions}) AS subscriptions
+       toInt32(r.${row.part}.${counted.subscriptions}) AS subscriptions${added.columns}
 FROM movements`;
 }
 
-/** Of a cell `c`, or of `b` that was there before; nothing where the two are the same. */
-function partSql(side: "c" | "b", place: typeof before, value: string): string {
-  const same = [`c.${cell.price} = b.${before.price}`, `c.${cell.sku} = b.${before.sku}`];
-  return `(c.${cell.subscription}, ${side}.${place.sku}, c.${cell.at}, c.${cell.item},
-               if(${side}.${place.country} = ${uncounted} OR (${same.join(" AND ")}
-                 AND c.${cell.country} = b.${before.country}), ${nothing}, ${value}),
-               substringIndex(${side}.${place.price}, ':', 1), ${side}.${place.country})`;
+const currencyOf = (price: string): string => `substringIndex(${price}, ':', 1)`;
+
+/** Whether a cell `c` counts for what `b` counted for, which was there before. */
+const continues = [
+  `c.${cell.sku} = b.${before.sku}`,
+  `c.${cell.country} = b.${before.country}`,
+  `${currencyOf(`c.${cell.price}`)} = ${currencyOf(`b.${before.price}`)}`,
+].join(" AND ");
+
+const gainSql = partSql(
+  "c",
+  cell,
+  `if(c.${cell.country} = ${uncounted}, ${nothing}, if(${continues}, value - previous, value))`,
+);
+
+const lossSql = partSql(
+  "b",
+  before,
+  `if(b.${before.country} = ${uncounted} OR (${continues}), ${nothing}, -previous)`,
+);
+
+function partSql(side: "c" | "b", place: typeof before, mrr: string): string {
+  return `(c.${cell.subscription}, ${side}.${place.sku}, c.${cell.at}, c.${cell.item}, ${mrr},
+               ${currencyOf(`${side}.${place.price}`)}, ${side}.${place.country})`;
 }
 
 /** Of each part, whether it differs in these from the one before it. */

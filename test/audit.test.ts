@@ -5,9 +5,11 @@ import { rebuildMovements } from "../backends/audit-movements.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
 import { audit } from "../processors/audit.js";
 import type { AuditedTable, AuditFinding } from "../schemas/audit.js";
+import { type Change, insertChanges } from "../processors/changes.js";
+import { insertDifferences } from "../processors/movements.js";
 import { type Doors, expectError, openDoors } from "./doors.js";
 import { whenBooked } from "./model/merchant.js";
-import { rowsIn } from "../backends/clickhouse-rows.js";
+import { clickhouseTime, rowsIn } from "../backends/clickhouse-rows.js";
 import { allShards } from "../backends/clickhouse-shards.js";
 
 const inOneGo = { repair: false, shareMax: 1 };
@@ -117,6 +119,26 @@ describe("the audit", () => {
     expect(await movementsOf()).to.deep.equal(rebuilt);
   });
 
+  it("should make movements where there are none as booking makes them", async () => {
+    const booked = changesIn("ws_booked");
+    await insertChanges(clickhouse, booked);
+    // The newest of each account is the last of it.
+    const touched = new Map(booked.map((change) => [change.account, change])).values();
+    await insertDifferences(clickhouse, [...touched]);
+    await insertChanges(clickhouse, changesIn("ws_rebuilt"));
+    await rebuildMovements(clickhouse, "ws_rebuilt");
+    const movementsOf = (workspace: string) =>
+      clickhouse.rows<{ account: string }>(
+        `SELECT * EXCEPT (workspace) FROM mrr_movements WHERE workspace = {workspace:String}
+         ORDER BY account, at, subscription, external_id, mrr`,
+        { workspace },
+      );
+    const rebuilt = await movementsOf("ws_rebuilt");
+    expect(rebuilt).to.deep.equal(await movementsOf("ws_booked"));
+    const accounts = rebuilt.map(({ account }) => account);
+    expect(new Set(accounts)).to.deep.equal(new Set(["one", "replaced", "two"]));
+  });
+
   it("should be asked for and told by the management interface", async () => {
     const { workspace } = doors;
     const asked = await doors.manage("POST", "/audits", { workspace });
@@ -188,6 +210,46 @@ function history(): object[] {
     { ...about, ...subscription, event_type: "subscription.churn", occurred_at: at(20) },
     { ...about, ...sale, event_type: "transaction.sale", occurred_at: at(2) },
     { ...about, ...sale, event_type: "transaction.refund", amount: 4, occurred_at: at(3) },
+  ];
+}
+
+/**
+ * Accounts of one item, of two that begin together, of one that takes another's place under the
+ * same SKU, and of a trial.
+ */
+function changesIn(workspace: string): Change[] {
+  const told = (account: string, day: number, items: Change["steps"][0]["items"]): Change => ({
+    workspace,
+    environment: "live",
+    provider: "custom",
+    account,
+    subscription: `sub_${account}`,
+    change_id: `${account}:${day}`,
+    revision: 1,
+    void: 0,
+    at: clickhouseTime(Date.parse(at(day))),
+    phase: day === 1 ? "started" : items.length === 0 ? "ended" : "changed",
+    event_id: `evt_${account}_${day}`,
+    recorded_at: clickhouseTime(Date.parse(at(day))),
+    currency: "EUR",
+    country: "DE",
+    steps: [{ at: clickhouseTime(Date.parse(at(day))), items }],
+  });
+  const item = (name: string, sku: string, mrr: number) => ({
+    item: name,
+    external_id: sku,
+    price: `EUR:${mrr}/1`,
+    mrr: String(mrr),
+  });
+  return [
+    told("one", 1, [item("a", "basic", 10)]),
+    told("one", 5, [item("a", "basic", 15)]),
+    told("one", 9, []),
+    told("two", 1, [item("a", "basic", 10), item("b", "extra", 5)]),
+    told("two", 5, [item("a", "basic", 10)]),
+    told("replaced", 1, [item("a", "basic", 10)]),
+    told("replaced", 5, [item("b", "basic", 30)]),
+    told("tried", 1, []),
   ];
 }
 
