@@ -119,6 +119,7 @@ describe("Filters of transactions", () => {
 
   const refused: readonly (readonly [query: string, status: number, code: string])[] = [
     ["from=yesterday", 400, "parameter_invalid"],
+    ["from=2026-01-02&to=2026-01-01", 422, "range_backwards"],
     ["to=2026-02-30", 400, "parameter_invalid"],
     ["type=gift", 400, "parameter_invalid"],
     ["currency=usd", 400, "parameter_invalid"],

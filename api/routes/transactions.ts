@@ -3,6 +3,7 @@ import type Router from "@koa/router";
 import { z } from "zod";
 import type { CatalogueView } from "../../backends/catalogue-view.js";
 import { requireKey } from "../../backends/http/auth.js";
+import { unprocessable } from "../../backends/http/errors.js";
 import { readQuery } from "../../backends/http/query.js";
 import { accessOf } from "../../backends/http/state.js";
 import type { Service } from "../../backends/service.js";
@@ -91,8 +92,12 @@ export function transactionsRoute(
   });
 }
 
+/** @throws ApiError 422: swapped, `from` and `to` would look like a time without sales */
 function filtersOf(query: TransactionsQuery): Filters {
   const { provider, status, type, product, currency, country, from, to } = query;
+  if (from !== undefined && to !== undefined && from > to) {
+    throw unprocessable("range_backwards", "from must not lie after to.", "from");
+  }
   return { provider, status, type, product, currency, country, from, to };
 }
 
