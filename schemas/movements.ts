@@ -89,9 +89,10 @@ export function shouldBeSql(changesFilter: string, changes = "subscription_chang
 
 /**
  * The same for accounts without any recorded movement, as rows to be inserted: with the columns
- * `recorded_at` and `event_id`, of the newest event that touched the account. Only of those accounts
- * of which no two items changed at one moment: of others several rows may have equal dimensions,
- * and are one movement (`differenceSql`). These come in the order of the table, one for each.
+ * `recorded_at` and `event_id`, of the newest event that touched the account. Only of those
+ * accounts of which no two items changed at one moment: of others several rows may have equal
+ * dimensions, and are one movement (`differenceSql`). These come in the order of the table, one for
+ * each.
  */
 export function firstMovementsSql(changesFilter: string): string {
   return movementsSql(changesFilter, "subscription_changes", {
