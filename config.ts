@@ -211,12 +211,10 @@ export const limits = {
   /** Rejects one call of the management interface puts back on the raw topic. */
   replayRecordsMax: 1_000,
   /**
-   * Changes, and as many movements, an audit looks at in one statement: to plan it takes the
-   * processor as long as some 40,000 of them.
+   * Changes, and as many movements, an audit or a rebuild looks at in one statement: to plan it
+   * takes the processor as long as some 40,000 of them, and each of a rebuild writes a part.
    */
   auditSliceRows: 400_000,
-  /** Changes a rebuild looks at: each statement writes a part, and parts cost to be merged. */
-  rebuildSliceRows: 400_000,
   /** The same while booking goes on: a tenth of a second of one connection. */
   auditSliceRowsBesideBooking: 20_000,
   /** Facts about money an audit holds at a time. */

@@ -116,7 +116,7 @@ export async function rebuildMovements(
 ): Promise<number> {
   let slices = 0;
   for (const tenant of await tenantsOf(clickhouse, movementTables, workspace)) {
-    const all = accountSlices(clickhouse, tenant, limits.rebuildSliceRows);
+    const all = accountSlices(clickhouse, tenant);
     await eachOf(all, rebuildLanes, async (slice, lane) => {
       slices += 1;
       await rebuildSlice(clickhouse, inSlice(slice), lane);

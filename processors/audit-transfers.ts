@@ -16,7 +16,7 @@ export async function* sharedSlices(
     `SELECT count() AS rows FROM subscription_changes WHERE ${tenantSql(tenant)}`,
   );
   // Grouping all subscriptions at once would hold all of their names.
-  const slices = Math.ceil(Number(table?.rows ?? 0) / limits.rebuildSliceRows);
+  const slices = Math.ceil(Number(table?.rows ?? 0) / limits.auditSliceRows);
   for (let slice = 0; slice < slices; slice += 1) {
     const inSlice = `cityHash64(subscription) % ${slices} = ${slice}`;
     const shared = await clickhouse.rows<Shared>(sharedSql(`${tenantSql(tenant)} AND ${inSlice}`));
