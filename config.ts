@@ -215,6 +215,8 @@ export const limits = {
    * takes the processor as long as some 40,000 of them, and each of a rebuild writes a part.
    */
   auditSliceRows: 400_000,
+  /** Changes of which an audit holds two hashes of each subscription: 40 bytes. */
+  auditHashedRows: 10_000_000,
   /** The same while booking goes on: a tenth of a second of one connection. */
   auditSliceRowsBesideBooking: 20_000,
   /** Facts about money an audit holds at a time. */

@@ -3,26 +3,38 @@ import type { SliceFinding } from "../backends/audit-movements.js";
 import { type Tenant, tenantSql } from "../backends/account-slices.js";
 import { fromClickhouseTime } from "../backends/clickhouse-rows.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
+import { inParts } from "../backends/in-parts.js";
 import { limits } from "../config.js";
 import type { Change } from "./changes.js";
 import { endsOf, partsOfShared, type Shared, sharedSql } from "./transfers.js";
 
-/** Subscriptions of a tenant that have several accounts, in lists to be audited one by one. */
+/**
+ * Subscriptions of a tenant that have several accounts, in lists to be audited one by one. They are
+ * found by hashes: to group all subscriptions by name would hold all of their names, and a stretch
+ * of them at a time is a look at all for each.
+ */
 export async function* sharedSlices(
   clickhouse: Pick<ClickHouse, "rows">,
   tenant: Tenant,
 ): AsyncGenerator<Shared[]> {
-  const [table] = await clickhouse.rows<{ rows: string }>(
-    `SELECT count() AS rows FROM subscription_changes WHERE ${tenantSql(tenant)}`,
-  );
-  // Grouping all subscriptions at once would hold all of their names.
-  const slices = Math.ceil(Number(table?.rows ?? 0) / limits.auditSliceRows);
+  const changes = `subscription_changes WHERE ${tenantSql(tenant)}`;
+  const [table] = await clickhouse.rows<{ rows: string }>(`SELECT count() AS rows FROM ${changes}`);
+  const slices = Math.ceil(Number(table?.rows ?? 0) / limits.auditHashedRows);
   for (let slice = 0; slice < slices; slice += 1) {
-    const inSlice = `cityHash64(subscription) % ${slices} = ${slice}`;
-    const shared = await clickhouse.rows<Shared>(sharedSql(`${tenantSql(tenant)} AND ${inSlice}`));
-    yield* partsOfShared(shared);
+    const found = await clickhouse.rows<{ hash: string }>(
+      `SELECT ${hashSql} AS hash FROM ${changes} AND hash % ${slices} = ${slice}
+       GROUP BY hash HAVING min(sipHash64(account)) != max(sipHash64(account))`,
+    );
+    for (const some of inParts(found, limits.auditSliceRows, () => 1)) {
+      const hashes = some.map(({ hash }) => hash).join(", ");
+      const named = sharedSql(`${tenantSql(tenant)} AND ${hashSql} IN (${hashes})`);
+      // Two names may have one hash; only those with several accounts come.
+      yield* partsOfShared(await clickhouse.rows<Shared>(named));
+    }
   }
 }
+
+const hashSql = "sipHash64(provider, subscription)";
 
 /**
  * @param settledTo asked only when an end is missing; ms since 1970 up to which everything is
