@@ -84,7 +84,11 @@ async function main(words: readonly string[]): Promise<void> {
       logger.error("stopping took too long; what was taken is in the log and goes on next time");
       process.exit(0);
     }, limits.stopMsMax).unref();
-    started.stop().then(() => process.exit(0), fail);
+    const stopped = (): void => {
+      logger.info("stopped");
+      process.exit(0);
+    };
+    started.stop().then(stopped, fail);
   };
   process.on("SIGTERM", stop);
   process.on("SIGINT", stop);

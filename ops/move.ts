@@ -27,7 +27,7 @@ export async function move(
   { to, through }: MoveWords,
   { open, close, tell }: Pick<Given, "open" | "close" | "tell">,
 ): Promise<void> {
-  const settings = parseEnv(await readFile(to, "utf8"));
+  const settings = parseEnv(await settingsIn(to));
   // The file is written for this alone: in it nothing else can be meant.
   const mistyped = mistypedSettings(settings);
   if (mistyped.length > 0) throw new ConfigError(mistyped);
@@ -56,4 +56,13 @@ export async function move(
   await close();
   await restore(target, path, open, tell);
   tell("Start the new installation and never the old one again: each would take its own events.");
+}
+
+async function settingsIn(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ConfigError([`--to: ${file} cannot be read: ${why}`]);
+  }
 }

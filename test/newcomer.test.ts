@@ -108,6 +108,7 @@ describe("A newcomer", () => {
     ["audit", "never", /There is no installation in .*never \(no log, no postgres\)\. Give this/],
     ["backup --to copies", "never", /There is no installation in .*never/],
     ["move --to slip.env --through copies", "never", /DATABSE_URL is no setting .* DATABASE_URL\?/],
+    ["move --to none.env --through copies", "never", /--to: none\.env cannot be read: ENOENT/],
     ["replay --from 2026-11-01T00:00Z", "another", /no installation in .*another \(no log\)/],
   ];
   it("should be told by a command that finds no installation, and get none", async function none() {

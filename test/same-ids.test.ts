@@ -247,10 +247,19 @@ describe("A churn that names a subscription", () => {
     expect([await shop.mrr(), await shop.rejects()]).to.deep.equal([0, []]);
   });
 
-  it("should wait for it under another account, and end nothing", async () => {
+  it("should end it whoever has it, also without its customer", async () => {
+    const shop = await openShop();
+    await shop.send(stripeSubscription("alone"), stripeSubscription("other"));
+    await shop.send(churn("stripe", { subscription_id: "sub_alone" }));
+    expect([await shop.mrr(), await shop.rejects()]).to.deep.equal([10, []]);
+    await shop.send(churn("stripe", { subscription_id: "sub_other", customer_id: "cus_nobody" }));
+    expect([await shop.mrr(), await shop.rejects()]).to.deep.equal([0, []]);
+  });
+
+  it("should wait while nobody has it, and end nothing", async () => {
     const shop = await openShop();
     await shop.send(stripeSubscription("kept"));
-    await shop.send(churn("stripe", { subscription_id: "sub_kept" }));
+    await shop.send(churn("stripe", { subscription_id: "sub_kep" }));
     expect([await shop.mrr(), await shop.rejects()]).to.deep.equal([10, ["no_open_subscription"]]);
   });
 
