@@ -10,8 +10,8 @@ import type { AuditExample } from "../schemas/audit.js";
 import {
   differenceSql,
   firstMovementsSql,
+  movementColumns,
   movementDimensions,
-  movementMeasures,
   shouldBeSql,
 } from "../schemas/movements.js";
 import {
@@ -157,8 +157,6 @@ async function compare(
   const [compared] = await clickhouse.rows<{ rows: string; same: number }>(sql);
   return { rows: Number(compared?.rows ?? 0), isSame: compared?.same === 1 };
 }
-
-const movementColumns = [...movementDimensions, ...movementMeasures].join(", ");
 
 /** Looked at for its rows alone, a difference needs no cause. */
 const noCause = { recordedAt: "toDateTime64(0, 3, 'UTC')", eventId: "''" };

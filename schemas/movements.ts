@@ -39,6 +39,9 @@ export const elsewhere = ":elsewhere";
 
 export const movementMeasures = ["mrr", "accounts", "subscriptions"] as const;
 
+/** All but what caused it: the columns of `shouldBeSql`, as a statement lists them. */
+export const movementColumns = [...movementDimensions, ...movementMeasures].join(", ");
+
 // Places in the tuples below, whose arrays are sorted from the first place on. They are numbers in
 // the text, because a tuple gets names by a cast only: a fifth of the whole time.
 const change = {
@@ -327,7 +330,7 @@ function plannedOnce(shouldBe: string): string {
   return `SELECT ${unpacked}
   FROM (
     SELECT arrayJoin((
-      SELECT groupArray((${movementDimensions.join(", ")}, ${movementMeasures.join(", ")}))
+      SELECT groupArray((${movementColumns}))
       FROM (${shouldBe})
     )) AS row
   )`;

@@ -11,7 +11,7 @@ import { clickhouseTime, rowsIn } from "../../backends/clickhouse-rows.js";
 import { openClickHouse } from "../../backends/clickhouse-open.js";
 import type { ClickHouse } from "../../backends/clickhouse.js";
 import { readConfig } from "../../config.js";
-import { differenceSql, movementDimensions } from "../../schemas/movements.js";
+import { differenceSql, movementColumns } from "../../schemas/movements.js";
 import { type Figure, median, spread } from "./figures.js";
 import { HttpConnection, requestBytes } from "./http-connection.js";
 import type { Options } from "./options.js";
@@ -192,10 +192,9 @@ async function addChanges(
       "(workspace, environment, account)",
       numbers.map((number) => [workspace, "live", String(number).padStart(12, "0")]),
     );
-    const columns = [...movementDimensions, "mrr", "accounts", "subscriptions"].join(", ");
     const cause = { recordedAt: `toDateTime64('${recordedAt}', 3, 'UTC')`, eventId: "'evt_new'" };
     await clickhouse.write(
-      `INSERT INTO mrr_movements (${columns}, recorded_at, event_id)
+      `INSERT INTO mrr_movements (${movementColumns}, recorded_at, event_id)
        ${differenceSql(touched, cause)}`,
       {},
       "subscriptions",
