@@ -276,23 +276,62 @@ describe("A deferred change of plan at Google Play", () => {
     const worth = [feb10 - day, feb10 + day].map((at) => worthAt([before, orderless, over], at));
     expect(worth).to.deep.equal([2000, 0]);
   });
+});
 
-  /** Minor units a month; of equal times what was read later counts. */
-  function worthAt(readings: readonly Decoded[], moment: number): number {
-    const states = new Map<string, { at: number; worth: number }>();
-    for (const reading of readings) {
-      for (const { body } of reading.outcome === "facts" ? reading.facts : []) {
-        if (!("Subscription" in body)) continue;
-        const { subscription, steps } = body.Subscription;
-        const { at = 0, items = [] } = steps[0] ?? {};
-        if (at > moment || at < (states.get(subscription)?.at ?? 0)) continue;
-        const worth = items.reduce((sum, item) => sum + Number(item.monthly_numerator), 0);
-        states.set(subscription, { at, worth });
-      }
-    }
-    return [...states.values()].reduce((sum, { worth }) => sum + worth, 0);
+describe("A purchase at Google Play whose notification is read late", () => {
+  const jan10 = Date.UTC(2026, 0, 10, 9);
+  const jan17 = Date.UTC(2026, 0, 17, 9);
+  const feb17 = Date.UTC(2026, 1, 17, 9);
+  const mar17 = Date.UTC(2026, 2, 17, 9);
+  const periods: [id: string, from: number, until: number, cents: bigint, isFree: boolean][] = [
+    ["GPA.late", jan10, jan17, 999n, true],
+    ["GPA.late..0", jan17, feb17, 999n, false],
+    ["GPA.late..1", feb17, mar17, 1299n, false],
+  ];
+  const orders = new Map(
+    periods.map(([id, from, until, cents, isFree]) => {
+      const phase = isFree ? ("freeTrial" as const) : ("base" as const);
+      const period = { basePlan: "m", from, until, phase };
+      const total = isFree ? 0n : cents;
+      const line = { product, title: "Atlas", listingPrice: cents, total, tax: 0n, period };
+      const order = { id, token: "late", createdAt: from, currency: "EUR", lines: [line] };
+      return [id, orderAnswer(order)];
+    }),
+  );
+  const items = [{ product, basePlan: "m", expiresAt: mar17, latestOrder: "GPA.late..1" }];
+  const answer = subscriptionPurchase({ state: "ACTIVE", startAt: jan10, country: "DE", items });
+  const answers = new Map([[subscriptionPath(packageName, "late"), answer]]);
+  const body = push(purchased, "late", jan10 + 1000);
+  const cases: [title: string, receivedAt: number, worth: readonly number[]][] = [
+    ["the purchase alone on its day, whatever is paid ahead", jan10 + 2000, [0, 0, 0]],
+    ["what the trial became, ten days later", jan17 + 3 * day, [0, 999, 999]],
+    ["the higher price as well, two months later", feb17 + 3 * day, [0, 999, 1299]],
+  ];
+  for (const [title, receivedAt, worth] of cases) {
+    it(`should tell ${title}`, () => {
+      const { known } = askAll({ answers, orders }, body);
+      const reading = google.decode(body, { ...known, receivedAt });
+      const moments = [jan10 + day, jan17 + day, feb17 + day];
+      expect(moments.map((moment) => worthAt([reading], moment))).to.deep.equal(worth);
+    });
   }
 });
+
+/** Minor units a month; of equal times what was read later counts. */
+function worthAt(readings: readonly Decoded[], moment: number): number {
+  const states = new Map<string, { at: number; worth: number }>();
+  for (const reading of readings) {
+    for (const { body } of reading.outcome === "facts" ? reading.facts : []) {
+      if (!("Subscription" in body)) continue;
+      const { subscription, steps } = body.Subscription;
+      const { at = 0, items = [] } = steps[0] ?? {};
+      if (at > moment || at < (states.get(subscription)?.at ?? 0)) continue;
+      const worth = items.reduce((sum, item) => sum + Number(item.monthly_numerator), 0);
+      states.set(subscription, { at, worth });
+    }
+  }
+  return [...states.values()].reduce((sum, { worth }) => sum + worth, 0);
+}
 
 describe("Google's money", () => {
   const cases: readonly [amountMinor: bigint, currency: string, told: JsonObject][] = [

@@ -98,7 +98,8 @@ function readSubscription(notification: PurchaseNotification, known: Known): Tol
     known.answers.get(cataloguePath(packageName, line)),
   );
   if (isUntold(periods)) return periods;
-  const subject = { token, account, toldAt: notification.at, type: notification.type };
+  const { at: toldAt, type } = notification;
+  const subject = { token, account, toldAt, readAt: known.receivedAt ?? toldAt, type };
   const changes = readPurchase(subject, purchase.data, periods);
   if (isUntold(changes)) return changes;
   const buyer = { account, country: purchase.data.regionCode };

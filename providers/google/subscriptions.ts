@@ -19,6 +19,8 @@ interface Subject {
   readonly account: string;
   /** When Play says it happened, ms since 1970. */
   readonly toldAt: number;
+  /** When it came, or was replayed; Google is asked then, and tells what began since. */
+  readonly readAt: number;
   /** Null where the notification is about an order. */
   readonly type: number | null;
 }
@@ -27,14 +29,14 @@ type SubscriptionFact = Extract<FactBody, { Subscription: unknown }>;
 type Worth = { readonly currency: string; readonly items: readonly Item[] };
 
 export function readPurchase(
-  { token, account, toldAt, type }: Subject,
+  { token, account, toldAt, readAt, type }: Subject,
   purchase: Purchase,
   periods: readonly PricedPeriod[],
 ): SubscriptionFact[] | Untold {
   const { regionCode, linkedPurchaseToken: replaced } = purchase;
   const expiredAt = expiryOf(purchase, toldAt);
   const start = startOf(purchase, periods, expiredAt);
-  if (start === null || start > toldAt + limits.eventAheadMsMax) return [];
+  if (start === null || start > readAt + limits.eventAheadMsMax) return [];
   const change = (
     subscription: string,
     phase: SubscriptionFact["Subscription"]["phase"],
@@ -52,7 +54,7 @@ export function readPurchase(
   });
 
   const facts: SubscriptionFact[] = [];
-  for (const { at, worth } of historyOf(periods, start, toldAt)) {
+  for (const { at, worth } of historyOf(periods, start, readAt)) {
     if ("outcome" in worth) return worth;
     facts.push(change(token, at === start ? "started" : "changed", at, worth));
   }
@@ -108,11 +110,11 @@ function isReplaced({ canceledStateContext: context }: Purchase): boolean {
 function historyOf(
   periods: readonly PricedPeriod[],
   start: number,
-  toldAt: number,
+  readAt: number,
 ): { at: number; worth: Worth | Untold }[] {
   const first = firstOf(periods, start);
   const later = periods.filter(
-    ({ from }) => from > start && from <= toldAt + limits.eventAheadMsMax,
+    ({ from }) => from > start && from <= readAt + limits.eventAheadMsMax,
   );
   const known = [
     ...first.map((period) => ({ ...period, from: start })),
