@@ -7,11 +7,13 @@
  */
 import { limits } from "../config.js";
 import type { AuditExample } from "../schemas/audit.js";
+import { bookedNow } from "../schemas/booked-at.js";
 import {
   differenceSql,
   firstMovementsSql,
   movementColumns,
   movementDimensions,
+  movementRowColumns,
   shouldBeSql,
 } from "../schemas/movements.js";
 import {
@@ -92,8 +94,8 @@ async function repairAccounts(
     )
     .join(" UNION ALL ");
   await clickhouse.write(
-    `INSERT INTO mrr_movements (${movementColumns}, recorded_at, event_id)
-     SELECT ${movementColumns}, cause.1, cause.2
+    `INSERT INTO mrr_movements (${movementRowColumns})
+     SELECT ${movementColumns}, cause.1, cause.2, booked_at
      FROM (${differenceSql(inside, noCause, "many")}) AS difference
      INNER JOIN (
        SELECT account, max(newest) AS cause FROM (${touches}) GROUP BY account
@@ -136,8 +138,9 @@ async function rebuildSlice(clickhouse: ClickHouse, inside: string, lane: WriteL
   }
   // With nothing there to be compared with, and rows in the table's order, it takes half as long.
   await clickhouse.write(
-    `INSERT INTO mrr_movements (${movementColumns}, recorded_at, event_id)
-     SELECT ${movementColumns}, recorded_at, event_id FROM (${firstMovementsSql(inside)})
+    `INSERT INTO mrr_movements (${movementRowColumns})
+     SELECT ${movementColumns}, recorded_at, event_id, ${bookedNow}
+     FROM (${firstMovementsSql(inside)})
      ${inOrderOfAccounts}`,
     {},
     lane,

@@ -5,6 +5,7 @@ import type { ClickHouse } from "../backends/clickhouse.js";
 import { isoTime, ledgerIn, type PaymentSlice } from "./audit-money.js";
 import type { SliceFinding } from "../backends/audit-movements.js";
 import { limits } from "../config.js";
+import { bookedNow } from "../schemas/booked-at.js";
 import type { LedgerRow } from "./recordings.js";
 
 /** What tells rows of one workspace and environment apart; times as ClickHouse writes them. */
@@ -116,8 +117,8 @@ export async function insertLedgerDifferences(
     ...Object.fromEntries([...dimensions, ...measures].map((name) => [name, row[name]])),
   }));
   await clickhouse.write(
-    `INSERT INTO ledger (${columns.join(", ")})
-     SELECT ${columns.join(", ")} FROM ${jsonRows(structure, rows)}`,
+    `INSERT INTO ledger (${columns.join(", ")}, booked_at)
+     SELECT ${columns.join(", ")}, ${bookedNow} FROM ${jsonRows(structure, rows)}`,
     {},
     "money",
   );

@@ -8,6 +8,7 @@ import { jsonRows } from "../backends/clickhouse-text.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
 import type { SliceFinding } from "../backends/audit-movements.js";
 import { limits } from "../config.js";
+import { bookedNow } from "../schemas/booked-at.js";
 import { transactionId } from "../schemas/ids.js";
 import { isoTime, type PaymentSlice } from "./audit-money.js";
 import type { Version } from "./recordings.js";
@@ -140,7 +141,8 @@ export async function insertVersionDifferences(
     .map(([name, type]) => `${name} ${type}`)
     .join(", ");
   await clickhouse.write(
-    `INSERT INTO transactions (${columns}) SELECT ${columns} FROM ${jsonRows(structure, rows)}`,
+    `INSERT INTO transactions (${columns}, booked_at)
+     SELECT ${columns}, ${bookedNow} FROM ${jsonRows(structure, rows)}`,
     {},
     "versions",
   );

@@ -2,6 +2,7 @@
 import { clickhouseTime, rowsIn } from "../backends/clickhouse-rows.js";
 import { partsOf } from "../backends/clickhouse-text.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
+import { bookedNow } from "../schemas/booked-at.js";
 import { fraction, monthlyToMrr } from "../schemas/monthly.js";
 import type { Environment, Fact } from "../schemas/records.js";
 import { type AccountSizes, hasRoomSql, largeAccounts, refusedFor } from "./account-room.js";
@@ -100,7 +101,7 @@ export async function insertChanges(
   for (const { rows, table } of partsOf(columns, changes)) {
     const accounts = rows.map((row) => [row.workspace, row.environment, row.account]);
     await clickhouse.write(
-      `INSERT INTO subscription_changes SELECT * FROM ${table}
+      `INSERT INTO subscription_changes SELECT *, ${bookedNow} FROM ${table}
        WHERE (${identity}) NOT IN (
          SELECT ${identity} FROM subscription_changes
          WHERE ${rowsIn("(workspace, environment, account)", accounts)}) ${room}`,

@@ -4,6 +4,7 @@ import { allShards } from "../backends/clickhouse-shards.js";
 import { jsonRows, literal, partsOf } from "../backends/clickhouse-text.js";
 import type { ClickHouse, WriteLane } from "../backends/clickhouse.js";
 import { inParts } from "../backends/in-parts.js";
+import { bookedNow } from "../schemas/booked-at.js";
 import { transactionId } from "../schemas/ids.js";
 import { type Fact, factCodec } from "../schemas/records.js";
 import type { MoneyOutcome } from "./book-money.js";
@@ -42,7 +43,9 @@ export async function insertFacts(
     })),
   );
   if (!shared) {
-    await insertAll(clickhouse, "money_facts", factColumns, rows, "facts");
+    for (const { table } of partsOf(factColumns, rows)) {
+      await clickhouse.write(`INSERT INTO money_facts SELECT * FROM ${table}`, {}, "facts");
+    }
     return;
   }
   const scope = "workspace, environment, provider, key";
@@ -148,7 +151,7 @@ async function insertLedgerPart(
     `INSERT INTO ledger
      SELECT ${ledgerDimensions}, sum(o) AS original_amount, sum(a) AS amount, sum(t) AS tax,
             sum(f) AS fee,
-            toInt32(sum(s)) AS sales
+            toInt32(sum(s)) AS sales, ${bookedNow}
      FROM (
        SELECT ${ledgerDimensions}, original_amount AS o, amount AS a, tax AS t, fee AS f, sales AS s
        FROM ${jsonRows(ledgerColumns, rows)}
@@ -170,7 +173,7 @@ export async function appendLedger(
   news: readonly PaymentRecordings[],
 ): Promise<void> {
   const rows = news.flatMap(({ payment, ledger }) => ledgerRows(payment, ledger));
-  await insertAll(clickhouse, "ledger", ledgerColumns, rows, "money");
+  await insertBooked(clickhouse, "ledger", ledgerColumns, rows, "money");
 }
 
 function ledgerRows(payment: KnownPayment, ledger: readonly LedgerRow[]) {
@@ -233,7 +236,8 @@ export async function insertVersions(
   for (const rows of inParts(all, rowsMax, () => 1)) {
     const places = rows.map((row) => [row.workspace, row.environment, row.timestamp, row.id]);
     await clickhouse.write(
-      `INSERT INTO transactions SELECT * FROM ${jsonRows(versionColumns, rows)}
+      `INSERT INTO transactions
+       SELECT *, ${bookedNow} FROM ${jsonRows(versionColumns, rows)}
        WHERE (${identity}) NOT IN (
          SELECT ${identity} FROM transactions
          WHERE ${rowsIn("(workspace, environment, timestamp, id)", places)})`,
@@ -249,7 +253,7 @@ export async function appendVersions(
   news: readonly PaymentRecordings[],
 ): Promise<void> {
   const rows = news.flatMap(({ payment, versions }) => versionRows(payment, versions));
-  await insertAll(clickhouse, "transactions", versionColumns, rows, "versions");
+  await insertBooked(clickhouse, "transactions", versionColumns, rows, "versions");
 }
 
 function versionRows(payment: KnownPayment, versions: readonly Version[]) {
@@ -270,15 +274,16 @@ function versionRows(payment: KnownPayment, versions: readonly Version[]) {
 }
 
 /** Rows that need no comparison with what is there. */
-async function insertAll(
+async function insertBooked(
   clickhouse: ClickHouse,
-  table: string,
+  table: "ledger" | "transactions",
   columns: string,
   rows: readonly object[],
   lane: WriteLane,
 ): Promise<void> {
   for (const part of partsOf(columns, rows)) {
-    await clickhouse.write(`INSERT INTO ${table} SELECT * FROM ${part.table}`, {}, lane);
+    const sql = `INSERT INTO ${table} SELECT *, ${bookedNow} FROM ${part.table}`;
+    await clickhouse.write(sql, {}, lane);
   }
 }
 

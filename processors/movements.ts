@@ -2,7 +2,7 @@
 import { fromClickhouseTime, rowsIn, textArray } from "../backends/clickhouse-rows.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
 import { movementId } from "../schemas/ids.js";
-import { type Cause, differenceSql, movementColumns } from "../schemas/movements.js";
+import { type Cause, differenceSql, movementRowColumns } from "../schemas/movements.js";
 import type { Environment, Fact, MovementRecord } from "../schemas/records.js";
 
 /** An account and the newest raw event that touched it. */
@@ -21,7 +21,7 @@ export async function insertDifferences(
   touched: readonly TouchedAccount[],
 ): Promise<void> {
   await clickhouse.write(
-    `INSERT INTO mrr_movements (${movementColumns}, recorded_at, event_id)
+    `INSERT INTO mrr_movements (${movementRowColumns})
      ${differenceSql(inAccounts(touched), causeOf(touched))}`,
     {},
     "subscriptions",

@@ -1,5 +1,6 @@
 /** `GET /v1/events/{event_id}`: one raw event's way through the service. Never its payload. */
 import { z } from "zod";
+import { bookedAt } from "./booked-at.js";
 import { completeTo } from "./http-clocks.js";
 import { fact, ledgerEntry } from "./http-evidence.js";
 import { providerToken, transactionStatuses } from "./http-transactions.js";
@@ -44,6 +45,7 @@ export const eventVersion = z
     version: z.int(),
     status: z.enum(transactionStatuses),
     recorded_at: z.iso.datetime(),
+    booked_at: bookedAt,
   })
   .meta({ id: "EventVersion" });
 
@@ -61,6 +63,7 @@ export const eventChange = z
       description: "From `at` on, at this change's own rates; see `docs/explaining.md`.",
     }),
     recorded_at: z.iso.datetime(),
+    booked_at: bookedAt,
   })
   .meta({ id: "EventChange" });
 
@@ -78,6 +81,7 @@ export const eventMovement = z
     at: z.iso.datetime(),
     mrr: z.number().meta({ description: "Signed, in the base currency." }),
     recorded_at: z.iso.datetime(),
+    booked_at: bookedAt,
   })
   .meta({ id: "EventMovement" });
 

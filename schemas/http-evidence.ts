@@ -1,5 +1,6 @@
 /** What stands behind a figure: ledger entries, and the raw events with what was read from them. */
 import { z } from "zod";
+import { bookedAt } from "./booked-at.js";
 import { providerToken } from "./http-transactions.js";
 
 export const ledgerKinds = ["sale", "refund", "dispute", "dispute_won"] as const;
@@ -23,6 +24,7 @@ export const ledgerEntry = z
     sales: z.int().meta({ description: "What the entry adds to `total_sales`." }),
     happened_at: z.iso.datetime(),
     recorded_at: z.iso.datetime(),
+    booked_at: bookedAt,
     event_id: z.string().meta({ description: "The raw event it was recorded under." }),
   })
   .meta({ id: "LedgerEntry" });

@@ -1,5 +1,6 @@
 /** `GET /v1/transactions/{id}`: one transaction and what it was made of. */
 import { z } from "zod";
+import { bookedAt } from "./booked-at.js";
 import { clocksQuery, completeTo } from "./http-clocks.js";
 import { ledgerEntry, rawEvent } from "./http-evidence.js";
 import { transaction } from "./http-transactions.js";
@@ -14,6 +15,7 @@ const fxEdition = z.int().nullable().meta({ description: "The state of all rates
 export const transactionVersion = transaction
   .extend({
     recorded_at: z.iso.datetime().meta({ description: "Receipt of the event that made it." }),
+    booked_at: bookedAt,
     event_id: z.string().meta({ description: "The raw event that made it." }),
     fx_source: fxSource,
     fx_edition: fxEdition,

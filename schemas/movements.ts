@@ -14,6 +14,7 @@
  * Reads top-down: revisions → histories → states → cells → parts → moments → movements.
  */
 
+import { bookedNow } from "./booked-at.js";
 import { announcedBefore } from "./fact-bounds.js";
 
 /** The columns of a movement that its differences are taken by, in table order. */
@@ -41,6 +42,9 @@ export const movementMeasures = ["mrr", "accounts", "subscriptions"] as const;
 
 /** All but what caused it: the columns of `shouldBeSql`, as a statement lists them. */
 export const movementColumns = [...movementDimensions, ...movementMeasures].join(", ");
+
+/** All columns of the table, in its order: those of `differenceSql`. */
+export const movementRowColumns = `${movementColumns}, recorded_at, event_id, booked_at`;
 
 // Places in the tuples below, whose arrays are sorted from the first place on. They are numbers in
 // the text, because a tuple gets names by a cast only: a fifth of the whole time.
@@ -306,7 +310,7 @@ export function differenceSql(
   const shouldBe = shouldBeSql(accountsFilter);
   return `
 SELECT ${dimensions}, sum(m) AS mrr, toInt32(sum(a)) AS accounts, toInt32(sum(s)) AS subscriptions,
-       ${cause.recordedAt} AS recorded_at, ${cause.eventId} AS event_id
+       ${cause.recordedAt} AS recorded_at, ${cause.eventId} AS event_id, ${bookedNow}
 FROM (
   ${accounts === "few" ? plannedOnce(shouldBe) : measured(`(${shouldBe})`, "")}
   UNION ALL

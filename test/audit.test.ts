@@ -96,10 +96,18 @@ describe("the audit", () => {
       expect(broken.differences).to.be.greaterThan(0);
       expect(broken.amount).to.equal(amount);
       expect(broken.examples).to.have.lengthOf(broken.differences);
+      const repairedAt = Date.now();
       const told = await audit(doors.service, { ...inOneGo, workspace, repair: true });
       expect(findingOf(told, table).differences).to.equal(broken.differences);
       const after = findingOf(await audit(doors.service, { ...inOneGo, workspace }), table);
       expect(after.differences).to.equal(isLasting ? broken.differences : 0);
+      if (isLasting) return;
+      const rows = await clickhouse.rows(
+        `SELECT 1 FROM ${table} WHERE workspace = {workspace:String}
+           AND booked_at >= fromUnixTimestamp64Milli({at:Int64}, 'UTC')`,
+        { workspace, at: String(repairedAt) },
+      );
+      expect(rows, "booked by the repair").to.have.lengthOf(broken.differences);
     });
   }
 
@@ -129,7 +137,8 @@ describe("the audit", () => {
     await rebuildMovements(clickhouse, "ws_rebuilt");
     const movementsOf = (workspace: string) =>
       clickhouse.rows<{ account: string }>(
-        `SELECT * EXCEPT (workspace) FROM mrr_movements WHERE workspace = {workspace:String}
+        `SELECT * EXCEPT (workspace, booked_at) FROM mrr_movements
+         WHERE workspace = {workspace:String}
          ORDER BY account, at, subscription, external_id, mrr`,
         { workspace },
       );

@@ -1,6 +1,8 @@
 /** Why a figure is what it is: from a transaction, an event or a difference down to raw events. */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
+import { allShards } from "../backends/clickhouse-shards.js";
+import type { LogRecord } from "../backends/log.js";
 import { invoiceObject, invoicePaymentObject } from "../providers/stripe/payloads-money.js";
 import {
   chargeObject,
@@ -21,6 +23,8 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const paidAt = Math.floor((Date.now() - 40 * dayMs) / 1000) * 1000;
 const refundedAt = paidAt + 2 * dayMs;
+
+type Explained = EventAnswer["data"];
 
 describe("Why", () => {
   let doors: Doors;
@@ -295,6 +299,51 @@ describe("Why", () => {
       expect(done.movements.map(({ kind, mrr }) => [kind, mrr])).to.deep.equal([["new", 30]]);
     });
 
+    it("should say when its rows came to their tables, also when it comes again", async () => {
+      const sent = {
+        event_id: "timed",
+        event_type: "subscription.new",
+        amount: 12,
+        subscription_id: "sub_timed",
+      };
+      const rowsOf = ({ ledger, transactions, subscription_changes, movements }: Explained) => [
+        ledger,
+        transactions,
+        subscription_changes,
+        movements,
+      ];
+      const sentAt = Date.now();
+      const id = await record(sent);
+      await booked();
+      const bookedBy = Date.now();
+      await journalled([id]);
+      const told = await eventOf(id);
+      for (const rows of rowsOf(told)) {
+        expect(rows).to.have.length(1);
+        expect(Date.parse(rows[0]?.booked_at ?? "")).to.be.within(sentAt, bookedBy);
+      }
+      const [made] = told.transactions;
+      const { json } = await get(`/v1/transactions/${made?.id}`);
+      expect(json.data.versions[0].booked_at).to.equal(made?.booked_at);
+      await doors.service.log.append(topics.raw, await recordsOf(id));
+      await booked();
+      expect(rowsOf(await eventOf(id))).to.deep.equal(rowsOf(told));
+    });
+
+    it("should say null of what was booked before times were noted", async () => {
+      const id = await record({ event_id: "old", event_type: "transaction.sale", amount: 3 });
+      await booked();
+      await journalled([id]);
+      // As a table is that just got the column.
+      await doors.service.clickhouse.write(
+        `INSERT INTO ledger SELECT * REPLACE (toDateTime64(0, 3, 'UTC') AS booked_at)
+         FROM ${allShards("ledger")} WHERE event_id = {id:String}`,
+        { id },
+      );
+      const times = (await eventOf(id)).ledger.map((entry) => entry.booked_at);
+      expect(times.filter((time) => time === null)).to.have.length(1);
+    });
+
     it("should show every delivery of an event, and why it was rejected", async () => {
       const object = chargeObject({
         version,
@@ -338,10 +387,19 @@ describe("Why", () => {
     });
   });
 
-  async function eventOf(id: string): Promise<EventAnswer["data"]> {
+  async function eventOf(id: string): Promise<Explained> {
     const answer = await get(`/v1/events/${id}`);
     expect(answer.status, answer.text).to.equal(200);
     return eventAnswer.parse(answer.json).data;
+  }
+
+  /** The raw records of its deliveries. */
+  async function recordsOf(id: string): Promise<LogRecord[]> {
+    const { deliveries } = await eventOf(id);
+    const reads = deliveries.map(({ partition, offset }) =>
+      doors.service.log.read(topics.raw, partition, BigInt(offset), 1),
+    );
+    return (await Promise.all(reads)).flat();
   }
 
   /** Sends a form A record. @returns its event id */

@@ -10,6 +10,7 @@ import { limits } from "../config.js";
 import { AccountSizes } from "../processors/account-room.js";
 import type { BookingService } from "../processors/book-money.js";
 import { bookSubscriptions } from "../processors/book-subscriptions.js";
+import { bookedNow } from "../schemas/booked-at.js";
 import type { Fact, FactBody } from "../schemas/records.js";
 import { factOf, recordsOf } from "./facts.js";
 import { lmdbTopics } from "./log-topics.js";
@@ -46,7 +47,7 @@ describe("Booking changes of a large account", () => {
        SELECT '${workspace}', 'live', '${account}', 'custom', 's' || toString(number),
               'f' || toString(number), 1, 0,
               toDateTime64('2026-01-01 00:00:00', 3, 'UTC') + number AS at, 'started',
-              'e' || toString(number), at, 'EUR', 'DE', [(at, ${items})]
+              'e' || toString(number), at, 'EUR', 'DE', [(at, ${items})], ${bookedNow}
        FROM numbers(${changes})`,
       {},
       "subscriptions",

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { ClickHouse } from "../backends/clickhouse.js";
 import { jsonRows } from "../backends/clickhouse-text.js";
+import { bookedNow } from "../schemas/booked-at.js";
 
 export interface Tenant {
   readonly workspace: string;
@@ -48,7 +49,7 @@ export async function insertMovements(
     ...movement,
   }));
   await clickhouse.write(
-    `INSERT INTO mrr_movements SELECT * FROM ${jsonRows(movementColumns, rows)}`,
+    `INSERT INTO mrr_movements SELECT *, ${bookedNow} FROM ${jsonRows(movementColumns, rows)}`,
   );
 }
 
@@ -91,7 +92,9 @@ export async function insertLedger(
     fee: 0,
     ...entry,
   }));
-  await clickhouse.write(`INSERT INTO ledger SELECT * FROM ${jsonRows(ledgerColumns, rows)}`);
+  await clickhouse.write(
+    `INSERT INTO ledger SELECT *, ${bookedNow} FROM ${jsonRows(ledgerColumns, rows)}`,
+  );
 }
 
 const ledgerColumns = `workspace String, environment String, payment String, entry String,
@@ -147,7 +150,7 @@ export async function insertTransactions(
     ...version,
   }));
   await clickhouse.write(
-    `INSERT INTO transactions SELECT * FROM ${jsonRows(transactionColumns, rows)}`,
+    `INSERT INTO transactions SELECT *, ${bookedNow} FROM ${jsonRows(transactionColumns, rows)}`,
   );
 }
 
@@ -191,7 +194,7 @@ export async function insertChanges(
     steps: [{ at: change.at, items: mrr === "0" ? [] : [{ ...item, price: `USD:${mrr}`, mrr }] }],
   }));
   await clickhouse.write(
-    `INSERT INTO subscription_changes SELECT * FROM ${jsonRows(changeColumns, rows)}`,
+    `INSERT INTO subscription_changes SELECT *, ${bookedNow} FROM ${jsonRows(changeColumns, rows)}`,
   );
 }
 

@@ -14,7 +14,7 @@ import type { ChangeRow, EventMovementRow } from "../queries/event-subscriptions
 import type { EntryRow } from "../queries/payment-entries.js";
 import type { VersionRow } from "../queries/transaction-versions.js";
 import { mrrOf, showMrr } from "./amounts.js";
-import { presentEntry, presentFact, timeText } from "./evidence.js";
+import { bookedText, presentEntry, presentFact, timeText } from "./evidence.js";
 
 type View = EventAnswer["data"];
 
@@ -57,6 +57,7 @@ export function presentEvent(event: ExplainedEvent, shown: Shown): View {
       version: row.version,
       status: eventVersion.shape.status.parse(row.status),
       recorded_at: timeText(row.recorded_at_ms),
+      booked_at: bookedText(row.booked_at_ms),
     })),
     subscription_changes: event.changes
       .slice(0, rowsMax)
@@ -140,6 +141,7 @@ function presentChange(row: ChangeRow, currency: string): View["subscription_cha
     at: timeText(row.at_ms),
     mrr: showMrr(mrrOf(row.mrr), currency),
     recorded_at: timeText(row.recorded_at_ms),
+    booked_at: bookedText(row.booked_at_ms),
   };
 }
 
@@ -162,5 +164,6 @@ function presentMovement(
     at: timeText(row.at_ms),
     mrr: showMrr(mrrOf(row.mrr), currency),
     recorded_at: timeText(row.recorded_at_ms),
+    booked_at: bookedText(row.booked_at_ms),
   };
 }

@@ -6,7 +6,7 @@ import type { JournalRow } from "../queries/journal.js";
 import type { EntryRow } from "../queries/payment-entries.js";
 import type { VersionRow } from "../queries/transaction-versions.js";
 import type { TransactionRow } from "../queries/transactions.js";
-import { presentEntry, presentRawEvents, timeText } from "./evidence.js";
+import { bookedText, presentEntry, presentRawEvents, timeText } from "./evidence.js";
 import { presentTransactionRow } from "./transaction.js";
 
 export interface ExplainedTransaction {
@@ -35,6 +35,7 @@ export function presentExplained(
   const views = versions.map((row, index) => ({
     ...present(row),
     recorded_at: timeText(row.recorded_at_ms),
+    booked_at: bookedText(row.booked_at_ms),
     event_id: row.event_id,
     fx_source: row.fx_source,
     fx_edition: editionOf(row, facts),

@@ -17,6 +17,7 @@ export interface ChangeRow {
   /** decimal text, base currency; of the first step */
   readonly mrr: string;
   readonly recorded_at_ms: string;
+  readonly booked_at_ms: string;
 }
 
 export function eventChangesQuery(tenant: Tenant, eventId: string, rowsMax: number): Query {
@@ -24,7 +25,8 @@ export function eventChangesQuery(tenant: Tenant, eventId: string, rowsMax: numb
     sql: `SELECT change_id, revision, void, account, subscription, toString(phase) AS phase,
   currency, toUnixTimestamp64Milli(at) AS at_ms,
   arrayFold((sum, item) -> sum + item.4, steps[1].2, toDecimal128(0, 6)) AS mrr,
-  toUnixTimestamp64Milli(recorded_at) AS recorded_at_ms
+  toUnixTimestamp64Milli(recorded_at) AS recorded_at_ms,
+  toUnixTimestamp64Milli(booked_at) AS booked_at_ms
 FROM subscription_changes
 WHERE ${tenantSql} AND event_id = {event_id:String}
 ORDER BY recorded_at, change_id, revision LIMIT {rows_max:UInt32}`,
@@ -45,6 +47,7 @@ export interface EventMovementRow {
   readonly at_ms: string;
   readonly mrr: string;
   readonly recorded_at_ms: string;
+  readonly booked_at_ms: string;
 }
 
 /** @param accounts that the event touched */
@@ -57,7 +60,8 @@ export function eventMovementsQuery(
   return {
     sql: `SELECT account, provider, subscription, external_id, currency, country, kind,
   formatDateTime(vintage, '%Y-%m') AS vintage, toUnixTimestamp64Milli(at) AS at_ms, mrr,
-  toUnixTimestamp64Milli(recorded_at) AS recorded_at_ms
+  toUnixTimestamp64Milli(recorded_at) AS recorded_at_ms,
+  toUnixTimestamp64Milli(booked_at) AS booked_at_ms
 FROM mrr_movements
 WHERE ${tenantSql} AND account IN {accounts:Array(String)} AND event_id = {event_id:String}
   AND mrr != 0

@@ -18,6 +18,7 @@ export interface EntryRow {
   /** ms since 1970, as text */
   readonly happened_at_ms: string;
   readonly recorded_at_ms: string;
+  readonly booked_at_ms: string;
   readonly event_id: string;
 }
 
@@ -49,6 +50,7 @@ ORDER BY ${inOrder} LIMIT {rows_max:UInt32}`,
 
 const columns = `entry, kind, provider, external_id, currency, country, original_amount, amount,
   tax, fee, sales, toUnixTimestamp64Milli(happened_at) AS happened_at_ms,
-  toUnixTimestamp64Milli(recorded_at) AS recorded_at_ms, event_id`;
+  toUnixTimestamp64Milli(recorded_at) AS recorded_at_ms,
+  toUnixTimestamp64Milli(booked_at) AS booked_at_ms, event_id`;
 
 const inOrder = "happened_at, recorded_at, fact_id, entry, external_id";

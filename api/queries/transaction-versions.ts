@@ -6,6 +6,7 @@ import { type TransactionRow, recordedSql, transactionColumns } from "./transact
 export interface VersionRow extends TransactionRow {
   /** ms since 1970, as text */
   readonly recorded_at_ms: string;
+  readonly booked_at_ms: string;
   /** The newest fact it knows. */
   readonly fact_id: string;
   readonly event_id: string;
@@ -43,4 +44,5 @@ ORDER BY recorded_at, fact_id, version LIMIT {rows_max:UInt32}`,
 }
 
 const versionColumns = `${transactionColumns},
-  toUnixTimestamp64Milli(recorded_at) AS recorded_at_ms, fact_id, event_id, fx_source`;
+  toUnixTimestamp64Milli(recorded_at) AS recorded_at_ms,
+  toUnixTimestamp64Milli(booked_at) AS booked_at_ms, fact_id, event_id, fx_source`;

@@ -39,7 +39,9 @@ export async function answersOf(
   const transactions = await readPages(merchant, "/v1/transactions", {});
   for (const row of transactions.slice(0, openedMax)) {
     const opened = await ask(`/v1/transactions/${text(row, "id")}`);
-    const events = new Set(list(opened, "ledger").map((entry) => text(entry, "event_id")));
+    const entries = list(opened, "ledger");
+    for (const entry of entries) expect(text(entry, "booked_at")).to.not.equal("");
+    const events = new Set(entries.map((entry) => text(entry, "event_id")));
     expect(events.size, "events behind a transaction").to.be.greaterThan(0);
     for (const event of events) await ask(`/v1/events/${event}`);
   }

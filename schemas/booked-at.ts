@@ -1,0 +1,17 @@
+/**
+ * When a row came to its table: the third clock of versions, ledger entries, changes and movements.
+ * No figure depends on it. A repeat inserts nothing, so it stays what it was.
+ */
+import { z } from "zod";
+
+/** One moment for all rows of a statement: when it began, by the clock of the store. */
+export const bookedNow = "now64(3, 'UTC') AS booked_at";
+
+export const bookedAt = z.iso
+  .datetime()
+  .nullable()
+  .meta({
+    description:
+      "When it was written to its table, by the clock of the store. Null of what was booked " +
+      "before this was noted.",
+  });
