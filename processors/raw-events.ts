@@ -27,7 +27,7 @@ export function rawEventRow({ record, event, ...outcome }: Outcome) {
   if (outcome.kind === "asking") return null;
   return {
     workspace: event.workspace,
-    environment: event.environment,
+    environment: environmentOf(event, outcome),
     event_id: event.event_id,
     provider: event.provider,
     integration: event.integration ?? "",
@@ -44,4 +44,10 @@ export function rawEventRow({ record, event, ...outcome }: Outcome) {
     facts: outcome.kind === "facts" ? outcome.facts.length : 0,
     normalized_at: clickhouseTime(Date.now()),
   };
+}
+
+/** That of its facts, which only the provider's API may tell (Google's test purchases). */
+function environmentOf(event: Outcome["event"], outcome: Omit<Outcome, "record" | "event">) {
+  const [fact] = "facts" in outcome ? outcome.facts : [];
+  return fact?.environment ?? event.environment;
 }

@@ -206,6 +206,24 @@ describe("Google Play, through the service", () => {
     expect(json.data[0].product_name).to.equal("Atlas Pro");
   });
 
+  it("should explain a test purchase to the key that sees it, and to no other", async () => {
+    const [row] = (await read("/v1/transactions", testKey)).json.data;
+    const { json } = await read(`/v1/transactions/${row.id}`, testKey);
+    const [version] = json.data.versions;
+    const path = `/v1/events/${version.event_id}`;
+    const from = Date.now();
+    let event = await read(path, testKey);
+    // The journal is written a moment behind.
+    while (event.status !== 200 && Date.now() - from < bookedWithinMs) {
+      await pause(50);
+      event = await read(path, testKey);
+    }
+    expect(event.status, event.text).to.equal(200);
+    expect(event.json.data).to.include({ native_type: "SUBSCRIPTION_PURCHASED" });
+    expect(event.json.data.movements).to.have.lengthOf(1);
+    expect((await read(path)).status).to.equal(404);
+  });
+
   it("should reject what Google knows nothing of: anyone on the topic could send it", async () => {
     const purchaseToken = "forged";
     const voided = { purchaseToken, orderId: "GPA.9", isSubscription: false };
