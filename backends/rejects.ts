@@ -73,6 +73,21 @@ export function listRejects(
   return clickhouse.rows<RejectListRow>(sql, params);
 }
 
+/** Which of these ids name no reject of the workspace, open or not. In their order. */
+export async function unknownRejects(
+  clickhouse: Pick<ClickHouse, "rows">,
+  workspace: string,
+  ids: readonly string[],
+): Promise<string[]> {
+  const rows = await clickhouse.rows<{ event_id: string }>(
+    `SELECT DISTINCT event_id FROM rejects
+     WHERE workspace = {workspace:String} AND event_id IN {ids:Array(String)}`,
+    { workspace, ids },
+  );
+  const known = new Set(rows.map(({ event_id: id }) => id));
+  return ids.filter((id) => !known.has(id));
+}
+
 /** What is open of an integration's rejects; none: it is not in the list. */
 export interface IntegrationRejects {
   readonly integration: string;

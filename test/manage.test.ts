@@ -531,6 +531,27 @@ describe("Managed rejects", () => {
     expect(idsOf(open).sort()).to.deep.equal(ids.slice(1).sort());
   });
 
+  it("should name ids that are no rejects here, and put none back", async () => {
+    const other = await openDoors();
+    const unknown = ["evt_norm_nobody", ...Array.from({ length: 10 }, (_, at) => `evt_${at}`)];
+    const asked = { ids: [...ids, ...unknown] };
+    const answer = await doors.manage("POST", `${path}/rejects/replay`, asked);
+    expectError(answer, { status: 422, code: "reject_unknown", param: "ids" });
+    expect(answer.json.error.message).to.match(/: evt_norm_nobody, evt_0, .* and 1 more\.$/);
+    const elsewhere = `/workspaces/${other.workspace}/rejects/replay`;
+    const others = await other.manage("POST", elsewhere, { ids });
+    expectError(others, { status: 422, code: "reject_unknown", param: "ids" });
+    const open = await doors.manage("GET", `${path}/rejects?reason=${reason}`);
+    expect(idsOf(open).sort()).to.deep.equal([...ids].sort());
+  });
+
+  it("should put back nothing where all that is named was put back before", async () => {
+    for (const replayed of [3, 0]) {
+      const answer = await doors.manage("POST", `${path}/rejects/replay`, { ids });
+      expect(answer.json.data).to.deep.equal({ replayed, missing: 0, more: false });
+    }
+  });
+
   it("should put back what came by a clock ahead of this one, and list it so", async () => {
     const { service, workspace } = doors;
     const open = { workspace, state: "open", reason } as const;

@@ -1,7 +1,8 @@
 import type Router from "@koa/router";
 import { readJson } from "../../backends/http/body.js";
+import { unprocessable } from "../../backends/http/errors.js";
 import { readQuery } from "../../backends/http/query.js";
-import { listRejects } from "../../backends/rejects.js";
+import { listRejects, unknownRejects } from "../../backends/rejects.js";
 import { replayRejects } from "../../backends/replay.js";
 import type { Service } from "../../backends/service.js";
 import { rejectStates, rejectsQuery, replayRequest } from "../../schemas/http-manage.js";
@@ -35,7 +36,27 @@ export function rejectRoutes(router: Router, service: Service, cursors: Cursors)
   router.post(`${path}/replay`, async (ctx) => {
     const { id } = await workspaceOf(ctx, service);
     const given = readJson(ctx, replayRequest);
+    await refuseUnknown(service, id, given.ids ?? []);
     const data = await replayRejects(service, { workspace: id, ...given });
     ctx.body = { status: "success", data };
   });
 }
+
+/**
+ * Before anything is put back. One that was replayed already is known: to ask twice does no harm.
+ * @throws ApiError 422
+ */
+async function refuseUnknown(
+  { clickhouse }: Service,
+  workspace: string,
+  ids: readonly string[],
+): Promise<void> {
+  if (ids.length === 0) return;
+  const unknown = await unknownRejects(clickhouse, workspace, ids);
+  if (unknown.length === 0) return;
+  const more = unknown.length > toldMax ? ` and ${unknown.length - toldMax} more` : "";
+  const named = `${unknown.slice(0, toldMax).join(", ")}${more}`;
+  throw unprocessable("reject_unknown", `No rejects of this workspace: ${named}.`, "ids");
+}
+
+const toldMax = 10;
