@@ -104,7 +104,7 @@ function productFrom(row: Row, skus: readonly Sku[]): CatalogueProduct {
   return {
     id: row.id,
     name: row.name,
-    slug: row.slug ?? shownSlug(row.name, row.id),
+    slug: shownSlug(row),
     category: row.category ?? defaultCategory(skus.map((sku) => sku.provider)),
     skus,
   };
@@ -118,15 +118,18 @@ function unnamedProduct(workspace: string, environment: Environment, sku: Sku): 
   return {
     id,
     name,
-    slug: shownSlug(name, id),
+    slug: shownSlug({ id, name, slug: null }),
     category: defaultCategory(isTold ? [sku.provider] : []),
     skus: [sku],
   };
 }
 
-/** No product is shown without one, though its name may be 🚀. */
-function shownSlug(name: string, id: string): string {
-  return slugOf(name) || slugOf(id);
+/**
+ * No product is shown without one, though no provider has named it yet, or called it 🚀. A SKU that
+ * is named later joins by a stored one only.
+ */
+export function shownSlug({ id, name, slug }: Pick<Row, "id" | "name" | "slug">): string {
+  return slug ?? (slugOf(name) || slugOf(id));
 }
 
 /** No provider token holds a colon. */

@@ -177,7 +177,7 @@ export const mergedProducts = z.strictObject({ from: z.array(z.string()).min(1).
 export const managedProduct = z.object({
   id: z.string(),
   name: z.string(),
-  slug: z.string().nullable(),
+  slug: z.string().describe("Made from the name; of its SKU's id until a provider names it"),
   category: z.enum(categories).nullable(),
   environment: manageEnvironment,
   skus: z.array(z.object({ provider: z.string(), external_id: z.string() })),

@@ -391,6 +391,21 @@ describe("Managed products", () => {
     expect(back.json.data.category).to.equal(null);
   });
 
+  it("should show a product nobody has named yet under the slug its figures have", async () => {
+    const { workspace, readKey, service } = await openDoors();
+    await service.postgres.query(
+      `INSERT INTO products (id, workspace, environment, name)
+       VALUES ($2, $1, 'live', 'SKU_1'), ($3, $1, 'live', '🚀')`,
+      [workspace, `prod_unf_${workspace}_1`, `prod_unf_${workspace}_2`],
+    );
+    const slugsOf = ({ json }: Answer): string[] =>
+      json.data.map((row: { name: string; slug: string }) => `${row.name} ${row.slug}`).toSorted();
+    const managed = slugsOf(await doors.manage("GET", `/workspaces/${workspace}/products`));
+    const headers = { authorization: `Bearer ${readKey}` };
+    expect(managed).to.deep.equal(slugsOf(await doors.call("/v1/products", { headers })));
+    expect(managed[0]).to.equal("SKU_1 sku-1");
+  });
+
   it("should merge products, whose SKUs move", async () => {
     const [into, from] = [await newProduct("Into", "b1"), await newProduct("From", "b2", "b3")];
     const answer = await doors.manage("POST", `${path}/products/${into}/merge`, { from: [from] });

@@ -1,5 +1,6 @@
 /** How stored things are shown: environments in the words of `spec.md` 5.3, times in ISO 8601. */
 import type { ProductRecord } from "../../backends/catalogue-edits.js";
+import { shownSlug } from "../../backends/catalogue-view.js";
 import type { IntegrationRecord } from "../../backends/integration-records.js";
 import type { KeyRecord } from "../../backends/key-records.js";
 import type { RejectListRow } from "../../backends/rejects.js";
@@ -61,11 +62,11 @@ export function integrationView(row: IntegrationRecord, publicUrl: string): Inte
 }
 
 export function productView(row: ProductRecord): ManagedProduct {
-  const { id, name, slug, category, skus } = row;
+  const { id, name, category, skus } = row;
   return {
     id,
     name,
-    slug,
+    slug: shownSlug(row),
     category,
     environment: shownEnvironment(row.environment),
     skus: [...skus],
