@@ -9,6 +9,7 @@ import { firstReceivedAt } from "../backends/raw-event.js";
 import type { Claim } from "../backends/receipts.js";
 import { type IngestEvent, readIngestEvent } from "../providers/ingest-event.js";
 import type { Provider } from "../providers/provider.js";
+import { refusalAtTheDoor } from "../providers/record.js";
 import { canonicalJson } from "../schemas/canonical-json.js";
 import type { IngestAnswer } from "../schemas/http-ingest.js";
 import { eventId } from "../schemas/ids.js";
@@ -94,6 +95,8 @@ function readWhole(call: IngestCall, bytes: Buffer): ReadEvent & { readonly even
   const value = strictJson(bytes);
   const event = readIngestEvent(value, call.providers, receivedAt);
   if (!event.ok) throw unprocessable(event.code, event.message, event.param);
+  const refusal = event.record && refusalAtTheDoor(event.record, prefixes[event.form]);
+  if (refusal) throw unprocessable(refusal.code, refusal.message, refusal.param);
   if (event.sandbox !== null && event.sandbox !== (environment === "test")) {
     throw environmentConflict(environment);
   }
@@ -125,6 +128,9 @@ function readWhole(call: IngestCall, bytes: Buffer): ReadEvent & { readonly even
     bodyHash,
   };
 }
+
+/** Of the fields of a record. */
+const prefixes = { record: "", native: "payload." } as const;
 
 /** A key that is free again after its day names other events: the body tells them apart. */
 function identityOf(ownIdentity: string | null, bodyHash: Buffer): string {

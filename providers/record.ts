@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { limits } from "../config.js";
+import { isCountry } from "../schemas/countries.js";
 import { exponentOf } from "../schemas/currencies.js";
 import { ExactNumber } from "../schemas/exact-number.js";
 import { majorToMinor } from "../schemas/money.js";
@@ -49,7 +50,7 @@ const optionalFields = {
     .regex(/^[A-Za-z]{2}$/, "must be the two letters of ISO 3166-1")
     .transform((code) => code.toUpperCase())
     .optional()
-    .meta({ description: "ISO 3166-1 alpha-2" }),
+    .meta({ description: "ISO 3166-1 alpha-2, XK of Kosovo; ZZ: unknown, as when it is left out" }),
   occurred_at: time.optional().meta({ description: "The time of receipt when absent" }),
 };
 
@@ -146,6 +147,20 @@ export function flatToRecord(
     },
     receivedAt,
   );
+}
+
+/**
+ * What the door refuses beside what cannot be read. Only the door: what was taken before, or is
+ * signed by a sender of one's own, is money whatever its country is called.
+ * @param prefix of the field, in form B
+ */
+export function refusalAtTheDoor(
+  { customer_country: country }: Pick<EventRecord, "customer_country">,
+  prefix: "" | "payload." = "",
+): RecordRefusal | null {
+  if (country === undefined || isCountry(country)) return null;
+  const problem = "must be a country of ISO 3166-1, such as DE; the United Kingdom is GB";
+  return refuse("field_invalid", `${prefix}customer_country`, problem);
 }
 
 const notMinor = "must be a whole number of the currency's minor unit: 4999 is 49.99 USD";

@@ -1,12 +1,17 @@
 /**
- * Countries of ISO 3166-1: from the alpha-3 codes (Apple) and the English names (Gumroad) some
- * providers send to the alpha-2 code we keep.
+ * Countries of ISO 3166-1: the alpha-2 codes we keep, also from the alpha-3 codes (Apple) and the
+ * English names (Gumroad) some providers send.
  *
  * Source: Debian's iso-codes (codes, names, common names) and the English names of npm
  * i18n-iso-countries 7.14.0, made into one table on 2026-11-21; added by hand are the names
  * MaxMind's GeoIP gives, which is where Gumroad's `ip_country` comes from. Kosovo has no code of
  * ISO: XK is the one everybody uses.
  */
+
+/** @param code alpha-2 in capitals; `ZZ`, the code for unknown, counts */
+export function isCountry(code: string): boolean {
+  return code === "ZZ" || alpha2Codes.has(code);
+}
 
 /** @param code alpha-3 in any case; null when it is none */
 export function alpha2OfAlpha3(code: string): string | null {
@@ -292,6 +297,8 @@ const rows = table
     const [alpha2 = "", alpha3 = "", ...words] = line.trim().split(" ");
     return { alpha2, alpha3, names: words.join(" ").split(" | ") };
   });
+
+const alpha2Codes: ReadonlySet<string> = new Set(rows.map(({ alpha2 }) => alpha2));
 
 /** Apple's storefront and older systems write Kosovo in two more ways. */
 const byAlpha3: ReadonlyMap<string, string> = new Map([

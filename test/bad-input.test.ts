@@ -347,6 +347,18 @@ describe("Bad events", () => {
       "field_invalid",
       "customer_country",
     ],
+    [
+      "a country ISO does not know",
+      sale({ customer_country: "uk" }),
+      "field_invalid",
+      "customer_country",
+    ],
+    [
+      "a country ISO does not know in a flat payload",
+      native({ ...flat, customer_country: "QQ" }),
+      "field_invalid",
+      "payload.customer_country",
+    ],
     ["both forms at once", sale({ payload: flat }), "forms_mixed", "amount"],
     ["an unknown field beside payload", native(flat, { hello: 1 }), "field_unknown", "hello"],
     ["a payload that is a list", native([]), "field_invalid", "payload"],

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { alpha2OfAlpha3, alpha2OfName } from "../schemas/countries.js";
+import { alpha2OfAlpha3, alpha2OfName, isCountry } from "../schemas/countries.js";
 
 describe("Countries", () => {
   const names: readonly [name: string, alpha2: string | null][] = [
@@ -31,6 +31,14 @@ describe("Countries", () => {
       expect(alpha2OfName(name)).to.equal(alpha2);
     });
   }
+
+  it("should know the codes of ISO 3166-1, Kosovo's, and the one for unknown", () => {
+    const letters = Array.from({ length: 26 }, (_, index) => String.fromCharCode(65 + index));
+    const pairs = letters.flatMap((one) => letters.map((other) => one + other));
+    expect(pairs.filter(isCountry)).to.have.length(249 + 2);
+    for (const code of ["DE", "GB", "XK", "ZZ"]) expect(isCountry(code), code).to.equal(true);
+    for (const code of ["UK", "EU", "de", "DEU", ""]) expect(isCountry(code), code).to.equal(false);
+  });
 
   const codes: readonly [alpha3: string, alpha2: string | null][] = [
     ["USA", "US"],

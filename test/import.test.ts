@@ -121,6 +121,14 @@ describe("The CSV import", () => {
     ["a text that is not in UTF-8", sale("1", "M\u{fffd}ller"), /customer_id is not in UTF-8/],
     ["a NUL, which the service would refuse", sale("1", "a\0b"), /customer_id has a NUL/],
   ];
+  it("should tell a country the service would refuse", async () => {
+    const country = (code: string) => `${sale("1", "a")},${code}`;
+    const file = fileOf([`${head},customer_country`, country("GB"), country("UK")]);
+    const { code, told } = await run(file);
+    expect(code).to.equal(1);
+    expect(told[0]).to.match(/^line 3: customer_country .* GB \(field_invalid\)$/);
+  });
+
   for (const [title, row, told] of wrong) {
     it(`should tell ${title} by its line, and send nothing`, async () => {
       const before = await doors.taken();

@@ -1,6 +1,11 @@
 /** From a row to the line that is sent for it, checked as the ingest endpoint will check it. */
 import { parseStrictJson } from "../../backends/http/strict-json.js";
-import { type EventRecord, readRecord } from "../../providers/record.js";
+import {
+  type EventRecord,
+  type RecordRefusal,
+  readRecord,
+  refusalAtTheDoor,
+} from "../../providers/record.js";
 import { canonicalJson } from "../../schemas/canonical-json.js";
 import type { EventIds } from "./event-ids.js";
 import { requiredColumns, type Row } from "./rows.js";
@@ -43,12 +48,18 @@ export function checkRow({ cells }: Row, ids: EventIds, now: number): Checked {
   const parsed = parseStrictJson(Buffer.from(json));
   if (!parsed.ok) return wrong(`${parsed.message} (${parsed.code})`);
   const reading = readRecord(parsed.value, now);
-  if (!reading.ok) return wrong(`${reading.message} (${reading.code})`);
+  if (!reading.ok) return refused(reading);
+  const refusal = refusalAtTheDoor(reading.record);
+  if (refusal !== null) return refused(refusal);
   return { ok: true, record: reading.record, json, content: canonicalJson(parsed.value) };
 }
 
 function jsonOf([name, text]: readonly [string, string]): string {
   return `"${name}":${numberColumns.has(name) ? text : JSON.stringify(text)}`;
+}
+
+function refused({ message, code }: RecordRefusal): Checked {
+  return wrong(`${message} (${code})`);
 }
 
 function wrong(message: string): Checked {
