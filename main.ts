@@ -103,9 +103,9 @@ async function runCommand(words: readonly string[]): Promise<number> {
     return serversCommand(words.slice(1));
   }
   const { operate } = await import("./ops/operate.js");
-  const { audit } = await import("./processors/audit.js");
-  const processors = await import("./processors/role.js");
-  return operate(words, process.env, { audit, startProcessors: processors.start });
+  const { addMissingEnds, audit } = await import("./processors/audit.js");
+  const { start: startProcessors } = await import("./processors/role.js");
+  return operate(words, process.env, { addMissingEnds, audit, startProcessors });
 }
 
 /** Every role when none is named. @throws ConfigError for a name there is none of */

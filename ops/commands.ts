@@ -21,6 +21,8 @@ export interface Steps {
       readonly shareMax: number;
     },
   ): Promise<AuditFinding[]>;
+  /** Ends of subscriptions that went to another account. @returns how many were missing */
+  addMissingEnds(service: Service, workspace: string | null): Promise<number>;
   /** Starts the consumers of the log. */
   readonly startProcessors: (service: Service) => Promise<void>;
 }
@@ -97,9 +99,11 @@ export const commands: Readonly<Record<Command, Runnable>> = {
   },
   rebuild: {
     options: ["workspace"],
-    async run({ config, options, open, tell }) {
+    async run({ config, options, steps, open, tell }) {
       const service = await open(config, { alone: true });
       const workspace = await workspaceOf(service, options);
+      const ends = await steps.addMissingEnds(service, workspace);
+      if (ends > 0) tell(`Ended subscriptions that had gone to another account (${ends}).`);
       const slices = await rebuildMovements(service.clickhouse, workspace);
       tell(`Movements are what the changes say they should be (${slices} slices of accounts).`);
       return 0;

@@ -55,10 +55,27 @@ export async function audit(service: AuditService, options: AuditOptions): Promi
   return findings;
 }
 
+/**
+ * The first step of a repair by itself: what a rebuild works out movements from. Nothing may be
+ * booking.
+ * @param workspace null: every workspace. @returns how many ends were missing
+ */
+export async function addMissingEnds(
+  service: AuditService,
+  workspace: string | null,
+): Promise<number> {
+  let added = 0;
+  for (const tenant of await tenantsOf(service.clickhouse, movementTables, workspace)) {
+    const { differences } = await endedFinding(service, { repair: true, shareMax: 1 }, tenant);
+    added += differences;
+  }
+  return added;
+}
+
 /** Of what movements are worked out from, the rows that no event told: before the movements. */
 async function endedFinding(
   { clickhouse, watermark }: AuditService,
-  options: AuditOptions,
+  options: Pick<AuditOptions, "repair" | "shareMax" | "stop">,
   tenant: Tenant,
 ): Promise<AuditFinding> {
   let finding = emptyFinding(tenant, "subscription_changes");

@@ -12,12 +12,14 @@ import type { ClickHouse } from "../backends/clickhouse.js";
 import { openLmdbLog } from "../backends/log-lmdb.js";
 import type { Log } from "../backends/log.js";
 import { listRejects } from "../backends/rejects.js";
-import { audit } from "../processors/audit.js";
+import { commands } from "../ops/commands.js";
+import { addMissingEnds, audit } from "../processors/audit.js";
 import { bookSubscriptions } from "../processors/book-subscriptions.js";
 import { type Change, insertChanges, subscriptionChange } from "../processors/changes.js";
 import { endsElsewhere } from "../processors/elsewhere.js";
 import { insertDifferences } from "../processors/movements.js";
 import { movementCodec, topics, type Fact } from "../schemas/records.js";
+import { openDoors } from "./doors.js";
 import { factOf, recordsOf } from "./facts.js";
 import { lmdbTopics } from "./log-topics.js";
 import { openTestClickHouse, testFolder, testLogger, testReleases } from "./stores.js";
@@ -247,6 +249,28 @@ describe("A subscription that changes its account", () => {
     expect((await held(5)).at(-1), "as it was").to.deep.equal({ a: 10, b: 20 });
     expect(await differences()).to.deep.equal([2, 0]);
     await differences(true);
+    await expectHeld(lines);
+    expect(await differences()).to.deep.equal([0, 0]);
+  });
+
+  it("should mend by a rebuild, too, which says so", async () => {
+    const { service, workspace: made } = await openDoors();
+    workspace = made;
+    const lines = linesOf("a1=10 b3=10 b5=20 c7=20 c9=0");
+    const changes = lines.map((line) => changeOf(workspace, line));
+    await insertChanges(clickhouse, changes);
+    await insertDifferences(clickhouse, changes);
+    const told: string[] = [];
+    const code = await commands.rebuild.run({
+      config: service.config,
+      options: { workspace },
+      steps: { addMissingEnds, audit, startProcessors: async () => {} },
+      open: async () => service,
+      close: async () => {},
+      tell: (line) => told.push(line),
+    });
+    expect(code).to.equal(0);
+    expect(told[0]).to.equal("Ended subscriptions that had gone to another account (2).");
     await expectHeld(lines);
     expect(await differences()).to.deep.equal([0, 0]);
   });
