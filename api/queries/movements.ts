@@ -11,7 +11,7 @@
  * from the changes known then (`design.md`, Tables). They are few where `known_at` is recent.
  */
 import { eachShard } from "../../backends/clickhouse-shards.js";
-import { shouldBeSql } from "../../schemas/movements.js";
+import { movementMeasures, shouldBeSql } from "../../schemas/movements.js";
 import type { AsOf } from "../as-of.js";
 import { isLateInMonth } from "../calendar.js";
 import {
@@ -29,8 +29,7 @@ import {
  */
 export type Wholes = "by_month_and_sku" | "by_month" | "by_vintage" | "by_day" | "none";
 
-const allMeasures = ["mrr", "accounts", "subscriptions"] as const;
-type Measure = (typeof allMeasures)[number];
+type Measure = (typeof movementMeasures)[number];
 
 interface SumOptions {
   /** On the rows summed. */
@@ -50,7 +49,7 @@ export function sumMovementsSql(
   options: SumOptions = {},
 ): string {
   const names = columns.map((column) => column.split(" AS ").at(-1)).join(", ");
-  const sums = signed(options.measures ?? allMeasures, "sum");
+  const sums = signed(options.measures ?? movementMeasures, "sum");
   const parts = movementPartsSql(columns, wholes, asOf, options);
   return `SELECT ${names}, ${sums} FROM ${eachShard(parts)} GROUP BY ${names}`;
 }
@@ -60,7 +59,7 @@ export function movementPartsSql(
   columns: readonly string[],
   wholes: Wholes,
   asOf: AsOf,
-  { condition = "true", measures = allMeasures }: SumOptions = {},
+  { condition = "true", measures = movementMeasures }: SumOptions = {},
 ): string {
   const select = columns.join(", ");
   const names = columns.map((column) => column.split(" AS ").at(-1)).join(", ");
