@@ -206,7 +206,15 @@ function subjectOf(text: string, { brokers, tls }: KafkaSettings): string {
   if (/certificate|altnames/i.test(text)) {
     return `KAFKA_TLS_CA_FILE: the certificate of ${where} is not trusted`;
   }
-  return `KAFKA_BROKERS: ${where} cannot be used with KAFKA_TLS=${tls === null ? "off" : "on"}`;
+  if (/ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UNREACH/.test(text)) {
+    return `KAFKA_BROKERS: ${where} cannot be reached`;
+  }
+  const misfit = `cannot be used with KAFKA_TLS=${tls === null ? "off" : "on"}`;
+  // Who waits for TLS, and who waits for something else, say as little as a broker that hangs.
+  if (/timed out|timeout|no answer|not connected/i.test(text)) {
+    return `KAFKA_BROKERS: ${where} gives no answer: it does not work, or ${misfit}`;
+  }
+  return `KAFKA_BROKERS: ${where} ${misfit}`;
 }
 
 function told(error: unknown): string {

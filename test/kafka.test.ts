@@ -6,6 +6,7 @@ import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
+import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -520,6 +521,50 @@ describe("Kafka with TLS and a login", function () {
       const error = await rejection(open(more));
       expect(error).to.be.instanceOf(ConfigError);
       expect(String(error)).to.match(told);
+    });
+  }
+});
+
+describe("A Kafka that says nothing", function () {
+  this.timeout(60_000);
+  let silent: Server;
+  before(async () => {
+    silent = createServer(() => undefined).listen(0, "127.0.0.1");
+    await once(silent, "listening");
+  });
+  after(() => silent.close());
+
+  async function told(where: string, tls: string): Promise<string> {
+    const opening = openKafkaLog({
+      settings: kafkaSettings(readConfig({ KAFKA_BROKERS: where, KAFKA_TLS: tls })),
+      topicPrefix: "",
+      startMsMax: 0,
+      replication: null,
+      topics: lmdbTopics(),
+      logger: testLogger,
+    });
+    const error = await rejection(opening);
+    expect(error).to.be.instanceOf(ConfigError);
+    return String(error);
+  }
+
+  for (const tls of ["off", "on"]) {
+    it(`should be told as a Kafka that hangs, or is not for KAFKA_TLS=${tls}`, async () => {
+      const address = silent.address();
+      if (address === null || typeof address === "string") throw new Error("it has no port");
+      const where = `127.0.0.1:${address.port}`;
+      expect(await told(where, tls)).to.include(
+        `KAFKA_BROKERS: Kafka at ${where} gives no answer: it does not work, or cannot be used ` +
+          `with KAFKA_TLS=${tls}: `,
+      );
+    });
+  }
+
+  for (const where of ["127.0.0.1:1", "kafka.invalid:9092"]) {
+    it(`should not be thought of where nobody listens: ${where}`, async () => {
+      expect(await told(where, "off")).to.include(
+        `KAFKA_BROKERS: Kafka at ${where} cannot be reached: Connection error: `,
+      );
     });
   }
 });
