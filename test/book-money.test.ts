@@ -65,6 +65,17 @@ describe("Booking money beside others", () => {
     return {
       facts,
       book: (...batch: Fact[]) => bookFacts(service, batch),
+      /** When each row was booked, in the order of versions and entries. */
+      times: () =>
+        clickhouse.rows(
+          `SELECT booked_at FROM (
+             SELECT fact_id, '' AS entry, booked_at FROM transactions
+             WHERE workspace = {workspace:String}
+             UNION ALL
+             SELECT fact_id, entry, booked_at FROM ledger WHERE workspace = {workspace:String}
+           ) ORDER BY fact_id, entry`,
+          { workspace },
+        ),
       /** What the newest row says, and the newest message. */
       newest: async () => {
         const [row] = await clickhouse.rows<Record<string, unknown>>(
@@ -79,6 +90,16 @@ describe("Booking money beside others", () => {
       },
     };
   }
+
+  it("should keep the times of the first booking when a batch is repeated", async () => {
+    const { facts, book, times } = open();
+    await book(facts.charge, facts.refunded);
+    const first = await times();
+    expect(first).to.have.lengthOf(4);
+    await book(facts.charge, facts.refunded);
+    await book(facts.refunded);
+    expect(await times()).to.eql(first);
+  });
 
   it("should hide what was made of a link without the purchase it names", async () => {
     const { facts, book, newest } = open();
