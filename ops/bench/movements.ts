@@ -11,7 +11,8 @@ import { clickhouseTime, rowsIn } from "../../backends/clickhouse-rows.js";
 import { openClickHouse } from "../../backends/clickhouse-open.js";
 import type { ClickHouse } from "../../backends/clickhouse.js";
 import { readConfig } from "../../config.js";
-import { differenceSql, movementColumns } from "../../schemas/movements.js";
+import { bookedNow } from "../../schemas/booked-at.js";
+import { differenceSql, movementRowColumns } from "../../schemas/movements.js";
 import { type Figure, median, spread } from "./figures.js";
 import { HttpConnection, requestBytes } from "./http-connection.js";
 import type { Options } from "./options.js";
@@ -145,7 +146,7 @@ async function fill(clickhouse: ClickHouse, workspace: string, rows: number): Pr
               'EUR', ['US', 'DE', 'GB', 'FR', 'IN'][a % 5 + 1],
               [(at, if(ended, [], [('si_1', concat('prod_', toString(a % 20)),
                 concat('EUR:', toString(1000 + 100 * price), '/1'),
-                toDecimal128(10 + price, 6))]))]
+                toDecimal128(10 + price, 6))]))], ${bookedNow}
        FROM (
          SELECT number, intDiv(number, ${changesPerAccount}) AS a,
                 number % ${changesPerAccount} AS step,
@@ -183,7 +184,7 @@ async function addChanges(
               concat('new_', toString(a), ':0'), 1, 0, '${recordedAt}', 'changed',
               concat('new_', toString(a)), '${recordedAt}', 'EUR', 'DE',
               [(toDateTime64('${recordedAt}', 3, 'UTC'), [('si_1', 'prod_1', 'EUR:7700/1',
-                toDecimal128(77, 6))])]
+                toDecimal128(77, 6))])], ${bookedNow}
        FROM (SELECT arrayJoin([${numbers.join(", ")}]) AS a)`,
       { workspace },
       "subscriptions",
@@ -194,7 +195,7 @@ async function addChanges(
     );
     const cause = { recordedAt: `toDateTime64('${recordedAt}', 3, 'UTC')`, eventId: "'evt_new'" };
     await clickhouse.write(
-      `INSERT INTO mrr_movements (${movementColumns}, recorded_at, event_id)
+      `INSERT INTO mrr_movements (${movementRowColumns})
        ${differenceSql(touched, cause)}`,
       {},
       "subscriptions",
