@@ -168,6 +168,22 @@ describe("A membership of Gumroad", () => {
     }
   }
 
+  for (const hasToken of [true, false]) {
+    const title = "should be of its buyer's country whatever its plan";
+    it(`${title}${hasToken ? "" : " (without an access token)"}`, () => {
+      const story = new Story(hasToken);
+      story.charged("2026-01-10", 1000n, ten);
+      story.changed("2026-02-10", ten, twenty);
+      story.restarted("2026-03-10", twenty);
+      story.ended("2026-04-10", "cancelled");
+      story.restarted("2026-05-10", twenty);
+      const dates = ["2026-01-11", "2026-02-11", "2026-03-11", "2026-05-11"];
+      expect(dates.map((date) => story.countryAt(Date.parse(date)))).to.deep.equal(
+        dates.map(() => "DE"),
+      );
+    });
+  }
+
   it("should keep nothing of a sale Gumroad does not know", () => {
     const ping = parsed(salePing("sale", { ...sold, sale: "forged", at: 0, cents: 999n }));
     const answers = new Map([[pathOfSale("forged"), { success: false }]]);
@@ -180,14 +196,14 @@ type Worth = readonly [date: string, cents: number][];
 
 const subscription = "mem-1==";
 const product = "prd-club==";
-const sold = { subscription, product, purchaser: "77" };
+const sold = { subscription, product, purchaser: "77", country: "Germany" };
 
 /** Pings of one membership, as they come. */
 class Story {
   readonly #hasToken: boolean;
   readonly #kept = new Map<string, { readonly toldAt: number; readonly object: object }>();
   readonly #answers = new Map<string, unknown>();
-  readonly #states: { readonly at: number; readonly steps: readonly Step[] }[] = [];
+  readonly #states: State[] = [];
   /** Rejects that are read again when something is told. */
   #waiting: [body: unknown, receivedAt: number][] = [];
   #sales = 0;
@@ -236,12 +252,20 @@ class Story {
 
   /** US cents a month, by the newest state that began by then. */
   worthAt(moment: number): number {
-    const begun = this.#states.filter(({ at }) => at <= moment);
-    const newest = Math.max(...begun.map(({ at }) => at));
-    const steps = begun.findLast(({ at }) => at === newest)?.steps ?? [];
+    const steps = this.#stateAt(moment)?.steps ?? [];
     const [item] = steps.findLast(({ at }) => at <= moment)?.items ?? [];
     if (item === undefined) return 0;
     return Number(item.monthly_numerator) / Number(item.monthly_denominator);
+  }
+
+  countryAt(moment: number): string | null {
+    return this.#stateAt(moment)?.country ?? null;
+  }
+
+  #stateAt(moment: number): State | undefined {
+    const begun = this.#states.filter(({ at }) => at <= moment);
+    const newest = Math.max(...begun.map(({ at }) => at));
+    return begun.findLast(({ at }) => at === newest);
   }
 
   #membership(recurrence: Recurrence) {
@@ -273,8 +297,8 @@ class Story {
       if (decoded.outcome !== "facts") continue;
       for (const { body: fact } of decoded.facts) {
         if (!("Subscription" in fact)) continue;
-        const { steps } = fact.Subscription;
-        this.#states.push({ at: steps[0]?.at ?? 0, steps });
+        const { steps, country } = fact.Subscription;
+        this.#states.push({ at: steps[0]?.at ?? 0, steps, country });
       }
     }
   }
@@ -295,6 +319,12 @@ class Story {
     }
     return gumroad.decode(body, known);
   }
+}
+
+interface State {
+  readonly at: number;
+  readonly steps: readonly Step[];
+  readonly country: string | null;
 }
 
 interface Step {

@@ -8,7 +8,7 @@ import { type Fraction, fraction, multiplyFractions } from "../../schemas/monthl
 import type { KeptObject, Known } from "../provider.js";
 import type { Sale } from "./ping.js";
 import { type Plan, planAt, type Plans, plansOf } from "./plans.js";
-import type { SaleRecord } from "./record.js";
+import { buyersCountry, type SaleRecord } from "./record.js";
 
 /** US cents of a charge, and whether it was a renewal: the first one is then older. */
 const chargeShape = z.object({
@@ -16,10 +16,15 @@ const chargeShape = z.object({
   recurring: z.boolean(),
   /** ms since 1970; before all changes of plan where it was not kept */
   at: z.number().default(0),
+  /** Of the buyer; pings about the plan tell none. */
+  country: z.string().nullable().default(null),
 });
 export type Charge = z.output<typeof chargeShape>;
 
-/** `toldAt` counts backwards, so that the earliest stays. */
+/**
+ * `toldAt` counts backwards, so that the earliest stays; by 1 ms more than that of charges kept
+ * without a country, so that a replay replaces these. Sales have whole seconds.
+ */
 export function keptCharge(
   sale: Sale,
   record: SaleRecord | null,
@@ -31,7 +36,9 @@ export function keptCharge(
   const recurring = record?.recurring_charge ?? sale.is_recurring_charge;
   const isRest = recurring && isRestOfPeriod(at, isMarked(record), plansOf(subscription, kept));
   const id = isRest ? firstRest(subscription) : firstCharge(subscription);
-  return [{ id, toldAt: -at, refers: [], object: { cents: cents.toString(), recurring, at } }];
+  const country = buyersCountry(sale, record);
+  const object = { cents: cents.toString(), recurring, at, country };
+  return [{ id, toldAt: 1 - at, refers: [], object }];
 }
 
 export function neededCharges(subscription: string): string[] {
@@ -72,13 +79,26 @@ export function translation(
   kept: Known["kept"],
   plans: Plans,
 ): ((plan: Plan | null) => Fraction) | null {
-  const charge = firstChargeOf(subscription, kept) ?? wholeAfterAll(subscription, kept, plans);
+  const charge = paidChargeOf(subscription, kept, plans);
   if (charge === null) return null;
   const cents = fraction(BigInt(charge.cents));
   if (plans.changes.length === 0) return () => cents;
   const paid = paidPrice(plans, charge.at);
   if (paid === 0n) return null;
   return (plan) => (plan === null ? cents : multiplyFractions(cents, fraction(plan.price, paid)));
+}
+
+/** That of the charge prices are read from; null where it was not told, or not kept. */
+export function chargedCountry(
+  subscription: string,
+  kept: Known["kept"],
+  plans: Plans,
+): string | null {
+  return paidChargeOf(subscription, kept, plans)?.country ?? null;
+}
+
+function paidChargeOf(subscription: string, kept: Known["kept"], plans: Plans): Charge | null {
+  return firstChargeOf(subscription, kept) ?? wholeAfterAll(subscription, kept, plans);
 }
 
 /** What was taken for the rest of a period before the ping about its plan came. */

@@ -7,10 +7,17 @@ import { type Fraction, fraction, monthlyFraction } from "../../schemas/monthly.
 import type { FactBody, Item } from "../../schemas/records.js";
 import { ignored, rejected } from "../outcomes.js";
 import type { KeptObject, Known } from "../provider.js";
-import { firstChargeOf, isMarked, isRestOfPeriod, neededCharges, translation } from "./charges.js";
+import {
+  chargedCountry,
+  firstChargeOf,
+  isMarked,
+  isRestOfPeriod,
+  neededCharges,
+  translation,
+} from "./charges.js";
 import { accountOf, type Membership, type Sale } from "./ping.js";
 import { changeIn, type Plan, planAt, plansId, plansOf } from "./plans.js";
-import { isInstalment, type SaleRecord, trialEndOf } from "./record.js";
+import { buyersCountry, isInstalment, type SaleRecord, trialEndOf } from "./record.js";
 import type { Told } from "./sales.js";
 
 export type MembershipReader = (membership: Membership, known: Known | undefined) => Told;
@@ -64,7 +71,7 @@ export function firstPeriod(
       Subscription: {
         subscription,
         account: accountOf(sale.purchaser_id, sale.email) ?? subscription,
-        country: null, // later pings about it tell none
+        country: buyersCountry(sale, record),
         currency: items.length === 0 ? "" : "USD",
         phase: recurring ? "changed" : "started",
         steps: [{ at, items }],
@@ -106,7 +113,8 @@ export function readPlanChange(membership: Membership, known: Known | undefined)
   const { validFrom: at, toldAt, before, after } = change;
   if (inTrial(membership, at)) return ignored("nothing is charged for the plan yet");
   const kept = known?.kept ?? new Map();
-  const price = translation(subscription, kept, plansOf(subscription, kept, change));
+  const plans = plansOf(subscription, kept, change);
+  const price = translation(subscription, kept, plans);
   if (price === null) return firstSaleUnknown;
   const itemsOn = (plan: Plan) => itemsOf(membership, price(plan), plan.months);
   const steps = [{ at, items: itemsOn(after) }];
@@ -114,7 +122,7 @@ export function readPlanChange(membership: Membership, known: Known | undefined)
     const isFree = inTrial(membership, toldAt);
     steps.unshift({ at: toldAt, items: isFree ? [] : itemsOn(before) });
   }
-  return [stateOf(membership, steps)];
+  return [stateOf(membership, steps, { country: chargedCountry(subscription, kept, plans) })];
 }
 
 /**
@@ -137,13 +145,13 @@ export function readRestart(membership: Membership, known: Known | undefined): T
     const { validFrom, after } = waiting;
     steps.push({ at: validFrom, items: itemsOf(membership, price(after), after.months) });
   }
-  return [stateOf(membership, steps)];
+  return [stateOf(membership, steps, { country: chargedCountry(subscription, kept, plans) })];
 }
 
 export function readEnd(membership: Membership): Told {
   const { ended_at: at } = membership;
   if (at === undefined) return rejected("malformed", "ended_at: missing");
-  return [stateOf(membership, [{ at, items: [] }], "ended")];
+  return [stateOf(membership, [{ at, items: [] }], { phase: "ended" })];
 }
 
 const firstSaleUnknown = rejected(
@@ -156,14 +164,17 @@ type Steps = Extract<FactBody, { Subscription: unknown }>["Subscription"]["steps
 function stateOf(
   membership: Membership,
   steps: Steps,
-  phase: "changed" | "ended" = "changed",
+  {
+    phase = "changed",
+    country = null,
+  }: { readonly phase?: "changed" | "ended"; readonly country?: string | null },
 ): FactBody {
   const { subscription_id: subscription, user_id, user_email } = membership;
   return {
     Subscription: {
       subscription,
       account: accountOf(user_id, user_email) ?? subscription,
-      country: null,
+      country,
       currency: steps.some(({ items }) => items.length > 0) ? "USD" : "",
       phase,
       steps,

@@ -8,7 +8,7 @@ import { limits } from "../../config.js";
 import { majorToMinor } from "../../schemas/money.js";
 import { malformed, rejected, type Untold } from "../outcomes.js";
 import type { Known, Question } from "../provider.js";
-import { type Sale } from "./ping.js";
+import { countryOf, type Sale } from "./ping.js";
 
 const cents = z
   .int()
@@ -55,6 +55,12 @@ export function recordOf(saleId: string, known: Known | undefined): SaleRecord |
   }
   const found = foundShape.safeParse(answer);
   return found.success ? found.data.sale : malformed(found.error);
+}
+
+/** The record's code, else what the ping's English name stands for; null when neither is known. */
+export function buyersCountry(sale: Sale, record: SaleRecord | null): string | null {
+  const code = record?.country_iso2 ?? "";
+  return /^[A-Z]{2}$/.test(code) ? code : countryOf(sale);
 }
 
 /**

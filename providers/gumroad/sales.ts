@@ -3,8 +3,15 @@ import type { FactBody } from "../../schemas/records.js";
 import { ignored, rejected, type Untold } from "../outcomes.js";
 import type { Known } from "../provider.js";
 import { firstPeriod, isPart } from "./memberships.js";
-import { accountOf, countryOf, type Sale } from "./ping.js";
-import { disputedCents, isGift, recordOf, refundedCents, type SaleRecord } from "./record.js";
+import { accountOf, type Sale } from "./ping.js";
+import {
+  buyersCountry,
+  disputedCents,
+  isGift,
+  recordOf,
+  refundedCents,
+  type SaleRecord,
+} from "./record.js";
 
 export type Told = readonly FactBody[] | Untold;
 export type SaleReader = (sale: Sale, known: Known | undefined) => Told;
@@ -103,7 +110,7 @@ function paymentOf(
         amount,
         currency,
         account: accountOf(sale.purchaser_id, sale.email),
-        country: countryCodeOf(record) ?? countryOf(sale),
+        country: buyersCountry(sale, record),
         type,
         tax: null, // Gumroad collects it beside the price
         fee: record?.gumroad_fee ?? sale.gumroad_fee ?? null,
@@ -111,11 +118,6 @@ function paymentOf(
       },
     },
   ];
-}
-
-function countryCodeOf(record: SaleRecord | null): string | null {
-  const code = record?.country_iso2 ?? "";
-  return /^[A-Z]{2}$/.test(code) ? code : null;
 }
 
 function nameOf({ product_id: external_id, product_name: name }: Sale): FactBody[] {

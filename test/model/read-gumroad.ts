@@ -44,13 +44,14 @@ function readSale(ping: unknown): BareFact[] {
   const at = timeOf(ping, "sale_timestamp");
   // A gift is charged once.
   const subscription = isGift ? null : text(ping, "subscription_id");
+  const country = countries[text(ping, "ip_country") ?? ""] ?? null;
   const sale: BareFact = {
     kind: "sale",
     payment: must(text(ping, "sale_id"), "a sale"),
     at,
     amount,
     currency: "USD",
-    country: countries[text(ping, "ip_country") ?? ""] ?? null,
+    country,
     type: subscription === null ? "one_time" : "subscription",
     lines: [{ sku: must(text(ping, "product_id"), "a product"), weight: 1n }],
     fee: BigInt(must(text(ping, "gumroad_fee"), "a fee")),
@@ -58,7 +59,7 @@ function readSale(ping: unknown): BareFact[] {
   if (subscription === null) return [sale];
   // Every charge of a story has the price of the first: the earliest that is known starts it.
   const isRenewal = text(ping, "is_recurring_charge") === "true";
-  return [sale, changeOf(ping, at, isRenewal ? "changed" : "started", amount)];
+  return [sale, changeOf(ping, at, isRenewal ? "changed" : "started", amount, country)];
 }
 
 function changeOf(
@@ -66,6 +67,7 @@ function changeOf(
   at: number,
   phase: "started" | "changed" | "ended",
   cents: bigint,
+  country: string | null = null,
 ): BareFact {
   const recurrence = must(months[text(ping, "recurrence") ?? ""], "a recurrence");
   const sku = must(text(ping, "product_id"), "a product");
@@ -76,6 +78,7 @@ function changeOf(
     subscription: must(text(ping, "subscription_id"), "a membership"),
     account: user ?? email.trim().toLowerCase(),
     phase,
+    country,
     currency: cents === 0n ? "" : "USD",
     steps: [
       {
