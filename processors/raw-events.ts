@@ -25,9 +25,11 @@ export type RawEventRow = NonNullable<ReturnType<typeof rawEventRow>>;
 /** Null while it waits for its provider's API: nothing became of it yet. */
 export function rawEventRow({ record, event, ...outcome }: Outcome) {
   if (outcome.kind === "asking") return null;
+  // That of its facts: the provider's API alone may tell it (Google's test purchases).
+  const [fact] = outcome.kind === "facts" ? outcome.facts : [];
   return {
     workspace: event.workspace,
-    environment: environmentOf(event, outcome),
+    environment: fact?.environment ?? event.environment,
     event_id: event.event_id,
     provider: event.provider,
     integration: event.integration ?? "",
@@ -44,10 +46,4 @@ export function rawEventRow({ record, event, ...outcome }: Outcome) {
     facts: outcome.kind === "facts" ? outcome.facts.length : 0,
     normalized_at: clickhouseTime(Date.now()),
   };
-}
-
-/** That of its facts, which only the provider's API may tell (Google's test purchases). */
-function environmentOf(event: Outcome["event"], outcome: Omit<Outcome, "record" | "event">) {
-  const [fact] = "facts" in outcome ? outcome.facts : [];
-  return fact?.environment ?? event.environment;
 }
