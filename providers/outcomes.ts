@@ -1,5 +1,6 @@
 /** What adapters answer where they tell no facts, and how they read an object of a known shape. */
-import { z } from "zod";
+import type { z } from "zod";
+import { compiled } from "./compiled.js";
 import { issueText } from "../schemas/issues.js";
 import type { Decoded } from "./provider.js";
 
@@ -47,9 +48,9 @@ export type ReaderOf<Event, Told> = <Shape extends z.ZodType>(
 /** @param objectOf what of an event its readers read */
 export function readerOf<Event, Told>(objectOf: (event: Event) => unknown): ReaderOf<Event, Told> {
   return (shape, read) => {
-    const compiled = z.compile(shape);
+    const reading = compiled(shape);
     return (event) => {
-      const parsed = compiled.safeParse(objectOf(event));
+      const parsed = reading.safeParse(objectOf(event));
       return parsed.success ? read(parsed.data, event) : malformed(parsed.error);
     };
   };

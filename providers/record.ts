@@ -3,6 +3,7 @@
  * becomes. Rules: `definitions.md`, Ingest and Form A. The facts it stands for: record-facts.ts.
  */
 import { z } from "zod";
+import { compiled } from "./compiled.js";
 import { limits } from "../config.js";
 import { isCountry } from "../schemas/countries.js";
 import { exponentOf } from "../schemas/currencies.js";
@@ -72,8 +73,8 @@ export const flatPayloadShape = z.strictObject({
   ...optionalFields,
 });
 
-const compiledRecord = z.compile(eventRecordShape);
-const compiledFlat = z.compile(flatPayloadShape);
+const compiledRecord = compiled(eventRecordShape);
+const compiledFlat = compiled(flatPayloadShape);
 
 type Fields = Omit<z.output<typeof eventRecordShape>, "amount" | "occurred_at">;
 /** A record that was read and found right: the amount in minor units, times in ms since 1970. */

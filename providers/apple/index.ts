@@ -3,6 +3,7 @@
  * docs/providers/apple.md is the page for merchants.
  */
 import { z } from "zod";
+import { compiled } from "../compiled.js";
 import type { Provider } from "../provider.js";
 import { VerifiedChains } from "./chain.js";
 import { type AppleCredentials, credentialHelp, credentials } from "./credentials.js";
@@ -49,4 +50,4 @@ export function createApple(): Provider<AppleCredentials, Signer> {
   };
 }
 
-const hintShape = z.compile(z.object({ originalTransactionId: field.id }));
+const hintShape = compiled(z.object({ originalTransactionId: field.id }));

@@ -4,6 +4,7 @@
  */
 import { type KeyObject, sign, verify } from "node:crypto";
 import { z } from "zod";
+import { compiled } from "../compiled.js";
 
 export interface Jws {
   /** The header as it stands in the text: what makes two chains the same. */
@@ -48,7 +49,7 @@ export function chainOf(
 }
 
 const certificateText = z.base64().min(1);
-const headerShape = z.compile(
+const headerShape = compiled(
   z.object({
     // Nothing else, whatever the header says: `none` and keyed digests are how such checks fail.
     alg: z.literal("ES256"),

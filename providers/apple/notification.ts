@@ -4,6 +4,7 @@
  * them (signature.ts) and the seal keeps it so.
  */
 import { z } from "zod";
+import { compiled } from "../compiled.js";
 import { payloadOf, readJws } from "./jws.js";
 
 const timeMax = 253_402_300_799_999; // 9999-12-31
@@ -23,7 +24,7 @@ const ofApp = {
   environment: z.string(),
 };
 
-export const notificationShape = z.compile(
+export const notificationShape = compiled(
   z.object({
     notificationType: field.id,
     subtype: z.string().nullish(),
@@ -50,7 +51,7 @@ export const notificationShape = z.compile(
 );
 export type Notification = z.output<typeof notificationShape>;
 
-const bodyShape = z.compile(z.object({ signedPayload: z.string() }));
+const bodyShape = compiled(z.object({ signedPayload: z.string() }));
 
 type Reading = z.ZodSafeParseResult<Notification>;
 

@@ -5,6 +5,7 @@
  * developer.apple.com, App Store Server Notifications, responseBodyV2DecodedPayload.
  */
 import { z } from "zod";
+import { compiled } from "../compiled.js";
 import type { Delivery, Verdict } from "../provider.js";
 import { refused } from "../signatures.js";
 import type { Claim, VerifiedChains } from "./chain.js";
@@ -70,7 +71,7 @@ export async function verifySignature(
   return { ok: true, verdict: "signature" };
 }
 
-const bodyShape = z.compile(z.object({ signedPayload: z.string().optional() }));
+const bodyShape = compiled(z.object({ signedPayload: z.string().optional() }));
 
 function parseJson(bytes: Buffer): unknown {
   try {
@@ -92,7 +93,7 @@ interface Part {
 }
 
 /** Each JWS has a date of its own; that of an app transaction has other names. */
-const partShape = z.compile(
+const partShape = compiled(
   z
     .object({
       signedDate: field.time.optional(),

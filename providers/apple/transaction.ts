@@ -1,5 +1,6 @@
 /** The transaction inside a notification: what was paid, and what that is worth a month. */
 import { z } from "zod";
+import { compiled } from "../compiled.js";
 import { type BillingPeriod, billingPeriodBetween } from "../../schemas/billing-periods.js";
 import { alpha2OfAlpha3 } from "../../schemas/countries.js";
 import { fraction, monthlyFraction } from "../../schemas/monthly.js";
@@ -7,7 +8,7 @@ import type { FactBody, Item } from "../../schemas/records.js";
 import { field } from "./notification.js";
 import { milliunits, minorOf, type Price, pricedFields } from "./price.js";
 
-export const transactionShape = z.compile(
+export const transactionShape = compiled(
   z.object({
     transactionId: field.id,
     originalTransactionId: field.id,

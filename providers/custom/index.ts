@@ -3,6 +3,7 @@
  * of the ingest endpoint, providers/record.ts); docs/providers/custom.md is the page for senders.
  */
 import { z } from "zod";
+import { compiled } from "../compiled.js";
 import { ignored, rejected } from "../outcomes.js";
 import type { Decoded, Known, Provider } from "../provider.js";
 import { eventTypes, readRecord } from "../record.js";
@@ -56,7 +57,7 @@ export function createCustom(settings: {
 
 const idLengthMax = 255;
 const hint = z.string().optional().catch(undefined);
-const headingShape = z.compile(
+const headingShape = compiled(
   z.object({
     event_type: z.string().min(1).max(255),
     event_id: z.string().min(1).max(idLengthMax).optional().catch(undefined),

@@ -3,6 +3,7 @@
  * developer.android.com/google/play/billing/rtdn-reference, cloud.google.com/pubsub/docs/push.
  */
 import { z } from "zod";
+import { compiled } from "../compiled.js";
 import { issueText } from "../../schemas/issues.js";
 
 interface Told {
@@ -76,7 +77,7 @@ function nameOf(names: ReadonlyMap<number, string>, type: number, family: string
 }
 
 const name = z.string().min(1).max(255);
-const pushShape = z.compile(
+const pushShape = compiled(
   z
     .object({
       message: z.object({
@@ -114,7 +115,7 @@ const time = z
   .union([z.string().regex(/^\d{1,15}$/), z.int().nonnegative()])
   .transform(Number)
   .refine((at) => at <= dateMsMax, "no time");
-const notificationShape = z.compile(
+const notificationShape = compiled(
   z.object({
     packageName: apiName,
     eventTimeMillis: time,

@@ -3,6 +3,7 @@
  * history tells what was returned of it.
  */
 import { z } from "zod";
+import { compiled } from "../compiled.js";
 import { limits } from "../../config.js";
 import type { FactBody } from "../../schemas/records.js";
 import { minorOf, money } from "./money.js";
@@ -43,7 +44,7 @@ const refundDetails = z
   .object({ total: money.nullish(), tax: money.nullish().catch(null) })
   .nullish();
 
-export const orderShape = z.compile(
+export const orderShape = compiled(
   z.object({
     orderId: apiName,
     state: z.enum([...unpaidStates, ...paidStates]),

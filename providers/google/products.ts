@@ -1,9 +1,10 @@
 /** A one-time purchase as `purchases.productsv2` answers it. */
 import { z } from "zod";
+import { compiled } from "../compiled.js";
 import { apiName } from "./notification.js";
 import { country } from "./reading.js";
 
-export const productPurchaseShape = z.compile(
+export const productPurchaseShape = compiled(
   z.object({
     /** Absent where nothing was paid: a promotion code, a reward. */
     orderId: apiName.nullish(),

@@ -1,11 +1,12 @@
 /** A subscription purchase as `purchases.subscriptionsv2.get` answers it, and its orders' ids. */
 import { z } from "zod";
+import { compiled } from "../compiled.js";
 import { limits } from "../../config.js";
 import { rejected, type Untold } from "../outcomes.js";
 import { apiName } from "./notification.js";
 import { country, time } from "./reading.js";
 
-export const purchaseShape = z.compile(
+export const purchaseShape = compiled(
   z.object({
     subscriptionState: z.string(),
     /** Absent while the first payment is pending. */

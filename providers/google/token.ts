@@ -5,6 +5,7 @@
  */
 import { createHash, type KeyObject, sign, verify } from "node:crypto";
 import { z } from "zod";
+import { compiled } from "../compiled.js";
 import type { Delivery, Verdict } from "../provider.js";
 import { refused } from "../signatures.js";
 
@@ -88,14 +89,14 @@ export function signedText(header: object, claims: object): string {
 
 const tokenShape = /^Bearer +([\w-]+)\.([\w-]+)\.([\w-]+)$/i;
 /** `crit` names what a reader must understand; Google names nothing, and so do we. */
-const joseShape = z.compile(
+const joseShape = compiled(
   z.object({
     alg: z.literal("RS256"),
     kid: z.string(),
     crit: z.undefined().optional(),
   }),
 );
-const claimsShape = z.compile(
+const claimsShape = compiled(
   z.object({
     iss: z.string(),
     aud: z.string(),

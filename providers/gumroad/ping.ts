@@ -3,6 +3,7 @@
  * sale; those about a membership name it and what happened to it.
  */
 import { z } from "zod";
+import { compiled } from "../compiled.js";
 import { limits } from "../../config.js";
 import { alpha2OfName } from "../../schemas/countries.js";
 
@@ -43,7 +44,7 @@ const recurrence = z.string().transform((text, context): bigint => {
 });
 
 /** `price` and `gumroad_fee` are US cents, whatever `currency` the product is listed in. */
-export const saleShape = z.compile(
+export const saleShape = compiled(
   z.object({
     sale_id: id,
     sale_timestamp: time,
@@ -68,7 +69,7 @@ export const saleShape = z.compile(
 );
 export type Sale = z.output<typeof saleShape>;
 
-export const membershipShape = z.compile(
+export const membershipShape = compiled(
   z.object({
     subscription_id: id,
     product_id: id,

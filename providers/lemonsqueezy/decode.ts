@@ -1,5 +1,6 @@
 /** From an event's name to what it tells. The table is the whole of its meaning here. */
 import { z } from "zod";
+import { compiled } from "../compiled.js";
 import type { FactBody } from "../../schemas/records.js";
 import { ignored, isUntold, malformed } from "../outcomes.js";
 import type { Decoded, Known } from "../provider.js";
@@ -53,7 +54,7 @@ function namesIn(attributes: Readonly<Record<string, unknown>>) {
   return factsAt(time.data.updated_at, [sku]);
 }
 
-const productShape = z.compile(
+const productShape = compiled(
   z.object({ product_id: field.id, product_name: z.string().trim().min(1) }),
 );
-const timeShape = z.compile(z.object({ updated_at: field.time }));
+const timeShape = compiled(z.object({ updated_at: field.time }));

@@ -1,8 +1,9 @@
 /** The outermost shape of every event; what is inside is JSON:API. */
 import { z } from "zod";
+import { compiled } from "../compiled.js";
 import { anyObject } from "../any-object.js";
 
-export const envelopeShape = z.compile(
+export const envelopeShape = compiled(
   z.object({
     meta: z.object({ event_name: z.string().min(1).max(100) }),
     data: z.object({

@@ -4,6 +4,7 @@
  */
 import { hash } from "node:crypto";
 import { z } from "zod";
+import { compiled } from "../compiled.js";
 import { anyObject } from "../any-object.js";
 import type { Provider } from "../provider.js";
 import { decode, knownTypes } from "./decode.js";
@@ -114,7 +115,7 @@ function digestOf({ urls: _links, ...lasting }: Readonly<Record<string, unknown>
 const sandbox = z.boolean().optional().catch(undefined);
 const time = z.string().max(40).optional().catch(undefined);
 /** Takes any object. */
-const attributesShape = z.compile(
+const attributesShape = compiled(
   z.object({
     // Objects that tell neither money nor MRR need not have one.
     updated_at: time,
@@ -124,7 +125,7 @@ const attributesShape = z.compile(
   }),
 );
 type Attributes = z.output<typeof attributesShape>;
-const headingShape = z.compile(
+const headingShape = compiled(
   z.object({
     meta: z.object({ event_name: z.string().min(1).max(100), test_mode: sandbox }),
     data: z.object({

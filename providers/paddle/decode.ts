@@ -1,5 +1,6 @@
 /** From an event's type to what it tells. The table is the whole of Paddle's meaning here. */
 import { z } from "zod";
+import { compiled } from "../compiled.js";
 import type { FactBody } from "../../schemas/records.js";
 import { anyObject } from "../any-object.js";
 import { ignored, isUntold, malformed } from "../outcomes.js";
@@ -39,7 +40,7 @@ const discountTypes = ["discount.created", "discount.updated", "discount.importe
 /** What a merchant should subscribe the destination to. */
 export const knownTypes: readonly string[] = [...readers.keys(), ...discountTypes];
 
-const envelopeShape = z.compile(
+const envelopeShape = compiled(
   z.object({ event_type: z.string(), occurred_at: field.time, data: anyObject }),
 );
 

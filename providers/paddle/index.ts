@@ -3,6 +3,7 @@
  * docs/providers/paddle.md is the page for merchants.
  */
 import { z } from "zod";
+import { compiled } from "../compiled.js";
 import type { Provider } from "../provider.js";
 import { decode, keeps, knownTypes } from "./decode.js";
 import { asks, needs } from "./questions.js";
@@ -91,7 +92,7 @@ export function createPaddle(settings: {
 }
 
 const hint = z.string().optional().catch(undefined);
-const headingShape = z.compile(
+const headingShape = compiled(
   z.object({
     event_id: z.string().min(1).max(255),
     event_type: z.string().min(1).max(255),

@@ -1,5 +1,6 @@
 /** What Paddle's webhooks leave out and its API tells: countries, names, what a discount is. */
 import { z } from "zod";
+import { compiled } from "../compiled.js";
 import type { Known, Question } from "../provider.js";
 import { discountShape } from "./discounts.js";
 import { field } from "./event.js";
@@ -7,7 +8,7 @@ import { dependsOnCountry } from "./prices.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-const shape = z.compile(
+const shape = compiled(
   z.object({
     event_type: z.string(),
     data: z.object({

@@ -1,5 +1,6 @@
 /** From an event's type to what it tells. The table is the whole of RevenueCat's meaning here. */
 import { z } from "zod";
+import { compiled } from "../compiled.js";
 import { type BillingPeriod, billingPeriodBetween } from "../../schemas/billing-periods.js";
 import { fraction, monthlyFraction } from "../../schemas/monthly.js";
 import type { FactBody, Item } from "../../schemas/records.js";
@@ -43,8 +44,8 @@ const storesOfProviders: Readonly<Record<string, ProviderToken>> = {
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-const envelopeShape = z.compile(z.object({ event: z.object({ type: z.string() }) }));
-const bodyShape = z.compile(z.object({ event: eventShape }));
+const envelopeShape = compiled(z.object({ event: z.object({ type: z.string() }) }));
+const bodyShape = compiled(z.object({ event: eventShape }));
 
 export function decode(body: unknown): Decoded {
   const envelope = envelopeShape.safeParse(body);

@@ -3,6 +3,7 @@
  * What each type means stands in decode.ts; docs/providers/revenuecat.md is the page for merchants.
  */
 import { z } from "zod";
+import { compiled } from "../compiled.js";
 import type { Provider } from "../provider.js";
 import { decode, knownTypes } from "./decode.js";
 import { signatureHeader, signatureOf, verifyDelivery } from "./signature.js";
@@ -64,7 +65,7 @@ export function createRevenueCat(settings: {
 }
 
 const hint = z.string().min(1).optional().catch(undefined);
-const headingShape = z.compile(
+const headingShape = compiled(
   z.object({
     event: z.object({
       id: z.string().min(1).max(255),

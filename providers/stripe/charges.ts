@@ -1,5 +1,6 @@
 /** Charges: the one place where Stripe's money is read from. */
 import { z } from "zod";
+import { compiled } from "../compiled.js";
 import { divideRounded } from "../../schemas/decimal.js";
 import type { FactBody } from "../../schemas/records.js";
 import { ignored } from "../outcomes.js";
@@ -80,7 +81,7 @@ function capturedOf(charge: Charge): bigint {
   return released.reduce((left, { amount }) => left - amount, charge.amount);
 }
 
-const balanceShape = z.compile(
+const balanceShape = compiled(
   z.object({ amount: field.amount, fee: field.amount, currency: field.currency }),
 );
 

@@ -1,5 +1,6 @@
 /** From an event's type to what it tells. The table is the whole of Stripe's meaning here. */
 import { z } from "zod";
+import { compiled } from "../compiled.js";
 import type { FactBody } from "../../schemas/records.js";
 import { anyObject } from "../any-object.js";
 import { ignored, isUntold, malformed, rejected } from "../outcomes.js";
@@ -71,7 +72,7 @@ export const knownTypes: readonly string[] = [
 
 export const thinEvent = "v2.core.event";
 
-const envelopeShape = z.compile(
+const envelopeShape = compiled(
   z.object({
     type: z.string(),
     created: field.time,

@@ -3,6 +3,7 @@
  * means stands in decode.ts; docs/providers/stripe.md is the page for merchants.
  */
 import { z } from "zod";
+import { compiled } from "../compiled.js";
 import type { Provider } from "../provider.js";
 import { stripeApi } from "./api.js";
 import { stripeBackfill } from "./backfill.js";
@@ -76,7 +77,7 @@ export function createStripe(settings: {
 
 const hint = z.string().optional().catch(undefined);
 /** A thin event has no `data.object` but names its object beside it. */
-const headingShape = z.compile(
+const headingShape = compiled(
   z
     .object({
       id: z.string().min(1).max(255),

@@ -1,5 +1,6 @@
 /** What ties a payment to what was bought: invoice payments and checkout sessions. */
 import { z } from "zod";
+import { compiled } from "../compiled.js";
 import type { Line } from "../../schemas/records.js";
 import { ignored } from "../outcomes.js";
 import { type Answers, paths } from "./answers.js";
@@ -75,7 +76,7 @@ export const readSession = reader(sessionShape, (session, event) => {
   ];
 });
 
-const linesShape = z.compile(
+const linesShape = compiled(
   z.object({
     data: z.array(
       z.object({

@@ -3,6 +3,7 @@
  * from a moment on. Rules: `definitions.md`, MRR.
  */
 import { z } from "zod";
+import { compiled } from "../compiled.js";
 import { limits } from "../../config.js";
 import { isMonthlyWithinBounds } from "../../schemas/fact-bounds.js";
 import { type Fraction, monthlyFraction } from "../../schemas/monthly.js";
@@ -48,22 +49,21 @@ const statuses = [
   "canceled",
 ] as const;
 
-export const subscriptionShape = z.compile(
-  z.object({
-    id: field.id,
-    customer: field.reference,
-    currency: field.currency.nullish(),
-    status: z.enum(statuses),
-    created: field.time,
-    ended_at: field.time.nullish(),
-    trial_end: field.time.nullish(),
-    cancel_at: field.time.nullish(),
-    pause_collection: z.object({}).nullish(),
-    items: z.object({ data: z.array(itemShape), has_more: z.boolean().nullish() }),
-    discount: givenDiscount.nullish(),
-    discounts,
-  }),
-);
+const shape = z.object({
+  id: field.id,
+  customer: field.reference,
+  currency: field.currency.nullish(),
+  status: z.enum(statuses),
+  created: field.time,
+  ended_at: field.time.nullish(),
+  trial_end: field.time.nullish(),
+  cancel_at: field.time.nullish(),
+  pause_collection: z.object({}).nullish(),
+  items: z.object({ data: z.array(itemShape), has_more: z.boolean().nullish() }),
+  discount: givenDiscount.nullish(),
+  discounts,
+});
+export const subscriptionShape = compiled(shape);
 export type Subscription = z.output<typeof subscriptionShape>;
 type SubscriptionFact = Extract<FactBody, { Subscription: unknown }>["Subscription"];
 
@@ -73,7 +73,7 @@ interface PricedItem extends Reducible {
   readonly period: Period;
 }
 
-export const readSubscription = reader(subscriptionShape, (subscription, event) => {
+export const readSubscription = reader(shape, (subscription, event) => {
   if (subscription.customer === null) return rejected("malformed", "customer: missing");
   const { phase, at } = momentOf(subscription, event);
   const counts = phase !== "ended" && isWorth(subscription);

@@ -1,0 +1,22 @@
+/** Shapes that every event passes. */
+import { z } from "zod";
+
+export interface Compiled<Shape extends z.ZodType> {
+  readonly _zod: Shape["_zod"];
+  parse(value: unknown): z.output<Shape>;
+  safeParse(value: unknown): z.ZodSafeParseResult<z.output<Shape>>;
+}
+
+/**
+ * Compiled when it first reads something: no process reads all that providers tell, and most
+ * commands read nothing of it.
+ */
+export function compiled<Shape extends z.ZodType>(shape: Shape): Compiled<Shape> {
+  let made: Shape | undefined;
+  const make = (): Shape => (made ??= z.compile(shape));
+  return {
+    _zod: shape._zod,
+    parse: (value) => make().parse(value),
+    safeParse: (value) => make().safeParse(value),
+  };
+}
