@@ -25,7 +25,7 @@ const figures = {
   revenue: z.number().meta({ description: "`gross + refunds + disputes`: the sum of the ledger." }),
   tax: z.number().meta({ description: "In `revenue`, as far as providers tell it." }),
   fees: z.number().nullable().meta({
-    description: "Kept by providers, of the sales they tell it of; null when of none.",
+    description: "Kept by providers, of the sales they tell it of; null when of none of them.",
   }),
   net: z.number().meta({ description: "`revenue − tax − fees`." }),
   sales: z.int(),
