@@ -2,6 +2,7 @@
 import type { ClickHouse } from "../backends/clickhouse.js";
 import { limits } from "../config.js";
 import type { PinnedAsOf } from "./pages.js";
+import { type ListedRow, transactionOf } from "./queries/listed-row.js";
 import { type PaymentHistoryRow, paymentHistoryQuery } from "./queries/payment-history.js";
 import {
   type CandidateRow,
@@ -82,7 +83,7 @@ async function* readsOf(
   // Ends with the list at the latest: every read begins below the one before.
   for (let position = after; ;) {
     const { rows, last } = await read(clickhouse, asOf, wanted, position, count);
-    const chosen = firstOfEachId(rows);
+    const chosen = firstOfEachId(rows).map(transactionOf);
     const shown = wanted.isPast ? await asOfThen(clickhouse, asOf, chosen) : chosen;
     yield shown.filter((row) => isWanted(row, wanted));
     if (last === null) return;
@@ -93,7 +94,7 @@ async function* readsOf(
 
 interface Read {
   /** All known versions of each transaction, the one that counts first. */
-  readonly rows: readonly TransactionRow[];
+  readonly rows: readonly ListedRow[];
   /** Where the next read begins; null at the end of the list. */
   readonly last: TransactionPosition | null;
 }
@@ -108,7 +109,7 @@ async function readInOrder(
 ): Promise<Read> {
   const rowsMax = versionsUsual * count;
   const { sql, params } = transactionsQuery(asOf, wanted, after, rowsMax);
-  const rows = await clickhouse.rows<TransactionRow>(sql, params);
+  const rows = await clickhouse.rows<ListedRow>(sql, params);
   return { rows, last: rows.length < rowsMax ? null : positionOf(rows.at(-1)) };
 }
 
@@ -143,12 +144,12 @@ async function readCandidates(
   }
   if (candidates.size === 0) return { rows: [], last: null };
   const { sql, params } = versionsQuery(asOf, [...candidates.values()]);
-  const rows = await clickhouse.rows<TransactionRow>(sql, params);
+  const rows = await clickhouse.rows<ListedRow>(sql, params);
   return { rows, last: isEnd ? null : last };
 }
 
 /** The rows of one id lie together, the version that counts first. */
-function firstOfEachId(rows: readonly TransactionRow[]): TransactionRow[] {
+function firstOfEachId(rows: readonly ListedRow[]): ListedRow[] {
   return rows.filter((row, index) => row.id !== rows[index - 1]?.id);
 }
 
@@ -174,6 +175,8 @@ export function ledgerPayment(row: Pick<TransactionRow, "provider" | "payment">)
   return `${row.provider}:${row.payment}`;
 }
 
-function positionOf(row: TransactionRow | undefined): TransactionPosition | null {
+function positionOf(
+  row: Pick<TransactionRow, "timestamp_ms" | "id"> | undefined,
+): TransactionPosition | null {
   return row === undefined ? null : { timestamp: Number(row.timestamp_ms), id: row.id };
 }

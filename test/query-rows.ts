@@ -110,10 +110,15 @@ export interface TestVersion {
   readonly status?: "succeeded" | "refunded" | "disputed";
   readonly provider?: string;
   readonly external_id?: string;
+  readonly payment?: string;
   readonly gross_amount?: number;
+  readonly normalized_amount?: bigint;
   readonly refunded_amount?: number;
+  readonly tax_amount?: number;
   readonly fee_amount?: number;
+  readonly base_currency?: string;
   readonly fx_rate?: string;
+  readonly fx_date?: string;
   readonly customer_country?: string;
   readonly original_currency?: string;
   readonly type?: "subscription" | "one_time" | "refund";

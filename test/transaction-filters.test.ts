@@ -1,6 +1,10 @@
 /** Filters of the transaction list against brute force over the same versions, page by page. */
 import { expect } from "chai";
-import type { TransactionPosition, TransactionsWanted } from "../api/queries/transactions.js";
+import {
+  type TransactionPosition,
+  type TransactionsWanted,
+  transactionColumns,
+} from "../api/queries/transactions.js";
 import { readTransactions } from "../api/transaction-pages.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
 import { type Doors, expectError, openDoors } from "./doors.js";
@@ -87,6 +91,44 @@ describe("Filters of transactions", () => {
     } while (after !== null);
     return shown;
   }
+
+  it("should show of a version what its columns hold", async () => {
+    const mine = newTenant();
+    const { clickhouse } = doors.service;
+    const place = { timestamp: first, recorded_at: first, version: 7 };
+    await insertTransactions(clickhouse, mine, [
+      {
+        ...place,
+        id: "tx_all",
+        provider: "apple",
+        payment: 'pay "quoted"\t/\\n',
+        external_id: "Größe 大\n\u2028",
+        gross_amount: 101,
+        original_currency: "JPY",
+        normalized_amount: 9_007_199_254_740_993n,
+        base_currency: "GBP",
+        fx_rate: "0.0051234567890123456",
+        fx_date: "2025-12-31",
+        refunded_amount: 103,
+        tax_amount: 104,
+        fee_amount: -105,
+        customer_country: "IS",
+        type: "subscription",
+        status: "disputed",
+      },
+      { ...place, id: "tx_none", external_id: "", customer_country: "" },
+    ]);
+    const columns = await clickhouse.rows(
+      `SELECT ${transactionColumns} FROM transactions
+       WHERE workspace = {workspace:String} ORDER BY id DESC`,
+      { workspace: mine.workspace },
+    );
+    const asOf = { ...mine, at: allRecorded, knownAt: allRecorded };
+    for (const wanted of [{}, { skus: ["apple:Größe 大\n\u2028", "stripe:"] }]) {
+      const page = await readTransactions(clickhouse, asOf, { ...wanted, isPast: false }, null, 50);
+      expect(page.rows).to.deep.equal(columns);
+    }
+  });
 
   const get = (query: string) =>
     doors.call(`/v1/transactions?${query}`, {

@@ -3,6 +3,7 @@ import { clickhouseTime } from "../../backends/clickhouse-rows.js";
 import type { QueryParam } from "../../backends/clickhouse.js";
 import type { TransactionStatus, TransactionType } from "../../schemas/http-transactions.js";
 import type { PinnedAsOf } from "../pages.js";
+import { listedColumns } from "./listed-row.js";
 import { type Query, asOfParams, atSql, knownAtSql, tenantSql } from "./query.js";
 
 /** Where a page ended: the row before which the next one begins. */
@@ -65,7 +66,7 @@ export function transactionsQuery(
   rowsMax: number,
 ): Query {
   return {
-    sql: `SELECT ${transactionColumns} FROM transactions ${prewhere(ofProvider(wanted))}
+    sql: `SELECT ${listedColumns} FROM transactions ${prewhere(ofProvider(wanted))}
 WHERE ${pageConditions(wanted, after).join(" AND ")}
 ORDER BY ${newestFirst} LIMIT {rows_max:UInt32}`,
     params: pageParams(asOf, wanted, after, rowsMax),
@@ -83,7 +84,7 @@ export function versionsQuery(
   transactions: readonly TransactionPosition[],
 ): Query {
   return {
-    sql: `SELECT ${transactionColumns} FROM transactions
+    sql: `SELECT ${listedColumns} FROM transactions
 ${prewhere(["timestamp IN {timestamps:Array(DateTime64(3, 'UTC'))}"])}
 WHERE ${knownConditions.join(" AND ")} AND id IN {ids:Array(String)} ORDER BY ${newestFirst}
 SETTINGS optimize_read_in_order = 0, use_skip_indexes = 0`,
