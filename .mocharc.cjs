@@ -12,6 +12,7 @@ const longFirst = [
   "move",
   "roles",
   "tables",
+  "transfers",
   "crash",
   "clickhouse-cluster",
   "audit",
