@@ -67,8 +67,13 @@ describe("Kafka", function () {
   });
 
   function start(): Promise<LocalServer> {
-    // Who is held back by a quota is so after two seconds of reading, not after ten.
-    const properties = { "quota.window.num": "3" };
+    const properties = {
+      // Who is held back by a quota is so after two seconds of reading, not after ten.
+      "quota.window.num": "3",
+      // One that was killed may come back when its session has ended: after three seconds, not nine.
+      "broker.session.timeout.ms": "3000",
+      "broker.heartbeat.interval.ms": "500",
+    };
     return startKafka({ folder: join(folder.path, "kafka"), port, properties });
   }
 
