@@ -202,6 +202,9 @@ export const limits = {
   kafkaMessageBytesMax: 8 * mebibyte,
   /** Bytes of one partition fetched at once, and held until a handler takes them. */
   kafkaFetchBytesMax: 1 * mebibyte,
+  /** Between two requests of a consumer or tail for records, and two of a group to commit. */
+  kafkaGatherMs: 10,
+  kafkaCommitEveryMs: 25,
   kafkaBufferBytesMax: 2 * mebibyte,
   /** A member silent for so long has died; brokers take no less by default. */
   kafkaSessionMsMax: 6_000,

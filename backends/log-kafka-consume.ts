@@ -76,9 +76,16 @@ class GroupMember implements Worker {
       return { source, work: this.#work(partition, source, place, arrivals) };
     });
     this.#places = places;
+    const { named } = this;
+    const { gatherMs } = this.options;
     const sources = works.map(({ source }) => source);
     const fetching = follow((stop) =>
-      followPartitions(this.settings, this.named, sources, room, this.logger, stop),
+      followPartitions(
+        this.settings,
+        { named, followers: sources, room, gatherMs },
+        this.logger,
+        stop,
+      ),
     );
     return {
       stop: async () => {

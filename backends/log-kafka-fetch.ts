@@ -42,15 +42,23 @@ const waitMs = 500;
 const waitBesideFullMs = 5;
 const pauseMsMax = 2_000;
 
+export interface Following {
+  readonly named: NamedTopic;
+  readonly followers: readonly Follower[];
+  /** Announced when a follower that wanted nothing may want more. */
+  readonly room: Arrivals;
+  /** Left out: `limits.kafkaGatherMs`. */
+  readonly gatherMs?: number | undefined;
+}
+
 /** Follows until stopped; connects again whenever that fails. */
 export async function followPartitions(
   settings: KafkaSettings,
-  named: NamedTopic,
-  followers: readonly Follower[],
-  room: Arrivals,
+  following: Following,
   logger: Logger,
   stop: AbortSignal,
 ): Promise<void> {
+  const { named, followers } = following;
   let pauseMs = 100;
   while (!stop.aborted) {
     const connection = new KafkaConnection(settings, logger);
@@ -62,7 +70,9 @@ export async function followPartitions(
       pauseMs = 100;
       const leaders = byLeader(cluster, named.name, followers);
       await Promise.all(
-        leaders.map(([nodeId, led]) => followLeader(connection, named, nodeId, led, room, stop)),
+        leaders.map(([nodeId, led]) =>
+          followLeader(connection, nodeId, { ...following, followers: led }, stop),
+        ),
       );
     } catch (error) {
       if (stop.aborted) break;
@@ -91,10 +101,8 @@ function byLeader(
 
 async function followLeader(
   connection: KafkaConnection,
-  named: NamedTopic,
   nodeId: string,
-  followers: readonly Follower[],
-  room: Arrivals,
+  { named, followers, room, gatherMs = limits.kafkaGatherMs }: Following,
   stop: AbortSignal,
 ): Promise<void> {
   const { cluster } = connection;
@@ -108,6 +116,7 @@ async function followLeader(
       await room.next(stop);
       continue;
     }
+    const askedAt = performance.now();
     const maxWaitTime = wanting.length < followers.length ? waitBesideFullMs : waitMs;
     try {
       const broker = await connection.within(limits.kafkaAnswerMsMax, () =>
@@ -121,6 +130,8 @@ async function followLeader(
         const fetched = found.get(follower.number);
         if (fetched && fetched.next > offset) follower.take(offset, fetched);
       }
+      // A request costs the same for one record as for many, here, at the broker and after it.
+      await rest(askedAt + gatherMs - performance.now(), stop);
     } catch (error) {
       const strayed = wanting.find(({ follower }) => isOutOfRange(error, follower.number));
       if (strayed === undefined) {

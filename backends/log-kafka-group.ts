@@ -142,6 +142,7 @@ export class Generation {
   readonly #over = new AbortController();
   readonly #offsets = new Map<number, bigint>();
   #committing: Promise<void> | null = null;
+  #committedAt = -Infinity;
   readonly #lost = new AbortController();
   /** When the coordinator last knew this member, by the clock that only grows. */
   #aliveAt = performance.now();
@@ -188,8 +189,10 @@ export class Generation {
   }
 
   async #commitAll(): Promise<void> {
-    // The batches of one turn of the event loop share a request.
+    // The batches of a while share a request, and those of one turn of the event loop in any case.
+    await rest(this.#committedAt + limits.kafkaCommitEveryMs - performance.now(), this.lost);
     await new Promise(setImmediate);
+    this.#committedAt = performance.now();
     const offsets = new Map(this.#offsets);
     this.#offsets.clear();
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, pauseMsMax)) {

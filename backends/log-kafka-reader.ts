@@ -3,6 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Cluster } from "kafkajs";
 import { limits } from "../config.js";
 import {
+  type GroupBroker,
   KafkaConnection,
   type KafkaSettings,
   coordinatorOf,
@@ -19,6 +20,8 @@ const recordBytes = 4 * 1024;
 /** One kept connection; made again when it fails, and the question asked again. */
 export class KafkaReader {
   #connection: KafkaConnection | null = null;
+  /** Of each group. One that is it no more refuses, upon which the connection is made again. */
+  readonly #coordinators = new WeakMap<Cluster, Map<string, GroupBroker>>();
 
   constructor(
     private readonly settings: KafkaSettings,
@@ -63,7 +66,7 @@ export class KafkaReader {
   /** 0 for a partition of which the group has committed nothing. */
   committed(named: NamedTopic, groupId: string, partitions: number): Promise<bigint[]> {
     return this.#ask(named, async (cluster) => {
-      const broker = await coordinatorOf(cluster, groupId);
+      const broker = await this.#coordinatorOf(cluster, groupId);
       const numbers = numbersTo(partitions);
       const found = await fetchCommitted(broker, { groupId, topic: named.name }, numbers);
       return numbers.map((number) => found.get(number) ?? 0n);
@@ -88,7 +91,7 @@ export class KafkaReader {
     };
     try {
       await this.#ask(named, async (cluster) => {
-        const broker = await coordinatorOf(cluster, groupId);
+        const broker = await this.#coordinatorOf(cluster, groupId);
         await broker.offsetCommit(commit);
       });
     } catch (error) {
@@ -101,6 +104,16 @@ export class KafkaReader {
 
   close(): void {
     this.#connection?.abandon();
+  }
+
+  async #coordinatorOf(cluster: Cluster, groupId: string): Promise<GroupBroker> {
+    const ofGroups = this.#coordinators.get(cluster) ?? new Map<string, GroupBroker>();
+    this.#coordinators.set(cluster, ofGroups);
+    const known = ofGroups.get(groupId);
+    if (known?.isConnected()) return known;
+    const found = await coordinatorOf(cluster, groupId);
+    ofGroups.set(groupId, found);
+    return found;
   }
 
   async #ask<T>(

@@ -37,7 +37,7 @@ export function tailTopic(
     const followers = starts.map(
       (end, number) => new TailPlace(named, number, from.get(number) ?? end, news),
     );
-    const fetching = followPartitions(settings, named, followers, room, logger, stop);
+    const fetching = followPartitions(settings, { named, followers, room }, logger, stop);
     while (!stop.aborted) {
       const records = followers.flatMap((one) => one.give());
       if (records.length === 0) await news.next(stop);

@@ -59,7 +59,7 @@ export async function start(service: Service): Promise<void> {
     group: string,
     batchRecordsMax: number,
     handle: ConsumeOptions["handle"],
-    shareMax = 1,
+    haste: Haste = {},
   ) => {
     const health = new ConsumerHealth();
     service.readiness.add(`consumer ${group}`, () => health.check());
@@ -67,7 +67,7 @@ export async function start(service: Service): Promise<void> {
       topic,
       group,
       batchRecordsMax,
-      shareMax,
+      ...haste,
       handle: async (records) => {
         await giveWay(service.watermark);
         return health.watch(() => handle(records));
@@ -77,9 +77,10 @@ export async function start(service: Service): Promise<void> {
   };
   /** What writes to the store. A sole writer books one batch at a time by itself. */
   const consumeTogether = (...words: Parameters<typeof consume>) => {
-    const [topic, group, recordsMax, handle, shareMax = 1] = words;
+    const [topic, group, recordsMax, handle, haste = {}] = words;
     if (!service.log.shared) return consume(...words);
-    return consume(topic, group, recordsMax, gathered({ recordsMax, shareMax }, handle));
+    const together = gathered({ recordsMax, shareMax: haste.shareMax ?? 1 }, handle);
+    return consume(topic, group, recordsMax, together, { ...haste, shareMax: 1 });
   };
   // The last to start is the first to stop: what is handed on stops growing before it is booked.
   const { bookBatchRecordsMax, enrichmentBatchRecordsMax, normalizeBatchRecordsMax } = limits;
@@ -88,7 +89,7 @@ export async function start(service: Service): Promise<void> {
     groups.journal,
     bookBatchRecordsMax,
     (records) => keepJournal(enriching, records),
-    journalShareMax,
+    journalHaste,
   );
   consumeTogether(topics.facts, groups.money, bookBatchRecordsMax, (records) =>
     bookMoney(booking, records),
@@ -98,7 +99,7 @@ export async function start(service: Service): Promise<void> {
     groups.subscriptions,
     limits.bookSubscriptionsBatchRecordsMax,
     (records) => bookSubscriptions(booking, records),
-    subscriptionsShareMax,
+    subscriptionsHaste,
   );
   const waitingMax = {
     records: limits.enrichmentWaitingMax,
@@ -131,8 +132,10 @@ export async function start(service: Service): Promise<void> {
  * A batch costs the engine much the same however large it is, so these consumers rest between
  * batches: what is urgent (money) has the processor, and under load their batches grow instead.
  */
-const subscriptionsShareMax = 1 / 3;
-const journalShareMax = 1 / 10;
+const subscriptionsHaste: Haste = { shareMax: 1 / 3, gatherMs: 100 };
+const journalHaste: Haste = { shareMax: 1 / 10, gatherMs: 250 };
+
+type Haste = Pick<ConsumeOptions, "shareMax" | "gatherMs">;
 
 /** A consumer whose last batch failed is not ready: it is trying the same batch again. */
 class ConsumerHealth {

@@ -26,6 +26,7 @@ import { partitionOf } from "../backends/log-kafka-partition.js";
 import { kafkaSettings } from "../backends/log-kafka-settings.js";
 import {
   AppendUncertain,
+  type ConsumeOptions,
   type Log,
   type LogRecord,
   LogUnavailable,
@@ -70,7 +71,7 @@ describe("Kafka", function () {
     const properties = {
       // Who is held back by a quota is so after two seconds of reading, not after ten.
       "quota.window.num": "3",
-      // One that was killed may come back when its session has ended: after three seconds, not nine.
+      // One that was killed may come back once its session has ended: after 3 seconds, not 9.
       "broker.session.timeout.ms": "3000",
       "broker.heartbeat.interval.ms": "500",
     };
@@ -204,6 +205,31 @@ describe("Kafka", function () {
       });
       await until(() => given.length === 1);
       await taking?.close();
+    });
+
+    it("should give the first records at once and let those after them gather", async () => {
+      const [log] = await open(installKafka(server.url));
+      const given = new Map<string, number>();
+      const consume = (group: string, options?: Pick<ConsumeOptions, "gatherMs">) =>
+        log?.consume({
+          topic,
+          group,
+          batchRecordsMax: 1,
+          handle: async (records) =>
+            void given.set(group, (given.get(group) ?? 0) + records.length),
+          ...options,
+        });
+      const [unhurried, hurried] = [
+        consume("unhurried", { gatherMs: 600_000 }),
+        consume("hurried"),
+      ];
+      for (const count of [1, 2, 3]) {
+        await log?.append(topic, [record("a")]);
+        await until(() => given.get("hurried") === count);
+        await until(() => given.has("unhurried"));
+      }
+      expect(given.get("unhurried")).to.equal(1);
+      await Promise.all([unhurried?.close(), hurried?.close()]);
     });
 
     it("should keep its name in the group when others come while it joins", async () => {
