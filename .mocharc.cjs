@@ -1,6 +1,7 @@
 /**
- * Two files at a time, each in one of two processes that stay to the end, a service open in each.
- * Those that take longest are begun first, so that both processes end together.
+ * Three files at a time, each in one of three processes that stay to the end, a service open in
+ * each: two cores are then busy while one waits. Those that take longest are begun first, so that
+ * all end together.
  */
 const { readdirSync } = require("node:fs");
 
@@ -37,7 +38,7 @@ module.exports = {
   // A database that is given without more would be that of both.
   parallel:
     !isNamed && (process.env.BACKENDS !== undefined || process.env.TEST_DATABASE_URL === undefined),
-  jobs: 2,
+  jobs: 3,
   timeout: process.env.BACKENDS === undefined ? 60_000 : 120_000,
   exit: false,
 };
