@@ -124,7 +124,7 @@ async function merged(clickhouse: ClickHouse, when: string): Promise<void> {
     idle = merges.length === 0 ? idle + 1 : 0;
     await pause(mergesEveryMs);
   }
-  console.log(`  merged for ${Math.round(performance.now() - startedAt)} ms more ${when}`);
+  console.log(`  waited ${Math.round(performance.now() - startedAt)} ms for merges ${when}`);
 }
 
 async function timeOf(work: () => Promise<unknown>): Promise<number> {
