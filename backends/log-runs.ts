@@ -123,6 +123,9 @@ class Run {
     this.place.handled = this.place.offset();
     try {
       do {
+        // Before reading: what comes meanwhile belongs to the next batch.
+        await rest(this.restMs, this.stop);
+        this.restMs = 0;
         const { handled } = this.place;
         const { batchRecordsMax } = this.options;
         const records = this.source.read(handled, batchRecordsMax, limits.consumedBytesMax);
@@ -132,7 +135,6 @@ class Run {
           continue;
         }
         if (this.stop.aborted) break;
-        await rest(this.restMs, this.stop);
         await this.#handle(records, last);
         this.place.handled = Number(last.offset) + 1;
       } while (this.#unfinished > 0 && this.#failures.length === 0 && !this.stop.aborted);

@@ -112,6 +112,31 @@ export function describeLogContract(
       expect(acknowledged.slice(0, -1).filter((line) => !found.has(line))).to.eql([]);
     });
 
+    it("should give what comes while a group rests to its next batch", async () => {
+      const batches: string[][] = [];
+      const from = (text: string) => ({ key: "one customer", value: Buffer.from(text) });
+      const subscription = log.consume({
+        topic,
+        group: "g",
+        batchRecordsMax: 10,
+        shareMax: 1 / 20,
+        handle: async (records) => {
+          batches.push(records.map((one) => one.value.toString()));
+          if (batches.length > 1) return;
+          // It is there when the group begins to rest, for a second or longer.
+          await log.append(topic, [from("second")]);
+          await pause(60);
+        },
+      });
+      await log.append(topic, [from("first")]);
+      await until(() => batches.length > 0);
+      await pause(200);
+      await log.append(topic, [from("third")]);
+      await until(() => batches.flat().length >= 3);
+      await subscription.close();
+      expect(batches).to.eql([["first"], ["second", "third"]]);
+    });
+
     it("should give each partition's records to a group in order, in batches, once", async () => {
       await log.append(
         topic,
