@@ -11,6 +11,13 @@ import { Kafka, logLevel } from "kafkajs";
 import { projectFile } from "../backends/root.js";
 import { startKafka } from "../ops/servers/kafka.js";
 import type { LocalServer } from "../ops/servers/server.js";
+import {
+  apiVersions,
+  discountObject,
+  priceObject,
+  stripeEvent,
+  subscriptionObject,
+} from "../providers/stripe/payloads.js";
 import { knownExponentOf } from "../schemas/currencies.js";
 import { majorToMinor, minorToMajor, roundToMinor } from "../schemas/money.js";
 import { publicTopics } from "../schemas/public-topics.js";
@@ -127,7 +134,52 @@ const churn = {
   event_id: "end",
 };
 
-/** Every rule a consumer must know: versions, repeats, minor units, refunds with and without. */
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+const startedAt = Date.now();
+const [, version] = apiVersions;
+/** Half its price for a month, and what it is worth from then on, which is told already. */
+const discounted = stripeEvent({
+  id: "evt_discounted",
+  type: "customer.subscription.created",
+  at: startedAt,
+  version,
+  object: subscriptionObject({
+    id: "sub_discounted",
+    customer: "cus_discounted",
+    currency: "EUR",
+    status: "active",
+    createdAt: startedAt,
+    version,
+    items: [
+      {
+        id: "si_discounted",
+        quantity: 1,
+        price: priceObject({
+          id: "price_plan",
+          product: "plan",
+          currency: "EUR",
+          unitAmount: 5_000n,
+        }),
+      },
+    ],
+    discounts: [
+      discountObject({
+        id: "di_half",
+        percentOff: 50,
+        duration: "repeating",
+        startAt: startedAt,
+        endAt: startedAt + 30 * dayMs,
+        version,
+      }),
+    ],
+  }),
+});
+
+/**
+ * Every rule a consumer must know: versions, repeats, minor units, refunds with and without, what
+ * is dated ahead.
+ */
 const events: readonly object[] = [
   sale("1", 120.05, "EUR"),
   sale("2", 0.1, "USD"),
@@ -143,6 +195,8 @@ const events: readonly object[] = [
   churn,
   subscription("s3", 1_500, "JPY"),
   sale("1", 120.05, "EUR"),
+  { ...sale("ahead", 77, "EUR"), occurred_at: new Date(Date.now() + 20 * hourMs).toISOString() },
+  { provider: "stripe", event_type: "customer.subscription.created", payload: discounted },
 ];
 
 async function ingest({ door, key }: Merchant, event: object): Promise<void> {

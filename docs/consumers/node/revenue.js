@@ -61,8 +61,10 @@ await readMessages(Number(wanted.messages), Number(wanted.seconds), async (topic
     transactions.set(record.id, record);
   }
 });
-printRevenue([...transactions.values()]);
-printMrr([...movements.values()]);
+// What is dated ahead is not so yet: the price after a discount's announced end, say.
+const now = Date.now();
+printRevenue([...transactions.values()].filter(({ timestamp }) => timestamp <= now));
+printMrr([...movements.values()].filter(({ at }) => at <= now));
 
 /** From the oldest message kept on. Nothing is committed: each run begins there again. */
 async function readMessages(countMax, secondsMax, handle) {
