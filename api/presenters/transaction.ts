@@ -7,18 +7,15 @@ import type { TransactionRecord } from "../../schemas/records.js";
 import type { TransactionRow } from "../queries/transactions.js";
 
 export function presentTransactionRow(row: TransactionRow, product: CatalogueProduct): Transaction {
-  return present(
-    {
-      ...row,
-      gross_amount: BigInt(row.gross_amount),
-      normalized_amount: BigInt(row.normalized_amount),
-      refunded_amount: BigInt(row.refunded_amount),
-      tax_amount: row.tax_amount === null ? null : BigInt(row.tax_amount),
-      fee_amount: row.fee_amount === null ? null : BigInt(row.fee_amount),
-      timestamp: Number(row.timestamp_ms),
-    },
-    product,
-  );
+  const numbers = {
+    gross_amount: BigInt(row.gross_amount),
+    normalized_amount: BigInt(row.normalized_amount),
+    refunded_amount: BigInt(row.refunded_amount),
+    tax_amount: row.tax_amount === null ? null : BigInt(row.tax_amount),
+    fee_amount: row.fee_amount === null ? null : BigInt(row.fee_amount),
+    timestamp: Number(row.timestamp_ms),
+  };
+  return present(row, numbers, product);
 }
 
 /** The product's name is as it was when the version was published. */
@@ -26,51 +23,60 @@ export function presentTransactionRecord(
   record: TransactionRecord,
   product: CatalogueProduct,
 ): Transaction {
-  return present(record, { id: product.id, name: record.product_name });
+  return present(record, record, { id: product.id, name: record.product_name });
 }
 
-/** What both have; amounts in minor units, times in ms since 1970. */
-type Document = Pick<
+/** What both have alike. */
+type AsIs = Pick<
   TransactionRecord,
   | "id"
   | "version"
-  | "gross_amount"
   | "original_currency"
-  | "normalized_amount"
   | "base_currency"
   | "fx_rate"
   | "fx_date"
+  | "customer_country"
+> & { readonly provider: string; readonly type: string; readonly status: string };
+
+/** Amounts in minor units, times in ms since 1970. */
+type Numbers = Pick<
+  TransactionRecord,
+  | "gross_amount"
+  | "normalized_amount"
   | "refunded_amount"
   | "tax_amount"
   | "fee_amount"
-  | "customer_country"
   | "timestamp"
-> & { readonly provider: string; readonly type: string; readonly status: string };
+>;
 
-function present(document: Document, product: Pick<CatalogueProduct, "id" | "name">): Transaction {
-  const original = knownExponentOf(document.original_currency);
-  const base = knownExponentOf(document.base_currency);
+function present(
+  asIs: AsIs,
+  numbers: Numbers,
+  product: Pick<CatalogueProduct, "id" | "name">,
+): Transaction {
+  const original = knownExponentOf(asIs.original_currency);
+  const base = knownExponentOf(asIs.base_currency);
   const originalOrNull = (amount: bigint | null) =>
     amount === null ? null : toJsonNumber(amount, original);
   return {
-    id: document.id,
-    version: document.version,
-    provider: shape.provider.parse(document.provider),
+    id: asIs.id,
+    version: asIs.version,
+    provider: shape.provider.parse(asIs.provider),
     product_id: product.id,
     product_name: product.name,
-    gross_amount: toJsonNumber(document.gross_amount, original),
-    original_currency: document.original_currency,
-    normalized_amount: toJsonNumber(document.normalized_amount, base),
-    base_currency: document.base_currency,
-    fx_rate: Number(document.fx_rate),
-    fx_date: document.fx_date,
-    refunded_amount: toJsonNumber(document.refunded_amount, original),
-    tax_amount: originalOrNull(document.tax_amount),
-    fee_amount: originalOrNull(document.fee_amount),
-    customer_country: document.customer_country,
-    type: shape.type.parse(document.type),
-    status: shape.status.parse(document.status),
-    timestamp: new Date(document.timestamp).toISOString(),
+    gross_amount: toJsonNumber(numbers.gross_amount, original),
+    original_currency: asIs.original_currency,
+    normalized_amount: toJsonNumber(numbers.normalized_amount, base),
+    base_currency: asIs.base_currency,
+    fx_rate: Number(asIs.fx_rate),
+    fx_date: asIs.fx_date,
+    refunded_amount: toJsonNumber(numbers.refunded_amount, original),
+    tax_amount: originalOrNull(numbers.tax_amount),
+    fee_amount: originalOrNull(numbers.fee_amount),
+    customer_country: asIs.customer_country,
+    type: shape.type.parse(asIs.type),
+    status: shape.status.parse(asIs.status),
+    timestamp: new Date(numbers.timestamp).toISOString(),
   };
 }
 
