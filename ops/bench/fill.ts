@@ -38,7 +38,7 @@ export async function run([
 ]: readonly string[]): Promise<void> {
   const { CLICKHOUSE_THREADS: threads } = readConfig({});
   const clickhouse = await openClickHouse({ path, memoryBytes, threads });
-  const params = { workspace, rows: Number(rows) };
+  const params = { workspace, rows: Number(rows), now: Math.floor(Date.now() / 1000) };
   await Promise.all(
     inserts.map(async ({ lane, statements }) => {
       for (const sql of statements) await clickhouse.write(`${sql} ${blockSettings}`, params, lane);
@@ -80,9 +80,9 @@ const secondsBack = years * 365 * 24 * 60 * 60;
 const source = "FROM (SELECT number, sipHash64(number) AS h FROM numbers({rows:UInt64}))";
 const tenantColumns = "workspace, environment";
 const tenant = "{workspace:String}, 'live'";
-/** Oldest first, evenly over the years. */
+/** Oldest first, evenly over the years; the same in every statement, as versions keep their time. */
 const at =
-  "toDateTime64(now() - toIntervalSecond(" +
+  "toDateTime64({now:DateTime} - toIntervalSecond(" +
   `intDiv(({rows:UInt64} - number) * ${secondsBack}, {rows:UInt64}) + 60), 3, 'UTC')`;
 
 /** Of one payment in 40,000: filters few rows pass, far apart. */
