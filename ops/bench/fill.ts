@@ -80,7 +80,7 @@ const secondsBack = years * 365 * 24 * 60 * 60;
 const source = "FROM (SELECT number, sipHash64(number) AS h FROM numbers({rows:UInt64}))";
 const tenantColumns = "workspace, environment";
 const tenant = "{workspace:String}, 'live'";
-/** Oldest first, evenly over the years; the same in every statement, as versions keep their time. */
+/** Oldest first, evenly over the years; the same in every statement: versions keep their time. */
 const at =
   "toDateTime64({now:DateTime} - toIntervalSecond(" +
   `intDiv(({rows:UInt64} - number) * ${secondsBack}, {rows:UInt64}) + 60), 3, 'UTC')`;
