@@ -147,6 +147,7 @@ describe("A membership of Gumroad", () => {
     [
       "should be told in dollars, however its plans are listed",
       (story) => {
+        story.listing = { currency: "eur", price: "10.00" };
         story.charged("2026-01-10", 1100n, ten);
         story.changed("2026-01-20", ten, twenty, "2026-02-10");
         story.restarted("2026-01-25", ten);
@@ -154,6 +155,49 @@ describe("A membership of Gumroad", () => {
       [
         ["2026-01-26", 1100],
         ["2026-02-11", 2200],
+      ],
+    ],
+    [
+      "should be worth each plan when two changes are told the other way round",
+      (story) => {
+        story.charged("2026-01-10", 1000n, ten);
+        story.changed("2026-03-10", twenty, thirty);
+        story.changed("2026-02-10", ten, twenty);
+      },
+      [
+        ["2026-01-11", 1000],
+        ["2026-02-11", 2000],
+        ["2026-03-11", 3000],
+      ],
+    ],
+    [
+      "should be worth the second plan where the first change is lost",
+      (story) => {
+        story.charged("2026-01-10", 1000n, ten);
+        story.changed("2026-03-10", twenty, thirty);
+        story.changed("2026-04-10", thirty, six);
+        story.ended("2026-05-10", "cancelled");
+        story.restarted("2026-06-10", six);
+      },
+      [
+        ["2026-02-11", 1000],
+        ["2026-03-11", 3000],
+        ["2026-04-11", 600],
+        ["2026-06-11", 600],
+      ],
+    ],
+    [
+      "should forget an announced plan for a newer one that is told before it",
+      (story) => {
+        story.charged("2026-01-10", 2000n, twenty);
+        story.changed("2026-01-20T10:01:00Z", twenty, thirty);
+        story.changed("2026-01-20T10:00:00Z", twenty, ten, "2026-02-10", 2);
+        story.restarted("2026-02-01", thirty);
+      },
+      [
+        ["2026-01-21", 3000],
+        ["2026-02-02", 3000],
+        ["2026-02-11", 3000],
       ],
     ],
   ];
@@ -167,6 +211,23 @@ describe("A membership of Gumroad", () => {
       });
     }
   }
+
+  it("should be worth each plan in another currency, when the first of two changes is lost", () => {
+    const story = new Story(true);
+    // A cent is more than a yen: the record tells about what the plan costs.
+    story.listing = { currency: "jpy", price: "1,001" };
+    story.charged("2026-01-10", 652n, ten);
+    story.changed("2026-02-10", ten, twenty);
+    expect(story.worthAt(Date.parse("2026-02-11"))).to.equal(1304);
+    story.changed("2026-04-10", six, thirty);
+    expect(story.worthAt(Date.parse("2026-04-11"))).to.equal(1956);
+
+    const gap = new Story(true);
+    gap.listing = { currency: "eur", price: "10.00" };
+    gap.charged("2026-01-10", 1100n, ten);
+    gap.changed("2026-03-10", twenty, thirty);
+    expect(gap.worthAt(Date.parse("2026-03-11"))).to.equal(3300);
+  });
 
   for (const hasToken of [true, false]) {
     const title = "should be of its buyer's country whatever its plan";
@@ -207,6 +268,8 @@ class Story {
   /** Rejects that are read again when something is told. */
   #waiting: [body: unknown, receivedAt: number][] = [];
   #sales = 0;
+  /** What charges are listed in from now on; dollars as a rule. */
+  listing: { readonly currency: string; readonly price: string } | null = null;
 
   constructor(hasToken: boolean) {
     this.#hasToken = hasToken;
@@ -224,9 +287,13 @@ class Story {
     this.#tellSale(date, cents, recurrence, true, true);
   }
 
-  /** @param validFrom later than the telling: announced */
-  changed(date: string, before: Plan, after: Plan, validFrom = date): void {
+  /**
+   * @param validFrom later than the telling: announced
+   * @param retries of the ping, after 60, 180 and 600 s
+   */
+  changed(date: string, before: Plan, after: Plan, validFrom = date, retries = 0): void {
     const isNow = validFrom === date;
+    const waitedMs = [0, 60, 240, 840][retries]! * second;
     const news = {
       resource: "subscription_updated",
       type: after.price < before.price ? "downgrade" : "upgrade",
@@ -235,7 +302,9 @@ class Story {
       after,
     } as const;
     const { recurrence } = isNow ? after : before;
-    this.#receive(membershipPing(this.#membership(recurrence), news), Date.parse(date) + second);
+    const ping = membershipPing(this.#membership(recurrence), news);
+    const sent = retries === 0 ? ping : Buffer.from(`${ping.toString()}&retry_count=${retries}`);
+    this.#receive(sent, Date.parse(date) + second + waitedMs);
   }
 
   ended(date: string, reason: string, lateMs = 0): void {
@@ -283,9 +352,11 @@ class Story {
     // Gumroad's times of sales have no fractions of seconds.
     const at = Date.parse(date) + second;
     const sale = { ...sold, sale: `sale-${this.#sales}`, at, cents, recurrence, recurring };
-    this.#answers.set(pathOfSale(sale.sale), saleAnswer({ ...sale, upgrade }));
+    const { currency: listedIn = "usd", price: refundable = "0" } = this.listing ?? {};
+    const record = { ...sale, upgrade, refundable, soldIn: listedIn };
+    this.#answers.set(pathOfSale(sale.sale), saleAnswer(record));
     // It is told ten seconds after it.
-    this.#receive(salePing("sale", sale), at + 10 * second);
+    this.#receive(salePing("sale", { ...sale, listedIn }), at + 10 * second);
   }
 
   #receive(ping: Buffer, receivedAt: number): void {

@@ -8,7 +8,7 @@ import { type Fraction, fraction, multiplyFractions } from "../../schemas/monthl
 import type { KeptObject, Known } from "../provider.js";
 import type { Sale } from "./ping.js";
 import { type Plan, planAt, type Plans, plansOf } from "./plans.js";
-import { buyersCountry, type SaleRecord } from "./record.js";
+import { buyersCountry, listedAmount, type SaleRecord } from "./record.js";
 
 /** US cents of a charge, and whether it was a renewal: the first one is then older. */
 const chargeShape = z.object({
@@ -18,12 +18,14 @@ const chargeShape = z.object({
   at: z.number().default(0),
   /** Of the buyer; pings about the plan tell none. */
   country: z.string().nullable().default(null),
+  /** The same in the currency of the listing, minor units; null where nobody tells it. */
+  listed: z.string().nullable().default(null),
 });
 export type Charge = z.output<typeof chargeShape>;
 
 /**
- * `toldAt` counts backwards, so that the earliest stays; by 1 ms more than that of charges kept
- * without a country, so that a replay replaces these. Sales have whole seconds.
+ * `toldAt` counts backwards, so that the earliest stays; by 2 ms more than that of charges kept
+ * without a country or a listed price, so that a replay replaces these. Sales have whole seconds.
  */
 export function keptCharge(
   sale: Sale,
@@ -37,8 +39,9 @@ export function keptCharge(
   const isRest = recurring && isRestOfPeriod(at, isMarked(record), plansOf(subscription, kept));
   const id = isRest ? firstRest(subscription) : firstCharge(subscription);
   const country = buyersCountry(sale, record);
-  const object = { cents: cents.toString(), recurring, at, country };
-  return [{ id, toldAt: 1 - at, refers: [], object }];
+  const listed = listedAmount(sale, record)?.toString() ?? null;
+  const object = { cents: cents.toString(), recurring, at, country, listed };
+  return [{ id, toldAt: 2 - at, refers: [], object }];
 }
 
 export function neededCharges(subscription: string): string[] {
@@ -83,7 +86,7 @@ export function translation(
   if (charge === null) return null;
   const cents = fraction(BigInt(charge.cents));
   if (plans.changes.length === 0) return () => cents;
-  const paid = paidPrice(plans, charge.at);
+  const paid = paidPrice(plans, charge);
   if (paid === 0n) return null;
   return (plan) => (plan === null ? cents : multiplyFractions(cents, fraction(plan.price, paid)));
 }
@@ -107,8 +110,21 @@ function wholeAfterAll(subscription: string, kept: Known["kept"], plans: Plans):
   return charge === undefined || isRestOfPeriod(charge.at, true, plans) ? null : charge;
 }
 
+/**
+ * Of the plan a charge paid for. What the pings tell of it is another plan's price where the change
+ * between both was never told, or is still to come: so the charge decides, where it tells its own.
+ */
+function paidPrice(plans: Plans, { at, cents, listed }: Charge): bigint {
+  const told = toldPrice(plans, at);
+  if (listed === null) return told;
+  const price = BigInt(listed);
+  const difference = told > price ? told - price : price - told;
+  // What is listed in another currency is known as exactly as a cent is.
+  return difference * BigInt(cents) <= price ? told : price;
+}
+
 /** No charge pays for a free plan: then it is the first of the plan that follows. */
-function paidPrice(plans: Plans, at: number): bigint {
+function toldPrice(plans: Plans, at: number): bigint {
   const price = planAt(plans, at).plan?.price ?? 0n;
   if (price > 0n) return price;
   const next = plans.changes.find(({ validFrom, after }) => validFrom >= at && after.price > 0n);

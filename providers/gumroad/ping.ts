@@ -21,6 +21,10 @@ const cents = z
   .string()
   .regex(new RegExp(`^\\d{1,${digitsMax}}$`))
   .transform((text) => BigInt(text));
+const digit = z
+  .string()
+  .regex(/^\d$/)
+  .transform((text) => Number(text));
 const time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 const flag = z
   .string()
@@ -81,6 +85,7 @@ export const membershipShape = compiled(
     ended_reason: z.string().optional(),
     restarted_at: time.optional(),
     effective_as_of: time.optional(),
+    retry_count: digit.optional().catch(undefined),
     "old_plan[price_cents]": cents.optional(),
     "old_plan[recurrence]": recurrence.optional(),
     "new_plan[price_cents]": cents.optional(),

@@ -44,12 +44,20 @@ export function changeIn(membership: Membership, receivedAt?: number): PlanChang
   if (validFrom === undefined || before === undefined || after === undefined) return null;
   if (then === undefined || now === undefined) return null;
   return {
-    toldAt: receivedAt ?? validFrom,
+    toldAt: receivedAt === undefined ? validFrom : receivedAt - waitedMs(membership),
     validFrom,
     before: { price: before, months: then },
     after: { price: after, months: now },
   };
 }
+
+/** How long the ping has been repeated: it tells what was so when it was first sent. */
+function waitedMs({ retry_count: retries = 0 }: Membership): number {
+  return retryDelaysMs.slice(0, retries).reduce((sum, delay) => sum + delay, 0);
+}
+
+/** Source: antiwork/gumroad, PostToIndividualPingEndpointWorker. */
+const retryDelaysMs = [60_000, 180_000, 600_000];
 
 /** What the ping tells of the plan, beside what is kept of it. */
 export function keptPlans(membership: Membership, receivedAt?: number): KeptObject[] {

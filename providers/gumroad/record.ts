@@ -5,6 +5,7 @@
  */
 import { z } from "zod";
 import { limits } from "../../config.js";
+import { exponentOf } from "../../schemas/currencies.js";
 import { majorToMinor } from "../../schemas/money.js";
 import { malformed, rejected, type Untold } from "../outcomes.js";
 import type { Known, Question } from "../provider.js";
@@ -98,6 +99,21 @@ export function disputedCents(sale: Sale, record: SaleRecord | null): bigint {
   if (record === null) return sale.price;
   const isPart = record.partially_refunded === true && record.refunded !== true;
   return (isPart && isInDollars(sale, record) ? leftOf(record) : null) ?? record.price;
+}
+
+/**
+ * What a sale came to in the currency of its listing, minor units, as its record tells what of it
+ * can be refunded: from US cents, at the rate of the sale. Null where that is not told, or a part
+ * is refunded.
+ */
+export function listedAmount(sale: Sale, record: SaleRecord | null): bigint | null {
+  if (record === null) return sale.currency === "usd" ? sale.price : null;
+  if (isInDollars(sale, record)) return record.price;
+  if (record.refunded === true || record.partially_refunded === true) return null;
+  const exponent = exponentOf(record.currency?.toUpperCase() ?? "");
+  const { amount_refundable_in_currency: text } = record;
+  const amount = exponent === null ? null : majorToMinor(text?.replaceAll(",", "") ?? "", exponent);
+  return amount !== null && amount > 0n ? amount : null;
 }
 
 /** A ping tells what the product is listed in now, a record what is left in that of the sale. */
