@@ -83,6 +83,16 @@ function askAll(
   }
 }
 
+type Kept = Map<string, unknown>;
+
+/** As the processors read: what is kept of it is there for the next. */
+function read(body: JsonObject, known: Known, kept: Kept): Decoded {
+  for (const { id, object } of google.keepsAnswered?.(body, known) ?? []) {
+    kept.set(id, { ...Object(object), ...Object(kept.get(id)) });
+  }
+  return google.decode(body, known);
+}
+
 function accountsIn(decoded: Decoded): string[] {
   if (decoded.outcome !== "facts") return [decoded.outcome];
   const accounts = decoded.facts.flatMap(({ body }) =>
@@ -176,14 +186,10 @@ describe("The account of a Google purchase", () => {
 
   it("should stay the same when Google has forgotten the purchases it replaced", () => {
     const play = chain(["a", "b", "c"]);
-    const kept = new Map<string, unknown>();
+    const kept: Kept = new Map();
     const tell = (token: string, at: number) => {
       const body = push(purchased, token, at);
-      const { known } = askAll(play, body, kept);
-      for (const { id, object } of google.keepsAnswered?.(body, known) ?? []) {
-        if (!kept.has(id)) kept.set(id, object);
-      }
-      return accountsIn(google.decode(body, known));
+      return accountsIn(read(body, askAll(play, body, kept).known, kept));
     };
     expect(tell("b", start + 30 * day + 1000)).to.deep.equal(["a"]);
     play.answers.delete(subscriptionPath(packageName, "a"));
@@ -196,8 +202,26 @@ describe("The account of a Google purchase", () => {
     const play = chain(["a", "b"]);
     const body = push(purchased, "b", start + 31 * day);
     const { known } = askAll(play, body);
-    expect(google.needs?.(body)).to.have.lengthOf(1);
-    expect(google.needs?.(body, known)).to.have.lengthOf(2);
+    // And the orders the purchase itself named.
+    expect(google.needs?.(body)).to.have.lengthOf(1 + 1);
+    expect(google.needs?.(body, known)).to.have.lengthOf(2 + 1);
+  });
+
+  it("should end what a purchase replaced that no notification told of, at each reading", () => {
+    const play = chain(["a", "b", "c", "d"]);
+    const kept: Kept = new Map();
+    const reading = (token: string, at: number) => {
+      const body = push(purchased, token, at);
+      return read(body, askAll(play, body, kept).known, kept);
+    };
+    const told = [reading("a", start), reading("b", start + 30 * day)];
+    const [c, d] = [start + 60 * day, start + 90 * day];
+    for (const at of [d + 1000, d + 2000]) {
+      const all = [...told, reading("d", at)];
+      const worth = [c - day, c + day, d + day].map((moment) => worthAt(all, moment));
+      // 28 days from 9 February are a month, those from 10 April four weeks.
+      expect(worth, `read at ${at}`).to.deep.equal([999, 0, 4329]);
+    }
   });
 
   it("should be found in a bounded number of rounds, and without going in circles", () => {
@@ -208,6 +232,65 @@ describe("The account of a Google purchase", () => {
     purchase(circle, "a", { replaces: "b" });
     expect(askAll(circle, push(purchased, "b")).rounds.length).to.be.at.most(roundsMax);
   });
+});
+
+describe("An add-on bought in the middle of a period at Google Play", () => {
+  const [jan10, jan20] = [Date.UTC(2026, 0, 10, 9), Date.UTC(2026, 0, 20, 9)];
+  const [feb10, mar10] = [Date.UTC(2026, 1, 10, 9), Date.UTC(2026, 2, 10, 9)];
+  const orders = new Map([
+    orderOf("old", "GPA.old", [["plan", 2000n, jan10, feb10, "base"]]),
+    orderOf("new", "GPA.new", [["extra", 500n, jan20, feb10, "prorationPeriod"]]),
+    orderOf("new", "GPA.new..0", [
+      ["plan", 2000n, feb10, mar10, "base"],
+      ["extra", 500n, feb10, mar10, "base"],
+    ]),
+  ]);
+
+  /** What is read while plan and add-on are paid for by these orders. */
+  function readingOf(plan: string, extra: string, at: number, kept: Kept): Decoded {
+    const basePlans = [
+      { basePlanId: "m", autoRenewingBasePlanType: { billingPeriodDuration: "P1M" } },
+    ];
+    const answers = new Map<string, JsonObject>([
+      [subscriptionPath(packageName, "new"), purchaseOf(jan20, { plan, extra }, "old")],
+      [subscriptionPath(packageName, "old"), purchaseOf(jan10, { plan: "GPA.old" })],
+      [subscriptionProductPath(packageName, "extra"), { basePlans }],
+    ]);
+    const body = push(purchased, "new", at);
+    return read(body, askAll({ answers, orders }, body, kept).known, kept);
+  }
+
+  it("should count beside what it was added to, also when it is read after the renewal", () => {
+    const kept: Kept = new Map();
+    const atOnce = readingOf("GPA.old", "GPA.new", jan20 + 1000, kept);
+    expect(worthAt([atOnce], jan20 + day)).to.equal(2500);
+    const renewed = readingOf("GPA.new..0", "GPA.new..0", feb10 + 1000, kept);
+    const moments = [jan20 + day, feb10 + day];
+    expect(moments.map((moment) => worthAt([renewed], moment))).to.deep.equal([2500, 2500]);
+  });
+
+  type Line = [string, bigint, number, number, "base" | "prorationPeriod"];
+
+  function orderOf(token: string, id: string, told: readonly Line[]): [string, JsonObject] {
+    const lines = told.map(([title, price, from, until, phase]) => {
+      const period = { basePlan: "m", from, until, phase };
+      return { product: title, title, listingPrice: price, total: price, tax: 0n, period };
+    });
+    const [[, , createdAt] = ["", 0n, 0]] = told;
+    return [id, orderAnswer({ id, token, createdAt, currency: "EUR", lines })];
+  }
+
+  function purchaseOf(
+    startAt: number,
+    latest: Readonly<Record<string, string>>,
+    replaces?: string,
+  ): JsonObject {
+    const items = Object.entries(latest).map(([name, latestOrder]) => {
+      return { product: name, basePlan: "m", expiresAt: mar10, latestOrder };
+    });
+    const more = replaces === undefined ? {} : { replaces };
+    return subscriptionPurchase({ state: "ACTIVE", startAt, country: "DE", items, ...more });
+  }
 });
 
 describe("A deferred change of plan at Google Play", () => {

@@ -13,11 +13,12 @@ import {
   typeOf,
 } from "./notification.js";
 import { ordersIn } from "./order-answers.js";
+import { keptOrders, ordersId, ordersNamedBefore } from "./named-orders.js";
 import { type Order, readOrder, showsRefund } from "./orders.js";
 import { productPath, subscriptionPath } from "./paths.js";
 import { pricedPeriods } from "./periods.js";
 import { productOrderIds, productPurchaseShape } from "./products.js";
-import { orderIdsOf, purchaseShape } from "./purchase.js";
+import { latestOrdersOf, orderIdsOf, purchaseShape } from "./purchase.js";
 import { cataloguePath } from "./questions.js";
 import { unavailable } from "./reading.js";
 import { readPurchase } from "./subscriptions.js";
@@ -46,21 +47,26 @@ export function decode(body: unknown, known: Known = nothingKnown): Decoded {
 
 const nothingKnown: Known = { kept: new Map(), answers: new Map() };
 
-/** The account of the purchase's chain, for when Google no longer answers for its beginning. */
+/**
+ * The account of the purchase's chain, for when Google no longer answers for its beginning, and the
+ * orders it names, for when it names others.
+ */
 export function keepsAnswered(body: unknown, known: Known): KeptObject[] {
   const purchase = subscriptionIn(body);
   if (purchase === null) return [];
   const { packageName, token } = purchase;
   const answer = known.answers.get(subscriptionPath(packageName, token));
-  if (!purchaseShape.safeParse(answer).success) return [];
+  const told = purchaseShape.safeParse(answer);
+  if (!told.success) return [];
   const chain = keptChain(chainOf(packageName, token, known));
-  return chain.filter(({ id }) => !known.kept.has(id));
+  return [...chain.filter(({ id }) => !known.kept.has(id)), ...keptOrders(token, told.data, known)];
 }
 
 export function needs(body: unknown, known: Known = nothingKnown): string[] {
   const purchase = subscriptionIn(body);
   if (purchase === null) return [];
-  return chainOf(purchase.packageName, purchase.token, known).tokens.map(keptId);
+  const { packageName, token } = purchase;
+  return [...chainOf(packageName, token, known).tokens.map(keptId), ordersId(token)];
 }
 
 function subscriptionIn(body: unknown): PurchaseNotification | null {
@@ -82,16 +88,16 @@ function readSubscription(notification: PurchaseNotification, known: Known): Tol
   if (answer === null) return readOrdersOf(notification, known);
   const purchase = purchaseShape.safeParse(answer);
   if (!purchase.success) return malformed(purchase.error, "purchase");
-  const { account } = chainOf(packageName, token, known);
+  const { account, ended } = chainOf(packageName, token, known);
   if (account === null) return unavailable("the purchase it replaced");
 
-  const ids = orderIdsOf(purchase.data, order);
+  const others = [...[order ?? []].flat(), ...ordersNamedBefore(token, known)];
+  const ids = orderIdsOf(purchase.data, others);
   if ("outcome" in ids) return ids;
   const orders = ordersIn(packageName, ids, known);
   if (isUntold(orders)) return orders;
   const found = new Set(orders.map(({ orderId }) => orderId));
-  const latest = purchase.data.lineItems.flatMap((item) => item.latestSuccessfulOrderId ?? []);
-  if (!latest.every((id) => found.has(id))) return orderUnknown();
+  if (!latestOrdersOf(purchase.data).every((id) => found.has(id))) return orderUnknown();
   const unconfirmed = unconfirmedIn(orders, notification);
   if (unconfirmed !== null) return unconfirmed;
   const periods = pricedPeriods(orders, (line) =>
@@ -99,7 +105,7 @@ function readSubscription(notification: PurchaseNotification, known: Known): Tol
   );
   if (isUntold(periods)) return periods;
   const { at: toldAt, type } = notification;
-  const subject = { token, account, toldAt, readAt: known.receivedAt ?? toldAt, type };
+  const subject = { token, account, ended, toldAt, readAt: known.receivedAt ?? toldAt, type };
   const changes = readPurchase(subject, purchase.data, periods);
   if (isUntold(changes)) return changes;
   const buyer = { account, country: purchase.data.regionCode };

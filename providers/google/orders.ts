@@ -18,7 +18,7 @@ const phases = z
   .object({
     freeTrialDetails: z.unknown().optional(),
     introductoryPriceDetails: z.unknown().optional(),
-    prorationPeriodDetails: z.unknown().optional(),
+    prorationPeriodDetails: z.object({ originalOfferPhase: z.string().nullish() }).optional(),
   })
   .nullish();
 

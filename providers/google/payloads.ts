@@ -171,6 +171,8 @@ export interface OrderLineInput {
     readonly from: number;
     readonly until: number;
     readonly phase: "base" | "freeTrial" | "introductoryPrice" | "prorationPeriod";
+    /** Of a proration period: the trial of the purchase before goes on in it. */
+    readonly isTrial?: boolean;
   };
 }
 
@@ -241,7 +243,11 @@ function lineOf(line: OrderLineInput, currency: string): JsonObject {
           subscriptionDetails: {
             basePlanId: period.basePlan,
             ...(period.phase === "base" ? {} : { offerId: `${period.basePlan}-offer` }),
-            offerPhaseDetails: { [`${period.phase}Details`]: {} },
+            offerPhaseDetails: {
+              [`${period.phase}Details`]: period.isTrial
+                ? { originalOfferPhase: "FREE_TRIAL" }
+                : {},
+            },
             servicePeriodStartTime: timeText(period.from),
             servicePeriodEndTime: timeText(period.until),
           },

@@ -63,10 +63,13 @@ export function pricedPeriods(
 
 type Details = NonNullable<OrderLine["subscriptionDetails"]>;
 
-function isFree({ offerPhase, offerPhaseDetails }: Details): boolean {
-  return offerPhaseDetails
-    ? offerPhaseDetails.freeTrialDetails !== undefined
-    : offerPhase === "FREE_TRIAL";
+function isFree({ offerPhase, offerPhaseDetails: phases }: Details): boolean {
+  if (!phases) return offerPhase === "FREE_TRIAL";
+  // A trial goes on in the proration period of a change of plan, and is called both.
+  const { freeTrialDetails, prorationPeriodDetails } = phases;
+  return (
+    freeTrialDetails !== undefined || prorationPeriodDetails?.originalOfferPhase === "FREE_TRIAL"
+  );
 }
 
 function endsOf(details: Details): { from: number; until: number } | null {

@@ -36,19 +36,39 @@ const ordersMax = 1_000;
 /**
  * From the base order to the latest: `GPA.…`, `GPA.…..0` to `GPA.…..n`. What is missing between
  * was never charged, or never existed.
- * @param voided an order the notification names
+ * @param others an order the notification names, and what the purchase named before
  */
-export function orderIdsOf(purchase: Purchase, voided: string | null): string[] | Untold {
-  const latest = purchase.lineItems.flatMap((item) => item.latestSuccessfulOrderId ?? []);
-  const ids = new Set<string>();
-  for (const order of [...latest, ...[voided ?? []].flat()]) {
-    const [, base = order, renewals] = /^(.+)\.\.(\d{1,9})$/.exec(order) ?? [];
-    const last = renewals === undefined ? -1 : Number.parseInt(renewals, 10);
-    if (ids.size + last > ordersMax) {
+export function orderIdsOf(purchase: Purchase, others: readonly string[]): string[] | Untold {
+  const newest = new Map<string, number>();
+  for (const order of [...latestOrdersOf(purchase), ...others]) {
+    const base = baseOf(order);
+    newest.set(base, Math.max(newest.get(base) ?? -1, renewalOf(order)));
+  }
+  const ids: string[] = [];
+  for (const [base, last] of newest) {
+    if (ids.length + last > ordersMax) {
       return rejected("too_many_orders", `More than ${ordersMax} orders of one subscription`);
     }
-    ids.add(base);
-    for (let renewal = 0; renewal <= last; renewal += 1) ids.add(`${base}..${renewal}`);
+    ids.push(base);
+    for (let renewal = 0; renewal <= last; renewal += 1) ids.push(`${base}..${renewal}`);
   }
-  return [...ids];
+  return ids;
+}
+
+/** One for each item. */
+export function latestOrdersOf({ lineItems }: Purchase): string[] {
+  return lineItems.flatMap((item) => item.latestSuccessfulOrderId ?? []);
+}
+
+const renewedId = /^(.+)\.\.(\d{1,9})$/;
+
+/** That of the first order, which those of its renewals begin with. */
+export function baseOf(order: string): string {
+  return renewedId.exec(order)?.[1] ?? order;
+}
+
+/** -1 of a first order. */
+function renewalOf(order: string): number {
+  const renewal = renewedId.exec(order)?.[2];
+  return renewal === undefined ? -1 : Number.parseInt(renewal, 10);
 }

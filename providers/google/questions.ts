@@ -6,6 +6,7 @@ import { isUntold } from "../outcomes.js";
 import type { Known, Question } from "../provider.js";
 import { chainOf } from "./chain.js";
 import { type PurchaseNotification, tellingNotification } from "./notification.js";
+import { ordersNamedBefore } from "./named-orders.js";
 import { ordersIn, ordersToAsk } from "./order-answers.js";
 import type { Order, OrderLine } from "./orders.js";
 import {
@@ -38,7 +39,11 @@ function ofSubscription(
   const answer = known.answers.get(path);
   if (answer === undefined) return questions;
   const purchase = purchaseShape.safeParse(answer).data;
-  const ids = purchase === undefined ? [order ?? []].flat() : orderIdsOf(purchase, order);
+  const others = [order ?? []].flat();
+  const ids =
+    purchase === undefined
+      ? others
+      : orderIdsOf(purchase, [...others, ...ordersNamedBefore(token, known)]);
   if ("outcome" in ids) return questions;
   questions.push(...ordersToAsk(packageName, ids, known).map(needed));
   if (purchase !== undefined) {

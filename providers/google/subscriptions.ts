@@ -8,6 +8,7 @@ import { isMonthlyWithinBounds } from "../../schemas/fact-bounds.js";
 import { zeroFraction } from "../../schemas/monthly.js";
 import type { FactBody, Item } from "../../schemas/records.js";
 import { rejected, type Untold } from "../outcomes.js";
+import type { Ended } from "./chain.js";
 import type { PricedPeriod } from "./periods.js";
 import type { Purchase } from "./purchase.js";
 
@@ -17,6 +18,8 @@ const pausedType = 10;
 interface Subject {
   readonly token: string;
   readonly account: string;
+  /** Purchases further back in its chain. */
+  readonly ended: readonly Ended[];
   /** When Play says it happened, ms since 1970. */
   readonly toldAt: number;
   /** When it came, or was replayed; Google is asked then, and tells what began since. */
@@ -29,7 +32,7 @@ type SubscriptionFact = Extract<FactBody, { Subscription: unknown }>;
 type Worth = { readonly currency: string; readonly items: readonly Item[] };
 
 export function readPurchase(
-  { token, account, toldAt, readAt, type }: Subject,
+  { token, account, ended, toldAt, readAt, type }: Subject,
   purchase: Purchase,
   periods: readonly PricedPeriod[],
 ): SubscriptionFact[] | Untold {
@@ -61,7 +64,7 @@ export function readPurchase(
   if (type === pausedType) facts.push(change(token, "changed", toldAt));
   if (expiredAt !== null && !isReplaced(purchase)) facts.push(change(token, "ended", expiredAt));
   if (replaced !== null && replaced !== undefined) facts.push(change(replaced, "ended", start));
-  return facts;
+  return [...facts, ...ended.map((before) => change(before.token, "ended", before.at))];
 }
 
 /**

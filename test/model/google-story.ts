@@ -165,7 +165,8 @@ function takeStep(
       if (middle + 5 * secondMs > script.end) return null;
       const { token } = standing;
       const next = purchase(script, world, plan, middle, step.product, step.price, token);
-      charge(plan, next, middle, end, "prorationPeriod", middle, step.price / 2n);
+      const isTrial = last?.lines.some(({ period }) => isFree(period)) === true;
+      charge(plan, next, middle, end, "prorationPeriod", middle, step.price / 2n, isTrial);
       Object.assign(standing, { state: "EXPIRED", isReplaced: true, expiresAt: middle - 400 });
       tell(script, world, plan, next, 4, middle + 2 * secondMs);
       say(13, middle + 3 * secondMs);
@@ -234,15 +235,20 @@ function charge(
   phase: Phase,
   createdAt = from,
   paid = standing.price,
+  isTrial = false,
 ): void {
   const { base, orders, product, price, token } = standing;
   const id = orders.length === 0 ? base : `${base}..${orders.length - 1}`;
-  const total = phase === "freeTrial" ? 0n : paid;
-  const period = { basePlan: plan.period, from, until, phase };
+  const period = { basePlan: plan.period, from, until, phase, isTrial };
+  const total = isFree(period) ? 0n : paid;
   const line = { product, title: product, listingPrice: price, total, tax: total / 6n, period };
   const { currency, country } = plan;
   orders.push({ id, token, createdAt, currency, country, lines: [line] });
   standing.expiresAt = until;
+}
+
+function isFree(period: OrderInput["lines"][number]["period"]): boolean {
+  return period?.phase === "freeTrial" || period?.isTrial === true;
 }
 
 /** The order as it stands after each refund. */

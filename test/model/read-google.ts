@@ -148,6 +148,13 @@ function refundOf(refund: string, payment: string, time: number, amount: bigint,
 function itemsOf(body: unknown, order: unknown): Items {
   const details = periodOf(order);
   if (at(details, "offerPhaseDetails", "freeTrialDetails") !== undefined) return [];
+  const prorated = text(
+    details,
+    "offerPhaseDetails",
+    "prorationPeriodDetails",
+    "originalOfferPhase",
+  );
+  if (prorated === "FREE_TRIAL") return [];
   const price = exactMinor(at(order, "lineItems", 0, "listingPrice"));
   const isProration = at(details, "offerPhaseDetails", "prorationPeriodDetails") !== undefined;
   const factor = isProration
