@@ -13,6 +13,7 @@ import { cohortsRoute } from "./routes/cohorts.js";
 import { movementsRoute } from "./routes/movements.js";
 import { mrrRoute } from "./routes/mrr.js";
 import { mrrChangesRoute } from "./routes/mrr-changes.js";
+import { recordedMovementsRoute } from "./routes/recorded-movements.js";
 import { productsRoute } from "./routes/products.js";
 import { registryRoutes } from "./routes/registry.js";
 import { revenueRoute } from "./routes/revenue.js";
@@ -38,6 +39,7 @@ export async function start(service: Service): Promise<void> {
   transactionRoute(router, service, catalogues);
   eventsRoute(router, service, catalogues);
   mrrChangesRoute(router, service, cursors, catalogues, exports);
+  recordedMovementsRoute(router, service, cursors, catalogues, exports);
   router.use(manageRoutes(service).routes());
   docsRoutes(router);
   registryRoutes(router, service);

@@ -1,8 +1,14 @@
 /** Brings the recorded MRR movements of accounts to what they should be. */
 import { fromClickhouseTime, rowsIn, textArray } from "../backends/clickhouse-rows.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
-import { movementId } from "../schemas/ids.js";
-import { type Cause, differenceSql, movementRowColumns } from "../schemas/movements.js";
+import {
+  type Cause,
+  type RecordedMovementRow,
+  differenceSql,
+  movementRowColumns,
+  recordedColumns,
+  recordedMovementId,
+} from "../schemas/movements.js";
 import type { Environment, Fact, MovementRecord } from "../schemas/records.js";
 
 /** An account and the newest raw event that touched it. */
@@ -42,11 +48,6 @@ function causeOf(touched: readonly TouchedAccount[]): Cause {
   };
 }
 
-interface Row extends Omit<MovementRecord, "id" | "at" | "recorded_at" | "base_currency"> {
-  readonly at: string;
-  readonly recorded_at: string;
-}
-
 /**
  * The movements recorded under the events of the batch, as the public topic carries them.
  *
@@ -59,10 +60,8 @@ export async function recordedMovements(
   batch: readonly Fact[],
 ): Promise<MovementRecord[]> {
   const causes = changes.map(({ event_id, recorded_at }) => [event_id, recorded_at]);
-  const rows = await clickhouse.rows<Row>(
-    `SELECT workspace, environment, provider, account, subscription, external_id, currency,
-            country, kind, at, mrr, formatDateTime(vintage, '%Y-%m') AS vintage, recorded_at,
-            event_id
+  const rows = await clickhouse.rows<RecordedMovementRow>(
+    `SELECT ${recordedColumns}
      FROM mrr_movements
      WHERE ${inAccounts(changes)} AND ${rowsIn("(event_id, recorded_at)", causes)} AND mrr != 0
      ORDER BY workspace, environment, account, at, subscription, external_id`,
@@ -70,22 +69,7 @@ export async function recordedMovements(
   const baseCurrency = new Map(batch.map((fact) => [fact.workspace, fact.base_currency]));
   return rows.map((row) => ({
     ...row,
-    id: movementId(
-      row.workspace,
-      row.environment,
-      row.account,
-      row.subscription,
-      row.external_id,
-      row.currency,
-      row.country,
-      row.at,
-      row.kind,
-      row.vintage,
-      row.mrr,
-      row.event_id,
-      // Another delivery of the event may cause the same again, after others took it back.
-      row.recorded_at,
-    ),
+    id: recordedMovementId(row),
     at: fromClickhouseTime(row.at),
     recorded_at: fromClickhouseTime(row.recorded_at),
     base_currency: baseCurrency.get(row.workspace) ?? "",

@@ -33,7 +33,8 @@ export function isMonthlyWithinBounds({
  * told up to here.
  */
 export const announcedBefore = "2149-01-01";
-const announcedLatest = Date.parse(announcedBefore) - 1;
+/** ms since 1970 */
+export const announcedLatest = Date.parse(announcedBefore) - 1;
 
 /**
  * A moment of a fact that is none it may be dated at, or null: all are from `earliest` to `latest`,

@@ -16,6 +16,8 @@
 
 import { bookedNow } from "./booked-at.js";
 import { announcedBefore } from "./fact-bounds.js";
+import { movementId } from "./ids.js";
+import type { MovementRecord } from "./records.js";
 
 /** The columns of a movement that its differences are taken by, in table order. */
 export const movementDimensions = [
@@ -45,6 +47,39 @@ export const movementColumns = [...movementDimensions, ...movementMeasures].join
 
 /** All columns of the table, in its order: those of `differenceSql`. */
 export const movementRowColumns = `${movementColumns}, recorded_at, event_id, booked_at`;
+
+/** A recorded movement as the engine tells it, in texts: `SELECT ${recordedColumns}`. */
+export interface RecordedMovementRow extends Omit<
+  MovementRecord,
+  "id" | "at" | "recorded_at" | "base_currency"
+> {
+  readonly at: string;
+  readonly recorded_at: string;
+}
+
+export const recordedColumns =
+  "workspace, environment, provider, account, subscription, external_id, currency, country, " +
+  "kind, at, mrr, formatDateTime(vintage, '%Y-%m') AS vintage, recorded_at, event_id";
+
+/** The same on the public topic and in lists: whoever reads both counts each movement once. */
+export function recordedMovementId(row: RecordedMovementRow): string {
+  return movementId(
+    row.workspace,
+    row.environment,
+    row.account,
+    row.subscription,
+    row.external_id,
+    row.currency,
+    row.country,
+    row.at,
+    row.kind,
+    row.vintage,
+    row.mrr,
+    row.event_id,
+    // Another delivery of the event may cause the same again, after others took it back.
+    row.recorded_at,
+  );
+}
 
 // Places in the tuples below, whose arrays are sorted from the first place on. They are numbers in
 // the text, because a tuple gets names by a cast only: a fifth of the whole time.

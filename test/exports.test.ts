@@ -232,6 +232,7 @@ describe("Exports", () => {
         `/v1/metrics/mrr/changes?from_known_at=1970-01-01T00:00:00Z&at=${at}&to_known_at=${at}`,
         (data) => data,
       ],
+      [`/v1/mrr-movements?${march}`, (data) => data],
       [
         `/v1/metrics/cohorts?gross=true&${march}`,
         ({ cohorts }) => {
@@ -268,7 +269,7 @@ describe("Exports", () => {
       });
     }
 
-    for (const [path, rowsOf] of tables.filter(([each]) => each.includes("/mrr/"))) {
+    for (const [path, rowsOf] of tables.filter(([each]) => /mrr[/-]/.test(each))) {
       it(`should be the rows of ${path} for programs, too`, async () => {
         const { json } = await get(path);
         const expected = rowsOf(json.data);

@@ -10,6 +10,10 @@ import { eventAnswer, eventQueryParameters } from "../../schemas/http-events.js"
 import { batchLine, ingestAnswer, webhookAnswer } from "../../schemas/http-ingest.js";
 import { movementsAnswer, movementsQueryParameters } from "../../schemas/http-movements.js";
 import { mrrAnswer, mrrQueryParameters } from "../../schemas/http-mrr.js";
+import {
+  recordedMovementsAnswer,
+  recordedMovementsQueryParameters,
+} from "../../schemas/http-recorded-movements.js";
 import { mrrChangesAnswer, mrrChangesQueryParameters } from "../../schemas/http-mrr-changes.js";
 import { productsAnswer, productsQueryParameters } from "../../schemas/http-products.js";
 import { revenueAnswer, revenueQueryParameters } from "../../schemas/http-revenue.js";
@@ -163,6 +167,21 @@ export const operations: readonly Operation[] = [
     answer: productsAnswer,
     exports: tableFormats,
     errors: [400, 422],
+  },
+  {
+    method: "get",
+    path: "/v1/mrr-movements",
+    tag: "Lists",
+    summary: "MRR movements as recorded, one by one",
+    description:
+      "The same rows, with the same ids, as on the topic `revenue.mrr-movements`, those included " +
+      "that lie ahead and those a repair added; docs/topics.md.",
+    security: "key",
+    query: recordedMovementsQueryParameters,
+    status: 200,
+    answer: recordedMovementsAnswer,
+    exports: allFormats,
+    errors: [400, 422, 503],
   },
   {
     method: "get",

@@ -11,6 +11,7 @@ import {
 import type { MovementsAnswer } from "../../schemas/http-movements.js";
 import { mrrChange } from "../../schemas/http-mrr-changes.js";
 import type { MrrAnswer } from "../../schemas/http-mrr.js";
+import { recordedMovement } from "../../schemas/http-recorded-movements.js";
 import { product } from "../../schemas/http-products.js";
 import type { RevenueAnswer, RevenueGroup } from "../../schemas/http-revenue.js";
 import { summaryAnswer } from "../../schemas/http-summary.js";
@@ -34,6 +35,10 @@ export const tables = {
   mrr: { name: "mrr", columns: columnsOf(mrrExportRow) },
   movements: { name: "mrr-movements", columns: columnsOf(movementsExportRow) },
   changes: { name: "mrr-changes", columns: columnsOf(mrrChange, special) },
+  recordedMovements: {
+    name: "mrr-movements-recorded",
+    columns: columnsOf(recordedMovement, special),
+  },
   summary: { name: "summary", columns: columnsOf(summaryAnswer.shape.data) },
   products: { name: "products", columns: columnsOf(product) },
   transactions: { name: "transactions", columns: columnsOf(transaction, special) },

@@ -19,6 +19,11 @@ export function mrrOf(text: string): bigint {
   return rescale(decimal, mrrPlaces).digits;
 }
 
+/** @param mrr millionths @returns decimal text of all its places */
+export function exactMrr(mrr: bigint): string {
+  return decimalText({ digits: mrr, scale: mrrPlaces });
+}
+
 /**
  * @param mrr millionths
  * @param parts it is shared among

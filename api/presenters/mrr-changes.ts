@@ -1,6 +1,5 @@
 /** The JSON of two readings of one figure, and of what lies between them. */
 import type { Catalogue } from "../../backends/catalogue-view.js";
-import { decimalText } from "../../schemas/decimal.js";
 import {
   type MrrChangeView,
   type MrrChangesAnswer,
@@ -8,7 +7,7 @@ import {
 } from "../../schemas/http-mrr-changes.js";
 import type { MrrChange } from "../mrr-change-pages.js";
 import type { MrrRow } from "../queries/mrr.js";
-import { mrrOf, mrrPlaces, showMrr } from "./amounts.js";
+import { exactMrr, mrrOf, showMrr } from "./amounts.js";
 import { timeText } from "./evidence.js";
 
 export interface Reading {
@@ -29,7 +28,7 @@ export function presentReadings(
   const after = sumsOf(to);
   const show = ({ mrr, accounts }: Sums) => ({
     mrr: showMrr(mrr, currency),
-    mrr_exact: exactText(mrr),
+    mrr_exact: exactMrr(mrr),
     active_subscribers: Number(accounts),
   });
   return {
@@ -76,11 +75,7 @@ export function presentMrrChange(
     vintage: row.vintage,
     at: timeText(row.at_ms),
     mrr: showMrr(mrrOf(row.mrr), currency),
-    mrr_exact: exactText(mrrOf(row.mrr)),
+    mrr_exact: exactMrr(mrrOf(row.mrr)),
     active_subscribers: Number(row.accounts),
   };
-}
-
-function exactText(mrr: bigint): string {
-  return decimalText({ digits: mrr, scale: mrrPlaces });
 }

@@ -1,0 +1,65 @@
+/** Reads recorded MRR movements, a page or all. */
+import { fromClickhouseTime } from "../backends/clickhouse-rows.js";
+import type { ClickHouse } from "../backends/clickhouse.js";
+import { limits } from "../config.js";
+import type { RecordedMovementRow } from "../schemas/movements.js";
+import type { PinnedAsOf } from "./pages.js";
+import {
+  type RecordedMovementCountRow,
+  type RecordedMovementPosition,
+  recordedMovementCountQuery,
+  recordedMovementsQuery,
+} from "./queries/recorded-movements.js";
+
+export async function countRecordedMovements(
+  clickhouse: Pick<ClickHouse, "rows">,
+  asOf: PinnedAsOf,
+): Promise<number> {
+  const { sql, params } = recordedMovementCountQuery(asOf);
+  const [row] = await clickhouse.rows<RecordedMovementCountRow>(sql, params);
+  return Number(row?.movements ?? 0);
+}
+
+/** All of them, page by page. */
+export async function* readAllRecordedMovements(
+  clickhouse: Pick<ClickHouse, "rows">,
+  asOf: PinnedAsOf,
+): AsyncGenerator<RecordedMovementRow[]> {
+  let after: RecordedMovementPosition | null = null;
+  do {
+    const page = await readRecordedMovements(clickhouse, asOf, after, limits.exportPageRows);
+    yield page.rows;
+    after = page.last;
+  } while (after !== null);
+}
+
+interface RecordedMovementPage {
+  readonly rows: RecordedMovementRow[];
+  /** Where the next one begins; null at the end. */
+  readonly last: RecordedMovementPosition | null;
+}
+
+export async function readRecordedMovements(
+  clickhouse: Pick<ClickHouse, "rows">,
+  asOf: PinnedAsOf,
+  after: RecordedMovementPosition | null,
+  limit: number,
+): Promise<RecordedMovementPage> {
+  const { sql, params } = recordedMovementsQuery(asOf, after, limit + 1);
+  const found = await clickhouse.rows<RecordedMovementRow>(sql, params);
+  const rows = found.slice(0, limit);
+  return { rows, last: found.length > limit ? positionAfter(rows, after) : null };
+}
+
+function positionAfter(
+  rows: readonly RecordedMovementRow[],
+  before: RecordedMovementPosition | null,
+): RecordedMovementPosition | null {
+  const last = rows.at(-1);
+  if (last === undefined) return null;
+  const { account } = last;
+  const at = fromClickhouseTime(last.at);
+  const together = rows.filter((row) => row.account === account && row.at === last.at).length;
+  const isGoingOn = before?.account === account && before.at === at;
+  return { account, at, rows: together + (isGoingOn ? before.rows : 0) };
+}

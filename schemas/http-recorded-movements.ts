@@ -1,0 +1,43 @@
+/** `GET /v1/mrr-movements`: MRR movements as they were recorded, one by one. */
+import { z } from "zod";
+import { completeTo, instant } from "./http-clocks.js";
+import { mrrChange } from "./http-mrr-changes.js";
+import { pageQuery, pagination } from "./http-pages.js";
+
+export const recordedMovementsQueryParameters = z.object({
+  ...pageQuery,
+  at: instant.optional().meta({
+    description: "Movements dated up to then. Default: also all that are announced.",
+  }),
+  known_at: instant.optional().meta({
+    description: "Recorded up to then. Not after `complete_to`, which is the default.",
+  }),
+});
+
+const { active_subscribers: _none, mrr_exact: exact, ...cells } = mrrChange.shape;
+
+export const recordedMovement = z
+  .object({
+    id: z.string().meta({ description: "`mov_norm_…`, the same as on the public topic." }),
+    ...cells,
+    event_id: z.string().meta({
+      description: "The newest raw event that touched the account when it was booked.",
+    }),
+    mrr: z.number().meta({ description: "Signed, rounded." }),
+    mrr_exact: exact,
+    base_currency: z.string().meta({ description: "ISO 4217, of the workspace." }),
+  })
+  .meta({ id: "RecordedMovement" });
+export type RecordedMovement = z.output<typeof recordedMovement>;
+
+export const recordedMovementsAnswer = z
+  .object({
+    status: z.literal("success"),
+    data: z.array(recordedMovement).meta({
+      description: "By account, then by `at`. `mrr_exact` of those up to a moment add up to MRR.",
+    }),
+    pagination,
+    complete_to: completeTo,
+  })
+  .meta({ id: "RecordedMovementsAnswer" });
+export type RecordedMovementsAnswer = z.output<typeof recordedMovementsAnswer>;

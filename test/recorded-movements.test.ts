@@ -1,0 +1,192 @@
+/** MRR movements one by one: the list and the public topic tell the same rows. */
+import { setTimeout as pause } from "node:timers/promises";
+import { expect } from "chai";
+import { mrrOf, showMrr } from "../api/presenters/amounts.js";
+import {
+  apiVersions,
+  discountObject,
+  eventBody,
+  priceObject,
+  stripeEvent,
+  subscriptionObject,
+} from "../providers/stripe/payloads.js";
+import {
+  type RecordedMovement,
+  recordedMovementsAnswer,
+} from "../schemas/http-recorded-movements.js";
+import { type MovementRecord, movementCodec, topics } from "../schemas/records.js";
+import { recordsOf } from "./chaos/raw-events.js";
+import { type Doors, openDoors } from "./doors.js";
+
+const dayMs = 24 * 3_600_000;
+const path = "/v1/mrr-movements";
+/** A second ago, whole: Stripe tells seconds. */
+const startedAt = Math.floor(Date.now() / 1000 - 1) * 1000;
+const discountEndsAt = startedAt + 30 * dayMs;
+
+describe("GET /v1/mrr-movements", () => {
+  let doors: Doors;
+  /** Between what was told first and last. */
+  let between: string;
+  let told: MovementRecord[];
+  before(async () => {
+    doors = await openDoors();
+    await doors.deliver(eventBody(discounted()));
+    // Several subscriptions of one account begin at one moment.
+    for (const name of ["a", "b", "c"]) await subscribe(name, 10, startedAt - dayMs);
+    between = await booked();
+    await subscribe("late", 7.5, startedAt - 40 * dayMs);
+    await subscribe("b", 12.34, startedAt);
+    await booked();
+    told = await published();
+  });
+
+  async function subscribe(name: string, amount: number, at: number): Promise<void> {
+    const answer = await doors.ingest({
+      provider: "custom",
+      event_type: "subscription.new",
+      event_id: `${name} ${at}`,
+      subscription_id: name,
+      customer_id: "one",
+      product_id: "plan",
+      amount,
+      currency: "EUR",
+      occurred_at: new Date(at).toISOString(),
+    });
+    expect(answer.status, answer.text).to.equal(202);
+  }
+
+  /** @returns a `complete_to` that covers all sent so far */
+  async function booked(): Promise<string> {
+    const now = Date.now();
+    for (;;) {
+      const complete = await doors.service.watermark.completeTo();
+      if (complete >= now) return new Date(complete).toISOString();
+      await pause(10);
+    }
+  }
+
+  async function published(): Promise<MovementRecord[]> {
+    const records: MovementRecord[] = [];
+    for await (const { value } of recordsOf(doors.service.log, topics.movements)) {
+      const record = movementCodec.decode(value);
+      if (record.workspace === doors.workspace) records.push(record);
+    }
+    return records;
+  }
+
+  async function walk(query = ""): Promise<RecordedMovement[]> {
+    const rows: RecordedMovement[] = [];
+    for (let next: string | null = query; next !== null;) {
+      const answer = await get(`${path}?${next}`);
+      expect(answer.status, answer.text).to.equal(200);
+      const { data, pagination } = recordedMovementsAnswer.parse(answer.json);
+      rows.push(...data);
+      next = pagination.next_cursor === null ? null : `cursor=${pagination.next_cursor}`;
+    }
+    return rows;
+  }
+
+  function get(url: string, accept = "application/json") {
+    return doors.call(url, { headers: { authorization: `Bearer ${doors.readKey}`, accept } });
+  }
+
+  it("should be what the topic told, each once, what lies ahead included", async () => {
+    const rows = await walk();
+    expect(rows.map(asTold)).to.have.deep.members(told.map(essence));
+    expect(told.filter(({ at }) => at === discountEndsAt)).to.have.length(1);
+  });
+
+  it("should be the same rows page by page, where many are of one moment", async () => {
+    const rows = await walk();
+    for (const limit of [1, 2, 3]) expect(await walk(`limit=${limit}`)).to.deep.equal(rows);
+  });
+
+  it("should be gone on from by what the topic recorded later", async () => {
+    const loaded = await walk(`known_at=${between}`);
+    const later = told.filter(({ recorded_at: at }) => at > Date.parse(between));
+    expect([loaded.length, later.length]).not.to.include(0);
+    expect([...loaded.map(asTold), ...later.map(essence)]).to.have.deep.members(
+      (await walk()).map(asTold),
+    );
+  });
+
+  it("should tell what happened up to a moment, which adds up to MRR", async () => {
+    const at = new Date(startedAt + 1000).toISOString();
+    const rows = await walk(`at=${at}`);
+    const sum = rows.reduce((all, row) => all + mrrOf(row.mrr_exact), 0n);
+    const { json } = await get(`/v1/metrics/mrr?at=${at}`);
+    expect(json.data.current_mrr).to.equal(showMrr(sum, "EUR"));
+    expect((await walk()).length).to.be.above(rows.length);
+  });
+
+  it("should be exported as of the moments it says", async () => {
+    const { headers, text } = await get(path, "application/x-ndjson");
+    const rows = text
+      .split("\n")
+      .slice(0, -1)
+      .map((line) => JSON.parse(line));
+    expect(rows).to.deep.equal(await walk());
+    expect(headers.get("x-total-count")).to.equal(String(told.length));
+    const clocks = `at=${headers.get("x-at")}&known_at=${headers.get("x-known-at")}`;
+    expect((await get(`${path}?${clocks}`, "application/x-ndjson")).text).to.equal(text);
+  });
+
+  it("should refuse a known_at that is not all booked", async () => {
+    const ahead = new Date(Date.now() + dayMs).toISOString();
+    const answer = await get(`${path}?known_at=${ahead}`);
+    expect([answer.status, answer.json.error.code]).to.deep.equal([422, "known_at_incomplete"]);
+  });
+});
+
+/** Half its price for a month, and what it is worth from then on, which is told already. */
+function discounted() {
+  const [, version] = apiVersions;
+  return stripeEvent({
+    id: `evt_discounted_${process.pid}`,
+    type: "customer.subscription.created",
+    at: startedAt,
+    version,
+    object: subscriptionObject({
+      id: "sub_discounted",
+      customer: "cus_discounted",
+      currency: "EUR",
+      status: "active",
+      createdAt: startedAt,
+      version,
+      items: [
+        {
+          id: "si_discounted",
+          quantity: 1,
+          price: priceObject({
+            id: "price_plan",
+            product: "plan",
+            currency: "EUR",
+            unitAmount: 5_000n,
+          }),
+        },
+      ],
+      discounts: [
+        discountObject({
+          id: "di_half",
+          percentOff: 50,
+          duration: "repeating",
+          startAt: startedAt,
+          endAt: discountEndsAt,
+          version,
+        }),
+      ],
+    }),
+  });
+}
+
+/** A row in the terms of a message. */
+function asTold(row: RecordedMovement) {
+  const { product_id: _id, product_name: _name, mrr_exact: exact, ...same } = row;
+  const [at, recorded] = [Date.parse(row.at), Date.parse(row.recorded_at)];
+  return { ...same, mrr: Number(exact), at, recorded_at: recorded };
+}
+
+function essence({ workspace: _workspace, environment: _live, ...told }: MovementRecord) {
+  return { ...told, mrr: Number(told.mrr) };
+}
