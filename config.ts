@@ -37,8 +37,11 @@ export const limits = {
   exportsPerWorkspaceMax: 1,
   /** How long a caller may take nothing of an export before it is cut short. */
   exportStalledMsMax: 60_000,
-  /** Rows an export reads, shows and writes before others get their turn. */
-  exportPageRows: 1_000,
+  /**
+   * Rows an export reads, shows and writes before others get their turn (10 ms). Planning a read
+   * takes as long as the first 1,000 of its rows.
+   */
+  exportPageRows: 3_000,
   /** Rows of one row group of a Parquet file; encoding it holds up everything else (100 ms). */
   parquetGroupRows: 2_500,
   /** Intervals of one series over time: ten years of days. */

@@ -70,7 +70,7 @@ describe("Exports", () => {
 
   describe("of transactions", () => {
     // More than are read at once.
-    const count = 1_700;
+    const count = limits.exportPageRows + 200;
     before(async () => {
       await insertTransactions(doors.service.clickhouse, tenant, scattered(count));
       await insertLedger(doors.service.clickhouse, tenant, [
