@@ -1,6 +1,8 @@
 /** What `/metrics` shows (Prometheus), by `prom-client`, in a registry of this service's own. */
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 
+/** Booking takes fractions of a second, or as long as what it waits for is away. */
+const delayBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800];
 const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 export interface Metrics {
@@ -16,6 +18,8 @@ export interface Metrics {
   readonly exports: Counter<"table" | "outcome">;
   /** From the call of `append` until the records are durable. */
   readonly appendSeconds: Histogram;
+  /** By event, from its receipt until the figures that rest on it are told. */
+  readonly bookingDelaySeconds: Histogram<"figures">;
   /** A gauge of one label, whose values are asked for when somebody looks. */
   gauge(
     name: string,
@@ -66,6 +70,13 @@ export function createMetrics(): Metrics {
       name: "log_append_duration_seconds",
       help: "Time until raw events are durable in the log",
       buckets: secondsBuckets,
+      registers,
+    }),
+    bookingDelaySeconds: new Histogram({
+      name: "booking_delay_seconds",
+      help: "Time from the receipt of an event until what it changed is told",
+      labelNames: ["figures"],
+      buckets: delayBuckets,
       registers,
     }),
     gauge(name, help, label, read) {

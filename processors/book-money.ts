@@ -31,6 +31,8 @@ export type BookingService = Pick<Service, "clickhouse" | "log" | "logger"> & {
   readonly skus: Skus;
   /** Left out where others write, too. */
   readonly soleWriter?: SoleWriter<FollowingRows> | null;
+  /** Told of each batch once what it changed is published. */
+  readonly booked?: (figures: "transactions" | "mrr", batch: readonly Fact[]) => void;
 };
 
 /** What is written a moment after the transactions people see: see sole-writer.ts. */
@@ -101,6 +103,7 @@ async function bookBesideOthers(
 
   // 7. Publish, and list what one payment cannot hold.
   await publish(service, outcomes);
+  service.booked?.("transactions", batch);
   await rejectBeyond(service, outcomes);
   return { finished };
 }
@@ -136,6 +139,7 @@ async function bookAlone(
 
   // 7. Publish, and list what one payment cannot hold.
   await publish(service, outcomes);
+  service.booked?.("transactions", batch);
   await rejectBeyond(service, outcomes);
   look.remember();
   return { missing: look.missing, news };

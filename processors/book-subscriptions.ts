@@ -64,6 +64,7 @@ export async function bookSubscriptions(
       })),
     );
   }
+  service.booked?.("mrr", batch);
 
   // 7. Acknowledge: the consumer moves the offset when this resolves.
 }

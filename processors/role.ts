@@ -14,7 +14,7 @@ import { createProviders } from "../providers/index.js";
 import { type Topic, topics } from "../schemas/records.js";
 import { AccountSizes } from "./account-room.js";
 import { type BackfillingService, runBackfills } from "./backfill.js";
-import { bookMoney, openSoleWriter } from "./book-money.js";
+import { type BookingService, bookMoney, openSoleWriter } from "./book-money.js";
 import { bookSubscriptions } from "./book-subscriptions.js";
 import { adornEvents } from "./enrich-adorn.js";
 import { completeEvents, type EnrichingService } from "./enrich-complete.js";
@@ -52,7 +52,8 @@ export async function start(service: Service): Promise<void> {
   forgetOldAnswers(service);
   const soleWriter = await openSoleWriter(service);
   const accountSizes = AccountSizes.over(service);
-  const booking = { ...service, skus: openSkus(service.postgres), soleWriter, accountSizes };
+  const skus = openSkus(service.postgres);
+  const booking = { ...service, skus, soleWriter, accountSizes, booked: delays(service.metrics) };
 
   const consume = (
     topic: Topic,
@@ -136,6 +137,18 @@ const subscriptionsHaste: Haste = { shareMax: 1 / 3, gatherMs: 100 };
 const journalHaste: Haste = { shareMax: 1 / 10, gatherMs: 250 };
 
 type Haste = Pick<ConsumeOptions, "shareMax" | "gatherMs">;
+
+/** How long each event of a batch took, once however many facts it told. */
+function delays({
+  bookingDelaySeconds,
+}: Service["metrics"]): NonNullable<BookingService["booked"]> {
+  return (figures, batch) => {
+    const now = Date.now();
+    const receivedAt = new Map(batch.map((fact) => [fact.event_id, fact.received_at]));
+    for (const at of receivedAt.values())
+      bookingDelaySeconds.observe({ figures }, (now - at) / 1000);
+  };
+}
 
 /** A consumer whose last batch failed is not ready: it is trying the same batch again. */
 class ConsumerHealth {

@@ -487,6 +487,7 @@ describe("Machines ask", () => {
     expect(metrics.text).to.include("log_append_duration_seconds_count");
     expect(metrics.text).to.match(/^consumer_lag_records\{group="normalize"\} \d+$/m);
     expect(metrics.text).to.match(/^rates_age_days\{source="ecb"\} \d+$/m);
+    expect(metrics.text).to.include("# TYPE booking_delay_seconds histogram");
     expect(metrics.text).to.not.include(doors.webhook);
   });
 
