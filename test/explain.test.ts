@@ -302,15 +302,15 @@ describe("Why", () => {
     it("should be counted once by how long its payment took, and its MRR", async () => {
       const counted = async (figures: string): Promise<number> => {
         const { text } = await doors.call("/metrics");
-        const line = new RegExp(`^booking_delay_seconds_count{figures="${figures}"} (\\d+)$`, "m");
-        return Number(line.exec(text)?.[1] ?? 0);
+        const count = new RegExp(`^booking_delay_seconds_count{figures="${figures}"} (\\d+)$`, "m");
+        return Number(count.exec(text)?.[1] ?? 0);
       };
       const both = () => Promise.all(["transactions", "mrr"].map(counted));
       const before = await both();
       const event_type = "subscription.new";
       await record({ event_id: "counted", event_type, amount: 8, subscription_id: "sub_counted" });
       await booked();
-      expect(await both()).to.deep.equal(before.map((count) => count + 1));
+      expect(await both()).to.deep.equal(before.map((one) => one + 1));
     });
 
     it("should say when its rows came to their tables, also when it comes again", async () => {
