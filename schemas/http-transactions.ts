@@ -15,9 +15,16 @@ export type TransactionType = (typeof transactionTypes)[number];
 export const streamQueryParameters = z.object({
   provider: z.enum(providerTokens).optional(),
   status: z.enum(transactionStatuses).optional(),
-  after: z.string().min(1).max(4_096).optional().meta({
-    description: "`cursor` of the last message seen: what was missed since is sent first.",
-  }),
+  after: z
+    .string()
+    .min(1)
+    .max(4_096)
+    .optional()
+    .meta({
+      description:
+        "`cursor` of the last message seen, or `X-Cursor` where none came: what was missed " +
+        "since is sent first.",
+    }),
 });
 export type StreamQuery = z.output<typeof streamQueryParameters>;
 

@@ -27,6 +27,8 @@ describe("The live stream", () => {
 
   interface Reader {
     readonly socket: WebSocket;
+    /** Where it begins. */
+    readonly cursor: string;
     readonly messages: StreamMessage[];
     readonly closed: Promise<number>;
     /** Resolves with the messages when there are as many. */
@@ -45,9 +47,12 @@ describe("The live stream", () => {
       wake();
     });
     const closed = new Promise<number>((resolve) => socket.once("close", resolve));
+    const upgraded = once(socket, "upgrade");
     await once(socket, "open");
+    const [handshake] = await upgraded;
     return {
       socket,
+      cursor: String(handshake.headers["x-cursor"]),
       messages,
       closed,
       until: async (count) => {
@@ -158,6 +163,21 @@ describe("The live stream", () => {
     await reader.until(reader.messages.length + 1);
     expect(seen.map(({ id }) => id)).to.have.members(ids);
     expect(reader.messages.at(-1)?.id).to.equal("end");
+  });
+
+  it("should tell where it begins: who is cut off before a message loses nothing", async () => {
+    const filter = "provider=gumroad";
+    const begun = await listen(`?${filter}`);
+    begun.socket.terminate();
+    await publish(
+      { id: "tx_norm_missed", provider: "gumroad" },
+      { id: "tx_norm_other", provider: "apple" },
+    );
+    const resumed = await listen(`?${filter}&after=${begun.cursor}`);
+    await publish({ id: "tx_norm_live", provider: "gumroad" });
+    const ids = (await resumed.until(2)).map(({ id }) => id);
+    expect(ids).to.deep.equal(["tx_norm_missed", "tx_norm_live"]);
+    expect(resumed.cursor).to.equal(begun.cursor);
   });
 
   it("should close 4410 a cursor whose messages are no longer kept", async () => {

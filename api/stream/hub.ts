@@ -72,6 +72,14 @@ export class Hub {
     if (sameTenant?.size === 0) this.#listeners.delete(listener.tenant);
   }
 
+  /** For `after` of a connection that is to begin at the place. */
+  cursorAt(
+    { workspace, environment }: Pick<TransactionRecord, "workspace" | "environment">,
+    place: Place,
+  ): string {
+    return this.cursors.write(streamScope(workspace, environment), place.map(String));
+  }
+
   /** @param after where a reader of this message goes on */
   async messageText(record: TransactionRecord, after: Place): Promise<string> {
     const { workspace, environment } = record;
@@ -82,7 +90,7 @@ export class Hub {
     });
     const message: StreamMessage = {
       ...presentTransactionRecord(record, product),
-      cursor: this.cursors.write(streamScope(workspace, environment), after.map(String)),
+      cursor: this.cursorAt(record, after),
     };
     return JSON.stringify(message);
   }

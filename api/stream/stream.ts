@@ -34,8 +34,12 @@ export async function openStream(
   const sockets = new OpenSockets(service);
   service.releases.push("sockets", () => sockets.close());
   const server = new WebSocketServer({ noServer: true, maxPayload: clientMessageBytesMax });
-  // As every answer has.
-  server.on("headers", (headers) => headers.push(`X-Request-Id: ${randomUUID()}`));
+  const begins = new WeakMap<IncomingMessage, string>();
+  server.on("headers", (headers, request) => {
+    // As every answer has.
+    headers.push(`X-Request-Id: ${randomUUID()}`);
+    headers.push(`X-Cursor: ${begins.get(request)}`);
+  });
   // A handshake the library cannot accept; its own answer would not be our envelope.
   server.on("wsClientError", (error, socket) => refuse(socket, noHandshake(error.message)));
 
@@ -56,6 +60,8 @@ export async function openStream(
       );
       const place = after === undefined ? null : readPlace(cursors, access, after);
       sockets.admit(access.keyId);
+      begins.set(request, hub.cursorAt(access, place ?? hub.next));
+      // Calls back before it returns, or never: the socket begins where its cursor says.
       server.handleUpgrade(request, socket, head, (webSocket) => {
         socket.off("error", ignore);
         const subscriber = new Subscriber(webSocket, hub, service.log, access, filters);
