@@ -8,7 +8,6 @@ import { z } from "zod";
 import type { KeptObject, Known } from "../provider.js";
 import { apiName } from "./notification.js";
 import { subscriptionPath } from "./paths.js";
-import { time } from "./reading.js";
 
 /** Purchases asked back in one go; a longer chain is known from its earlier notifications. */
 const linksMax = 6;
@@ -18,46 +17,43 @@ export interface Chain {
   readonly tokens: readonly string[];
   /** The first token; null while the API has to be asked about the last of `tokens`. */
   readonly account: string | null;
-  /** What purchases between ended, which perhaps no notification told. */
-  readonly ended: readonly Ended[];
-}
-
-/** A purchase and when another took its place, ms since 1970. */
-export interface Ended {
-  readonly token: string;
-  readonly at: number;
+  /**
+   * What was replaced further back, as the first reading found it: the purchases between may have
+   * been told by no notification, which would have ended these.
+   */
+  readonly before: readonly string[];
 }
 
 export function chainOf(packageName: string, token: string, known: Known): Chain {
   const tokens = [token];
-  const ended: Ended[] = [];
   for (let links = 0; links < linksMax; links += 1) {
     const current = tokens[links] ?? token;
     const kept = keptShape.safeParse(known.kept.get(keptId(current)));
     if (kept.success) {
-      return { tokens, account: kept.data.first, ended: [...ended, ...kept.data.ended] };
+      const { first: account, before } = kept.data;
+      return { tokens, account, before: links === 0 ? before : tokens.slice(2) };
     }
     const answer = known.answers.get(subscriptionPath(packageName, current));
-    if (answer === undefined) return { tokens, account: null, ended };
-    const { linkedPurchaseToken: linked, startTime: at } = linkShape.safeParse(answer).data ?? {};
-    if (!linked || tokens.includes(linked)) return { tokens, account: current, ended };
-    // Its own notification tells what the purchase itself ended.
-    if (links > 0 && typeof at === "number") ended.push({ token: linked, at });
+    if (answer === undefined) return { tokens, account: null, before: [] };
+    const linked = linkShape.safeParse(answer).data?.linkedPurchaseToken ?? null;
+    if (linked === null || tokens.includes(linked)) {
+      return { tokens, account: current, before: tokens.slice(2) };
+    }
     tokens.push(linked);
   }
-  return { tokens, account: tokens.at(-1) ?? token, ended };
+  return { tokens, account: tokens.at(-1) ?? token, before: tokens.slice(2) };
 }
 
 /** The first finding stays, however much of the chain is still answered later. */
 const toldFirst = 0;
 
-export function keptChain({ tokens, account, ended }: Chain): KeptObject[] {
+export function keptChain({ tokens, account, before }: Chain): KeptObject[] {
   if (account === null) return [];
   return tokens.map((token, index) => ({
     id: keptId(token),
     toldAt: toldFirst,
     refers: [],
-    object: { first: account, ended: index === 0 ? ended : [] },
+    object: { first: account, before: index === 0 ? before : [] },
   }));
 }
 
@@ -70,11 +66,5 @@ export function digestOf(token: string): string {
   return createHash("sha256").update(token).digest("hex");
 }
 
-const keptShape = z.object({
-  first: apiName,
-  ended: z.array(z.object({ token: apiName, at: z.number() })).default([]),
-});
-const linkShape = z.object({
-  linkedPurchaseToken: apiName.nullish(),
-  startTime: time.nullish().catch(null),
-});
+const keptShape = z.object({ first: apiName, before: z.array(apiName).default([]) });
+const linkShape = z.object({ linkedPurchaseToken: apiName.nullish() });

@@ -88,7 +88,7 @@ function readSubscription(notification: PurchaseNotification, known: Known): Tol
   if (answer === null) return readOrdersOf(notification, known);
   const purchase = purchaseShape.safeParse(answer);
   if (!purchase.success) return malformed(purchase.error, "purchase");
-  const { account, ended } = chainOf(packageName, token, known);
+  const { account, before } = chainOf(packageName, token, known);
   if (account === null) return unavailable("the purchase it replaced");
 
   const others = [...[order ?? []].flat(), ...ordersNamedBefore(token, known)];
@@ -105,7 +105,7 @@ function readSubscription(notification: PurchaseNotification, known: Known): Tol
   );
   if (isUntold(periods)) return periods;
   const { at: toldAt, type } = notification;
-  const subject = { token, account, ended, toldAt, readAt: known.receivedAt ?? toldAt, type };
+  const subject = { token, account, before, toldAt, readAt: known.receivedAt ?? toldAt, type };
   const changes = readPurchase(subject, purchase.data, periods);
   if (isUntold(changes)) return changes;
   const buyer = { account, country: purchase.data.regionCode };

@@ -8,7 +8,6 @@ import { isMonthlyWithinBounds } from "../../schemas/fact-bounds.js";
 import { zeroFraction } from "../../schemas/monthly.js";
 import type { FactBody, Item } from "../../schemas/records.js";
 import { rejected, type Untold } from "../outcomes.js";
-import type { Ended } from "./chain.js";
 import type { PricedPeriod } from "./periods.js";
 import type { Purchase } from "./purchase.js";
 
@@ -19,7 +18,7 @@ interface Subject {
   readonly token: string;
   readonly account: string;
   /** Purchases further back in its chain. */
-  readonly ended: readonly Ended[];
+  readonly before: readonly string[];
   /** When Play says it happened, ms since 1970. */
   readonly toldAt: number;
   /** When it came, or was replayed; Google is asked then, and tells what began since. */
@@ -32,11 +31,11 @@ type SubscriptionFact = Extract<FactBody, { Subscription: unknown }>;
 type Worth = { readonly currency: string; readonly items: readonly Item[] };
 
 export function readPurchase(
-  { token, account, ended, toldAt, readAt, type }: Subject,
+  { token, account, before, toldAt, readAt, type }: Subject,
   purchase: Purchase,
   periods: readonly PricedPeriod[],
 ): SubscriptionFact[] | Untold {
-  const { regionCode, linkedPurchaseToken: replaced } = purchase;
+  const { regionCode, linkedPurchaseToken } = purchase;
   const expiredAt = expiryOf(purchase, toldAt);
   const start = startOf(purchase, periods, expiredAt);
   if (start === null || start > readAt + limits.eventAheadMsMax) return [];
@@ -63,8 +62,8 @@ export function readPurchase(
   }
   if (type === pausedType) facts.push(change(token, "changed", toldAt));
   if (expiredAt !== null && !isReplaced(purchase)) facts.push(change(token, "ended", expiredAt));
-  if (replaced !== null && replaced !== undefined) facts.push(change(replaced, "ended", start));
-  return [...facts, ...ended.map((before) => change(before.token, "ended", before.at))];
+  const replaced = [linkedPurchaseToken ?? [], before].flat();
+  return [...facts, ...replaced.map((each) => change(each, "ended", start))];
 }
 
 /**
