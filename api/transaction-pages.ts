@@ -2,6 +2,7 @@
 import type { ClickHouse } from "../backends/clickhouse.js";
 import { limits } from "../config.js";
 import type { PinnedAsOf } from "./pages.js";
+import { type PassingRows, listKey } from "./passing-rows.js";
 import { type ListedRow, transactionOf } from "./queries/listed-row.js";
 import { type PaymentHistoryRow, paymentHistoryQuery } from "./queries/payment-history.js";
 import {
@@ -49,18 +50,20 @@ export async function countTransactions(
   return Number(row?.transactions ?? 0);
 }
 
-/** @returns up to `limit` rows, and where the next page begins; null at the end of the list */
+/**
+ * @param passing what is known of the lists of this process
+ * @returns up to `limit` rows, and where the next page begins; null at the end of the list
+ */
 export async function readTransactions(
   clickhouse: Pick<ClickHouse, "rows">,
   asOf: PinnedAsOf,
   wanted: TransactionsWanted,
   after: TransactionPosition | null,
   limit: number,
+  passing: PassingRows,
 ): Promise<{ rows: TransactionRow[]; last: TransactionPosition | null }> {
   const found: TransactionRow[] = [];
-  const counts = { first: limit + 1, max: readTransactionsMax };
-  const reads = readsOf(clickhouse, asOf, wanted, after, counts);
-  for await (const rows of reads) {
+  for await (const rows of readsOfPage(clickhouse, asOf, wanted, after, limit + 1, passing)) {
     found.push(...rows);
     if (found.length > limit) {
       const page = found.slice(0, limit);
@@ -68,6 +71,38 @@ export async function readTransactions(
     }
   }
   return { rows: found, last: null };
+}
+
+/**
+ * Where many rows pass the filters, all of them are read in order and filtered here, which is one
+ * statement instead of two to four.
+ *
+ * @param count transactions of the page, or a few more
+ */
+async function* readsOfPage(
+  clickhouse: Pick<ClickHouse, "rows">,
+  asOf: PinnedAsOf,
+  wanted: TransactionsWanted,
+  after: TransactionPosition | null,
+  count: number,
+  passing: PassingRows,
+): AsyncGenerator<TransactionRow[]> {
+  const list = listKey(asOf, wanted);
+  // As of the past the ledger is asked about each row.
+  const isFiltered = hasCandidates(wanted) && !wanted.isPast;
+  const rowsMax = isFiltered ? passing.rowsFor(list, count) : null;
+  let position = after;
+  if (rowsMax !== null) {
+    const { rows, last } = await readInOrder(clickhouse, asOf, wanted, after, rowsMax);
+    const shown = firstOfEachId(rows).map(transactionOf);
+    const passed = shown.filter((row) => isWanted(row, wanted));
+    if (rows.length > 0) passing.learn(list, passed.length, rows.length);
+    yield passed;
+    if (last === null) return;
+    position = last;
+  }
+  const counts = { first: count, max: readTransactionsMax };
+  yield* readsOf(clickhouse, asOf, wanted, position, counts);
 }
 
 /** @param counts transactions of the first read, and of the largest */
@@ -78,7 +113,7 @@ async function* readsOf(
   after: TransactionPosition | null,
   counts: Readonly<Record<"first" | "max", number>>,
 ): AsyncGenerator<TransactionRow[]> {
-  const read = hasCandidates(wanted) ? readCandidates : readInOrder;
+  const read = hasCandidates(wanted) ? readCandidates : readAllInOrder;
   let count = counts.first;
   // Ends with the list at the latest: every read begins below the one before.
   for (let position = after; ;) {
@@ -100,14 +135,24 @@ interface Read {
 }
 
 /** @param count how many transactions, or a few less */
-async function readInOrder(
+function readAllInOrder(
   clickhouse: Pick<ClickHouse, "rows">,
   asOf: PinnedAsOf,
   wanted: TransactionsWanted,
   after: TransactionPosition | null,
   count: number,
 ): Promise<Read> {
-  const rowsMax = versionsUsual * count;
+  return readInOrder(clickhouse, asOf, wanted, after, versionsUsual * count);
+}
+
+/** By no filter that versions may differ in. */
+async function readInOrder(
+  clickhouse: Pick<ClickHouse, "rows">,
+  asOf: PinnedAsOf,
+  wanted: TransactionsWanted,
+  after: TransactionPosition | null,
+  rowsMax: number,
+): Promise<Read> {
   const { sql, params } = transactionsQuery(asOf, wanted, after, rowsMax);
   const rows = await clickhouse.rows<ListedRow>(sql, params);
   return { rows, last: rows.length < rowsMax ? null : positionOf(rows.at(-1)) };

@@ -5,6 +5,7 @@ import {
   type TransactionsWanted,
   transactionColumns,
 } from "../api/queries/transactions.js";
+import { PassingRows, listKey } from "../api/passing-rows.js";
 import { readTransactions } from "../api/transaction-pages.js";
 import type { ClickHouse } from "../backends/clickhouse.js";
 import { type Doors, expectError, openDoors } from "./doors.js";
@@ -60,7 +61,10 @@ describe("Filters of transactions", () => {
     it(`should show ${title}, as brute force does`, async () => {
       for (const knownAt of [allRecorded, first + 300 * hourMs]) {
         const expected = bruteForce(versions, wanted, knownAt);
-        expect(await walk(doors.service.clickhouse, wanted, knownAt)).to.deep.equal(expected);
+        for (const passing of [new PassingRows(), knownAs(wanted, 0), knownAs(wanted, 0.6)]) {
+          const shown = await walk(doors.service.clickhouse, wanted, knownAt, passing);
+          expect(shown).to.deep.equal(expected);
+        }
       }
     });
   }
@@ -74,6 +78,7 @@ describe("Filters of transactions", () => {
     clickhouse: ClickHouse,
     wanted: Omit<TransactionsWanted, "isPast">,
     knownAt: number,
+    passing: PassingRows,
   ): Promise<string[]> {
     const shown: string[] = [];
     let after: TransactionPosition | null = null;
@@ -85,11 +90,51 @@ describe("Filters of transactions", () => {
         { ...wanted, isPast: false },
         after,
         60,
+        passing,
       );
       shown.push(...page.rows.map((row) => `${row.id} ${row.version}`));
       after = page.last;
     } while (after !== null);
     return shown;
+  }
+
+  /** @param share of the rows, which pass */
+  function knownAs(wanted: Omit<TransactionsWanted, "isPast">, share: number): PassingRows {
+    const passing = new PassingRows();
+    passing.learn(listKey(tenant, { ...wanted, isPast: false }), share, 1);
+    return passing;
+  }
+
+  const statements: readonly (readonly [
+    title: string,
+    wanted: Omit<TransactionsWanted, "isPast">,
+    atFirst: number,
+    later: number,
+  ])[] = [
+    ["many pass", { type: "subscription" }, 1, 1],
+    ["few pass", { country: "IS" }, 3, 2],
+    ["nobody passes", { country: "AQ" }, 2, 1],
+    ["versions do not differ in", { provider: "apple" }, 1, 1],
+  ];
+  for (const [title, wanted, atFirst, later] of statements) {
+    it(`should ask ${atFirst} and then ${later} for a page of a filter ${title}`, async () => {
+      const asked: number[] = [];
+      const clickhouse: Pick<ClickHouse, "rows"> = {
+        rows: (sql, params) => {
+          asked.push(asked.length);
+          return doors.service.clickhouse.rows(sql, params);
+        },
+      };
+      const asOf = { ...tenant, at: allRecorded, knownAt: allRecorded };
+      const passing = new PassingRows();
+      const counts: number[] = [];
+      for (let page = 0; page < 2; page += 1) {
+        asked.length = 0;
+        await readTransactions(clickhouse, asOf, { ...wanted, isPast: false }, null, 20, passing);
+        counts.push(asked.length);
+      }
+      expect(counts).to.deep.equal([atFirst, later]);
+    });
   }
 
   it("should show of a version what its columns hold", async () => {
@@ -125,7 +170,8 @@ describe("Filters of transactions", () => {
     );
     const asOf = { ...mine, at: allRecorded, knownAt: allRecorded };
     for (const wanted of [{}, { skus: ["apple:Größe 大\n\u2028", "stripe:"] }]) {
-      const page = await readTransactions(clickhouse, asOf, { ...wanted, isPast: false }, null, 50);
+      const list = { ...wanted, isPast: false };
+      const page = await readTransactions(clickhouse, asOf, list, null, 50, new PassingRows());
       expect(page.rows).to.deep.equal(columns);
     }
   });

@@ -23,6 +23,7 @@ import { allFormats, formatOf, refusePages } from "../exports/formats.js";
 import type { Exports } from "../exports/send.js";
 import { tables } from "../exports/tables.js";
 import { openWalk } from "../pages.js";
+import { PassingRows } from "../passing-rows.js";
 import { presentTransactionRow } from "../presenters/transaction.js";
 import type { TransactionRow } from "../queries/transactions.js";
 import { countTransactions, readAllTransactions, readTransactions } from "../transaction-pages.js";
@@ -35,6 +36,7 @@ export function transactionsRoute(
   catalogues: CatalogueView,
   exports: Exports,
 ): void {
+  const passing = new PassingRows();
   router.get("/v1/transactions", requireKey(service, { scope: "read" }), async (ctx) => {
     const access = accessOf(ctx);
     const format = formatOf(ctx, allFormats);
@@ -82,7 +84,8 @@ export function transactionsRoute(
         },
       });
     }
-    const page = await readTransactions(service.clickhouse, asOf, wanted, walk.after, walk.limit);
+    const { clickhouse } = service;
+    const page = await readTransactions(clickhouse, asOf, wanted, walk.after, walk.limit, passing);
     ctx.body = {
       status: "success",
       data: page.rows.map(present),
