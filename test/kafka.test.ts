@@ -457,7 +457,9 @@ describe("Kafka with TLS and a login", function () {
       port: await freePort(),
       properties: {
         "listener.security.protocol.map": "PLAINTEXT:SASL_SSL,CONTROLLER:PLAINTEXT",
-        "sasl.enabled.mechanisms": "PLAIN",
+        "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512",
+        "listener.name.plaintext.scram-sha-512.sasl.jaas.config":
+          "org.apache.kafka.common.security.scram.ScramLoginModule required;",
         "sasl.mechanism.inter.broker.protocol": "PLAIN",
         "listener.name.plaintext.plain.sasl.jaas.config": jaas,
         "ssl.keystore.type": "PEM",
@@ -466,8 +468,9 @@ describe("Kafka with TLS and a login", function () {
         "ssl.truststore.location": file("certificate.pem"),
         "listener.name.plaintext.ssl.client.auth": "required",
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        "super.users": "User:admin;User:ANONYMOUS",
+        "super.users": "User:admin;User:scrambled;User:ANONYMOUS",
       },
+      scramUsers: { scrambled: "eggs" },
     });
   });
   after(async () => {
@@ -498,6 +501,16 @@ describe("Kafka with TLS and a login", function () {
     });
   }
 
+  const scram = { KAFKA_SASL_MECHANISM: "scram-sha-512", KAFKA_SASL_USERNAME: "scrambled" };
+
+  it("should take a login by SCRAM", async () => {
+    const log = await open({ ...scram, KAFKA_SASL_PASSWORD: "eggs" });
+    const [place] = await log.append(topics.rejected, [record("a", "by SCRAM")]);
+    const found = await log.read(topics.rejected, place?.partition ?? 0, 0n, 1);
+    await log.close();
+    expect(found.map(({ value }) => value.toString())).to.eql(["by SCRAM"]);
+  });
+
   it("should work for a user with all rights", async () => {
     const log = await open();
     await log.append(topic, [record("a", "kept")]);
@@ -519,6 +532,11 @@ describe("Kafka with TLS and a login", function () {
     [
       "a wrong password",
       { KAFKA_SASL_PASSWORD: "wrong" },
+      /KAFKA_SASL_PASSWORD: Kafka at .* refused the login/,
+    ],
+    [
+      "a wrong password by SCRAM",
+      { ...scram, KAFKA_SASL_PASSWORD: "wrong" },
       /KAFKA_SASL_PASSWORD: Kafka at .* refused the login/,
     ],
     [

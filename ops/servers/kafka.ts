@@ -25,17 +25,23 @@ export interface LocalKafka {
   readonly port: number;
   /** Lines of `server.properties`, added to those here or instead of them. */
   readonly properties?: Readonly<Record<string, string>>;
+  /** Passwords by user, for SCRAM-SHA-512; they begin with the folder. */
+  readonly scramUsers?: Readonly<Record<string, string>>;
 }
 
 /** The server's `url` is what `KAFKA_BROKERS` takes. @throws with what is to be installed */
 export async function startKafka(options: LocalKafka): Promise<LocalServer> {
-  const { folder, port } = options;
+  const { folder, port, scramUsers = {} } = options;
   const settings = join(folder, "server.properties");
   await mkdir(folder, { recursive: true });
   await writeFile(settings, propertiesText(options, await freePort()));
   if (!existsSync(join(folder, "data", "meta.properties"))) {
     const format = ["format", "--cluster-id", clusterId, "--config", settings];
-    await run([...(await kafka("kafka.tools.StorageTool")), ...format]);
+    const users = Object.entries(scramUsers).flatMap(([name, password]) => [
+      "--add-scram",
+      `SCRAM-SHA-512=[name=${name},password=${password}]`,
+    ]);
+    await run([...(await kafka("kafka.tools.StorageTool")), ...format, ...users]);
   }
   return startServer({
     name: "Kafka",
