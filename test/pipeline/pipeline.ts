@@ -90,6 +90,7 @@ class Lane {
 }
 
 interface Stalled {
+  readonly process: Process;
   readonly fault: Fault;
   readonly run: Promise<unknown>;
 }
@@ -156,7 +157,7 @@ export class Pipeline {
         if (this.plan.isParallel) await Promise.all(waiting.map((lane) => this.#step(lane)));
         else for (const lane of waiting) await this.#step(lane);
       } else if (open.length > 0) await this.#settle(...open);
-      else if (this.#stalled.length > 0) await this.#wakeAll();
+      else if (this.#stalled.length > 0) await this.#wake(() => true);
       else return;
       if (this.#processes.some(({ isDead }) => isDead)) await this.#bury();
     }
@@ -186,7 +187,7 @@ export class Pipeline {
     this.tally.batches += 1;
     if (outcome === "held") {
       this.tally.stalls += 1;
-      this.#stalled.push({ fault, run });
+      this.#stalled.push({ process, fault, run });
     } else if (outcome !== "injected") {
       lane.handled(last.offset + 1n, outcome.finished);
       await this.#wakeSoon();
@@ -208,6 +209,8 @@ export class Pipeline {
     for (const [index, process] of this.#processes.entries()) {
       if (!process.isDead) continue;
       this.tally.crashes += 1;
+      // A stalled consumer dies with its process, and wakes for nothing else.
+      await this.#wake(({ process: its }) => its === process);
       await process.buried();
       this.#processes[index] = await this.#start();
     }
@@ -232,10 +235,12 @@ export class Pipeline {
     await stalled?.run;
   }
 
-  async #wakeAll(): Promise<void> {
-    const stalled = this.#stalled.splice(0);
-    for (const { fault } of stalled) fault.wake();
-    await Promise.all(stalled.map(({ run }) => run));
+  async #wake(isMeant: (stalled: Stalled) => boolean): Promise<void> {
+    const woken = this.#stalled.filter(isMeant);
+    const others = this.#stalled.filter((stalled) => !isMeant(stalled));
+    this.#stalled.splice(0, this.#stalled.length, ...others);
+    for (const { fault } of woken) fault.wake();
+    await Promise.all(woken.map(({ run }) => run));
   }
 
   async #start(): Promise<Process> {
