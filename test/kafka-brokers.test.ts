@@ -59,6 +59,9 @@ describe("Kafka with three brokers", function () {
     const tail = one.tail(topic, ({ value }) => void tailed.add(value.toString()));
     const load = new Load(producer);
 
+    // Kafka makes its own topics at the first use, and only while all copies can be made.
+    await load.goesOn();
+    await until(() => seen.size > 0);
     for (let broker = 0; broker < brokerCount; broker += 1) {
       await cluster.kill(broker);
       await load.goesOn();
@@ -159,9 +162,9 @@ class Cluster {
         listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controller}`,
         "offsets.topic.replication.factor": String(brokerCount),
         "transaction.state.log.replication.factor": String(brokerCount),
-        // One that was killed is missed after 3 seconds, not 9.
-        "broker.session.timeout.ms": "3000",
-        "broker.heartbeat.interval.ms": "500",
+        // Three on a machine that is busy are slow to answer, and no less alive.
+        "controller.quorum.election.timeout.ms": "5000",
+        "controller.quorum.fetch.timeout.ms": "5000",
       },
     }));
     return new Cluster(nodes, await Promise.all(nodes.map(startKafka)));

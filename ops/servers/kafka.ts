@@ -61,8 +61,12 @@ export async function limitReading(url: string, clientId: string, bytesMax: numb
 }
 
 async function kafka(main: string): Promise<[string, ...string[]]> {
-  return ["java", ...javaOptions, "-cp", join(await kafkaJars(), "*"), main];
+  jars ??= kafkaJars();
+  return ["java", ...javaOptions, "-cp", join(await jars, "*"), main];
 }
+
+/** Fetched once, though several brokers are started together. */
+let jars: Promise<string> | undefined;
 
 /** The folder with Kafka's jars, fetched when absent. */
 async function kafkaJars(): Promise<string> {
