@@ -11,16 +11,10 @@ import { Kafka, logLevel } from "kafkajs";
 import { projectFile } from "../backends/root.js";
 import { startKafka } from "../ops/servers/kafka.js";
 import type { LocalServer } from "../ops/servers/server.js";
-import {
-  apiVersions,
-  discountObject,
-  priceObject,
-  stripeEvent,
-  subscriptionObject,
-} from "../providers/stripe/payloads.js";
 import { knownExponentOf } from "../schemas/currencies.js";
 import { majorToMinor, minorToMajor, roundToMinor } from "../schemas/money.js";
 import { publicTopics } from "../schemas/public-topics.js";
+import { discountedSubscription } from "./discounted.js";
 import { at, list, must, text } from "./model/json.js";
 import { type Merchant, openMerchant, whenBooked } from "./model/merchant.js";
 import { type ServerFolder, needServers, needTime, openServerFolder } from "./real-servers.js";
@@ -137,43 +131,9 @@ const churn = {
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const startedAt = Date.now();
-const [, version] = apiVersions;
-/** Half its price for a month, and what it is worth from then on, which is told already. */
-const discounted = stripeEvent({
-  id: "evt_discounted",
-  type: "customer.subscription.created",
-  at: startedAt,
-  version,
-  object: subscriptionObject({
-    id: "sub_discounted",
-    customer: "cus_discounted",
-    currency: "EUR",
-    status: "active",
-    createdAt: startedAt,
-    version,
-    items: [
-      {
-        id: "si_discounted",
-        quantity: 1,
-        price: priceObject({
-          id: "price_plan",
-          product: "plan",
-          currency: "EUR",
-          unitAmount: 5_000n,
-        }),
-      },
-    ],
-    discounts: [
-      discountObject({
-        id: "di_half",
-        percentOff: 50,
-        duration: "repeating",
-        startAt: startedAt,
-        endAt: startedAt + 30 * dayMs,
-        version,
-      }),
-    ],
-  }),
+const discounted = discountedSubscription("evt_discounted", {
+  startedAt,
+  endsAt: startedAt + 30 * dayMs,
 });
 
 /**

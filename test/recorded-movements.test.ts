@@ -2,20 +2,14 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { mrrOf, showMrr } from "../api/presenters/amounts.js";
-import {
-  apiVersions,
-  discountObject,
-  eventBody,
-  priceObject,
-  stripeEvent,
-  subscriptionObject,
-} from "../providers/stripe/payloads.js";
+import { eventBody } from "../providers/stripe/payloads.js";
 import {
   type RecordedMovement,
   recordedMovementsAnswer,
 } from "../schemas/http-recorded-movements.js";
 import { type MovementRecord, movementCodec, topics } from "../schemas/records.js";
 import { recordsOf } from "./chaos/raw-events.js";
+import { discountedSubscription } from "./discounted.js";
 import { type Doors, openDoors } from "./doors.js";
 
 const dayMs = 24 * 3_600_000;
@@ -31,7 +25,9 @@ describe("GET /v1/mrr-movements", () => {
   let told: MovementRecord[];
   before(async () => {
     doors = await openDoors();
-    await doors.deliver(eventBody(discounted()));
+    const lasts = { startedAt, endsAt: discountEndsAt };
+    const discounted = discountedSubscription(`evt_discounted_${process.pid}`, lasts);
+    await doors.deliver(eventBody(discounted));
     // Several subscriptions of one account begin at one moment.
     for (const name of ["a", "b", "c"]) await subscribe(name, 10, startedAt - dayMs);
     between = await booked();
@@ -138,47 +134,6 @@ describe("GET /v1/mrr-movements", () => {
     expect([answer.status, answer.json.error.code]).to.deep.equal([422, "known_at_incomplete"]);
   });
 });
-
-/** Half its price for a month, and what it is worth from then on, which is told already. */
-function discounted() {
-  const [, version] = apiVersions;
-  return stripeEvent({
-    id: `evt_discounted_${process.pid}`,
-    type: "customer.subscription.created",
-    at: startedAt,
-    version,
-    object: subscriptionObject({
-      id: "sub_discounted",
-      customer: "cus_discounted",
-      currency: "EUR",
-      status: "active",
-      createdAt: startedAt,
-      version,
-      items: [
-        {
-          id: "si_discounted",
-          quantity: 1,
-          price: priceObject({
-            id: "price_plan",
-            product: "plan",
-            currency: "EUR",
-            unitAmount: 5_000n,
-          }),
-        },
-      ],
-      discounts: [
-        discountObject({
-          id: "di_half",
-          percentOff: 50,
-          duration: "repeating",
-          startAt: startedAt,
-          endAt: discountEndsAt,
-          version,
-        }),
-      ],
-    }),
-  });
-}
 
 /** A row in the terms of a message. */
 function asTold(row: RecordedMovement) {
