@@ -1,4 +1,5 @@
 /** What the tests of the doors share: a workspace with keys and a Stripe integration, and calls. */
+import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { createStripe } from "../providers/stripe/index.js";
 import { topics } from "../schemas/records.js";
@@ -17,6 +18,8 @@ export interface Doors extends TestService {
   deliver(body: Buffer | string, more?: Readonly<Record<string, string>>): Promise<Answer>;
   /** Records on the raw topic so far. */
   taken(): Promise<bigint>;
+  /** @returns a `complete_to` that covers all sent so far */
+  booked(): Promise<string>;
 }
 
 export interface Answer {
@@ -97,6 +100,14 @@ export async function openDoors(): Promise<Doors> {
     taken: async () => {
       const ends = await service.log.ends(topics.raw);
       return ends.reduce((sum, end) => sum + end, 0n);
+    },
+    booked: async () => {
+      const now = Date.now();
+      for (;;) {
+        const complete = await service.watermark.completeTo();
+        if (complete >= now) return new Date(complete).toISOString();
+        await pause(10);
+      }
     },
   };
 }

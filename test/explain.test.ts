@@ -35,15 +35,7 @@ describe("Why", () => {
   const get = (path: string, key = doors.readKey) =>
     doors.call(path, { headers: { authorization: `Bearer ${key}` } });
 
-  /** @returns a `complete_to` that covers all sent so far */
-  async function booked(): Promise<string> {
-    const now = Date.now();
-    for (;;) {
-      const complete = await doors.service.watermark.completeTo();
-      if (complete >= now) return new Date(complete).toISOString();
-      await pause(10);
-    }
-  }
+  const booked = () => doors.booked();
 
   /** @returns the event id */
   async function tell(id: string, type: string, at: number, object: JsonObject): Promise<string> {

@@ -1,5 +1,4 @@
 /** MRR movements one by one: the list and the public topic tell the same rows. */
-import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { mrrOf, showMrr } from "../api/presenters/amounts.js";
 import { eventBody } from "../providers/stripe/payloads.js";
@@ -52,15 +51,7 @@ describe("GET /v1/mrr-movements", () => {
     expect(answer.status, answer.text).to.equal(202);
   }
 
-  /** @returns a `complete_to` that covers all sent so far */
-  async function booked(): Promise<string> {
-    const now = Date.now();
-    for (;;) {
-      const complete = await doors.service.watermark.completeTo();
-      if (complete >= now) return new Date(complete).toISOString();
-      await pause(10);
-    }
-  }
+  const booked = () => doors.booked();
 
   async function published(): Promise<MovementRecord[]> {
     const records: MovementRecord[] = [];
