@@ -11,6 +11,7 @@ import { createChdbConnection } from "chdb/connection";
 import { embeddedFiles } from "./clickhouse-files.js";
 import type { ClickHouseOrigin, Connections, Reader, Writer } from "./clickhouse-open.js";
 import { memoryOfStatement, statementSettings } from "./clickhouse-settings.js";
+import { favourMainThread } from "./thread-priority.js";
 
 /** A connection runs one query at a time; more readers than this only share the same cores. */
 const readers = 4;
@@ -54,7 +55,7 @@ export async function connectEmbedded(
     await drainPending();
   }
   try {
-    return {
+    const connections: Connections = {
       isShared: false,
       readers: await Promise.all(Array.from({ length: readers }, () => connect(origin.threads))),
       writers: {
@@ -69,6 +70,9 @@ export async function connectEmbedded(
       files: embeddedFiles((await connect(origin.threads)).write),
       close,
     };
+    // The engine's own threads are there by now, and so are those its statements run on.
+    await favourMainThread();
+    return connections;
   } catch (error) {
     await close();
     throw error;

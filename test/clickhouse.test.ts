@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync } from "node:fs";
+import { getPriority } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { tableFileEnding } from "../backends/clickhouse-files.js";
 import { Pool } from "../backends/clickhouse-pool.js";
 import { bind, jsonRows, literal, partLengthMax, partsOf } from "../backends/clickhouse-text.js";
 import { type ClickHouse, type QueryParam, StoreBusy } from "../backends/clickhouse.js";
+import { onServers } from "./backends.js";
 import { rejection } from "./log-contract.js";
 import { openTestClickHouse, testFolder } from "./stores.js";
 
@@ -37,6 +39,15 @@ describe("ClickHouse", () => {
     ["Array(Int32)", [-1, 0, 1], [-1, 0, 1]],
     ["Array(Decimal(38, 6))", ["0.000001"], ["0.000001"]],
   ];
+  it("should leave the processors to the main thread first", async function () {
+    if (onServers || !existsSync(threadsFolder)) this.skip();
+    await clickhouse.rows("SELECT sum(number) FROM numbers_mt(1000000)");
+    const ofEngine = readdirSync(threadsFolder).filter((thread) => nameOf(thread) !== "node");
+    const priorities = ofEngine.flatMap((thread) => priorityOf(Number(thread)));
+    expect(priorities).to.include(getPriority() + 5);
+    expect(priorities).to.not.include(getPriority());
+  });
+
   for (const [type, value, expected] of values) {
     it(`should bind ${JSON.stringify(value).slice(0, 40)} as ${type}`, async () => {
       const rows = await clickhouse.rows(`SELECT {v:${type}} AS v`, { v: value });
@@ -237,3 +248,24 @@ describe("ClickHouse", () => {
     expect(await pool.run(async () => "again")).to.equal("again");
   });
 });
+
+/** Of this process, by Linux. */
+const threadsFolder = "/proc/self/task";
+
+/** The engine names its threads; "node" when it has ended. */
+function nameOf(thread: string): string {
+  try {
+    return readFileSync(join(threadsFolder, thread, "comm"), "utf8").trim();
+  } catch {
+    return "node";
+  }
+}
+
+/** None when it has ended. */
+function priorityOf(thread: number): number[] {
+  try {
+    return [getPriority(thread)];
+  } catch {
+    return [];
+  }
+}
