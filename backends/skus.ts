@@ -2,26 +2,24 @@
  * Writes the catalogue: a SKU joins the product of the same slug, once, when it is first named;
  * else it makes one (`definitions.md`, Products). What people changed stays as they left it.
  */
-import { productId } from "../schemas/ids.js";
-import { slugOf, unattributed } from "../schemas/products.js";
-import type { Environment } from "../schemas/records.js";
+import { unattributed } from "../schemas/products.js";
+import { AskedTogether } from "./asked-together.js";
 import { changeCatalogueAlone } from "./catalogue-lock.js";
 import { ExpiringCache } from "./expiring-cache.js";
 import type { Postgres } from "./postgres.js";
+import {
+  giveMissingPlaces,
+  isSameSku,
+  nameAlone,
+  type NamedSku,
+  type SkuName,
+  skusTold,
+  type Sql,
+  timeText,
+  toldAs,
+} from "./sku-names.js";
 
-export interface SkuName {
-  readonly workspace: string;
-  readonly environment: Environment;
-  readonly provider: string;
-  readonly externalId: string;
-}
-
-/** The provider says what a SKU is called. */
-export interface NamedSku extends SkuName {
-  readonly name: string;
-  /** ms since 1970; older news change nothing */
-  readonly at: number;
-}
+export type { NamedSku, SkuName } from "./sku-names.js";
 
 export interface Skus {
   /** Gives SKUs met in passing a place: a product of their own until they are named. */
@@ -34,39 +32,42 @@ export interface Skus {
 
 /** SKUs known to be in the table, so that each payment does not ask again. */
 const seenMax = 100_000;
+/**
+ * In one statement, which costs hardly more than one about a single SKU: who tells thousands must
+ * not hold up what others sold meanwhile. A few ms of the embedded engine.
+ */
+const skusAtOnce = 250;
+/** A name is asked for with each payment published, and changes once in a while. */
+const namesCachedMs = 1_000;
+const namesCachedMax = 10_000;
 
 export function openSkus(postgres: Postgres): Skus {
   const seen = new Set<string>();
+  const asked = new AskedTogether<string | null>(skusAtOnce, (keys) => namesFor(postgres, keys));
   const names = new ExpiringCache({
     ttlMs: namesCachedMs,
     entriesMax: namesCachedMax,
-    load: (key) => nameFor(postgres, key),
+    load: (key) => asked.ask(key),
   });
 
-  async function see(skus: readonly SkuName[]): Promise<void> {
-    for (const sku of skus.filter(hasPlace)) {
-      const key = keyOf(sku);
-      if (seen.has(key)) continue;
-      await postgres.transaction(async (sql) => {
-        await changeCatalogueAlone(sql, sku.workspace, sku.environment);
-        await ensure(sql, sku);
-      });
-      if (seen.size >= seenMax) seen.clear();
-      seen.add(key);
-    }
-  }
-
   return {
-    see,
+    async see(skus) {
+      const byKey = new Map(skus.filter(hasPlace).map((sku) => [keyOf(sku), sku]));
+      const unseen = [...byKey].filter(([key]) => !seen.has(key)).map(([, sku]) => sku);
+      for (const some of partsOf(unseen)) {
+        for (const own of byCatalogue(await withoutPlace(postgres, some))) {
+          await changeAlone(postgres, own, giveMissingPlaces);
+        }
+        if (seen.size + some.length > seenMax) seen.clear();
+        for (const sku of some) seen.add(keyOf(sku));
+      }
+    },
     async name(named) {
-      for (const sku of withoutRepeats(named.filter(hasPlace))) {
-        if (await isCalledSo(postgres, sku)) continue;
-        await postgres.transaction(async (sql) => {
-          await changeCatalogueAlone(sql, sku.workspace, sku.environment);
-          await ensure(sql, sku);
-          await rename(sql, sku);
-        });
-        names.clear();
+      for (const some of partsOf(withoutRepeats(named.filter(hasPlace)))) {
+        for (const own of byCatalogue(await notCalledSo(postgres, some))) {
+          await changeAlone(postgres, own, nameAlone);
+          names.clear();
+        }
       }
     },
     async productName(sku) {
@@ -76,39 +77,62 @@ export function openSkus(postgres: Postgres): Skus {
   };
 }
 
-/** A name is asked for with each payment published, and changes once in a while. */
-const namesCachedMs = 1_000;
-const namesCachedMax = 10_000;
-
-async function nameFor(postgres: Postgres, key: string): Promise<string | null> {
-  const [row] = await postgres.query<{ name: string }>(
-    `SELECT p.name FROM skus s JOIN products p ON p.id = s.product
-     WHERE s.workspace = $1 AND s.environment = $2 AND s.provider = $3 AND s.external_id = $4`,
-    key.split(keySeparator),
-  );
-  return row?.name ?? null;
+async function changeAlone<One extends SkuName>(
+  postgres: Postgres,
+  skus: readonly One[],
+  change: (sql: Sql, skus: readonly One[]) => Promise<void>,
+): Promise<void> {
+  const [first] = skus;
+  if (first === undefined) return;
+  await postgres.transaction(async (sql) => {
+    await changeCatalogueAlone(sql, first.workspace, first.environment);
+    await change(sql, skus);
+  });
 }
 
-type Sql = Pick<Postgres, "query">;
+/** By `keyOf`; null: it has no place. */
+async function namesFor(
+  sql: Sql,
+  keys: readonly string[],
+): Promise<(key: string) => string | null> {
+  const rows = await sql.query<{ place: bigint; name: string }>(
+    `SELECT t.place, p.name FROM ${skusTold()} JOIN skus s ON ${isSameSku}
+     JOIN products p ON p.id = s.product`,
+    toldAs(keys.map(skuOf)),
+  );
+  const names = new Map(rows.map(({ place, name }) => [keys[Number(place) - 1], name]));
+  return (key) => names.get(key) ?? null;
+}
 
-async function ensure(sql: Sql, sku: SkuName): Promise<void> {
-  const [there] = await sql.query(
-    `SELECT 1 FROM skus
-     WHERE workspace = $1 AND environment = $2 AND provider = $3 AND external_id = $4`,
-    values(sku),
+async function withoutPlace(sql: Sql, skus: readonly SkuName[]): Promise<SkuName[]> {
+  const rows = await sql.query<{ place: bigint }>(
+    `SELECT t.place FROM ${skusTold()} JOIN skus s ON ${isSameSku}`,
+    toldAs(skus),
   );
-  if (there !== undefined) return;
-  const id = productId(sku.workspace, sku.environment, sku.provider, sku.externalId);
-  await sql.query(
-    `INSERT INTO products (id, workspace, environment, name) VALUES ($1, $2, $3, $4)
-     ON CONFLICT (id) DO NOTHING`,
-    [id, sku.workspace, sku.environment, sku.externalId],
+  const placed = new Set(rows.map(({ place }) => Number(place)));
+  return skus.filter((_, index) => !placed.has(index + 1));
+}
+
+/**
+ * Of those that are called so, nothing changes but since when it is known. What another changes
+ * right now is left to who waits for it: here nobody waits, so nobody waits in a circle. A SKU that
+ * is called this and that goes through its names in their order.
+ */
+async function notCalledSo(sql: Sql, named: readonly NamedSku[]): Promise<NamedSku[]> {
+  const times = grouped(named, keyOf);
+  const once = named.filter((sku) => times.get(keyOf(sku))?.length === 1);
+  const rows = await sql.query<{ place: bigint }>(
+    `WITH called AS (
+       SELECT t.place, t.at, s.workspace, s.environment, s.provider, s.external_id
+       FROM ${skusTold("name", "at")} JOIN skus s ON ${isSameSku} AND s.name = t.name
+       FOR UPDATE OF s SKIP LOCKED
+     )
+     UPDATE skus s SET named_at = greatest(s.named_at, t.at::timestamptz)
+     FROM called t WHERE ${isSameSku} RETURNING t.place`,
+    [...toldAs(once), once.map(({ name }) => name), once.map(({ at }) => timeText(at))],
   );
-  await sql.query(
-    `INSERT INTO skus (workspace, environment, provider, external_id, product)
-     VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
-    [...values(sku), id],
-  );
+  const called = new Set(rows.map(({ place }) => once[Number(place) - 1]));
+  return named.filter((sku) => !called.has(sku));
 }
 
 /**
@@ -137,81 +161,6 @@ function withoutRepeats(named: readonly NamedSku[]): NamedSku[] {
   return kept;
 }
 
-/** Then nothing changes but since when it is known. */
-async function isCalledSo(sql: Sql, sku: NamedSku): Promise<boolean> {
-  const rows = await sql.query(
-    `UPDATE skus SET named_at = greatest(named_at, $6)
-     WHERE workspace = $1 AND environment = $2 AND provider = $3 AND external_id = $4 AND name = $5
-     RETURNING name`,
-    [...values(sku), sku.name, new Date(sku.at)],
-  );
-  return rows.length > 0;
-}
-
-async function rename(sql: Sql, sku: NamedSku): Promise<void> {
-  const { name, at } = sku;
-  const [row] = await sql.query<{ name: string | null; named_at: Date | null; product: string }>(
-    `SELECT name, named_at, product FROM skus
-     WHERE workspace = $1 AND environment = $2 AND provider = $3 AND external_id = $4 FOR UPDATE`,
-    values(sku),
-  );
-  if (row === undefined || (row.named_at !== null && row.named_at.getTime() > at)) return;
-  await sql.query(
-    `UPDATE skus SET name = $5, named_at = $6
-     WHERE workspace = $1 AND environment = $2 AND provider = $3 AND external_id = $4`,
-    [...values(sku), name, new Date(at)],
-  );
-  const slug = slugOf(name);
-  if (row.name === null && slug !== "") await joinOrMake(sql, sku, row.product, name, slug);
-  else if (row.name !== name) await followName(sql, row.product, name);
-}
-
-/** First named: the SKU joins the product of that slug, or its own product takes the name. */
-async function joinOrMake(
-  sql: Sql,
-  sku: SkuName,
-  own: string,
-  name: string,
-  slug: string,
-): Promise<void> {
-  const [namesake] = await sql.query<{ id: string }>(
-    "SELECT id FROM products WHERE workspace = $1 AND environment = $2 AND slug = $3",
-    [sku.workspace, sku.environment, slug],
-  );
-  if (namesake === undefined || namesake.id === own) {
-    // A person may have named it, or moved other SKUs into it, before the provider did.
-    await sql.query(
-      `UPDATE products SET name = $2, slug = $3
-       WHERE id = $1 AND slug IS NULL AND NOT named_by_person`,
-      [own, name, slug],
-    );
-    return;
-  }
-  const [touched] = await sql.query<{ named_by_person: boolean; skus: number }>(
-    `SELECT named_by_person, (SELECT count(*)::int FROM skus WHERE product = $1) AS skus
-     FROM products WHERE id = $1`,
-    [own],
-  );
-  // Only a product that is nothing but this SKU's own place gives way.
-  if (touched === undefined || touched.named_by_person || touched.skus !== 1) return;
-  await sql.query(
-    `UPDATE skus SET product = $5
-     WHERE workspace = $1 AND environment = $2 AND provider = $3 AND external_id = $4`,
-    [...values(sku), namesake.id],
-  );
-  await sql.query("DELETE FROM products WHERE id = $1", [own]);
-}
-
-/** A product that is one SKU and that no person named goes by the provider's newest name. */
-async function followName(sql: Sql, product: string, name: string): Promise<void> {
-  await sql.query(
-    `UPDATE products SET name = $2
-     WHERE id = $1 AND NOT named_by_person
-       AND (SELECT count(*) FROM skus WHERE product = $1) = 1`,
-    [product, name],
-  );
-}
-
 function values({ workspace, environment, provider, externalId }: SkuName): string[] {
   return [workspace, environment, provider, externalId];
 }
@@ -221,4 +170,33 @@ const keySeparator = "\0";
 
 function keyOf(sku: SkuName): string {
   return values(sku).join(keySeparator);
+}
+
+function skuOf(key: string): SkuName {
+  const [workspace = "", environment, provider = "", externalId = ""] = key.split(keySeparator);
+  return { workspace, environment: environment === "test" ? "test" : "live", provider, externalId };
+}
+
+function partsOf<One>(skus: readonly One[]): One[][] {
+  const parts: One[][] = [];
+  for (let from = 0; from < skus.length; from += skusAtOnce) {
+    parts.push(skus.slice(from, from + skusAtOnce));
+  }
+  return parts;
+}
+
+/** Each in its order. */
+function byCatalogue<One extends SkuName>(skus: readonly One[]): Iterable<One[]> {
+  return grouped(skus, ({ workspace, environment }) => `${workspace} ${environment}`).values();
+}
+
+function grouped<One>(all: readonly One[], keyOfOne: (one: One) => string): Map<string, One[]> {
+  const groups = new Map<string, One[]>();
+  for (const one of all) {
+    const key = keyOfOne(one);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [one]);
+    else group.push(one);
+  }
+  return groups;
 }

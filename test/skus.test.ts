@@ -196,4 +196,67 @@ describe("Names of SKUs", () => {
     await skus.name([named("a", "Second", 6)]);
     expect(await products()).to.deep.equal({ Second: ["a"], Newer: ["b"] });
   });
+
+  const grouped = async (of: string) => {
+    const { products: shown } = await openCatalogueView(postgres).of(of, "live");
+    return shown.map(({ name, skus: own }) => [name, own.map((one) => one.externalId).toSorted()]);
+  };
+
+  it("should be what they are one by one, told many at a time", async () => {
+    const draw = drawn(20_261_122);
+    for (let round = 0; round < 10; round += 1) {
+      const own = async () => {
+        const given = { name: "SKUs", base_currency: "USD" } as const;
+        return (await createWorkspace(postgres, given, new Date())).id;
+      };
+      const [together, apart] = [await own(), await own()];
+      const news = Array.from({ length: 60 }, () =>
+        named(`sku_${draw(25)}`, `${draw(2) ? "Plan" : "plan!"} ${draw(8) || "🚀"}`, draw(4)),
+      );
+      for (const [from, to] of [
+        [0, 30],
+        [30, 60],
+      ]) {
+        await skus.name(news.slice(from, to).map((one) => ({ ...one, workspace: together })));
+      }
+      for (const one of news) await skus.name([{ ...one, workspace: apart }]);
+      expect(await grouped(together)).to.have.deep.members(await grouped(apart));
+    }
+  });
+
+  it("should cost a few statements, however many are told at a time", async () => {
+    let statements = 0;
+    const counted = openSkus(counting(postgres, () => (statements += 1)));
+    const ids = Array.from({ length: 200 }, (_, index) => `many_${index}`);
+    await counted.see(ids.map((externalId) => named(externalId, "")));
+    await counted.name(ids.map((id) => named(id, `Called ${id}`, 1)));
+    await counted.name(ids.map((id) => named(id, `Called ${id}`, 2)));
+    await counted.name(ids.map((id) => named(id, `Now ${id}`, 3)));
+    const names = await Promise.all(ids.map((id) => counted.productName(named(id, ""))));
+    expect(names).to.deep.equal(ids.map((id) => `Now ${id}`));
+    expect(statements).to.be.at.most(25);
+  });
 });
+
+/** Numbers below what is asked for, the same in each run. */
+function drawn(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+function counting(postgres: Postgres, count: () => void): Postgres {
+  const counted = (sql: Pick<Postgres, "query">): Pick<Postgres, "query"> => ({
+    query: (text, given) => {
+      count();
+      return sql.query(text, given);
+    },
+  });
+  return {
+    ...counted(postgres),
+    transaction: (run, options) => postgres.transaction((sql) => run(counted(sql)), options),
+    close: () => postgres.close(),
+  };
+}
