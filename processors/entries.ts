@@ -9,6 +9,7 @@ import { disputesOf, type Withdrawn } from "./disputes.js";
 import type { Sale } from "./payment.js";
 import { returnedTaxes, type Span } from "./refund-taxes.js";
 import type { RefundStep } from "./refunds.js";
+import { type Measure, type Named, NamedLines, type Parts, SoldLines } from "./returned-lines.js";
 
 /**
  * One movement of money, signed: `original_amount` in minor units of `currency`; `amount`, `tax`
@@ -63,6 +64,15 @@ export interface Move {
   readonly isOut: boolean;
   /** One for each SKU. */
   readonly lines: readonly Line[];
+  /** Null: it is split over `lines` by their weights, whatever else moved. */
+  readonly returned: Returned | null;
+}
+
+/** What a sale's lines give back of it; what was named of them, before and after. */
+export interface Returned {
+  readonly sold: SoldLines;
+  readonly from: Named;
+  readonly to: Named;
 }
 
 export function movesOf(
@@ -72,26 +82,32 @@ export function movesOf(
 ): Move[] {
   const { sale } = known;
   const outs = outsOf(steps, disputesOf(facts));
-  const inSale = sale === null ? new Map<MoneyOut, Sums>() : sumsInSale(outs, sale);
-  const moves = outs.map((out) => outMove(out, inSale.get(out) ?? atOwnRate(out), known));
-  return sale === null ? moves : [saleMove(sale), ...moves];
+  if (sale === null) return outs.map((out) => outMove(out, atOwnRate(out), known));
+  const sold = saleMove(sale);
+  const inSale = sumsInSale(outs, sale);
+  const lines = new SoldLines(totalsOf(sold), sale.lines);
+  const named = new NamedLines();
+  const moves = outs.map((out) => {
+    const sums = inSale.get(out);
+    if (sums === undefined) return outMove(out, atOwnRate(out), known);
+    return saleOutMove(out, sums, known, lines, named);
+  });
+  return [sold, ...moves];
 }
 
-/** One entry for each line. */
+/** One entry for each line that has any of it. */
 export function entriesOf(move: Move): Entry[] {
-  const { entry, kind, currency, country, lines, at } = move;
-  const weights = lines.map((line) => line.weight);
-  const sign = move.isOut ? -1n : 1n;
-  const shares = ({ from, to }: Span): bigint[] => {
-    if (from === to) return weights.map(() => 0n);
-    const before = splitByWeight(from, weights);
-    return splitByWeight(to, weights).map((share, index) => sign * (share - (before[index] ?? 0n)));
-  };
-  const [originals, amounts, taxes, fees] = [move.original, move.amount, move.tax, move.fee].map(
-    shares,
-  );
+  const { entry, kind, currency, country, at } = move;
+  const lines = linesOf(move);
+  const shares = (measure: Measure | "fee"): bigint[] => sharesOf(move, measure, lines);
+  const [originals, amounts, taxes, fees] = [
+    shares("original"),
+    shares("amount"),
+    shares("tax"),
+    shares("fee"),
+  ];
   const largest = largestLine(lines);
-  return lines.map((line, index) => ({
+  const entries = lines.map((line, index) => ({
     entry,
     kind,
     external_id: line.external_id,
@@ -104,6 +120,40 @@ export function entriesOf(move: Move): Entry[] {
     fee: fees?.[index] ?? 0n,
     sales: line === largest ? move.sales : 0,
   }));
+  return entries.filter(movesMoney);
+}
+
+export function movesMoney({ original_amount, amount, tax, fee, sales }: Entry): boolean {
+  return original_amount !== 0n || amount !== 0n || tax !== 0n || fee !== 0n || sales !== 0;
+}
+
+/** Those of the sale, then what was named beside them. */
+function linesOf({ lines, returned }: Move): readonly Line[] {
+  if (returned === null || (returned.from.size === 0 && returned.to.size === 0)) return lines;
+  const known = new Set(lines.map((line) => line.external_id));
+  const named = new Set([...returned.from.keys(), ...returned.to.keys()]);
+  const others = [...named].filter((sku) => !known.has(sku));
+  return [...lines, ...others.map((external_id) => ({ external_id, weight: 0n }))];
+}
+
+/** One for each line, signed. */
+function sharesOf(move: Move, measure: Measure | "fee", lines: readonly Line[]): bigint[] {
+  const { [measure]: span, returned } = move;
+  const isSameNamed = returned === null || returned.from === returned.to;
+  if (span.from === span.to && isSameNamed) return lines.map(() => 0n);
+  const skus = lines.map((line) => line.external_id);
+  const weights = lines.map((line) => line.weight);
+  const sharesAt = (place: "from" | "to"): bigint[] =>
+    returned === null || measure === "fee"
+      ? splitByWeight(span[place], weights)
+      : returned.sold.returned(measure, span[place], returned[place], skus);
+  const before = sharesAt("from");
+  const sign = move.isOut ? -1n : 1n;
+  return sharesAt("to").map((share, index) => sign * (share - (before[index] ?? 0n)));
+}
+
+function totalsOf({ original, amount, tax }: Move): Parts {
+  return { original: original.to, amount: amount.to, tax: tax.to };
 }
 
 function saleMove(sale: Sale): Move {
@@ -120,6 +170,7 @@ function saleMove(sale: Sale): Move {
     sales: 1,
     isOut: false,
     lines: sale.lines,
+    returned: null,
   };
 }
 
@@ -212,23 +263,45 @@ function atOwnRate({ amount, tax, quote }: MoneyOut): Sums {
   };
 }
 
-function outMove(out: MoneyOut, { original, amount, tax }: Sums, known: Known): Move {
-  // What names its lines is split by them alone, whatever went out before.
-  const isNamed = out.lines.length > 0;
+/** Of a sale nobody knows, or in another currency. What names its lines is split by them alone. */
+function outMove(out: MoneyOut, sums: Sums, known: Known): Move {
+  const { entry, kind, currency, at } = out;
+  const country = known.country ?? out.country ?? unknownCountry;
+  const lines = out.lines.length > 0 ? namedLines(out, known) : known.lines;
+  const unmoved = { fee: nothing, sales: 0, isOut: true } as const;
+  return { entry, kind, currency, country, at, ...sums, ...unmoved, lines, returned: null };
+}
+
+/** @param named what was named before it, to which it is added */
+function saleOutMove(
+  out: MoneyOut,
+  sums: Sums,
+  known: Known,
+  sold: SoldLines,
+  named: NamedLines,
+): Move {
+  const from = named.sum;
+  const step = stepOf(sums);
+  if (out.undoes !== null) named.giveBack(out.undoes, negative(step));
+  else if (out.lines.length > 0) named.take(out.entry, step, namedLines(out, known));
+  const move = outMove({ ...out, lines: [] }, sums, known);
+  return { ...move, lines: sold.lines, returned: { sold, from, to: named.sum } };
+}
+
+function namedLines({ lines }: MoneyOut, { skus }: Known): Line[] {
+  return bySku(lines.map((line) => withSku(line, skus)));
+}
+
+function stepOf({ original, amount, tax }: Sums): Parts {
   return {
-    entry: out.entry,
-    kind: out.kind,
-    currency: out.currency,
-    country: known.country ?? out.country ?? unknownCountry,
-    at: out.at,
-    original: isNamed ? alone(original) : original,
-    amount: isNamed ? alone(amount) : amount,
-    tax: isNamed ? alone(tax) : tax,
-    fee: nothing,
-    sales: 0,
-    isOut: true,
-    lines: isNamed ? bySku(out.lines.map((line) => withSku(line, known.skus))) : known.lines,
+    original: original.to - original.from,
+    amount: amount.to - amount.from,
+    tax: tax.to - tax.from,
   };
+}
+
+function negative({ original, amount, tax }: Parts): Parts {
+  return { original: -original, amount: -amount, tax: -tax };
 }
 
 /** In the sale's currency a full refund cancels it to the cent. */
@@ -237,10 +310,6 @@ function atSaleRate(amount: bigint, sale: Sale): bigint {
 }
 
 const nothing: Span = { from: 0n, to: 0n };
-
-function alone({ from, to }: Span): Span {
-  return upTo(to - from);
-}
 
 function upTo(to: bigint): Span {
   return { from: 0n, to };

@@ -6,10 +6,11 @@
 import { limits } from "../config.js";
 import { isInt64 } from "../schemas/fact-bounds.js";
 import type { Fact, Line } from "../schemas/records.js";
-import { entriesOf, type Entry, type Move } from "./entries.js";
+import { entriesOf, type Entry, type Move, movesMoney, type Returned } from "./entries.js";
 import { type Document, paymentState } from "./payment.js";
 import { Prefix } from "./prefix.js";
 import type { Span } from "./refund-taxes.js";
+import type { Named, Parts } from "./returned-lines.js";
 
 /** A version of a transaction and the fact that made it. */
 export interface Version {
@@ -194,8 +195,33 @@ function isSame(one: Move, other: Move): boolean {
     isSameSpan(one.original, other.original) &&
     isSameSpan(one.amount, other.amount) &&
     isSameSpan(one.tax, other.tax) &&
-    isSameSpan(one.fee, other.fee)
+    isSameSpan(one.fee, other.fee) &&
+    isSameReturned(one.returned, other.returned)
   );
+}
+
+/** But for the lines, which are compared by themselves. */
+function isSameReturned(one: Returned | null, other: Returned | null): boolean {
+  if (one === null || other === null) return one === other;
+  return (
+    isSameParts(one.sold.total, other.sold.total) &&
+    isSameNamed(one.from, other.from) &&
+    isSameNamed(one.to, other.to)
+  );
+}
+
+function isSameNamed(one: Named, other: Named): boolean {
+  if (one === other) return true;
+  if (one.size !== other.size) return false;
+  for (const [sku, part] of one) {
+    const same = other.get(sku);
+    if (same === undefined || !isSameParts(part, same)) return false;
+  }
+  return true;
+}
+
+function isSameParts(one: Parts, other: Parts): boolean {
+  return one.original === other.original && one.amount === other.amount && one.tax === other.tax;
 }
 
 function isSameSpan(one: Span, other: Span): boolean {
@@ -218,10 +244,6 @@ function differenceOf(after: Move | undefined, before: Move | undefined): Entry[
   for (const entry of after ? entriesOf(after) : []) addTo(sums, entryKey(entry), entry, 1);
   for (const entry of before ? entriesOf(before) : []) addTo(sums, entryKey(entry), entry, -1);
   return [...sums.values()].filter(movesMoney);
-}
-
-function movesMoney({ original_amount: original, amount, tax, fee, sales }: Entry): boolean {
-  return original !== 0n || amount !== 0n || tax !== 0n || fee !== 0n || sales !== 0;
 }
 
 function entryKey(entry: Entry): string {

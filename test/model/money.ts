@@ -15,6 +15,7 @@ import {
 } from "./facts.js";
 import { type Fraction, fraction, rounded, tenTo, times } from "./fraction.js";
 import type { Quotes } from "./quotes.js";
+import { returnedBy } from "./returned-lines.js";
 
 /** One movement of money, signed, in minor units of the base currency. */
 export interface Entry {
@@ -213,14 +214,41 @@ function entriesOf(known: Known, base: string, quotes: Quotes): Entry[] {
   // All that goes out in the sale's currency adds up, be it refunded or disputed.
   let before = nothing;
   let disputed = 0n;
-  for (const { at, kind, dispute, sku } of sale === null ? [] : outsOf(known)) {
+  const named = new Map<string, Moved>();
+  const sold = { amount: sale === null ? 0n : toBase(sale.amount, sale.currency, sale.at) };
+  const sharesOf = (whole: Moved) => {
+    const one = (of: "amount" | "tax") =>
+      returnedBy(
+        { ...sold, tax: wholeTax }[of],
+        lines,
+        whole[of],
+        new Map([...named].map(([sku, moved]) => [sku, moved[of]])),
+      );
+    return { amount: one("amount"), tax: one("tax") };
+  };
+  const takenBy = new Map<string, Moved>();
+  for (const { at, kind, dispute, sku, id, isBack } of sale === null ? [] : outsOf(known)) {
     disputed += dispute;
     const currency = (known.refunds[0] ?? known.totals[0])?.currency ?? sale?.currency ?? "";
     const out = refundedAt(known, kind === "refund" ? at : at - 1) + disputed;
-    const now = negative({ amount: toBase(out, currency, at), tax: taxBackAt(at, currency, out) });
+    const now = { amount: toBase(out, currency, at), tax: taxBackAt(at, currency, out) };
+    const [first, step] = [sharesOf(before), minus(now, before)];
+    if (sku !== null) {
+      // What is given back whole is what was taken; converted, a cent may lie between them.
+      const taken = isBack === "whole" ? takenBy.get(id) : undefined;
+      const moved = taken === undefined ? step : negative(taken);
+      const all = minus(named.get(sku) ?? nothing, negative(moved));
+      if (isBack === null) takenBy.set(id, step);
+      if (all.amount === 0n && all.tax === 0n) named.delete(sku);
+      else named.set(sku, all);
+    }
+    const last = sharesOf(now);
     const about = { kind, at, currency, country: null } as const;
-    if (sku === null) pushSplit(about, now, before);
-    else push(about, sku, now.amount - before.amount, now.tax - before.tax);
+    for (const each of new Set([...first.amount.keys(), ...last.amount.keys()])) {
+      const share = (of: "amount" | "tax") =>
+        (first[of].get(each) ?? 0n) - (last[of].get(each) ?? 0n);
+      push(about, each, share("amount"), share("tax"));
+    }
     before = now;
   }
   for (const dispute of sale === null ? known.disputes : []) {
@@ -254,6 +282,10 @@ type About = Pick<Entry, "kind" | "at" | "currency"> & { readonly country: strin
 type Moved = Pick<Entry, "amount" | "tax">;
 const nothing: Moved = { amount: 0n, tax: 0n };
 const negative = ({ amount, tax }: Moved): Moved => ({ amount: -amount, tax: -tax });
+const minus = (one: Moved, other: Moved): Moved => ({
+  amount: one.amount - other.amount,
+  tax: one.tax - other.tax,
+});
 
 function difference(after: bigint, before: bigint, lines: readonly Line[]): bigint[] {
   const sharesBefore = split(before, lines);
@@ -266,18 +298,41 @@ function taxOf({ sale, purchases }: Known): bigint {
   return told.find((tax) => typeof tax === "bigint") ?? 0n;
 }
 
+interface Out {
+  readonly at: number;
+  readonly kind: "refund" | "dispute";
+  readonly dispute: bigint;
+  readonly sku: string | null;
+  /** Of what took the money, and how much of that comes back with this; null: it goes out. */
+  readonly id: string;
+  readonly isBack: "whole" | "part" | null;
+}
+
 /** Refunds and disputes in order of time; at one moment disputes come first. */
-function outsOf(known: Known) {
-  const refunds = refundTimes(known).map((at) => {
-    const named = known.refunds
+function outsOf(known: Known): Out[] {
+  const refunds = refundTimes(known).map((at): Out => {
+    const [named] = known.refunds
       .filter((refund) => refund.at === at || refund.failedAt === at)
-      .flatMap((refund) => skuOf(refund, known) ?? []);
-    return { at, kind: "refund", dispute: 0n, sku: named[0] ?? null } as const;
+      .filter((refund) => skuOf(refund, known) !== null);
+    const sku = named === undefined ? null : skuOf(named, known);
+    const id = named?.refund ?? "";
+    return {
+      at,
+      kind: "refund",
+      dispute: 0n,
+      sku,
+      id,
+      isBack: named?.failedAt === at ? "whole" : null,
+    };
   });
-  const disputes = known.disputes.flatMap(({ amount, line, withdrawnAt, returnedAt, returned }) => {
+  const disputes = known.disputes.flatMap((told, index): Out[] => {
+    const { amount, line, withdrawnAt, returnedAt, returned } = told;
     const sku = line === null ? null : skuOfLine(line, known);
-    const out = { at: withdrawnAt, kind: "dispute", dispute: amount, sku } as const;
-    return returnedAt === null ? [out] : [out, { ...out, at: returnedAt, dispute: -returned }];
+    const [id, kind] = [`dispute ${index}`, "dispute"] as const;
+    const out = { at: withdrawnAt, kind, dispute: amount, sku, id, isBack: null };
+    if (returnedAt === null) return [out];
+    const isBack = returned >= amount ? "whole" : "part";
+    return [out, { ...out, at: returnedAt, dispute: -returned, isBack }];
   });
   return [...disputes, ...refunds].sort((a, b) => a.at - b.at);
 }
@@ -368,7 +423,7 @@ export function split(total: bigint, lines: readonly Line[]): bigint[] {
 }
 
 /** The first of the largest. */
-function largest(lines: readonly Line[]): Line {
+export function largest(lines: readonly Line[]): Line {
   const none: Line = { sku: "", weight: 0n };
   return lines.reduce((best, line) => (line.weight > best.weight ? line : best), lines[0] ?? none);
 }

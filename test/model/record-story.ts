@@ -30,6 +30,8 @@ export const recordPlans = fc.record({
   country: countries,
   sku: fc.constantFrom(null, "sku-one", "sku-two"),
   percent: fc.constantFrom(100, 40),
+  /** What a refund is told to be of; null: as the sale. */
+  refundSku: fc.constantFrom(null, null, "sku-one", "sku-two"),
   /** In which a sale is given back; null: its own. */
   refundCurrency: fc.constantFrom(null, null, null, "EUR", "USD", "GBP"),
   interval: fc.constantFrom("month", "year", "week", "day"),
@@ -79,7 +81,8 @@ export function tellRecords(script: Sender, plan: RecordPlan, position: number):
       const [gap = { days: 1, seconds: 0 }] = plan.gaps;
       const refundCurrency = plan.refundCurrency ?? plan.currency;
       const refundedAt = after(start, gap) + secondMs;
-      say("transaction.refund", refundedAt, part, { transaction_id }, refundCurrency);
+      const product = plan.refundSku === null ? {} : { product_id: plan.refundSku };
+      say("transaction.refund", refundedAt, part, { transaction_id, ...product }, refundCurrency);
       return;
     }
     case "refund alone":
