@@ -276,6 +276,18 @@ describe("money of one payment", () => {
     `,
   );
   moneyTable(
+    "should give back what a charge does not tell as refunded any more",
+    "EUR",
+    `
+    at         | event           | amount | revenue | refunded | status
+    2025-01-07 | sale            | 100.00 |  104.26 |     0.00 | succeeded
+    2025-01-08 | refunded in all | 100.00 |    0.00 |   100.00 | refunded
+    2025-01-10 | refunded in all |  30.00 |   72.98 |    30.00 | succeeded
+    2025-01-12 | refunded in all |   0.00 |  104.26 |     0.00 | succeeded
+    2025-01-13 | refunded in all |  50.00 |   52.13 |    50.00 | succeeded
+    `,
+  );
+  moneyTable(
     "should give the money back when a refund fails",
     "USD",
     `

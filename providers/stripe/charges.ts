@@ -36,6 +36,9 @@ type Charge = z.output<typeof chargeShape>;
  */
 const releasesLeftOutSince = "2025-03-31";
 
+/** Banks turn refunds down after days. */
+const refundFailsAfterMs = 60 * 60 * 1000;
+
 /**
  * A paid charge is a payment of what was captured, dated when the charge was made: the same in
  * whatever event tells it, and whether it was captured at once, later or little by little.
@@ -121,9 +124,17 @@ function refundsOf(
     // When a refund failed is known from its own event, not from a later look at the charge.
     .filter((refund) => !hasFailed(refund) && !isRelease(refund) && refund.amount > 0n)
     .map((refund) => refundFact({ ...refund, payment_intent: payment }, null));
-  if (refunded <= 0n) return single;
+  if (refunded < 0n || (refunded === 0n && !mayHaveFailed(charge, at))) return single;
   const amount = isoMinor(refunded, currency);
   return [...single, { RefundTotal: { payment, at, amount, currency } }];
+}
+
+/**
+ * Whether a total of nothing says that what was refunded has come back. Nearly every charge is
+ * updated once within seconds, when its fee is known: telling that much of each is for nothing.
+ */
+function mayHaveFailed({ amount_refunded: total, created }: Charge, at: number): boolean {
+  return total === 0n && at - created >= refundFailsAfterMs;
 }
 
 /** More than was authorized may be captured, and until the last capture nothing is released. */

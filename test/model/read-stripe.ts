@@ -106,8 +106,13 @@ function readCharge(event: unknown, charge: unknown): BareFact[] {
   const total = amountOf(charge, "amount_refunded");
   const hasReleased = (text(event, "api_version") ?? "") < "2025-03-31" || total === released;
   const amount = hasReleased ? total - released : total;
-  if (amount > 0n) {
-    facts.push({ kind: "refund_total", payment, at: seconds(event, "created"), amount, currency });
+  const toldAt = seconds(event, "created");
+  // Nothing is news where something may have been refunded before, and failed.
+  const isBack =
+    number(charge, "amount_refunded") === 0 && toldAt - seconds(charge, "created") >= 3_600_000;
+  if (amount > 0n || isBack) {
+    const counted = isBack ? 0n : amount;
+    facts.push({ kind: "refund_total", payment, at: toldAt, amount: counted, currency });
   }
   for (const refund of list(charge, "refunds", "data")) facts.push(...readRefund(event, refund));
   return facts;
