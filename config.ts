@@ -193,6 +193,8 @@ export const limits = {
   kafkaConnectMsMax: 2_000,
   kafkaAnswerMsMax: 5_000,
   kafkaStartMsMax: 30_000,
+  /** More than any answer of Kafka has; the first letters of others are a longer length to it. */
+  kafkaAnswerBytesMax: 1024 * mebibyte,
   /** How long an append may wait for Kafka; then it is refused (LogUnavailable). */
   kafkaAppendMsMax: 8_000,
   /**

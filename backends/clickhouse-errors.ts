@@ -13,6 +13,9 @@ const otherServerLost: ReadonlySet<string | undefined> = new Set([
   "279",
 ]);
 
+/** The user has not the right to (ErrorCodes.cpp: ACCESS_DENIED). */
+export const notAllowed = "497";
+
 /** The server understood and refused: it would again. */
 export function isRefusal(error: unknown): error is ClickHouseError {
   return error instanceof ClickHouseError && !otherServerLost.has(error.code);

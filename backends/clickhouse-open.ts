@@ -15,6 +15,7 @@ import type { TableFiles } from "./clickhouse-files.js";
 import { Pool } from "./clickhouse-pool.js";
 import { connectServer } from "./clickhouse-server.js";
 import { bind } from "./clickhouse-text.js";
+import type { Logger } from "./logger.js";
 
 /** Connections of one origin; `close` also ends what lies behind them. */
 export interface Connections {
@@ -45,6 +46,8 @@ export type ClickHouseOrigin = StatementLimits &
         readonly shardUrls?: readonly string[] | undefined;
         /** ms to wait at start for a server that does not answer; long enough when left out */
         readonly patienceMs?: number;
+        /** Is told of that. */
+        readonly logger?: Logger;
       }
   );
 

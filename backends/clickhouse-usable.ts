@@ -10,7 +10,9 @@ import {
   createClient,
 } from "@clickhouse/client";
 import { ConfigError, limits } from "../config.js";
+import { notAllowed } from "./clickhouse-errors.js";
 import type { ServerOrigin } from "./clickhouse-server.js";
+import { tellWaiting } from "./tell-waiting.js";
 
 /** What the tests run on is newer; older ones are refused rather than trusted with money. */
 const oldestVersion = [26, 3] as const;
@@ -29,7 +31,7 @@ export interface Usable {
  * @throws ConfigError
  */
 export async function whenUsable(
-  origin: Pick<ServerOrigin, "url" | "patienceMs">,
+  origin: Pick<ServerOrigin, "url" | "patienceMs" | "logger">,
   setting = "CLICKHOUSE_URL",
   suffixes: readonly string[] = [],
 ): Promise<Usable> {
@@ -37,6 +39,8 @@ export async function whenUsable(
   const place = `${url.protocol}//${url.host}`;
   const user = url.username === "" ? "default" : decodeURIComponent(url.username);
   const database = decodeURIComponent(url.pathname.slice(1)) || "default";
+  const told = (error: unknown): string =>
+    `${setting}: ${reasonOf(error, { place, user, database })}`;
   url.pathname = "";
   const client = createClient({
     url,
@@ -44,36 +48,62 @@ export async function whenUsable(
     log: { level: ClickHouseLogLevel.OFF },
   });
   try {
-    await checkVersion(client, origin.patienceMs ?? limits.clickhousePatienceMsMax);
+    const { patienceMs = limits.clickhousePatienceMsMax, logger } = origin;
+    await checkVersion(client, patienceMs, (error, tries) => {
+      if (logger !== undefined) tellWaiting(logger, tries, patienceMs, told(error));
+    });
+    await refuseReadOnly(client, user);
     for (const suffix of ["", ...suffixes]) await makeDatabase(client, `${database}${suffix}`);
     return { url, database };
   } catch (error) {
-    throw new ConfigError([`${setting}: ${reasonOf(error, { place, user, database })}`]);
+    throw new ConfigError([told(error)]);
   } finally {
     await client.close();
   }
 }
 
-async function checkVersion(client: ClickHouseClient, patienceMs: number): Promise<void> {
+async function checkVersion(
+  client: ClickHouseClient,
+  patienceMs: number,
+  onWaiting: (error: unknown, tries: number) => void,
+): Promise<void> {
   const startedAt = Date.now();
-  for (;;) {
+  for (let tries = 1; ; tries += 1) {
     try {
       const result = await client.query({ query: "SELECT version()", format: "TabSeparated" });
       return refuseOld((await result.text()).trim());
     } catch (error) {
       const isAnswer = error instanceof ClickHouseError || error instanceof Refused;
       if (isAnswer || Date.now() - startedAt >= patienceMs) throw error;
+      onWaiting(error, tries);
       await pause(pauseMs);
     }
   }
 }
 
 function refuseOld(version: string): void {
+  if (!/^\d+\.\d/.test(version)) {
+    throw new Refused("what answers there is no ClickHouse; its HTTP port is 8123 unless changed");
+  }
   const [year = 0, month = 0] = version.split(".").map(Number);
   const [oldestYear, oldestMonth] = oldestVersion;
   if (year > oldestYear || (year === oldestYear && month >= oldestMonth)) return;
   throw new Refused(
     `the server is ClickHouse ${version}; ${oldestVersion.join(".")} or later is needed`,
+  );
+}
+
+/** Such a user may not even set what our statements run under. */
+async function refuseReadOnly(client: ClickHouseClient, user: string): Promise<void> {
+  const result = await client.query({
+    query: "SELECT toString(getSetting('readonly'))",
+    format: "TabSeparated",
+  });
+  const readonly = (await result.text()).trim();
+  if (readonly === "0") return;
+  throw new Refused(
+    `the user ${user} may only read (readonly = ${readonly}); give it a profile of settings ` +
+      "without readonly",
   );
 }
 
@@ -95,8 +125,6 @@ class Refused extends Error {}
 
 /** The server's codes of errors (`SELECT * FROM system.error_log`, ErrorCodes.cpp). */
 const wrongUser = new Set(["192", "193", "194", "516"]);
-const notAllowed = "497";
-
 function reasonOf(
   error: unknown,
   { place, user, database }: { place: string; user: string; database: string },
@@ -104,6 +132,10 @@ function reasonOf(
   if (error instanceof Refused) return error.message;
   if (!(error instanceof ClickHouseError)) {
     const code = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
+    if (/EPROTO|SSL|CERT/.test(code)) {
+      const why = error instanceof Error ? error.message.trim() : "";
+      return `no encrypted connection to ${place}: ${why}; without TLS it begins with http://`;
+    }
     return `no ClickHouse answers at ${place}${code}; its HTTP port is 8123 unless it was changed`;
   }
   if (error.code !== undefined && wrongUser.has(error.code)) {

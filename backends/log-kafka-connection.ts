@@ -117,11 +117,34 @@ export class KafkaConnection {
     socket.once("close", () => this.#sockets.delete(socket));
     // kafkajs listens, too; an error after it stopped listening must not end the process.
     socket.on("error", () => undefined);
+    socket.once("data", (first) => refuseStranger(socket, first));
     return socket;
   }
 }
 
 const keepAliveMs = 10_000;
+
+/** Codes of the error of a connection whose other end does not speak as Kafka does. */
+export const NoKafka = { http: "ENOKAFKA_HTTP", tls: "ENOKAFKA_TLS", other: "ENOKAFKA" } as const;
+
+/** kafkajs would take the first bytes for a length and wait for a gigabyte. */
+function refuseStranger(socket: Socket, first: Buffer): void {
+  const code = strangerOf(first);
+  if (code === null) return;
+  socket.destroy(Object.assign(new Error("what answers there is no Kafka"), { code }));
+}
+
+/** Of a record of TLS (RFC 8446, 5.1): its type and its major version. */
+const tlsAlert = Buffer.from([21, 3]);
+const lengthBytes = 4;
+
+/** Null: it may be Kafka, whose answers begin with their length. */
+function strangerOf(first: Buffer): string | null {
+  if (first.subarray(0, tlsAlert.length).equals(tlsAlert)) return NoKafka.tls;
+  const isLength = first.length < lengthBytes || first.readUInt32BE() < limits.kafkaAnswerBytesMax;
+  if (isLength) return null;
+  return first.toString("latin1").startsWith("HTTP/") ? NoKafka.http : NoKafka.other;
+}
 
 /** What the brokers of kafkajs can do though its types leave it out. */
 export interface GroupBroker extends Broker {

@@ -4,14 +4,11 @@
  */
 import kafkajs, { type Admin } from "kafkajs";
 import { ConfigError, limits } from "../config.js";
-import {
-  asAdmin,
-  type KafkaSettings,
-  isConnectionError,
-  kafkaErrorType,
-} from "./log-kafka-connection.js";
+import { asAdmin, type KafkaSettings, kafkaErrorType } from "./log-kafka-connection.js";
+import { errorTypeOf, refusalOf, textOf } from "./log-kafka-refusals.js";
 import type { TopicOptions } from "./log.js";
 import type { Logger } from "./logger.js";
+import { tellWaiting } from "./tell-waiting.js";
 
 export interface KafkaTopic extends TopicOptions {
   /** As Kafka knows it. */
@@ -32,23 +29,20 @@ export async function openTopics(
   startMsMax: number = limits.kafkaStartMsMax,
 ): Promise<number[]> {
   const until = performance.now() + startMsMax;
-  for (;;) {
+  for (let tries = 1; ; tries += 1) {
     try {
       return await openAll(settings, topics, replication, logger);
     } catch (error) {
-      if (!isPassing(error) || performance.now() > until) throw forPerson(error, settings);
+      if (error instanceof ConfigError) throw error;
+      const { sentence, mayPass } = refusalOf(error, settings);
+      if (!mayPass || performance.now() > until) throw new ConfigError([sentence]);
+      tellWaiting(logger, tries, startMsMax, sentence);
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   }
 }
 
 const pauseMs = 200;
-
-/** Kafka may start at the same time, and no broker knows at once what another has made. */
-function isPassing(error: unknown): boolean {
-  const types = ["UNKNOWN_TOPIC_OR_PARTITION", "LEADER_NOT_AVAILABLE", "NOT_CONTROLLER"];
-  return types.includes(typeOf(error) ?? "") || isConnectionError(error);
-}
 
 async function openAll(
   settings: KafkaSettings,
@@ -129,6 +123,12 @@ async function check(admin: Admin, topic: KafkaTopic, logger: Logger): Promise<n
         `${limits.kafkaMessageBytesMax}. Set its max.message.bytes`,
     ]);
   }
+  if (found.get("cleanup.policy")?.includes("compact") === true) {
+    throw new ConfigError([
+      `KAFKA_BROKERS: the topic ${topic.name} is compacted, which would lose all records of ` +
+        "a key but the last. Set its cleanup.policy to delete",
+    ]);
+  }
   for (const [name, value] of Object.entries(expected(topic))) {
     if (name === "max.message.bytes" || found.get(name) === value) continue;
     const values = { topic: topic.name, name, is: found.get(name), setting: value };
@@ -165,7 +165,7 @@ async function configOf(admin: Admin, topic: string): Promise<Map<string, string
 }
 
 function topicError(error: unknown, topic: string, done: "made" | "read"): unknown {
-  const type = typeOf(error);
+  const type = errorTypeOf(error);
   if (type === "TOPIC_AUTHORIZATION_FAILED" || type === "CLUSTER_AUTHORIZATION_FAILED") {
     const rights = done === "made" ? "Create and Describe" : "Describe, Read and Write";
     return new ConfigError([
@@ -175,52 +175,10 @@ function topicError(error: unknown, topic: string, done: "made" | "read"): unkno
   }
   if (type === "INVALID_REPLICATION_FACTOR") {
     return new ConfigError([
-      `KAFKA_REPLICATION: the topic ${topic} cannot be made with so many copies: ${told(error)}`,
+      `KAFKA_REPLICATION: the topic ${topic} cannot be made with so many copies: ${textOf(error)}`,
     ]);
   }
   return error;
-}
-
-/** `createTopics` wraps one error for each topic. */
-function typeOf(error: unknown): string | null {
-  const inner = error instanceof Error && "errors" in error ? error.errors : null;
-  return kafkaErrorType(Array.isArray(inner) ? inner[0] : error);
-}
-
-function forPerson(error: unknown, settings: KafkaSettings): unknown {
-  if (error instanceof ConfigError) return error;
-  const text = told(error);
-  return new ConfigError([`${subjectOf(text, settings)}: ${text}`]);
-}
-
-/** Which settings are wrong, by what Kafka, OpenSSL and kafkajs say. */
-function subjectOf(text: string, { brokers, tls }: KafkaSettings): string {
-  const where = `Kafka at ${brokers.join(", ")}`;
-  if (/SASL|authentication/i.test(text)) {
-    return `KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD: ${where} refused the login`;
-  }
-  // An alert is what the other side says of ours.
-  if (/alert.*certificate|certificate required/i.test(text)) {
-    return `KAFKA_TLS_CERT_FILE, KAFKA_TLS_KEY_FILE: ${where} refused the certificate`;
-  }
-  if (/certificate|altnames/i.test(text)) {
-    return `KAFKA_TLS_CA_FILE: the certificate of ${where} is not trusted`;
-  }
-  if (/ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UNREACH/.test(text)) {
-    return `KAFKA_BROKERS: ${where} cannot be reached`;
-  }
-  const misfit = `cannot be used with KAFKA_TLS=${tls === null ? "off" : "on"}`;
-  // Who waits for TLS, and who waits for something else, say as little as a broker that hangs.
-  if (/timed out|timeout|no answer|not connected/i.test(text)) {
-    return `KAFKA_BROKERS: ${where} gives no answer: it does not work, or ${misfit}`;
-  }
-  return `KAFKA_BROKERS: ${where} ${misfit}`;
-}
-
-function told(error: unknown): string {
-  const inner = error instanceof Error && "errors" in error ? error.errors : null;
-  const first: unknown = Array.isArray(inner) ? inner[0] : error;
-  return first instanceof Error ? first.message : String(first);
 }
 
 /** Gives a topic more partitions, for a restore of a wider log. */

@@ -5,7 +5,9 @@
 import { createHash } from "node:crypto";
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { ClickHouseError } from "@clickhouse/client";
 import type { ClickHouse, ClickHouseNode } from "./clickhouse.js";
+import { notAllowed } from "./clickhouse-errors.js";
 import { durableSettings } from "./clickhouse-settings.js";
 import type { Logger } from "./logger.js";
 import type { Postgres } from "./postgres.js";
@@ -52,8 +54,19 @@ export async function migratePostgres(
       logger.info({ migration: migration.name }, "Postgres migrated");
     }
   };
-  await postgres.transaction(migrate, { isUnhurried: true });
+  try {
+    await postgres.transaction(migrate, { isUnhurried: true });
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === insufficientPrivilege))
+      throw error;
+    throw new MigrationRefused(
+      `DATABASE_URL: this user may not make tables (${error.message}). Make it the database's ` +
+        "owner, or run: GRANT CREATE ON SCHEMA public TO <user>",
+    );
+  }
 }
+
+const insufficientPrivilege = "42501";
 
 async function lockMigrations(sql: Pick<Postgres, "query">, logger: Logger): Promise<void> {
   const [first] = await sql.query<{ locked: boolean }>(
@@ -75,9 +88,17 @@ export async function migrateClickHouse(
   files = projectFile("migrations", "clickhouse"),
 ): Promise<void> {
   const known = await readMigrations(files);
-  await clickhouse.cluster?.takePlaces();
-  for (const node of clickhouse.nodes) await migrateNode(node, logger, known);
-  await clickhouse.cluster?.joinTables();
+  try {
+    await clickhouse.cluster?.takePlaces();
+    for (const node of clickhouse.nodes) await migrateNode(node, logger, known);
+    await clickhouse.cluster?.joinTables();
+  } catch (error) {
+    if (!(error instanceof ClickHouseError && error.code === notAllowed)) throw error;
+    throw new MigrationRefused(
+      `CLICKHOUSE_URL: this user may not make the tables: ${error.message.split("\n", 1)[0]} ` +
+        "Its GRANTs are in docs/operating.md",
+    );
+  }
 }
 
 async function migrateNode(

@@ -247,6 +247,7 @@ async function openStore(
           url: config.CLICKHOUSE_URL,
           cluster: config.CLICKHOUSE_CLUSTER,
           shardUrls: config.CLICKHOUSE_SHARD_URLS?.split(","),
+          logger,
         }),
   });
   releases.push("clickhouse", () => clickhouse.close());

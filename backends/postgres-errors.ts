@@ -1,5 +1,18 @@
 /** What the errors of a Postgres server and of the way to it mean. */
 
+/** It is one that an installation cannot be on. */
+export class TooOld extends Error {}
+
+/** A standby, or whoever made the user or the database wants it so. */
+export class TakesNoWrites extends Error {
+  readonly code = readOnly;
+}
+
+/** Though it has the code of what is over soon. */
+export function isLasting(error: unknown): boolean {
+  return error instanceof Error && (ofPoolers.test(error.message) || isFileMissing(error));
+}
+
 /** The server is away, overloaded or changing; the same statement later is right. */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
@@ -10,28 +23,108 @@ export function isUnavailable(error: unknown): boolean {
 
 /** A sentence for a person about a server that did not let us in. @param url its secrets unused */
 export function whyNotOpened(error: unknown, url: URL): string {
-  const at = `${url.hostname}:${url.port === "" ? defaultPort : url.port}`;
-  const database = decodeURIComponent(url.pathname.slice(1));
-  const user = decodeURIComponent(url.username);
-  const code = error instanceof Error ? codeOf(error) : null;
-  const reason = error instanceof Error && error.message !== "" ? error.message : String(error);
-  if (code === "28P01" || code === "28000") {
-    return `the server at ${at} does not let the user "${user}" in: ${reason}`;
-  }
-  if (code === "3D000") {
-    return `the server at ${at} has no database "${database}"; make it with: createdb ${database}`;
-  }
-  if (code === "42501") {
-    return `the user "${user}" has not all rights in the database "${database}": ${reason}`;
-  }
-  if (code === "53300") return `the server at ${at} has no connection left: ${reason}`;
-  if (/SSL|certificate/i.test(reason)) {
-    return `no encrypted connection to ${at} (${reason}); see sslmode in docs/operating.md`;
-  }
-  return `the server at ${at} cannot be reached: ${reason || code}`;
+  const met: Met = {
+    at: `${url.hostname}:${url.port === "" ? defaultPort : url.port}`,
+    database: decodeURIComponent(url.pathname.slice(1)),
+    user: decodeURIComponent(url.username),
+    code: error instanceof Error ? codeOf(error) : null,
+    reason: error instanceof Error && error.message !== "" ? error.message : String(error),
+    error,
+  };
+  const known = refusals.find(([isMet]) => isMet(met));
+  if (known !== undefined) return known[1](met);
+  return `the server at ${met.at} cannot be reached: ${met.reason || met.code}`;
 }
 
+interface Met {
+  /** `host:port` */
+  readonly at: string;
+  readonly database: string;
+  readonly user: string;
+  readonly code: string | null;
+  readonly reason: string;
+  readonly error: unknown;
+}
+
+/** The first that is met is told. */
+const refusals: readonly [isMet: (met: Met) => boolean, sentence: (met: Met) => string][] = [
+  [
+    ({ error }) => error instanceof TooOld,
+    ({ at, reason }) => `the server at ${at} is Postgres ${reason}; 15 or later is needed`,
+  ],
+  [
+    ({ error }) => error instanceof TakesNoWrites,
+    ({ at, user }) =>
+      `the server at ${at} takes no writes of the user "${user}": name the primary, not a ` +
+      "standby, and a user without default_transaction_read_only",
+  ],
+  [
+    ({ reason }) => reason.includes("startup parameter"),
+    ({ at, reason }) =>
+      `the pooler at ${at} refuses how connections begin (${reason}); PgBouncer needs ` +
+      "ignore_startup_parameters = statement_timeout,lock_timeout," +
+      "idle_in_transaction_session_timeout",
+  ],
+  [
+    ({ reason }) => reason.includes("statement pooling"),
+    ({ at, reason }) =>
+      `the pooler at ${at} gives no transactions (${reason}); PgBouncer needs ` +
+      "pool_mode = transaction",
+  ],
+  [
+    ({ error }) => isFileMissing(error),
+    ({ reason }) => `a file that it names cannot be read: ${reason}`,
+  ],
+  [
+    ({ reason }) => reason.includes("no encryption"),
+    ({ at, reason }) =>
+      `the server at ${at} asks for an encrypted connection (${reason}); add ` +
+      "?sslmode=require, or verify-full",
+  ],
+  [
+    ({ reason }) => reason.includes("password must be a string"),
+    ({ at }) =>
+      `the server at ${at} asks for a password; write it as ` +
+      "postgres://user:password@host:5432/database",
+  ],
+  [
+    ({ code }) => code === "28P01" || code === "28000",
+    ({ at, user, reason }) => `the server at ${at} does not let the user "${user}" in: ${reason}`,
+  ],
+  [
+    ({ code }) => code === "3D000",
+    ({ at, database }) =>
+      `the server at ${at} has no database "${database}"; make it with: createdb ${database}`,
+  ],
+  [
+    ({ code }) => code === "42501",
+    ({ user, database, reason }) =>
+      `the user "${user}" has not all rights in the database "${database}": ${reason}`,
+  ],
+  [
+    ({ code }) => code === "53300",
+    ({ at, reason }) => `the server at ${at} has no connection left: ${reason}`,
+  ],
+  [
+    ({ reason }) => /SSL|certificate/i.test(reason),
+    ({ at, reason }) =>
+      `no encrypted connection to ${at} (${reason}); see sslmode in docs/operating.md`,
+  ],
+  [
+    ({ reason }) => reason.startsWith("Connection terminated"),
+    ({ at, reason }) =>
+      `what listens at ${at} does not answer as Postgres does (${reason}); its port is ` +
+      `${defaultPort} unless it was changed`,
+  ],
+];
+
 const defaultPort = "5432";
+const ofPoolers = /unsupported startup parameter|statement pooling mode/;
+const readOnly = "25006";
+
+function isFileMissing(error: unknown): boolean {
+  return error instanceof Error && "syscall" in error && error.syscall === "open";
+}
 
 /** PostgreSQL, Appendix A; beside the classes 08 (connection) and 53 (resources). */
 const unavailableStates: ReadonlySet<string> = new Set([
@@ -47,7 +140,7 @@ const unavailableStates: ReadonlySet<string> = new Set([
   "57P02",
   "57P03",
   // A standby: it takes no writes.
-  "25006",
+  readOnly,
 ]);
 
 /** What the driver says without a code (pg 8, client.js; pg-pool, index.js). */

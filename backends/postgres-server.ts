@@ -10,9 +10,16 @@ import {
 } from "pg";
 import { ConfigError, limits } from "../config.js";
 import type { Logger } from "./logger.js";
-import { isUnavailable, whyNotOpened } from "./postgres-errors.js";
+import {
+  isLasting,
+  isUnavailable,
+  TakesNoWrites,
+  TooOld,
+  whyNotOpened,
+} from "./postgres-errors.js";
 import { type Postgres, PostgresUnavailable, type TransactionOptions } from "./postgres.js";
 import { columns } from "./postgres-columns.js";
+import { tellWaiting } from "./tell-waiting.js";
 
 export interface ServerOrigin {
   readonly url: string;
@@ -31,10 +38,10 @@ export async function openServer(origin: ServerOrigin, logger: Logger): Promise<
   const { url, patienceMs = limits.postgresPatienceMsMax } = origin;
   const pool = openPool(origin, logger);
   try {
-    await whenAnswering(pool, patienceMs);
+    await whenAnswering(pool, new URL(url), patienceMs, logger);
   } catch (error) {
     await pool.end();
-    throw new ConfigError([`DATABASE_URL: ${whyNotOpened(error, new URL(url))}`]);
+    throw error;
   }
   return {
     query: (sql, values = []) => rows(pool, sql, values),
@@ -43,19 +50,44 @@ export async function openServer(origin: ServerOrigin, logger: Logger): Promise<
   };
 }
 
-async function whenAnswering(pool: Pool, patienceMs: number): Promise<void> {
+/** @throws ConfigError */
+async function whenAnswering(
+  pool: Pool,
+  url: URL,
+  patienceMs: number,
+  logger: Logger,
+): Promise<void> {
   const until = Date.now() + patienceMs;
-  for (;;) {
+  for (let tries = 1; ; tries += 1) {
     try {
-      await pool.query("SELECT 1");
-      return;
+      return await checkUsable(pool, logger);
     } catch (error) {
-      if (!isUnavailable(error) || Date.now() > until) throw error;
+      const met = error instanceof PostgresUnavailable ? error.cause : error;
+      const sentence = `DATABASE_URL: ${whyNotOpened(met, url)}`;
+      if (isLasting(met) || !isUnavailable(met) || Date.now() > until) {
+        throw new ConfigError([sentence]);
+      }
+      tellWaiting(logger, tries, patienceMs, sentence);
       await pause(lookEveryMs);
     }
   }
 }
 
+/** In a transaction, which not every pooler gives. A standby may become the primary. */
+async function checkUsable(pool: Pool, logger: Logger): Promise<void> {
+  const [server] = await transaction(pool, logger, (sql) =>
+    sql.query<{ version: string; is_old: boolean; takes_writes: boolean }>(
+      `SELECT current_setting('server_version') AS version,
+         current_setting('server_version_num')::int4 < $1 AS is_old,
+         current_setting('transaction_read_only') = 'off' AS takes_writes`,
+      [oldestVersionNumber],
+    ),
+  );
+  if (server?.is_old) throw new TooOld(server.version);
+  if (server?.takes_writes === false) throw new TakesNoWrites();
+}
+
+const oldestVersionNumber = 150_000;
 const lookEveryMs = 250;
 const keepAliveAfterMs = 10_000;
 /** The longest a timer takes, 24 days: the driver takes 0 for none given. */

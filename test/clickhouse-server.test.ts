@@ -6,11 +6,12 @@ import { expect } from "chai";
 import { jsonRows } from "../backends/clickhouse-text.js";
 import { openClickHouse } from "../backends/clickhouse-open.js";
 import { type ClickHouse, StoreUnavailable } from "../backends/clickhouse.js";
-import { migrateClickHouse } from "../backends/migrations.js";
+import { MigrationRefused, migrateClickHouse } from "../backends/migrations.js";
 import { ConfigError } from "../config.js";
 import { startClickHouse } from "../ops/servers/clickhouse.js";
 import type { LocalServer } from "../ops/servers/server.js";
 import { rejection } from "./log-contract.js";
+import { serveHttp } from "./loopback.js";
 import { needServers, needTime, openServerFolder, type ServerFolder } from "./real-servers.js";
 import { freePort } from "./service-process.js";
 import { testLogger } from "./stores.js";
@@ -22,14 +23,31 @@ describe("A ClickHouse server", () => {
   let server: LocalServer;
   let httpPort: number;
   let tcpPort: number;
+  let elsewhere: string;
   const opened: ClickHouse[] = [];
   const open = async (url: string): Promise<ClickHouse> => {
     const clickhouse = await openClickHouse({ url, ...limits });
     opened.push(clickhouse);
     return clickhouse;
   };
+  /** Beside the usual user one that may read only, and one without rights to make tables. */
+  const usersXml = (): string => {
+    const usual = "<networks><ip>::/0</ip></networks><quota>default</quota>";
+    const user = (name: string, more: string) =>
+      `<${name}><password>secret</password>${usual}${more}</${name}>`;
+    const grants = "<grants><query>GRANT SELECT ON default.*</query></grants>";
+    return (
+      `<user_directories><users_xml><path>${folder.path}/config.xml</path></users_xml>` +
+      "</user_directories><quotas><default/></quotas>" +
+      "<profiles><default/><reading><readonly>1</readonly></reading></profiles>" +
+      `<users><default><password/><profile>default</profile>${usual}</default>` +
+      user("reader", "<profile>reading</profile>") +
+      user("guest", `<profile>default</profile>${grants}`) +
+      "</users>"
+    );
+  };
   const start = async (): Promise<void> => {
-    server = await startClickHouse({ folder: folder.path, httpPort, tcpPort });
+    server = await startClickHouse({ folder: folder.path, httpPort, tcpPort, config: usersXml() });
   };
   const killServer = async (): Promise<void> => {
     const exited = once(server.process, "exit");
@@ -44,6 +62,7 @@ describe("A ClickHouse server", () => {
     folder = await openServerFolder("clickhouse");
     httpPort = await freePort();
     tcpPort = await freePort();
+    elsewhere = await serveHttp("elsewhere", (_request, response) => response.end("<html>"));
     await start();
   });
   after(async () => {
@@ -165,7 +184,35 @@ describe("A ClickHouse server", () => {
       (base) => `http://nobody:secret@${base.host}`,
       /does not let nobody in: no such user, or another password/,
     ],
+    [
+      "the user may only read",
+      (base) => `http://reader:secret@${base.host}`,
+      /CLICKHOUSE_URL: the user reader may only read \(readonly = 1\)/,
+    ],
+    [
+      "the user may not make its database",
+      (base) => `http://guest:secret@${base.host}/none`,
+      /no database none that guest may see.*CREATE DATABASE none/,
+    ],
+    [
+      "it takes no TLS",
+      (base) => `https://${base.host}`,
+      /no encrypted connection to https:.*without TLS it begins with http:/,
+    ],
+    [
+      "another server is at its port",
+      () => elsewhere,
+      /CLICKHOUSE_URL: what answers there is no ClickHouse/,
+    ],
   ];
+  it("should say so when the user may not make tables", async () => {
+    const guest = new URL(server.url);
+    [guest.username, guest.password] = ["guest", "secret"];
+    const error = await rejection(migrateClickHouse(await open(guest.href), testLogger));
+    expect(error).to.be.instanceOf(MigrationRefused);
+    expect(String(error)).to.match(/CLICKHOUSE_URL: this user may not make the tables.*CREATE/);
+  });
+
   for (const [title, url, sentence] of refusals) {
     it(`should say so when ${title}`, async () => {
       const error = await rejection(open(url(new URL(server.url))));

@@ -12,13 +12,14 @@ import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import kafkajs from "kafkajs";
-import { ConfigError, readConfig } from "../config.js";
+import { ConfigError, limits, readConfig } from "../config.js";
 import { Backlog } from "../backends/backlog.js";
 import { cutTopics, groupOffsets, writeTopics } from "../backends/backup/log-part.js";
 import { openKafkaLog } from "../backends/log-kafka.js";
 import {
   KafkaConnection,
   type KafkaSettings,
+  asAdmin,
   clientIdOf,
   coordinatorOf,
 } from "../backends/log-kafka-connection.js";
@@ -36,9 +37,10 @@ import {
 import { limitReading, startKafka } from "../ops/servers/kafka.js";
 import type { LocalServer } from "../ops/servers/server.js";
 import { topics } from "../schemas/records.js";
-import { type KafkaInstallation, installKafka } from "./kafka-installation.js";
+import { type KafkaInstallation, installKafka, openTestKafkaLog } from "./kafka-installation.js";
 import { describeLogContract, readAll, record, rejection, until } from "./log-contract.js";
 import { lmdbTopics } from "./log-topics.js";
+import { serveHttp } from "./loopback.js";
 import { needServers, needTime, openServerFolder, type ServerFolder } from "./real-servers.js";
 import { freePort } from "./service-process.js";
 import { testLogger } from "./stores.js";
@@ -51,6 +53,9 @@ describe("Kafka", function () {
   this.timeout(120_000);
   let folder: ServerFolder;
   let port: number;
+  let controllerPort: number;
+  /** Where it answers, and names an address for itself that leads nowhere. */
+  let misleadingPort: number;
   let server: LocalServer;
   let brokers: string;
 
@@ -59,6 +64,8 @@ describe("Kafka", function () {
     await needServers(this, "kafka");
     folder = await openServerFolder("kafka");
     port = await freePort();
+    controllerPort = await freePort();
+    misleadingPort = await freePort();
     server = await start();
     brokers = process.env.TEST_KAFKA_BROKERS ?? server.url;
   });
@@ -68,7 +75,14 @@ describe("Kafka", function () {
   });
 
   function start(): Promise<LocalServer> {
+    const own = `PLAINTEXT://127.0.0.1:${port}`;
+    const controller = `CONTROLLER://127.0.0.1:${controllerPort}`;
     const properties = {
+      "controller.quorum.voters": `1@127.0.0.1:${controllerPort}`,
+      listeners: `${own},MISLEADING://127.0.0.1:${misleadingPort},${controller}`,
+      "advertised.listeners": `${own},MISLEADING://kafka.invalid:9092`,
+      "listener.security.protocol.map":
+        "PLAINTEXT:PLAINTEXT,MISLEADING:PLAINTEXT,CONTROLLER:PLAINTEXT",
       // Who is held back by a quota is so after two seconds of reading, not after ten.
       "quota.window.num": "3",
       // One that was killed may come back once its session has ended: after 3 seconds, not 9.
@@ -394,16 +408,49 @@ describe("Kafka", function () {
       expect(given).to.eql(["1", "2", "3"]);
     });
 
-    type Unusable = [title: string, brokers: string[], replication: number | null, told: RegExp];
+    it("should say in one sentence that a topic is compacted", async () => {
+      const prefix = "compacted.";
+      await asAdmin({ brokers: [server.url], tls: null, sasl: null }, testLogger, (admin) =>
+        admin.createTopics({
+          topics: [
+            {
+              topic: prefix + topic,
+              numPartitions: lmdbTopics()[topic].partitions,
+              configEntries: [
+                { name: "cleanup.policy", value: "compact,delete" },
+                { name: "max.message.bytes", value: String(limits.kafkaMessageBytesMax) },
+              ],
+            },
+          ],
+        }),
+      );
+      const error = await rejection(openTestKafkaLog(server.url, prefix));
+      expect(error).to.be.instanceOf(ConfigError);
+      expect(String(error)).to.match(/topic compacted\.revenue\.raw is compacted.*cleanup\.policy/);
+    });
+
+    type Unusable = [title: string, port: () => number, replication: number | null, told: RegExp];
     const unusable: Unusable[] = [
-      ["nobody listens", ["127.0.0.1:1"], null, /KAFKA_BROKERS: Kafka at 127\.0\.0\.1:1/],
-      ["too many copies are asked for", [], 3, /KAFKA_REPLICATION: the topic/],
+      ["nobody listens", () => 1, null, /KAFKA_BROKERS: Kafka at 127\.0\.0\.1:1 cannot be reached/],
+      [
+        "a controller is named",
+        () => controllerPort,
+        null,
+        /KAFKA_BROKERS: Kafka at .* is a controller, which takes no records: name the port/,
+      ],
+      [
+        "brokers name addresses that lead nowhere",
+        () => misleadingPort,
+        null,
+        /KAFKA_BROKERS: .* names its broker kafka\.invalid:9092, .* Set advertised\.listeners/,
+      ],
+      ["too many copies are asked for", () => port, 3, /KAFKA_REPLICATION: the topic/],
     ];
-    for (const [title, elsewhere, replication, told] of unusable) {
+    for (const [title, portOf, replication, told] of unusable) {
       it(`should say in one sentence that ${title}`, async () => {
         const error = await rejection(
           openKafkaLog({
-            settings: { brokers: [...elsewhere, server.url].slice(0, 1), tls: null, sasl: null },
+            settings: { brokers: [`127.0.0.1:${portOf()}`], tls: null, sasl: null },
             topicPrefix: "unusable.",
             startMsMax: 500,
             replication,
@@ -490,6 +537,9 @@ describe("Kafka with TLS and a login", function () {
       KAFKA_SASL_USERNAME: "admin",
       KAFKA_SASL_PASSWORD: "secret",
       ...more,
+      ...(more.KAFKA_BROKERS && {
+        KAFKA_BROKERS: server.url.replace("127.0.0.1", more.KAFKA_BROKERS),
+      }),
     });
     return openKafkaLog({
       settings: kafkaSettings(config),
@@ -552,7 +602,7 @@ describe("Kafka with TLS and a login", function () {
     [
       "a certificate of its own that is missing",
       { KAFKA_TLS_CERT_FILE: "", KAFKA_TLS_KEY_FILE: "" },
-      /KAFKA_TLS_CERT_FILE, KAFKA_TLS_KEY_FILE: Kafka at .* refused the certificate/,
+      /KAFKA_TLS_CERT_FILE, KAFKA_TLS_KEY_FILE: Kafka at .* refused the certificate of this/,
     ],
     [
       "TLS that is off",
@@ -562,7 +612,22 @@ describe("Kafka with TLS and a login", function () {
         KAFKA_TLS_CERT_FILE: "",
         KAFKA_TLS_KEY_FILE: "",
       },
-      /KAFKA_BROKERS: Kafka at .* cannot be used with KAFKA_TLS=off/,
+      /KAFKA_TLS: Kafka at .* asks for TLS: set KAFKA_TLS=on/,
+    ],
+    [
+      "a mechanism they do not have",
+      { KAFKA_SASL_MECHANISM: "scram-sha-256" },
+      /KAFKA_SASL_MECHANISM: Kafka at .* takes no login by scram-sha-256/,
+    ],
+    [
+      "a login that is left out",
+      { KAFKA_SASL_MECHANISM: "", KAFKA_SASL_USERNAME: "", KAFKA_SASL_PASSWORD: "" },
+      /closes the connection: it asks for a login \(KAFKA_SASL_MECHANISM\), or is no Kafka/,
+    ],
+    [
+      "a certificate of another name",
+      { KAFKA_BROKERS: "localhost" },
+      /KAFKA_BROKERS: the certificate of Kafka at localhost:\d+ is of another name/,
     ],
   ];
   for (const [title, more, told] of refused) {
@@ -608,6 +673,16 @@ describe("A Kafka that says nothing", function () {
       );
     });
   }
+
+  it("should be told as what it is when it answers by HTTP", async () => {
+    const where = new URL(await serveHttp("no Kafka", (_, response) => response.end())).host;
+    expect(await told(where, "off")).to.include(
+      `KAFKA_BROKERS: what answers at ${where} is an HTTP server and no Kafka: name the port`,
+    );
+    expect(await told(where, "on")).to.include(
+      `KAFKA_TLS: Kafka at ${where} does not speak TLS: set KAFKA_TLS=off`,
+    );
+  });
 
   for (const where of ["127.0.0.1:1", "kafka.invalid:9092"]) {
     it(`should not be thought of where nobody listens: ${where}`, async () => {

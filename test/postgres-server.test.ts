@@ -1,10 +1,13 @@
 /** The metadata store on a server of this test's own: how it is let in, and what a break does. */
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { mkdir, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import { migratePostgres, readMigrations } from "../backends/migrations.js";
+import { pino } from "pino";
+import { MigrationRefused, migratePostgres, readMigrations } from "../backends/migrations.js";
 import { openPostgres } from "../backends/postgres-open.js";
 import { shareOf } from "../backends/postgres-share.js";
 import { type Postgres, PostgresUnavailable } from "../backends/postgres.js";
@@ -39,6 +42,9 @@ describe("A Postgres server", function () {
       settings: { ssl: "on", ssl_cert_file: certificate, ssl_key_file: join(folder.path, "key") },
     });
     postgres = await openPostgres({ url: server.url }, testLogger);
+    await postgres.query("CREATE ROLE guest LOGIN PASSWORD 'pw'");
+    await postgres.query("CREATE ROLE reader LOGIN PASSWORD 'pw'");
+    await postgres.query("ALTER ROLE reader SET default_transaction_read_only = on");
   });
   after(async () => {
     await postgres?.close();
@@ -71,6 +77,17 @@ describe("A Postgres server", function () {
     ["a wrong password", (url) => (url.password = "wrong"), /does not let the user "postgres" in/],
     ["an unknown user", (url) => (url.username = "nobody"), /does not let the user "nobody" in/],
     ["no such database", (url) => (url.pathname = "/none"), /no database "none".*createdb none/],
+    ["no password", (url) => (url.password = ""), /asks for a password/],
+    [
+      "a file that is not there",
+      (url) => (url.search = "?sslmode=verify-full&sslrootcert=/nowhere/ca.pem"),
+      /a file that it names cannot be read: .*\/nowhere\/ca\.pem/,
+    ],
+    [
+      "a user who may not write",
+      (url) => ([url.username, url.password] = ["reader", "pw"]),
+      /takes no writes of the user "reader": name the primary/,
+    ],
     ["nobody at the port", (url) => (url.port = "1"), /127\.0\.0\.1:1 cannot be reached/],
     ["no such host", (url) => (url.hostname = "db.invalid"), /db\.invalid:\d+ cannot be reached/],
     [
@@ -87,6 +104,62 @@ describe("A Postgres server", function () {
       const error = await rejection(openPostgres({ url: url.href, patienceMs: 0 }, testLogger));
       expect(error).to.be.instanceOf(ConfigError);
       expect(String(error)).to.match(sentence).and.not.include(password);
+    });
+  }
+
+  it("should say what it waits for", async () => {
+    const lines: string[] = [];
+    const logger = pino({}, { write: (line) => void lines.push(line) });
+    const nobody = "postgres://u:p@127.0.0.1:1/d";
+    const error = await rejection(openPostgres({ url: nobody, patienceMs: 1_500 }, logger));
+    expect(error).to.be.instanceOf(ConfigError);
+    expect(lines.join()).to.match(/waiting, .*DATABASE_URL: the server at 127\.0\.0\.1:1 cannot/);
+  });
+
+  it("should say in a sentence that a user may not make tables", async () => {
+    const url = new URL(server.url);
+    [url.username, url.password] = ["guest", "pw"];
+    const guest = await openPostgres({ url: url.href }, testLogger);
+    const error = await rejection(migratePostgres(guest, testLogger));
+    await guest.close();
+    expect(error).to.be.instanceOf(MigrationRefused);
+    expect(String(error)).to.match(/DATABASE_URL: this user may not make tables.*GRANT CREATE/);
+  });
+
+  const answers: [what: string, state: string, text: string, sentence: RegExp][] = [
+    [
+      "a pooler that refuses startup parameters",
+      "08P01",
+      "unsupported startup parameter: statement_timeout",
+      /the pooler at .* PgBouncer needs ignore_startup_parameters = statement_timeout,/,
+    ],
+    [
+      "a pooler without transactions",
+      "08P01",
+      "transaction blocks not allowed in statement pooling mode",
+      /the pooler at .* gives no transactions .*pool_mode = transaction/,
+    ],
+    [
+      "a server that asks for encryption",
+      "28000",
+      'no pg_hba.conf entry for host "h", user "u", database "d", no encryption',
+      /asks for an encrypted connection.*sslmode=require/,
+    ],
+  ];
+  for (const [what, state, text, sentence] of answers) {
+    it(`should tell ${what}, and not wait for another`, async () => {
+      const refusing = createServer((socket) => {
+        socket.on("error", () => undefined);
+        socket.once("data", () => socket.end(errorResponse(state, text)));
+      }).listen(0, "127.0.0.1");
+      await once(refusing, "listening");
+      const address = refusing.address();
+      if (address === null || typeof address === "string") throw new Error("it has no port");
+      const url = `postgres://u:p@127.0.0.1:${address.port}/d`;
+      const error = await rejection(openPostgres({ url }, testLogger));
+      refusing.close();
+      expect(error).to.be.instanceOf(ConfigError);
+      expect(String(error)).to.match(sentence);
     });
   }
 
@@ -190,4 +263,12 @@ async function makeCertificate(folder: string): Promise<void> {
   const files = ["-keyout", key, "-out", certificate];
   await run("openssl", ["req", "-x509", "-newkey", "rsa:2048", "-nodes", ...subject, ...files]);
   if (process.getuid?.() === 0) await run("chown", ["postgres", key]);
+}
+
+/** As the protocol has it (PostgreSQL, Message Formats): `E`, its length, fields. */
+function errorResponse(state: string, text: string): Buffer {
+  const fields = Buffer.from(`SFATAL\0VFATAL\0C${state}\0M${text}\0\0`);
+  const head = Buffer.from("E0000");
+  head.writeInt32BE(4 + fields.length, 1);
+  return Buffer.concat([head, fields]);
 }

@@ -1,0 +1,10 @@
+/** A start that waits for a server says so: it may be starting, or a setting may be wrong. */
+import type { Logger } from "./logger.js";
+
+/** Not what is over by the next try. */
+const toldAtTry = 3;
+
+/** After each try that failed, counted from 1. @param why what it would end with */
+export function tellWaiting(logger: Logger, tries: number, waitsMsMax: number, why: string): void {
+  if (tries === toldAtTry) logger.warn({ waitsMsMax }, `waiting, it may be starting: ${why}`);
+}
