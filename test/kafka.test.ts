@@ -408,6 +408,11 @@ describe("Kafka", function () {
       expect(given).to.eql(["1", "2", "3"]);
     });
 
+    it("should say what it does, for who looks for a fault", async () => {
+      const said = await readFile(join(folder.path, "kafka", "kafka.log"), "utf8");
+      expect(said).to.match(/^\d{4}-.* INFO .* Kafka Server started$/m);
+    });
+
     it("should say in one sentence that a topic is compacted", async () => {
       const prefix = "compacted.";
       await asAdmin({ brokers: [server.url], tls: null, sasl: null }, testLogger, (admin) =>

@@ -13,9 +13,16 @@ import { projectFile } from "../../backends/root.js";
 import { type LocalServer, startServer } from "./server.js";
 
 export const kafkaVersion = "4.1.1";
+/** Of what writes its log; the slf4j among its jars takes no other. */
+const slf4jVersion = "1.7.36";
 const copyJars = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies";
 /** For a broker that lives minutes: the second compiler would cost more than all its work. */
 const javaOptions = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
+/** To standard error, with the time of day of every line. */
+const logOptions = [
+  "-Dorg.slf4j.simpleLogger.showDateTime=true",
+  "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSSXXX",
+];
 /** The same for every folder: it only keeps the nodes of one cluster from joining another. */
 const clusterId = "cmV2ZW51ZS1sb2NhbC0xMQ";
 
@@ -62,7 +69,7 @@ export async function limitReading(url: string, clientId: string, bytesMax: numb
 
 async function kafka(main: string): Promise<[string, ...string[]]> {
   jars ??= kafkaJars();
-  return ["java", ...javaOptions, "-cp", join(await jars, "*"), main];
+  return ["java", ...javaOptions, ...logOptions, "-cp", join(await jars, "*"), main];
 }
 
 /** Fetched once, though several brokers are started together. */
@@ -70,17 +77,19 @@ let jars: Promise<string> | undefined;
 
 /** The folder with Kafka's jars, fetched when absent. */
 async function kafkaJars(): Promise<string> {
-  const folder = projectFile("node_modules", ".cache", `kafka-${kafkaVersion}`);
+  const folder = projectFile(
+    "node_modules",
+    ".cache",
+    `kafka-${kafkaVersion}-slf4j-${slf4jVersion}`,
+  );
   if (existsSync(folder)) return folder;
   await run(["java", "-version"], "Java 17 or later runs it");
   // Renamed when complete: another start, or one cut short, must not leave half of them.
   const partial = `${folder}.${process.pid}`;
   const pom = projectFile("ops", "servers", "kafka-pom.xml");
   const where = ["-DincludeScope=runtime", `-DoutputDirectory=${partial}`];
-  await run(
-    ["mvn", "-q", "-B", "-f", pom, `-Dkafka.version=${kafkaVersion}`, copyJars, ...where],
-    "Maven fetches it",
-  );
+  const versions = [`-Dkafka.version=${kafkaVersion}`, `-Dslf4j.version=${slf4jVersion}`];
+  await run(["mvn", "-q", "-B", "-f", pom, ...versions, copyJars, ...where], "Maven fetches it");
   await rename(partial, folder).catch((error: unknown) => {
     if (!existsSync(folder)) throw error;
   });
