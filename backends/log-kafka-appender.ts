@@ -4,7 +4,8 @@
  * An idempotent producer of kafkajs counts a partition's batches. When it gives one up, the next
  * gets the same number, and a broker that has stored the first after all takes the next for its
  * repetition and acknowledges what it never wrote. So there is one request at a time, and after
- * one that failed a new producer, with a new identity, whatever the error was.
+ * one that failed a new producer, with a new identity, whatever the error was; also after one that
+ * kafkajs sent again with success: of several brokers one may still be at the first try.
  */
 import kafkajs, { type Message, type Producer } from "kafkajs";
 import { limits } from "../config.js";
@@ -37,7 +38,7 @@ interface Batch {
   readonly placed: ReadonlyMap<number, { append: Append; index: number; message: Message }[]>;
 }
 
-type Connection = Pick<KafkaConnection, "kafka" | "within" | "abandon">;
+type Connection = Pick<KafkaConnection, "kafka" | "within" | "abandon" | "failedSends">;
 
 function connectKafka(settings: KafkaSettings, logger: Logger): Connection {
   return new KafkaConnection(settings, logger);
@@ -162,19 +163,16 @@ export class KafkaAppender {
     const until = performance.now() + Math.max(leftMs, leastMs);
     try {
       const { connection, producer } = await this.#openProducer(until);
-      const messages = [...placed.values()].flatMap((entries) =>
-        entries.map(({ message }) => message),
+      const messages = new Map(
+        Array.from(placed, ([partition, entries]) => [
+          partition,
+          entries.map(({ message }) => message),
+        ]),
       );
-      const told = await connection.within(until - performance.now(), () => {
+      const first = await connection.within(until - performance.now(), () => {
         for (const append of appends) append.isSent = true;
-        return producer.send({
-          topic: this.topic,
-          messages,
-          acks: allReplicas,
-          compression: kafkajs.CompressionTypes.LZ4,
-        });
+        return this.#sendAll(producer, messages);
       });
-      const first = new Map(told.map((one) => [one.partition, one.baseOffset]));
       for (const [partition, entries] of placed) {
         const base = first.get(partition);
         if (base === undefined) throw new Error(`no offset was told for partition ${partition}`);
@@ -188,11 +186,41 @@ export class KafkaAppender {
       this.#refuse([...appends], error);
       return;
     }
+    if (this.#hasFailedTries()) this.#forgetProducer();
     for (const append of appends) {
       if (append.taken < append.records.length || append.isOver) continue;
       append.isOver = true;
       append.resolve(append.positions);
     }
+  }
+
+  #hasFailedTries(): boolean {
+    return this.#producer !== null && this.#producer.connection.failedSends > 0;
+  }
+
+  /**
+   * A try of kafkajs leaves out what moved to a broker that has answered for others already, and
+   * says nothing. Its numbers are taken back then: sent again they are the same batches to Kafka.
+   * @returns the offset of the first record of each partition
+   */
+  async #sendAll(
+    producer: Producer,
+    messages: ReadonlyMap<number, readonly Message[]>,
+  ): Promise<Map<number, string>> {
+    const first = new Map<number, string>();
+    while (first.size < messages.size) {
+      const left = [...messages].filter(([partition]) => !first.has(partition));
+      const told = await producer.send({
+        topic: this.topic,
+        messages: left.flatMap(([, ofPartition]) => ofPartition),
+        acks: allReplicas,
+        compression: kafkajs.CompressionTypes.LZ4,
+      });
+      for (const { partition, baseOffset } of told) {
+        if (baseOffset !== undefined) first.set(partition, baseOffset);
+      }
+    }
+    return first;
   }
 
   #refuse(appends: readonly Append[], cause: unknown): void {

@@ -48,6 +48,7 @@ export class KafkaConnection {
   /** For requests of our own to single brokers; not connected yet. */
   readonly cluster: Cluster;
   readonly #sockets = new Set<Socket>();
+  #failedSends = 0;
   #isAbandoned = false;
 
   constructor(settings: KafkaSettings, logger: Logger) {
@@ -63,9 +64,18 @@ export class KafkaConnection {
       retry: { retries: 2, initialRetryTime: 100, maxRetryTime: 500 },
       socketFactory: ({ host, port, ssl, onConnect }) => this.#open(host, port, ssl, onConnect),
       logLevel: kafkajs.logLevel.WARN,
-      logCreator: () => (entry) => tell(logger, entry),
+      logCreator: () => (entry) => {
+        const isError = entry.level === kafkajs.logLevel.ERROR;
+        if (isError && entry.namespace === "Producer") this.#failedSends += 1;
+        tell(logger, entry);
+      },
     });
     this.cluster = clusterOf(this.kafka);
+  }
+
+  /** Of producers, also those that kafkajs repeated with success: it tells them in its log only. */
+  get failedSends(): number {
+    return this.#failedSends;
   }
 
   get isAbandoned(): boolean {
