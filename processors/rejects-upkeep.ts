@@ -56,18 +56,23 @@ export function keepRejects(service: Service): RejectsUpkeep {
         throw error;
       }
     }
-    for (const workspace of replayable) await replayNow(workspace);
+    if (replayable.size > 0) await replayTold();
     await replayOwed(service);
     await waitingForApis.replay();
     await settleReplayed(service);
   }
 
-  async function replayNow(workspace: string): Promise<void> {
-    replayable.delete(workspace);
+  /** Who is told more meanwhile has its turn the next time: others wait for theirs, too. */
+  async function replayTold(): Promise<void> {
+    const told = new Set(replayable);
+    replayable.clear();
     try {
-      await replayAll(service, { workspace, reason: waitsForObject, step: "decode" });
+      const waiting = await workspacesWaiting(service, waitsForObject);
+      for (const workspace of waiting.filter((each) => told.has(each))) {
+        await replayAll(service, { workspace, reason: waitsForObject, step: "decode" });
+      }
     } catch (error) {
-      replayable.add(workspace);
+      for (const workspace of told) replayable.add(workspace);
       throw error;
     }
   }

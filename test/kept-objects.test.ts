@@ -180,6 +180,30 @@ describe("What Stripe tells once and later only names", () => {
       expect(news).to.eql([doors.workspace]);
     }).timeout(30_000);
 
+    it("should let others have their turn while one workspace is told something again and again", async () => {
+      const { clickhouse } = doors.service;
+      const releases = new Releases(testLogger);
+      let lists = 0;
+      let listsBeforeOthers: number | null = null;
+      const rows = async (sql: string, params: { readonly reason?: string } = {}) => {
+        if (sql.includes("state = 'replayed'")) listsBeforeOthers ??= lists;
+        if (params.reason !== "enrichment_unavailable") return [];
+        if (sql.startsWith("SELECT DISTINCT")) return [{ workspace: "ws_told" }];
+        if (!sql.includes("step = {step:String}")) return [];
+        lists += 1;
+        if (lists < 100) upkeep.replaySoon("ws_told");
+        return [];
+      };
+      const upkeep = keepRejects({
+        ...doors.service,
+        releases,
+        clickhouse: Object.assign(Object.create(clickhouse), { rows }),
+      });
+      await until(async () => listsBeforeOthers !== null);
+      await releases.release();
+      expect(listsBeforeOthers).to.equal(1);
+    }).timeout(30_000);
+
     it("should tell of news also when the word that it is kept was lost", async () => {
       const { postgres } = doors.service;
       const losing: Postgres = {
