@@ -26,7 +26,7 @@ import { streamPath } from "./stream/subscriber.js";
 export async function start(service: Service): Promise<void> {
   const { router } = service;
   const cursors = createCursors(service.vault);
-  const catalogues = openCatalogueView(service.postgres);
+  const catalogues = openCatalogueView(service.postgres, !service.log.shared);
   completeToGauge(service);
   const exports = createExports(service);
   mrrRoute(router, service);
@@ -40,7 +40,7 @@ export async function start(service: Service): Promise<void> {
   eventsRoute(router, service, catalogues);
   mrrChangesRoute(router, service, cursors, catalogues, exports);
   recordedMovementsRoute(router, service, cursors, catalogues, exports);
-  router.use(manageRoutes(service).routes());
+  router.use(manageRoutes(service, catalogues).routes());
   docsRoutes(router);
   registryRoutes(router, service);
   await openStream(service, cursors, catalogues);

@@ -23,29 +23,53 @@ export interface Sku {
 
 export interface Catalogue {
   readonly products: readonly CatalogueProduct[];
+  /** How many there are. */
+  readonly skus: number;
   /** Never without an answer: a SKU nobody has named yet is a product of its own. */
   productOf(sku: Sku): CatalogueProduct;
 }
 
 export interface CatalogueView {
-  /** Cached for `cacheMs`. */
+  /** Cached for `cacheMs`; a large one for longer, where no other process changes it. */
   of(workspace: string, environment: Environment): Promise<Catalogue>;
+  /** After a change made by a person through this process. */
+  forget(): void;
 }
 
 /** Bounds the load; short, since people and tests look at what they have just changed. */
 const cacheMs = 200;
+/**
+ * Of each SKU, ten times what reading it takes the embedded engine, which holds up all else in this
+ * process; and up to how long.
+ */
+const cacheMsPerSku = 0.2;
+const cacheMsMax = 5_000;
 const cacheEntriesMax = 1_000;
 
-export function openCatalogueView(postgres: Postgres): CatalogueView {
-  const cache = new ExpiringCache({
+/**
+ * @param isAlone people change catalogues through this process only, so that they need not wait
+ * @param elapsed ms by a clock that is never set
+ */
+export function openCatalogueView(
+  postgres: Postgres,
+  isAlone = false,
+  elapsed?: () => number,
+): CatalogueView {
+  const cache = new ExpiringCache<Catalogue>({
     ttlMs: cacheMs,
+    ttlMsOf: ({ skus }) =>
+      isAlone ? Math.min(cacheMsMax, Math.max(cacheMs, skus * cacheMsPerSku)) : cacheMs,
     entriesMax: cacheEntriesMax,
+    ...(elapsed === undefined ? {} : { elapsed }),
     load: (name) => {
       const [workspace, environment] = name.split("\n");
       return loadCatalogue(postgres, workspace ?? "", environment === "test" ? "test" : "live");
     },
   });
-  return { of: (workspace, environment) => cache.get(`${workspace}\n${environment}`) };
+  return {
+    of: (workspace, environment) => cache.get(`${workspace}\n${environment}`),
+    forget: () => cache.clear(),
+  };
 }
 
 interface Row {
@@ -96,6 +120,7 @@ export function catalogueOf(
   );
   return {
     products,
+    skus: bySku.size,
     productOf: (sku) => bySku.get(skuKey(sku)) ?? unnamedProduct(workspace, environment, sku),
   };
 }

@@ -4,6 +4,8 @@
  */
 export interface CacheOptions<V> {
   readonly ttlMs: number;
+  /** ms, from the beginning of its look-up, for what is dear to look up; left out: `ttlMs`. */
+  readonly ttlMsOf?: (value: V) => number;
   readonly entriesMax: number;
   load(key: string): Promise<V>;
   /** ms by a clock that is never set: one set back would keep what is old for all that time. */
@@ -24,12 +26,17 @@ export class ExpiringCache<V> {
     if (entry && entry.expiresAt > this.#elapsed()) return entry.value;
     // Deleted first, so that the map's order stays the order of age.
     this.#entries.delete(key);
+    const askedAt = this.#elapsed();
     const value = this.options.load(key);
-    const fresh = { value, expiresAt: this.#elapsed() + this.options.ttlMs };
+    const fresh = { value, expiresAt: askedAt + this.options.ttlMs };
     this.#entries.set(key, fresh);
-    value.catch(() => {
-      if (this.#entries.get(key) === fresh) this.#entries.delete(key);
-    });
+    value.then(
+      (found) =>
+        (fresh.expiresAt = askedAt + (this.options.ttlMsOf?.(found) ?? this.options.ttlMs)),
+      () => {
+        if (this.#entries.get(key) === fresh) this.#entries.delete(key);
+      },
+    );
     const oldest = this.#entries.keys().next();
     if (this.#entries.size > this.options.entriesMax && !oldest.done) {
       this.#entries.delete(oldest.value);

@@ -180,7 +180,7 @@ describe("What Stripe tells once and later only names", () => {
       expect(news).to.eql([doors.workspace]);
     }).timeout(30_000);
 
-    it("should let others have their turn while one workspace is told something again and again", async () => {
+    it("should let others have their turn while one workspace is told much", async () => {
       const { clickhouse } = doors.service;
       const releases = new Releases(testLogger);
       let lists = 0;

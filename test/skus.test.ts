@@ -224,6 +224,29 @@ describe("Names of SKUs", () => {
     }
   });
 
+  it("should be read seldom where they are many, and anew when a person changes them", async () => {
+    let reads = 0;
+    let now = 0;
+    const counted = counting(postgres, () => (reads += 1));
+    const catalogues = openCatalogueView(counted, true, () => now);
+    const many = Array.from({ length: 3_000 }, (_, index) => sku(`many_${index}`));
+    const few = sku("few");
+    await skus.see([...many, { ...few, environment: "test" }]);
+    const readsAt = async (environment: "live" | "test", at: number) => {
+      now = at;
+      reads = 0;
+      await catalogues.of(workspace, environment);
+      return reads;
+    };
+    expect(await readsAt("live", 0)).to.equal(1);
+    expect(await readsAt("test", 0)).to.equal(1);
+    expect(await readsAt("test", 201)).to.equal(1);
+    expect(await readsAt("live", 599)).to.equal(0);
+    expect(await readsAt("live", 601)).to.equal(1);
+    catalogues.forget();
+    expect(await readsAt("live", 601)).to.equal(1);
+  });
+
   it("should cost a few statements, however many are told at a time", async () => {
     let statements = 0;
     const counted = openSkus(counting(postgres, () => (statements += 1)));

@@ -7,6 +7,7 @@ import {
   listProducts,
   mergeProducts,
 } from "../../backends/catalogue-edits.js";
+import type { CatalogueView } from "../../backends/catalogue-view.js";
 import { readJson } from "../../backends/http/body.js";
 import { notFound, unprocessable } from "../../backends/http/errors.js";
 import { readQuery } from "../../backends/http/query.js";
@@ -20,7 +21,12 @@ import { workspaceOf } from "./workspace-of.js";
 
 const path = "/workspaces/:workspace/products";
 
-export function productRoutes(router: Router, service: Service, cursors: Cursors): void {
+export function productRoutes(
+  router: Router,
+  service: Service,
+  cursors: Cursors,
+  catalogues: CatalogueView,
+): void {
   const { postgres } = service;
 
   router.get(path, async (ctx) => {
@@ -39,6 +45,7 @@ export function productRoutes(router: Router, service: Service, cursors: Cursors
     const given = readJson(ctx, changedProduct);
     const changed = await changeProduct(postgres, workspace.id, product, given);
     if (changed === null) throw unknownProduct();
+    catalogues.forget();
     ctx.body = { status: "success", data: productView(changed) };
   });
 
@@ -58,6 +65,7 @@ export function productRoutes(router: Router, service: Service, cursors: Cursors
     }
     const merged = await mergeProducts(postgres, workspace.id, product, from);
     if (merged === null) throw unknownProduct();
+    catalogues.forget();
     ctx.body = { status: "success", data: productView(merged) };
   });
 }

@@ -4,6 +4,7 @@
  */
 import Router from "@koa/router";
 import type { Context, Next } from "koa";
+import type { CatalogueView } from "../../backends/catalogue-view.js";
 import { requireAdministrator } from "../../backends/http/auth.js";
 import { jsonBody } from "../../backends/http/body.js";
 import { refuseParameters } from "../../backends/http/query.js";
@@ -20,7 +21,7 @@ import { providerRoutes } from "./providers.js";
 import { rejectRoutes } from "./rejects.js";
 import { workspaceRoutes } from "./workspaces.js";
 
-export function manageRoutes(service: Service): Router {
+export function manageRoutes(service: Service, catalogues: CatalogueView): Router {
   const router = new Router({ prefix: "/v1/manage", sensitive: true });
   const cursors = createCursors(service.vault);
   workspaceRoutes(router, service, cursors);
@@ -29,7 +30,7 @@ export function manageRoutes(service: Service): Router {
   providerRoutes(router, providers);
   integrationRoutes(router, service, cursors, providers);
   backfillRoutes(router, service, providers);
-  productRoutes(router, service, cursors);
+  productRoutes(router, service, cursors, catalogues);
   rejectRoutes(router, service, cursors);
   auditRoutes(router, service, cursors);
   backupRoutes(router, service);
