@@ -9,19 +9,24 @@ describe("A fault run's schedule", () => {
   const hourMs = 60 * 60_000;
 
   it("should be the same for the same seed, and another for another", () => {
-    expect(planOf(7, hourMs)).to.deep.equal(planOf(7, hourMs));
-    expect(planOf(7, hourMs)).to.not.deep.equal(planOf(8, hourMs));
+    expect(planOf(7, hourMs, 1)).to.deep.equal(planOf(7, hourMs, 1));
+    expect(planOf(7, hourMs, 1)).to.not.deep.equal(planOf(8, hourMs, 1));
   });
 
   it("should begin as a shorter run of that seed does", () => {
-    const [short, long] = [planOf(7, hourMs / 10), planOf(7, hourMs)];
+    const [short, long] = [planOf(7, hourMs / 10, 1), planOf(7, hourMs, 1)];
     expect(short).to.deep.equal(long.slice(0, short.length));
   });
 
   it("should hold 500 faults of all kinds in an hour", () => {
-    const plan = planOf(7, hourMs);
+    const plan = planOf(7, hourMs, 1);
     expect(plan.length).to.be.greaterThan(500);
     expect(new Set(plan.map(({ kind }) => kind))).to.deep.equal(new Set(Object.keys(faultKinds)));
+  });
+
+  it("should meet each broker of several by itself", () => {
+    const targets = new Set(planOf(7, hourMs, 3).map(({ target }) => target));
+    expect(targets).to.include.keys("kafka 1", "kafka 2", "kafka 3").and.not.include.keys("kafka");
   });
 });
 

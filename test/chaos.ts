@@ -24,6 +24,7 @@ import { openCrowds, openWorkspaces } from "./chaos/workspaces.js";
 const usage = `npm run chaos -- [options]
   --minutes <n>  of faults (10)      --rate <n>  events a second (25)
   --seed <n>     of a run that is to be repeated
+  --brokers <n>  of Kafka (1), up to 3: topics have as many copies
   --keep         leaves logs and data behind, also of a run without a finding
 Needs Java and Maven for Kafka, and an installed Postgres; see docs/chaos.md
 `;
@@ -33,6 +34,7 @@ const { values } = readWords(usage, {
     seed: { type: "string", default: String(1 + (Date.now() % 1_000_000)) },
     /** Events a second; more than the machine can book only makes the run longer. */
     rate: { type: "string", default: "25" },
+    brokers: { type: "string", default: "1" },
     keep: { type: "boolean", default: false },
   },
 });
@@ -40,6 +42,7 @@ const seedMax = 1_000_000_000;
 const seed = countOf(usage, "seed", values.seed, seedMax);
 const minutes = countOf(usage, "minutes", values.minutes, 24 * 60);
 const rate = countOf(usage, "rate", values.rate, 10_000);
+const brokers = countOf(usage, "brokers", values.brokers, 3);
 /** Calls under way and what was taken: from the last healing until all of it is in the figures. */
 const settleMsMax = 15 * 60_000;
 
@@ -53,13 +56,13 @@ process.exit(await run());
 
 /** @returns the exit code */
 async function run(): Promise<number> {
-  tell(`seed ${seed}, ${minutes} minutes, ${rate} events a second`);
+  tell(`seed ${seed}, ${minutes} minutes, ${rate} events a second, brokers: ${brokers}`);
   const stopping = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     // A second one ends it at once, and with it all it has started (Machine).
     process.on(signal, () => (stopping.signal.aborted ? process.exit(130) : stopping.abort()));
   }
-  const machine = await Machine.open();
+  const machine = await Machine.open(brokers);
   tell(`all servers and roles answer; their logs are in ${machine.folder.path}`);
   let isClean = false;
   try {
@@ -77,7 +80,7 @@ async function run(): Promise<number> {
 /** @returns whether nothing was lost, doubled or different */
 async function torment(machine: Machine, stopped: AbortSignal): Promise<boolean> {
   const msMax = minutes * 60_000;
-  const plan = planOf(seed, msMax);
+  const plan = planOf(seed, msMax, brokers);
   const { adminToken } = machine;
   const readers = machine.readers.map(({ base }) => ({ base, adminToken }));
   const [reader] = readers;
@@ -120,7 +123,9 @@ async function torment(machine: Machine, stopped: AbortSignal): Promise<boolean>
   const ownEnds = [...machine.roles.values()].flatMap(({ name, ownEnds: ends }) =>
     ends.map((how) => `${name} ended by itself: ${how}`),
   );
-  process.stdout.write(reportOf({ seed, minutes, load, tormentor, probe, findings, ownEnds }));
+  process.stdout.write(
+    reportOf({ seed, minutes, brokers, load, tormentor, probe, findings, ownEnds }),
+  );
   return isWhole(findings) && load.unexpected.length === 0;
 }
 

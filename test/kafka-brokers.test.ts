@@ -9,6 +9,7 @@ import { AppendUncertain, type Log, type LogRecord, LogUnavailable } from "../ba
 import { startKafka } from "../ops/servers/kafka.js";
 import type { LocalServer } from "../ops/servers/server.js";
 import { topics } from "../schemas/records.js";
+import { clusterProperties } from "./kafka-cluster.js";
 import { readAll, record, until } from "./log-contract.js";
 import { lmdbTopics } from "./log-topics.js";
 import { needServers, needTime, openServerFolder, type ServerFolder } from "./real-servers.js";
@@ -152,20 +153,11 @@ class Cluster {
     const ports = await Promise.all(
       Array.from({ length: brokerCount }, () => Promise.all([freePort(), freePort()])),
     );
-    const voters = ports.map(([, controller], index) => `${index + 1}@127.0.0.1:${controller}`);
-    const nodes = ports.map(([port, controller], index) => ({
+    const brokers = ports.map(([port, controllerPort]) => ({ port, controllerPort }));
+    const nodes = clusterProperties(brokers).map((properties, index) => ({
       folder: join(folder, `broker-${index + 1}`),
-      port,
-      properties: {
-        "node.id": String(index + 1),
-        "controller.quorum.voters": voters.join(","),
-        listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controller}`,
-        "offsets.topic.replication.factor": String(brokerCount),
-        "transaction.state.log.replication.factor": String(brokerCount),
-        // Three on a machine that is busy are slow to answer, and no less alive.
-        "controller.quorum.election.timeout.ms": "5000",
-        "controller.quorum.fetch.timeout.ms": "5000",
-      },
+      port: brokers[index]?.port ?? 0,
+      properties,
     }));
     return new Cluster(nodes, await Promise.all(nodes.map(startKafka)));
   }

@@ -1,6 +1,6 @@
 /**
- * The whole installation on this machine: three servers, each behind a proxy that can fail, and
- * two processes of each role. Whatever it starts, it ends.
+ * The whole installation on this machine: Kafka, ClickHouse and Postgres, each server behind a
+ * proxy that can fail, and two processes of each role. Whatever it starts, it ends.
  */
 import { randomBytes } from "node:crypto";
 import { mkdir } from "node:fs/promises";
@@ -8,10 +8,18 @@ import { join } from "node:path";
 import { startClickHouse } from "../../ops/servers/clickhouse.js";
 import { startKafka } from "../../ops/servers/kafka.js";
 import { startPostgres } from "../../ops/servers/postgres.js";
+import type { LocalServer } from "../../ops/servers/server.js";
 import type { RoleName } from "../../start.js";
 import { openServerFolder, type ServerFolder } from "../real-servers.js";
+import { type BrokerPorts, clusterProperties } from "../kafka-cluster.js";
 import { freePort } from "../service-process.js";
-import { type RoleTarget, roleTargets, type ServerTarget, serverTargets } from "./plan.js";
+import {
+  type BrokerTarget,
+  brokerTargets,
+  type RoleTarget,
+  roleTargets,
+  type ServerTarget,
+} from "./plan.js";
 import { Proxy } from "./proxy.js";
 import { RoleUnit } from "./role-unit.js";
 import { ServerUnit, signalTree } from "./server-unit.js";
@@ -19,11 +27,12 @@ import { ServerUnit, signalTree } from "./server-unit.js";
 const readyMsMax = 240_000;
 const mebibyte = 1024 * 1024;
 
-interface Ports {
-  /** The server's own, and its proxy's. */
-  readonly kafka: readonly [number, number];
-  readonly clickhouse: readonly [number, number];
-  readonly postgres: readonly [number, number];
+/** Of a broker, whose `port` is for those that go past the proxies. */
+interface ProxiedBroker extends BrokerPorts {
+  readonly name: BrokerTarget;
+  /** Where it listens for the proxy, and what the roles are told of. */
+  readonly rolesPort: number;
+  readonly proxyPort: number;
 }
 
 export class Machine {
@@ -35,14 +44,17 @@ export class Machine {
   #third: RoleUnit | null = null;
   #env: Readonly<Record<string, string>> = {};
 
-  private constructor(readonly folder: ServerFolder) {
+  private constructor(
+    readonly folder: ServerFolder,
+    private readonly brokers: readonly BrokerTarget[],
+  ) {
     // Also when this process ends by an error nobody expected.
     process.on("exit", () => this.#endAll());
   }
 
   /** All of it answers when this resolves. */
-  static async open(): Promise<Machine> {
-    const machine = new Machine(await openServerFolder("chaos"));
+  static async open(brokers: number): Promise<Machine> {
+    const machine = new Machine(await openServerFolder("chaos"), brokerTargets(brokers));
     try {
       await machine.#start();
     } catch (error) {
@@ -78,7 +90,7 @@ export class Machine {
   get directSettings(): Record<string, string> {
     return {
       ...this.#env,
-      KAFKA_BROKERS: this.server("kafka").url,
+      KAFKA_BROKERS: this.brokers.map((name) => this.server(name).url).join(","),
       CLICKHOUSE_URL: this.server("clickhouse").url,
       DATABASE_URL: this.server("postgres").url,
     };
@@ -92,10 +104,10 @@ export class Machine {
   }
 
   async #start(): Promise<void> {
-    const two = async () => [await freePort(), await freePort()] as const;
-    const ports = { kafka: await two(), clickhouse: await two(), postgres: await two() };
-    await this.#startServers(ports);
-    this.#env = this.#environment(ports);
+    await this.#addBrokers();
+    await this.#addStores();
+    await Promise.all([...this.servers.values()].map((server) => server.start()));
+    this.#env = this.#environment();
     await mkdir(join(this.folder.path, "roles"));
     for (const name of roleTargets) {
       const [role] = name.split(" ");
@@ -109,39 +121,47 @@ export class Machine {
     await Promise.all([...this.roles.values()].map((unit) => unit.whenReady(readyMsMax)));
   }
 
-  async #startServers(ports: Ports): Promise<void> {
-    const under = (name: ServerTarget) => join(this.folder.path, name);
-    const [kafkaPort, advertisedPort] = ports.kafka;
-    const [rolesPort, controllerPort] = [await freePort(), await freePort()];
-    const [clickhouseTcpPort] = [await freePort()];
-    const starters = {
-      kafka: () =>
-        startKafka({
-          folder: under("kafka"),
-          port: kafkaPort,
-          properties: twoListeners({ kafkaPort, rolesPort, advertisedPort, controllerPort }),
-        }),
-      clickhouse: () =>
-        startClickHouse({
-          folder: under("clickhouse"),
-          httpPort: ports.clickhouse[0],
-          tcpPort: clickhouseTcpPort,
-        }),
-      postgres: () => startPostgres({ folder: under("postgres"), port: ports.postgres[0] }),
-    };
-    for (const name of serverTargets) {
-      this.servers.set(name, new ServerUnit(name, starters[name]));
-      const serverPort = name === "kafka" ? rolesPort : ports[name][0];
-      this.proxies.set(name, await Proxy.open(ports[name][1], serverPort));
+  async #addBrokers(): Promise<void> {
+    const ports = await Promise.all(this.brokers.map(brokerPorts));
+    for (const [index, properties] of clusterProperties(ports).entries()) {
+      const broker = ports[index];
+      if (broker === undefined) continue;
+      const folder = join(this.folder.path, broker.name.replace(" ", "-"));
+      const options = {
+        folder,
+        port: broker.port,
+        properties: { ...properties, ...twoListeners(broker) },
+      };
+      await this.#add(broker.name, broker.proxyPort, broker.rolesPort, () => startKafka(options));
     }
-    await Promise.all([...this.servers.values()].map((server) => server.start()));
   }
 
-  #environment(ports: Ports): Record<string, string> {
+  async #addStores(): Promise<void> {
+    const [httpPort, tcpPort, port] = [await freePort(), await freePort(), await freePort()];
+    const clickhouse = { folder: join(this.folder.path, "clickhouse"), httpPort, tcpPort };
+    await this.#add("clickhouse", await freePort(), httpPort, () => startClickHouse(clickhouse));
+    const postgres = { folder: join(this.folder.path, "postgres"), port };
+    await this.#add("postgres", await freePort(), port, () => startPostgres(postgres));
+  }
+
+  async #add(
+    name: ServerTarget,
+    proxyPort: number,
+    serverPort: number,
+    start: () => Promise<LocalServer>,
+  ): Promise<void> {
+    this.servers.set(name, new ServerUnit(name, start));
+    this.proxies.set(name, await Proxy.open(proxyPort, serverPort));
+  }
+
+  #environment(): Record<string, string> {
+    const proxied = (name: ServerTarget) => atPort(this.server(name).url, this.proxy(name).port);
+    const copies = this.brokers.length;
     return {
-      KAFKA_BROKERS: `127.0.0.1:${ports.kafka[1]}`,
-      CLICKHOUSE_URL: atPort(this.server("clickhouse").url, ports.clickhouse[1]),
-      DATABASE_URL: atPort(this.server("postgres").url, ports.postgres[1]),
+      KAFKA_BROKERS: this.brokers.map((name) => `127.0.0.1:${this.proxy(name).port}`).join(","),
+      ...(copies > 1 && { KAFKA_REPLICATION: String(copies) }),
+      CLICKHOUSE_URL: proxied("clickhouse"),
+      DATABASE_URL: proxied("postgres"),
       VAULT_ENCRYPTION_KEY: this.vaultKey,
       ADMIN_TOKEN: this.adminToken,
       RATES_REFRESH: "off",
@@ -164,19 +184,19 @@ export class Machine {
   }
 }
 
+async function brokerPorts(name: BrokerTarget): Promise<ProxiedBroker> {
+  const [port, controllerPort] = [await freePort(), await freePort()];
+  const [rolesPort, proxyPort] = [await freePort(), await freePort()];
+  return { name, port, controllerPort, rolesPort, proxyPort };
+}
+
 /** Roles are told of the proxy's port; who checks the figures goes to the broker itself. */
-function twoListeners(ports: {
-  readonly kafkaPort: number;
-  readonly rolesPort: number;
-  readonly advertisedPort: number;
-  readonly controllerPort: number;
-}): Record<string, string> {
-  const { kafkaPort, rolesPort, advertisedPort, controllerPort } = ports;
-  const own = `PLAINTEXT://127.0.0.1:${kafkaPort}`;
+function twoListeners(broker: ProxiedBroker): Record<string, string> {
+  const own = `PLAINTEXT://127.0.0.1:${broker.port}`;
+  const controller = `CONTROLLER://127.0.0.1:${broker.controllerPort}`;
   return {
-    "controller.quorum.voters": `1@127.0.0.1:${controllerPort}`,
-    listeners: `${own},ROLES://127.0.0.1:${rolesPort},CONTROLLER://127.0.0.1:${controllerPort}`,
-    "advertised.listeners": `${own},ROLES://127.0.0.1:${advertisedPort}`,
+    listeners: `${own},ROLES://127.0.0.1:${broker.rolesPort},${controller}`,
+    "advertised.listeners": `${own},ROLES://127.0.0.1:${broker.proxyPort}`,
     "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,ROLES:PLAINTEXT,CONTROLLER:PLAINTEXT",
   };
 }

@@ -12,15 +12,20 @@ export const roleTargets = [
   "api 1",
   "api 2",
 ] as const;
-export const serverTargets = ["kafka", "clickhouse", "postgres"] as const;
-
 export type RoleTarget = (typeof roleTargets)[number];
-export type ServerTarget = (typeof serverTargets)[number];
+/** `kafka` is the only broker, `kafka 1` one of several. */
+export type BrokerTarget = "kafka" | `kafka ${number}`;
+export type ServerTarget = BrokerTarget | "clickhouse" | "postgres";
 /** Of faults that have no target of their own. */
 export type Target = RoleTarget | ServerTarget | "processors 3" | "revenue.raw";
 
+export function brokerTargets(brokers: number): BrokerTarget[] {
+  if (brokers === 1) return ["kafka"];
+  return Array.from({ length: brokers }, (_, index): BrokerTarget => `kafka ${index + 1}`);
+}
+
 export function isServerTarget(target: Target): target is ServerTarget {
-  return serverTargets.some((one) => one === target);
+  return /^(kafka|clickhouse|postgres)/.test(target);
 }
 
 export const faultKinds = {
@@ -71,26 +76,29 @@ function faults(
   return { weight, arbitrary: fc.record({ kind: fc.constant(kind), target, lastsMs, amount }) };
 }
 
-const drawn: fc.Arbitrary<Drawn> = fc.oneof(
-  faults(6, "kill a role", roleTargets, fc.integer({ min: 0, max: 4_000 })),
-  faults(2, "restart a role", roleTargets, fc.integer({ min: 0, max: 2_000 })),
-  faults(5, "pause a role", roleTargets, lasting(40_000)),
-  faults(2, "kill a server", serverTargets, fc.integer({ min: 0, max: 4_000 })),
-  faults(3, "pause a server", serverTargets, lasting(40_000)),
-  faults(4, "cut connections", serverTargets, fc.constant(0)),
-  faults(2, "part a server", serverTargets, lasting(20_000)),
-  faults(2, "half-open connections", serverTargets, lasting(30_000)),
-  faults(2, "slow link", serverTargets, lasting(20_000), fc.integer({ min: 20, max: 400 })),
-  faults(1, "narrow link", serverTargets, lasting(20_000), fc.integer({ min: 8_000, max: 64_000 })),
-  faults(2, "force rebalances", ["processors 3"], fc.integer({ min: 5_000, max: 25_000 })),
-  faults(1, "fill a topic", ["revenue.raw"], fc.constant(0)),
-);
+function drawn(servers: readonly ServerTarget[]): fc.Arbitrary<Drawn> {
+  return fc.oneof(
+    faults(6, "kill a role", roleTargets, fc.integer({ min: 0, max: 4_000 })),
+    faults(2, "restart a role", roleTargets, fc.integer({ min: 0, max: 2_000 })),
+    faults(5, "pause a role", roleTargets, lasting(40_000)),
+    faults(2, "kill a server", servers, fc.integer({ min: 0, max: 4_000 })),
+    faults(3, "pause a server", servers, lasting(40_000)),
+    faults(4, "cut connections", servers, fc.constant(0)),
+    faults(2, "part a server", servers, lasting(20_000)),
+    faults(2, "half-open connections", servers, lasting(30_000)),
+    faults(2, "slow link", servers, lasting(20_000), fc.integer({ min: 20, max: 400 })),
+    faults(1, "narrow link", servers, lasting(20_000), fc.integer({ min: 8_000, max: 64_000 })),
+    faults(2, "force rebalances", ["processors 3"], fc.integer({ min: 5_000, max: 25_000 })),
+    faults(1, "fill a topic", ["revenue.raw"], fc.constant(0)),
+  );
+}
 
 /** @param msMax nothing begins later */
-export function planOf(seed: number, msMax: number): Fault[] {
+export function planOf(seed: number, msMax: number, brokers: number): Fault[] {
   const gaps = fc.integer(gapMs);
   const countMax = Math.ceil(msMax / gapMs.min);
-  const list = fc.sample(fc.tuple(gaps, drawn), { seed, numRuns: countMax });
+  const servers: ServerTarget[] = [...brokerTargets(brokers), "clickhouse", "postgres"];
+  const list = fc.sample(fc.tuple(gaps, drawn(servers)), { seed, numRuns: countMax });
   const planned: Fault[] = [];
   let atMs = 0;
   for (const [gap, fault] of list) {

@@ -8,6 +8,7 @@ import { seconds, type Tormentor } from "./tormentor.js";
 export interface Run {
   readonly seed: number;
   readonly minutes: number;
+  readonly brokers: number;
   readonly load: Load;
   readonly tormentor: Tormentor;
   readonly probe: Probe;
@@ -18,7 +19,7 @@ export interface Run {
 const examplesMax = 20;
 
 export function reportOf(run: Run): string {
-  const { seed, minutes, load, tormentor, probe, findings } = run;
+  const { seed, minutes, brokers, load, tormentor, probe, findings } = run;
   const longest = probe.recoveries.toSorted((a, b) => b.tookMs - a.tookMs)[0];
   const last = probe.recoveries.at(-1);
   const kinds = Object.keys(faultKinds).filter((name): name is FaultKind => name in faultKinds);
@@ -27,6 +28,7 @@ export function reportOf(run: Run): string {
     "",
     `seed                 ${seed}`,
     `minutes              ${minutes}`,
+    `brokers              ${brokers}`,
     `calls                ${load.calls}`,
     `events acknowledged  ${load.acknowledged}, ${load.repeated} of them sent again`,
     `calls repeated       ${retries}`,
