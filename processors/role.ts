@@ -16,6 +16,7 @@ import { AccountSizes } from "./account-room.js";
 import { type BackfillingService, runBackfills } from "./backfill.js";
 import { type BookingService, bookMoney, openSoleWriter } from "./book-money.js";
 import { bookSubscriptions } from "./book-subscriptions.js";
+import { ConsumerHealth } from "./consumer-health.js";
 import { adornEvents } from "./enrich-adorn.js";
 import { completeEvents, type EnrichingService } from "./enrich-complete.js";
 import { gathered } from "./gathered.js";
@@ -148,28 +149,6 @@ function delays({
     for (const at of receivedAt.values())
       bookingDelaySeconds.observe({ figures }, (now - at) / 1000);
   };
-}
-
-/** A consumer whose last batch failed is not ready: it is trying the same batch again. */
-class ConsumerHealth {
-  #failure: unknown = null;
-
-  async watch<Result>(work: () => Promise<Result>): Promise<Result> {
-    try {
-      const result = await work();
-      this.#failure = null;
-      return result;
-    } catch (error) {
-      this.#failure = error;
-      throw error;
-    }
-  }
-
-  check(): void {
-    if (this.#failure !== null) {
-      throw new Error("the last batch failed", { cause: this.#failure });
-    }
-  }
 }
 
 /** A base currency is fixed at creation, so what was found once is kept. */

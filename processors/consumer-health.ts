@@ -1,0 +1,40 @@
+/** Whether a consumer gets on, for `/readyz`. */
+import { limits } from "../config.js";
+
+/** A batch that failed comes again after a pause of `retryPauseMsMax` at most; twice to be sure. */
+const againMsMax = 2 * limits.retryPauseMsMax;
+
+/**
+ * A consumer whose last batch failed is not ready: it is trying the same batch again. One to which
+ * it does not come again is well: the partition was given to another member, where it is handled.
+ */
+export class ConsumerHealth {
+  #failure: { readonly error: unknown; readonly at: number } | null = null;
+  #running = 0;
+
+  /** @param elapsed ms by a clock that is never set */
+  constructor(private readonly elapsed: () => number = () => performance.now()) {}
+
+  /** Handles a batch. @throws what `work` throws */
+  async watch<Result>(work: () => Promise<Result>): Promise<Result> {
+    this.#running += 1;
+    try {
+      const result = await work();
+      this.#failure = null;
+      return result;
+    } catch (error) {
+      this.#failure = { error, at: this.elapsed() };
+      throw error;
+    } finally {
+      this.#running -= 1;
+    }
+  }
+
+  /** @throws while the last batch has failed and is tried again */
+  check(): void {
+    if (this.#failure === null) return;
+    const { error, at } = this.#failure;
+    if (this.#running === 0 && this.elapsed() - at > againMsMax) return;
+    throw new Error("the last batch failed", { cause: error });
+  }
+}
