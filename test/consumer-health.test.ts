@@ -28,7 +28,7 @@ describe("health of a consumer", () => {
     health.check();
   });
 
-  it("should tell of a failure while the batch is tried again, however long that takes", async () => {
+  it("should tell of a failure while the batch is tried again, for however long", async () => {
     await fail();
     let end = (): void => {};
     const again = health.watch(() => new Promise<void>((resolve) => (end = resolve)));

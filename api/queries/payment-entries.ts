@@ -53,4 +53,6 @@ const columns = `entry, kind, provider, external_id, currency, country, original
   toUnixTimestamp64Milli(recorded_at) AS recorded_at_ms,
   toUnixTimestamp64Milli(booked_at) AS booked_at_ms, event_id`;
 
-const inOrder = "happened_at, recorded_at, fact_id, entry, external_id";
+/** One order for all rows: a country that comes to be known moves an entry under one fact. */
+const inOrder =
+  "happened_at, recorded_at, fact_id, entry, external_id, kind, currency, country, amount";
