@@ -1,4 +1,6 @@
 /** Look-ups that are asked for one by one at the same time, and answered by few statements. */
+import { inParts } from "./in-parts.js";
+
 interface Asked<Answer> {
   readonly key: string;
   readonly settle: (answer: Answer | Promise<never>) => void;
@@ -24,8 +26,7 @@ export class AskedTogether<Answer> {
   async #lookAll(): Promise<void> {
     const all = this.#asked;
     this.#asked = [];
-    for (let from = 0; from < all.length; from += this.keysMax) {
-      const some = all.slice(from, from + this.keysMax);
+    for (const some of inParts(all, this.keysMax, () => 1)) {
       try {
         const answer = await this.look(some.map(({ key }) => key));
         for (const { key, settle } of some) settle(answer(key));

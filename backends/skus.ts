@@ -6,6 +6,7 @@ import { unattributed } from "../schemas/products.js";
 import { AskedTogether } from "./asked-together.js";
 import { changeCatalogueAlone } from "./catalogue-lock.js";
 import { ExpiringCache } from "./expiring-cache.js";
+import { inParts } from "./in-parts.js";
 import type { Postgres } from "./postgres.js";
 import {
   giveMissingPlaces,
@@ -177,12 +178,8 @@ function skuOf(key: string): SkuName {
   return { workspace, environment: environment === "test" ? "test" : "live", provider, externalId };
 }
 
-function partsOf<One>(skus: readonly One[]): One[][] {
-  const parts: One[][] = [];
-  for (let from = 0; from < skus.length; from += skusAtOnce) {
-    parts.push(skus.slice(from, from + skusAtOnce));
-  }
-  return parts;
+function partsOf<One>(skus: readonly One[]): Iterable<One[]> {
+  return inParts(skus, skusAtOnce, () => 1);
 }
 
 /** Each in its order. */
