@@ -19,7 +19,8 @@ export function readGoogle(body: unknown): readonly BareFact[] {
     "a token",
   );
   const purchase = purchaseOf(body, token);
-  const account = isSubscription ? firstOf(body, token) : token;
+  const replaced = replacedBy(body, token);
+  const account = isSubscription ? (replaced.at(-1) ?? token) : token;
   const country = text(purchase, "regionCode");
   const orders = ordersIn(body);
   const money = orders.flatMap((order) => readOrder(order, country));
@@ -44,9 +45,9 @@ export function readGoogle(body: unknown): readonly BareFact[] {
   if (isOver && !isReplaced) {
     changes.push(change(token, "ended", timeOf(at(purchase, "lineItems", 0), "expiryTime")));
   }
-  const replaced = text(purchase, "linkedPurchaseToken");
-  if (replaced !== null) changes.push(change(replaced, "ended", start));
-  return [...changes, ...money];
+  // Of those further back no notification may have come.
+  const ends = replaced.map((each) => change(each, "ended", start));
+  return [...changes, ...ends, ...money];
 }
 
 /** `testPurchase` is there for a test only. */
@@ -76,10 +77,10 @@ function purchaseOf(body: unknown, token: string): unknown {
   return answers.find(([path]) => path.endsWith(`/tokens/${token}`))?.[1];
 }
 
-/** The first purchase of the chain. */
-function firstOf(body: unknown, token: string): string {
+/** Backwards, to the first purchase of the chain. */
+function replacedBy(body: unknown, token: string): string[] {
   const before = text(purchaseOf(body, token), "linkedPurchaseToken");
-  return before === null ? token : firstOf(body, before);
+  return before === null ? [] : [before, ...replacedBy(body, before)];
 }
 
 /** In the order in which they were made. */
