@@ -31,7 +31,7 @@ const products = fc.constantFrom("atlas.basic", "atlas.pro", "atlas.team");
 const whats = fc.constantFrom(
   ...(["renew", "renew", "renew", "price", "downgrade", "upgrade", "offer", "recover"] as const),
   ...(["giveUp", "cancel", "quit", "resubscribe", "resubscribe", "refund", "revoke"] as const),
-  ...(["share"] as const),
+  ...(["share", "succeed"] as const),
 );
 
 const refunds = fc.record({
@@ -60,7 +60,7 @@ export const applePlans = fc.record({
   product: products,
   price: amounts,
   period: fc.constantFrom("month", "month", "quarter", "year", "week"),
-  trial: fc.constantFrom("none", "none", "at nothing", "at full price"),
+  trial: fc.constantFrom("none", "none", "at nothing", "at full price", "paid"),
   steps: fc.array(steps, { maxLength: 8, size: "large" }),
   charge: seldom(fc.record({ price: amounts, product: products, refund: seldom(refunds) })),
 });
@@ -68,7 +68,7 @@ export type ApplePlan = Drawn<typeof applePlans>;
 
 /** The subscription as it stands. */
 interface Standing {
-  readonly originalId: string;
+  originalId: string;
   current: TransactionInput;
   hasEnded: boolean;
   /** Of the current transaction: a second story of the same refund would contradict the first. */
@@ -79,13 +79,9 @@ export function tellApple(script: Script, plan: ApplePlan): void {
   const start = momentBefore(script.end, plan.start);
   if (plan.charge !== null) tellCharge(script, plan, start);
   const id = transactionId(script);
-  const trial =
-    plan.trial === "none"
-      ? {}
-      : { offer: "FREE_TRIAL" as const, ...(plan.trial === "at nothing" ? { price: 0n } : {}) };
   const first = {
     ...bought(plan, id, id, start, thousandths(plan.price, plan), plan.product),
-    ...trial,
+    ...introduction(plan),
   };
   const standing: Standing = { originalId: id, current: first, hasEnded: false, isRefunded: false };
   tell(script, plan, "SUBSCRIBED", "INITIAL_BUY", start + secondMs, first);
@@ -100,8 +96,17 @@ function takeStep(script: Script, plan: ApplePlan, standing: Standing, step: Ste
   const middle = Math.min(after(current.purchasedAt, step.gap) + secondMs, end - secondMs);
   const { product } = current;
   const price = sameOr(current.price, plan);
-  const buy = (type: string, subtype: string, time: number, amount: bigint, sku: string) => {
-    const next = bought(plan, transactionId(script), standing.originalId, time, amount, sku);
+  const wasRefunded = standing.isRefunded;
+  const buy = (
+    type: string,
+    subtype: string,
+    time: number,
+    amount: bigint,
+    sku: string,
+    more: Partial<TransactionInput> = {},
+  ) => {
+    const id = transactionId(script);
+    const next = { ...bought(plan, id, standing.originalId, time, amount, sku), ...more };
     Object.assign(standing, { current: next, hasEnded: false, isRefunded: false });
     // A renewal is told up to a day before it begins.
     const early = type === "DID_RENEW" ? (step.gap.seconds % 86_400) * secondMs : -secondMs;
@@ -127,9 +132,30 @@ function takeStep(script: Script, plan: ApplePlan, standing: Standing, step: Ste
         thousandths(step.price, plan),
         step.product,
       );
+      // The App Store gives back what is left of the period before.
+      if (!wasRefunded && current.offer !== "FREE_TRIAL") {
+        const replaced = { ...current, isUpgraded: true };
+        const gap = { days: 0, seconds: (middle - current.purchasedAt) / secondMs };
+        tellRefund(script, plan, replaced, { ...step.refund, gap }, 1);
+      }
       return;
     case "offer":
-      return buy("OFFER_REDEEMED", "UPGRADE", middle, thousandths(step.price, plan), step.product);
+      if (step.gap.days % 3 === 0) {
+        tell(script, plan, "OFFER_REDEEMED", "DOWNGRADE", middle, current);
+        return buy("DID_RENEW", "", end, thousandths(step.price, plan), step.product);
+      }
+      // Without a subtype it is for the product they have.
+      return step.gap.days % 3 === 1
+        ? buy("OFFER_REDEEMED", "", middle, thousandths(step.price, plan), product)
+        : buy("OFFER_REDEEMED", "UPGRADE", middle, thousandths(step.price, plan), step.product);
+    case "succeed": {
+      // Into a bundle, say: another subscription, which names this one.
+      const previousId = standing.originalId;
+      standing.originalId = transactionId(script);
+      return buy("SUBSCRIBED", "INITIAL_BUY", middle, thousandths(step.price, plan), step.product, {
+        previousId,
+      });
+    }
     case "recover":
       tell(script, plan, "DID_FAIL_TO_RENEW", "GRACE_PERIOD", end, current, 4);
       tell(script, plan, "GRACE_PERIOD_EXPIRED", "", end + 16 * dayMs, current, 3);
@@ -178,6 +204,12 @@ function tellCharge(script: Script, plan: ApplePlan, time: number): void {
   };
   tell(script, plan, "ONE_TIME_CHARGE", "", time + secondMs, charge);
   if (refund !== null) tellRefund(script, plan, charge, refund, 1);
+}
+
+function introduction({ trial }: ApplePlan): Partial<TransactionInput> {
+  if (trial === "none") return {};
+  if (trial === "paid") return { offer: "PAY_AS_YOU_GO" };
+  return { offer: "FREE_TRIAL", ...(trial === "at nothing" ? { price: 0n } : {}) };
 }
 
 /** Part after part, and perhaps all of it back. */

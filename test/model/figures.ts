@@ -105,8 +105,9 @@ function factsOf(event: ModelEvent, base: string, quotes: Quotes): Fact[] {
   const { source, body } = event;
   const webhook = source === "record" ? null : webhooks[source];
   if (webhook !== null && !webhook.isLive(body)) return [];
-  const bare = webhook === null ? readRecord(body, event.receivedAt) : webhook.read(body);
-  const told = webhook === null ? toldAtRecord(body, event.receivedAt) : webhook.toldAt(body);
+  const { receivedAt } = event;
+  const bare = webhook === null ? readRecord(body, receivedAt) : webhook.read(body, receivedAt);
+  const told = webhook === null ? toldAtRecord(body, receivedAt) : webhook.toldAt(body, receivedAt);
   const provider = source === "record" ? (text(body, "provider") ?? "") : source;
   const isQuoted = bare.every((fact) => {
     const asked = conversionOf(fact);
@@ -116,7 +117,7 @@ function factsOf(event: ModelEvent, base: string, quotes: Quotes): Fact[] {
   return bare.map((fact) => ({
     ...fact,
     eventId: event.id,
-    toldAt: told ?? momentOf(fact) ?? event.receivedAt,
+    toldAt: told ?? momentOf(fact) ?? receivedAt,
     provider,
   }));
 }

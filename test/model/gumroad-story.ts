@@ -31,7 +31,7 @@ export const gumroadPlans = fc.record({
   hasAccount: fc.boolean(),
   isTest: fc.nat(9).map((drawn) => drawn === 0),
   /** What is sold once: in earnest, or as one of the pings that are no sale. */
-  once: fc.constantFrom("sale", "free", "preorder", "gift", "refunded", "disputed"),
+  once: fc.constantFrom("sale", "free", "preorder", "gift", "refunded", "disputed", "won"),
   membership: seldom(
     fc.record({
       recurrence: fc.constantFrom<Recurrence>(...recurrences),
@@ -102,6 +102,10 @@ function tellOnce(sale: SaleInput, { once }: GumroadPlan, tell: Tell): void {
     case "disputed":
       tell("sale", sale);
       return tell("dispute", sale);
+    case "won":
+      tell("sale", sale);
+      tell("dispute", sale);
+      return tell("dispute_won", sale);
     case "sale":
       return tell("sale", sale);
   }

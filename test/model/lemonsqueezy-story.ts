@@ -69,6 +69,7 @@ export const lemonPlans = fc.record({
   interval: fc.constantFrom("month", "month", "year", "week"),
   intervalCount: fc.constantFrom<number>(1, 1, 6),
   trialDays: fc.constantFrom<number>(0, 0, 7),
+  trial: fc.constantFrom("paid", "paid", "changed", "resumed", "cancelled"),
   /** For ever; of the order, and of no invoice, so that one can be told from the other. */
   percentOff: fc.constantFrom<number>(0, 0, 0, 20, 50),
   refund: seldom(refunds),
@@ -122,6 +123,8 @@ export function tellLemonSqueezy(script: Script, plan: LemonPlan, customer: numb
   if (standing.trialEndsAt === null) {
     tellFirstInvoice(script, { ...paid, id: idOf(script) }, standing, plan);
   } else {
+    tellTrial(script, plan, customer, standing, standing.trialEndsAt);
+    if (plan.trial === "cancelled") return;
     standing.status = "active";
     time = standing.trialEndsAt + secondMs;
     tell(script, plan, customer, standing, "subscription_updated", time);
@@ -132,6 +135,26 @@ export function tellLemonSqueezy(script: Script, plan: LemonPlan, customer: numb
     takeStep(script, plan, { customer, money }, standing, step, time);
     if (standing.status === "expired") return;
   }
+}
+
+function tellTrial(
+  script: Script,
+  plan: LemonPlan,
+  customer: number,
+  standing: Standing,
+  trialEndsAt: number,
+): void {
+  const become = (status: Standing["status"], name: string, time: number) => {
+    standing.status = status;
+    standing.endsAt = status === "on_trial" ? null : trialEndsAt;
+    tell(script, plan, customer, standing, name, time);
+  };
+  const { createdAt } = standing;
+  if (plan.trial === "changed") become("on_trial", "subscription_updated", createdAt + dayMs);
+  if (plan.trial !== "resumed" && plan.trial !== "cancelled") return;
+  become("cancelled", "subscription_cancelled", createdAt + dayMs);
+  if (plan.trial === "resumed") become("on_trial", "subscription_resumed", createdAt + 2 * dayMs);
+  else become("expired", "subscription_expired", trialEndsAt + secondMs);
 }
 
 type Money = Pick<InvoiceInput, "customer" | "currency" | "rate">;

@@ -85,6 +85,10 @@ export const paddlePlans = fc.record({
   interval: fc.constantFrom("month", "month", "year", "week"),
   frequency: fc.constantFrom(1, 1, 3),
   trialDays: fc.constantFrom(0, 0, 14),
+  /** Whether the trial ends as it was planned, days before that, or days after. */
+  trial: fc.constantFrom("as planned", "as planned", "cut short", "extended", "canceled"),
+  /** Brought along from another billing system. */
+  isImported: fc.nat(9).map((drawn) => drawn === 0),
   items: fc.array(items, { minLength: 1, maxLength: 2 }),
   fate: fates,
   steps: fc.array(steps, { maxLength: 8, size: "large" }),
@@ -97,7 +101,9 @@ interface Standing {
   readonly id: string;
   readonly customer: string;
   readonly startedAt: number;
+  /** As planned. */
   readonly trialEndsAt: number | null;
+  readonly paidFrom: number;
   status: SubscriptionInput["status"];
   items: { readonly price: string; readonly plan: ItemPlan }[];
   pausedAt: number | null;
@@ -113,26 +119,31 @@ export function tellPaddle(script: Script, plan: PaddlePlan): void {
     const lines = [{ price: script.id("pri"), plan: item }];
     pay(script, plan, { customer, at: start, lines, origin: "web", fate });
   }
+  const isTrial = plan.trialDays > 0;
+  const trialEndsAt = isTrial ? start + plan.trialDays * dayMs : null;
+  const paidFrom = (trialEndsAt ?? start) + (isTrial ? daysMoved[plan.trial] * dayMs : 0);
   const standing: Standing = {
     id: script.id("sub"),
     customer,
     startedAt: start,
-    trialEndsAt: plan.trialDays === 0 ? null : start + plan.trialDays * dayMs,
-    status: plan.trialDays === 0 ? "active" : "trialing",
+    trialEndsAt,
+    paidFrom,
+    status: isTrial ? "trialing" : "active",
     items: plan.items.map((item) => ({ price: script.id("pri"), plan: item })),
     pausedAt: null,
     canceledAt: null,
     scheduled: null,
   };
-  const paidFrom = standing.trialEndsAt ?? start;
   const first = { customer, at: paidFrom, lines: standing.items, fate: plan.fate } as const;
-  const transaction =
-    plan.trialDays === 0
-      ? pay(script, plan, { ...first, origin: "web", subscription: null })
-      : null;
-  tell(script, plan, standing, "created", start + secondMs, transaction);
-  if (plan.trialDays > 0) {
-    standing.status = "active";
+  const isNew = !isTrial && !plan.isImported;
+  const transaction = isNew
+    ? pay(script, plan, { ...first, origin: "web", subscription: null })
+    : null;
+  const began = isTrial || isNew ? "created" : "imported";
+  tell(script, plan, standing, began, start + secondMs, transaction);
+  if (isTrial) {
+    tellTrial(script, plan, standing);
+    if (standing.canceledAt !== null) return;
     pay(script, plan, { ...first, origin: "subscription_recurring", subscription: standing.id });
   }
   tell(script, plan, standing, "activated", paidFrom + 2 * secondMs);
@@ -142,6 +153,23 @@ export function tellPaddle(script: Script, plan: PaddlePlan): void {
     takeStep(script, plan, standing, step, time);
     if (standing.canceledAt !== null) return;
   }
+}
+
+const daysMoved = { "as planned": 0, "cut short": -5, extended: 3, canceled: 0 } as const;
+
+function tellTrial(script: Script, plan: PaddlePlan, standing: Standing): void {
+  const { startedAt, paidFrom } = standing;
+  tell(script, plan, standing, "trialing", startedAt + secondMs);
+  tell(script, plan, standing, "updated", startedAt + dayMs);
+  if (plan.trial === "canceled") {
+    const canceledAt = startedAt + 2 * dayMs;
+    Object.assign(standing, { status: "canceled", canceledAt });
+    tell(script, plan, standing, "canceled", canceledAt + secondMs);
+    return;
+  }
+  // Once more after its end, just before it is activated.
+  if (plan.trial !== "cut short") tell(script, plan, standing, "updated", paidFrom + secondMs);
+  standing.status = "active";
 }
 
 function takeStep(
@@ -211,9 +239,8 @@ function tell(
   time: number,
   transaction: string | null = null,
 ): void {
-  const { id, customer, status, startedAt, trialEndsAt, pausedAt, canceledAt } = standing;
+  const { id, customer, status, startedAt, trialEndsAt, paidFrom, pausedAt, canceledAt } = standing;
   const isTrial = trialEndsAt !== null;
-  const paidFrom = trialEndsAt ?? startedAt;
   send(script, `subscription.${type}`, time, () =>
     subscriptionData({
       id,
@@ -277,6 +304,16 @@ function pay(script: Script, plan: PaddlePlan, paying: Paying): string {
   }
   const adjust = (type: string, time: number, input: Omit<AdjustmentInput, keyof typeof money>) =>
     send(script, `adjustment.${type}`, time, () => adjustmentData({ ...money, ...input }));
+  if (fate.credit > 0n) {
+    const credited = { transaction: id, type: "full", total: fate.credit } as const;
+    const given = {
+      ...credited,
+      id: script.id("adj"),
+      action: "credit",
+      status: "approved",
+    } as const;
+    adjust("created", paidAt + secondMs, given);
+  }
   let time = paidAt + secondMs;
   let left = amount;
   // Without its sale each refund is converted apart: one is enough to see that.
@@ -320,6 +357,12 @@ function pay(script: Script, plan: PaddlePlan, paying: Paying): string {
     adjust("created", time + secondMs, back);
     time += 2 * secondMs;
     if (!isReturned) return id;
+    const unwarned = {
+      ...what,
+      id: script.id("adj"),
+      action: "chargeback_warning_reverse",
+    } as const;
+    adjust("created", time, unwarned);
     adjust("updated", time, { ...back, status: "reversed" });
     adjust("created", time, { ...what, id: script.id("adj"), action: "chargeback_reverse" });
   }

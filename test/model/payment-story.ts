@@ -50,7 +50,7 @@ const refunds = fc.record({
 const disputes = fc.record({
   gap: gaps,
   closesAfter: gaps,
-  outcome: fc.constantFrom("won", "lost", "part", "open", "inquiry"),
+  outcome: fc.constantFrom("won", "lost", "part", "open", "inquiry", "prevented"),
   isExact: fc.boolean(),
   /** Of two events in one second the one with the greater id does not show the return yet. */
   isStale: fc.boolean(),
@@ -70,6 +70,8 @@ export const paymentFates = fc.record({
   dispute: seldom(disputes),
   /** Deliveries that never come. */
   lost: fc.constantFrom("none", "none", "none", "none", "charge", "invoice", "link"),
+  /** Paid after the checkout, as by bank debit. */
+  isDelayed: fc.nat(3).map((drawn) => drawn === 0),
   isOutOfBand: fc.nat(9).map((drawn) => drawn === 0),
   /** Of money from outside: who tells it, where payment records can. */
   outsideToldBy: fc.constantFrom("invoice", "records", "both"),
@@ -130,7 +132,8 @@ export function tellPayment(
   if (isOutOfBand) {
     for (let part = 1; part <= count && left > 0n && areRecorded(payer, fate); part += 1) {
       const amount = part === count ? left : firstPart(left);
-      tellLink(script, payer, at, { ...ids, paymentIntent: script.id("pr") }, amount, isInvoiced);
+      const record = { ...ids, paymentIntent: script.id("pr") };
+      tellLink(script, payer, at, record, amount, isInvoiced, false);
       left -= amount;
     }
     return;
@@ -176,7 +179,9 @@ function tellCharge(
   isInvoiced: boolean,
   fate: PaymentFate,
 ): void {
-  if (fate.lost !== "link") tellLink(script, payer, at, ids, amount, isInvoiced);
+  if (fate.lost !== "link") {
+    tellLink(script, payer, at, ids, amount, isInvoiced, fate.isDelayed);
+  }
   const { standingAt, actions } = refundsOf(fate.refunds, at, amount);
   const released = fate.released === "part" ? amount / 2n + 1n : 0n;
   const tellsRelease = !isNewLayout(payer.version);
@@ -350,6 +355,7 @@ function tellLink(
   ids: Ids,
   amount: bigint,
   isInvoiced: boolean,
+  isDelayed: boolean,
 ): void {
   const { currency, customer, country } = payer;
   const sent = stripeAmount(amount, currency);
@@ -366,19 +372,24 @@ function tellLink(
     });
     script.stripe({ ...payer, type: "invoice_payment.paid", at, object });
   } else if (!isInvoiced) {
-    const object = sessionObject({
-      id: script.id("cs"),
-      mode: "payment",
-      paymentStatus: "paid",
-      amount: sent,
-      currency,
-      createdAt: at,
-      customer,
-      country,
-      paymentIntent: ids.paymentIntent,
-      tax: stripeAmount(amount / 6n, currency),
-    });
-    script.stripe({ ...payer, type: "checkout.session.completed", at, object });
+    const id = script.id("cs");
+    const objectOf = (paymentStatus: "paid" | "unpaid") =>
+      sessionObject({
+        id,
+        mode: "payment",
+        paymentStatus,
+        amount: sent,
+        currency,
+        createdAt: at,
+        customer,
+        country,
+        paymentIntent: ids.paymentIntent,
+        tax: stripeAmount(amount / 6n, currency),
+      });
+    const say = (type: string, object: JsonObject) =>
+      script.stripe({ ...payer, type: `checkout.session.${type}`, at, object });
+    say("completed", objectOf(isDelayed ? "unpaid" : "paid"));
+    if (isDelayed) say("async_payment_succeeded", objectOf("paid"));
   }
 }
 
@@ -444,9 +455,9 @@ function tellDispute(
     });
     script.stripe({ ...payer, type: `charge.dispute.${type}`, at: time, object });
   };
-  if (outcome === "inquiry") {
+  if (outcome === "inquiry" || outcome === "prevented") {
     tell("created", opened, "warning_needs_response", 0);
-    tell("closed", closed, "warning_closed", 0);
+    tell("closed", closed, outcome === "inquiry" ? "warning_closed" : "prevented", 0);
     return;
   }
   tell("created", opened, "needs_response", 1);

@@ -10,22 +10,11 @@ import { googlePlans, tellGoogle } from "./google-story.js";
 import { text } from "./json.js";
 import { lemonPlans, tellLemonSqueezy } from "./lemonsqueezy-story.js";
 import { paddlePlans, tellPaddle } from "./paddle-story.js";
-import { paymentFates, type Payer, tellPayment } from "./payment-story.js";
 import { recordPlans, tellRecords } from "./record-story.js";
-import {
-  amounts,
-  countries,
-  currencies,
-  type Drawn,
-  momentBefore,
-  Script,
-  type Sent,
-  skus,
-  starts,
-} from "./story.js";
+import { inOrder, Script, type Sent } from "./story.js";
 import { gumroadPlans, tellGumroad } from "./gumroad-story.js";
 import { revenueCatPlans, tellRevenueCat } from "./revenuecat-story.js";
-import { subscriptionPlans, tellSubscription } from "./subscription-story.js";
+import { stripePlans, tellStripe } from "./stripe-story.js";
 
 export interface Portfolio {
   readonly base: string;
@@ -34,25 +23,6 @@ export interface Portfolio {
   /** What a failure prints; the seed and the path repeat the rest. */
   [fc.toStringMethod](): string;
 }
-
-const oneOffs = fc.record({
-  start: starts,
-  amount: amounts,
-  /** Null: without an invoice. */
-  sku: fc.option(skus),
-  fate: paymentFates,
-});
-
-const customers = fc.record({
-  version: fc.constantFrom(...apiVersions),
-  currency: currencies,
-  country: countries,
-  livemode: fc.nat(9).map((drawn) => drawn > 0),
-  isConnected: fc.nat(5).map((drawn) => drawn === 0),
-  subscriptions: fc.array(fc.record({ start: starts, plan: subscriptionPlans }), { maxLength: 3 }),
-  oneOffs: fc.array(oneOffs, { maxLength: 2 }),
-});
-type Customer = Drawn<typeof customers>;
 
 /** One customer's history; `index` counts the customers of a portfolio. */
 type Chapter = (script: Script, index: number) => void;
@@ -71,7 +41,7 @@ function chapters<T>(
 
 /** Stripe's stories have the most in them, and records are told by several providers. */
 const providers = fc.oneof(
-  { weight: 4, arbitrary: chapters(customers, tellCustomer, 3) },
+  { weight: 4, arbitrary: chapters(stripePlans, tellStripe, 3) },
   { weight: 2, arbitrary: chapters(recordPlans, tellRecords, 6) },
   chapters(applePlans, tellApple, 2),
   chapters(googlePlans, tellGoogle, 2),
@@ -125,29 +95,6 @@ function nameProduct(script: Script, id: string, name: string): void {
   script.stripe({ type, at: script.end, object, version, livemode: true, account: null });
 }
 
-function tellCustomer(script: Script, customer: Customer, index: number): void {
-  const { version, currency, country, livemode, isConnected } = customer;
-  // A connected account's customer may have the same id as one of ours.
-  const payer: Payer = {
-    customer: isConnected ? "cus_0" : `cus_${index}`,
-    account: isConnected ? `acct_${index}` : null,
-    version,
-    currency,
-    country,
-    livemode,
-  };
-  // Of the Kuwaiti dinar only the newest quote is bundled.
-  const startOf = ({ days, seconds }: Drawn<typeof starts>) =>
-    momentBefore(script.end, { days: currency === "KWD" ? days % 45 : days, seconds });
-  for (const { start, plan } of customer.subscriptions) {
-    tellSubscription(script, payer, startOf(start), plan);
-  }
-  for (const { start, amount, sku, fate } of customer.oneOffs) {
-    const lines = sku === null ? [] : [{ sku, amount, discount: 0n }];
-    tellPayment(script, payer, startOf(start), lines, null, amount, fate);
-  }
-}
-
 function delivered(
   sent: readonly Sent[],
   order: readonly number[],
@@ -155,11 +102,7 @@ function delivered(
 ): Sent[] {
   const again = sent.length === 0 ? [] : repeats.map((index) => sent[index % sent.length]);
   const all = [...sent, ...again].filter((event) => event !== undefined);
-  const keyOf = (index: number) => (order[index % order.length] ?? 0) * (index % 7 === 0 ? 1 : 3);
-  return all
-    .map((event, index) => ({ event, key: keyOf(index), index }))
-    .sort((a, b) => a.key - b.key || a.index - b.index)
-    .map(({ event }) => event);
+  return inOrder(all, order);
 }
 
 function nameOf(body: Sent["body"]): string {

@@ -61,6 +61,11 @@ function readPurchase(transaction: unknown, phase: Phase): BareFact[] {
   if (isSubscription(transaction) && at(transaction, "isUpgraded") !== true) {
     facts.push(changeOf(transaction, time, phase, itemsOf(transaction)));
   }
+  const replaced = text(transaction, "previousOriginalTransactionId");
+  if (replaced !== null) {
+    const before = { ...Object(transaction), originalTransactionId: replaced };
+    facts.push(changeOf(before, time, "ended", []));
+  }
   return facts;
 }
 

@@ -19,10 +19,17 @@ const countries: Readonly<Record<string, string>> = {
   "United States": "US",
 };
 
-export function readGumroad(ping: unknown): readonly BareFact[] {
+export function readGumroad(ping: unknown, receivedAt: number): readonly BareFact[] {
   switch (text(ping, "resource_name")) {
     case "sale":
       return readSale(ping);
+    case "refund":
+      // How much a part was, only Gumroad's API tells.
+      return [{ kind: "refund_total", ...moneyOf(ping), at: receivedAt }];
+    case "dispute":
+      return [{ ...disputeOf(ping), withdrawnAt: receivedAt, returnedAt: null }];
+    case "dispute_won":
+      return [{ ...disputeOf(ping), withdrawnAt: null, returnedAt: receivedAt }];
     case "subscription_ended":
       return [changeOf(ping, timeOf(ping, "ended_at"), "ended", 0n)];
     case null:
@@ -31,8 +38,10 @@ export function readGumroad(ping: unknown): readonly BareFact[] {
   }
 }
 
-/** When the provider said it; what Gumroad does not date is dated by nobody here. */
-export function toldAtGumroad(ping: unknown): number {
+/** When the provider said it: Gumroad dates neither refunds nor disputes. */
+export function toldAtGumroad(ping: unknown, receivedAt: number): number {
+  const isDated = !["refund", "dispute", "dispute_won"].includes(text(ping, "resource_name") ?? "");
+  if (!isDated) return receivedAt;
   const told = text(ping, "ended_at") ?? text(ping, "cancelled_at") ?? text(ping, "sale_timestamp");
   return Date.parse(must(told, "a time"));
 }
@@ -60,6 +69,16 @@ function readSale(ping: unknown): BareFact[] {
   // Every charge of a story has the price of the first: the earliest that is known starts it.
   const isRenewal = text(ping, "is_recurring_charge") === "true";
   return [sale, changeOf(ping, at, isRenewal ? "changed" : "started", amount, country)];
+}
+
+function moneyOf(ping: unknown) {
+  const amount = BigInt(must(text(ping, "price"), "a price"));
+  return { payment: must(text(ping, "sale_id"), "a sale"), amount, currency: "USD" };
+}
+
+function disputeOf(ping: unknown) {
+  const money = moneyOf(ping);
+  return { kind: "dispute", dispute: money.payment, ...money, certainty: 1 } as const;
 }
 
 function changeOf(

@@ -109,12 +109,17 @@ function begin(event: unknown, data: unknown): readonly [Phase, number] {
   const type = text(event, "event_type");
   const started = timeOf(data, "started_at");
   if (status === "canceled") return ["ended", timeOf(data, "canceled_at")];
-  if (type === "subscription.created") return ["started", started];
+  const beginnings = ["subscription.created", "subscription.imported", "subscription.trialing"];
+  if (beginnings.includes(type ?? "")) return ["started", started];
   if (status === "paused") return ["changed", timeOf(data, "paused_at")];
   const trial = text(list(data, "items")[0], "trial_dates", "ends_at");
   if (type === "subscription.activated") {
-    return ["changed", trial === null ? started : Date.parse(trial)];
+    const paidFrom = at(data, "current_billing_period");
+    return ["changed", trial === null ? started : timeOf(paidFrom, "starts_at")];
   }
+  // What is told while the end of a trial is overdue is of the time before that.
+  const isOverdue = status === "trialing" && trial !== null && Date.parse(trial) <= told;
+  if (isOverdue) return ["changed", Date.parse(trial) - 1];
   return ["changed", told];
 }
 

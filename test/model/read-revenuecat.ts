@@ -19,9 +19,8 @@ export function readRevenueCat(body: unknown): readonly BareFact[] {
     case "NON_RENEWING_PURCHASE":
       return saleOf(event, "one_time");
     case "CANCELLATION":
-      return text(event, "cancel_reason") === "CUSTOMER_SUPPORT" && !isFree
-        ? refundTotal(event, -amountOf(event))
-        : [];
+      // A negative price is a refund, whatever the reason.
+      return amountOf(event) < 0n && !isFree ? refundTotal(event, -amountOf(event)) : [];
     case "REFUND_REVERSED":
       return isFree ? [] : refundTotal(event, 0n);
     case "EXPIRATION": {

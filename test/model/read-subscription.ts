@@ -17,13 +17,7 @@ import { at, idOf, list, must, number, text } from "./json.js";
 import { currencyOf, minorOf, seconds } from "./read-stripe.js";
 
 export function readSubscription(event: unknown, subscription: unknown): BareFact[] {
-  const type = text(event, "type");
-  const phase: Phase =
-    type === "customer.subscription.created"
-      ? "started"
-      : type === "customer.subscription.deleted"
-        ? "ended"
-        : "changed";
+  const phase = phaseOf(event, subscription);
   const from = begin(event, subscription, phase);
   const isActive =
     phase !== "ended" &&
@@ -48,6 +42,13 @@ export function readSubscription(event: unknown, subscription: unknown): BareFac
   ];
 }
 
+function phaseOf(event: unknown, subscription: unknown): Phase {
+  const type = text(event, "type");
+  if (type === "customer.subscription.created") return "started";
+  const isNever = text(subscription, "status") === "incomplete_expired";
+  return type === "customer.subscription.deleted" || isNever ? "ended" : "changed";
+}
+
 /** From when the snapshot counts. */
 function begin(event: unknown, subscription: unknown, phase: Phase): number {
   const created = seconds(subscription, "created");
@@ -57,11 +58,13 @@ function begin(event: unknown, subscription: unknown, phase: Phase): number {
     return number(subscription, "ended_at") === null ? told : seconds(subscription, "ended_at");
   }
   const before = text(event, "data", "previous_attributes", "status");
-  if (text(subscription, "status") !== "active") return told;
   if (before === "incomplete") return created;
   const trialEnd = number(subscription, "trial_end");
   if (before === "trialing" && trialEnd !== null && trialEnd * 1000 <= told) return trialEnd * 1000;
-  return told;
+  // What is told while an end is overdue is of the time before that.
+  const isOnTrial = text(subscription, "status") === "trialing";
+  const ends = [isOnTrial ? trialEnd : null, number(subscription, "cancel_at")];
+  return Math.min(told, ...ends.flatMap((end) => (end === null ? [] : end * 1000 - 1)));
 }
 
 /** A recurring discount; a one-time coupon never changes MRR. */

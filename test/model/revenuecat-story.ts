@@ -25,7 +25,7 @@ import {
 const whats = fc.constantFrom(
   ...(["renew", "renew", "renew", "price", "announce", "cancel", "giveUp", "pause"] as const),
   ...(["return", "return", "refund", "refundReversed", "refundAgain", "share"] as const),
-  ...(["transfer", "transfer"] as const),
+  ...(["transfer", "transfer", "revoke", "uncancel"] as const),
 );
 const steps = fc.record({ what: whats, gap: gaps, price: amounts, product: skus });
 type Step = Drawn<typeof steps>;
@@ -109,15 +109,12 @@ function takeStep(script: Script, plan: RevenueCatPlan, standing: Standing, step
     Object.assign(standing, { current: next, hasEnded: false });
     tell(script, plan, standing, type, time + secondMs, next);
   };
-  const expire = (reason: string, time: number) => {
+  const expire = (reason: string, time: number, expirationAt = current.end) => {
     standing.hasEnded = true;
-    say("EXPIRATION", time, { amount: 0n, more: { expiration_reason: reason } });
+    say("EXPIRATION", time, { amount: 0n, expirationAt, more: { expiration_reason: reason } });
   };
-  const refund = (time: number) =>
-    say("CANCELLATION", time, {
-      amount: -current.amount,
-      more: { cancel_reason: "CUSTOMER_SUPPORT" },
-    });
+  const refund = (time: number, reason = "CUSTOMER_SUPPORT") =>
+    say("CANCELLATION", time, { amount: -current.amount, more: { cancel_reason: reason } });
   const isPaid = !current.isTrial && current.amount > 0n;
   switch (step.what) {
     case "renew":
@@ -162,6 +159,13 @@ function takeStep(script: Script, plan: RevenueCatPlan, standing: Standing, step
       });
       if (step.what === "refundAgain") refund(after(middle, step.gap) + dayMs);
       return;
+    case "revoke":
+      // As a developer does in Play Console: the money is back, and the access is over.
+      refund(middle, "DEVELOPER_INITIATED");
+      return expire("DEVELOPER_INITIATED", middle + secondMs, middle);
+    case "uncancel":
+      say("CANCELLATION", middle, { amount: 0n, more: { cancel_reason: "UNSUBSCRIBE" } });
+      return say("UNCANCELLATION", middle + secondMs, { amount: 0n });
     case "transfer":
       // From what is told next on; to somebody who may have others, too, or back.
       standing.user = step.gap.days % 3 === 0 ? standing.buyer : `restored_${step.gap.days % 2}`;

@@ -59,6 +59,25 @@ export function after(time: number, gap: Moment): number {
   return time + gap.days * dayMs + gap.seconds * secondMs;
 }
 
+/** Which events never arrive, by their place again and again; empty: all of them do. */
+export const losses: fc.Arbitrary<boolean[]> = fc.array(
+  fc.nat(2).map((drawn) => drawn === 0),
+  { maxLength: 60, size: "max" },
+);
+
+export function withoutLost<T>(events: readonly T[], lost: readonly boolean[]): T[] {
+  return events.filter((_event, index) => lost[index % lost.length] !== true);
+}
+
+/** @param keys drawn again and again, they sort the events; all 0 leave them as they happened */
+export function inOrder<T>(events: readonly T[], keys: readonly number[]): T[] {
+  const keyOf = (index: number) => (keys[index % keys.length] ?? 0) * (index % 7 === 0 ? 1 : 3);
+  return events
+    .map((event, index) => ({ event, key: keyOf(index), index }))
+    .sort((a, b) => a.key - b.key || a.index - b.index)
+    .map(({ event }) => event);
+}
+
 /** Stripe's minor units of an amount in those of ISO 4217. */
 export function stripeAmount(amount: bigint, currency: string): bigint {
   if (currency === "ISK") return amount * 100n;

@@ -4,6 +4,7 @@ import {
   discountObject,
   type JsonObject,
   priceObject,
+  type SubscriptionInput,
   subscriptionObject,
 } from "../../providers/stripe/payloads.js";
 import { type BoughtLine, paymentFates, type Payer, tellPayment } from "./payment-story.js";
@@ -13,6 +14,7 @@ import {
   dayMs,
   type Drawn,
   gaps,
+  secondMs,
   type Script,
   skus,
   stripeAmount,
@@ -41,6 +43,7 @@ const whats = fc.constantFrom(
   ...(["renew", "renew", "renew", "quantity", "price", "addItem", "dropItem", "currency"] as const),
   ...(["discount", "dropDiscounts", "pauseCollection", "resumeCollection", "pause"] as const),
   ...(["resume", "pastDue", "unpaid", "recover", "cancelAtPeriodEnd", "cancel"] as const),
+  ...(["cancelLater"] as const),
 );
 
 const steps = fc.record({
@@ -56,6 +59,8 @@ type Step = Drawn<typeof steps>;
 export const subscriptionPlans = fc.record({
   startsAs: fc.constantFrom("active", "active", "incomplete", "trialing", "past_due"),
   begins: gaps,
+  /** What becomes of one that is not paid at once. */
+  turns: fc.constantFrom("active", "active", "active", "past_due", "paused", "never"),
   interval: fc.constantFrom("month", "month", "year", "week", "day"),
   intervalCount: fc.constantFrom(1, 1, 3, 6),
   prices: fc.array(prices, { minLength: 1, maxLength: 3 }),
@@ -68,13 +73,14 @@ export type SubscriptionPlan = Drawn<typeof subscriptionPlans>;
 interface Standing {
   readonly id: string;
   readonly createdAt: number;
-  status: "active" | "incomplete" | "trialing" | "past_due" | "paused" | "unpaid" | "canceled";
+  status: SubscriptionInput["status"];
   currency: string;
   items: { readonly id: string; readonly price: Price }[];
   discounts: { readonly plan: DiscountPlan; readonly object: JsonObject }[];
   trialEndAt: number | null;
   collectionPaused: boolean;
   cancelAtPeriodEnd: boolean;
+  cancelAt: number | null;
 }
 
 export function tellSubscription(
@@ -93,35 +99,101 @@ export function tellSubscription(
     trialEndAt: plan.startsAs === "trialing" ? after(start, plan.begins) : null,
     collectionPaused: false,
     cancelAtPeriodEnd: false,
+    cancelAt: null,
   };
   for (const discount of plan.discounts) addDiscount(script, payer, standing, start, discount);
-  const tell = (type: string, at: number, previous?: JsonObject, endedAt: number | null = null) => {
+  const tell: Tell = (type, at, previous, endedAt = null) => {
     const object = snapshot(payer, plan, standing, endedAt);
     const told = previous === undefined ? {} : { previous };
     script.stripe({ ...payer, type: `customer.subscription.${type}`, at, object, ...told });
   };
   let time = start;
   tell("created", time);
-  if (standing.status === "incomplete" || standing.status === "trialing") {
-    time = Math.max(after(time, plan.begins), standing.trialEndAt ?? 0);
-    const previous = { status: standing.status };
-    standing.status = "active";
-    tell("updated", time, previous);
+  if (standing.status === "incomplete") {
+    time = after(time, plan.begins);
+    if (!isPaidAtLast(standing, plan, time, tell)) return;
   }
   for (const step of plan.steps) {
     time = after(time, step.gap);
-    if (step.what === "cancel") {
-      const endedAt = time;
-      standing.status = "canceled";
-      tell("deleted", after(time, { days: 0, seconds: step.gap.days % 3 }), undefined, endedAt);
-      return;
+    if (standing.cancelAt !== null && standing.cancelAt <= time) break;
+    if (standing.status === "trialing") {
+      const isOver = (standing.trialEndAt ?? 0) <= time;
+      const isPossible = whatsOfTrial.has(step.what);
+      // Now and then something is told just before Stripe gets to end the trial.
+      if (isPossible && !takeStep(script, payer, standing, time, step, tell)) return;
+      if (isPossible && !isOver) continue;
+      if (!isOver) standing.trialEndAt = time;
+      time += secondMs;
+      if (!endTrial(standing, plan, time, tell)) return;
+      if (isPossible) continue;
     }
-    const previous = applyStep(script, payer, standing, time, step);
-    const native = { pause: "paused", resume: "resumed" } as const;
-    const type = step.what === "pause" || step.what === "resume" ? native[step.what] : "updated";
-    tell(type, time, previous);
-    if (step.what === "renew") pay(script, payer, standing, time, step);
+    if (!takeStep(script, payer, standing, time, step, tell)) return;
   }
+  const { trialEndAt, cancelAt } = standing;
+  if (cancelAt !== null) {
+    // It is told once more before Stripe gets to end it.
+    if (time >= cancelAt) tell("updated", time, { metadata: {} });
+    standing.status = "canceled";
+    tell("deleted", Math.max(time, cancelAt) + secondMs, undefined, cancelAt);
+  } else if (standing.status === "trialing") {
+    endTrial(standing, plan, Math.max(time, trialEndAt ?? 0), tell);
+  }
+}
+
+type Tell = (type: string, at: number, previous?: JsonObject, endedAt?: number | null) => void;
+
+/** What may befall a subscription of which nothing was paid yet. */
+const whatsOfTrial: ReadonlySet<Step["what"]> = new Set([
+  ...(["quantity", "price", "addItem", "dropItem", "discount", "dropDiscounts"] as const),
+  ...(["pauseCollection", "resumeCollection", "cancelAtPeriodEnd", "cancel"] as const),
+  "cancelLater",
+]);
+
+/** @returns whether it goes on */
+function isPaidAtLast(
+  standing: Standing,
+  plan: SubscriptionPlan,
+  time: number,
+  tell: Tell,
+): boolean {
+  const isNever = plan.turns === "never";
+  standing.status = isNever ? "incomplete_expired" : "active";
+  tell("updated", time, { status: "incomplete" }, isNever ? time : null);
+  return !isNever;
+}
+
+/** @returns whether it goes on */
+function endTrial(standing: Standing, { turns }: SubscriptionPlan, time: number, tell: Tell) {
+  if (turns === "never") {
+    standing.status = "canceled";
+    tell("deleted", time, undefined, standing.trialEndAt);
+    return false;
+  }
+  standing.status = turns;
+  tell(turns === "paused" ? "paused" : "updated", time, { status: "trialing" });
+  return true;
+}
+
+/** @returns whether it goes on */
+function takeStep(
+  script: Script,
+  payer: Payer,
+  standing: Standing,
+  time: number,
+  step: Step,
+  tell: Tell,
+): boolean {
+  if (step.what === "cancel") {
+    standing.status = "canceled";
+    tell("deleted", after(time, { days: 0, seconds: step.gap.days % 3 }), undefined, time);
+    return false;
+  }
+  const previous = applyStep(script, payer, standing, time, step);
+  const native = { pause: "paused", resume: "resumed" } as const;
+  const type = step.what === "pause" || step.what === "resume" ? native[step.what] : "updated";
+  tell(type, time, previous);
+  if (step.what === "renew") pay(script, payer, standing, time, step);
+  return true;
 }
 
 /** Changes the standing as the step says; what the changed fields were before. */
@@ -180,6 +252,9 @@ function applyStep(
     case "cancelAtPeriodEnd":
       standing.cancelAtPeriodEnd = !standing.cancelAtPeriodEnd;
       return { cancel_at_period_end: !standing.cancelAtPeriodEnd };
+    case "cancelLater":
+      standing.cancelAt = after(time, step.discount.lasts) + secondMs;
+      return { cancel_at: null };
     case "cancel":
     default:
       throw new Error("a cancellation is told apart");
@@ -215,7 +290,7 @@ function snapshot(
   standing: Standing,
   endedAt: number | null,
 ): JsonObject {
-  const { id, status, createdAt, currency, trialEndAt, cancelAtPeriodEnd } = standing;
+  const { id, status, createdAt, currency, trialEndAt, cancelAtPeriodEnd, cancelAt } = standing;
   const discountsOf = (isOfItem: boolean) =>
     standing.discounts
       .filter((discount) => discount.plan.isOfItem === isOfItem)
@@ -230,6 +305,7 @@ function snapshot(
     trialEndAt,
     endedAt,
     cancelAtPeriodEnd,
+    ...(cancelAt === null ? {} : { cancelAt }),
     collectionPaused: standing.collectionPaused,
     discounts: discountsOf(false),
     items: standing.items.map((item, index) => ({

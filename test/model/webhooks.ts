@@ -21,9 +21,13 @@ import { readStripe } from "./read-stripe.js";
 export interface Webhooks {
   /** False for what the provider marks as a test: it is of another environment. */
   isLive(body: JsonObject): boolean;
-  /** When the provider said it, ms since 1970. */
-  toldAt(body: JsonObject): number;
-  read(body: unknown): readonly BareFact[];
+  /**
+   * When the provider said it, ms since 1970.
+   * @param receivedAt ms since 1970: the date of what the provider does not date
+   */
+  toldAt(body: JsonObject, receivedAt: number): number;
+  /** @param receivedAt as above */
+  read(body: unknown, receivedAt: number): readonly BareFact[];
   /** The bytes as the provider posts them. */
   bytes(body: JsonObject): Buffer;
   /** Headers beside the content type; left out: none. */
