@@ -8,6 +8,7 @@ import { doorsElsewhere } from "./backends/http/elsewhere.js";
 import { notFound } from "./backends/http/errors.js";
 import { healthRoutes } from "./backends/http/health.js";
 import { createHttpServer, rawAnswer } from "./backends/http/server.js";
+import type { LogUse } from "./backends/log.js";
 import type { Logger } from "./backends/logger.js";
 import { embeddedBackends, openService } from "./backends/open.js";
 import { Releases } from "./backends/releases.js";
@@ -15,6 +16,7 @@ import type { Service } from "./backends/service.js";
 import { type Config, ConfigError, limits } from "./config.js";
 
 interface Role {
+  readonly logUse: LogUse;
   /** Mounts its routes, starts its consumers, registers their releases. */
   start(service: Service): Promise<void>;
 }
@@ -58,13 +60,13 @@ export async function start(
   const releases = new Releases(logger);
   try {
     const withoutClickHouse = names.every((name) => name === "ingest");
-    const { service, made } = await openService(config, { logger, releases, withoutClickHouse });
+    const loaded = await Promise.all(names.map((name) => roles[name]()));
+    const logUse = together(loaded.map((role) => role.logUse));
+    const options = { logger, releases, withoutClickHouse, logUse };
+    const { service, made } = await openService(config, options);
     healthRoutes(service.router, service);
     await service.rates.catchUp();
-    for (const name of names) {
-      const role = await roles[name]();
-      await role.start(service);
-    }
+    for (const role of loaded) await role.start(service);
     if (!names.includes("ingest")) doorsElsewhere(service.router);
     const url = await listen(service);
     return { service, url, made, stop: () => releases.release() };
@@ -73,6 +75,14 @@ export async function start(
     await releases.release().catch(() => undefined);
     throw error;
   }
+}
+
+function together(uses: readonly LogUse[]): LogUse {
+  return {
+    reads: [...new Set(uses.flatMap(({ reads }) => reads))],
+    appends: [...new Set(uses.flatMap(({ appends }) => appends))],
+    consumes: uses.some(({ consumes }) => consumes),
+  };
 }
 
 /** Opens the doors; they close before anything else is released. */

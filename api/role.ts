@@ -3,7 +3,9 @@ import { openCatalogueView } from "../backends/catalogue-view.js";
 import { requireKey } from "../backends/http/auth.js";
 import { malformed } from "../backends/http/errors.js";
 import { completeToGauge } from "../backends/http/health.js";
+import type { LogUse } from "../backends/log.js";
 import type { Service } from "../backends/service.js";
+import { topics } from "../schemas/records.js";
 import { createCursors } from "./cursors.js";
 import { docsRoutes } from "./docs/routes.js";
 import { createExports } from "./exports/send.js";
@@ -22,6 +24,13 @@ import { transactionRoute } from "./routes/transaction.js";
 import { transactionsRoute } from "./routes/transactions.js";
 import { openStream } from "./stream/stream.js";
 import { streamPath } from "./stream/subscriber.js";
+
+export const logUse: LogUse = {
+  reads: [topics.raw, topics.incomplete, topics.facts, topics.transactions],
+  // Rejects that are replayed.
+  appends: [topics.raw],
+  consumes: false,
+};
 
 export async function start(service: Service): Promise<void> {
   const { router } = service;

@@ -9,9 +9,11 @@
  */
 import kafkajs, { type Message, type Producer } from "kafkajs";
 import { limits } from "../config.js";
-import { KafkaConnection, type KafkaSettings } from "./log-kafka-connection.js";
+import { KafkaConnection, type KafkaSettings, isNotAllowed } from "./log-kafka-connection.js";
+import { tellFailure } from "./log-kafka-denied.js";
 import { AppendUncertain, LogUnavailable, type Position } from "./log.js";
 import type { Logger } from "./logger.js";
+import { ToldSeldom } from "./told-seldom.js";
 
 export interface PlacedRecord {
   readonly partition: number;
@@ -68,6 +70,7 @@ export class KafkaAppender {
   #running: Promise<void> | null = null;
   #producer: { readonly connection: Connection; readonly producer: Producer } | null = null;
   #isClosed = false;
+  readonly #denials = new ToldSeldom();
   readonly #msMax: number;
 
   constructor(
@@ -181,7 +184,7 @@ export class KafkaAppender {
         }
       }
     } catch (error) {
-      this.logger.warn({ err: error, topic: this.topic }, "Kafka did not take records");
+      this.#tellFailure(error);
       this.#forgetProducer();
       this.#refuse([...appends], error);
       return;
@@ -192,6 +195,13 @@ export class KafkaAppender {
       append.isOver = true;
       append.resolve(append.positions);
     }
+  }
+
+  #tellFailure(error: unknown): void {
+    // Senders come again and again.
+    if (isNotAllowed(error) && this.#denials.turn("denied") === null) return;
+    const attempt = { right: "Write", topic: this.topic } as const;
+    tellFailure(this.logger, error, attempt, "Kafka did not take records");
   }
 
   #hasFailedTries(): boolean {
@@ -255,7 +265,7 @@ export class KafkaAppender {
         this.#producer = { connection, producer };
       } catch (error) {
         connection.abandon();
-        if (performance.now() + betweenTriesMs > until) throw error;
+        if (isNotAllowed(error) || performance.now() + betweenTriesMs > until) throw error;
         await new Promise((resolve) => setTimeout(resolve, betweenTriesMs));
       }
     }

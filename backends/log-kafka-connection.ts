@@ -190,7 +190,7 @@ export async function coordinatorOf(cluster: Cluster, groupId: string): Promise<
   return broker;
 }
 
-function isGroupBroker(broker: Broker): broker is GroupBroker {
+export function isGroupBroker(broker: Broker): broker is GroupBroker {
   return ["joinGroup", "syncGroup", "heartbeat", "leaveGroup"].every((name) => name in broker);
 }
 
@@ -200,6 +200,11 @@ export function kafkaErrorType(error: unknown): string | null {
     if ("type" in cause && typeof cause.type === "string") return cause.type;
   }
   return null;
+}
+
+/** The user lacks a right, on a topic, a group or the cluster. */
+export function isNotAllowed(error: unknown): boolean {
+  return kafkaErrorType(error)?.endsWith("_AUTHORIZATION_FAILED") ?? false;
 }
 
 /** Nobody answered, or the answer was cut short. */

@@ -7,6 +7,7 @@ import type { Broker, Cluster } from "kafkajs";
 import { limits } from "../config.js";
 import type { Topic } from "../schemas/records.js";
 import { KafkaConnection, type KafkaSettings, kafkaErrorType } from "./log-kafka-connection.js";
+import { pauseAfter, tellFailure } from "./log-kafka-denied.js";
 import { type Arrivals, rest } from "./log-runs.js";
 import type { LogRecord } from "./log.js";
 import type { Logger } from "./logger.js";
@@ -76,8 +77,9 @@ export async function followPartitions(
       );
     } catch (error) {
       if (stop.aborted) break;
-      logger.warn({ err: error, topic: named.name }, "reading from Kafka failed; connecting again");
-      await rest(pauseMs, stop);
+      const attempt = { right: "Read", topic: named.name } as const;
+      tellFailure(logger, error, attempt, "reading from Kafka failed; connecting again");
+      await rest(pauseAfter(error, pauseMs), stop);
       pauseMs = Math.min(pauseMs * 2, pauseMsMax);
     } finally {
       stop.removeEventListener("abort", giveUp);

@@ -12,6 +12,7 @@ import {
   coordinatorOf,
   kafkaErrorType,
 } from "./log-kafka-connection.js";
+import { pauseAfter, tellFailure } from "./log-kafka-denied.js";
 import { firstPauseMs, rest } from "./log-runs.js";
 import { removeSilent } from "./log-kafka-silent.js";
 import type { Logger } from "./logger.js";
@@ -80,9 +81,11 @@ export async function beMember(
     } catch (error) {
       // Else it comes back by the name Kafka knows, and leaves no other behind to be waited for.
       if (kafkaErrorType(error) === "UNKNOWN_MEMBER_ID") memberId = "";
-      const { groupId } = name;
-      if (!stop.aborted) logger.warn({ err: error, groupId }, "not in the group; joining it again");
-      await rest(pauseMs, stop);
+      const attempt = { right: "Read", ...name } as const;
+      if (!stop.aborted) {
+        tellFailure(logger, error, attempt, "not in the group; joining it again");
+      }
+      await rest(pauseAfter(error, pauseMs), stop);
       pauseMs = Math.min(pauseMs * 2, pauseMsMax);
     } finally {
       stop.removeEventListener("abort", giveUp);
@@ -202,8 +205,8 @@ export class Generation {
         return;
       } catch (error) {
         this.#hear(error);
-        this.coordinator.logger.warn({ err: error }, "offsets were not committed; trying again");
-        await rest(pauseMs, this.lost);
+        this.coordinator.tellFailure(error, "offsets were not committed; trying again");
+        await rest(pauseAfter(error, pauseMs), this.lost);
       }
     }
   }
@@ -252,7 +255,7 @@ class Coordinator {
   constructor(
     private readonly settings: KafkaSettings,
     private readonly name: GroupName,
-    readonly logger: Logger,
+    private readonly logger: Logger,
   ) {
     this.#rebalanceMs = rebalanceMsMaxOf(settings) + limits.kafkaAnswerMsMax;
   }
@@ -338,6 +341,10 @@ class Coordinator {
   giveUpJoining(): void {
     this.#isStopping = true;
     if (this.#isJoining) this.abandon();
+  }
+
+  tellFailure(error: unknown, otherwise: string): void {
+    tellFailure(this.logger, error, { right: "Read", ...this.name }, otherwise);
   }
 
   abandon(): void {

@@ -9,6 +9,7 @@ import {
   coordinatorOf,
   kafkaErrorType,
 } from "./log-kafka-connection.js";
+import { denialOf } from "./log-kafka-denied.js";
 import { type NamedTopic, earliestOf, fetchFrom, isOutOfRange } from "./log-kafka-fetch.js";
 import { fetchCommitted } from "./log-kafka-group.js";
 import { type LogRecord, LogUnreadable } from "./log.js";
@@ -65,7 +66,7 @@ export class KafkaReader {
 
   /** 0 for a partition of which the group has committed nothing. */
   committed(named: NamedTopic, groupId: string, partitions: number): Promise<bigint[]> {
-    return this.#ask(named, async (cluster) => {
+    return this.#ask({ ...named, groupId }, async (cluster) => {
       const broker = await this.#coordinatorOf(cluster, groupId);
       const numbers = numbersTo(partitions);
       const found = await fetchCommitted(broker, { groupId, topic: named.name }, numbers);
@@ -90,7 +91,7 @@ export class KafkaReader {
       topics: [{ topic: named.name, partitions }],
     };
     try {
-      await this.#ask(named, async (cluster) => {
+      await this.#ask({ ...named, groupId }, async (cluster) => {
         const broker = await this.#coordinatorOf(cluster, groupId);
         await broker.offsetCommit(commit);
       });
@@ -117,7 +118,7 @@ export class KafkaReader {
   }
 
   async #ask<T>(
-    named: NamedTopic,
+    { name: topic, groupId }: NamedTopic & { readonly groupId?: string },
     work: (cluster: Cluster, connection: KafkaConnection) => Promise<T>,
   ): Promise<T> {
     const until = performance.now() + limits.kafkaAnswerMsMax;
@@ -126,14 +127,15 @@ export class KafkaReader {
       const connection = this.#connection;
       try {
         return await connection.within(until - performance.now(), async () =>
-          work(await connection.ready(named.name), connection),
+          work(await connection.ready(topic), connection),
         );
       } catch (error) {
         if (hasMembers(error)) throw error;
         connection.abandon();
         if (this.#connection === connection) this.#connection = null;
-        if (performance.now() + pauseMs > until) {
-          throw new LogUnreadable("Kafka does not answer", { cause: error });
+        const denial = denialOf(error, { right: "Read", topic, ...(groupId && { groupId }) });
+        if (denial !== null || performance.now() + pauseMs > until) {
+          throw new LogUnreadable(denial ?? "Kafka does not answer", { cause: error });
         }
         await pause(pauseMs);
       }

@@ -6,6 +6,7 @@ import kafkajs, { type Admin } from "kafkajs";
 import { ConfigError, limits } from "../config.js";
 import { asAdmin, type KafkaSettings, kafkaErrorType } from "./log-kafka-connection.js";
 import { errorTypeOf, refusalOf, textOf } from "./log-kafka-refusals.js";
+import { type KafkaUse, refuseMissingRights } from "./log-kafka-rights.js";
 import type { TopicOptions } from "./log.js";
 import type { Logger } from "./logger.js";
 import { tellWaiting } from "./tell-waiting.js";
@@ -17,20 +18,29 @@ export interface KafkaTopic extends TopicOptions {
   readonly keepsPartitions: boolean;
 }
 
+export interface WantedTopics {
+  readonly topics: readonly KafkaTopic[];
+  /** Copies of a topic that is made; null: what the brokers are set to. */
+  readonly replication: number | null;
+  /** What the rights of this user have to suffice for; null: that is not looked at. */
+  readonly use: KafkaUse | null;
+  /** How long brokers that do not answer are waited for. */
+  readonly startMsMax?: number | undefined;
+}
+
 /**
  * @returns how many partitions each topic has, in the order given
  * @throws ConfigError with a sentence for a person
  */
 export async function openTopics(
   settings: KafkaSettings,
-  topics: readonly KafkaTopic[],
-  replication: number | null,
+  { topics, replication, use, startMsMax = limits.kafkaStartMsMax }: WantedTopics,
   logger: Logger,
-  startMsMax: number = limits.kafkaStartMsMax,
 ): Promise<number[]> {
   const until = performance.now() + startMsMax;
   for (let tries = 1; ; tries += 1) {
     try {
+      if (use !== null) await refuseMissingRights(settings, use, logger);
       return await openAll(settings, topics, replication, logger);
     } catch (error) {
       if (error instanceof ConfigError) throw error;

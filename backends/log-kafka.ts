@@ -12,9 +12,10 @@ import { registerLz4 } from "./log-kafka-lz4.js";
 import { partitionOf } from "./log-kafka-partition.js";
 import { type Target, beginPartition, placeRecords } from "./log-kafka-place.js";
 import { KafkaReader } from "./log-kafka-reader.js";
+import type { KafkaUse } from "./log-kafka-rights.js";
 import { type KafkaTail, tailTopic } from "./log-kafka-tail.js";
 import { openTopics, widenTopic } from "./log-kafka-topics.js";
-import type { Log, NewRecord, Subscription, TopicOptions } from "./log.js";
+import type { Log, LogUse, NewRecord, Subscription, TopicOptions } from "./log.js";
 import type { Logger } from "./logger.js";
 
 export interface KafkaLogOptions {
@@ -26,6 +27,8 @@ export interface KafkaLogOptions {
   readonly topics: Readonly<Record<Topic, TopicOptions>>;
   /** Topics that are there keep their partitions, as many as they are. */
   readonly keepsPartitions?: boolean;
+  /** What its user needs the rights for; left out: nobody looks whether it has them. */
+  readonly use?: LogUse | undefined;
   readonly logger: Logger;
   /** Bytes that may wait to be durable; more are refused. */
   readonly pendingBytesMax?: number;
@@ -46,13 +49,17 @@ export async function openKafkaLog(given: KafkaLogOptions): Promise<Log> {
   const { settings, topicPrefix, logger, keepsPartitions = false } = given;
   registerLz4();
   const entries = Object.entries(given.topics);
-  const partitions = await openTopics(
-    settings,
-    entries.map(([name, options]) => ({ ...options, name: topicPrefix + name, keepsPartitions })),
-    given.replication,
-    logger,
-    given.startMsMax,
-  );
+  const wanted = {
+    topics: entries.map(([name, options]) => ({
+      ...options,
+      name: topicPrefix + name,
+      keepsPartitions,
+    })),
+    replication: given.replication,
+    use: given.use ? kafkaUse(given.use, given) : null,
+    startMsMax: given.startMsMax,
+  };
+  const partitions = await openTopics(settings, wanted, logger);
   const pending = new Pending(given.pendingBytesMax ?? limits.logPendingBytesMax);
   const reader = new KafkaReader(settings, logger);
   const logs = new Map<string, TopicLog>();
@@ -80,7 +87,7 @@ export async function openKafkaLog(given: KafkaLogOptions): Promise<Log> {
   }
 
   function groupId(topic: Topic, group: string): string {
-    return `${topicLog(topic).named.name}.${group}`;
+    return groupIdOf(topicLog(topic).named.name, group);
   }
 
   function membersOf(id: string): Set<KafkaGroup> {
@@ -200,4 +207,25 @@ export async function openKafkaLog(given: KafkaLogOptions): Promise<Log> {
       reader.close();
     },
   };
+}
+
+function kafkaUse(
+  { reads, appends, consumes }: LogUse,
+  { topicPrefix, topics }: Pick<KafkaLogOptions, "topicPrefix" | "topics">,
+): KafkaUse {
+  const named = (list: readonly Topic[]): string[] => list.map((topic) => topicPrefix + topic);
+  return {
+    topics: Object.keys(topics).map((topic) => topicPrefix + topic),
+    reads: named(reads),
+    writes: named(appends),
+    groups: Object.entries(topics).flatMap(([topic, { groups = [] }]) =>
+      groups.map((group) => groupIdOf(topicPrefix + topic, group)),
+    ),
+    isMember: consumes,
+  };
+}
+
+/** @param name of the topic, on Kafka */
+function groupIdOf(name: string, group: string): string {
+  return `${name}.${group}`;
 }

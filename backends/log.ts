@@ -82,6 +82,14 @@ export interface TopicOptions {
   readonly groups?: readonly string[];
 }
 
+/** What a process does with the log, beside asking where topics end and groups stand. */
+export interface LogUse {
+  readonly reads: readonly Topic[];
+  readonly appends: readonly Topic[];
+  /** As a member of the groups. */
+  readonly consumes: boolean;
+}
+
 /** The log cannot take records now; the caller answers 503 and the sender tries again. */
 export class LogUnavailable extends Error {
   override readonly name = "LogUnavailable";

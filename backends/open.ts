@@ -21,7 +21,7 @@ import { openIntegrations } from "./integrations.js";
 import { openKeys } from "./keys.js";
 import { alone } from "./leases.js";
 import type { Processes } from "./log-kafka-connection.js";
-import type { Log } from "./log.js";
+import type { Log, LogUse } from "./log.js";
 import type { Logger } from "./logger.js";
 import { createMetrics } from "./metrics.js";
 import { migrateClickHouse, migratePostgres } from "./migrations.js";
@@ -61,6 +61,8 @@ interface OpenOptions {
   readonly existing?: boolean;
   /** Nothing here reads or writes figures. */
   readonly withoutClickHouse?: boolean;
+  /** What its user on Kafka needs the rights for; left out: nobody looks whether it has them. */
+  readonly logUse?: LogUse;
 }
 
 /**
@@ -76,6 +78,7 @@ export async function openService(
     alone: mustBeAlone = false,
     existing = false,
     withoutClickHouse = false,
+    logUse,
   }: OpenOptions,
 ): Promise<OpenedService> {
   if (existing) expectInstallation(config);
@@ -84,7 +87,8 @@ export async function openService(
   if (nextVaultKey !== null) vault.learn(nextVaultKey);
   const postgres = await openMetadata(config, logger, releases);
   const own = randomBase62(processNameLength);
-  const log = await openLog(config, logger, { own, silent: () => silentProcesses(postgres) });
+  const processes = { own, silent: () => silentProcesses(postgres) };
+  const log = await openLog(config, logger, processes, logUse);
   releases.push("log", () => log.close());
   if (!restoring) await refuseHalfRestored(postgres);
   const onOthers = (why: OthersRun): void => endProcess(logger, why);
@@ -198,7 +202,12 @@ function openSecrets(
  */
 const embeddedPartitions = 1;
 
-async function openLog(config: Config, logger: Logger, processes: Processes): Promise<Log> {
+async function openLog(
+  config: Config,
+  logger: Logger,
+  processes: Processes,
+  use: LogUse | undefined,
+): Promise<Log> {
   if (config.KAFKA_BROKERS !== undefined) {
     const { openKafkaLog } = await import("./log-kafka.js");
     const { kafkaSettings } = await import("./log-kafka-settings.js");
@@ -207,6 +216,7 @@ async function openLog(config: Config, logger: Logger, processes: Processes): Pr
       topicPrefix: config.KAFKA_TOPIC_PREFIX ?? "",
       replication: config.KAFKA_REPLICATION ?? null,
       topics: topicOptions(config, config.KAFKA_PARTITIONS),
+      use,
       logger,
     });
   }

@@ -1,12 +1,16 @@
 /** The role `ingest`: the two doors. Stateless; any number of processes may run it. */
 import { requireKey } from "../backends/http/auth.js";
 import { openIntegrationCalls } from "../backends/integration-calls.js";
+import type { LogUse } from "../backends/log.js";
 import { resealSecrets } from "../backends/reseal.js";
 import { openReceipts } from "../backends/receipts.js";
 import { createProviders } from "../providers/index.js";
+import { topics } from "../schemas/records.js";
 import { ingestRoute } from "./events.js";
 import type { DoorService } from "./take.js";
 import { webhookRoute } from "./webhooks.js";
+
+export const logUse: LogUse = { reads: [], appends: [topics.raw], consumes: false };
 
 export async function start(service: DoorService): Promise<void> {
   const { VAULT_ENCRYPTION_KEY_PREVIOUS: previousKey } = service.config;

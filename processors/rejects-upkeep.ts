@@ -9,6 +9,7 @@ import { replayOwed } from "../backends/credential-replays.js";
 import { tryAlone } from "../backends/leases.js";
 import { replayAll } from "../backends/replay.js";
 import type { Service } from "../backends/service.js";
+import { ToldSeldom } from "../backends/told-seldom.js";
 import { WaitingForApis } from "./rejects-of-apis.js";
 
 const waitsForRate = "fx_rate_missing";
@@ -77,6 +78,7 @@ export function keepRejects(service: Service): RejectsUpkeep {
     }
   }
 
+  const failures = new ToldSeldom();
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       // Rejects when stopping: that is the end of the loop.
@@ -86,6 +88,7 @@ export function keepRejects(service: Service): RejectsUpkeep {
         if (service.log.shared) await tryAlone(service.postgres, "rejects upkeep", upkeep);
         else await upkeep();
       } catch (error) {
+        if (failures.turn("upkeep") === null) continue;
         service.logger.error({ err: error }, "rejects could not be kept up; trying again");
       }
     }

@@ -2,7 +2,7 @@
 import { setMaxListeners } from "node:events";
 import { accountHasher } from "../backends/accounts.js";
 import { forgetOldAnswers } from "../backends/kept-answers.js";
-import type { ConsumeOptions } from "../backends/log.js";
+import type { ConsumeOptions, LogUse } from "../backends/log.js";
 import { shareOf } from "../backends/postgres-share.js";
 import { openProviderApis } from "../backends/provider-api.js";
 import type { Service } from "../backends/service.js";
@@ -28,6 +28,12 @@ import { Overlapping } from "./overlapping.js";
 import { RecentlyTold } from "./recently-told.js";
 import { keepRejects } from "./rejects-upkeep.js";
 import { watchRetention } from "./retention-watch.js";
+
+export const logUse: LogUse = {
+  reads: [topics.raw, topics.incomplete, topics.facts],
+  appends: Object.values(topics),
+  consumes: true,
+};
 
 export async function start(service: Service): Promise<void> {
   await service.publicSchemas.announce();

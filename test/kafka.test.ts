@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import kafkajs from "kafkajs";
+import kafkajs, { type AclEntry, type Admin } from "kafkajs";
 import { ConfigError, limits, readConfig } from "../config.js";
 import { Backlog } from "../backends/backlog.js";
 import { cutTopics, groupOffsets, writeTopics } from "../backends/backup/log-part.js";
@@ -32,11 +32,13 @@ import {
   type LogRecord,
   LogUnavailable,
   LogUnreadable,
+  type LogUse,
   type Position,
 } from "../backends/log.js";
+import { createLogger, type Logger } from "../backends/logger.js";
 import { limitReading, startKafka } from "../ops/servers/kafka.js";
 import type { LocalServer } from "../ops/servers/server.js";
-import { topics } from "../schemas/records.js";
+import { type Topic, topics } from "../schemas/records.js";
 import { type KafkaInstallation, installKafka, openTestKafkaLog } from "./kafka-installation.js";
 import { describeLogContract, readAll, record, rejection, until } from "./log-contract.js";
 import { lmdbTopics } from "./log-topics.js";
@@ -530,8 +532,8 @@ describe("Kafka with TLS and a login", function () {
     await folder?.remove();
   });
 
-  /** By the settings as an operator writes them. */
-  function open(more: Readonly<Record<string, string>> = {}): Promise<Log> {
+  /** As an operator writes them. */
+  function settings(more: Readonly<Record<string, string>> = {}): KafkaSettings {
     const config = readConfig({
       KAFKA_BROKERS: server.url,
       KAFKA_TLS: "on",
@@ -546,13 +548,21 @@ describe("Kafka with TLS and a login", function () {
         KAFKA_BROKERS: server.url.replace("127.0.0.1", more.KAFKA_BROKERS),
       }),
     });
+    return kafkaSettings(config);
+  }
+
+  function open(
+    more: Readonly<Record<string, string>> = {},
+    options: { readonly use?: LogUse; readonly logger?: Logger } = {},
+  ): Promise<Log> {
     return openKafkaLog({
-      settings: kafkaSettings(config),
+      settings: settings(more),
       topicPrefix: "",
       startMsMax: 2_000,
       replication: null,
-      topics: lmdbTopics(),
+      topics: lmdbTopics({ groups: ["g"] }),
       logger: testLogger,
+      ...options,
     });
   }
 
@@ -642,7 +652,161 @@ describe("Kafka with TLS and a login", function () {
       expect(String(error)).to.match(told);
     });
   }
+
+  describe("for a user with some rights", () => {
+    const guest = { KAFKA_SASL_USERNAME: "guest", KAFKA_SASL_PASSWORD: "guest" };
+    const every = { reads: Object.values(topics), appends: Object.values(topics), consumes: true };
+    const allowed = (list: readonly Topic[], operation: Operation): Right[] =>
+      list.map((name) => ({ on: "TOPIC", name, operation }));
+    const inGroups = (operation: Operation): Right[] =>
+      Object.values(topics).map((name) => ({ on: "GROUP", name: `${name}.g`, operation }));
+    const all = [
+      ...allowed(every.reads, "READ"),
+      ...allowed(every.appends, "WRITE"),
+      ...inGroups("READ"),
+    ];
+    const admin = <T>(work: (admin: Admin) => Promise<T>): Promise<T> =>
+      asAdmin(settings(), testLogger, work);
+    const opened: Log[] = [];
+
+    before(async () => (await open()).close());
+    beforeEach(() => admin((one) => one.deleteAcls({ filters: [anyAcl] })));
+    afterEach(() => Promise.all(opened.splice(0).map((log) => log.close())));
+
+    function give(rights: readonly Right[]): Promise<unknown> {
+      return admin((one) => one.createAcls({ acl: rights.map(aclOf) }));
+    }
+
+    /** The controller says yes before the broker knows. */
+    async function told(use: LogUse): Promise<string> {
+      let before = "";
+      for (;;) {
+        const now = await open(guest, { use }).then(
+          async (log) => (await log.close(), "nothing"),
+          String,
+        );
+        if (now === before) return now;
+        before = now;
+        await pause(200);
+      }
+    }
+
+    const { raw, facts } = topics;
+    const without = (on: Right["on"], name: string, operation: Operation): Right[] =>
+      all.filter(
+        (right) => right.on !== on || right.name !== name || right.operation !== operation,
+      );
+    const lacking: [title: string, rights: Right[], use: LogUse, told: RegExp][] = [
+      [
+        "that it may only look",
+        [...allowed(every.reads, "DESCRIBE"), ...inGroups("DESCRIBE")],
+        every,
+        new RegExp(
+          "KAFKA_SASL_USERNAME: Kafka does not let the user guest .*: give it Read on the topics " +
+            "revenue\\.raw, .*revenue\\.mrr-movements; Write on the topics revenue\\.raw, .*; " +
+            "Read on the groups revenue\\.raw\\.g, .*$",
+        ),
+      ],
+      ["Read", without("TOPIC", facts, "READ"), every, /give it Read on the topic revenue\.facts$/],
+      ["Write", without("TOPIC", raw, "WRITE"), every, /give it Write on the topic revenue\.raw$/],
+      [
+        "Read on a group",
+        without("GROUP", `${raw}.g`, "READ"),
+        every,
+        /give it Read on the group revenue\.raw\.g$/,
+      ],
+      [
+        "Describe on a group",
+        without("GROUP", `${raw}.g`, "READ"),
+        { reads: [], appends: [raw], consumes: false },
+        /give it Describe on the group revenue\.raw\.g$/,
+      ],
+      [
+        "Describe on a topic that it neither reads nor writes",
+        [...allowed([raw], "WRITE"), ...inGroups("DESCRIBE")],
+        { reads: [], appends: [raw], consumes: false },
+        /give it Describe on the topics revenue\.incomplete, .*revenue\.mrr-movements$/,
+      ],
+      ["nothing where all are there", all, every, /^nothing$/],
+      [
+        "nothing where all are there that this process needs",
+        [
+          ...allowed(every.reads, "DESCRIBE"),
+          ...allowed([raw], "WRITE"),
+          ...allowed([facts], "READ"),
+          ...inGroups("DESCRIBE"),
+        ],
+        { reads: [facts], appends: [raw], consumes: false },
+        /^nothing$/,
+      ],
+    ];
+    for (const [title, rights, use, sentence] of lacking) {
+      it(`should tell ${title}`, async () => {
+        await give(rights);
+        expect(await told(use)).to.match(sentence);
+      });
+    }
+
+    it("should leave no record where it asked whether it may write", async () => {
+      await give(all);
+      const log = await open();
+      opened.push(log);
+      const ends = await log.ends(raw);
+      expect(await told(every)).to.equal("nothing");
+      expect(await log.ends(raw)).to.eql(ends);
+    });
+
+    it("should tell a right that was taken away once in a while, and go on with it", async () => {
+      await give(all);
+      await told(every);
+      const lines: string[] = [];
+      const logger = createLogger("info", { write: (line) => void lines.push(line) });
+      const log = await open(guest, { use: every, logger });
+      opened.push(log);
+      await log.append(raw, [record("a")]);
+      // Of its start.
+      lines.length = 0;
+      await admin((one) => one.deleteAcls({ filters: [anyAcl] }));
+      const isTaken = () => log.append(raw, [record("a")]).then(Boolean, () => false);
+      while (await isTaken());
+      for (let again = 0; again < 20; again += 1) {
+        expect(await rejection(log.append(raw, [record("a")]))).to.be.instanceOf(LogUnavailable);
+      }
+      expect(String(await rejection(log.ends(raw)))).to.match(/LogUnreadable: Kafka does not give/);
+      expect(lines).to.have.length(1);
+      expect(lines[0]).to.match(/does not give this user the right Write on the topic rev/);
+      await give(all);
+      while (!(await isTaken()));
+      expect(lines).to.have.length(1);
+    });
+  });
 });
+
+type Operation = "READ" | "WRITE" | "DESCRIBE";
+interface Right {
+  readonly on: "TOPIC" | "GROUP";
+  readonly name: string;
+  readonly operation: Operation;
+}
+
+const anyAcl = {
+  resourceType: kafkajs.AclResourceTypes.ANY,
+  resourcePatternType: kafkajs.ResourcePatternTypes.ANY,
+  operation: kafkajs.AclOperationTypes.ANY,
+  permissionType: kafkajs.AclPermissionTypes.ANY,
+};
+
+function aclOf({ on, name, operation }: Right): AclEntry {
+  return {
+    resourceType: kafkajs.AclResourceTypes[on],
+    resourceName: name,
+    resourcePatternType: kafkajs.ResourcePatternTypes.LITERAL,
+    principal: "User:guest",
+    host: "*",
+    operation: kafkajs.AclOperationTypes[operation],
+    permissionType: kafkajs.AclPermissionTypes.ALLOW,
+  };
+}
 
 describe("A Kafka that says nothing", function () {
   this.timeout(60_000);

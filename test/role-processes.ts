@@ -8,6 +8,7 @@ import { type Servers, settingsOf, startServers, stopServers } from "../ops/serv
 import { startPostgres } from "../ops/servers/postgres.js";
 import type { LocalServer } from "../ops/servers/server.js";
 import type { RoleName } from "../start.js";
+import { giveRights, kafkaWithUsers, loginOf } from "./kafka-users.js";
 import { openServerFolder, type ServerFolder } from "./real-servers.js";
 import { freePort, kill, whenReady } from "./service-process.js";
 
@@ -35,7 +36,9 @@ export class Installation {
   static async open(): Promise<Installation> {
     const folder = await openServerFolder("roles");
     try {
-      const servers = await startServers({ folder: folder.path, freePort });
+      const kafka = { properties: kafkaWithUsers };
+      const servers = await startServers({ folder: folder.path, freePort, kafka });
+      await giveRights(servers.kafka.url);
       // Nothing may be made where the process runs: it has no folder of its own.
       await mkdir(join(folder.path, "empty"));
       return new Installation(folder, servers);
@@ -67,6 +70,7 @@ export class Installation {
       env: {
         PATH: process.env.PATH,
         ...settingsOf(this.servers),
+        ...loginOf(role),
         VAULT_ENCRYPTION_KEY: this.#vaultKey,
         ADMIN_TOKEN: this.adminToken,
         PORT: String(port),

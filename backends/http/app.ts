@@ -9,6 +9,7 @@ import { StoreBusy, StoreUnavailable } from "../clickhouse.js";
 import { AppendUncertain, LogUnavailable, LogUnreadable } from "../log.js";
 import { PostgresUnavailable } from "../postgres.js";
 import type { Service } from "../service.js";
+import { ToldSeldom } from "../told-seldom.js";
 import {
   ApiError,
   errorEnvelope,
@@ -24,6 +25,7 @@ type AppService = Pick<Service, "limits" | "logger" | "metrics" | "router">;
 /** @param isStopping true from the moment the process was told to stop: new calls get 503 */
 export function createApp(service: AppService, isStopping: () => boolean = () => false): Koa {
   const app = new Koa();
+  const outages = new ToldSeldom();
   // Reached only by what goes wrong after the answer began: a peer that went away.
   app.on("error", (error: unknown) => service.logger.debug({ err: error }, "answer cut short"));
   app.use(answer);
@@ -45,11 +47,7 @@ export function createApp(service: AppService, isStopping: () => boolean = () =>
       await next();
     } catch (thrown) {
       const error = await service.limits.refuse(ctx, knownError(thrown));
-      if (error.status >= 500 && !(thrown instanceof ApiError)) {
-        const { requestId } = ctx.state;
-        const path = pathWithoutSecret(ctx.path);
-        service.logger.error({ err: thrown, requestId, path }, "request failed");
-      }
+      if (error.status >= 500 && !(thrown instanceof ApiError)) tellFailure(ctx, error, thrown);
       ctx.status = error.status;
       ctx.set(error.headers);
       ctx.body = errorEnvelope(error, ctx.state.requestId);
@@ -59,6 +57,16 @@ export function createApp(service: AppService, isStopping: () => boolean = () =>
       { route: routeOf(ctx), method: knownMethod(ctx.method), status: String(ctx.status) },
       seconds,
     );
+  }
+
+  function tellFailure(ctx: Context, error: ApiError, thrown: unknown): void {
+    // Each mistake of ours is told; of a server that is away each call would tell the same.
+    const unheard = error.type === "internal" ? 0 : outages.turn(error.code);
+    if (unheard === null) return;
+    const { requestId } = ctx.state;
+    const path = pathWithoutSecret(ctx.path);
+    const more = unheard > 0 ? { alikeBefore: unheard } : {};
+    service.logger.error({ err: thrown, requestId, path, ...more }, "request failed");
   }
 }
 

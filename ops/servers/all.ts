@@ -1,7 +1,7 @@
 /** Kafka, ClickHouse and Postgres on this machine, for as long as who asked for them runs. */
 import { join } from "node:path";
 import { startClickHouse } from "./clickhouse.js";
-import { startKafka } from "./kafka.js";
+import { type LocalKafka, startKafka } from "./kafka.js";
 import { startPostgres } from "./postgres.js";
 import type { LocalServer } from "./server.js";
 
@@ -14,6 +14,7 @@ export interface ServersOptions {
   readonly folder: string;
   /** One that nobody listens on, another at each call. */
   readonly freePort: () => Promise<number>;
+  readonly kafka?: Pick<LocalKafka, "properties">;
   /** Instead of one ClickHouse on the folder. */
   readonly clickhouse?: () => Promise<LocalServer>;
 }
@@ -25,7 +26,7 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
   const [port, httpPort, tcpPort] = [await freePort(), await freePort(), await freePort()];
   const postgresPort = await freePort();
   const [kafka, clickhouse, postgres] = await Promise.allSettled([
-    startKafka({ folder: under("kafka"), port }),
+    startKafka({ folder: under("kafka"), port, ...options.kafka }),
     options.clickhouse?.() ?? startClickHouse({ folder: under("clickhouse"), httpPort, tcpPort }),
     startPostgres({ folder: under("postgres"), port: postgresPort }),
   ]);

@@ -1,0 +1,27 @@
+/** What many calls meet alike, as while a server is away: the log tells one of them in a while. */
+export class ToldSeldom {
+  readonly #told = new Map<string, { readonly at: number; unheard: number }>();
+
+  /** @param elapsed ms by a clock that is never set */
+  constructor(
+    private readonly everyMs: number = toldEveryMs,
+    private readonly elapsed: () => number = () => performance.now(),
+  ) {}
+
+  /**
+   * @param what one of a few
+   * @returns how many were not told since the last one was; null: nor is this one to be told
+   */
+  turn(what: string): number | null {
+    const now = this.elapsed();
+    const last = this.#told.get(what);
+    if (last !== undefined && now - last.at < this.everyMs) {
+      last.unheard += 1;
+      return null;
+    }
+    this.#told.set(what, { at: now, unheard: 0 });
+    return last?.unheard ?? 0;
+  }
+}
+
+const toldEveryMs = 10_000;

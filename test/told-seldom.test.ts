@@ -1,0 +1,48 @@
+import { once } from "node:events";
+import Router from "@koa/router";
+import { expect } from "chai";
+import { createApp } from "../backends/http/app.js";
+import { CallLimits } from "../backends/http/limits.js";
+import { createHttpServer } from "../backends/http/server.js";
+import { createLogger } from "../backends/logger.js";
+import { createMetrics } from "../backends/metrics.js";
+import { PostgresUnavailable } from "../backends/postgres.js";
+import { ToldSeldom } from "../backends/told-seldom.js";
+
+describe("What many calls meet alike", () => {
+  it("should be told once in a while, with how many were like it", () => {
+    let now = 0;
+    const seldom = new ToldSeldom(10, () => now);
+    const told = [0, 1, 9, 10, 11, 25].map((at) => {
+      now = at;
+      return seldom.turn("one");
+    });
+    expect(told).to.eql([0, null, null, 2, null, 1]);
+    expect(seldom.turn("another")).to.equal(0);
+  });
+
+  it("should fill the log with mistakes of ours only, not with a server that is away", async () => {
+    const lines: string[] = [];
+    const logger = createLogger("error", { write: (line: string) => void lines.push(line) });
+    const router = new Router();
+    router.get("/away", () => {
+      throw new PostgresUnavailable("it does not answer");
+    });
+    router.get("/mistake", () => {
+      throw new TypeError("a mistake of ours");
+    });
+    const limits = new CallLimits({ RATE_LIMIT_PER_KEY: 5, RATE_LIMIT_REFUSED: 5 });
+    const app = createApp({ limits, logger, metrics: createMetrics(), router });
+    const server = createHttpServer(app).listen(0);
+    await once(server, "listening");
+    const address = server.address();
+    if (address === null || typeof address === "string") throw new Error("not on a port");
+    for (const path of ["away", "mistake", "away", "mistake", "away"]) {
+      await (await fetch(`http://localhost:${address.port}/${path}`)).text();
+    }
+    server.closeAllConnections();
+    server.close();
+    const errors = lines.map((line) => /"type":"(\w+)"/.exec(line)?.[1]);
+    expect(errors).to.eql(["PostgresUnavailable", "TypeError", "TypeError"]);
+  });
+});
