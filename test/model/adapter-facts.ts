@@ -1,4 +1,4 @@
-/** What the adapters read, in the model's words: so that its reading can be compared with theirs. */
+/** What the adapters read, in the model's words: what both read can then be compared. */
 import { parseBody } from "../../backends/http/strict-body.js";
 import type { DecodedFact, KeptObject, Known, Provider } from "../../providers/provider.js";
 import type { FactBody, Line } from "../../schemas/records.js";
