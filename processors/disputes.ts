@@ -9,22 +9,36 @@ export interface Withdrawn {
   readonly currency: string;
   readonly quote: Quote;
   readonly withdrawnAt: number;
-  /** When all of it was back; null while the dispute is open. */
-  readonly returnedAt: number | null;
-  /** What came back of one that is lost in part. */
-  readonly partBack: { readonly at: number; readonly amount: bigint } | null;
+  /** What came back of it, in order of time. */
+  readonly returns: readonly Return[];
   /** Those it names; empty: spread like the sale. */
   readonly lines: readonly Line[];
   /** Minor units of `currency`, within `amount`; null: nobody tells it. */
   readonly tax: bigint | null;
 }
 
+interface Return {
+  readonly at: number;
+  /** Minor units of the dispute's currency. */
+  readonly amount: bigint;
+}
+
 /** An inquiry never withdraws anything and is not among them. */
 export function disputesOf(facts: readonly Fact[]): readonly Withdrawn[] {
   const readings = readingsOf(facts);
   const told = [...readings.keys()].sort().map((dispute) => readings.get(dispute) ?? []);
-  const returns = told.flatMap((each) => loneReturn(each) ?? []).sort((one, other) => one - other);
+  const returns = told.flatMap(loneReturn).sort((one, other) => one.at - other.at);
   return withReturns(told.flatMap(withdrawnBy), returns);
+}
+
+/** Not all of it came back. */
+export function isOpen(dispute: Withdrawn): boolean {
+  return outOf(dispute) > 0n;
+}
+
+/** What did not come back yet, in minor units of its currency. */
+function outOf({ amount, returns }: Withdrawn): bigint {
+  return returns.reduce((left, back) => left - back.amount, amount);
 }
 
 function readingsOf(facts: readonly Fact[]): Map<string, Fact[]> {
@@ -48,9 +62,9 @@ function withdrawnBy(told: readonly Fact[]): Withdrawn[] {
   const { dispute, amount, currency, lines = [], tax = null } = newest.body.Dispute;
   const backAt = timeOf(told, "returned_at");
   const part = readingOfMoney(told)?.returned_amount ?? amount;
-  const partBack = backAt !== null && part < amount ? { at: backAt, amount: part } : null;
-  const times = { withdrawnAt, returnedAt: partBack === null ? backAt : null, partBack };
-  return [{ dispute, amount, currency, quote, ...times, lines, tax }];
+  const back = part < amount ? part : amount;
+  const returns = backAt === null || back <= 0n ? [] : [{ at: backAt, amount: back }];
+  return [{ dispute, amount, currency, quote, withdrawnAt, returns, lines, tax }];
 }
 
 /**
@@ -64,25 +78,59 @@ function quoteOfWithdrawal(readings: readonly Fact[], withdrawnAt: number | null
   return null;
 }
 
-/** When money came back under an id that was never withdrawn: at Paddle each move has its own. */
-function loneReturn(told: readonly Fact[]): number | null {
-  return timeOf(told, "withdrawn_at") === null ? timeOf(told, "returned_at") : null;
+interface LoneReturn extends Return {
+  readonly currency: string;
+  readonly lines: readonly Line[];
 }
 
-/** Each return in order of time goes to the dispute that was open then and the longest. */
+/** Money that came back under an id that was never withdrawn: at Paddle each move has its own. */
+function loneReturn(told: readonly Fact[]): LoneReturn[] {
+  const newest = told[0];
+  const at = timeOf(told, "returned_at");
+  if (!newest || !("Dispute" in newest.body) || at === null) return [];
+  if (timeOf(told, "withdrawn_at") !== null) return [];
+  const { amount, currency, lines = [] } = newest.body.Dispute;
+  return [{ at, amount, currency, lines }];
+}
+
+/** Each in order of time. */
 function withReturns(
   disputes: readonly Withdrawn[],
-  returns: readonly number[],
+  returns: readonly LoneReturn[],
 ): readonly Withdrawn[] {
-  const open = [...disputes].sort((one, other) => one.withdrawnAt - other.withdrawnAt);
-  for (const returnedAt of returns) {
-    const index = open.findIndex(
-      (dispute) => dispute.returnedAt === null && dispute.withdrawnAt <= returnedAt,
-    );
-    const dispute = open[index];
-    if (dispute !== undefined) open[index] = { ...dispute, returnedAt };
-  }
-  return open.sort((one, other) => (one.dispute < other.dispute ? -1 : 1));
+  const known = [...disputes].sort((one, other) => one.withdrawnAt - other.withdrawnAt);
+  for (const back of returns) giveBack(back, known);
+  return known.sort((one, other) => (one.dispute < other.dispute ? -1 : 1));
+}
+
+/** What is more than the dispute it goes to has out goes to another. */
+function giveBack(back: LoneReturn, known: Withdrawn[]): void {
+  const dispute = disputeOf(back, known);
+  if (dispute === undefined) return;
+  const out = outOf(dispute);
+  const amount = back.amount < out ? back.amount : out;
+  const returns = [...dispute.returns, { at: back.at, amount }];
+  known[known.indexOf(dispute)] = { ...dispute, returns };
+  if (amount < back.amount) giveBack({ ...back, amount: back.amount - amount }, known);
+}
+
+/**
+ * The one it says nothing of, but which was open then: of as much, from the same lines; else of as
+ * much; else whichever. Of several the one that was open the longest.
+ */
+function disputeOf(back: LoneReturn, known: readonly Withdrawn[]): Withdrawn | undefined {
+  const open = known.filter(
+    (dispute) =>
+      dispute.withdrawnAt <= back.at && dispute.currency === back.currency && isOpen(dispute),
+  );
+  const asMuch = open.filter((dispute) => outOf(dispute) === back.amount);
+  const alike = asMuch.find((dispute) => namesOf(dispute.lines) === namesOf(back.lines));
+  return alike ?? asMuch[0] ?? open[0];
+}
+
+function namesOf(lines: readonly Line[]): string {
+  const names = lines.map(({ external_id, item = "" }) => JSON.stringify([external_id, item]));
+  return names.sort().join();
 }
 
 /**

@@ -206,8 +206,7 @@ function outsOf(steps: readonly RefundStep[], disputes: readonly Withdrawn[]): M
 }
 
 function disputeOuts(dispute: Withdrawn): MoneyOut[] {
-  const { dispute: id, currency, quote, amount, withdrawnAt, returnedAt, partBack } = dispute;
-  const { lines, tax } = dispute;
+  const { dispute: id, currency, quote, amount, withdrawnAt, returns, lines, tax } = dispute;
   const withdrawn: MoneyOut = {
     entry: `dispute:${id}`,
     kind: "dispute",
@@ -220,17 +219,21 @@ function disputeOuts(dispute: Withdrawn): MoneyOut[] {
     lines,
     country: null,
   };
-  const back = partBack ?? (returnedAt === null ? null : { at: returnedAt, amount });
-  if (back === null) return [withdrawn];
-  const won = {
-    entry: `dispute_won:${id}`,
-    kind: "dispute_won",
-    at: back.at,
-    amount: -back.amount,
-    tax: tax === null ? null : -divideRounded(tax * back.amount, amount),
-    undoes: withdrawn.entry,
-  } as const;
-  return [withdrawn, { ...withdrawn, ...won }];
+  let left = { amount, tax: tax ?? 0n };
+  const won = returns.map((back, index): MoneyOut => {
+    const taxBack = divideRounded(left.tax * back.amount, left.amount);
+    left = { amount: left.amount - back.amount, tax: left.tax - taxBack };
+    return {
+      ...withdrawn,
+      entry: index === 0 ? `dispute_won:${id}` : `dispute_won:${id}:${index + 1}`,
+      kind: "dispute_won",
+      at: back.at,
+      amount: -back.amount,
+      tax: tax === null ? null : -taxBack,
+      undoes: withdrawn.entry,
+    };
+  });
+  return [withdrawn, ...won];
 }
 
 type Sums = Pick<Move, "original" | "amount" | "tax">;

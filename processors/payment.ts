@@ -8,7 +8,7 @@
  */
 import type { Fact, FactBody, Line, Quote } from "../schemas/records.js";
 import { refundedOf } from "../schemas/refunded.js";
-import { disputesOf } from "./disputes.js";
+import { disputesOf, isOpen } from "./disputes.js";
 import { bySku, inBase, largestLine, type Move, movesOf, unknownCountry } from "./entries.js";
 import { countingOf, earlier } from "./prefix.js";
 import { addedUp } from "./outside-records.js";
@@ -175,7 +175,7 @@ function quoteOf(facts: readonly Fact[], currency: string): Quote | null {
 
 /** @param refunded minor units of the sale's currency */
 function documentOf(facts: readonly Fact[], sale: Sale, refunded: bigint): Document {
-  const disputed = disputesOf(facts).some((dispute) => dispute.returnedAt === null);
+  const disputed = disputesOf(facts).some(isOpen);
   return {
     timestamp: sale.at,
     account: sale.account,

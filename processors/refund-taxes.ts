@@ -60,8 +60,10 @@ function placesOf(steps: readonly TaxedStep[], sale: TaxedSale): Place[] {
     const undone = undoes === null ? undefined : moved.get(undoes);
     isTold ||= toldTax !== null;
     let tax: bigint | null = null;
-    if (isTold && undone !== undefined && undone.amount > 0n) {
-      tax = taxBefore + divideRounded(undone.tax * amount, undone.amount);
+    if (isTold && undoes !== null && undone !== undefined && undone.amount > 0n) {
+      const back = divideRounded(undone.tax * amount, undone.amount);
+      moved.set(undoes, { amount: undone.amount + amount, tax: undone.tax + back });
+      tax = taxBefore + back;
     } else if (toldTax !== null) {
       tax = taxBefore + toldTax;
     } else if (isTold && after < before) {

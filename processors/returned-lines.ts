@@ -91,6 +91,7 @@ export class NamedLines {
     const back = isWhole
       ? taken
       : split([...taken.keys()], step, (measure) => parts.map((part) => part[measure]));
+    this.#takenBy.set(entry, added(taken, back, -1n));
     this.#named = added(this.#named, back, -1n);
   }
 }

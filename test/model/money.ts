@@ -70,9 +70,8 @@ interface DisputeTimes {
   readonly amount: bigint;
   readonly currency: string;
   readonly withdrawnAt: number;
-  readonly returnedAt: number | null;
-  /** Of `amount`. */
-  readonly returned: bigint;
+  /** What came back of it, in order of time. */
+  readonly returns: readonly { readonly at: number; readonly amount: bigint }[];
   readonly line: string | null;
   /** Null: nobody told it. */
   readonly tax: bigint | null;
@@ -172,7 +171,10 @@ function entriesOf(known: Known, base: string, quotes: Quotes): Entry[] {
     const { refunds, totals, disputes } = known;
     const whole = taxOf(known);
     const open = disputes.filter((dispute) => isOpenAt(dispute, time));
-    const told = [...standingAt(refunds, time), ...open].map(({ tax }) => tax ?? null);
+    const told = [
+      ...standingAt(refunds, time).map(({ tax }) => tax ?? null),
+      ...open.map((dispute) => taxLeftAt(dispute, time)),
+    ];
     const isTold = totals.length === 0 && told.every((tax) => tax !== null);
     if (!isTold || sale?.currency !== currency || whole === 0n) return taxIn(out, currency);
     if (out >= sale.amount) return wholeTax;
@@ -235,10 +237,10 @@ function entriesOf(known: Known, base: string, quotes: Quotes): Entry[] {
     const [first, step] = [sharesOf(before), minus(now, before)];
     if (sku !== null) {
       // What is given back whole is what was taken; converted, a cent may lie between them.
-      const taken = isBack === "whole" ? takenBy.get(id) : undefined;
-      const moved = taken === undefined ? step : negative(taken);
+      const taken = takenBy.get(id);
+      const moved = isBack === "whole" && taken !== undefined ? negative(taken) : step;
       const all = minus(named.get(sku) ?? nothing, negative(moved));
-      if (isBack === null) takenBy.set(id, step);
+      takenBy.set(id, isBack === null ? step : minus(taken ?? nothing, negative(moved)));
       if (all.amount === 0n && all.tax === 0n) named.delete(sku);
       else named.set(sku, all);
     }
@@ -252,7 +254,7 @@ function entriesOf(known: Known, base: string, quotes: Quotes): Entry[] {
     before = now;
   }
   for (const dispute of sale === null ? known.disputes : []) {
-    const { amount, tax, currency, withdrawnAt: at, returnedAt } = dispute;
+    const { amount, tax, currency, withdrawnAt: at, returns } = dispute;
     const out = { amount: toBase(amount, currency, at), tax: toBase(tax ?? 0n, currency, at) };
     const sku = dispute.line === null ? null : skuOfLine(dispute.line, known);
     const give = (time: number, moves: Moved) => {
@@ -261,8 +263,13 @@ function entriesOf(known: Known, base: string, quotes: Quotes): Entry[] {
       else push(about, sku, moves.amount, moves.tax);
     };
     give(at, negative(out));
-    const back = toBase(dispute.returned, currency, at);
-    if (returnedAt !== null) give(returnedAt, { ...out, amount: back });
+    for (const back of returns) {
+      const taxBack = (taxLeftAt(dispute, back.at - 1) ?? 0n) - (taxLeftAt(dispute, back.at) ?? 0n);
+      give(back.at, {
+        amount: toBase(back.amount, currency, at),
+        tax: toBase(taxBack, currency, at),
+      });
+    }
   }
   return entries;
 }
@@ -303,7 +310,7 @@ interface Out {
   readonly kind: "refund" | "dispute";
   readonly dispute: bigint;
   readonly sku: string | null;
-  /** Of what took the money, and how much of that comes back with this; null: it goes out. */
+  /** Of what took the money, and whether it is all back with this; null: it goes out. */
   readonly id: string;
   readonly isBack: "whole" | "part" | null;
 }
@@ -326,13 +333,16 @@ function outsOf(known: Known): Out[] {
     };
   });
   const disputes = known.disputes.flatMap((told, index): Out[] => {
-    const { amount, line, withdrawnAt, returnedAt, returned } = told;
+    const { amount, line, withdrawnAt, returns } = told;
     const sku = line === null ? null : skuOfLine(line, known);
     const [id, kind] = [`dispute ${index}`, "dispute"] as const;
     const out = { at: withdrawnAt, kind, dispute: amount, sku, id, isBack: null };
-    if (returnedAt === null) return [out];
-    const isBack = returned >= amount ? "whole" : "part";
-    return [out, { ...out, at: returnedAt, dispute: -returned, isBack }];
+    let left = amount;
+    const backs = returns.map(({ at, amount: returned }): Out => {
+      left -= returned;
+      return { ...out, at, dispute: -returned, isBack: left > 0n ? "part" : "whole" };
+    });
+    return [out, ...backs];
   });
   return [...disputes, ...refunds].sort((a, b) => a.at - b.at);
 }
@@ -399,10 +409,20 @@ function refundedInAll(
 }
 
 /** One of which only a part came back stays open. */
-function isOpenAt(dispute: DisputeTimes, time: number): boolean {
-  const { amount, withdrawnAt, returnedAt, returned } = dispute;
-  const isBack = returnedAt !== null && returnedAt <= time && returned >= amount;
-  return withdrawnAt <= time && !isBack;
+function isOpenAt({ amount, withdrawnAt, returns }: DisputeTimes, time: number): boolean {
+  const back = returns.filter(({ at }) => at <= time).reduce((sum, one) => sum + one.amount, 0n);
+  return withdrawnAt <= time && back < amount;
+}
+
+/** Each part that comes back has its part of what is left; null: nobody told it. */
+function taxLeftAt({ amount, tax, returns }: DisputeTimes, time: number): bigint | null {
+  if (tax === null) return null;
+  let left = { amount, tax };
+  for (const back of returns.filter(({ at }) => at <= time)) {
+    const part = rounded(times(fraction(left.tax), fraction(back.amount, left.amount)));
+    left = { amount: left.amount - back.amount, tax: left.tax - part };
+  }
+  return left.tax;
 }
 
 function standingAt(refunds: readonly Refund[], time: number): Refund[] {
@@ -616,25 +636,39 @@ function standing(last: Refund, readings: readonly Refund[]): Refund[] {
   return failedAt !== null && failedAt <= at ? [] : [{ ...last, at, failedAt }];
 }
 
-/** Money that came back under an id of its own closes the dispute that was open the longest. */
+/**
+ * Money that came back under an id of its own is that of the dispute of as much and from the same
+ * line, else of as much, else of whichever was open then and the longest; the rest that of another.
+ */
 function withLoneReturns(
   disputes: readonly DisputeTimes[],
   facts: readonly Dispute[],
 ): DisputeTimes[] {
   const withdrawn = facts.filter(({ withdrawnAt }) => withdrawnAt !== null);
   const ids = withdrawn.map(({ dispute }) => dispute);
-  const lone = facts.filter(({ dispute }) => !ids.includes(dispute));
-  const returns = new Map(lone.map(({ dispute, returnedAt }) => [dispute, returnedAt ?? Infinity]));
-  const open = [...disputes].sort((a, b) => a.withdrawnAt - b.withdrawnAt);
-  for (const time of [...returns.values()].sort((a, b) => a - b)) {
-    const index = open.findIndex(
-      ({ withdrawnAt, returnedAt }) => returnedAt === null && withdrawnAt <= time,
-    );
-    const found = open[index];
-    if (found === undefined) continue;
-    open[index] = { ...found, returnedAt: time, returned: found.amount };
+  const lone = facts.filter(({ dispute }) => !ids.includes(dispute)).sort(byTelling);
+  const returns = new Map(lone.map((fact) => [fact.dispute, fact]));
+  const known = [...disputes].sort((a, b) => a.withdrawnAt - b.withdrawnAt);
+  const timeOf = ({ returnedAt }: Dispute) => returnedAt ?? Infinity;
+  for (const back of [...returns.values()].sort((a, b) => timeOf(a) - timeOf(b))) {
+    let left = back.amount;
+    while (left > 0n) {
+      const open = known.filter((one) => one.withdrawnAt <= timeOf(back) && leftOf(one) > 0n);
+      const asMuch = open.filter((one) => leftOf(one) === left);
+      const alike = asMuch.filter(({ line }) => line === (back.line ?? null));
+      const found = [...alike, ...asMuch, ...open][0];
+      if (found === undefined) break;
+      const amount = left < leftOf(found) ? left : leftOf(found);
+      const given = [...found.returns, { at: timeOf(back), amount }];
+      known[known.indexOf(found)] = { ...found, returns: given };
+      left -= amount;
+    }
   }
-  return open;
+  return known;
+}
+
+function leftOf({ amount, returns }: DisputeTimes): bigint {
+  return returns.reduce((left, one) => left - one.amount, amount);
 }
 
 /** The most certain times win, of equally certain ones the first told: it stays. */
@@ -647,9 +681,9 @@ function disputeTimes(readings: readonly Dispute[]): DisputeTimes[] {
   if (last === undefined || withdrawnAt === null) return [];
   const { amount, currency, line = null, tax = null } = last;
   const back = ordered.find(({ returnedAt }) => returnedAt !== null);
-  const returned = back === undefined ? 0n : (back.returned ?? amount);
-  const returnedAt = back?.returnedAt ?? null;
-  return [{ amount, currency, withdrawnAt, returnedAt, returned, line, tax }];
+  const at = back?.returnedAt ?? null;
+  const returns = at === null ? [] : [{ at, amount: back?.returned ?? amount }];
+  return [{ amount, currency, withdrawnAt, returns, line, tax }];
 }
 
 /** Of all readings of one thing the one told last. */

@@ -51,7 +51,7 @@ const refunds = fc.record({
 
 const chargebacks = fc.record({
   gap: gaps,
-  isReturned: fc.boolean(),
+  returns: fc.constantFrom("none", "all", "all", "halves"),
   /** Which line's price is charged back; null: all of the payment. */
   line: fc.constantFrom(null, null, 0, 1),
 });
@@ -343,20 +343,27 @@ function pay(script: Script, plan: PaddlePlan, paying: Paying): string {
     time += 6 * secondMs;
     if (refund.outcome === "reversed") adjust("updated", time, { ...told, status: "reversed" });
   }
-  for (const { gap, isReturned, line } of fate.isLost ? [] : (fate.chargebacks ?? [])) {
+  let open = 0n;
+  for (const { gap, returns, line } of fate.isLost ? [] : (fate.chargebacks ?? [])) {
     time = after(time, atLeastASecond(gap));
     const charged = line === null ? undefined : lines[line % lines.length];
     const isPart = charged !== undefined && charged.subtotal < amount;
-    const told: Pick<AdjustmentInput, "type" | "items" | "total" | "tax"> = isPart
-      ? { type: "partial", items: [{ line: charged.id, amount: charged.subtotal }] }
-      : { type: "full", total: amount, tax: amount / 6n };
-    const what = { transaction: id, status: "approved", ...told } as const;
+    const part = isPart ? charged.subtotal : amount;
+    if (open + part > amount) continue;
+    const tellPart = (of: bigint): Pick<AdjustmentInput, "type" | "items" | "total" | "tax"> =>
+      isPart
+        ? { type: "partial", items: [{ line: charged.id, amount: of }] }
+        : { type: "full", total: of, tax: of / 6n };
+    const what = { transaction: id, status: "approved", ...tellPart(part) } as const;
     const warned = { ...what, id: script.id("adj"), action: "chargeback_warning" } as const;
     adjust("created", time, warned);
     const back = { ...what, id: script.id("adj"), action: "chargeback" } as const;
     adjust("created", time + secondMs, back);
     time += 2 * secondMs;
-    if (!isReturned) return id;
+    if (returns === "none") {
+      open += part;
+      continue;
+    }
     const unwarned = {
       ...what,
       id: script.id("adj"),
@@ -364,7 +371,12 @@ function pay(script: Script, plan: PaddlePlan, paying: Paying): string {
     } as const;
     adjust("created", time, unwarned);
     adjust("updated", time, { ...back, status: "reversed" });
-    adjust("created", time, { ...what, id: script.id("adj"), action: "chargeback_reverse" });
+    const halves = returns === "halves" ? [part / 2n, part - part / 2n] : [part];
+    for (const half of halves) {
+      const returned = { ...what, ...tellPart(half), action: "chargeback_reverse" } as const;
+      adjust("created", time, { ...returned, id: script.id("adj") });
+      time += secondMs;
+    }
   }
   return id;
 }
