@@ -7,14 +7,21 @@ import { fraction } from "./fraction.js";
 import { must } from "./json.js";
 import { webhooks } from "./webhooks.js";
 
+/** What an adapter reads in one event. */
+export interface DecodedEvent {
+  readonly event: ModelEvent;
+  readonly facts: readonly DecodedFact[];
+}
+
 /**
  * One event after the other, as the processors do it: what one tells of an object is kept for the
- * next.
- * @throws when a live event is rejected: stories tell nothing that cannot be understood
+ * next. Without those of another environment.
+ * @throws when an event is rejected: stories tell nothing that cannot be understood
  */
-export function factsOfAdapter(provider: Provider, events: readonly ModelEvent[]): Fact[] {
+export function decodedBy(provider: Provider, events: readonly ModelEvent[]): DecodedEvent[] {
   const kept = new KeptInMemory();
-  return events.flatMap(({ id, source, body: sent, receivedAt }): Fact[] => {
+  return events.flatMap((event): DecodedEvent[] => {
+    const { source, body: sent, receivedAt } = event;
     if (source === "record") throw new Error("a record has no adapter");
     const parsed = parseBody(provider, webhooks[source].bytes(sent));
     if (!parsed.ok) throw new Error(parsed.message);
@@ -31,13 +38,14 @@ export function factsOfAdapter(provider: Provider, events: readonly ModelEvent[]
     if (decoded.outcome === "rejected") throw new Error(`${decoded.reason}: ${decoded.detail}`);
     if (decoded.outcome === "ignored") return [];
     const isTest = decoded.sandbox ?? must(provider.heading(body), "a heading").sandbox;
-    if (isTest === true) return [];
-    const told = { eventId: id, provider: source };
-    return decoded.facts.map((fact) => ({
-      ...inWordsOfModel(fact),
-      ...told,
-      toldAt: fact.happenedAt,
-    }));
+    return isTest === true ? [] : [{ event, facts: decoded.facts }];
+  });
+}
+
+export function inWordsOfModel(decoded: readonly DecodedEvent[]): Fact[] {
+  return decoded.flatMap(({ event, facts }) => {
+    const told = { eventId: event.id, provider: event.source };
+    return facts.map((fact): Fact => ({ ...bareFact(fact), ...told, toldAt: fact.happenedAt }));
   });
 }
 
@@ -63,7 +71,7 @@ class KeptInMemory {
   }
 }
 
-function inWordsOfModel({ body }: DecodedFact): BareFact {
+function bareFact({ body }: DecodedFact): BareFact {
   if ("Payment" in body) return saleOf(body.Payment);
   if ("Purchase" in body) {
     const { purchase, country, type, tax, lines, total = null } = body.Purchase;
