@@ -60,7 +60,7 @@ export async function writeThenLook(
 
 /** The same for a sole writer, who knows all there is to know before anything is written. */
 export async function lookFirst(
-  clickhouse: ClickHouse,
+  clickhouse: Pick<ClickHouse, "rows">,
   batch: readonly Fact[],
   known: KnownKeys,
 ): Promise<Look> {
@@ -106,7 +106,7 @@ class KnownRows {
   readonly #rows = new Map<string, { scope: Scope; key: string; facts: Fact[] }>();
 
   constructor(
-    private readonly clickhouse: ClickHouse,
+    private readonly clickhouse: Pick<ClickHouse, "rows">,
     private readonly known: KnownKeys | null,
   ) {}
 

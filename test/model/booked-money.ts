@@ -1,5 +1,4 @@
 /** The money of decoded events as the processors book it, in the memory of the test. */
-import type { ClickHouse } from "../../backends/clickhouse.js";
 import { limits } from "../../config.js";
 import { completeFacts } from "../../processors/facts.js";
 import { KnownKeys } from "../../processors/known-keys.js";
@@ -25,8 +24,8 @@ export async function bookedMoney(
   return payments.map((known) => recordings(known.payment, known.facts));
 }
 
-/** All facts are at hand. Nothing else is asked for. */
-const nothingStored = { rows: () => Promise.resolve([]) } as unknown as ClickHouse;
+/** All facts are at hand. */
+const nothingStored = { rows: () => Promise.resolve([]) };
 
 function completed({ event, facts }: DecodedEvent, base: string, quotes: Quotes): Fact[] {
   const { id: event_id, source: provider, receivedAt: received_at } = event;
