@@ -107,7 +107,7 @@ async function work(): Promise<void> {
     try {
       await prove({ service, door, log, seen }, drawn);
     } catch (error) {
-      if (!hasFailed) process.stderr.write(`seed ${seed}, shrinking: ${String(error)}\n`);
+      if (!hasFailed) process.stderr.write(`seed ${seed}, shrinking: ${withCause(error)}\n`);
       hasFailed = true;
       process.send?.("failed", undefined, undefined, () => {});
       throw error;
@@ -131,6 +131,12 @@ async function work(): Promise<void> {
   await started.stop();
   rmSync(folder, { recursive: true });
   if (process.connected) process.disconnect();
+}
+
+/** A call that met no answer says why only in its cause. */
+function withCause(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause === undefined ? String(error) : `${String(error)} (${String(cause)})`;
 }
 
 function sum(before: Seen, more: unknown): Seen {
