@@ -16,6 +16,10 @@ const otherServerLost: ReadonlySet<string | undefined> = new Set([
 /** The user has not the right to (ErrorCodes.cpp: ACCESS_DENIED). */
 export const notAllowed = "497";
 
+export function isNotAllowed(error: unknown): boolean {
+  return error instanceof ClickHouseError && error.code === notAllowed;
+}
+
 /** The server understood and refused: it would again. */
 export function isRefusal(error: unknown): error is ClickHouseError {
   return error instanceof ClickHouseError && !otherServerLost.has(error.code);

@@ -11,6 +11,7 @@ import {
 } from "@clickhouse/client";
 import { ConfigError, limits } from "../config.js";
 import { notAllowed } from "./clickhouse-errors.js";
+import { missingGrants } from "./clickhouse-grants.js";
 import type { ServerOrigin } from "./clickhouse-server.js";
 import { tellWaiting } from "./tell-waiting.js";
 
@@ -27,7 +28,8 @@ export interface Usable {
 
 /**
  * @param setting that names the address
- * @param suffixes of the databases it is to have, beside the one that is named
+ * @param suffixes of the databases it is to have, beside the one that is named; the last one's
+ *   holds the rows
  * @throws ConfigError
  */
 export async function whenUsable(
@@ -54,6 +56,8 @@ export async function whenUsable(
     });
     await refuseReadOnly(client, user);
     for (const suffix of ["", ...suffixes]) await makeDatabase(client, `${database}${suffix}`);
+    const ofRows = `${database}${suffixes.at(-1) ?? ""}`;
+    await refuseMissingGrants(client, ofRows, user);
     return { url, database };
   } catch (error) {
     throw new ConfigError([told(error)]);
@@ -118,6 +122,16 @@ async function makeDatabase(client: ClickHouseClient, database: string): Promise
     query: "CREATE DATABASE IF NOT EXISTS {database:Identifier}",
     query_params: { database },
   });
+}
+
+async function refuseMissingGrants(
+  client: ClickHouseClient,
+  database: string,
+  user: string,
+): Promise<void> {
+  const missing = await missingGrants(client, database, user);
+  if (missing.length === 0) return;
+  throw new Refused(`the user ${user} lacks rights; run ${missing.join("; ")}`);
 }
 
 /** Told as it is. */

@@ -5,9 +5,8 @@
 import { createHash } from "node:crypto";
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { ClickHouseError } from "@clickhouse/client";
 import type { ClickHouse, ClickHouseNode } from "./clickhouse.js";
-import { notAllowed } from "./clickhouse-errors.js";
+import { isNotAllowed } from "./clickhouse-errors.js";
 import { durableSettings } from "./clickhouse-settings.js";
 import type { Logger } from "./logger.js";
 import type { Postgres } from "./postgres.js";
@@ -93,7 +92,7 @@ export async function migrateClickHouse(
     for (const node of clickhouse.nodes) await migrateNode(node, logger, known);
     await clickhouse.cluster?.joinTables();
   } catch (error) {
-    if (!(error instanceof ClickHouseError && error.code === notAllowed)) throw error;
+    if (!(error instanceof Error && isNotAllowed(error))) throw error;
     throw new MigrationRefused(
       `CLICKHOUSE_URL: this user may not make the tables: ${error.message.split("\n", 1)[0]} ` +
         "Its GRANTs are in docs/operating.md",

@@ -1,5 +1,4 @@
 /** Two ClickHouse servers on this machine as one cluster, while they are killed and stopped. */
-import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,10 +10,10 @@ import { eachShard, shardKeys } from "../backends/clickhouse-shards.js";
 import { literal } from "../backends/clickhouse-text.js";
 import { type ClickHouse, StoreUnavailable } from "../backends/clickhouse.js";
 import { migrateClickHouse } from "../backends/migrations.js";
-import { projectFile } from "../backends/root.js";
 import { ConfigError } from "../config.js";
 import { clusterName, type ClusterServers, startCluster } from "./cluster-servers.js";
 import { rejection } from "./log-contract.js";
+import { grantsOf } from "./manual-grants.js";
 import { needServers, needTime, openServerFolder, type ServerFolder } from "./real-servers.js";
 import { testLogger } from "./stores.js";
 
@@ -35,7 +34,11 @@ describe("A ClickHouse cluster", function suite() {
     folder = await openServerFolder("cluster");
     servers = await startCluster(folder.path, 2, {
       clusters: { turned: [[1], [0]], half: [[0]], replicated: [[0, 1]] },
-      user: { name: user, password: "secret", grants: grantsOf(user) },
+      user: {
+        name: user,
+        password: "secret",
+        grants: grantsOf("A ClickHouse cluster", user).needed,
+      },
       profile: { skip_unavailable_shards: "1", distributed_product_mode: "local" },
     });
     // Its user may not make databases.
@@ -341,12 +344,3 @@ describe("A ClickHouse cluster", function suite() {
     });
   }
 });
-
-/** What the manual says a user needs; what it only gives a reason for is good to have. */
-function grantsOf(name: string): string[] {
-  const manual = readFileSync(projectFile("docs", "operating.md"), "utf8");
-  const [, section = ""] = manual.split("\n## A ClickHouse cluster\n");
-  const [cluster = ""] = section.split("\n## ", 1);
-  const grants = cluster.matchAll(new RegExp(`^(GRANT .*) TO ${name};$`, "gm"));
-  return [...grants].map(([, grant = ""]) => grant);
-}

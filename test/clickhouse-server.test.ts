@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import { mkdir } from "node:fs/promises";
 import { type AddressInfo, createServer, connect, type Server, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
+import { readRows, writeRows } from "../backends/backup/clickhouse-part.js";
 import { jsonRows } from "../backends/clickhouse-text.js";
 import { openClickHouse } from "../backends/clickhouse-open.js";
 import { type ClickHouse, StoreUnavailable } from "../backends/clickhouse.js";
@@ -11,6 +13,7 @@ import { ConfigError } from "../config.js";
 import { startClickHouse } from "../ops/servers/clickhouse.js";
 import type { LocalServer } from "../ops/servers/server.js";
 import { rejection } from "./log-contract.js";
+import { grantsOf } from "./manual-grants.js";
 import { serveHttp } from "./loopback.js";
 import { needServers, needTime, openServerFolder, type ServerFolder } from "./real-servers.js";
 import { freePort } from "./service-process.js";
@@ -30,19 +33,25 @@ describe("A ClickHouse server", () => {
     opened.push(clickhouse);
     return clickhouse;
   };
-  /** Beside the usual user one that may read only, and one without rights to make tables. */
+  /** Beside the usual user one that may read only, and some with few rights. */
   const usersXml = (): string => {
     const usual = "<networks><ip>::/0</ip></networks><quota>default</quota>";
     const user = (name: string, more: string) =>
       `<${name}><password>secret</password>${usual}${more}</${name}>`;
-    const grants = "<grants><query>GRANT SELECT ON default.*</query></grants>";
+    const granted = (name: string, ...grants: readonly string[]) => {
+      const queries = grants.map((grant) => `<query>${grant}</query>`).join("");
+      return user(name, `<profile>default</profile><grants>${queries}</grants>`);
+    };
+    const { needed, goodToHave } = grantsOf("ClickHouse", "revenue");
     return (
       `<user_directories><users_xml><path>${folder.path}/config.xml</path></users_xml>` +
       "</user_directories><quotas><default/></quotas>" +
       "<profiles><default/><reading><readonly>1</readonly></reading></profiles>" +
       `<users><default><password/><profile>default</profile>${usual}</default>` +
       user("reader", "<profile>reading</profile>") +
-      user("guest", `<profile>default</profile>${grants}`) +
+      granted("guest", "GRANT SELECT ON default.*") +
+      granted("maker", "GRANT SELECT, INSERT, CREATE TABLE ON half_made.*") +
+      granted("revenue", ...needed, ...goodToHave) +
       "</users>"
     );
   };
@@ -205,12 +214,47 @@ describe("A ClickHouse server", () => {
       /CLICKHOUSE_URL: what answers there is no ClickHouse/,
     ],
   ];
-  it("should say so when the user may not make tables", async () => {
-    const guest = new URL(server.url);
-    [guest.username, guest.password] = ["guest", "secret"];
-    const error = await rejection(migrateClickHouse(await open(guest.href), testLogger));
+  const urlOf = (user: string, database: string): string => {
+    const url = new URL(`${server.url}/${database}`);
+    [url.username, url.password] = [user, "secret"];
+    return url.href;
+  };
+
+  it("should say so when the user may not change tables", async () => {
+    const owner = await open(`${server.url}/half_made`);
+    await owner.write(
+      `CREATE TABLE migrations (number UInt32, name String, checksum String) ENGINE = MergeTree
+       ORDER BY number`,
+    );
+    const maker = await open(urlOf("maker", "half_made"));
+    const error = await rejection(migrateClickHouse(maker, testLogger));
     expect(error).to.be.instanceOf(MigrationRefused);
-    expect(String(error)).to.match(/CLICKHOUSE_URL: this user may not make the tables.*CREATE/);
+    expect(String(error)).to.match(/CLICKHOUSE_URL: this user may not make the tables.*GRANT/);
+  });
+
+  it("should do all it does with the GRANTs of the manual", async () => {
+    await (await open(`${server.url}/revenue`)).rows("SELECT 1");
+    const clickhouse = await open(urlOf("revenue", "revenue"));
+    await migrateClickHouse(clickhouse, testLogger);
+    const files = `${folder.path}/backup`;
+    await mkdir(`${files}/clickhouse`, { recursive: true });
+    await writeRows(clickhouse, files);
+    await readRows(clickhouse, files);
+    const row = { number: 1_000, name: "a", checksum: "b" };
+    const rows = jsonRows("number UInt32, name String, checksum String", [row]);
+    await clickhouse.write(`INSERT INTO migrations (number, name, checksum) SELECT * FROM ${rows}`);
+    await clickhouse.write("KILL QUERY WHERE query_id = 'none' SYNC");
+  });
+
+  it("should name the GRANTs that a user lacks, as the statements to run", async () => {
+    const error = await rejection(open(urlOf("guest", "default")));
+    expect(String(error)).to.include(
+      "CLICKHOUSE_URL: the user guest lacks rights; run GRANT INSERT, CREATE TABLE, " +
+        "ALTER COLUMN, ALTER INDEX, ALTER PROJECTION, ALTER SETTINGS, TRUNCATE ON default.* " +
+        "TO guest; GRANT TABLE ENGINE ON MergeTree TO guest; " +
+        "GRANT TABLE ENGINE ON ReplacingMergeTree TO guest; " +
+        "GRANT SELECT ON system.processes TO guest",
+    );
   });
 
   for (const [title, url, sentence] of refusals) {

@@ -2,6 +2,7 @@
 import { EventEmitter, once } from "node:events";
 import type { Server } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
+import { ClickHouseError } from "@clickhouse/client";
 import Router from "@koa/router";
 import { expect } from "chai";
 import type { Context } from "koa";
@@ -45,6 +46,10 @@ describe("The HTTP base", () => {
     router.get("/away", () => {
       throw new PostgresUnavailable("10.0.0.1 does not answer");
     });
+    router.get("/not-granted", () => {
+      const message = "it's necessary to have the grant SELECT ON var/lib";
+      throw new ClickHouseError({ message, code: "497", type: "ACCESS_DENIED" });
+    });
     router.get("/refused", () => {
       throw unauthenticated("key_unknown", "No.");
     });
@@ -81,6 +86,7 @@ describe("The HTTP base", () => {
     ["/away", 503, "metadata_unavailable", "unavailable"],
     ["/unreadable", 503, "log_unreadable", "unavailable"],
     ["/full", 503, "log_unavailable", "unavailable"],
+    ["/not-granted", 503, "store_unavailable", "unavailable"],
     ["/unsure", 503, "log_unavailable", "unavailable"],
     ["/refused", 401, "key_unknown", "authentication"],
     ["/nothing", 404, "path_unknown", "not_found"],

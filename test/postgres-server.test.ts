@@ -1,12 +1,14 @@
 /** The metadata store on a server of this test's own: how it is let in, and what a break does. */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { pino } from "pino";
+import { postgresTables, readTables, writeTables } from "../backends/backup/postgres-part.js";
 import { MigrationRefused, migratePostgres, readMigrations } from "../backends/migrations.js";
 import { openPostgres } from "../backends/postgres-open.js";
 import { shareOf } from "../backends/postgres-share.js";
@@ -124,6 +126,28 @@ describe("A Postgres server", function () {
     await guest.close();
     expect(error).to.be.instanceOf(MigrationRefused);
     expect(String(error)).to.match(/DATABASE_URL: this user may not make tables.*GRANT CREATE/);
+  });
+
+  it("should do all it does with the GRANTs of the manual", async () => {
+    const manual = readFileSync(projectFile("docs", "operating.md"), "utf8");
+    const block = /```\n(CREATE USER revenue [^`]*)```/.exec(manual)?.[1] ?? "";
+    const [outside = "", inside = ""] = block.replace("…", "pw").split("\\connect revenue\n");
+    for (const statement of outside.trim().split("\n")) await postgres.query(statement);
+    const url = new URL(server.url);
+    url.pathname = "/revenue";
+    const owner = await openPostgres({ url: url.href }, testLogger);
+    await postgres.query("REVOKE ALL ON DATABASE revenue FROM PUBLIC");
+    await owner.query("REVOKE ALL ON SCHEMA public FROM PUBLIC");
+    await owner.query(inside.trim());
+    [url.username, url.password] = ["revenue", "pw"];
+    const least = await openPostgres({ url: url.href }, testLogger);
+    await migratePostgres(least, testLogger);
+    const files = join(folder.path, "tables");
+    await mkdir(join(files, "postgres"), { recursive: true });
+    await writeTables(least, files, postgresTables);
+    await least.transaction((sql) => readTables(sql, files));
+    await least.close();
+    await owner.close();
   });
 
   const answers: [what: string, state: string, text: string, sentence: RegExp][] = [

@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import type { Layer } from "@koa/router";
 import Koa, { type Context, type Next } from "koa";
+import { isNotAllowed } from "../clickhouse-errors.js";
 import { StoreBusy, StoreUnavailable } from "../clickhouse.js";
 import { AppendUncertain, LogUnavailable, LogUnreadable } from "../log.js";
 import { PostgresUnavailable } from "../postgres.js";
@@ -138,7 +139,9 @@ export function knownError(thrown: unknown): ApiError {
   if (thrown instanceof PostgresUnavailable) {
     return unavailable("metadata_unavailable", "Postgres cannot be had now; call again.");
   }
-  if (thrown instanceof StoreUnavailable || thrown instanceof StoreBusy) {
+  // Rights come back when somebody gives them back; the log names the GRANT.
+  const isAway = thrown instanceof StoreUnavailable || isNotAllowed(thrown);
+  if (isAway || thrown instanceof StoreBusy) {
     return unavailable("store_unavailable", "The figures cannot be read now.");
   }
   return internal();
