@@ -76,7 +76,7 @@ function itIsReadTheSame<Plan>(
   examples: [Plan, Arrival][] = [],
 ): void {
   const adapter = must(adapters.get(token), "an adapter");
-  it(`should come to the reference model's figures, whatever part of them arrives: ${token}`, async () => {
+  it(`should come to the model's figures, whatever part of them arrives: ${token}`, async () => {
     const property = fc.asyncProperty(plans, arrivals, async (plan, arrival) => {
       const { base, lost, order, known } = arrival;
       const script = new Script(end);
