@@ -135,8 +135,8 @@ async function work(): Promise<void> {
 
 /** A call that met no answer says why only in its cause. */
 function withCause(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause === undefined ? String(error) : `${String(error)} (${String(cause)})`;
+  const isCaused = error instanceof Error && error.cause instanceof Error;
+  return isCaused ? `${String(error)} (${String(error.cause)})` : String(error);
 }
 
 function sum(before: Seen, more: unknown): Seen {
