@@ -11,6 +11,7 @@ import { accountSlices, eachOf, movementTables } from "../../backends/account-sl
 import { clickhouseTime, rowsIn } from "../../backends/clickhouse-rows.js";
 import { openClickHouse } from "../../backends/clickhouse-open.js";
 import type { ClickHouse } from "../../backends/clickhouse.js";
+import { inParts } from "../../backends/in-parts.js";
 import { readConfig } from "../../config.js";
 import { bookedNow } from "../../schemas/booked-at.js";
 import { differenceSql, movementRowColumns } from "../../schemas/movements.js";
@@ -234,13 +235,9 @@ async function addChanges(
 }
 
 /** Numbers of the accounts that change, a list for each step. */
-function stepsOf(accounts: number): number[][] {
-  return Array.from({ length: newChanges / changesPerStep }, (_, step) =>
-    Array.from(
-      { length: changesPerStep },
-      (_, index) => ((step * changesPerStep + index) * 7919) % accounts,
-    ),
-  );
+function stepsOf(accounts: number): Iterable<number[]> {
+  const numbers = Array.from({ length: newChanges }, (_, index) => (index * 7919) % accounts);
+  return inParts(numbers, changesPerStep, () => 1);
 }
 
 function touchedSql(workspace: string, numbers: readonly number[]): string {
