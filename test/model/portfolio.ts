@@ -1,6 +1,6 @@
 /**
- * Random portfolios: whole histories of merchants' customers as provider events, and the order in
- * which they arrive (any, with repeats).
+ * Random portfolios: whole histories of merchants' customers as provider events, which of them
+ * arrive, and in which order (any, with repeats).
  */
 import * as fc from "fast-check";
 import { apiVersions, productObject } from "../../providers/stripe/payloads.js";
@@ -11,7 +11,7 @@ import { text } from "./json.js";
 import { lemonPlans, tellLemonSqueezy } from "./lemonsqueezy-story.js";
 import { paddlePlans, tellPaddle } from "./paddle-story.js";
 import { recordPlans, tellRecords } from "./record-story.js";
-import { inOrder, Script, type Sent } from "./story.js";
+import { inOrder, losses, Script, type Sent, withoutLost } from "./story.js";
 import { gumroadPlans, tellGumroad } from "./gumroad-story.js";
 import { revenueCatPlans, tellRevenueCat } from "./revenuecat-story.js";
 import { stripePlans, tellStripe } from "./stripe-story.js";
@@ -68,6 +68,7 @@ const plansOf = (told: Told) =>
       ["prod_gamma", "Extra Seats"],
     ] as const),
     told: fc.array(providers, { ...told, size: "large" }),
+    lost: fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, losses),
     /** Drawn again and again, they sort the deliveries; all 0 is the order in which it happened. */
     order: fc.array(fc.nat(1_000), { minLength: 1, maxLength: 50 }),
     repeats: fc.array(fc.nat(10_000), { maxLength: 20 }),
@@ -78,11 +79,11 @@ const fewTold: Told = { minLength: 1, maxLength: 4 };
 
 /** @param end nothing is dated later, ms since 1970 (a whole second) */
 export function portfolios(end: number, many: Told = fewTold): fc.Arbitrary<Portfolio> {
-  return plansOf(many).map(({ base, names, told, order, repeats }) => {
+  return plansOf(many).map(({ base, names, told, lost, order, repeats }) => {
     const script = new Script(end);
     for (const [sku, name] of names) nameProduct(script, sku, name);
     for (const [index, tell] of told.flat().entries()) tell(script, index);
-    const deliveries = delivered(script.sent, order, repeats);
+    const deliveries = delivered(withoutLost(script.sent, lost), order, repeats);
     const described = deliveries.map(({ id, body }) => `${id} ${nameOf(body)}`).join(", ");
     return { base, deliveries, [fc.toStringMethod]: () => `${base}: ${described}` };
   });
