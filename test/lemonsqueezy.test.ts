@@ -2,10 +2,14 @@
 import { expect } from "chai";
 import { createLemonSqueezy } from "../providers/lemonsqueezy/index.js";
 import {
+  answerOf,
   invoiceObject,
+  type JsonObject,
   type LemonObject,
   lemonEvent,
+  listAnswer,
   orderObject,
+  priceAttributes,
   subscriptionObject,
 } from "../providers/lemonsqueezy/payloads.js";
 
@@ -29,8 +33,9 @@ const invoice = (reason: "initial" | "renewal"): LemonObject =>
     total: 1000n,
     createdAt: at + 1,
   });
-const subscription = (status: "active" | "on_trial"): LemonObject =>
+const subscription = (status: "active" | "on_trial", quantity = 1): LemonObject =>
   subscriptionObject({
+    quantity,
     id: 9,
     customer: 7,
     order: 1,
@@ -44,6 +49,7 @@ const subscription = (status: "active" | "on_trial"): LemonObject =>
 const event = (name: string, object: LemonObject, testMode = false) =>
   lemonEvent({ name, object, testMode });
 const nothing = { kept: new Map(), answers: new Map() };
+const redemptions = "/v1/discount-redemptions?filter[order_id]=1&page[size]=100";
 
 /** What earlier events told, as the database would recall it. */
 function keptOf(...bodies: unknown[]) {
@@ -52,7 +58,6 @@ function keptOf(...bodies: unknown[]) {
 }
 
 describe("What Lemon Squeezy is asked", () => {
-  const redemptions = "/v1/discount-redemptions?filter[order_id]=1&page[size]=100";
   const several = { ...order, attributes: { ...order.attributes, subtotal: 1500 } };
   const begun = keptOf(event("subscription_created", subscription("active")));
   const plain = keptOf(event("order_created", order));
@@ -83,13 +88,14 @@ describe("What Lemon Squeezy is asked", () => {
       ["adorns /v1/customers/7"],
     ],
     [
-      "price, currency and discounts of a subscription that counts",
+      "price, currency, discounts and what was charged of a subscription that counts",
       event("subscription_updated", subscription("active")),
       nothing,
       [
         "adorns /v1/customers/7",
         "needed /v1/stores/1",
         "needed /v1/prices/4",
+        "needed /v1/orders/1",
         `needed ${redemptions}`,
       ],
     ],
@@ -161,6 +167,12 @@ describe("What Lemon Squeezy is asked", () => {
     expect(lemon.needs?.(event("order_created", order))).to.deep.equal([]);
   });
 
+  it("should be what was charged after an order an older release kept", () => {
+    const known = { ...nothing, kept: new Map([["order:1", { undiscounted: true }]]) };
+    const asked = lemon.asks?.(event("subscription_updated", subscription("active")), known);
+    expect(asked?.map(({ path }) => path)).to.include("/v1/orders/1");
+  });
+
   it("should join the initial invoice and its order in one payment", () => {
     const first = event("subscription_payment_success", invoice("initial"));
     const paymentOf = (body: unknown, known: typeof nothing) => {
@@ -173,6 +185,68 @@ describe("What Lemon Squeezy is asked", () => {
     expect(lemon.decode(first, nothing)).to.include({ reason: "enrichment_unavailable" });
   });
 });
+
+describe("What a subscription of Lemon Squeezy costs", () => {
+  const listed = priceAttributes({ unitPrice: 1000n });
+  const exact = { ...listed, unit_price_decimal: "1000.4" };
+  const packages = { ...listed, scheme: "package", package_size: 2 };
+  const charged = (item: JsonObject, more: JsonObject = {}): JsonObject => ({
+    currency: "USD",
+    subtotal: 1500,
+    setup_fee: 0,
+    first_order_item: { price_id: 4, price: 750, quantity: 2, ...item },
+    ...more,
+  });
+  const asListed = charged({ price: 1000 }, { subtotal: 2000 });
+  const cases: [title: string, price: JsonObject, order: JsonObject | null, expected: string][] = [
+    ["the amount its checkout set", listed, charged({}), "1500"],
+    ["that beside a setup fee", listed, charged({}, { subtotal: 1800, setup_fee: 300 }), "1500"],
+    ["that before a discount", listed, charged({}, { discount_total: 500 }), "1500"],
+    ["the price, charged as it is listed", listed, asListed, "2000"],
+    ["the price, to a fraction of a cent", exact, asListed, "10004/5"],
+    ["the price of packages", packages, charged({}), "1000"],
+    ["the price of another plan than the order's", listed, charged({ price_id: 9 }), "2000"],
+    [
+      "the price where the order is in another currency",
+      listed,
+      charged({}, { currency: "EUR" }),
+      "2000",
+    ],
+    ["the price after a trial", listed, charged({ price: 0 }, { subtotal: 0 }), "2000"],
+    ["the price where the order is of more", listed, charged({}, { subtotal: 2400 }), "2000"],
+    ["the price where nobody knows the order", listed, null, "2000"],
+  ];
+  for (const [title, price, told, expected] of cases) {
+    it(`should be ${title}`, () => {
+      const known = {
+        ...nothing,
+        answers: new Map<string, unknown>([
+          ["/v1/prices/4", answerOf("prices", 4, price)],
+          ["/v1/stores/1", answerOf("stores", 1, { currency: "USD" })],
+          [redemptions, listAnswer("discount-redemptions", [])],
+          ["/v1/orders/1", told && answerOf("orders", 1, told)],
+        ]),
+      };
+      const body = event("subscription_updated", subscription("active", 2));
+      expect(monthlyIn(body, known)).to.equal(expected);
+      if (told === null) return;
+      const own = { ...order, attributes: { ...order.attributes, ...told } };
+      const kept = keptOf(event("order_created", own)).kept;
+      const answers = new Map([...known.answers].filter(([path]) => path !== "/v1/orders/1"));
+      expect(monthlyIn(body, { kept, answers }), "by its event").to.equal(expected);
+    });
+  }
+});
+
+/** Minor units, as a fraction where they are none. */
+function monthlyIn(body: unknown, known: Parameters<typeof lemon.decode>[1]): string {
+  const decoded = lemon.decode(body, known);
+  const [fact] = decoded.outcome === "facts" ? decoded.facts : [];
+  if (fact === undefined || !("Subscription" in fact.body)) throw new Error("no subscription");
+  const [item] = fact.body.Subscription.steps.flatMap(({ items }) => items);
+  const { monthly_numerator: above = 0n, monthly_denominator: below = 1n } = item ?? {};
+  return below === 1n ? `${above}` : `${above}/${below}`;
+}
 
 describe("Lemon Squeezy's heading", () => {
   const time = "2026-03-10T09:00:00.000000Z";

@@ -1,6 +1,7 @@
 /** What later events only name: a subscription's order, and that an order had no discount. */
 import { z } from "zod";
 import type { KeptObject } from "../provider.js";
+import { chargedBy } from "./charged.js";
 import { envelopeShape } from "./envelope.js";
 import { field } from "./event.js";
 
@@ -35,7 +36,8 @@ function keptOrder(id: string, attributes: unknown): KeptObject[] {
     setup_fee: setupFee,
   } = order.data;
   const undiscounted = discount === 0 && subtotal - (setupFee ?? 0) > 0;
-  return [{ id: keptOrderId(id), toldAt, refers: [], object: { undiscounted } }];
+  const charged = chargedBy(attributes);
+  return [{ id: keptOrderId(id), toldAt, refers: [], object: { undiscounted, charged } }];
 }
 
 /** Which order began it is what its initial invoice does not say. It never changes. */

@@ -134,6 +134,8 @@ interface MoneyInput {
 export interface OrderInput extends MoneyInput {
   readonly product: number;
   readonly productName?: string;
+  /** Named like its product when left out. */
+  readonly priceId?: number;
   readonly quantity?: number;
   readonly setupFee?: bigint;
   /** Of the first item, when the order has more than one. */
@@ -156,6 +158,7 @@ export function orderObject(input: OrderInput): LemonObject {
         order_id: input.id,
         product_id: input.product,
         variant_id: input.product,
+        price_id: input.priceId ?? input.product,
         product_name: input.productName ?? `Product ${input.product}`,
         variant_name: "Default",
         price: units(price),

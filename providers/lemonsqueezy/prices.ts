@@ -6,6 +6,7 @@ import {
   fraction,
   multiplyFractions,
   parseFraction,
+  subtractFractions,
   zeroFraction,
 } from "../../schemas/monthly.js";
 
@@ -52,6 +53,18 @@ export function periodAmount(price: Price, quantity: bigint): Fraction | null {
     default:
       return null;
   }
+}
+
+/**
+ * A price at another amount, which a checkout set for it.
+ * @param unit minor units that were charged for one: less than one off the price is its rounding
+ */
+export function agreedPrice(price: Price, unit: number): Price {
+  const listed = unitAmount(price);
+  if ((price.scheme ?? "standard") !== "standard" || listed === null) return price;
+  const { numerator, denominator } = subtractFractions(fraction(BigInt(unit)), listed);
+  const isRounding = numerator < denominator && numerator > -denominator;
+  return isRounding ? price : { ...price, unit_price: unit, unit_price_decimal: null };
 }
 
 /**

@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { Line } from "../../schemas/records.js";
 import { anyObject } from "../any-object.js";
 import type { Known, Question } from "../provider.js";
+import { type Charged, chargedBy, chargedShape, isOfOneItem } from "./charged.js";
 import { envelopeShape } from "./envelope.js";
 import { field } from "./event.js";
 import { keptOrderId, keptSubscriptionId } from "./kept.js";
@@ -58,6 +59,7 @@ function ofSubscription(attributes: unknown, known: Known): Question[] {
   const { order_id: order, store_id: store, first_subscription_item: item } = subscription.data;
   const questions = [needed(storePath(store))];
   if (item) questions.push(needed(pricePath(item.price_id)));
+  if (toldCharged(known, order) === undefined) questions.push(needed(orderPath(order)));
   if (isWithoutDiscount(known, order)) return questions;
   const redemptions = redemptionsOf(known, order) ?? [];
   const discounts = redemptions.map(({ discount_id: id }) => needed(discountPath(id)));
@@ -78,20 +80,6 @@ const invoiceShape = z.object({
   subscription_id: field.id,
 });
 const customerShape = z.object({ customer_id: field.id });
-
-/** The event tells the first item only; it is the only one when it makes up the subtotal. */
-function isOfOneItem(attributes: unknown): boolean {
-  const order = orderShape.safeParse(attributes);
-  if (!order.success) return false;
-  const { subtotal, setup_fee: setupFee, first_order_item: item } = order.data;
-  return item.price * (item.quantity ?? 1) === subtotal - (setupFee ?? 0);
-}
-
-const orderShape = z.object({
-  subtotal: z.int(),
-  setup_fee: z.int().nullish(),
-  first_order_item: z.object({ price: z.int(), quantity: z.int().nullish() }),
-});
 
 /** ISO 3166-1 alpha-2; null while nobody told it. */
 export function countryOf(known: Known, customer: string | null | undefined): string | null {
@@ -130,6 +118,22 @@ export function isWithoutDiscount({ kept }: Known, order: string): boolean {
   return withoutDiscount.safeParse(kept.get(keptOrderId(order))).success;
 }
 
+/**
+ * What the order charged, as its event told it, else the API.
+ * @returns null when neither tells; undefined while it was not asked
+ */
+export function chargedOf(known: Known, order: string): Charged | null | undefined {
+  const told = toldCharged(known, order);
+  if (told !== undefined || !known.answers.has(orderPath(order))) return told;
+  const answer = answerShape.safeParse(known.answers.get(orderPath(order)));
+  return answer.success ? chargedBy(answer.data.data.attributes) : null;
+}
+
+/** Undefined also where an older release kept the order's event. */
+function toldCharged({ kept }: Known, order: string): Charged | null | undefined {
+  return keptCharged.safeParse(kept.get(keptOrderId(order))).data?.charged;
+}
+
 /** @returns null when it is not known; none when the API knows of none */
 export function redemptionsOf({ answers }: Known, order: string) {
   const path = redemptionsPath(order);
@@ -157,6 +161,7 @@ function listOf<Fields extends z.ZodRawShape>(fields: Fields) {
 }
 
 const answerShape = z.object({ data: z.object({ attributes: anyObject }) });
+const keptCharged = z.object({ charged: chargedShape.nullable() });
 const withoutDiscount = z.object({ undiscounted: z.literal(true) });
 const countryShape = z.object({ country: z.string().regex(/^[A-Z]{2}$/) });
 const ofOrder = z.object({ order_id: field.id });
@@ -179,6 +184,7 @@ const discountShape = z.object({
 
 const customerPath = (id: string) => `/v1/customers/${encodeURIComponent(id)}`;
 const subscriptionPath = (id: string) => `/v1/subscriptions/${encodeURIComponent(id)}`;
+const orderPath = (id: string) => `/v1/orders/${encodeURIComponent(id)}`;
 const pricePath = (id: string) => `/v1/prices/${encodeURIComponent(id)}`;
 const storePath = (id: string) => `/v1/stores/${encodeURIComponent(id)}`;
 const discountPath = (id: string) => `/v1/discounts/${encodeURIComponent(id)}`;

@@ -10,8 +10,8 @@ import { isUntold, rejected, type Untold } from "../outcomes.js";
 import { discountsOf } from "./discounts.js";
 import { factsAt, type LemonEvent, reader, unavailable } from "./event.js";
 import { orderPayment } from "./orders.js";
-import { periodAmount } from "./prices.js";
-import { countryOf, priceOf, storeCurrency } from "./questions.js";
+import { agreedPrice, periodAmount } from "./prices.js";
+import { chargedOf, countryOf, priceOf, storeCurrency } from "./questions.js";
 import { isWorth, type Subscription, subscriptionShape } from "./state.js";
 
 type SubscriptionFact = Extract<FactBody, { Subscription: unknown }>["Subscription"];
@@ -71,10 +71,15 @@ function nothing(at: number): Worth {
 function worthFrom(subscription: Subscription, at: number, { known }: LemonEvent): Worth | Untold {
   const { first_subscription_item: item } = subscription;
   if (!item) return rejected("malformed", "first_subscription_item: missing");
-  const price = priceOf(known, item.price_id);
-  if (price === null) return unavailable("what a subscription costs");
+  const listed = priceOf(known, item.price_id);
+  if (listed === null) return unavailable("what a subscription costs");
   const currency = storeCurrency(known, subscription.store_id);
   if (currency === null) return unavailable("the currency of the store");
+  const charged = chargedOf(known, subscription.order_id);
+  if (charged === undefined) return unavailable("what the order of a subscription charged");
+  // In another currency it tells nothing; nor does it of another plan.
+  const isSame = charged?.currency === currency && charged.price === item.price_id;
+  const price = isSame ? agreedPrice(listed, charged.unit) : listed;
   const interval = price.renewal_interval_unit;
   if (price.usage_aggregation || !interval) return nothing(at);
   const amount = periodAmount(price, BigInt(item.quantity ?? 1));

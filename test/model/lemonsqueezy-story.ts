@@ -65,6 +65,8 @@ export const lemonPlans = fc.record({
   store: fc.constantFrom("USD", "EUR", "JPY"),
   product: products,
   price: amounts,
+  /** Of its checkout alone, which renewals keep. */
+  ownPrice: seldom(amounts),
   quantity: fc.constantFrom<number>(1, 1, 3),
   interval: fc.constantFrom("month", "month", "year", "week"),
   intervalCount: fc.constantFrom<number>(1, 1, 6),
@@ -85,6 +87,8 @@ interface Standing {
   readonly order: number;
   readonly createdAt: number;
   readonly trialEndsAt: number | null;
+  /** As the API shows it. */
+  readonly orderShown: JsonObject;
   status: SubscriptionInput["status"];
   product: number;
   price: { readonly id: number; readonly amount: bigint };
@@ -101,27 +105,31 @@ export function tellLemonSqueezy(script: Script, plan: LemonPlan, customer: numb
     tellOrder(script, order, start, refund);
   }
   const isTrial = plan.trialDays > 0;
+  const [order, price] = [idOf(script), idOf(script)];
+  const full = isTrial ? 0n : (plan.ownPrice ?? plan.price) * BigInt(plan.quantity);
+  const discount = (full * BigInt(plan.percentOff)) / 100n;
+  const tax = (full - discount) / 6n;
+  const paid = { ...money, total: full - discount + tax, tax, discount };
+  const what = { product: plan.product, priceId: price, quantity: plan.quantity };
+  const ordered = { ...paid, ...what, id: order };
   const standing: Standing = {
     id: idOf(script),
     item: idOf(script),
-    order: idOf(script),
+    order,
     createdAt: start,
     trialEndsAt: isTrial ? start + plan.trialDays * dayMs : null,
+    orderShown: orderObject({ ...ordered, createdAt: start }).attributes,
     status: isTrial ? "on_trial" : "active",
     product: plan.product,
-    price: { id: idOf(script), amount: plan.price },
+    price: { id: price, amount: plan.price },
     quantity: plan.quantity,
     endsAt: null,
   };
-  const full = isTrial ? 0n : plan.price * BigInt(plan.quantity);
-  const discount = (full * BigInt(plan.percentOff)) / 100n;
-  const total = full - discount;
-  const paid = { ...money, total, tax: total / 6n, discount };
-  tellOrder(script, { ...paid, id: standing.order, product: plan.product }, start, null);
+  tellOrder(script, ordered, start, null);
   tell(script, plan, customer, standing, "subscription_created", start + secondMs);
   let time = start + 2 * secondMs;
   if (standing.trialEndsAt === null) {
-    tellFirstInvoice(script, { ...paid, id: idOf(script) }, standing, plan);
+    tellFirstInvoice(script, { ...paid, id: idOf(script) }, ordered, standing, plan);
   } else {
     tellTrial(script, plan, customer, standing, standing.trialEndsAt);
     if (plan.trial === "cancelled") return;
@@ -223,7 +231,7 @@ function tell(
   name: string,
   updatedAt: number,
 ): void {
-  const { price, ...rest } = standing;
+  const { price, orderShown, ...rest } = standing;
   const object = subscriptionObject({
     ...rest,
     customer,
@@ -241,6 +249,7 @@ function tell(
       priceAttributes({ unitPrice: price.amount, interval, intervalCount }),
     ),
     "/v1/stores/1": answerOf("stores", 1, { currency: plan.store }),
+    [`/v1/orders/${standing.order}`]: answerOf("orders", standing.order, orderShown),
     ...discountAnswers(listPath, plan.percentOff),
   });
 }
@@ -274,6 +283,7 @@ function tellOrder(
 function tellFirstInvoice(
   script: Script,
   money: Money & { readonly id: number; readonly total: bigint; readonly tax: bigint },
+  ordered: Omit<OrderInput, "createdAt">,
   standing: Standing,
   plan: LemonPlan,
 ): void {
@@ -283,7 +293,7 @@ function tellFirstInvoice(
   const answers = { [`/v1/subscriptions/${subscription}`]: began };
   const first = invoiceObject({ ...invoiceInput, updatedAt: createdAt + 2 * secondMs });
   send(script, "subscription_payment_success", createdAt + 2 * secondMs, first, answers);
-  const orderInput = { ...money, id: order, product, productName: nameOf(product), createdAt };
+  const orderInput = { ...ordered, productName: nameOf(product), createdAt };
   eachRefund(plan.refund, createdAt + 2 * secondMs, money.total, (refundedAmount, updatedAt) => {
     const told = plan.refund?.told;
     const less = refundedAmount - 1n;

@@ -116,7 +116,8 @@ function itemOf(event: unknown, object: unknown, sku: string): Item {
   const path = `/v1/prices/${idIn(object, "first_subscription_item", "price_id")}`;
   const price = at(event, "answers", path, "data", "attributes");
   const quantity = number(object, "attributes", "first_subscription_item", "quantity") ?? 1;
-  const unit = fraction(BigInt(must(number(price, "unit_price"), "a price")));
+  const listed = must(number(price, "unit_price"), "a price");
+  const unit = fraction(BigInt(unitOfOrder(event, object) ?? listed));
   const perMonth = monthsFactor(
     must(text(price, "renewal_interval_unit"), "an interval"),
     must(number(price, "renewal_interval_quantity"), "a count"),
@@ -126,6 +127,18 @@ function itemOf(event: unknown, object: unknown, sku: string): Item {
     sku,
     monthly: times(times(times(unit, fraction(BigInt(quantity))), perMonth), leftOf(event, object)),
   };
+}
+
+/** The price its order was charged at, in the store's currency, while it is of the same plan. */
+function unitOfOrder(event: unknown, object: unknown): number | null {
+  const answered = (path: string) => at(event, "answers", path, "data", "attributes");
+  const order = answered(`/v1/orders/${idIn(object, "order_id")}`);
+  const store = answered(`/v1/stores/${idIn(object, "store_id")}`);
+  const unit = number(order, "first_order_item", "price");
+  const price = number(order, "first_order_item", "price_id");
+  const isSame = price === number(object, "attributes", "first_subscription_item", "price_id");
+  const isHere = text(order, "currency") === text(store, "currency");
+  return isSame && isHere && unit !== 0 ? unit : null;
 }
 
 /** Whatever the order showed: a trial's shows no discount. Those here last for ever. */
