@@ -39,7 +39,7 @@ export function productFigures(
   };
   for (const sku of catalogue.products.flatMap((product) => product.skus)) add(sku, {});
   for (const row of revenues) {
-    add(skuOf(row), { revenue: BigInt(row.revenue), sales: Number(row.sales) });
+    add(skuOf(row), { revenue: BigInt(row.amount), sales: Number(row.sales) });
   }
   for (const row of subscriptions) {
     add(skuOf(row), { mrr: mrrOf(row.mrr), subscriptions: Number(row.subscriptions) });

@@ -7,7 +7,13 @@ import { presentMrr } from "../api/presenters/mrr.js";
 import { type CohortRow, cohortsQuery } from "../api/queries/cohorts.js";
 import { movementKindsQuery } from "../api/queries/movement-kinds.js";
 import { movementSeriesQuery } from "../api/queries/movement-series.js";
-import { type MrrPairRow, type MrrRow, mrrPairQuery, mrrQuery } from "../api/queries/mrr.js";
+import {
+  type MrrPartRow,
+  type MrrRow,
+  mrrPairQuery,
+  mrrPairs,
+  mrrQuery,
+} from "../api/queries/mrr.js";
 import type { Query } from "../api/queries/query.js";
 import { type RevenueSumsRow, revenueQuery } from "../api/queries/revenue.js";
 import { type SkuRevenueRow, skuRevenueQuery } from "../api/queries/sku-revenue.js";
@@ -96,7 +102,8 @@ describe("the queries of the metrics and lists", () => {
         ["2026-11-20T00:00", "2024-12-31T00:00"],
       ];
       for (const [at, previousAt] of pairs.map(([one, other]) => [day(one), day(other)] as const)) {
-        const rows = await rowsOf<MrrPairRow>(mrrPairQuery(asOf(tenant, at), previousAt));
+        const sums = await rowsOf<MrrPartRow>(mrrPairQuery(asOf(tenant, at), previousAt));
+        const rows = mrrPairs(sums, at, previousAt);
         const now = await rowsOf<MrrRow>(mrrQuery(asOf(tenant, at)));
         const previous = await rowsOf<MrrRow>(mrrQuery(asOf(tenant, previousAt)));
         const told = (list: readonly MrrRow[], provider: string) =>
@@ -108,6 +115,7 @@ describe("the queries of the metrics and lists", () => {
           expect(micros(row.previous)).to.equal(micros(told(previous, row.provider).mrr));
         }
         const providers = rows.map(({ provider }) => provider);
+        expect(providers).to.deep.equal(providers.toSorted());
         expect(providers).to.include.members([...now, ...previous].map((row) => row.provider));
       }
     });
@@ -350,7 +358,7 @@ describe("the queries of the metrics and lists", () => {
       expect([year?.gross, year?.tax, year?.fees]).to.deep.equal([total, total, total]);
       for (const from of [null, day("2026-01-01T00:00")]) {
         const [sku] = await rowsOf<SkuRevenueRow>(skuRevenueQuery(now, from));
-        expect(sku?.revenue).to.equal(total);
+        expect(sku?.amount).to.equal(total);
       }
     });
   });
@@ -532,7 +540,7 @@ function bySku(entries: readonly ReturnType<typeof scatteredEntries>[number][]) 
 function nonZero(rows: readonly SkuRevenueRow[]) {
   const sums = rows.map((row): [string, [number, number]] => [
     `${row.provider}:${row.external_id}`,
-    [Number(row.revenue), Number(row.sales)],
+    [Number(row.amount), Number(row.sales)],
   ]);
   return Object.fromEntries(sums.filter(([, [one, two]]) => one !== 0 || two !== 0));
 }

@@ -20,9 +20,12 @@ export const knownAtSql = "fromUnixTimestamp64Milli({known_at:Int64}, 'UTC')";
 export const sumSettingsSql =
   "SETTINGS enable_shared_storage_snapshot_in_query = 1, optimize_use_implicit_projections = 0";
 
-/** The engine otherwise works out for each projection of the table whether it would do. */
+/**
+ * The engine otherwise works out for each projection of the table whether it would do, and what of
+ * the condition to look at first, though of sums nothing is left out by it.
+ */
 export function projectionSettingSql(name: string): string {
-  return `SETTINGS preferred_optimize_projection_name = '${name}'`;
+  return `SETTINGS preferred_optimize_projection_name = '${name}', optimize_move_to_prewhere = 0`;
 }
 
 export function asOfParams(asOf: AsOf): Record<string, QueryParam> {

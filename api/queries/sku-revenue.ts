@@ -7,7 +7,7 @@ export interface SkuRevenueRow {
   readonly provider: string;
   readonly external_id: string;
   /** minor units of base currency */
-  readonly revenue: string;
+  readonly amount: string;
   readonly sales: string;
 }
 
@@ -18,9 +18,7 @@ export function skuRevenueQuery(asOf: AsOf, from: number | null): Query {
       ? sumLedgerBySkuSql(asOf)
       : sumLedgerSinceSql(["provider", "external_id"], ["amount", "sales"], asOf);
   return {
-    sql: `SELECT provider, external_id, amount AS revenue, sales FROM (
-${sums}
-) ORDER BY provider, external_id ${sumSettingsSql}`,
+    sql: `${sums} ORDER BY provider, external_id ${sumSettingsSql}`,
     params: { ...asOfParams(asOf), ...(from === null ? {} : { from }) },
   };
 }

@@ -68,7 +68,7 @@ export function transactionsQuery(
   return {
     sql: `SELECT ${listedColumns} FROM transactions ${prewhere(ofProvider(wanted))}
 WHERE ${pageConditions(wanted, after).join(" AND ")}
-ORDER BY ${newestFirst} LIMIT {rows_max:UInt32}`,
+ORDER BY ${newestFirst} LIMIT {rows_max:UInt32} ${threadsSql(wanted)}`,
     params: pageParams(asOf, wanted, after, rowsMax),
   };
 }
@@ -127,6 +127,14 @@ export function pageParams(
     ...filterParams(wanted),
     ...(after === null ? {} : { after: after.timestamp, after_id: after.id }),
   };
+}
+
+/**
+ * Reading in order ends with the last row wanted, before a second thread was of use. Rows of one
+ * provider may lie behind all others.
+ */
+function threadsSql({ provider }: TransactionsWanted): string {
+  return provider === undefined ? "SETTINGS max_threads = 1" : "";
 }
 
 /** All versions have the same one. */

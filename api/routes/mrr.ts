@@ -12,7 +12,7 @@ import { sendTable } from "../exports/send.js";
 import { mrrRows, tables } from "../exports/tables.js";
 import { isStored } from "../movement-reading.js";
 import { presentMrr } from "../presenters/mrr.js";
-import { type MrrPairRow, type MrrRow, mrrPairQuery, mrrQuery } from "../queries/mrr.js";
+import { type MrrPartRow, type MrrRow, mrrPairQuery, mrrPairs, mrrQuery } from "../queries/mrr.js";
 import type { Query } from "../queries/query.js";
 import { clocksOf, completeText } from "./reading.js";
 
@@ -37,8 +37,9 @@ export function mrrRoute(router: Router, service: Service): void {
 async function readMrr({ clickhouse }: Pick<Service, "clickhouse">, asOf: AsOf) {
   const read = <Row>({ sql, params }: Query) => clickhouse.rows<Row>(sql, params);
   const past = { ...asOf, at: Math.max(0, growthThen(asOf.at)) };
-  const now = await read<MrrPairRow>(mrrPairQuery(asOf, past.at));
+  const sums = await read<MrrPartRow>(mrrPairQuery(asOf, past.at));
   if (await isStored(clickhouse, asOf)) {
+    const now = mrrPairs(sums, asOf.at, past.at);
     return { now, previous: now.map(({ previous: mrr }) => ({ mrr })) };
   }
   const [corrected, previous] = await Promise.all([
