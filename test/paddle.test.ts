@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { createPaddle } from "../providers/paddle/index.js";
 import {
   discountData,
+  type JsonObject,
   paddleEvent,
   priceData,
   productData,
@@ -186,6 +187,29 @@ describe("What an item costs a customer of Paddle", () => {
       "Subscription" in body ? [body.Subscription] : [],
     );
     return `${state?.currency} ${state?.steps[0]?.items[0]?.monthly_numerator}`;
+  }
+});
+
+describe("The tax of a payment at Paddle", () => {
+  const cases: [title: string, totals: JsonObject, expected: bigint | null][] = [
+    ["that of what was collected", { grand_total_tax: "1000" }, 1000n],
+    ["its part, told of the total before 2026", { grand_total_tax: "2000" }, 1000n],
+    ["its part, told of the total only", { grand_total_tax: null }, 1000n],
+    ["as told where no credit was used", { grand_total: "12000", grand_total_tax: null }, 2000n],
+    ["nothing where there is none", { tax: "0", grand_total_tax: "0" }, 0n],
+    ["unknown where nothing tells it", { tax: null, grand_total_tax: null }, null],
+  ];
+  for (const [title, told, expected] of cases) {
+    it(`should be ${title}`, () => {
+      const paid = { id: "txn_1", customer: "ctm_1", currency: "EUR", createdAt: at, paidAt: at };
+      const withCredit = { tax: "2000", total: "12000", grand_total: "6000", ...told };
+      const details = { totals: withCredit, line_items: [] };
+      const data = { ...transactionData({ ...paid, lines: [] }), details };
+      const body = paddleEvent({ id: "evt_5", type: "transaction.completed", at, data });
+      const decoded = paddle.decode(body, nothing);
+      const [fact] = decoded.outcome === "facts" ? decoded.facts : [];
+      expect(fact).to.have.nested.property("body.Payment.tax", expected);
+    });
   }
 });
 

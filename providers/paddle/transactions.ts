@@ -1,6 +1,7 @@
 /** Completed transactions: the one place where Paddle's money comes in. */
 import { z } from "zod";
 import { limits } from "../../config.js";
+import { divideRounded } from "../../schemas/decimal.js";
 import type { Line } from "../../schemas/records.js";
 import { ignored, rejected } from "../outcomes.js";
 import { field, reader } from "./event.js";
@@ -30,6 +31,7 @@ const transactionShape = z.object({
       grand_total: field.amount,
       grand_total_tax: field.amount.nullish(),
       tax: field.amount.nullish(),
+      total: field.amount.nullish(),
       fee: field.amount.nullish(),
     }),
     line_items: z.array(lineShape),
@@ -61,13 +63,24 @@ export const readTransaction = reader(transactionShape, (transaction, event) => 
         account: transaction.customer_id ?? null,
         country: countryOf(event.known, transaction.customer_id, transaction.address_id),
         type: typeOf(transaction),
-        tax: totals.grand_total_tax ?? totals.tax ?? null,
+        tax: taxOf(totals),
         fee: totals.fee ?? null,
         lines: linesOf(transaction),
       },
     },
   ];
 });
+
+/**
+ * Of what was collected. Transactions of before 2026 tell that of the total, also where credit paid
+ * some of it. Source: developer.paddle.com, changelog 2026-01-08, `grand_total_tax`.
+ */
+function taxOf(totals: Transaction["details"]["totals"]): bigint | null {
+  const { grand_total: collected, tax = null, total = null } = totals;
+  const told = totals.grand_total_tax ?? tax;
+  const isOfTotal = told === tax && total !== null && collected < total;
+  return isOfTotal && told !== null ? divideRounded(told * collected, total) : told;
+}
 
 /** Billed may be weeks before paid: the capture that made the payment whole dates it. */
 function paidAt({ payments, billed_at: billedAt }: Transaction): number | null {
