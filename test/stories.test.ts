@@ -113,7 +113,10 @@ function lostBetween(): [GooglePlan, Arrival] {
   const rest = { currency: "USD", country: "DE", isTest: false, charge: null } as const;
   const start = { days: 9, seconds: 0 };
   const plan = { start, ...rest, ...common, period: "month", begins: "base", steps } as const;
-  return [plan, { base: "EUR", lost: [false, true, false, false, true], order: [0], known: 0 }];
+  return [
+    { ...plan, asked: [0] },
+    { base: "EUR", lost: [false, true, false, false, true], order: [0], known: 0 },
+  ];
 }
 
 function factsOfModel(events: readonly ModelEvent[]): Fact[] {

@@ -21,7 +21,7 @@ function answeredInBody(provider: Provider): Provider {
     asks: () => [],
     decode: (body, known) => {
       const answers = new Map<string, unknown>(Object.entries(Object(at(body, "answers"))));
-      return provider.decode(body, { kept: known?.kept ?? new Map(), answers });
+      return provider.decode(body, { kept: new Map(), ...known, answers });
     },
   };
 }

@@ -1,6 +1,6 @@
 /**
  * Random histories of Google Play customers. Beside each notification lies, in its body, what
- * Google would have answered about it then; later ones have other answers.
+ * Google would have answered about it when it was asked; later ones have other answers.
  */
 import * as fc from "fast-check";
 import {
@@ -23,6 +23,7 @@ import {
   subscriptionPath,
   subscriptionProductPath,
 } from "../../providers/google/paths.js";
+import { tokenOf } from "./read-google.js";
 import {
   after,
   amounts,
@@ -34,6 +35,7 @@ import {
   secondMs,
   type Script,
   seldom,
+  type Sent,
   starts,
 } from "./story.js";
 
@@ -50,7 +52,7 @@ type Refund = Drawn<typeof refunds>;
 
 const whats = fc.constantFrom(
   ...(["renew", "renew", "renew", "price", "upgrade", "refund", "grace", "hold"] as const),
-  ...(["pause", "cancel", "revoke", "again", "again"] as const),
+  ...(["pause", "cancel", "revoke", "again", "again", "downgrade", "extend", "restart"] as const),
 );
 const steps = fc.record({
   what: whats,
@@ -75,6 +77,8 @@ export const googlePlans = fc.record({
   begins: fc.constantFrom("base", "base", "freeTrial", "introductoryPrice"),
   steps: fc.array(steps, { maxLength: 8, size: "large" }),
   charge: seldom(fc.record({ price: amounts, product: products, refund: seldom(refunds) })),
+  /** How many notifications later Google is asked, again and again: after an outage, say. */
+  asked: fc.array(fc.constantFrom(0, 0, 1, 3), { minLength: 1, maxLength: 5 }),
 });
 export type GooglePlan = Drawn<typeof googlePlans>;
 
@@ -98,6 +102,22 @@ interface Standing {
 type World = Map<string, Standing>;
 
 export function tellGoogle(script: Script, plan: GooglePlan): void {
+  const told = script.sent.length;
+  tellInTime(script, plan);
+  const own = script.sent.splice(told);
+  script.sent.push(...own.map((event, index) => askedLate(event, own.slice(index), plan, index)));
+}
+
+/** With what was answered about a later notification of the same purchase. */
+function askedLate(event: Sent, later: readonly Sent[], { asked }: GooglePlan, index: number) {
+  const token = tokenOf(event.body);
+  const same = later.filter(({ body }) => tokenOf(body) === token);
+  const place = Math.min(asked[index % asked.length] ?? 0, same.length - 1);
+  const answers = same[place]?.body["answers"] ?? {};
+  return { ...event, body: { ...event.body, answers } };
+}
+
+function tellInTime(script: Script, plan: GooglePlan): void {
   const start = momentBefore(script.end, plan.start);
   if (plan.charge !== null) tellCharge(script, plan, start, plan.charge);
   const world: World = new Map();
@@ -148,6 +168,21 @@ function takeStep(
     case "price":
       standing.price = step.price;
       return renewAt(end, 2);
+    case "downgrade":
+      // Another plan of the same purchase, from its next renewal on.
+      Object.assign(standing, { product: step.product, price: step.price });
+      return renewAt(end, 2);
+    case "extend":
+      // The developer gives away some days, told as "deferred".
+      standing.expiresAt = after(end, { days: 1 + (step.gap.days % 9), seconds: 0 });
+      say(9, middle);
+      return standing;
+    case "restart":
+      standing.state = "CANCELED";
+      say(3, middle);
+      standing.state = "ACTIVE";
+      say(7, middle + secondMs);
+      return standing;
     case "grace":
       return wait("IN_GRACE_PERIOD", 6);
     case "hold":
@@ -340,15 +375,15 @@ function answersOf(world: World, plan: GooglePlan, standing: Standing): JsonObje
   if (only !== undefined && orders.length === 1) {
     answers[orderPath(googlePackage, standing.base)] = only;
   } else answers[ordersPath(googlePackage, ids)] = { orders };
-  const { product } = standing;
   const basePlans = { [plan.period]: durations[plan.period] };
-  const catalogue = subscriptionProduct({
-    packageName: googlePackage,
-    product,
-    title: product,
-    basePlans,
-  });
-  answers[subscriptionProductPath(googlePackage, product)] = { ...catalogue, listings: [] };
+  // Of those it had before, too: their orders are asked for again.
+  for (const { lines } of standing.orders) {
+    for (const { product } of lines) {
+      const named = { packageName: googlePackage, product, title: product };
+      const catalogue = { ...subscriptionProduct({ ...named, basePlans }), listings: [] };
+      answers[subscriptionProductPath(googlePackage, product)] = catalogue;
+    }
+  }
   return answers;
 }
 

@@ -12,12 +12,7 @@ export function readGoogle(body: unknown): readonly BareFact[] {
   const voided = at(told, "voidedPurchaseNotification");
   const type = number(told, "subscriptionNotification", "notificationType");
   const isSubscription = type !== null || number(voided, "productType") === 1;
-  const token = must(
-    text(told, "subscriptionNotification", "purchaseToken") ??
-      text(told, "oneTimeProductNotification", "purchaseToken") ??
-      text(voided, "purchaseToken"),
-    "a token",
-  );
+  const token = tokenOf(body);
   const purchase = purchaseOf(body, token);
   const replaced = replacedBy(body, token);
   const account = isSubscription ? (replaced.at(-1) ?? token) : token;
@@ -48,6 +43,16 @@ export function readGoogle(body: unknown): readonly BareFact[] {
   // Of those further back no notification may have come.
   const ends = replaced.map((each) => change(each, "ended", start));
   return [...changes, ...ends, ...money];
+}
+
+/** Of the purchase a notification is about. */
+export function tokenOf(body: unknown): string {
+  const told = dataOf(body);
+  const token =
+    text(told, "subscriptionNotification", "purchaseToken") ??
+    text(told, "oneTimeProductNotification", "purchaseToken") ??
+    text(told, "voidedPurchaseNotification", "purchaseToken");
+  return must(token, "a token");
 }
 
 /** `testPurchase` is there for a test only. */
