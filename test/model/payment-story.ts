@@ -45,12 +45,16 @@ const refunds = fc.record({
   /** In two refunds of one second, each of which the charge shows in turn. */
   isSplit: fc.nat(3).map((drawn) => drawn === 0),
   failsAfter: seldom(gaps),
+  fails: fc.constantFrom("failed", "canceled"),
+  failsBy: fc.constantFrom("refund.failed", "refund.updated", "charge.refund.updated"),
 });
 
 const disputes = fc.record({
   gap: gaps,
   closesAfter: gaps,
   outcome: fc.constantFrom("won", "lost", "part", "open", "inquiry", "prevented"),
+  /** Of the charge. */
+  percent: fc.constantFrom(100, 100, 40),
   isExact: fc.boolean(),
   /** Of two events in one second the one with the greater id does not show the return yet. */
   isStale: fc.boolean(),
@@ -211,9 +215,10 @@ function tellCharge(
     if (tellsRelease) tellRelease(script, payer, at, other, amount);
   }
   // Without its sale each refund is converted apart: one is enough to see that.
-  for (const { refund, time, failedAt, told, standing } of isTold ? actions : actions.slice(0, 1)) {
+  const refundings = isTold ? actions : actions.slice(0, 1);
+  for (const { refund, time, failedAt, fails, failsBy, told, standing } of refundings) {
     const refundId = script.id(`re_${refund}`);
-    const objectOf = (status: "succeeded" | "failed") =>
+    const objectOf = (status: "succeeded" | Refunding["fails"]) =>
       refundObject({
         ...ids,
         id: refundId,
@@ -224,7 +229,7 @@ function tellCharge(
       });
     if (told !== "charge" || !isTold) say("refund.created", time, objectOf("succeeded"));
     if (told !== "refund" && isTold) say("charge.refunded", time, chargeAt(time, standing));
-    if (failedAt !== null && isTold) say("refund.failed", failedAt, objectOf("failed"));
+    if (failedAt !== null && isTold) say(failsBy, failedAt, objectOf(fails));
   }
   if (fate.dispute !== null && isTold) tellDispute(script, payer, at, ids, amount, fate.dispute);
 }
@@ -393,11 +398,10 @@ function tellLink(
   }
 }
 
-interface RefundAction {
+interface RefundAction extends Pick<Refunding, "told" | "fails" | "failsBy"> {
   readonly refund: bigint;
   readonly time: number;
   readonly failedAt: number | null;
-  readonly told: Refunding["told"];
   /** All that is refunded with it. */
   readonly standing: bigint;
 }
@@ -409,7 +413,7 @@ function refundsOf(plans: readonly Refunding[], at: number, amount: bigint) {
       .filter((action) => action.time <= time && (action.failedAt ?? Infinity) > time)
       .reduce((sum, { refund }) => sum + refund, 0n);
   let time = at;
-  for (const { gap, percent, isSplit, failsAfter, told } of plans) {
+  for (const { gap, percent, isSplit, failsAfter, told, fails, failsBy } of plans) {
     time = after(time, atLeastASecond(gap));
     const left = amount - actions.reduce((sum, { refund }) => sum + refund, 0n);
     const refund = (left * BigInt(percent)) / 100n;
@@ -417,10 +421,11 @@ function refundsOf(plans: readonly Refunding[], at: number, amount: bigint) {
     const failedAt = failsAfter === null ? null : after(time, atLeastASecond(failsAfter));
     const first = isSplit ? refund / 3n : 0n;
     const standing = standingAt(time) + refund;
-    actions.push({ refund: refund - first, time, failedAt, told, standing });
+    const how = { time, failedAt, fails, failsBy, told };
+    actions.push({ ...how, refund: refund - first, standing });
     // The event with the greater id shows the charge as it was before the other.
     if (first > 0n) {
-      actions.push({ refund: first, time, failedAt, told, standing: standing - refund + first });
+      actions.push({ ...how, refund: first, standing: standing - refund + first });
     }
   }
   return { standingAt, actions };
@@ -431,13 +436,15 @@ function tellDispute(
   payer: Payer,
   at: number,
   ids: Ids,
-  amount: bigint,
+  charged: bigint,
   plan: Disputing,
 ): void {
   const id = script.id("dp");
   const opened = after(at, atLeastASecond(plan.gap));
   const closed = after(opened, atLeastASecond(plan.closesAfter));
   const { outcome } = plan;
+  const amount = (charged * BigInt(plan.percent)) / 100n;
+  if (amount === 0n) return;
   // Only the money tells how much of it came back.
   const isExact = plan.isExact || outcome === "part";
   const returned = outcome === "part" ? amount / 3n + 1n : amount;
