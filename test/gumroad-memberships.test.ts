@@ -3,6 +3,7 @@
  * read them: what is kept of one is there for the next, and what waits is read again.
  */
 import { expect } from "chai";
+import * as fc from "fast-check";
 import { parseBody } from "../backends/http/strict-body.js";
 import { createGumroad } from "../providers/gumroad/index.js";
 import {
@@ -14,6 +15,7 @@ import {
   salePing,
 } from "../providers/gumroad/payloads.js";
 import type { Decoded, Known } from "../providers/provider.js";
+import { inOrder } from "./model/story.js";
 
 const gumroad = createGumroad();
 const second = 1000;
@@ -245,12 +247,67 @@ describe("A membership of Gumroad", () => {
     });
   }
 
+  it("should be worth its plans in whatever order its pings come", () => {
+    const steps = fc.array(
+      fc.record({
+        what: fc.constantFrom("renewed", "renewed", "upgraded", "ended"),
+        plan: fc.constantFrom(ten, twenty, thirty),
+        days: fc.integer({ min: 1, max: 25 }),
+      }),
+      { maxLength: 6 },
+    );
+    const orders = fc.array(fc.nat(1_000), { minLength: 1, maxLength: 12 });
+    const property = fc.property(steps, orders, (taken, order) => {
+      const { pings, worth } = lifeOf(taken);
+      const story = new Story(true);
+      for (const tell of inOrder(pings, order)) tell(story);
+      const told = worth.map(([date]) => [date, story.worthAt(Date.parse(date))]);
+      expect(told).to.deep.equal(worth);
+    });
+    fc.assert(property, { numRuns: 200 });
+  });
+
   it("should keep nothing of a sale Gumroad does not know", () => {
     const ping = parsed(salePing("sale", { ...sold, sale: "forged", at: 0, cents: 999n }));
     const answers = new Map([[pathOfSale("forged"), { success: false }]]);
     expect(gumroad.keepsAnswered?.(ping, { kept: new Map(), answers })).to.deep.equal([]);
   });
 });
+
+interface Taken {
+  readonly what: "renewed" | "upgraded" | "ended";
+  readonly plan: Plan;
+  readonly days: number;
+}
+
+/** Its pings in the order in which they are sent, and what it is worth half a day after each step. */
+function lifeOf(steps: readonly Taken[]) {
+  let plan: Plan = { tier: "Five", recurrence: "monthly", price: 500n };
+  let time = Date.UTC(2026, 0, 10);
+  const dateOf = (at: number) => new Date(at).toISOString();
+  const first = { plan, date: dateOf(time) };
+  const pings = [(story: Story) => story.charged(first.date, first.plan.price, first.plan)];
+  const worth: [string, number][] = [];
+  const note = (cents: bigint) => worth.push([dateOf(time + 12 * 3_600 * second), Number(cents)]);
+  note(plan.price);
+  for (const { what, plan: after, days } of steps) {
+    time += days * 24 * 3_600 * second;
+    const [date, before] = [dateOf(time), plan];
+    if (what === "ended") {
+      pings.push((story) => story.ended(date, "cancelled"));
+      note(0n);
+      break;
+    }
+    if (what === "upgraded" && after.price > before.price) {
+      plan = after;
+      const rest = after.price - before.price / 2n;
+      pings.push((story) => story.changed(date, before, after));
+      pings.push((story) => story.upgradeCharged(date, rest, after));
+    } else pings.push((story) => story.renewed(date, before.price, before));
+    note(plan.price);
+  }
+  return { pings, worth };
+}
 
 /** US cents a month at moments in time. */
 type Worth = readonly [date: string, cents: number][];
