@@ -22,9 +22,10 @@ import {
   eachOf,
   inSlice,
   movementTables,
+  type Tenant,
   tenantsOf,
 } from "./account-slices.js";
-import { clickhouseTime, fromClickhouseTime } from "./clickhouse-rows.js";
+import { clickhouseTime, fromClickhouseTime, rowsIn } from "./clickhouse-rows.js";
 import { eachShard } from "./clickhouse-shards.js";
 import type { ClickHouse, WriteLane } from "./clickhouse.js";
 
@@ -70,6 +71,19 @@ export async function auditSlice(
       amount: row.mrr,
     })),
   };
+}
+
+/**
+ * @returns whether all that is recorded of these tenants is what should be; false, too, where
+ *   something is being booked right now. An account is of one tenant only: its name is a hash of it.
+ */
+export async function areAllRight(
+  clickhouse: Pick<ClickHouse, "rows">,
+  tenants: readonly Tenant[],
+): Promise<boolean> {
+  const names = tenants.map(({ workspace, environment }) => [workspace, environment]);
+  const inside = rowsIn("(workspace, environment)", names);
+  return (await compare(clickhouse, inside, movementDimensions)).isSame;
 }
 
 /**
@@ -155,8 +169,9 @@ async function rebuildSlice(clickhouse: ClickHouse, inside: string, lane: WriteL
 async function compare(
   clickhouse: Pick<ClickHouse, "rows">,
   accountsFilter: string,
+  dimensions: readonly string[] = dimensionsOfSlice,
 ): Promise<{ readonly rows: number; readonly isSame: boolean }> {
-  const sql = fingerprintSql(accountsFilter);
+  const sql = fingerprintSql(accountsFilter, dimensions);
   const [compared] = await clickhouse.rows<{ rows: string; same: number }>(sql);
   return { rows: Number(compared?.rows ?? 0), isSame: compared?.same === 1 };
 }
@@ -186,14 +201,13 @@ ${inOrderOfAccounts}`;
  * cancel within one set of dimensions cancel here too, and what is left over of others is zero
  * only by an accident that no table will live to see.
  */
-function fingerprintSql(accountsFilter: string): string {
-  const dimensions = movementDimensions.filter((name) => !sameInSlice.has(name)).join(", ");
+function fingerprintSql(accountsFilter: string, dimensions: readonly string[]): string {
   const sums = (source: string, sign: "" | "-", recorded: 0 | 1) => `
   SELECT count() * ${recorded} AS rows, ${sign}sum(toInt128(h) * toInt128(mrr * 1000000)) AS m,
          ${sign}sum(toInt128(intHash64(h)) * accounts) AS a,
          ${sign}sum(toInt128(intHash64(h + 1)) * subscriptions) AS s
   FROM (
-    SELECT cityHash64(${dimensions}) AS h, mrr, accounts, subscriptions FROM ${source}
+    SELECT cityHash64(${dimensions.join(", ")}) AS h, mrr, accounts, subscriptions FROM ${source}
   )`;
   // Not a join: below one the engine would not work in the order of accounts.
   const compared = `
@@ -216,6 +230,7 @@ const inOrderOfAccounts =
   "SETTINGS optimize_aggregation_in_order = 1, aggregation_in_order_max_block_bytes = 1000000";
 
 const sameInSlice: ReadonlySet<string> = new Set(["workspace", "environment"]);
+const dimensionsOfSlice = movementDimensions.filter((name) => !sameInSlice.has(name));
 
 function settledSql(accountsFilter: string, settledTo: number): string {
   return `${accountsFilter} AND account NOT IN (

@@ -83,7 +83,10 @@ export async function paymentsIn(
     key,
   ]);
   const scope = "(workspace, environment, provider, key)";
-  const purchases = await readFacts(clickhouse, rowsIn(scope, tuples), slice.knownTo);
+  const purchases =
+    tuples.length === 0
+      ? new Map<string, Fact[]>()
+      : await readFacts(clickhouse, rowsIn(scope, tuples), slice.knownTo);
   return [...own].map(([key, facts]) => {
     const known = new Map(facts.map((fact) => [fact.fact_id, fact]));
     for (const { body } of facts) {

@@ -39,7 +39,9 @@ describe("The program", () => {
     return one;
   }
 
-  it("should say what its first start made and what comes next, and go on with it", async () => {
+  it("should say what its first start made and what is next, and go on with it", async function () {
+    // Four starts, of which the first compiles all: on one busy core each takes half a minute.
+    this.timeout(240_000);
     const first = run();
     const base = await first.ready();
     const token = readFileSync(join(folder, "data", "admin.token"), "utf8").trim();
