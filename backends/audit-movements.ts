@@ -75,7 +75,7 @@ export async function auditSlice(
 
 /**
  * @returns whether all that is recorded of these tenants is what should be; false, too, where
- *   something is being booked right now. An account is of one tenant only: its name is a hash of it.
+ *   something is being booked right now. An account is of one tenant: its name is a hash of it.
  */
 export async function areAllRight(
   clickhouse: Pick<ClickHouse, "rows">,

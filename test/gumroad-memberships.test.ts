@@ -280,7 +280,7 @@ interface Taken {
   readonly days: number;
 }
 
-/** Its pings in the order in which they are sent, and what it is worth half a day after each step. */
+/** Its pings in the order in which they are sent, and its worth half a day after each step. */
 function lifeOf(steps: readonly Taken[]) {
   let plan: Plan = { tier: "Five", recurrence: "monthly", price: 500n };
   let time = Date.UTC(2026, 0, 10);
