@@ -123,6 +123,14 @@ describe("The HTTP base", () => {
     expect((await fetch(`${base}/full`)).headers.get("retry-after")).to.equal("1");
   });
 
+  it("should name the parameters there are where one is unknown", async () => {
+    const response = await fetch(`${base}/query?limt=1`);
+    expect(await response.json()).to.have.nested.property(
+      "error.message",
+      "There is no parameter limt here; there are: limit.",
+    );
+  });
+
   it("should name the parameter that is wrong", async () => {
     const response = await fetch(`${base}/query?limit=x`);
     expect(await response.json()).to.have.nested.property("error.param", "limit");

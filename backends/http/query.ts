@@ -22,7 +22,9 @@ export function readQuery<Shape extends z.ZodRawShape>(
   const given: Record<string, string> = Object.create(null);
   for (const [name, value] of new URLSearchParams(ctx.querystring)) {
     if (!Object.hasOwn(schema.shape, name)) {
-      throw malformed("parameter_unknown", `There is no parameter ${name}.`, name);
+      const known = Object.keys(schema.shape).join(", ") || "none";
+      const message = `There is no parameter ${name} here; there are: ${known}.`;
+      throw malformed("parameter_unknown", message, name);
     }
     if (name in given) {
       throw malformed("parameter_repeated", `The parameter ${name} is given twice.`, name);
