@@ -8,6 +8,7 @@ import type { AuditedTable, AuditFinding } from "../schemas/audit.js";
 import { type Change, insertChanges } from "../processors/changes.js";
 import { insertDifferences } from "../processors/movements.js";
 import { type Doors, expectError, openDoors } from "./doors.js";
+import { at as fieldOf } from "./model/json.js";
 import { whenBooked } from "./model/merchant.js";
 import { clickhouseTime, rowsIn } from "../backends/clickhouse-rows.js";
 import { allShards } from "../backends/clickhouse-shards.js";
@@ -129,6 +130,7 @@ describe("the audit", () => {
 
   it("should look at small workspaces together, and name those that are wrong", async () => {
     const few = ["ws_few_1", "ws_few_2"];
+    const isOfFew = (row: unknown) => few.some((name) => fieldOf(row, "workspace") === name);
     for (const workspace of few) {
       const changes = changesIn(workspace).map((change) => ({
         ...change,
@@ -141,9 +143,11 @@ describe("the audit", () => {
     let compared = 0;
     const counting: ClickHouse = {
       ...clickhouse,
-      rows(sql, params) {
+      async rows<T>(sql: string, params?: Parameters<ClickHouse["rows"]>[1]) {
         if (sql.includes("intHash64")) compared += 1;
-        return clickhouse.rows(sql, params);
+        const rows = await clickhouse.rows<T>(sql, params);
+        // On servers other tests' workspaces are there, whose accounts are called alike.
+        return sql.startsWith("SELECT DISTINCT workspace") ? rows.filter(isOfFew) : rows;
       },
     };
     const service = { clickhouse: counting, watermark: doors.service.watermark };
