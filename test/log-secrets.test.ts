@@ -1,12 +1,8 @@
 /** What must not be in the log, whatever goes wrong. */
-import { once } from "node:events";
 import Router from "@koa/router";
 import { expect } from "chai";
-import { createApp } from "../backends/http/app.js";
-import { CallLimits } from "../backends/http/limits.js";
-import { createHttpServer } from "../backends/http/server.js";
 import { createLogger } from "../backends/logger.js";
-import { createMetrics } from "../backends/metrics.js";
+import { withApp } from "./bare-app.js";
 
 describe("The log", () => {
   let lines: string[] = [];
@@ -29,16 +25,10 @@ describe("The log", () => {
     router.post("/v1/webhooks/:token", () => {
       throw new Error("a mistake of ours");
     });
-    const limits = new CallLimits({ RATE_LIMIT_PER_KEY: 5, RATE_LIMIT_REFUSED: 5 });
-    const app = createApp({ limits, logger, metrics: createMetrics(), router });
-    const server = createHttpServer(app).listen(0);
-    await once(server, "listening");
-    const address = server.address();
-    if (address === null || typeof address === "string") throw new Error("not on a port");
-    const url = `http://localhost:${address.port}/v1/webhooks/the-token`;
-    expect((await fetch(url, { method: "POST" })).status).to.equal(500);
-    server.closeAllConnections();
-    server.close();
+    await withApp(router, logger, async (base) => {
+      const { status } = await fetch(`${base}/v1/webhooks/the-token`, { method: "POST" });
+      expect(status).to.equal(500);
+    });
     expect(lines.join("")).to.include("/v1/webhooks/…").and.not.include("the-token");
   });
 });

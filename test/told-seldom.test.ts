@@ -1,13 +1,9 @@
-import { once } from "node:events";
 import Router from "@koa/router";
 import { expect } from "chai";
-import { createApp } from "../backends/http/app.js";
-import { CallLimits } from "../backends/http/limits.js";
-import { createHttpServer } from "../backends/http/server.js";
 import { createLogger } from "../backends/logger.js";
-import { createMetrics } from "../backends/metrics.js";
 import { PostgresUnavailable } from "../backends/postgres.js";
 import { ToldSeldom } from "../backends/told-seldom.js";
+import { withApp } from "./bare-app.js";
 
 describe("What many calls meet alike", () => {
   it("should be told once in a while, with how many were like it", () => {
@@ -31,17 +27,11 @@ describe("What many calls meet alike", () => {
     router.get("/mistake", () => {
       throw new TypeError("a mistake of ours");
     });
-    const limits = new CallLimits({ RATE_LIMIT_PER_KEY: 5, RATE_LIMIT_REFUSED: 5 });
-    const app = createApp({ limits, logger, metrics: createMetrics(), router });
-    const server = createHttpServer(app).listen(0);
-    await once(server, "listening");
-    const address = server.address();
-    if (address === null || typeof address === "string") throw new Error("not on a port");
-    for (const path of ["away", "mistake", "away", "mistake", "away"]) {
-      await (await fetch(`http://localhost:${address.port}/${path}`)).text();
-    }
-    server.closeAllConnections();
-    server.close();
+    await withApp(router, logger, async (base) => {
+      for (const path of ["away", "mistake", "away", "mistake", "away"]) {
+        await (await fetch(`${base}/${path}`)).text();
+      }
+    });
     const errors = lines.map((line) => /"type":"(\w+)"/.exec(line)?.[1]);
     expect(errors).to.eql(["PostgresUnavailable", "TypeError", "TypeError"]);
   });
