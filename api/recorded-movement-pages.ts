@@ -7,6 +7,7 @@ import type { PinnedAsOf } from "./pages.js";
 import {
   type RecordedMovementCountRow,
   type RecordedMovementPosition,
+  type RecordedMovementsWanted,
   recordedMovementCountQuery,
   recordedMovementsQuery,
 } from "./queries/recorded-movements.js";
@@ -14,8 +15,9 @@ import {
 export async function countRecordedMovements(
   clickhouse: Pick<ClickHouse, "rows">,
   asOf: PinnedAsOf,
+  wanted: RecordedMovementsWanted,
 ): Promise<number> {
-  const { sql, params } = recordedMovementCountQuery(asOf);
+  const { sql, params } = recordedMovementCountQuery(asOf, wanted);
   const [row] = await clickhouse.rows<RecordedMovementCountRow>(sql, params);
   return Number(row?.movements ?? 0);
 }
@@ -24,10 +26,17 @@ export async function countRecordedMovements(
 export async function* readAllRecordedMovements(
   clickhouse: Pick<ClickHouse, "rows">,
   asOf: PinnedAsOf,
+  wanted: RecordedMovementsWanted,
 ): AsyncGenerator<RecordedMovementRow[]> {
   let after: RecordedMovementPosition | null = null;
   do {
-    const page = await readRecordedMovements(clickhouse, asOf, after, limits.exportPageRows);
+    const page = await readRecordedMovements(
+      clickhouse,
+      asOf,
+      wanted,
+      after,
+      limits.exportPageRows,
+    );
     yield page.rows;
     after = page.last;
   } while (after !== null);
@@ -42,10 +51,11 @@ interface RecordedMovementPage {
 export async function readRecordedMovements(
   clickhouse: Pick<ClickHouse, "rows">,
   asOf: PinnedAsOf,
+  wanted: RecordedMovementsWanted,
   after: RecordedMovementPosition | null,
   limit: number,
 ): Promise<RecordedMovementPage> {
-  const { sql, params } = recordedMovementsQuery(asOf, after, limit + 1);
+  const { sql, params } = recordedMovementsQuery(asOf, wanted, after, limit + 1);
   const found = await clickhouse.rows<RecordedMovementRow>(sql, params);
   const rows = found.slice(0, limit);
   return { rows, last: found.length > limit ? positionAfter(rows, after) : null };
@@ -57,9 +67,7 @@ function positionAfter(
 ): RecordedMovementPosition | null {
   const last = rows.at(-1);
   if (last === undefined) return null;
-  const { account } = last;
   const at = fromClickhouseTime(last.at);
-  const together = rows.filter((row) => row.account === account && row.at === last.at).length;
-  const isGoingOn = before?.account === account && before.at === at;
-  return { account, at, rows: together + (isGoingOn ? before.rows : 0) };
+  const together = rows.filter((row) => row.at === last.at).length;
+  return { at, rows: together + (before?.at === at ? before.rows : 0) };
 }

@@ -1,6 +1,7 @@
 /** `GET /v1/metrics/cohorts` (`spec.md` 2.4, 4.2). */
 import { z } from "zod";
 import { clocksQuery, completeTo } from "./http-clocks.js";
+import { formatQuery } from "./http-formats.js";
 import { cellQuery } from "./http-series.js";
 
 export const cohortIntervals = ["month", "quarter", "year"] as const;
@@ -25,6 +26,7 @@ export const cohortsQueryParameters = z.object({
   provider: cellQuery.provider,
   product: cellQuery.product,
   ...clocksQuery,
+  ...formatQuery,
 });
 
 const vintage = z.string().meta({

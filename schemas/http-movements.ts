@@ -1,6 +1,7 @@
 /** `GET /v1/metrics/mrr/movements`: how MRR got from one balance to the next. */
 import { z } from "zod";
 import { clocksQuery, completeTo } from "./http-clocks.js";
+import { formatQuery } from "./http-formats.js";
 import { cellQuery, intervalDays, intervals, seriesQuery } from "./http-series.js";
 
 export const movementKinds = ["new", "expansion", "contraction", "churn", "reactivation"] as const;
@@ -10,6 +11,7 @@ export const movementsQueryParameters = z.object({
   ...seriesQuery,
   ...cellQuery,
   ...clocksQuery,
+  ...formatQuery,
 });
 
 const accountsNote = "Null where a product, a currency or a country is asked for.";

@@ -1,6 +1,7 @@
 /** `GET /v1/metrics/mrr/changes`: why one figure of MRR was read differently at two moments. */
 import { z } from "zod";
 import { completeTo, instant } from "./http-clocks.js";
+import { formatQuery } from "./http-formats.js";
 import { pageQuery, pagination } from "./http-pages.js";
 import { providerToken } from "./http-transactions.js";
 
@@ -16,6 +17,7 @@ export const mrrChangesQueryParameters = z.object({
   }),
   provider: providerToken.optional(),
   ...pageQuery,
+  ...formatQuery,
 });
 
 const exact = z.string().meta({ description: "The same unrounded: decimal text, six places." });

@@ -1,9 +1,10 @@
 /** `GET /v1/metrics/mrr` (`spec.md` 2.3, 4.1). */
 import { z } from "zod";
 import { clocksQuery, completeTo } from "./http-clocks.js";
+import { formatQuery } from "./http-formats.js";
 import { providerToken } from "./http-transactions.js";
 
-export const mrrQueryParameters = z.object(clocksQuery);
+export const mrrQueryParameters = z.object({ ...clocksQuery, ...formatQuery });
 
 export const mrrAnswer = z
   .object({

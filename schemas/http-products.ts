@@ -1,6 +1,7 @@
 /** `GET /v1/products` (`spec.md` 2.2, 4.3). */
 import { z } from "zod";
 import { clocksQuery, completeTo } from "./http-clocks.js";
+import { formatQuery } from "./http-formats.js";
 import { pageQuery, pagination } from "./http-pages.js";
 import { providerToken } from "./http-transactions.js";
 import { categories } from "./products.js";
@@ -20,6 +21,7 @@ export const productsQueryParameters = z.object({
   category: z.enum(categories).optional(),
   ...pageQuery,
   ...clocksQuery,
+  ...formatQuery,
 });
 
 export const product = z

@@ -1,10 +1,27 @@
 /** `GET /v1/mrr-movements`: MRR movements as they were recorded, one by one. */
 import { z } from "zod";
 import { completeTo, instant } from "./http-clocks.js";
+import { formatQuery } from "./http-formats.js";
+import { movementKinds } from "./http-movements.js";
 import { mrrChange } from "./http-mrr-changes.js";
 import { pageQuery, pagination } from "./http-pages.js";
+import { cellQuery, moment } from "./http-series.js";
+
+/** A keyed hash. */
+export const accountId = z.string().min(1).max(255);
 
 export const recordedMovementsQueryParameters = z.object({
+  kind: z.enum(movementKinds).optional(),
+  from: moment.optional().meta({
+    type: "string",
+    description: "Dated then or later: a date (its 00:00 UTC) or a date-time.",
+  }),
+  to: moment.optional().meta({
+    type: "string",
+    description: "Dated before then: the moment itself is not included.",
+  }),
+  ...cellQuery,
+  account: accountId.optional(),
   ...pageQuery,
   at: instant.optional().meta({
     description: "Movements dated up to then. Default: also all that are announced.",
@@ -12,7 +29,10 @@ export const recordedMovementsQueryParameters = z.object({
   known_at: instant.optional().meta({
     description: "Recorded up to then. Not after `complete_to`, which is the default.",
   }),
+  ...formatQuery,
 });
+
+export type RecordedMovementsQuery = z.output<typeof recordedMovementsQueryParameters>;
 
 const { active_subscribers: _none, mrr_exact: exact, ...cells } = mrrChange.shape;
 
@@ -34,7 +54,8 @@ export const recordedMovementsAnswer = z
   .object({
     status: z.literal("success"),
     data: z.array(recordedMovement).meta({
-      description: "By account, then by `at`. `mrr_exact` of those up to a moment add up to MRR.",
+      description:
+        "Newest `at` first, then by account. `mrr_exact` of those up to a moment add up to MRR.",
     }),
     pagination,
     complete_to: completeTo,

@@ -1,6 +1,7 @@
 /** `GET /v1/metrics/revenue`: what was sold, given back and kept, over time. */
 import { z } from "zod";
 import { clocksQuery, completeTo } from "./http-clocks.js";
+import { formatQuery } from "./http-formats.js";
 import { intervalDays, intervals, seriesQuery } from "./http-series.js";
 import { providerToken } from "./http-transactions.js";
 
@@ -14,6 +15,7 @@ export const revenueQueryParameters = z.object({
     .optional()
     .meta({ description: "One row for each interval and group that has any; else one for each." }),
   ...clocksQuery,
+  ...formatQuery,
 });
 
 const figures = {

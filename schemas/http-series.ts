@@ -15,6 +15,11 @@ const day = z
   .transform((text) => Date.parse(text))
   .refine((at) => at % (24 * 60 * 60 * 1000) === 0, "must be 00:00 UTC of a day");
 
+/** A date stands for its 00:00 in UTC; read as ms since 1970. */
+export const moment = z
+  .union([z.iso.date(), z.iso.datetime({ offset: true })], "must be a date or a date-time")
+  .transform((text) => Date.parse(text));
+
 export const seriesQuery = {
   from: day.optional().meta({
     type: "string",

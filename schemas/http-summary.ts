@@ -1,6 +1,7 @@
 /** `GET /v1/metrics/summary`: the ratios people run a subscription business by. */
 import { z } from "zod";
 import { clocksQuery, completeTo } from "./http-clocks.js";
+import { formatQuery } from "./http-formats.js";
 import { providerToken } from "./http-transactions.js";
 
 /** Days the rates look back. */
@@ -9,6 +10,7 @@ export const summaryDays = 30;
 export const summaryQueryParameters = z.object({
   provider: providerToken.optional(),
   ...clocksQuery,
+  ...formatQuery,
 });
 
 const percent = (description: string) =>

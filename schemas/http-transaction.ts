@@ -3,9 +3,10 @@ import { z } from "zod";
 import { bookedAt } from "./booked-at.js";
 import { clocksQuery, completeTo } from "./http-clocks.js";
 import { ledgerEntry, rawEvent } from "./http-evidence.js";
+import { formatQuery } from "./http-formats.js";
 import { transaction } from "./http-transactions.js";
 
-export const transactionQueryParameters = z.object(clocksQuery);
+export const transactionQueryParameters = z.object({ ...clocksQuery, ...formatQuery });
 
 const fxSource = z
   .string()

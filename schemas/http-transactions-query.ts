@@ -1,15 +1,11 @@
 /** Which transactions `GET /v1/transactions` lists; series use only their shape. */
 import { z } from "zod";
 import { clocksQuery } from "./http-clocks.js";
+import { formatQuery } from "./http-formats.js";
 import { pageQuery } from "./http-pages.js";
-import { countryCode, currencyCode } from "./http-series.js";
+import { countryCode, currencyCode, moment } from "./http-series.js";
 import { transactionStatuses, transactionTypes } from "./http-transactions.js";
 import { providerTokens } from "./provider-tokens.js";
-
-/** A date stands for its 00:00 in UTC; read as ms since 1970. */
-const moment = z
-  .union([z.iso.date(), z.iso.datetime({ offset: true })], "must be a date or a date-time")
-  .transform((text) => Date.parse(text));
 
 export const transactionsQueryParameters = z.object({
   provider: z.enum(providerTokens).optional(),
@@ -30,5 +26,6 @@ export const transactionsQueryParameters = z.object({
   }),
   ...pageQuery,
   ...clocksQuery,
+  ...formatQuery,
 });
 export type TransactionsQuery = z.output<typeof transactionsQueryParameters>;

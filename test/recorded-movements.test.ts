@@ -2,6 +2,7 @@
 import { expect } from "chai";
 import { mrrOf, showMrr } from "../api/presenters/amounts.js";
 import { eventBody } from "../providers/stripe/payloads.js";
+import { movementKinds } from "../schemas/http-movements.js";
 import {
   type RecordedMovement,
   recordedMovementsAnswer,
@@ -10,6 +11,7 @@ import { type MovementRecord, movementCodec, topics } from "../schemas/records.j
 import { recordsOf } from "./chaos/raw-events.js";
 import { discountedSubscription } from "./discounted.js";
 import { type Doors, openDoors } from "./doors.js";
+import { must } from "./model/json.js";
 
 const dayMs = 24 * 3_600_000;
 const path = "/v1/mrr-movements";
@@ -87,6 +89,65 @@ describe("GET /v1/mrr-movements", () => {
   it("should be the same rows page by page, where many are of one moment", async () => {
     const rows = await walk();
     for (const limit of [1, 2, 3]) expect(await walk(`limit=${limit}`)).to.deep.equal(rows);
+  });
+
+  it("should be in order of time, newest first", async () => {
+    const times = (await walk()).map(({ at }) => Date.parse(at));
+    expect(times).to.deep.equal([...times].sort((one, other) => other - one));
+  });
+
+  const day = (at: number) => new Date(at).toISOString();
+  const filters: readonly (readonly [query: string, has: (row: RecordedMovement) => boolean])[] = [
+    ["kind=new", ({ kind }) => kind === "new"],
+    ["kind=expansion&provider=custom", (row) => row.kind + row.provider === "expansioncustom"],
+    ["provider=stripe", ({ provider }) => provider === "stripe"],
+    ["currency=EUR", ({ currency }) => currency === "EUR"],
+    ["country=ZZ", ({ country }) => country === "ZZ"],
+    [`from=${day(startedAt)}`, ({ at }) => Date.parse(at) >= startedAt],
+    [`to=${day(startedAt)}`, ({ at }) => Date.parse(at) < startedAt],
+    [
+      `from=${day(startedAt - dayMs)}&to=${day(startedAt - dayMs + 1)}`,
+      ({ at }) => Date.parse(at) === startedAt - dayMs,
+    ],
+  ];
+  for (const [query, has] of filters) {
+    it(`should be filtered by ${query.replaceAll(/=\d[^&]+/g, "")}, page by page`, async () => {
+      const expected = (await walk()).filter(has);
+      expect(expected).not.to.deep.equal([]);
+      expect(await walk(query)).to.deep.equal(expected);
+      expect(await walk(`limit=1&${query}`)).to.deep.equal(expected);
+      const { headers } = await get(`${path}?${query}`, "application/x-ndjson");
+      expect(headers.get("x-total-count")).to.equal(String(expected.length));
+    });
+  }
+
+  it("should be filtered by account and by product", async () => {
+    const rows = await walk();
+    const { account, product_id: product } = must(rows.at(-1), "a movement");
+    expect(await walk(`account=${account}`)).to.deep.equal(
+      rows.filter((row) => row.account === account),
+    );
+    expect(await walk(`product=${product}`)).to.deep.equal(
+      rows.filter((row) => row.product_id === product),
+    );
+  });
+
+  it("should add up to the same cell of the series", async () => {
+    const [from, to] = [startedAt - 60 * dayMs, startedAt + dayMs].map((at) =>
+      day(at).slice(0, 10),
+    );
+    const days = `from=${from}&to=${to}&currency=EUR&at=${day(Date.now() - 1)}`;
+    const { json } = await get(`/v1/metrics/mrr/movements?${days}`);
+    for (const kind of movementKinds) {
+      const rows = await walk(`${days}&kind=${kind}`);
+      const sum = rows.reduce((all, row) => all + mrrOf(row.mrr_exact), 0n);
+      expect(json.data.totals[`${kind}_mrr`], kind).to.equal(showMrr(sum, "EUR"));
+    }
+  });
+
+  it("should refuse a range that ends before it begins", async () => {
+    const answer = await get(`${path}?from=2026-02-01&to=2026-01-01`);
+    expect([answer.status, answer.json.error.code]).to.deep.equal([422, "range_backwards"]);
   });
 
   it("should be gone on from by what the topic recorded later", async () => {

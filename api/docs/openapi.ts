@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { errorAnswer } from "../../schemas/http-error.js";
-import type { Format } from "../exports/formats.js";
+import { formats } from "../exports/formats.js";
 import { type Operation, operations } from "./operations.js";
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -98,7 +98,7 @@ function describe(operation: Operation, components: Components): OpenApiOperatio
         ...(operation.exports === undefined ? {} : { headers: exportHeaders }),
         content: {
           ...content([mediaType], answer, "output", components),
-          ...exportContent(operation.exports ?? []),
+          ...(operation.exports ? exportContent() : {}),
         },
       },
       ...otherwiseOf(operation, components),
@@ -122,7 +122,7 @@ const exportHeaders = {
   },
 };
 
-function exportContent(formats: readonly Format[]): Content {
+function exportContent(): Content {
   return Object.fromEntries(
     formats.map(({ mediaType, description }) => [
       mediaType,

@@ -25,7 +25,6 @@ import {
 } from "../../schemas/http-transactions.js";
 import { transactionAnswer, transactionQueryParameters } from "../../schemas/http-transaction.js";
 import { transactionsQueryParameters } from "../../schemas/http-transactions-query.js";
-import { type Format, allFormats, tableFormats } from "../exports/formats.js";
 import { manageOperations } from "./manage-operations.js";
 import { registryOperations } from "./registry-operations.js";
 
@@ -52,8 +51,8 @@ export interface Operation {
     readonly description: string;
     readonly answer: z.ZodType;
   };
-  /** What the same is answered in besides JSON, when `Accept` says so. */
-  readonly exports?: readonly Format[];
+  /** The same is answered as a table, too, when `format` or `Accept` says so. */
+  readonly exports?: true;
   /** Statuses of errors beside those every call may meet. */
   readonly errors: readonly number[];
   /** The shape of errors, where it is not the one of all others. */
@@ -86,7 +85,7 @@ export const operations: readonly Operation[] = [
     query: mrrQueryParameters,
     status: 200,
     answer: mrrAnswer,
-    exports: tableFormats,
+    exports: true,
     errors: [400, 422],
   },
   {
@@ -98,7 +97,7 @@ export const operations: readonly Operation[] = [
     query: cohortsQueryParameters,
     status: 200,
     answer: z.union([cohortsAnswer, accountCohortsAnswer]),
-    exports: tableFormats,
+    exports: true,
     errors: [400, 422],
   },
   {
@@ -113,7 +112,7 @@ export const operations: readonly Operation[] = [
     query: mrrChangesQueryParameters,
     status: 200,
     answer: mrrChangesAnswer,
-    exports: allFormats,
+    exports: true,
     errors: [400, 422, 503],
   },
   {
@@ -128,7 +127,7 @@ export const operations: readonly Operation[] = [
     query: movementsQueryParameters,
     status: 200,
     answer: movementsAnswer,
-    exports: allFormats,
+    exports: true,
     errors: [400, 422],
   },
   {
@@ -140,7 +139,7 @@ export const operations: readonly Operation[] = [
     query: revenueQueryParameters,
     status: 200,
     answer: revenueAnswer,
-    exports: tableFormats,
+    exports: true,
     errors: [400, 422],
   },
   {
@@ -153,7 +152,7 @@ export const operations: readonly Operation[] = [
     query: summaryQueryParameters,
     status: 200,
     answer: summaryAnswer,
-    exports: tableFormats,
+    exports: true,
     errors: [400, 422],
   },
   {
@@ -165,7 +164,7 @@ export const operations: readonly Operation[] = [
     query: productsQueryParameters,
     status: 200,
     answer: productsAnswer,
-    exports: tableFormats,
+    exports: true,
     errors: [400, 422],
   },
   {
@@ -180,7 +179,7 @@ export const operations: readonly Operation[] = [
     query: recordedMovementsQueryParameters,
     status: 200,
     answer: recordedMovementsAnswer,
-    exports: allFormats,
+    exports: true,
     errors: [400, 422, 503],
   },
   {
@@ -192,7 +191,7 @@ export const operations: readonly Operation[] = [
     query: transactionsQueryParameters,
     status: 200,
     answer: transactionsAnswer,
-    exports: allFormats,
+    exports: true,
     errors: [400, 422, 503],
   },
   {
@@ -204,7 +203,7 @@ export const operations: readonly Operation[] = [
     query: transactionQueryParameters,
     status: 200,
     answer: transactionAnswer,
-    exports: tableFormats,
+    exports: true,
     errors: [400, 404, 422],
   },
   {

@@ -1,6 +1,7 @@
-/** Which form of a list the caller wants (`Accept`). JSON is the default. */
+/** Which form of a list the caller wants (`format`, else `Accept`). JSON is the default. */
 import type { Context } from "koa";
 import { malformed, notAcceptable } from "../../backends/http/errors.js";
+import type { ExportFormat } from "../../schemas/http-formats.js";
 import type { Column } from "./columns.js";
 import { csvEncoder } from "./csv.js";
 import { type Encoder, ndjsonEncoder } from "./encoder.js";
@@ -13,7 +14,7 @@ export interface Format {
   /** Of the whole list, for readers of the interface's description. */
   readonly description: string;
   /** Of a file name. */
-  readonly extension: string;
+  readonly extension: ExportFormat;
   encoder(columns: readonly Column[]): Encoder;
 }
 
@@ -42,22 +43,21 @@ const parquet: Format = {
 };
 
 /** What every list and series is offered in, besides JSON. */
-export const tableFormats: readonly Format[] = [csv];
-
-/** Transactions and movements are taken by programs, too. */
-export const allFormats: readonly Format[] = [csv, ndjson, parquet];
+export const formats: readonly Format[] = [csv, ndjson, parquet];
 
 /**
+ * @param asked the parameter `format`, which links can say and wins over the header
  * @returns null for JSON
  * @throws ApiError 406 when nothing that is offered is accepted
  */
-export function formatOf(ctx: Context, offered: readonly Format[] = tableFormats): Format | null {
+export function formatOf(ctx: Context, asked: ExportFormat | "json" | undefined): Format | null {
   ctx.vary("Accept");
-  const mediaTypes = ["application/json", ...offered.map(({ mediaType }) => mediaType)];
+  if (asked !== undefined) return formats.find(({ extension }) => extension === asked) ?? null;
+  const mediaTypes = ["application/json", ...formats.map(({ mediaType }) => mediaType)];
   // Many say a charset, which would otherwise be no match.
   const accepted = ctx.accepts(mediaTypes.flatMap((type) => [type, `${type};charset=utf-8`]));
   if (accepted === false) throw notAcceptable(`This answers in ${mediaTypes.join(", ")}.`);
-  return offered.find(({ mediaType }) => accepted.startsWith(mediaType)) ?? null;
+  return formats.find(({ mediaType }) => accepted.startsWith(mediaType)) ?? null;
 }
 
 /** @throws ApiError 400 when a page is asked for: an export is the whole list */

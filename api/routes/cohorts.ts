@@ -25,9 +25,9 @@ import { clocksOf, completeText } from "./reading.js";
 export function cohortsRoute(router: Router, service: Service, catalogues: CatalogueView): void {
   router.get("/v1/metrics/cohorts", requireKey(service, { scope: "read" }), async (ctx) => {
     const access = accessOf(ctx);
-    const format = formatOf(ctx);
     const clocks = await clocksOf(service, access);
     const query = readQuery(ctx, cohortsQueryParameters);
+    const format = formatOf(ctx, query.format);
     const isGross = query.gross === "true";
     if (isGross && query.basis === "accounts") {
       throw unprocessable("gross_of_accounts", "Accounts do not grow: net is gross.", "gross");

@@ -8,7 +8,7 @@ import type { Service } from "../../backends/service.js";
 import { type MovementsAnswer, movementsQueryParameters } from "../../schemas/http-movements.js";
 import { readAsOf } from "../as-of.js";
 import { cellOf } from "../cells.js";
-import { allFormats, formatOf } from "../exports/formats.js";
+import { formatOf } from "../exports/formats.js";
 import { sendTable } from "../exports/send.js";
 import { movementsRows, tables } from "../exports/tables.js";
 import { readMovements } from "../movement-reading.js";
@@ -21,9 +21,9 @@ export function movementsRoute(router: Router, service: Service, catalogues: Cat
   const path = "/v1/metrics/mrr/movements";
   router.get(path, requireKey(service, { scope: "read" }), async (ctx) => {
     const access = accessOf(ctx);
-    const format = formatOf(ctx, allFormats);
     const clocks = await clocksOf(service, access);
     const query = readQuery(ctx, movementsQueryParameters);
+    const format = formatOf(ctx, query.format);
     const series = readSeries(query, readAsOf(access, query, clocks));
     const cell = cellOf(query, await catalogues.of(access.workspace, access.environment));
     const rows = await readMovements<MovementSeriesRow>(

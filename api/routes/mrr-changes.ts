@@ -15,7 +15,7 @@ import {
 import { providerTokens } from "../../schemas/provider-tokens.js";
 import type { Clocks } from "../as-of.js";
 import type { Cursors } from "../cursors.js";
-import { allFormats, formatOf, refusePages } from "../exports/formats.js";
+import { formatOf, refusePages } from "../exports/formats.js";
 import type { Exports } from "../exports/send.js";
 import { tables } from "../exports/tables.js";
 import { readMovements } from "../movement-reading.js";
@@ -35,9 +35,9 @@ export function mrrChangesRoute(
   const path = "/v1/metrics/mrr/changes";
   router.get(path, requireKey(service, { scope: "read" }), async (ctx) => {
     const access = accessOf(ctx);
-    const format = formatOf(ctx, allFormats);
     const clocks = await clocksOf(service, access);
     const query = readQuery(ctx, mrrChangesQueryParameters);
+    const format = formatOf(ctx, query.format);
     if (format !== null) refusePages(query);
     const { from_known_at, to_known_at, provider, limit, cursor } = query;
     const isFirst = cursor === undefined;

@@ -19,9 +19,10 @@ import { clocksOf, completeText } from "./reading.js";
 export function mrrRoute(router: Router, service: Service): void {
   router.get("/v1/metrics/mrr", requireKey(service, { scope: "read" }), async (ctx) => {
     const access = accessOf(ctx);
-    const format = formatOf(ctx);
     const clocks = await clocksOf(service, access);
-    const asOf = readAsOf(access, readQuery(ctx, mrrQueryParameters), clocks);
+    const query = readQuery(ctx, mrrQueryParameters);
+    const format = formatOf(ctx, query.format);
+    const asOf = readAsOf(access, query, clocks);
     const { now, previous } = await readMrr(service, asOf);
     const data = presentMrr(now, previous, access.baseCurrency);
     if (format !== null) return sendTable(ctx, format, tables.mrr, mrrRows(data), clocks);

@@ -43,9 +43,9 @@ export function productsRoute(
 ): void {
   router.get("/v1/products", requireKey(service, { scope: "read" }), async (ctx) => {
     const access = accessOf(ctx);
-    const format = formatOf(ctx);
     const clocks = await clocksOf(service, access);
     const query = readQuery(ctx, productsQueryParameters);
+    const format = formatOf(ctx, query.format);
     if (format !== null) refusePages(query);
     const walk = openWalk({
       endpoint: "products",

@@ -1,4 +1,5 @@
 /** What every read route does: look at the clocks first, then run its queries. */
+import { unprocessable } from "../../backends/http/errors.js";
 import type { Access } from "../../backends/keys.js";
 import type { Service } from "../../backends/service.js";
 import type { Figures } from "../../backends/watermark.js";
@@ -15,6 +16,17 @@ export async function clocksOf(
   figures: Figures = "all",
 ): Promise<Clocks> {
   return { completeTo: await service.watermark.completeTo(figures, workspace), now: Date.now() };
+}
+
+/** @throws ApiError 422: swapped, `from` and `to` would look like a time without anything */
+export function checkRange(range: {
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+}): void {
+  const { from, to } = range;
+  if (from !== undefined && to !== undefined && from > to) {
+    throw unprocessable("range_backwards", "from must not lie after to.", "from");
+  }
 }
 
 export function completeText(clocks: Pick<Clocks, "completeTo">): string {

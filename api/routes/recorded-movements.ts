@@ -7,13 +7,17 @@ import { readQuery } from "../../backends/http/query.js";
 import { accessOf } from "../../backends/http/state.js";
 import type { Service } from "../../backends/service.js";
 import { announcedLatest } from "../../schemas/fact-bounds.js";
+import { movementKinds } from "../../schemas/http-movements.js";
 import {
   type RecordedMovementsAnswer,
+  type RecordedMovementsQuery,
   recordedMovementsQueryParameters,
 } from "../../schemas/http-recorded-movements.js";
 import type { RecordedMovementRow } from "../../schemas/movements.js";
+import { providerTokens } from "../../schemas/provider-tokens.js";
+import { cellOf } from "../cells.js";
 import type { Cursors } from "../cursors.js";
-import { allFormats, formatOf, refusePages } from "../exports/formats.js";
+import { formatOf, refusePages } from "../exports/formats.js";
 import type { Exports } from "../exports/send.js";
 import { tables } from "../exports/tables.js";
 import { openWalk } from "../pages.js";
@@ -23,7 +27,7 @@ import {
   readAllRecordedMovements,
   readRecordedMovements,
 } from "../recorded-movement-pages.js";
-import { clocksOf, completeText } from "./reading.js";
+import { checkRange, clocksOf, completeText } from "./reading.js";
 
 export function recordedMovementsRoute(
   router: Router,
@@ -34,8 +38,8 @@ export function recordedMovementsRoute(
 ): void {
   router.get("/v1/mrr-movements", requireKey(service, { scope: "read" }), async (ctx) => {
     const access = accessOf(ctx);
-    const format = formatOf(ctx, allFormats);
     const query = readQuery(ctx, recordedMovementsQueryParameters);
+    const format = formatOf(ctx, query.format);
     if (format !== null) refusePages(query);
     const clocks = await clocksOf(service, access);
     const isFirst = query.cursor === undefined;
@@ -43,15 +47,17 @@ export function recordedMovementsRoute(
       endpoint: "mrr-movements",
       access,
       query: { ...query, at: query.at ?? (isFirst ? announcedLatest : undefined) },
-      filters: {},
+      filters: filtersOf(query),
       // What is announced is recorded already.
       clocks: { ...clocks, now: announcedLatest },
       cursors,
-      filtersSchema: z.object({}),
+      filtersSchema,
       positionSchema,
     });
     const { clickhouse } = service;
     const catalogue = await catalogues.of(access.workspace, access.environment);
+    const { kind, account, from, to, ...cell } = walk.filters;
+    const wanted = { kind, account, from, to, cell: cellOf(cell, catalogue) };
     const present = (row: RecordedMovementRow) =>
       presentRecordedMovement(row, catalogue, access.baseCurrency);
     if (format !== null) {
@@ -59,15 +65,15 @@ export function recordedMovementsRoute(
         ...tables.recordedMovements,
         asOf,
         clocks,
-        count: () => countRecordedMovements(clickhouse, asOf),
+        count: () => countRecordedMovements(clickhouse, asOf, wanted),
         async *pages() {
-          for await (const rows of readAllRecordedMovements(clickhouse, asOf)) {
+          for await (const rows of readAllRecordedMovements(clickhouse, asOf, wanted)) {
             yield rows.map(present);
           }
         },
       });
     }
-    const page = await readRecordedMovements(clickhouse, asOf, walk.after, walk.limit);
+    const page = await readRecordedMovements(clickhouse, asOf, wanted, walk.after, walk.limit);
     ctx.body = {
       status: "success",
       data: page.rows.map(present),
@@ -77,8 +83,26 @@ export function recordedMovementsRoute(
   });
 }
 
+function filtersOf(query: RecordedMovementsQuery): Filters {
+  const { kind, account, from, to, provider, product, currency, country } = query;
+  checkRange(query);
+  return { kind, account, from, to, provider, product, currency, country };
+}
+
+/** As the cursor holds them; moments in ms since 1970. */
+const filtersSchema = z.object({
+  kind: z.enum(movementKinds).optional(),
+  account: z.string().optional(),
+  from: z.number().int().optional(),
+  to: z.number().int().optional(),
+  provider: z.enum(providerTokens).optional(),
+  product: z.string().optional(),
+  currency: z.string().optional(),
+  country: z.string().optional(),
+});
+type Filters = z.output<typeof filtersSchema>;
+
 const positionSchema = z.object({
-  account: z.string(),
   at: z.number().int(),
   rows: z.number().int(),
 });

@@ -24,9 +24,9 @@ import { clocksOf, completeText, rowsOf } from "./reading.js";
 export function revenueRoute(router: Router, service: Service, catalogues: CatalogueView): void {
   router.get("/v1/metrics/revenue", requireKey(service, { scope: "read" }), async (ctx) => {
     const access = accessOf(ctx);
-    const format = formatOf(ctx);
     const clocks = await clocksOf(service, access, "money");
     const query = readQuery(ctx, revenueQueryParameters);
+    const format = formatOf(ctx, query.format);
     const series = readSeries(query, readAsOf(access, query, clocks));
     const group = query.group_by;
     const [sums, fees, catalogue] = await Promise.all([

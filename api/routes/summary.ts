@@ -24,9 +24,9 @@ import { clocksOf, completeText } from "./reading.js";
 export function summaryRoute(router: Router, service: Service, catalogues: CatalogueView): void {
   router.get("/v1/metrics/summary", requireKey(service, { scope: "read" }), async (ctx) => {
     const access = accessOf(ctx);
-    const format = formatOf(ctx);
     const clocks = await clocksOf(service, access);
     const query = readQuery(ctx, summaryQueryParameters);
+    const format = formatOf(ctx, query.format);
     const now = readAsOf(access, query, clocks);
     const since = Math.max(0, now.at - summaryDays * dayMs);
     const cell = cellOf(query, await catalogues.of(access.workspace, access.environment));

@@ -35,9 +35,9 @@ export function transactionRoute(
 ): void {
   router.get("/v1/transactions/:id", requireKey(service, { scope: "read" }), async (ctx) => {
     const access = accessOf(ctx);
-    const format = formatOf(ctx);
     const id = String(ctx.params["id"]);
     const query = readQuery(ctx, transactionQueryParameters);
+    const format = formatOf(ctx, query.format);
     if (query.known_at === undefined) await followed(service, access, id);
     const clocks = await clocksOf(service, access, "money");
     const asOf = readAsOf(access, query, clocks);

@@ -3,7 +3,6 @@ import type Router from "@koa/router";
 import { z } from "zod";
 import type { CatalogueView } from "../../backends/catalogue-view.js";
 import { requireKey } from "../../backends/http/auth.js";
-import { unprocessable } from "../../backends/http/errors.js";
 import { readQuery } from "../../backends/http/query.js";
 import { accessOf } from "../../backends/http/state.js";
 import type { Service } from "../../backends/service.js";
@@ -19,7 +18,7 @@ import {
 import { providerTokens } from "../../schemas/provider-tokens.js";
 import { skusOf } from "../cells.js";
 import type { Cursors } from "../cursors.js";
-import { allFormats, formatOf, refusePages } from "../exports/formats.js";
+import { formatOf, refusePages } from "../exports/formats.js";
 import type { Exports } from "../exports/send.js";
 import { tables } from "../exports/tables.js";
 import { openWalk } from "../pages.js";
@@ -27,7 +26,7 @@ import { PassingRows } from "../passing-rows.js";
 import { presentTransactionRow } from "../presenters/transaction.js";
 import type { TransactionRow } from "../queries/transactions.js";
 import { countTransactions, readAllTransactions, readTransactions } from "../transaction-pages.js";
-import { clocksOf, completeText } from "./reading.js";
+import { checkRange, clocksOf, completeText } from "./reading.js";
 
 export function transactionsRoute(
   router: Router,
@@ -39,8 +38,8 @@ export function transactionsRoute(
   const passing = new PassingRows();
   router.get("/v1/transactions", requireKey(service, { scope: "read" }), async (ctx) => {
     const access = accessOf(ctx);
-    const format = formatOf(ctx, allFormats);
     const query = readQuery(ctx, transactionsQueryParameters);
+    const format = formatOf(ctx, query.format);
     if (format !== null) refusePages(query);
     // A status as of a past moment is read from the ledger, which follows the transactions.
     const clocks = await clocksOf(
@@ -95,12 +94,9 @@ export function transactionsRoute(
   });
 }
 
-/** @throws ApiError 422: swapped, `from` and `to` would look like a time without sales */
 function filtersOf(query: TransactionsQuery): Filters {
   const { provider, status, type, product, currency, country, from, to } = query;
-  if (from !== undefined && to !== undefined && from > to) {
-    throw unprocessable("range_backwards", "from must not lie after to.", "from");
-  }
+  checkRange(query);
   return { provider, status, type, product, currency, country, from, to };
 }
 
