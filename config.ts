@@ -241,6 +241,8 @@ export const limits = {
   retryPauseMsMax: 30_000,
   /** At a stop, how long calls that are being answered may go on. */
   openCallsMsMax: 3_000,
+  /** Series of one metric of ours (combinations of labels); further ones are counted as `other`. */
+  metricSeriesMax: 1_000,
   /** How long a stop may take before the process ends anyway. */
   stopMsMax: 9_000,
   socketPingMs: 15_000,
@@ -283,11 +285,12 @@ const whole = z.coerce.number("must be a number").int("must be a whole number");
 const positive = whole.positive("must be above 0");
 const portMax = 65_535;
 
+const port = whole.min(0, "must not be negative").max(portMax, `must not be above ${portMax}`);
+
 const settings = z.object({
-  PORT: whole
-    .min(0, "must not be negative")
-    .max(portMax, `must not be above ${portMax}`)
-    .default(3000),
+  PORT: port.default(3000),
+  /** Where `/metrics` is; absent: on `PORT`. */
+  METRICS_PORT: port.optional(),
   DATA_DIR: z.string().min(1).default("./data"),
   PUBLIC_URL: url.optional(),
   ADMIN_TOKEN: z.string().min(32, "must have at least 32 characters").optional(),

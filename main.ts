@@ -92,7 +92,8 @@ async function main(words: readonly string[]): Promise<void> {
   };
   process.on("SIGTERM", stop);
   process.on("SIGINT", stop);
-  logger.info({ url: started.url, roles }, "ready");
+  const { url, metricsUrl } = started;
+  logger.info({ url, ...(metricsUrl === null ? {} : { metricsUrl }), roles }, "ready");
   process.stderr.write(welcome(config, roles, started));
 }
 

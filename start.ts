@@ -3,10 +3,12 @@ import { once } from "node:events";
 import type { IncomingMessage, Server as HttpServer } from "node:http";
 import { type AddressInfo, type Server, createServer } from "node:net";
 import type { Duplex } from "node:stream";
+import Router from "@koa/router";
+import { diskGauge, ratesGauge } from "./backends/gauges.js";
 import { createApp } from "./backends/http/app.js";
 import { doorsElsewhere } from "./backends/http/elsewhere.js";
 import { notFound } from "./backends/http/errors.js";
-import { healthRoutes } from "./backends/http/health.js";
+import { healthRoutes, metricsRoute } from "./backends/http/health.js";
 import { createHttpServer, rawAnswer } from "./backends/http/server.js";
 import type { LogUse } from "./backends/log.js";
 import type { Logger } from "./backends/logger.js";
@@ -38,6 +40,8 @@ export interface Started {
   readonly service: Service;
   /** Where the server listens, `http://localhost:3000`. */
   readonly url: string;
+  /** Null where `/metrics` is served there, too. */
+  readonly metricsUrl: string | null;
   readonly made: readonly string[];
   /** Doors close, running work ends, backends close. Safe to call twice. */
   stop(): Promise<void>;
@@ -56,7 +60,8 @@ export async function start(
         `which must run all roles; set ${embedded.join(", ")} to run them apart`,
     ]);
   }
-  await refuseBusyPort(config.PORT);
+  await refuseBusyPort("PORT", config.PORT);
+  await refuseBusyPort("METRICS_PORT", config.METRICS_PORT ?? 0);
   const releases = new Releases(logger);
   try {
     const withoutClickHouse = names.every((name) => name === "ingest");
@@ -65,11 +70,14 @@ export async function start(
     const options = { logger, releases, withoutClickHouse, logUse };
     const { service, made } = await openService(config, options);
     healthRoutes(service.router, service);
+    ratesGauge(service);
+    if (embedded.length > 0) diskGauge(service.metrics, config);
     await service.rates.catchUp();
     for (const role of loaded) await role.start(service);
     if (!names.includes("ingest")) doorsElsewhere(service.router);
+    const metricsUrl = await serveMetrics(service);
     const url = await listen(service);
-    return { service, url, made, stop: () => releases.release() };
+    return { service, url, metricsUrl, made, stop: () => releases.release() };
   } catch (error) {
     // The first failure is what a person needs to see; those of the releases are in the log.
     await releases.release().catch(() => undefined);
@@ -85,6 +93,24 @@ function together(uses: readonly LogUse[]): LogUse {
   };
 }
 
+/** On the port of the doors, or on its own, which callers of the doors need not reach. */
+async function serveMetrics(service: Service): Promise<string | null> {
+  const { METRICS_PORT: port } = service.config;
+  if (port === undefined) {
+    metricsRoute(service.router, service);
+    return null;
+  }
+  const router = new Router();
+  metricsRoute(router, service);
+  const server = createHttpServer(createApp({ ...service, router }));
+  await listening(server, "METRICS_PORT", port);
+  service.releases.push("metrics", async () => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://localhost:${portOf(server.address())}/metrics`;
+}
+
 /** Opens the doors; they close before anything else is released. */
 async function listen(service: Service): Promise<string> {
   let stopping = false;
@@ -93,7 +119,7 @@ async function listen(service: Service): Promise<string> {
     (request, socket, head) => upgrade(service, request, socket, head),
   );
   const calls = countCalls(server);
-  await listening(server, service.config.PORT);
+  await listening(server, "PORT", service.config.PORT);
   service.releases.push("doors", async () => {
     stopping = true;
     server.close();
@@ -104,16 +130,18 @@ async function listen(service: Service): Promise<string> {
   return `http://localhost:${portOf(server.address())}`;
 }
 
+type PortSetting = "PORT" | "METRICS_PORT";
+
 /** Before anything is opened or waited for. @throws ConfigError */
-async function refuseBusyPort(port: number): Promise<void> {
+async function refuseBusyPort(setting: PortSetting, port: number): Promise<void> {
   const server = createServer();
-  await listening(server, port);
+  await listening(server, setting, port);
   server.close();
   await once(server, "close");
 }
 
 /** @throws ConfigError when the port cannot be had */
-async function listening(server: Server, port: number): Promise<void> {
+async function listening(server: Server, setting: PortSetting, port: number): Promise<void> {
   try {
     server.listen(port);
     await once(server, "listening");
@@ -121,7 +149,7 @@ async function listening(server: Server, port: number): Promise<void> {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     if (code !== "EADDRINUSE" && code !== "EACCES") throw error;
     const why = code === "EACCES" ? "is not allowed to this user" : "is in use";
-    throw new ConfigError([`PORT: ${port} ${why}; set PORT to another one`]);
+    throw new ConfigError([`${setting}: ${port} ${why}; set ${setting} to another one`]);
   }
 }
 

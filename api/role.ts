@@ -1,8 +1,8 @@
 /** The api role: everything that answers questions, and the live stream. */
 import { openCatalogueView } from "../backends/catalogue-view.js";
+import { completeToGauge } from "../backends/gauges.js";
 import { requireKey } from "../backends/http/auth.js";
 import { malformed } from "../backends/http/errors.js";
-import { completeToGauge } from "../backends/http/health.js";
 import type { LogUse } from "../backends/log.js";
 import type { Service } from "../backends/service.js";
 import { topics } from "../schemas/records.js";

@@ -1,25 +1,39 @@
 /** What `/metrics` shows (Prometheus), by `prom-client`, in a registry of this service's own. */
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
+import { limits } from "../config.js";
 
 /** Booking takes fractions of a second, or as long as what it waits for is away. */
 const delayBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800];
 const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+/** The runtime's own metrics (`process_…`, `nodejs_…`) keep the names their library gives them. */
+const prefix = "revenue_";
+/** What stands for the labels of a metric that has as many series as it may have. */
+const other = "other";
+
+export type Labels<Name extends string> = Readonly<Record<Name, string>>;
+
+/** Each adds to one series; beyond `metricSeriesMax` of them to one with all labels `other`. */
+export interface Count<Name extends string> {
+  inc(labels: Labels<Name>): void;
+}
+export interface Durations<Name extends string> {
+  observe(labels: Labels<Name>, seconds: number): void;
+}
 
 export interface Metrics {
-  /** Roles register further gauges of their own here, once, at start. */
   readonly registry: Registry;
-  readonly requestSeconds: Histogram<"route" | "method" | "status">;
+  readonly requestSeconds: Durations<"route" | "method" | "status">;
   /** Every webhook call by what became of it: `taken`, or the code of its refusal. */
-  readonly webhooks: Counter<"provider" | "verdict">;
-  readonly ingested: Counter<"verdict">;
+  readonly webhooks: Count<"provider" | "verdict">;
+  readonly ingested: Count<"verdict">;
   /** Questions to providers' APIs: answered, refused, trouble. */
-  readonly questions: Counter<"provider" | "outcome">;
+  readonly questions: Count<"provider" | "outcome">;
   /** By what became of them: `whole`, `cut_short` by us, `left` by the caller. */
-  readonly exports: Counter<"table" | "outcome">;
+  readonly exports: Count<"table" | "outcome">;
   /** From the call of `append` until the records are durable. */
   readonly appendSeconds: Histogram;
-  /** By event, from its receipt until the figures that rest on it are told. */
-  readonly bookingDelaySeconds: Histogram<"figures">;
+  /** By event, from its receipt until the figures that rest on it are published. */
+  readonly bookingDelaySeconds: Durations<"figures">;
   /** A gauge of one label, whose values are asked for when somebody looks. */
   gauge(
     name: string,
@@ -29,59 +43,75 @@ export interface Metrics {
   ): void;
 }
 
-export function createMetrics(): Metrics {
+export function createMetrics(seriesMax: number = limits.metricSeriesMax): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
+
+  function count<Name extends string>(name: string, help: string, labelNames: Name[]): Count<Name> {
+    const counter = new Counter<string>({ name: prefix + name, help, labelNames, registers });
+    const within = bounded(seriesMax);
+    return { inc: (labels) => counter.inc(within(labels)) };
+  }
+
+  function durations<Name extends string>(
+    name: string,
+    help: string,
+    labelNames: Name[],
+    buckets: number[],
+  ): Durations<Name> {
+    const histogram = new Histogram<string>({
+      name: prefix + name,
+      help,
+      labelNames,
+      buckets,
+      registers,
+    });
+    const within = bounded(seriesMax);
+    return { observe: (labels, seconds) => histogram.observe(within(labels), seconds) };
+  }
+
   return {
     registry,
-    requestSeconds: new Histogram({
-      name: "http_request_duration_seconds",
-      help: "Time to answer an HTTP request",
-      labelNames: ["route", "method", "status"],
-      buckets: secondsBuckets,
-      registers,
-    }),
-    webhooks: new Counter({
-      name: "webhooks_total",
-      help: "Webhook calls by provider and what became of them",
-      labelNames: ["provider", "verdict"],
-      registers,
-    }),
-    ingested: new Counter({
-      name: "ingest_events_total",
-      help: "Events sent to the ingest endpoint by what became of them",
-      labelNames: ["verdict"],
-      registers,
-    }),
-    questions: new Counter({
-      name: "provider_questions_total",
-      help: "Questions to providers' APIs by provider and what came of them",
-      labelNames: ["provider", "outcome"],
-      registers,
-    }),
-    exports: new Counter({
-      name: "exports_total",
-      help: "Exports of lists by what became of them",
-      labelNames: ["table", "outcome"],
-      registers,
-    }),
+    requestSeconds: durations(
+      "http_request_duration_seconds",
+      "Time to answer an HTTP request",
+      ["route", "method", "status"],
+      secondsBuckets,
+    ),
+    webhooks: count("webhooks_total", "Webhook calls by provider and what became of them", [
+      "provider",
+      "verdict",
+    ]),
+    ingested: count(
+      "ingest_events_total",
+      "Events sent to the ingest endpoint by what became of them",
+      ["verdict"],
+    ),
+    questions: count(
+      "provider_questions_total",
+      "Questions to providers' APIs by provider and what came of them",
+      ["provider", "outcome"],
+    ),
+    exports: count("exports_total", "Exports of lists by what became of them", [
+      "table",
+      "outcome",
+    ]),
     appendSeconds: new Histogram({
-      name: "log_append_duration_seconds",
+      name: `${prefix}log_append_duration_seconds`,
       help: "Time until raw events are durable in the log",
       buckets: secondsBuckets,
       registers,
     }),
-    bookingDelaySeconds: new Histogram({
-      name: "booking_delay_seconds",
-      help: "Time from the receipt of an event until what it changed is told",
-      labelNames: ["figures"],
-      buckets: delayBuckets,
-      registers,
-    }),
+    bookingDelaySeconds: durations(
+      "booking_delay_seconds",
+      "Time from the receipt of an event until what it changed is published",
+      ["figures"],
+      delayBuckets,
+    ),
     gauge(name, help, label, read) {
       const gauge = new Gauge({
-        name,
+        name: prefix + name,
         help,
         labelNames: [label],
         registers: [],
@@ -89,11 +119,25 @@ export function createMetrics(): Metrics {
           this.reset();
           // What cannot be asked now is left out; all else is of use most of all then.
           const values = await read().catch(() => ({}));
-          for (const [value, number] of Object.entries(values))
+          for (const [value, number] of Object.entries(values).slice(0, seriesMax))
             this.set({ [label]: value }, number);
         },
       });
       registry.registerMetric(gauge);
     },
+  };
+}
+
+/** No caller can make a process remember, or a scrape carry, more series than these. */
+function bounded(seriesMax: number) {
+  const known = new Set<string>();
+  return (labels: Labels<string>): Labels<string> => {
+    const series = Object.values(labels).join("\0");
+    if (known.has(series)) return labels;
+    if (known.size < seriesMax) {
+      known.add(series);
+      return labels;
+    }
+    return Object.fromEntries(Object.keys(labels).map((name) => [name, other]));
   };
 }

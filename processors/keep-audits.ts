@@ -127,8 +127,8 @@ function gauges({ metrics, postgres }: Service): void {
     async () => ({ everything: Number(await isAuditOverdue(postgres, new Date())) }),
   );
   metrics.gauge(
-    "audited_at_seconds",
-    "When the newest audit of everything ended, seconds since 1970",
+    "audit_ended_timestamp_seconds",
+    "When the newest audit of everything ended, since 1970",
     "state",
     async () => {
       const newest = await newestAudit(postgres);

@@ -1,6 +1,7 @@
 /** The role `processors`: normalizes raw events and books facts, as consumers of the log. */
 import { setMaxListeners } from "node:events";
 import { accountHasher } from "../backends/accounts.js";
+import { lagGauge, rejectsGauge } from "../backends/gauges.js";
 import { forgetOldAnswers } from "../backends/kept-answers.js";
 import type { ConsumeOptions, LogUse } from "../backends/log.js";
 import { shareOf } from "../backends/postgres-share.js";
@@ -40,6 +41,8 @@ export async function start(service: Service): Promise<void> {
   const rejects = keepRejects(service);
   keepAudits(service);
   watchRetention(service);
+  lagGauge(service);
+  rejectsGauge(service);
   const stopping = new AbortController();
   // Each question under way listens; how many there are has its own limits.
   setMaxListeners(0, stopping.signal);

@@ -482,12 +482,16 @@ describe("Machines ask", () => {
     expect((await doors.call("/healthz")).json).to.deep.equal({ status: "success" });
     await doors.deliver(JSON.stringify(newStripeEvent()));
     const metrics = await doors.call("/metrics");
-    expect(metrics.text).to.match(/^webhooks_total\{provider="stripe",verdict="taken"\} [1-9]/m);
+    expect(metrics.text).to.match(
+      /^revenue_webhooks_total\{provider="stripe",verdict="taken"\} [1-9]/m,
+    );
     expect(metrics.text).to.include('route="/v1/webhooks/:token"');
-    expect(metrics.text).to.include("log_append_duration_seconds_count");
-    expect(metrics.text).to.match(/^consumer_lag_records\{group="normalize"\} \d+$/m);
-    expect(metrics.text).to.match(/^rates_age_days\{source="ecb"\} \d+$/m);
-    expect(metrics.text).to.include("# TYPE booking_delay_seconds histogram");
+    expect(metrics.text).to.include("revenue_log_append_duration_seconds_count");
+    expect(metrics.text).to.match(
+      /^revenue_consumer_lag_records\{group="revenue.raw.normalize"\} \d+$/m,
+    );
+    expect(metrics.text).to.match(/^revenue_rates_age_seconds\{source="ecb"\} \d+$/m);
+    expect(metrics.text).to.include("# TYPE revenue_booking_delay_seconds histogram");
     expect(metrics.text).to.not.include(doors.webhook);
   });
 

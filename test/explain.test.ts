@@ -294,7 +294,10 @@ describe("Why", () => {
     it("should be counted once by how long its payment took, and its MRR", async () => {
       const counted = async (figures: string): Promise<number> => {
         const { text } = await doors.call("/metrics");
-        const count = new RegExp(`^booking_delay_seconds_count{figures="${figures}"} (\\d+)$`, "m");
+        const count = new RegExp(
+          `^revenue_booking_delay_seconds_count{figures="${figures}"} (\\d+)$`,
+          "m",
+        );
         return Number(count.exec(text)?.[1] ?? 0);
       };
       const both = () => Promise.all(["transactions", "mrr"].map(counted));

@@ -579,8 +579,11 @@ async function openApp(doors: Doors, count: number, pages: () => AsyncIterable<R
   return {
     url: `http://127.0.0.1:${address.port}/rows`,
     async outcomes(): Promise<Record<string, number>> {
-      const { values } = await metrics.exports.get();
-      return Object.fromEntries(values.map(({ labels, value }) => [labels.outcome, value]));
+      const text = await metrics.registry.metrics();
+      const series = text.matchAll(/^revenue_exports_total\{.*outcome="(\w+)"\} (\d+)$/gm);
+      return Object.fromEntries(
+        Array.from(series, ([, outcome, exported]) => [outcome, Number(exported)]),
+      );
     },
     async close(): Promise<void> {
       server.closeAllConnections();

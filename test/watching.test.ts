@@ -35,10 +35,10 @@ describe("An operator", () => {
       return { money: 7 };
     });
     metrics.gauge("age", "Days", "source", async () => ({ ecb: 1 }));
-    expect(await metrics.registry.metrics()).to.match(/^lag\{group="money"\} 7$/m);
+    expect(await metrics.registry.metrics()).to.match(/^revenue_lag\{group="money"\} 7$/m);
     isAway = true;
     expect(await metrics.registry.metrics())
-      .to.match(/^age\{source="ecb"\} 1$/m)
-      .and.not.match(/^lag\{/m);
+      .to.match(/^revenue_age\{source="ecb"\} 1$/m)
+      .and.not.match(/^revenue_lag\{/m);
   });
 });

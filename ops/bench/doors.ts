@@ -74,7 +74,7 @@ function withFloor<T>(kind: string, use: (base: URL) => Promise<T>): Promise<T> 
 async function appendTimes(service: RunningService): Promise<{ mean(): Promise<string> }> {
   const read = () =>
     Promise.all(
-      ["sum", "count"].map((part) => service.metric(`log_append_duration_seconds_${part}`)),
+      ["sum", "count"].map((part) => service.metric(`revenue_log_append_duration_seconds_${part}`)),
     );
   const [sumBefore = 0, countBefore = 0] = await read();
   return {
