@@ -3,7 +3,12 @@ import { ApiError, unprocessable } from "../backends/http/errors.js";
 import { limits } from "../config.js";
 import type { IngestEvent } from "../providers/ingest-event.js";
 import type { DecodedFact, ProviderToken } from "../providers/provider.js";
-import { conversionOf, convertedAs, type Unconvertible } from "../schemas/conversion.js";
+import {
+  conversionOf,
+  convertedAs,
+  malformedDetail,
+  type Unconvertible,
+} from "../schemas/conversion.js";
 import { knownExponentOf } from "../schemas/currencies.js";
 import type { IngestAnswer } from "../schemas/http-ingest.js";
 import { convertMinor, toJsonNumber } from "../schemas/money.js";
@@ -110,6 +115,8 @@ function wordsOf(refused: Unconvertible): readonly [code: string, field: string,
       return ["occurred_at_in_future", "occurred_at", "It is dated more than a day ahead."];
     case "fx_rate_missing":
       return [refused.reason, "currency", `No rate of ${refused.currency} is known for that day.`];
+    case "malformed":
+      return [refused.reason, refused.field, malformedDetail(refused.field)];
     case "amount_too_large":
       break;
   }

@@ -2,7 +2,12 @@
  * From what an adapter read to facts ready for booking: ids, hashed accounts, the base currency
  * and the quote by which amounts will be converted. Pure: everything it needs is given.
  */
-import { type ConversionBounds, conversionOf, type Unconvertible } from "../schemas/conversion.js";
+import {
+  type ConversionBounds,
+  conversionOf,
+  malformedDetail,
+  type Unconvertible,
+} from "../schemas/conversion.js";
 import { announcedSteps } from "../schemas/fact-bounds.js";
 import { paymentKey, purchaseKey } from "../schemas/money-keys.js";
 import type { Fact, FactBody, RawEventMeta } from "../schemas/records.js";
@@ -151,6 +156,8 @@ function rejectionOf(refused: Unconvertible, baseCurrency: string): Completed {
       const detail = `No rate from ${currency} to ${baseCurrency} before ${iso(at)}.`;
       return { ...rejected("convert", reason, detail), missingRate: { currency, at } };
     }
+    case "malformed":
+      return rejected("complete", refused.reason, malformedDetail(refused.field));
     case "amount_too_large":
       break;
   }

@@ -1,6 +1,7 @@
 /** The providers, one line each. Adding one = its folder and its line. */
 import type { Config } from "../config.js";
 import { createApple } from "./apple/index.js";
+import { bounded } from "./bounded.js";
 import type { Provider, ProviderToken } from "./provider.js";
 import { createGoogle } from "./google/index.js";
 import { createCustom } from "./custom/index.js";
@@ -21,5 +22,5 @@ export function createProviders(settings: Config): ReadonlyMap<ProviderToken, Pr
     createGumroad(),
     createCustom({ toleranceSeconds: settings.CUSTOM_TOLERANCE_SECONDS }),
   ];
-  return new Map(providers.map((provider) => [provider.token, provider]));
+  return new Map(providers.map((provider) => [provider.token, bounded(provider)]));
 }

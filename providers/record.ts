@@ -10,6 +10,7 @@ import { exponentOf } from "../schemas/currencies.js";
 import { ExactNumber } from "../schemas/exact-number.js";
 import { majorToMinor } from "../schemas/money.js";
 import { providerTokens } from "../schemas/provider-tokens.js";
+import { idBytesMax, isStorable, isStorableName } from "../schemas/text-bounds.js";
 
 export const eventTypes = [
   "transaction.sale",
@@ -28,7 +29,12 @@ const jsonNumber = z
       value instanceof ExactNumber || (typeof value === "number" && Number.isFinite(value)),
   )
   .meta({ type: "number", minimum: 0 });
-const name = z.string().min(1).max(255);
+const unstorable = "must have at most 255 bytes, no NUL and no half of a surrogate pair";
+const name = z
+  .string()
+  .min(1)
+  .max(idBytesMax)
+  .refine((text) => isStorable(text, idBytesMax), unstorable);
 const time = z.iso.datetime({ offset: true });
 const currency = z
   .string()
@@ -39,7 +45,13 @@ const currency = z
 const optionalFields = {
   event_id: name.optional().meta({ description: "The event's identity, for ever" }),
   product_id: name.optional().meta({ description: "SKU" }),
-  product_name: z.string().trim().min(1).max(500).optional(),
+  product_name: z
+    .string()
+    .trim()
+    .min(1)
+    .max(500)
+    .refine(isStorableName, "must have no NUL and no half of a surrogate pair")
+    .optional(),
   subscription_id: name.optional(),
   customer_id: name.optional(),
   transaction_id: name.optional().meta({ description: "Of a refund: the sale it refunds" }),

@@ -3,7 +3,7 @@
  * that what cannot is refused there, and again when it is booked. Pure: all it needs is given.
  */
 import { exponentOf } from "./currencies.js";
-import { isWithinBounds, misdated } from "./fact-bounds.js";
+import { isWithinBounds, malformedField, misdated } from "./fact-bounds.js";
 import type { FactBody, Quote } from "./records.js";
 
 export interface ConversionBounds {
@@ -20,6 +20,7 @@ export type Conversion = { readonly ok: true; readonly quote: Quote | null } | U
 
 export type Unconvertible = { readonly ok: false } & (
   | { readonly reason: "amount_too_large" }
+  | { readonly reason: "malformed"; readonly field: string }
   | { readonly reason: "dated_too_early" | "dated_too_late"; readonly at: number }
   | (Dated & { readonly reason: "currency_unknown" | "fx_rate_missing" })
 );
@@ -36,6 +37,8 @@ export function conversionOf(
   by: ConversionBounds,
 ): Conversion {
   const { body } = fact;
+  const field = malformedField(body);
+  if (field !== null) return { ok: false, reason: "malformed", field };
   const dated = convertedAs(body);
   if (dated !== null && exponentOf(dated.currency) === null) {
     return { ok: false, reason: "currency_unknown", ...dated };
@@ -50,6 +53,11 @@ export function conversionOf(
   const quote = by.quote(dated.currency, dated.at);
   if (quote === null) return { ok: false, reason: "fx_rate_missing", ...dated };
   return exactly(body, quote, by);
+}
+
+/** For a person: where it is, never what it holds. */
+export function malformedDetail(field: string): string {
+  return `The event's ${field} is too long, or has a NUL or half a surrogate pair.`;
 }
 
 function exactly(body: FactBody, quote: Quote | null, by: ConversionBounds): Conversion {

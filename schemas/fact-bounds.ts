@@ -1,9 +1,49 @@
 /**
- * How large the numbers of a fact may be and when it may be dated, whichever adapter told it. What
- * is beyond could not be written down, and would stop everybody's facts instead of being a reject.
+ * How large the numbers of a fact may be, how long its texts and lists, and when it may be dated,
+ * whichever adapter made it. What is beyond is a reject: it could not be stored.
  */
 import { convertMinor } from "./money.js";
 import type { FactBody, Item, Quote } from "./records.js";
+import { idBytesMax, isStorable, isStorableName, tokenBytesMax } from "./text-bounds.js";
+
+/**
+ * The field whose text or list is beyond its bound or has a character that cannot be stored; null
+ * when there is none. An adapter's own prefix of an id (`order:`) does not count.
+ */
+export function malformedField(value: unknown, name = ""): string | null {
+  if (typeof value === "string") return isWithinTextBound(name, value) ? null : name;
+  if (typeof value !== "object" || value === null) return null;
+  if (Array.isArray(value) && value.length > listLengthMax) return name;
+  for (const [field, inside] of Object.entries(value)) {
+    const odd = malformedField(inside, Array.isArray(value) ? name : field);
+    if (odd !== null) return odd;
+  }
+  return null;
+}
+
+/** Lines of a payment, items of a subscription, announced steps. */
+const listLengthMax = 1_000;
+
+function isWithinTextBound(field: string, text: string): boolean {
+  switch (field) {
+    case "name":
+      return isStorableName(text);
+    case "country":
+      return /^[A-Z]{2}$/.test(text);
+    case "account":
+    case "subscription":
+      return isStorable(text, tokenBytesMax);
+    case "pool":
+      return isStorable(text, poolBytesMax);
+    default:
+      return isStorable(text.replace(ownPrefix, ""), idBytesMax);
+  }
+}
+
+/** Of a payment, a purchase or an item: what kind of thing the provider's id names. */
+const ownPrefix = /^[a-z_]{1,20}:/;
+/** JSON of several ids, of which each character may be an escape. */
+const poolBytesMax = 4 * tokenBytesMax;
 
 /**
  * Whether every amount, tax, fee and weight is at most `max` in its own currency, what is converted

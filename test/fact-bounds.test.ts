@@ -265,6 +265,48 @@ describe("An event whose numbers nobody can book", () => {
     expect(reasons).to.deep.equal(["date_out_of_range", "date_out_of_range"]);
   });
 
+  it("should be a reject, and hold up nothing, when a text of it is too long", async () => {
+    const long = "x".repeat(66_000);
+    const charge = { object: "charge", amount: 100, currency: "eur", captured: true, paid: true };
+    const event = (id: string, fields: object) => ({
+      id,
+      object: "event",
+      type: "charge.succeeded",
+      created: 1_700_000_000,
+      livemode: true,
+      data: { object: { ...charge, id: "ch_l", created: 1_700_000_000, ...fields } },
+    });
+    const odd = [
+      event("evt_payment", { payment_intent: long }),
+      event("evt_account", { customer: long }),
+      event("evt_charge", { id: long }),
+      event(`evt_${long}`, {}),
+    ];
+    for (const [index, body] of odd.entries()) {
+      expect((await doors.deliver(JSON.stringify(body))).status).to.equal(200);
+      const native = { provider: "stripe", event_type: body.type, payload: body };
+      const refused = await doors.ingest(native);
+      expect(refused.status, refused.text).to.equal(422);
+      expect(refused.json.error, index.toString()).to.include({ code: "malformed" });
+      expect(refused.json.error.param).to.equal("payload");
+    }
+    const sale = { provider: "custom", event_type: "transaction.sale", amount: 1, currency: "EUR" };
+    for (const field of ["event_id", "product_id", "subscription_id", "customer_id"]) {
+      const refused = await doors.ingest({ ...sale, [field]: "é".repeat(128) });
+      expect(refused.status, refused.text).to.equal(422);
+      expect(refused.json.error.param).to.equal(field);
+    }
+    expect((await doors.ingest({ ...sale, amount: 77 })).status).to.equal(202);
+    const headers = { authorization: `Bearer ${doors.readKey}` };
+    await until(async () => {
+      const { json: list } = await doors.call("/v1/transactions", { headers });
+      return list.data.some((row: Record<string, unknown>) => row["gross_amount"] === 77);
+    });
+    const { json: rejects } = await doors.manage("GET", `/workspaces/${doors.workspace}/rejects`);
+    const reasons = rejects.data.map((row: { reason: string }) => row.reason);
+    expect(reasons.filter((reason: string) => reason === "malformed")).to.have.length(4);
+  });
+
   async function paddleIntegration(): Promise<{ webhook_path: string }> {
     const made = await doors.manage("POST", `/workspaces/${doors.workspace}/integrations`, {
       provider: "paddle",

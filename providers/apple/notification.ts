@@ -26,9 +26,9 @@ const ofApp = {
 
 export const notificationShape = compiled(
   z.object({
-    notificationType: field.id,
+    notificationType: z.string().min(1),
     subtype: z.string().nullish(),
-    notificationUUID: field.id,
+    notificationUUID: z.string().min(1),
     signedDate: field.time,
     data: z
       .object({

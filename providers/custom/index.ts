@@ -45,7 +45,7 @@ export function createCustom(settings: {
       if (!parsed.success) return null;
       const { event_id: eventId, event_type: type, customer_id, subscription_id } = parsed.data;
       const nativeId = eventId ?? (headers && messageId(headers)) ?? null;
-      if (nativeId === null || nativeId.length > idLengthMax) return null;
+      if (nativeId === null) return null;
       const accountHint = customer_id ?? subscription_id ?? null;
       return { nativeId, nativeType: type, sandbox: null, accountHint };
     },
@@ -59,7 +59,7 @@ const idLengthMax = 255;
 const hint = z.string().optional().catch(undefined);
 const headingShape = compiled(
   z.object({
-    event_type: z.string().min(1).max(255),
+    event_type: z.string().min(1),
     event_id: z.string().min(1).max(idLengthMax).optional().catch(undefined),
     customer_id: hint,
     subscription_id: hint,

@@ -76,7 +76,7 @@ function nameOf(names: ReadonlyMap<number, string>, type: number, family: string
   return names.get(type) ?? `${family}_${type}`;
 }
 
-const name = z.string().min(1).max(255);
+const name = z.string().min(1);
 const pushShape = compiled(
   z
     .object({

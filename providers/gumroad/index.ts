@@ -80,12 +80,12 @@ function withSeller(body: Buffer, seller: string): Buffer {
 }
 
 /** What tells one ping of a resource from the next; a retry repeats it. */
-const momentFields: Readonly<Record<string, readonly string[]>> = {
-  cancellation: ["cancelled_at"],
-  subscription_ended: ["ended_at"],
-  subscription_restarted: ["restarted_at"],
-  subscription_updated: ["effective_as_of", "new_plan[price_cents]", "new_plan[recurrence]"],
-};
+const momentFields: ReadonlyMap<string, readonly string[]> = new Map([
+  ["cancellation", ["cancelled_at"]],
+  ["subscription_ended", ["ended_at"]],
+  ["subscription_restarted", ["restarted_at"]],
+  ["subscription_updated", ["effective_as_of", "new_plan[price_cents]", "new_plan[recurrence]"]],
+]);
 
 function heading(body: unknown, _headers?: Headers, receivedAt?: number): Heading | null {
   const fields = fieldsOf(body) ?? {};
@@ -93,10 +93,9 @@ function heading(body: unknown, _headers?: Headers, receivedAt?: number): Headin
   const { sale_id: sale, subscription_id: subscription } = fields;
   const object = isOfMembership(resource) ? subscription : (sale ?? subscription);
   if (resource === null || object === undefined) return null;
-  const moments = (momentFields[resource] ?? []).map((name) => fields[name] ?? "");
+  const moments = (momentFields.get(resource) ?? []).map((name) => fields[name] ?? "");
   const parts = resource === "refund" ? refundParts(fields, receivedAt) : moments;
   const nativeId = [resource, object, ...parts].join(":");
-  if (nativeId.length > nativeIdLengthMax) return null;
   return {
     nativeId,
     nativeType: resource,
@@ -108,8 +107,6 @@ function heading(body: unknown, _headers?: Headers, receivedAt?: number): Headin
 function isOfMembership(resource: string | null): boolean {
   return membershipResources.some((known) => known === resource);
 }
-
-const nativeIdLengthMax = 500;
 
 /**
  * Two refunds of parts of one sale are told by the same body. Each delivery is an event of its own:

@@ -5,10 +5,10 @@ import { anyObject } from "../any-object.js";
 
 export const envelopeShape = compiled(
   z.object({
-    meta: z.object({ event_name: z.string().min(1).max(100) }),
+    meta: z.object({ event_name: z.string().min(1) }),
     data: z.object({
-      type: z.string().min(1).max(50),
-      id: z.string().min(1).max(50),
+      type: z.string().min(1),
+      id: z.string().min(1),
       attributes: anyObject,
     }),
   }),

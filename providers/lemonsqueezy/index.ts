@@ -127,10 +127,10 @@ const attributesShape = compiled(
 type Attributes = z.output<typeof attributesShape>;
 const headingShape = compiled(
   z.object({
-    meta: z.object({ event_name: z.string().min(1).max(100), test_mode: sandbox }),
+    meta: z.object({ event_name: z.string().min(1), test_mode: sandbox }),
     data: z.object({
-      type: z.string().min(1).max(50),
-      id: z.string().min(1).max(50),
+      type: z.string().min(1),
+      id: z.string().min(1),
       attributes: anyObject,
     }),
   }),

@@ -94,8 +94,8 @@ export function createPaddle(settings: {
 const hint = z.string().optional().catch(undefined);
 const headingShape = compiled(
   z.object({
-    event_id: z.string().min(1).max(255),
-    event_type: z.string().min(1).max(255),
+    event_id: z.string().min(1),
+    event_type: z.string().min(1),
     notification_id: hint,
     data: z.object({ id: hint, customer_id: hint }),
   }),

@@ -68,8 +68,8 @@ const hint = z.string().min(1).optional().catch(undefined);
 const headingShape = compiled(
   z.object({
     event: z.object({
-      id: z.string().min(1).max(255),
-      type: z.string().min(1).max(255),
+      id: z.string().min(1),
+      type: z.string().min(1),
       environment: z.enum(["SANDBOX", "PRODUCTION"]).optional().catch(undefined),
       original_app_user_id: hint,
       app_user_id: hint,

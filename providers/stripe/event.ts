@@ -62,7 +62,7 @@ export const field = {
   currency: anyCaseCurrency,
   /** An id, or the object itself where the field was expanded, or nothing. */
   reference: z
-    .union([z.string().min(1), z.object({ id: z.string().min(1) })])
+    .union([z.string().min(1).max(255), z.object({ id: z.string().min(1).max(255) })])
     .nullish()
     .transform((given) => (typeof given === "object" ? (given?.id ?? null) : (given ?? null))),
   /** An address adorns a payment and must not cost it: anything odd is an unknown country. */

@@ -80,9 +80,9 @@ const hint = z.string().optional().catch(undefined);
 const headingShape = compiled(
   z
     .object({
-      id: z.string().min(1).max(255),
+      id: z.string().min(1),
       object: z.enum(["event", thinEvent]),
-      type: z.string().min(1).max(255),
+      type: z.string().min(1),
       livemode: z.boolean().optional(),
       data: z
         .object({ object: z.object({ id: hint, customer: hint }) })
