@@ -2,24 +2,45 @@
 import { z } from "zod";
 import { clocksQuery, completeTo } from "./http-clocks.js";
 import { formatQuery } from "./http-formats.js";
-import { cellQuery, intervalDays, intervals, seriesQuery } from "./http-series.js";
+import {
+  cellGroups,
+  cellQuery,
+  groupByMeta,
+  groupShape,
+  intervalDays,
+  intervals,
+  seriesQuery,
+} from "./http-series.js";
 
 export const movementKinds = ["new", "expansion", "contraction", "churn", "reactivation"] as const;
 export type MovementKind = (typeof movementKinds)[number];
 
+export const movementGroups = [...cellGroups, "kind"] as const;
+export type MovementGroup = (typeof movementGroups)[number];
+
 export const movementsQueryParameters = z.object({
   ...seriesQuery,
   ...cellQuery,
+  group_by: z
+    .enum(movementGroups)
+    .optional()
+    .meta({
+      description:
+        `${groupByMeta.description} The row of a group is what its filter shows; of a kind, ` +
+        "balances are the sum of all its movements before.",
+    }),
   ...clocksQuery,
   ...formatQuery,
 });
 
-const accountsNote = "Null where a product, a currency or a country is asked for.";
+const accountsNote = "Null in the part of a product, a currency or a country.";
 const accounts = z.int().nullable();
 
 export const movementsRow = z
   .object({
     ...intervalDays,
+    ...groupShape,
+    kind: z.enum(movementKinds).optional().meta({ description: "Of `group_by=kind`." }),
     start_mrr: z.number(),
     new_mrr: z.number(),
     expansion_mrr: z.number(),
@@ -42,7 +63,7 @@ export const movementsAnswer = z
     data: z.object({
       currency: z.string().meta({ description: "ISO 4217, of the workspace." }),
       interval: z.enum(intervals),
-      movements: z.array(movementsRow).meta({ description: "Oldest first." }),
+      movements: z.array(movementsRow).meta({ description: "Oldest first, then by group." }),
       totals: movementsRow.meta({ description: "The whole time as one interval." }),
     }),
     complete_to: completeTo,

@@ -2,18 +2,20 @@
 import { z } from "zod";
 import { clocksQuery, completeTo } from "./http-clocks.js";
 import { formatQuery } from "./http-formats.js";
-import { intervalDays, intervals, seriesQuery } from "./http-series.js";
-import { providerToken } from "./http-transactions.js";
-
-export const revenueGroups = ["provider", "product", "country", "currency"] as const;
-export type RevenueGroup = (typeof revenueGroups)[number];
+import {
+  cellGroups,
+  cellQuery,
+  groupByMeta,
+  groupShape,
+  intervalDays,
+  intervals,
+  seriesQuery,
+} from "./http-series.js";
 
 export const revenueQueryParameters = z.object({
   ...seriesQuery,
-  group_by: z
-    .enum(revenueGroups)
-    .optional()
-    .meta({ description: "One row for each interval and group that has any; else one for each." }),
+  ...cellQuery,
+  group_by: z.enum(cellGroups).optional().meta(groupByMeta),
   ...clocksQuery,
   ...formatQuery,
 });
@@ -31,17 +33,14 @@ const figures = {
   }),
   net: z.number().meta({ description: "`revenue − tax − fees`." }),
   sales: z.int(),
+  sales_without_tax: z.int().meta({ description: "Of `sales`: those whose tax nobody told." }),
   sales_without_fee: z.int().meta({ description: "Of `sales`: those whose fee nobody told." }),
 };
 
 export const revenueRow = z
   .object({
     ...intervalDays,
-    provider: providerToken.optional().meta({ description: "Of `group_by=provider`." }),
-    product_id: z.string().optional().meta({ description: "Of `group_by=product`." }),
-    product_name: z.string().optional(),
-    country: z.string().optional().meta({ description: "Of `group_by=country`." }),
-    original_currency: z.string().optional().meta({ description: "Of `group_by=currency`." }),
+    ...groupShape,
     ...figures,
   })
   .meta({ id: "Revenue" });

@@ -58,6 +58,24 @@ export const cellQuery = {
   country: countryCode.optional().meta({ description: "`ZZ` where nobody told it." }),
 };
 
+export const cellGroups = ["provider", "product", "country", "currency"] as const;
+export type CellGroup = (typeof cellGroups)[number];
+
+export const groupByMeta = {
+  description: "One row for each interval and group that has any; else one for each.",
+};
+
+/** Which group a row is of; only the fields of the group that was asked for. */
+export const groupShape = {
+  provider: providerToken.optional().meta({ description: "Of `group_by=provider`." }),
+  product_id: z.string().optional().meta({ description: "Of `group_by=product`." }),
+  product_name: z.string().optional(),
+  country: z.string().optional().meta({ description: "Of `group_by=country`." }),
+  original_currency: z.string().optional().meta({ description: "Of `group_by=currency`." }),
+};
+const groupFields = z.object(groupShape);
+export type GroupFields = z.output<typeof groupFields>;
+
 /** Of one interval: its days, the last one not included. */
 export const intervalDays = {
   from: z.iso.date(),

@@ -138,9 +138,16 @@ describe("the queries of the metrics and lists", () => {
         [movementKindsQuery(asOf(tenant, at), 0, cell({ provider: "apple" })), "by_month_and_sku"],
         [movementKindsQuery(asOf(tenant, at), 0, cell({ country: "US" })), "by_month"],
         [cohortsQuery(asOf(tenant, at, at)), "by_vintage"],
-        [movementSeriesQuery(asOf(tenant, at), series("day"), cell({})), "by_day"],
+        [movementSeriesQuery(asOf(tenant, at), series("day"), cell({}), undefined, 9), "by_day"],
+        [movementSeriesQuery(asOf(tenant, at), series("day"), cell({}), "product", 9), "by_day"],
         [
-          movementSeriesQuery(asOf(tenant, at, at), series("quarter"), cell({ country: "US" })),
+          movementSeriesQuery(
+            asOf(tenant, at, at),
+            series("quarter"),
+            cell({ country: "US" }),
+            "currency",
+            9,
+          ),
           "by_day",
         ],
       ];
@@ -326,7 +333,11 @@ describe("the queries of the metrics and lists", () => {
       await clickhouse.write("OPTIMIZE TABLE ledger FINAL");
       for (const group of [undefined, "product", "country"] as const) {
         const series = readSeries({ interval: "quarter" }, asOf(tenant, day("2026-02-10T12:00")));
-        const { sql, params } = revenueQuery(series, group, 100);
+        const cell = {
+          condition: "country = {cell_country:String}",
+          params: { cell_country: "US" },
+        };
+        const { sql, params } = revenueQuery(series, cell, group, 100);
         const text = await planOf(clickhouse, { sql, params });
         expect(text).to.include("ReadFromMergeTree (by_day_wide)");
         expect(text).to.include("(by_time)");
@@ -354,7 +365,8 @@ describe("the queries of the metrics and lists", () => {
       const now = asOf(tenant, day("2026-02-10T12:00"));
       const total = "36000000000000000000";
       const series = readSeries({ interval: "year" }, now);
-      const [year] = await rowsOf<RevenueSumsRow>(revenueQuery(series, undefined, 100));
+      const all = { condition: "true", params: {} };
+      const [year] = await rowsOf<RevenueSumsRow>(revenueQuery(series, all, undefined, 100));
       expect([year?.gross, year?.tax, year?.fees]).to.deep.equal([total, total, total]);
       for (const from of [null, day("2026-01-01T00:00")]) {
         const [sku] = await rowsOf<SkuRevenueRow>(skuRevenueQuery(now, from));

@@ -119,6 +119,66 @@ describe("series over time", () => {
       }
     });
 
+    const groups = ["provider", "product", "currency", "country", "kind"] as const;
+    const seen = (...skus: readonly (readonly [provider: string, externalId: string])[]) =>
+      openSkus(doors.service.postgres).see(
+        skus.map(([provider, externalId]) => ({ ...tenant, provider, externalId })),
+      );
+    for (const group of groups) {
+      it(`should show of each ${group} what its filter shows, which together are all`, async () => {
+        await insert(story);
+        await seen(["stripe", "prod_a"], ["stripe", "prod_b"], ["apple", "prod_b"]);
+        const whole = await bridge(year);
+        const { movements } = await bridge({ ...year, group_by: group });
+        for (const { from, end_mrr: end, start_mrr: start, new_mrr: fresh } of whole.movements) {
+          const sum = (of: (row: MovementsRow) => number) =>
+            movements.reduce((all, row) => all + (row.from === from ? of(row) : 0), 0);
+          expect(sum((row) => row.end_mrr)).to.be.closeTo(end, 0.02);
+          expect(sum((row) => row.start_mrr)).to.be.closeTo(start, 0.02);
+          expect(sum((row) => row.new_mrr)).to.be.closeTo(fresh, 0.02);
+        }
+        if (group === "kind") return;
+        const field = { provider: "provider", product: "product_id" } as const;
+        const name = { ...field, currency: "original_currency", country: "country" } as const;
+        const values = new Set(movements.map((row) => row[name[group]]));
+        for (const value of values) {
+          const mine = movements.filter((row) => row[name[group]] === value);
+          const shown = (await bridge({ ...year, [group]: String(value) })).movements;
+          const named = shown.map((row) => mine.find(({ from }) => from === row.from) ?? row);
+          expect(named.map((row) => ({ ...row, ...nameless }))).to.deep.equal(
+            shown.map((row) => ({ ...row, ...nameless })),
+          );
+        }
+      });
+    }
+
+    it("should keep the balance of a group in an interval that moved nothing", async () => {
+      await insert(story);
+      const { movements } = await bridge({ ...year, group_by: "currency" });
+      const shown = movements.map((row) => [row.from, row.original_currency, row.end_mrr]);
+      expect(shown).to.deep.equal([
+        ["2026-01-01", "EUR", 10],
+        ["2026-01-01", "USD", 20],
+        ["2026-02-01", "EUR", 15.01],
+        ["2026-02-01", "USD", 0],
+        ["2026-03-01", "EUR", 17.01],
+        ["2026-03-01", "USD", 1.5],
+      ]);
+    });
+
+    it("should show of each kind the sum of its movements as balances", async () => {
+      await insert(story);
+      const { movements } = await bridge({ ...year, interval: "quarter", group_by: "kind" });
+      const shown = movements.map((row) => [row.kind, row.end_mrr, row.end_accounts]);
+      expect(shown).to.deep.equal([
+        ["churn", -20, -1],
+        ["contraction", -5, 0],
+        ["expansion", 5, 0],
+        ["new", 37.01, 3],
+        ["reactivation", 1.5, 1],
+      ]);
+    });
+
     it("should cut the first and the last interval, and begin weeks on Monday", async () => {
       const days = async (query: Readonly<Record<string, string>>) =>
         (await bridge(query)).movements.map((row) => `${row.from} ${row.to}`);
@@ -276,6 +336,53 @@ describe("series over time", () => {
       }
     });
 
+    it("should tell of how many sales nobody told the tax", async () => {
+      const { totals } = await revenue({ from: "2026-01-01" });
+      expect(totals.sales_without_tax).to.equal(2);
+      await insertTransactions(doors.service.clickhouse, tenant, [
+        {
+          id: "one",
+          version: 4,
+          timestamp: momentOf("2026-01-10"),
+          recorded_at: momentOf("2026-01-11"),
+          fee_amount: 300,
+          tax_amount: 1_900,
+        },
+      ]);
+      const { totals: now } = await revenue({ from: "2026-01-01" });
+      expect([now.sales_without_tax, now.sales_without_fee]).to.deep.equal([1, 1]);
+    });
+
+    it("should show of each group what its filter shows, to the last figure", async () => {
+      await openSkus(doors.service.postgres).see([
+        { ...tenant, provider: "stripe", externalId: "prod_a" },
+      ]);
+      const span = { from: "2026-01-01", to: "2026-05-01" };
+      for (const [group, field] of [
+        ["provider", "provider"],
+        ["product", "product_id"],
+        ["country", "country"],
+        ["currency", "original_currency"],
+      ] as const) {
+        const { revenue: rows } = await revenue({ ...span, group_by: group });
+        expect(rows).not.to.deep.equal([]);
+        for (const row of rows) {
+          const asked = { ...span, [group]: String(row[field]) };
+          const { revenue: shown } = await revenue(asked);
+          expect(row).to.deep.include(shown.find(({ from }) => from === row.from));
+        }
+      }
+    });
+
+    it("should be a part of the whole that its groups make up", async () => {
+      const span = { from: "2026-01-01", to: "2026-05-01", group_by: "provider" };
+      const { totals } = await revenue({ ...span, country: "DE" });
+      const { totals: rest } = await revenue({ ...span, country: "US" });
+      expect([totals.revenue, rest.revenue]).to.deep.equal([50, 59.5]);
+      expect([totals.sales_without_fee, rest.sales_without_fee]).to.deep.equal([1, 0]);
+      expect((await revenue({ ...span, country: "FR" })).revenue).to.deep.equal([]);
+    });
+
     it("should not count the fee of a sale before the sale", async () => {
       // A transaction is listed a moment before the ledger has its sale.
       const [at, early] = [momentOf("2026-01-20"), momentOf("2025-12-20")];
@@ -350,9 +457,10 @@ describe("series over time", () => {
       ["/mrr/movements?currency=QQQ", 400, "parameter_invalid", "currency"],
       ["/mrr/movements?country=Germany", 400, "parameter_invalid", "country"],
       ["/mrr/movements?product=prod_unf_none", 422, "product_unknown", "product"],
-      ["/mrr/movements?group_by=country", 400, "parameter_unknown", "group_by"],
+      ["/mrr/movements?group_by=account", 400, "parameter_invalid", "group_by"],
       ["/revenue?group_by=kind", 400, "parameter_invalid", "group_by"],
-      ["/revenue?provider=stripe", 400, "parameter_unknown", "provider"],
+      ["/revenue?account=somebody", 400, "parameter_unknown", "account"],
+      ["/revenue?product=prod_unf_none", 422, "product_unknown", "product"],
     ];
     for (const [url, status, code, param] of wrongHere) {
       it(`should refuse ${url} with ${status} ${code}`, async () => {
@@ -401,6 +509,15 @@ function expectBridge(rows: readonly MovementsRow[], table: string): void {
   });
   expect(shown).to.deep.equal(expected);
 }
+
+/** What tells groups apart. */
+const nameless = {
+  provider: undefined,
+  product_id: undefined,
+  product_name: undefined,
+  original_currency: undefined,
+  country: undefined,
+};
 
 /** As the tables write it. */
 function money(amount: number): string {

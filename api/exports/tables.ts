@@ -8,15 +8,17 @@ import {
   revenueExportRow,
   versionExportRow,
 } from "../../schemas/http-exports.js";
-import type { MovementsAnswer } from "../../schemas/http-movements.js";
+import type { MovementGroup, MovementsAnswer } from "../../schemas/http-movements.js";
 import { mrrChange } from "../../schemas/http-mrr-changes.js";
 import type { MrrAnswer } from "../../schemas/http-mrr.js";
 import { recordedMovement } from "../../schemas/http-recorded-movements.js";
 import { product } from "../../schemas/http-products.js";
-import type { RevenueAnswer, RevenueGroup } from "../../schemas/http-revenue.js";
+import type { RevenueAnswer } from "../../schemas/http-revenue.js";
+import type { CellGroup } from "../../schemas/http-series.js";
 import { summaryAnswer } from "../../schemas/http-summary.js";
 import type { TransactionAnswer } from "../../schemas/http-transaction.js";
 import { transaction } from "../../schemas/http-transactions.js";
+import { isOfGroup } from "../groups.js";
 import { mrrPlaces } from "../presenters/amounts.js";
 import { type Column, type ExportRow, columnsOf } from "./columns.js";
 import type { Table } from "./send.js";
@@ -33,7 +35,6 @@ const special: Readonly<Record<string, Partial<Column>>> = {
 
 export const tables = {
   mrr: { name: "mrr", columns: columnsOf(mrrExportRow) },
-  movements: { name: "mrr-movements", columns: columnsOf(movementsExportRow) },
   changes: { name: "mrr-changes", columns: columnsOf(mrrChange, special) },
   recordedMovements: {
     name: "mrr-movements-recorded",
@@ -65,21 +66,16 @@ export function revenueRows(data: RevenueAnswer["data"]): ExportRow[] {
 }
 
 /** With the columns of the group that was asked for. */
-export function revenueTable(group: RevenueGroup | undefined): Table {
-  const groups: Readonly<Record<RevenueGroup, readonly string[]>> = {
-    provider: ["provider"],
-    product: ["product_id", "product_name"],
-    country: ["country"],
-    currency: ["original_currency"],
-  };
-  const mine = group === undefined ? [] : groups[group];
-  const others = new Set(Object.values(groups).flat());
-  return {
-    name: "revenue",
-    columns: columnsOf(revenueExportRow).filter(
-      ({ name }) => !others.has(name) || mine.includes(name),
-    ),
-  };
+export function revenueTable(group: CellGroup | undefined): Table {
+  return groupTable("revenue", columnsOf(revenueExportRow), group);
+}
+
+export function movementsTable(group: MovementGroup | undefined): Table {
+  return groupTable("mrr-movements", columnsOf(movementsExportRow), group);
+}
+
+function groupTable(name: string, columns: readonly Column[], group: string | undefined): Table {
+  return { name, columns: columns.filter((column) => isOfGroup(column.name, group)) };
 }
 
 /** One row for each vintage and interval since. @param isGross whether that was asked for */

@@ -1,44 +1,108 @@
 /** The bridge from one balance of MRR to the next, in numbers that add up as they are shown. */
+import type { Catalogue } from "../../backends/catalogue-view.js";
+import { limits } from "../../config.js";
 import { knownExponentOf } from "../../schemas/currencies.js";
 import { decimalText, powerOfTen } from "../../schemas/decimal.js";
 import {
+  type MovementGroup,
   type MovementKind,
   type MovementsAnswer,
   type MovementsRow,
   movementKinds,
 } from "../../schemas/http-movements.js";
+import type { GroupFields } from "../../schemas/http-series.js";
 import { roundToMinor, toJsonNumber } from "../../schemas/money.js";
 import { utcDay } from "../../schemas/rates.js";
+import type { Cell } from "../cells.js";
+import { groupFields, groupKey } from "../groups.js";
 import { type MovementSeriesRow, beforeAll } from "../queries/movement-series.js";
-import type { Series, SeriesPart } from "../series.js";
+import { type Series, type SeriesPart, tooLong } from "../series.js";
 import { mrrOf, mrrPlaces } from "./amounts.js";
 
-/** @param hasAccounts whether the accounts of the rows are whole accounts */
 export function presentMovements(
   rows: readonly MovementSeriesRow[],
   series: Series,
+  cell: Pick<Cell, "hasWholeAccounts">,
+  group: MovementGroup | undefined,
+  catalogue: Catalogue,
   currency: string,
-  hasAccounts: boolean,
 ): MovementsAnswer["data"] {
+  const wholeAccounts = [undefined, "provider", "kind"];
+  const show: Show = (days, start, moved, isGroup) =>
+    presentRow(days, start, moved, currency, {
+      hasAccounts: cell.hasWholeAccounts && (!isGroup || wholeAccounts.includes(group)),
+    });
+  const groups = groupsOf(rows, group, catalogue);
+  if (groups.length * series.parts.length > limits.seriesRowsMax) throw tooLong("rows");
+  const bridges = groups.map(({ fields, rows: mine }) =>
+    bridgeOf(mine, series, group !== undefined, show).map((row) => ({ ...row, fields })),
+  );
+  const movements = series.parts.flatMap((_part, index) =>
+    bridges.flatMap((bridge) => {
+      const found = bridge[index];
+      return found === undefined || (group !== undefined && found.isEmpty)
+        ? []
+        : [{ ...found.shown, ...found.fields }];
+    }),
+  );
+  const before = rows.filter((row) => row.start === beforeAll);
+  const first = balanceAfter({ mrr: 0n, accounts: 0 }, sumsOf(before));
+  const whole = sumsOf(rows.filter((row) => row.start !== beforeAll));
+  return {
+    currency,
+    interval: series.interval,
+    movements,
+    totals: show(series, first, whole, false),
+  };
+}
+
+type Show = (days: Days, start: Balance, moved: Sums, isGroup: boolean) => MovementsRow;
+
+type Fields = GroupFields & { readonly kind?: MovementKind };
+
+/** In the order of their keys; the whole is one group. */
+function groupsOf(
+  rows: readonly MovementSeriesRow[],
+  group: MovementGroup | undefined,
+  catalogue: Catalogue,
+) {
+  if (group === undefined) return [{ fields: {}, rows }];
+  const groups = new Map<string, { fields: Fields; rows: MovementSeriesRow[] }>();
+  for (const row of rows) {
+    const fields: Fields =
+      group === "kind" ? { kind: kindOf(row) } : groupFields(row, group, catalogue);
+    const known = groups.get(groupKey(fields));
+    if (known) known.rows.push(row);
+    else groups.set(groupKey(fields), { fields, rows: [row] });
+  }
+  return [...groups.entries()]
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([, found]) => found);
+}
+
+/** A row for each interval, each from the balance the one before ended with. */
+function bridgeOf(
+  rows: readonly MovementSeriesRow[],
+  series: Series,
+  isGroup: boolean,
+  show: Show,
+): { readonly shown: MovementsRow; readonly isEmpty: boolean }[] {
   const byStart = new Map<string, MovementSeriesRow[]>();
   for (const row of rows) {
     const sameStart = byStart.get(row.start);
     if (sameStart) sameStart.push(row);
     else byStart.set(row.start, [row]);
   }
-  const opening = sumsOf(byStart.get(beforeAll) ?? []);
-  const show = (days: Days, start: Balance, moved: Sums) =>
-    presentRow(days, start, moved, currency, hasAccounts);
-  const movements: MovementsRow[] = [];
-  let balance = balanceAfter({ mrr: 0n, accounts: 0 }, opening);
-  const first = balance;
-  for (const part of series.parts) {
+  let balance = balanceAfter({ mrr: 0n, accounts: 0 }, sumsOf(byStart.get(beforeAll) ?? []));
+  return series.parts.map((part) => {
+    const start = balance;
     const moved = sumsOf(byStart.get(utcDay(part.start)) ?? []);
-    movements.push(show(part, balance, moved));
-    balance = balanceAfter(balance, moved);
-  }
-  const whole = sumsOf(rows.filter((row) => row.start !== beforeAll));
-  return { currency, interval: series.interval, movements, totals: show(series, first, whole) };
+    balance = balanceAfter(start, moved);
+    const isEmpty = [start, ...moved.values()].every(({ mrr, accounts }) => {
+      return mrr === 0n && accounts === 0;
+    });
+    return { shown: show(part, start, moved, isGroup), isEmpty };
+  });
 }
 
 type Days = Pick<SeriesPart, "from" | "to">;
@@ -61,6 +125,12 @@ function sumsOf(rows: readonly MovementSeriesRow[]): Sums {
   );
 }
 
+function kindOf({ kind }: MovementSeriesRow): MovementKind {
+  const known = movementKinds.find((each) => each === kind);
+  if (known === undefined) throw new Error(`no such kind of movement: ${kind}`);
+  return known;
+}
+
 function balanceAfter(start: Balance, moved: Sums): Balance {
   const all = [start, ...moved.values()];
   return {
@@ -74,7 +144,7 @@ function presentRow(
   start: Balance,
   moved: Sums,
   currency: string,
-  hasAccounts: boolean,
+  { hasAccounts }: { readonly hasAccounts: boolean },
 ): MovementsRow {
   const end = balanceAfter(start, moved);
   const exponent = knownExponentOf(currency);

@@ -1,11 +1,12 @@
 /** Revenue over time (`docs/metrics.md`), from sums in minor units: what is shown adds up. */
 import type { Catalogue } from "../../backends/catalogue-view.js";
 import { knownExponentOf } from "../../schemas/currencies.js";
-import type { RevenueAnswer, RevenueGroup, RevenueRow } from "../../schemas/http-revenue.js";
-import { providerToken } from "../../schemas/http-transactions.js";
+import type { RevenueAnswer, RevenueRow } from "../../schemas/http-revenue.js";
+import type { CellGroup, GroupFields } from "../../schemas/http-series.js";
 import { toJsonNumber } from "../../schemas/money.js";
 import { utcDay } from "../../schemas/rates.js";
-import type { FeesToldRow, RevenueSumsRow } from "../queries/revenue.js";
+import { groupFields, groupKey } from "../groups.js";
+import type { RevenueSumsRow, ToldRow } from "../queries/revenue.js";
 import type { Series, SeriesPart } from "../series.js";
 
 /** Minor units of base currency. */
@@ -16,24 +17,20 @@ interface Figures {
   readonly tax: bigint;
   readonly fees: bigint;
   readonly sales: number;
-  /** Of `sales`: those whose fee is told. */
-  readonly told: number;
+  /** Of `sales`: those whose tax is told, and those whose fee is. */
+  readonly taxTold: number;
+  readonly feeTold: number;
 }
-
-type GroupFields = Pick<
-  RevenueRow,
-  "provider" | "product_id" | "product_name" | "country" | "original_currency"
->;
 
 export function presentRevenue(
   sums: readonly RevenueSumsRow[],
-  fees: readonly FeesToldRow[],
+  told: readonly ToldRow[],
   series: Series,
-  group: RevenueGroup | undefined,
+  group: CellGroup | undefined,
   catalogue: Catalogue,
   currency: string,
 ): RevenueAnswer["data"] {
-  const cells = cellsOf(sums, fees, group, catalogue);
+  const cells = cellsOf(sums, told, group, catalogue);
   const exponent = knownExponentOf(currency);
   const revenue = series.parts.flatMap((part): RevenueRow[] => {
     const found = [...(cells.get(utcDay(part.start)) ?? [])]
@@ -68,14 +65,14 @@ interface Cell {
 /** By the start of their interval, then by what tells groups apart. */
 function cellsOf(
   sums: readonly RevenueSumsRow[],
-  fees: readonly FeesToldRow[],
-  group: RevenueGroup | undefined,
+  told: readonly ToldRow[],
+  group: CellGroup | undefined,
   catalogue: Catalogue,
 ): Cells {
   const cells = new Map<string, Map<string, Cell>>();
-  const placeOf = (row: RevenueSumsRow | FeesToldRow) => {
+  const placeOf = (row: RevenueSumsRow | ToldRow) => {
     const fields = groupFields(row, group, catalogue);
-    return { fields, key: Object.values(fields).join("\n") };
+    return { fields, key: groupKey(fields) };
   };
   for (const row of sums) {
     const { fields, key } = placeOf(row);
@@ -84,14 +81,16 @@ function cellsOf(
     const figures = plus(cellsOfStart.get(key)?.figures ?? nothing, figuresOf(row));
     cellsOfStart.set(key, { fields, figures });
   }
-  for (const row of fees) {
+  for (const row of told) {
     const { key } = placeOf(row);
     const cell = cells.get(row.start)?.get(key);
     if (cell === undefined) continue;
     const { figures } = cell;
     // Transactions are seen a moment before the ledger has their sales.
-    const told = Math.min(figures.told + Number(row.told), Math.max(0, figures.sales));
-    cells.get(row.start)?.set(key, { ...cell, figures: { ...figures, told } });
+    const among = (count: number) => Math.min(count, Math.max(0, figures.sales));
+    const taxTold = among(figures.taxTold + Number(row.tax));
+    const feeTold = among(figures.feeTold + Number(row.fee));
+    cells.get(row.start)?.set(key, { ...cell, figures: { ...figures, taxTold, feeTold } });
   }
   return cells;
 }
@@ -103,7 +102,8 @@ const nothing: Figures = {
   tax: 0n,
   fees: 0n,
   sales: 0,
-  told: 0,
+  taxTold: 0,
+  feeTold: 0,
 };
 
 function figuresOf(row: RevenueSumsRow): Figures {
@@ -114,7 +114,8 @@ function figuresOf(row: RevenueSumsRow): Figures {
     tax: BigInt(row.tax),
     fees: BigInt(row.fees),
     sales: Number(row.sales),
-    told: 0,
+    taxTold: 0,
+    feeTold: 0,
   };
 }
 
@@ -126,37 +127,14 @@ function plus(one: Figures, other: Figures): Figures {
     tax: one.tax + other.tax,
     fees: one.fees + other.fees,
     sales: one.sales + other.sales,
-    told: one.told + other.told,
+    taxTold: one.taxTold + other.taxTold,
+    feeTold: one.feeTold + other.feeTold,
   };
-}
-
-function groupFields(
-  row: RevenueSumsRow | FeesToldRow,
-  group: RevenueGroup | undefined,
-  catalogue: Catalogue,
-): GroupFields {
-  const { provider = "", external_id: externalId = "", country = "", currency = "" } = row;
-  switch (group) {
-    case undefined:
-      return {};
-    case "provider":
-      return { provider: providerToken.parse(provider) };
-    case "product": {
-      const { id, name } = catalogue.productOf({ provider, externalId });
-      return { product_id: id, product_name: name };
-    }
-    case "country":
-      return { country };
-    case "currency":
-      return { original_currency: currency };
-    default:
-      return group satisfies never;
-  }
 }
 
 function presentFigures(figures: Figures, exponent: number) {
   const money = (amount: bigint) => toJsonNumber(amount, exponent);
-  const { gross, refunds, disputes, tax, fees, sales, told } = figures;
+  const { gross, refunds, disputes, tax, fees, sales, taxTold, feeTold } = figures;
   const revenue = gross + refunds + disputes;
   return {
     gross: money(gross),
@@ -164,10 +142,11 @@ function presentFigures(figures: Figures, exponent: number) {
     disputes: money(disputes),
     revenue: money(revenue),
     tax: money(tax),
-    fees: sales > 0 && told === 0 && fees === 0n ? null : money(fees),
+    fees: sales > 0 && feeTold === 0 && fees === 0n ? null : money(fees),
     net: money(revenue - tax - fees),
     sales,
-    sales_without_fee: sales - told,
+    sales_without_tax: sales - taxTold,
+    sales_without_fee: sales - feeTold,
   };
 }
 

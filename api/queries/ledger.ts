@@ -20,14 +20,17 @@ export type LedgerMeasure = "amount" | "tax" | "fee" | "sales";
  * The sums over the days since the parameter `from`, for each value of `columns`: columns of
  * `ledger` other than times, or expressions over them with a name
  * (`toDate(happened_at) AS day`).
+ *
+ * @param cell SQL condition on the entries summed, on such columns too
  */
 export function sumLedgerSinceSql(
   columns: readonly string[],
   measures: readonly LedgerMeasure[],
   asOf: AsOf,
+  cell = "true",
 ): string {
   const day = "identity(toDate(happened_at))";
-  return sumPartsSql(columns, measures, [
+  const parts: readonly Part[] = [
     {
       condition: `${day} >= toDate(${fromSql}) AND ${day} < toDate(${atSql})`,
       values: "sum",
@@ -35,7 +38,9 @@ export function sumLedgerSinceSql(
     },
     { condition: `${time} >= toStartOfDay(${atSql}) AND ${upToAt}`, values: "+" },
     ...(asOf.knownAt === null ? [] : [learnedSince(`${time} >= ${fromSql} AND ${upToAt}`)]),
-  ]);
+  ];
+  const ofCell = parts.map((part) => ({ ...part, condition: `${part.condition} AND ${cell}` }));
+  return sumPartsSql(columns, measures, ofCell);
 }
 
 /** The sums over all there is by SKU. */

@@ -1,19 +1,17 @@
-/** Revenue by interval and group, and how many sales told their fee. */
-import type { RevenueGroup } from "../../schemas/http-revenue.js";
+/** Revenue by interval and group, and how many sales told their tax and their fee. */
+import type { CellGroup } from "../../schemas/http-series.js";
 import type { AsOf } from "../as-of.js";
+import type { Cell } from "../cells.js";
+import { type GroupRow, groupColumns } from "../groups.js";
 import type { Series } from "../series.js";
 import { fromSql, intervalSql } from "./intervals.js";
 import { sumLedgerSinceSql } from "./ledger.js";
 import { type Query, asOfParams, atSql, knownAtSql, sumSettingsSql, tenantSql } from "./query.js";
 
-/** What tells the cells of a series apart; a group's own columns only where it is asked for. */
-interface RevenueCell {
+/** What tells the cells of a series apart. */
+interface RevenueCell extends GroupRow {
   /** First day of the interval, `YYYY-MM-DD`. */
   readonly start: string;
-  readonly provider?: string;
-  readonly external_id?: string;
-  readonly country?: string;
-  readonly currency?: string;
 }
 
 /** Minor units of base currency, as text. */
@@ -26,65 +24,68 @@ export interface RevenueSumsRow extends RevenueCell {
   readonly sales: string;
 }
 
-export interface FeesToldRow extends RevenueCell {
-  readonly told: string;
+/** Transactions that told it. */
+export interface ToldRow extends RevenueCell {
+  readonly tax: string;
+  readonly fee: string;
 }
 
-/** A product is grouped by its SKUs, which people may regroup. */
-const groupColumns: Readonly<Record<RevenueGroup, readonly string[]>> = {
-  provider: ["provider"],
-  product: ["provider", "external_id"],
-  country: ["country"],
-  currency: ["currency"],
-};
+type Rows = Pick<Cell, "condition" | "params">;
 
 /** @param rowsMax one more is read, to tell that there are more */
 export function revenueQuery(
   series: Series,
-  group: RevenueGroup | undefined,
+  cell: Rows,
+  group: CellGroup | undefined,
   rowsMax: number,
 ): Query {
   const groups = group === undefined ? [] : groupColumns[group];
   const names = ["start", ...groups].join(", ");
   const start = `${intervalSql(series.interval, "toDate(happened_at)")} AS start`;
+  const measures = ["amount", "tax", "fee", "sales"] as const;
   return {
     sql: `SELECT ${names}, sumIf(amount, kind = 'sale') AS gross,
   sumIf(amount, kind = 'refund') AS refunds,
   sumIf(amount, kind IN ('dispute', 'dispute_won')) AS disputes,
   sum(tax) AS tax, sum(fee) AS fees, sum(sales) AS sales
 FROM (
-${sumLedgerSinceSql([start, "kind", ...groups], ["amount", "tax", "fee", "sales"], series.asOf)}
+${sumLedgerSinceSql([start, "kind", ...groups], measures, series.asOf, cell.condition)}
 ) AS sums GROUP BY ${names}
 -- What was moved away by differences leaves sums of nothing behind.
 HAVING gross != 0 OR refunds != 0 OR disputes != 0 OR tax != 0 OR fees != 0 OR sales != 0
 ORDER BY ${names} LIMIT {rows_max:UInt32} ${sumSettingsSql}`,
-    params: { ...asOfParams(series.asOf), from: series.from, rows_max: rowsMax + 1 },
+    params: {
+      ...asOfParams(series.asOf),
+      ...cell.params,
+      from: series.from,
+      rows_max: rowsMax + 1,
+    },
   };
 }
 
 /**
- * A fee once told is never unsaid, so the newest version that has one is the newest of all. Where
- * no provider tells fees, this reads one column and finds nothing.
+ * A tax or a fee once told is never unsaid, so the newest version that has one is the newest of
+ * all. Where no provider tells any, this reads two columns and finds nothing.
  */
-export function feesToldQuery(series: Series, group: RevenueGroup | undefined): Query {
-  const groups = group === undefined ? [] : groupColumns[group];
-  const names = ["start", ...groups].join(", ");
-  const cell = [`${intervalSql(series.interval, "toDate(timestamp)")} AS start`]
-    .concat(groups.map((column) => `newest.${versionColumns.indexOf(column) + 1} AS ${column}`))
-    .join(", ");
+export function toldQuery(series: Series, cell: Rows, group: CellGroup | undefined): Query {
+  const names = ["start", ...(group === undefined ? [] : groupColumns[group])].join(", ");
   return {
-    sql: `SELECT ${cell}, count() AS told FROM (
-  SELECT timestamp, argMax((${versionValues}), (recorded_at, fact_id, version)) AS newest
-  FROM transactions
-  WHERE ${conditionSql(series.asOf)} AND fee_amount IS NOT NULL
-  GROUP BY workspace, environment, timestamp, id
-) GROUP BY ${names} ${sumSettingsSql}, optimize_aggregation_in_order = 1`,
-    params: { ...asOfParams(series.asOf), from: series.from },
+    sql: `SELECT ${names}, countIf(has_tax) AS tax, countIf(has_fee) AS fee FROM (
+  SELECT ${intervalSql(series.interval, "toDate(timestamp)")} AS start,
+    newest.1 AS provider, newest.2 AS external_id, newest.3 AS country, newest.4 AS currency,
+    newest.5 AS has_tax, newest.6 AS has_fee
+  FROM (
+    SELECT timestamp, argMax((provider, external_id, customer_country, original_currency,
+        tax_amount IS NOT NULL, fee_amount IS NOT NULL), (recorded_at, fact_id, version)) AS newest
+    FROM transactions
+    WHERE ${conditionSql(series.asOf)} AND (tax_amount IS NOT NULL OR fee_amount IS NOT NULL)
+    GROUP BY workspace, environment, timestamp, id
+  )
+) WHERE ${cell.condition}
+GROUP BY ${names} ${sumSettingsSql}, optimize_aggregation_in_order = 1`,
+    params: { ...asOfParams(series.asOf), ...cell.params, from: series.from },
   };
 }
-
-const versionColumns: readonly string[] = ["provider", "external_id", "country", "currency"];
-const versionValues = "provider, external_id, customer_country, original_currency";
 
 function conditionSql(asOf: AsOf): string {
   const known = asOf.knownAt === null ? "" : ` AND recorded_at <= ${knownAtSql}`;

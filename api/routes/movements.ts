@@ -5,16 +5,17 @@ import { requireKey } from "../../backends/http/auth.js";
 import { readQuery } from "../../backends/http/query.js";
 import { accessOf } from "../../backends/http/state.js";
 import type { Service } from "../../backends/service.js";
+import { limits } from "../../config.js";
 import { type MovementsAnswer, movementsQueryParameters } from "../../schemas/http-movements.js";
 import { readAsOf } from "../as-of.js";
 import { cellOf } from "../cells.js";
 import { formatOf } from "../exports/formats.js";
 import { sendTable } from "../exports/send.js";
-import { movementsRows, tables } from "../exports/tables.js";
+import { movementsRows, movementsTable } from "../exports/tables.js";
 import { readMovements } from "../movement-reading.js";
 import { presentMovements } from "../presenters/movement-series.js";
 import { type MovementSeriesRow, movementSeriesQuery } from "../queries/movement-series.js";
-import { readSeries } from "../series.js";
+import { readSeries, tooLong } from "../series.js";
 import { clocksOf, completeText } from "./reading.js";
 
 export function movementsRoute(router: Router, service: Service, catalogues: CatalogueView): void {
@@ -25,15 +26,18 @@ export function movementsRoute(router: Router, service: Service, catalogues: Cat
     const query = readQuery(ctx, movementsQueryParameters);
     const format = formatOf(ctx, query.format);
     const series = readSeries(query, readAsOf(access, query, clocks));
-    const cell = cellOf(query, await catalogues.of(access.workspace, access.environment));
+    const catalogue = await catalogues.of(access.workspace, access.environment);
+    const cell = cellOf(query, catalogue);
+    const group = query.group_by;
     const rows = await readMovements<MovementSeriesRow>(
       service.clickhouse,
-      (asOf) => movementSeriesQuery(asOf, series, cell),
+      (asOf) => movementSeriesQuery(asOf, series, cell, group, limits.seriesRowsMax),
       series.asOf,
     );
-    const data = presentMovements(rows, series, access.baseCurrency, cell.hasWholeAccounts);
+    if (rows.length > limits.seriesRowsMax) throw tooLong("rows");
+    const data = presentMovements(rows, series, cell, group, catalogue, access.baseCurrency);
     if (format !== null) {
-      return sendTable(ctx, format, tables.movements, movementsRows(data), clocks);
+      return sendTable(ctx, format, movementsTable(group), movementsRows(data), clocks);
     }
     ctx.body = {
       status: "success",

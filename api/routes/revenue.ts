@@ -8,16 +8,12 @@ import type { Service } from "../../backends/service.js";
 import { limits } from "../../config.js";
 import { type RevenueAnswer, revenueQueryParameters } from "../../schemas/http-revenue.js";
 import { readAsOf } from "../as-of.js";
+import { cellOf } from "../cells.js";
 import { formatOf } from "../exports/formats.js";
 import { sendTable } from "../exports/send.js";
 import { revenueRows, revenueTable } from "../exports/tables.js";
 import { presentRevenue } from "../presenters/revenue.js";
-import {
-  type FeesToldRow,
-  type RevenueSumsRow,
-  feesToldQuery,
-  revenueQuery,
-} from "../queries/revenue.js";
+import { type RevenueSumsRow, type ToldRow, revenueQuery, toldQuery } from "../queries/revenue.js";
 import { readSeries, tooLong } from "../series.js";
 import { clocksOf, completeText, rowsOf } from "./reading.js";
 
@@ -29,13 +25,14 @@ export function revenueRoute(router: Router, service: Service, catalogues: Catal
     const format = formatOf(ctx, query.format);
     const series = readSeries(query, readAsOf(access, query, clocks));
     const group = query.group_by;
-    const [sums, fees, catalogue] = await Promise.all([
-      rowsOf<RevenueSumsRow>(service, revenueQuery(series, group, limits.seriesRowsMax)),
-      rowsOf<FeesToldRow>(service, feesToldQuery(series, group)),
-      catalogues.of(access.workspace, access.environment),
+    const catalogue = await catalogues.of(access.workspace, access.environment);
+    const cell = cellOf(query, catalogue);
+    const [sums, told] = await Promise.all([
+      rowsOf<RevenueSumsRow>(service, revenueQuery(series, cell, group, limits.seriesRowsMax)),
+      rowsOf<ToldRow>(service, toldQuery(series, cell, group)),
     ]);
     if (sums.length > limits.seriesRowsMax) throw tooLong("rows");
-    const data = presentRevenue(sums, fees, series, group, catalogue, access.baseCurrency);
+    const data = presentRevenue(sums, told, series, group, catalogue, access.baseCurrency);
     if (format !== null) {
       return sendTable(ctx, format, revenueTable(group), revenueRows(data), clocks);
     }

@@ -72,6 +72,7 @@ async function expectBridge(
   query: Query,
 ): Promise<void> {
   const { asked, cell } = await cellOf(merchant, turn, providerOf(figures, turn, at));
+  if (turn % 3 === 1) return expectBridgeGroups(merchant, figures, turn, time, at, query);
   const answer = await read(merchant, "/v1/metrics/mrr/movements", { ...query, ...asked });
   const rows = [...list(answer, "data", "movements"), field(answer, "data", "totals")];
   expectLines(
@@ -80,6 +81,44 @@ async function expectBridge(
     figures.bridge(cell, time, at).map(comparable),
   );
 }
+
+/** Every group that holds anything is shown, as the cell of its filter is. */
+async function expectBridgeGroups(
+  merchant: Merchant,
+  figures: Figures,
+  turn: number,
+  time: Time,
+  at: number,
+  query: Query,
+): Promise<void> {
+  const group = pick(cellGroups, Math.floor(turn / 3));
+  const asked = { ...query, group_by: group.name };
+  const rows = list(await read(merchant, "/v1/metrics/mrr/movements", asked), "data", "movements");
+  const shown = rows
+    .map((row) => ({ value: text(row, group.field), row: shownBridge(row) }))
+    .filter(({ row }) => isMoving(row))
+    .map(({ value, row }) => `${value} ${comparable(row)}`);
+  const values = new Set([...group.values, ...rows.map((row) => text(row, group.field) ?? "")]);
+  const expected = [...values].flatMap((value) =>
+    figures
+      .bridge({ [group.name]: value }, time, at)
+      .slice(0, -1)
+      .filter(isMoving)
+      .map((row) => `${value} ${comparable(row)}`),
+  );
+  expectLines(`movements ${JSON.stringify(asked)}`, shown.sort(), expected.sort());
+}
+
+/** What is less than a minor unit is shown as nothing. */
+function isMoving({ start, moved, end }: BridgeRow): boolean {
+  return [start, ...moved, end].some((amount) => amount !== 0);
+}
+
+const cellGroups = [
+  { name: "provider", field: "provider", values: providerTokens },
+  { name: "currency", field: "original_currency", values: ["USD", "EUR", "GBP", "JPY", "INR"] },
+  { name: "country", field: "country", values: ["ZZ", "DE", "US", "JP"] },
+] as const;
 
 function shownBridge(row: unknown): BridgeRow {
   const names = ["start", "new", "churned", "reactivated", "end"];
@@ -146,12 +185,14 @@ async function expectRevenue(
   query: Query,
 ): Promise<void> {
   const group = pick(groups, turn);
-  const asked = { ...query, ...(group.name === null ? {} : { group_by: group.name }) };
+  const part = await cellOf(merchant, Math.floor(turn / 3), providerOf(figures, turn, at));
+  const by = group.name === null ? {} : { group_by: group.name };
+  const asked = { ...query, ...part.asked, ...by };
   const answer = await read(merchant, "/v1/metrics/revenue", asked);
   const rows = list(answer, "data", "revenue").map((row) => shownRevenue(row, group.field));
   const totals = { ...shownRevenue(field(answer, "data", "totals"), null), group: "whole" };
   const expected = figures
-    .revenue((entry) => group.keyOf(entry, figures.names), time, at)
+    .revenue((entry) => group.keyOf(entry, figures.names), part.cell, time, at)
     .map((row) => ({ ...row, group: row.group.replace(/^.*\//, "").toLowerCase() }));
   expectLines(
     `revenue ${JSON.stringify(asked)}`,

@@ -52,7 +52,12 @@ export interface Figures {
   transactions(at: number): TransactionFigures[];
   bridge(cell: series.Cell, time: Time, at: number): series.BridgeRow[];
   /** @param groupOf entries of equal text are added up */
-  revenue(groupOf: (entry: Entry) => string, time: Time, at: number): series.RevenueRow[];
+  revenue(
+    groupOf: (entry: Entry) => string,
+    cell: series.Cell,
+    time: Time,
+    at: number,
+  ): series.RevenueRow[];
   summary(provider: string | undefined, at: number): ReturnType<typeof series.summaryOf>;
   retention(cell: series.Cell, interval: LongInterval, at: number): series.RetentionRow[];
   /** `provider/SKU` → the name it was given. */
@@ -84,7 +89,8 @@ export function figuresOf(
     products: (period, at) => productsAt(money, timelines, named, base, period, at),
     transactions: (at) => transactionsAt(money, base, at),
     bridge: (cell, time, at) => series.bridgeOf(timelines, base, cell, time, at),
-    revenue: (groupOf, time, at) => series.revenueOf(money.entries, base, groupOf, time, at),
+    revenue: (groupOf, cell, time, at) =>
+      series.revenueOf(money.entries, base, groupOf, cell, time, at),
     summary: (provider, at) => series.summaryOf(timelines, base, provider, at),
     retention: (cell, interval, at) => series.retentionOf(timelines, base, cell, interval, at),
     names: named,

@@ -67,7 +67,10 @@ function kindOf(before: bigint, after: bigint, isKnown: boolean): Kind {
   return after >= before ? "expansion" : "contraction";
 }
 
-function isIn(item: Worth & { readonly provider: string }, cell: Cell): boolean {
+function isIn(
+  item: Pick<Worth, "sku" | "currency" | "country"> & { readonly provider: string },
+  cell: Cell,
+): boolean {
   return (
     (cell.provider ?? item.provider) === item.provider &&
     (cell.skus?.includes(`${item.provider}/${item.sku}`) ?? true) &&
@@ -160,6 +163,7 @@ export function revenueOf(
   entries: readonly Entry[],
   base: string,
   groupOf: (entry: Entry) => string,
+  cell: Cell,
   time: { readonly from: number; readonly to: number; readonly interval: Interval },
   at: number,
 ): RevenueRow[] {
@@ -167,7 +171,9 @@ export function revenueOf(
     { from, to }: { readonly from: number; readonly to: number },
     keyOf: (entry: Entry) => string,
   ) => {
-    const within = entries.filter((entry) => entry.at >= from && entry.at < to && entry.at <= at);
+    const within = entries.filter(
+      (entry) => isIn(entry, cell) && entry.at >= from && entry.at < to && entry.at <= at,
+    );
     return [...grouped(within, keyOf)].map(([group, some]): RevenueRow => {
       const sum = (kind: Entry["kind"]) =>
         sumOf(some.flatMap((entry) => (entry.kind === kind ? [entry.amount] : [])));
