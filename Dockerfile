@@ -23,11 +23,11 @@ WORKDIR /service
 COPY package.json LICENSE ./
 COPY --from=packages /build/node_modules node_modules
 COPY --from=build /build/dist dist
-# Read at run time (backends/root.ts, projectFile).
+# Read at run time (runtime/project-root.ts, projectFile).
 COPY migrations migrations
 COPY schemas/released schemas/released
 COPY schemas/kept schemas/kept
-COPY backends/rates/ecb-history.csv.br backends/rates/
+COPY rates/ecb-history.csv.br backends/rates/
 COPY docs/providers docs/providers
 USER node
 EXPOSE 3000

@@ -3,7 +3,7 @@
  * names every maximum; those an operator may need to change are settings.
  */
 import { z } from "zod";
-import { pageRows } from "./schemas/http-pages.js";
+import { pageRows } from "./schemas/http/pages.js";
 import { issueText } from "./schemas/issues.js";
 
 const kibibyte = 1024;
@@ -151,7 +151,7 @@ export const limits = {
   doorsLeaseMs: 10_000,
   /** A clock set back by more than that over a restart was wrong before, and is believed now. */
   clockSetBackMsMax: 2 * 60 * 60 * 1000,
-  /** By then every process asks with credentials another entered (`backends/integrations.ts`). */
+  /** By then every process asks with credentials another entered (`workspaces/integrations.ts`). */
   credentialsSeenMs: 5_000,
   /** How late a process learns of rates another added, or tells of its own while it fetches. */
   ratesSeenMs: 5_000,

@@ -4,16 +4,19 @@
  * service is stopped (ops/operate.ts). `--help` tells all that.
  */
 import { join, relative } from "node:path";
-import { BackupRefused } from "./backends/backup/manifest.js";
-import { DataFolderRefused, tokenFile } from "./backends/data-folder.js";
-import { FolderLocked } from "./backends/folder-lock.js";
-import { LogUnreadable } from "./backends/log.js";
-import { createLogger } from "./backends/logger.js";
-import { MigrationRefused } from "./backends/migrations.js";
-import { embeddedBackends } from "./backends/open.js";
-import { SchemaRegistryRefused, SchemaRegistryUnavailable } from "./backends/schema-registry.js";
-import { PostgresUnavailable } from "./backends/postgres.js";
-import { OthersRun } from "./backends/sole-process.js";
+import { BackupRefused } from "./backup/manifest.js";
+import { DataFolderRefused, tokenFile } from "./runtime/data-folder.js";
+import { FolderLocked } from "./runtime/folder-lock.js";
+import { LogUnreadable } from "./log/log.js";
+import { createLogger } from "./runtime/logger.js";
+import { MigrationRefused } from "./runtime/migrations.js";
+import { embeddedBackends } from "./runtime/open.js";
+import {
+  SchemaRegistryRefused,
+  SchemaRegistryUnavailable,
+} from "./log/registry/schema-registry.js";
+import { PostgresUnavailable } from "./postgres/postgres.js";
+import { OthersRun } from "./runtime/exclusive-lease.js";
 import { type Config, ConfigError, limits, readConfig } from "./config.js";
 import { mistypedSettings } from "./ops/mistyped-settings.js";
 import { type RoleName, type Started, isRoleName, roleNames, start } from "./start.js";
@@ -104,7 +107,7 @@ async function runCommand(words: readonly string[]): Promise<number> {
     return serversCommand(words.slice(1));
   }
   const { operate } = await import("./ops/operate.js");
-  const { addMissingEnds, audit } = await import("./processors/audit.js");
+  const { addMissingEnds, audit } = await import("./processors/audit/audit.js");
   const { start: startProcessors } = await import("./processors/role.js");
   return operate(words, process.env, { addMissingEnds, audit, startProcessors });
 }

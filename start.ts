@@ -4,17 +4,17 @@ import type { IncomingMessage, Server as HttpServer } from "node:http";
 import { type AddressInfo, type Server, createServer } from "node:net";
 import type { Duplex } from "node:stream";
 import Router from "@koa/router";
-import { diskGauge, ratesGauge } from "./backends/gauges.js";
-import { createApp } from "./backends/http/app.js";
-import { doorsElsewhere } from "./backends/http/elsewhere.js";
-import { notFound } from "./backends/http/errors.js";
-import { healthRoutes, metricsRoute } from "./backends/http/health.js";
-import { createHttpServer, rawAnswer } from "./backends/http/server.js";
-import type { LogUse } from "./backends/log.js";
-import type { Logger } from "./backends/logger.js";
-import { embeddedBackends, openService } from "./backends/open.js";
-import { Releases } from "./backends/releases.js";
-import type { Service } from "./backends/service.js";
+import { diskGauge, ratesGauge } from "./runtime/gauges.js";
+import { createApp } from "./http/app.js";
+import { doorsElsewhere } from "./http/doors-elsewhere.js";
+import { notFound } from "./http/errors.js";
+import { healthRoutes, metricsRoute } from "./http/health.js";
+import { createHttpServer, rawAnswer } from "./http/server.js";
+import type { LogUse } from "./log/log.js";
+import type { Logger } from "./runtime/logger.js";
+import { embeddedBackends, openService } from "./runtime/open.js";
+import { Releases } from "./runtime/releases.js";
+import type { Service } from "./runtime/service.js";
 import { type Config, ConfigError, limits } from "./config.js";
 
 interface Role {

@@ -4,16 +4,16 @@
  */
 import { createHash } from "node:crypto";
 import type { Context } from "koa";
-import { ApiError, errorEnvelope, unprocessable } from "../backends/http/errors.js";
-import type { Access } from "../backends/keys.js";
-import type { Claimed } from "../backends/receipts.js";
+import { ApiError, errorEnvelope, unprocessable } from "../http/errors.js";
+import type { Access } from "../workspaces/keys.js";
+import type { Claimed } from "./idempotency.js";
 import { limits } from "../config.js";
 import { splitLines } from "./batch-lines.js";
 import { type PlannedEvent, type ReadEvent, claimOf, identityConflict, resume } from "./event.js";
 import type { IngestDoor } from "./events.js";
-import { keptAnswer } from "./kept-answer.js";
+import { keptAnswer } from "./stored-answer.js";
 import type { Line, Source } from "./lines.js";
-import { take } from "./take.js";
+import { take } from "./append-sealed.js";
 
 /** @throws ApiError: all of it is here; it has to be within bounds too, before anything is taken */
 export function batchSources(body: Buffer, key: string | null): Source[] {

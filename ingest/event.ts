@@ -1,20 +1,20 @@
 /** What the ingest endpoint makes of one event, before anything is promised or written. */
 import { createHash } from "node:crypto";
-import { strictJson } from "../backends/http/body.js";
-import { type ApiError, conflict, unprocessable } from "../backends/http/errors.js";
-import type { Access } from "../backends/keys.js";
-import type { IsMirrored } from "../backends/mirrored.js";
-import { randomBase62 } from "../backends/random.js";
-import { firstReceivedAt } from "../backends/raw-event.js";
-import type { Claim } from "../backends/receipts.js";
+import { strictJson } from "../http/body.js";
+import { type ApiError, conflict, unprocessable } from "../http/errors.js";
+import type { Access } from "../workspaces/keys.js";
+import type { IsMirrored } from "../workspaces/mirrored.js";
+import { randomBase62 } from "../vault/random.js";
+import { firstReceivedAt } from "../log/raw-event.js";
+import type { Claim } from "./idempotency.js";
 import { type IngestEvent, readIngestEvent } from "../providers/ingest-event.js";
 import type { Provider } from "../providers/provider.js";
 import { refusalAtTheDoor } from "../providers/record.js";
 import { canonicalJson } from "../schemas/canonical-json.js";
-import type { IngestAnswer } from "../schemas/http-ingest.js";
+import type { IngestAnswer } from "../schemas/http/ingest.js";
 import { eventId } from "../schemas/ids.js";
 import { normalize, notBooked, RateMissing } from "./normalized.js";
-import type { DoorService, Taken } from "./take.js";
+import type { DoorService, Taken } from "./append-sealed.js";
 
 /** The call an event came with. */
 export interface IngestCall {

@@ -3,23 +3,23 @@
  * (`spec.md` 4.5; `definitions.md`, Ingest, Batch, Idempotency).
  */
 import type { Context, Middleware } from "koa";
-import { settledAfter } from "../backends/doors.js";
-import { readBytes, requireContentType } from "../backends/http/body.js";
-import { ApiError, malformed } from "../backends/http/errors.js";
-import { refuseParameters } from "../backends/http/query.js";
-import { accessOf } from "../backends/http/state.js";
-import type { Access } from "../backends/keys.js";
-import type { Receipts } from "../backends/receipts.js";
+import { settledAfter } from "../watermark/in-flight-receipts.js";
+import { readBytes, requireContentType } from "../http/body.js";
+import { ApiError, malformed } from "../http/errors.js";
+import { refuseParameters } from "../http/query.js";
+import { accessOf } from "../http/state.js";
+import type { Access } from "../workspaces/keys.js";
+import type { Receipts } from "./idempotency.js";
 import { limits } from "../config.js";
 import type { Provider } from "../providers/provider.js";
-import type { IngestAnswer } from "../schemas/http-ingest.js";
-import { BatchRoom } from "./batch-room.js";
+import type { IngestAnswer } from "../schemas/http/ingest.js";
+import { BatchRoom } from "./batch-quota.js";
 import { batchSources, ingestBatch } from "./batch.js";
 import { claimOf, identityConflict, resume } from "./event.js";
-import { keptAnswer } from "./kept-answer.js";
+import { keptAnswer } from "./stored-answer.js";
 import type { Line, Source } from "./lines.js";
 import { stamped } from "./stamped.js";
-import { type DoorService, take } from "./take.js";
+import { type DoorService, take } from "./append-sealed.js";
 
 export interface IngestDoor {
   readonly service: DoorService;

@@ -1,5 +1,5 @@
 /** What the events of a call say, read on their own; nothing is claimed or written yet. */
-import { ApiError, tooLarge } from "../backends/http/errors.js";
+import { ApiError, tooLarge } from "../http/errors.js";
 import { limits } from "../config.js";
 import { inTurns } from "./batch-lines.js";
 import { type IngestCall, type PlannedEvent, type ReadEvent, planEvent } from "./event.js";

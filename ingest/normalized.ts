@@ -1,5 +1,5 @@
 /** The figures of the ingest answer: what will be booked, in the base currency (`spec.md` 4.5). */
-import { ApiError, unprocessable } from "../backends/http/errors.js";
+import { ApiError, unprocessable } from "../http/errors.js";
 import { limits } from "../config.js";
 import type { IngestEvent } from "../providers/ingest-event.js";
 import type { DecodedFact, ProviderToken } from "../providers/provider.js";
@@ -8,11 +8,11 @@ import {
   convertedAs,
   malformedDetail,
   type Unconvertible,
-} from "../schemas/conversion.js";
-import { knownExponentOf } from "../schemas/currencies.js";
-import type { IngestAnswer } from "../schemas/http-ingest.js";
-import { convertMinor, toJsonNumber } from "../schemas/money.js";
-import type { FactBody, Quote } from "../schemas/records.js";
+} from "../schemas/money/conversion.js";
+import { knownExponentOf } from "../schemas/money/currencies.js";
+import type { IngestAnswer } from "../schemas/http/ingest.js";
+import { convertMinor, toJsonNumber } from "../schemas/money/money.js";
+import type { FactBody, Quote } from "../schemas/records/records.js";
 import type { IngestCall } from "./event.js";
 
 /**

@@ -1,13 +1,13 @@
 /** The role `ingest`: the two doors. Stateless; any number of processes may run it. */
-import { requireKey } from "../backends/http/auth.js";
-import { openIntegrationCalls } from "../backends/integration-calls.js";
-import type { LogUse } from "../backends/log.js";
-import { resealSecrets } from "../backends/reseal.js";
-import { openReceipts } from "../backends/receipts.js";
+import { requireKey } from "../http/auth.js";
+import { openIntegrationCalls } from "../workspaces/integration-calls.js";
+import type { LogUse } from "../log/log.js";
+import { resealSecrets } from "../vault/reseal.js";
+import { openReceipts } from "./idempotency.js";
 import { createProviders } from "../providers/index.js";
-import { topics } from "../schemas/records.js";
+import { topics } from "../schemas/records/records.js";
 import { ingestRoute } from "./events.js";
-import type { DoorService } from "./take.js";
+import type { DoorService } from "./append-sealed.js";
 import { webhookRoute } from "./webhooks.js";
 
 export const logUse: LogUse = { reads: [], appends: [topics.raw], consumes: false };

@@ -4,16 +4,16 @@
  * figures of others do not wait for a list.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import type { Receipt } from "../backends/doors.js";
-import { unprocessable } from "../backends/http/errors.js";
-import type { Access } from "../backends/keys.js";
-import { mirrorsAt } from "../backends/mirrored.js";
-import type { Receipts } from "../backends/receipts.js";
+import type { Receipt } from "../watermark/in-flight-receipts.js";
+import { unprocessable } from "../http/errors.js";
+import type { Access } from "../workspaces/keys.js";
+import { mirrorsAt } from "../workspaces/mirrored.js";
+import type { Receipts } from "./idempotency.js";
 import { limits } from "../config.js";
 import { identityConflict, type IngestCall, resume, UnpricedEvent } from "./event.js";
-import { keptAnswer } from "./kept-answer.js";
+import { keptAnswer } from "./stored-answer.js";
 import { type Line, planLines, type Source } from "./lines.js";
-import type { DoorService } from "./take.js";
+import type { DoorService } from "./append-sealed.js";
 
 /** What it needs of the door. */
 export interface StampingDoor {
@@ -78,7 +78,7 @@ async function stampedNow(
 
 /**
  * What was answered before gets the same answer, by the rate there was then: a newer list may have
- * ended it since (`schemas/rates.ts`).
+ * ended it since (`schemas/money/rates.ts`).
  */
 async function withRepeats(
   { receipts }: StampingDoor,

@@ -3,8 +3,8 @@
  * the event is durable (`definitions.md`, Webhooks; `design.md`, hops 1 and 2).
  */
 import type { Context, Middleware } from "koa";
-import { settledAfter } from "../backends/doors.js";
-import { readBytes, requireContentType } from "../backends/http/body.js";
+import { settledAfter } from "../watermark/in-flight-receipts.js";
+import { readBytes, requireContentType } from "../http/body.js";
 import {
   ApiError,
   malformed,
@@ -12,10 +12,10 @@ import {
   unauthenticated,
   unavailable,
   unprocessable,
-} from "../backends/http/errors.js";
-import { contentTypes, parseBody } from "../backends/http/strict-body.js";
-import { type IntegrationCalls, takenVerdict } from "../backends/integration-calls.js";
-import type { Integration } from "../backends/integrations.js";
+} from "../http/errors.js";
+import { contentTypes, parseBody } from "../http/strict-body.js";
+import { type IntegrationCalls, takenVerdict } from "../workspaces/integration-calls.js";
+import type { Integration } from "../workspaces/integrations.js";
 import { limits } from "../config.js";
 import {
   type Delivery,
@@ -24,9 +24,9 @@ import {
   type Refusal,
   type Verdict,
 } from "../providers/provider.js";
-import type { WebhookAnswer } from "../schemas/http-ingest.js";
+import type { WebhookAnswer } from "../schemas/http/ingest.js";
 import { eventId } from "../schemas/ids.js";
-import { type DoorService, take } from "./take.js";
+import { type DoorService, take } from "./append-sealed.js";
 
 export type Providers = ReadonlyMap<string, Provider>;
 

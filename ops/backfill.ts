@@ -9,13 +9,13 @@ import {
   canBeginAt,
   createBackfill,
   findBackfill,
-} from "../backends/backfills.js";
-import type { Service } from "../backends/service.js";
+} from "../workspaces/backfills.js";
+import type { Service } from "../runtime/service.js";
 import { limits } from "../config.js";
 import { createProviders } from "../providers/index.js";
-import { knownExponentOf } from "../schemas/currencies.js";
-import { minorToMajor } from "../schemas/money.js";
-import { utcDay } from "../schemas/rates.js";
+import { knownExponentOf } from "../schemas/money/currencies.js";
+import { minorToMajor } from "../schemas/money/money.js";
+import { utcDay } from "../schemas/money/rates.js";
 
 export interface BackfillSteps {
   readonly startProcessors: (service: Service) => Promise<void>;

@@ -2,11 +2,11 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { BackupRefused } from "../backends/backup/manifest.js";
-import type { MadeBackup } from "../backends/backup/write.js";
-import { tokenFile } from "../backends/data-folder.js";
+import { BackupRefused } from "../backup/manifest.js";
+import type { MadeBackup } from "../backup/write.js";
+import { tokenFile } from "../runtime/data-folder.js";
 import type { Config } from "../config.js";
-import { backup as backupSchema, dataAnswer } from "../schemas/http-manage.js";
+import { backup as backupSchema, dataAnswer } from "../schemas/http/manage.js";
 import type { BackupWords } from "./backup.js";
 
 const lookEveryMs = 500;

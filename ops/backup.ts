@@ -1,15 +1,15 @@
 /** `npm run ops -- backup` and `restore`: see backends/backup. */
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { newestBackupIn } from "../backends/backup/folder.js";
-import { BackupRefused, readManifest } from "../backends/backup/manifest.js";
-import { type CheckedBackup, checkBackup, restoreBackup } from "../backends/backup/restore.js";
-import { type MadeBackup, backupKeyFile, writeBackup } from "../backends/backup/write.js";
-import { keyFile, placeVaultKey, vaultKeyOf } from "../backends/data-folder.js";
-import { FolderLocked } from "../backends/folder-lock.js";
-import { embeddedBackends } from "../backends/open.js";
-import type { Service } from "../backends/service.js";
-import { vaultKeyId } from "../backends/vault.js";
+import { newestBackupIn } from "../backup/folder.js";
+import { BackupRefused, readManifest } from "../backup/manifest.js";
+import { type CheckedBackup, checkBackup, restoreBackup } from "../backup/restore.js";
+import { type MadeBackup, backupKeyFile, writeBackup } from "../backup/write.js";
+import { keyFile, placeVaultKey, vaultKeyOf } from "../runtime/data-folder.js";
+import { FolderLocked } from "../runtime/folder-lock.js";
+import { embeddedBackends } from "../runtime/open.js";
+import type { Service } from "../runtime/service.js";
+import { vaultKeyId } from "../vault/vault.js";
 import type { Config } from "../config.js";
 import { askForBackup } from "./backup-online.js";
 

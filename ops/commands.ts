@@ -1,8 +1,8 @@
 /** The commands of `npm run ops`, each with the options it takes. */
 import { z } from "zod";
-import { rebuildMovements } from "../backends/audit-movements.js";
-import type { Service } from "../backends/service.js";
-import { findWorkspace } from "../backends/workspaces.js";
+import { rebuildMovements } from "../audits/movements.js";
+import type { Service } from "../runtime/service.js";
+import { findWorkspace } from "../workspaces/workspaces.js";
 import type { Config } from "../config.js";
 import type { AuditFinding } from "../schemas/audit.js";
 import { backfill } from "./backfill.js";

@@ -4,12 +4,12 @@
  */
 import { readFile } from "node:fs/promises";
 import { parseEnv } from "node:util";
-import { BackupRefused, readManifest } from "../backends/backup/manifest.js";
-import { writeBackup } from "../backends/backup/write.js";
-import { vaultKeyOf } from "../backends/data-folder.js";
-import { vaultKeyId } from "../backends/vault.js";
+import { BackupRefused, readManifest } from "../backup/manifest.js";
+import { writeBackup } from "../backup/write.js";
+import { vaultKeyOf } from "../runtime/data-folder.js";
+import { vaultKeyId } from "../vault/vault.js";
 import { type Config, ConfigError, readConfig } from "../config.js";
-import { topics } from "../schemas/records.js";
+import { topics } from "../schemas/records/records.js";
 import { restore } from "./backup.js";
 import type { Given } from "./commands.js";
 import { mistypedSettings } from "./mistyped-settings.js";

@@ -4,10 +4,10 @@
  * were found, 2 it could not run.
  */
 import { parseArgs } from "node:util";
-import { openService } from "../backends/open.js";
-import { Releases } from "../backends/releases.js";
-import type { Service } from "../backends/service.js";
-import { createLogger } from "../backends/logger.js";
+import { openService } from "../runtime/open.js";
+import { Releases } from "../runtime/releases.js";
+import type { Service } from "../runtime/service.js";
+import { createLogger } from "../runtime/logger.js";
 import { type Config, readConfig } from "../config.js";
 import { type Command, type Options, type Steps, UsageError, commands, usage } from "./commands.js";
 

@@ -4,11 +4,11 @@
  * receipt. Interrupted, the next start of the service goes on with it.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { clickhouseTime } from "../backends/clickhouse-rows.js";
-import { replayAll } from "../backends/replay.js";
-import type { Service } from "../backends/service.js";
-import { groups, passages } from "../backends/watermark.js";
-import { rawEventCodec, topics } from "../schemas/records.js";
+import { clickhouseTime } from "../clickhouse/rows.js";
+import { replayAll } from "../rejects/replay.js";
+import type { Service } from "../runtime/service.js";
+import { groups, passages } from "../watermark/watermark.js";
+import { rawEventCodec, topics } from "../schemas/records/records.js";
 
 type Logged = Pick<Service, "log">;
 

@@ -3,10 +3,10 @@
  * is kept sealed under the new one, for the raw events that stay as they are.
  */
 import { resolve } from "node:path";
-import { replaceVaultKey } from "../backends/data-folder.js";
-import { resealSecrets } from "../backends/reseal.js";
-import type { Service } from "../backends/service.js";
-import { openVault, vaultKeyId } from "../backends/vault.js";
+import { replaceVaultKey } from "../runtime/data-folder.js";
+import { resealSecrets } from "../vault/reseal.js";
+import type { Service } from "../runtime/service.js";
+import { openVault, vaultKeyId } from "../vault/vault.js";
 
 type Tell = (line: string) => void;
 

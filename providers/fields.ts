@@ -1,6 +1,6 @@
 /** Fields that several providers write alike. */
 import { z } from "zod";
-import { exponentOf } from "../schemas/currencies.js";
+import { exponentOf } from "../schemas/money/currencies.js";
 import { unknownCurrency } from "./outcomes.js";
 
 /** ISO 4217, upper case, of a currency whose minor unit is known. */

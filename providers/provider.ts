@@ -4,7 +4,7 @@
  */
 import type { z } from "zod";
 import { type ProviderToken, providerTokens } from "../schemas/provider-tokens.js";
-import type { FactBody } from "../schemas/records.js";
+import type { FactBody } from "../schemas/records/records.js";
 import type { Backfill } from "./backfill.js";
 import type { EventRecord } from "./record.js";
 

@@ -2,8 +2,8 @@
  * The facts an event record stands for (`definitions.md`, Form A). A pure function: the door
  * computes its answer from it and the processor books the same.
  */
-import { fraction, monthlyFraction } from "../schemas/monthly.js";
-import type { FactBody, Item } from "../schemas/records.js";
+import { fraction, monthlyFraction } from "../schemas/money/monthly.js";
+import type { FactBody, Item } from "../schemas/records/records.js";
 import type { DecodedFact } from "./provider.js";
 import type { EventRecord } from "./record.js";
 

@@ -6,9 +6,9 @@ import { z } from "zod";
 import { compiled } from "./compiled.js";
 import { limits } from "../config.js";
 import { isCountry } from "../schemas/countries.js";
-import { exponentOf } from "../schemas/currencies.js";
-import { ExactNumber } from "../schemas/exact-number.js";
-import { majorToMinor } from "../schemas/money.js";
+import { exponentOf } from "../schemas/money/currencies.js";
+import { ExactNumber } from "../schemas/money/exact-number.js";
+import { majorToMinor } from "../schemas/money/money.js";
 import { providerTokens } from "../schemas/provider-tokens.js";
 import { idBytesMax, isStorable, isStorableName } from "../schemas/text-bounds.js";
 

@@ -6,7 +6,7 @@ import {
   multiplyFractions,
   subtractFractions,
   zeroFraction,
-} from "../schemas/monthly.js";
+} from "../schemas/money/monthly.js";
 
 export interface Reduction {
   /** From this moment on it no longer applies; null: for ever. */

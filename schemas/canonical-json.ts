@@ -1,5 +1,5 @@
 /** One text for all JSON texts that mean the same: keys sorted, no spaces, numbers by value. */
-import { ExactNumber } from "./exact-number.js";
+import { ExactNumber } from "./money/exact-number.js";
 
 /** @param value strictly parsed JSON */
 export function canonicalJson(value: unknown): string {

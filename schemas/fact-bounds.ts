@@ -2,8 +2,8 @@
  * How large the numbers of a fact may be, how long its texts and lists, and when it may be dated,
  * whichever adapter made it. What is beyond is a reject: it could not be stored.
  */
-import { convertMinor } from "./money.js";
-import type { FactBody, Item, Quote } from "./records.js";
+import { convertMinor } from "./money/money.js";
+import type { FactBody, Item, Quote } from "./records/records.js";
 import { idBytesMax, isStorable, isStorableName, tokenBytesMax } from "./text-bounds.js";
 
 /**

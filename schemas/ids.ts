@@ -4,7 +4,7 @@
  */
 import { hash } from "node:crypto";
 import { base62 } from "./base62.js";
-import type { Environment } from "./records.js";
+import type { Environment } from "./records/records.js";
 
 /** @param nativeId the provider's own event id, or the identity of an ingested event */
 export function eventId(

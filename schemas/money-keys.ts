@@ -1,5 +1,5 @@
 /** What facts about money are looked up by (`money_facts`), where they are written and read. */
-import type { FactBody } from "./records.js";
+import type { FactBody } from "./records/records.js";
 
 export function paymentKey(payment: string): string {
   return `payment:${payment}`;

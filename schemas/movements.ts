@@ -17,7 +17,7 @@
 import { bookedNow } from "./booked-at.js";
 import { announcedBefore } from "./fact-bounds.js";
 import { movementId } from "./ids.js";
-import type { MovementRecord } from "./records.js";
+import type { MovementRecord } from "./records/records.js";
 
 /** The columns of a movement that its differences are taken by, in table order. */
 export const movementDimensions = [

@@ -6,9 +6,9 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { inspect } from "node:util";
-import { createLogger } from "../backends/logger.js";
-import { openService } from "../backends/open.js";
-import { Releases } from "../backends/releases.js";
+import { createLogger } from "../runtime/logger.js";
+import { openService } from "../runtime/open.js";
+import { Releases } from "../runtime/releases.js";
 import { readConfig } from "../config.js";
 import { countOf, readWords } from "../ops/command-line.js";
 import { check, type Findings } from "./chaos/checks.js";

@@ -11,12 +11,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as fc from "fast-check";
-import { createLogger } from "../backends/logger.js";
-import { openLmdbLog } from "../backends/log-lmdb.js";
+import { createLogger } from "../runtime/logger.js";
+import { openLmdbLog } from "../log/lmdb/lmdb-log.js";
 import { readConfig } from "../config.js";
 import { countOf, readWords } from "../ops/command-line.js";
 import { roleNames, start } from "../start.js";
-import { lmdbTopics } from "./log-topics.js";
+import { lmdbTopics } from "./log/log-topics.js";
 import { cases, nothingSeen, prove, type Seen } from "./pipeline/proof.js";
 
 const portfoliosPerFolder = 100;

@@ -8,9 +8,9 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { projectFile } from "../backends/root.js";
+import { projectFile } from "../runtime/project-root.js";
 import { limits, readConfig, settingNames } from "../config.js";
-import { placeDatabase } from "./empty-database.js";
+import { placeDatabase } from "./harness/empty-database.js";
 
 const readme = readFileSync(projectFile("README.md"), "utf8");
 const program = fileURLToPath(new URL("../main.js", import.meta.url));

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect } from "chai";
-import { projectFile } from "../backends/root.js";
+import { projectFile } from "../runtime/project-root.js";
 
 const columnsMax = 100;
 const scriptsMax = 12;

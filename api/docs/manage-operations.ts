@@ -1,6 +1,6 @@
 /** The operations of the management interface (`definitions.md`, Management interface). */
 import { z } from "zod";
-import * as manage from "../../schemas/http-manage.js";
+import * as manage from "../../schemas/http/manage.js";
 import type { Operation } from "./operations.js";
 
 export const manageOperations: readonly Operation[] = [

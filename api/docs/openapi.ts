@@ -1,9 +1,9 @@
 /**
  * The OpenAPI 3.1 document, made from the zod schemas the interface is checked by. It is committed
- * as schemas/openapi.json; test/openapi.test.ts says whether it is current.
+ * as schemas/openapi.json; test/api/openapi.test.ts says whether it is current.
  */
 import { z } from "zod";
-import { errorAnswer } from "../../schemas/http-error.js";
+import { errorAnswer } from "../../schemas/http/error.js";
 import { formats } from "../exports/formats.js";
 import { type Operation, operations } from "./operations.js";
 

@@ -1,30 +1,26 @@
 /** Every operation of the HTTP interface, by the zod schemas that check it. */
 import { z } from "zod";
 import { eventRecordShape, flatPayloadShape } from "../../providers/record.js";
-import {
-  accountCohortsAnswer,
-  cohortsAnswer,
-  cohortsQueryParameters,
-} from "../../schemas/http-cohorts.js";
-import { eventAnswer, eventQueryParameters } from "../../schemas/http-events.js";
-import { batchLine, ingestAnswer, webhookAnswer } from "../../schemas/http-ingest.js";
-import { movementsAnswer, movementsQueryParameters } from "../../schemas/http-movements.js";
-import { mrrAnswer, mrrQueryParameters } from "../../schemas/http-mrr.js";
+import { accountCohortsAnswer, cohortsAnswer, cohortsQueryParameters } from "../cohorts/schema.js";
+import { eventAnswer, eventQueryParameters } from "../events/schema.js";
+import { batchLine, ingestAnswer, webhookAnswer } from "../../schemas/http/ingest.js";
+import { movementsAnswer, movementsQueryParameters } from "../movement-series/schema.js";
+import { mrrAnswer, mrrQueryParameters } from "../mrr/schema.js";
 import {
   recordedMovementsAnswer,
   recordedMovementsQueryParameters,
-} from "../../schemas/http-recorded-movements.js";
-import { mrrChangesAnswer, mrrChangesQueryParameters } from "../../schemas/http-mrr-changes.js";
-import { productsAnswer, productsQueryParameters } from "../../schemas/http-products.js";
-import { revenueAnswer, revenueQueryParameters } from "../../schemas/http-revenue.js";
-import { summaryAnswer, summaryQueryParameters } from "../../schemas/http-summary.js";
+} from "../recorded-movements/schema.js";
+import { mrrChangesAnswer, mrrChangesQueryParameters } from "../mrr-changes/schema.js";
+import { productsAnswer, productsQueryParameters } from "../products/schema.js";
+import { revenueAnswer, revenueQueryParameters } from "../revenue/schema.js";
+import { summaryAnswer, summaryQueryParameters } from "../summary/schema.js";
 import {
   streamMessage,
   streamQueryParameters,
   transactionsAnswer,
-} from "../../schemas/http-transactions.js";
-import { transactionAnswer, transactionQueryParameters } from "../../schemas/http-transaction.js";
-import { transactionsQueryParameters } from "../../schemas/http-transactions-query.js";
+} from "../../schemas/http/transactions.js";
+import { transactionAnswer, transactionQueryParameters } from "../transaction/schema.js";
+import { transactionsQueryParameters } from "../transactions/schema.js";
 import { manageOperations } from "./manage-operations.js";
 import { registryOperations } from "./registry-operations.js";
 

@@ -11,7 +11,7 @@ import {
   subjectsAnswer,
   subjectVersionAnswer,
   subjectVersionsAnswer,
-} from "../../schemas/http-registry.js";
+} from "../../schemas/http/registry.js";
 import type { Operation } from "./operations.js";
 
 export const registryOperations: readonly Operation[] = [

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type Router from "@koa/router";
-import { projectFile } from "../../backends/root.js";
+import { projectFile } from "../../runtime/project-root.js";
 import { providerTokens } from "../../schemas/provider-tokens.js";
 import { openApiDocument } from "./openapi.js";
 import { docsPage, pageStyle } from "./page.js";

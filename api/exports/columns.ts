@@ -15,7 +15,7 @@ export type Kind = "text" | "integer" | "decimal" | "time" | "date" | "json";
 /** As JSON shows it. */
 export type ExportRow = Readonly<Record<string, unknown>>;
 
-/** No currency has more decimals (`schemas/currencies.ts`). */
+/** No currency has more decimals (`schemas/money/currencies.ts`). */
 const amountScale = 4;
 
 /** @param special what the schema does not say of a column */

@@ -5,7 +5,7 @@
  * names of products are told by others. Such a text gets an apostrophe in front (OWASP, CSV
  * Injection), also one that has apostrophes before it, so that taking one off gives the text back.
  */
-import { parseDecimal, trimmedText } from "../../schemas/decimal.js";
+import { parseDecimal, trimmedText } from "../../schemas/money/decimal.js";
 import { type Column, type ExportRow, valueIn } from "./columns.js";
 import type { Encoder } from "./encoder.js";
 

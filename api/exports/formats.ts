@@ -1,7 +1,7 @@
 /** Which form of a list the caller wants (`format`, else `Accept`). JSON is the default. */
 import type { Context } from "koa";
-import { malformed, notAcceptable } from "../../backends/http/errors.js";
-import type { ExportFormat } from "../../schemas/http-formats.js";
+import { malformed, notAcceptable } from "../../http/errors.js";
+import type { ExportFormat } from "../../schemas/http/formats.js";
 import type { Column } from "./columns.js";
 import { csvEncoder } from "./csv.js";
 import { type Encoder, ndjsonEncoder } from "./encoder.js";

@@ -4,7 +4,7 @@
  */
 import { ByteWriter, ParquetWriter, type SchemaElement } from "hyparquet-writer";
 import { limits } from "../../config.js";
-import { parseDecimal, rescale, powerOfTen } from "../../schemas/decimal.js";
+import { parseDecimal, rescale, powerOfTen } from "../../schemas/money/decimal.js";
 import { type Column, type ExportRow, valueIn } from "./columns.js";
 import type { Encoder } from "./encoder.js";
 

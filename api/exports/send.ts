@@ -4,12 +4,12 @@
  */
 import { Readable } from "node:stream";
 import type { Context } from "koa";
-import { unavailable } from "../../backends/http/errors.js";
-import { Room } from "../../backends/http/room.js";
-import type { Service } from "../../backends/service.js";
+import { unavailable } from "../../http/errors.js";
+import { Room } from "../../http/in-flight-quota.js";
+import type { Service } from "../../runtime/service.js";
 import { limits } from "../../config.js";
-import type { Clocks } from "../as-of.js";
-import type { PinnedAsOf } from "../pages.js";
+import type { Clocks } from "../reading/as-of.js";
+import type { PinnedAsOf } from "../reading/pages.js";
 import type { Column, ExportRow } from "./columns.js";
 import type { Encoder, Piece } from "./encoder.js";
 import type { Format } from "./formats.js";

@@ -1,5 +1,5 @@
 /** Answers as flat rows: the columns of each, and how what is nested in JSON becomes rows. */
-import type { AccountCohort, Cohort } from "../../schemas/http-cohorts.js";
+import type { AccountCohort, Cohort } from "../cohorts/schema.js";
 import {
   accountCohortExportRow,
   cohortExportRow,
@@ -7,19 +7,19 @@ import {
   mrrExportRow,
   revenueExportRow,
   versionExportRow,
-} from "../../schemas/http-exports.js";
-import type { MovementGroup, MovementsAnswer } from "../../schemas/http-movements.js";
-import { mrrChange } from "../../schemas/http-mrr-changes.js";
-import type { MrrAnswer } from "../../schemas/http-mrr.js";
-import { recordedMovement } from "../../schemas/http-recorded-movements.js";
-import { product } from "../../schemas/http-products.js";
-import type { RevenueAnswer } from "../../schemas/http-revenue.js";
-import type { CellGroup } from "../../schemas/http-series.js";
-import { summaryAnswer } from "../../schemas/http-summary.js";
-import type { TransactionAnswer } from "../../schemas/http-transaction.js";
-import { transaction } from "../../schemas/http-transactions.js";
-import { isOfGroup } from "../groups.js";
-import { mrrPlaces } from "../presenters/amounts.js";
+} from "./schema.js";
+import type { MovementGroup, MovementsAnswer } from "../movement-series/schema.js";
+import { mrrChange } from "../mrr-changes/schema.js";
+import type { MrrAnswer } from "../mrr/schema.js";
+import { recordedMovement } from "../recorded-movements/schema.js";
+import { product } from "../products/schema.js";
+import type { RevenueAnswer } from "../revenue/schema.js";
+import type { CellGroup } from "../../schemas/http/series.js";
+import { summaryAnswer } from "../summary/schema.js";
+import type { TransactionAnswer } from "../transaction/schema.js";
+import { transaction } from "../../schemas/http/transactions.js";
+import { isOfGroup } from "../reading/groups.js";
+import { mrrPlaces } from "../reading/amounts.js";
 import { type Column, type ExportRow, columnsOf } from "./columns.js";
 import type { Table } from "./send.js";
 

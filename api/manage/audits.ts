@@ -1,12 +1,12 @@
 import type Router from "@koa/router";
-import { type AuditRecord, askAudit, isAuditOverdue, listAudits } from "../../backends/audits.js";
-import { readJson } from "../../backends/http/body.js";
-import { conflict, unprocessable } from "../../backends/http/errors.js";
-import { readQuery } from "../../backends/http/query.js";
-import type { Service } from "../../backends/service.js";
-import { findWorkspace } from "../../backends/workspaces.js";
-import { type AuditView, listQuery, newAudit } from "../../schemas/http-manage.js";
-import type { Cursors } from "../cursors.js";
+import { type AuditRecord, askAudit, isAuditOverdue, listAudits } from "../../audits/audits.js";
+import { readJson } from "../../http/body.js";
+import { conflict, unprocessable } from "../../http/errors.js";
+import { readQuery } from "../../http/query.js";
+import type { Service } from "../../runtime/service.js";
+import { findWorkspace } from "../../workspaces/workspaces.js";
+import { type AuditView, listQuery, newAudit } from "../../schemas/http/manage.js";
+import type { Cursors } from "../reading/cursors.js";
 import { markOf, openList, pageOf } from "./lists.js";
 
 const path = "/audits";

@@ -5,17 +5,17 @@ import {
   canBeginAt,
   createBackfill,
   findBackfill,
-} from "../../backends/backfills.js";
-import { readJson } from "../../backends/http/body.js";
-import { conflict, notFound, unprocessable } from "../../backends/http/errors.js";
-import { refuseParameters } from "../../backends/http/query.js";
-import type { Service } from "../../backends/service.js";
+} from "../../workspaces/backfills.js";
+import { readJson } from "../../http/body.js";
+import { conflict, notFound, unprocessable } from "../../http/errors.js";
+import { refuseParameters } from "../../http/query.js";
+import type { Service } from "../../runtime/service.js";
 import { limits } from "../../config.js";
 import type { Provider } from "../../providers/provider.js";
-import { knownExponentOf } from "../../schemas/currencies.js";
-import { type BackfillView, newBackfill } from "../../schemas/http-manage.js";
-import { toJsonNumber } from "../../schemas/money.js";
-import { utcDay } from "../../schemas/rates.js";
+import { knownExponentOf } from "../../schemas/money/currencies.js";
+import { type BackfillView, newBackfill } from "../../schemas/http/manage.js";
+import { toJsonNumber } from "../../schemas/money/money.js";
+import { utcDay } from "../../schemas/money/rates.js";
 import { integrationOf } from "./integrations.js";
 
 const path = "/workspaces/:workspace/integrations/:integration/backfill";

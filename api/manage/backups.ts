@@ -1,12 +1,12 @@
 import { isAbsolute } from "node:path";
 import type Router from "@koa/router";
-import { type LastBackup, RunningBackups } from "../../backends/backup/running.js";
-import { vaultKeyOf } from "../../backends/data-folder.js";
-import { readJson } from "../../backends/http/body.js";
-import { conflict, notFound, unprocessable } from "../../backends/http/errors.js";
-import { refuseParameters } from "../../backends/http/query.js";
-import type { Service } from "../../backends/service.js";
-import { type BackupView, newBackup } from "../../schemas/http-manage.js";
+import { type LastBackup, RunningBackups } from "../../backup/running.js";
+import { vaultKeyOf } from "../../runtime/data-folder.js";
+import { readJson } from "../../http/body.js";
+import { conflict, notFound, unprocessable } from "../../http/errors.js";
+import { refuseParameters } from "../../http/query.js";
+import type { Service } from "../../runtime/service.js";
+import { type BackupView, newBackup } from "../../schemas/http/manage.js";
 
 const path = "/backups";
 

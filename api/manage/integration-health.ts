@@ -2,11 +2,11 @@
  * How an integration is doing, as its list tells: what came, what was refused at the door, what
  * could not be booked (docs/decisions/2026-11-21-integration-health.md).
  */
-import { type CallsRow, callsOf, takenVerdict } from "../../backends/integration-calls.js";
-import { type IntegrationRejects, openRejectsOf } from "../../backends/rejects.js";
-import type { Service } from "../../backends/service.js";
+import { type CallsRow, callsOf, takenVerdict } from "../../workspaces/integration-calls.js";
+import { type IntegrationRejects, openRejectsOf } from "../../rejects/rejects.js";
+import type { Service } from "../../runtime/service.js";
 import { limits } from "../../config.js";
-import type { IntegrationHealth } from "../../schemas/http-manage.js";
+import type { IntegrationHealth } from "../../schemas/http/manage.js";
 
 /** @param now ms since 1970 */
 export async function healthOf(

@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import type Router from "@koa/router";
 import type { Context } from "koa";
 import type { z } from "zod";
-import { readJson } from "../../backends/http/body.js";
-import { notFound, unprocessable } from "../../backends/http/errors.js";
-import { readQuery } from "../../backends/http/query.js";
+import { readJson } from "../../http/body.js";
+import { notFound, unprocessable } from "../../http/errors.js";
+import { readQuery } from "../../http/query.js";
 import {
   type IntegrationRecord,
   changeIntegration,
@@ -12,12 +12,12 @@ import {
   deleteIntegration,
   findIntegrationRecord,
   listIntegrations,
-} from "../../backends/integration-records.js";
-import type { Service } from "../../backends/service.js";
+} from "../../workspaces/integration-records.js";
+import type { Service } from "../../runtime/service.js";
 import { limits } from "../../config.js";
 import type { Provider } from "../../providers/provider.js";
-import { changedIntegration, listQuery, newIntegration } from "../../schemas/http-manage.js";
-import type { Cursors } from "../cursors.js";
+import { changedIntegration, listQuery, newIntegration } from "../../schemas/http/manage.js";
+import type { Cursors } from "../reading/cursors.js";
 import { healthOf } from "./integration-health.js";
 import { markOf, openList, pageOf } from "./lists.js";
 import { integrationView, storedEnvironment } from "./views.js";

@@ -1,11 +1,11 @@
 import type Router from "@koa/router";
-import { readJson } from "../../backends/http/body.js";
-import { notFound, unprocessable } from "../../backends/http/errors.js";
-import { readQuery } from "../../backends/http/query.js";
-import { createKey, listKeys, revokeKey } from "../../backends/key-records.js";
-import type { Service } from "../../backends/service.js";
-import { listQuery, newKey } from "../../schemas/http-manage.js";
-import type { Cursors } from "../cursors.js";
+import { readJson } from "../../http/body.js";
+import { notFound, unprocessable } from "../../http/errors.js";
+import { readQuery } from "../../http/query.js";
+import { createKey, listKeys, revokeKey } from "../../workspaces/key-records.js";
+import type { Service } from "../../runtime/service.js";
+import { listQuery, newKey } from "../../schemas/http/manage.js";
+import type { Cursors } from "../reading/cursors.js";
 import { markOf, openList, pageOf } from "./lists.js";
 import { keyView, storedEnvironment } from "./views.js";
 import { workspaceOf } from "./workspace-of.js";

@@ -1,8 +1,8 @@
 /** Pages of the management lists: newest first; an opaque cursor pins the filters. */
 import { z } from "zod";
-import type { ListPage } from "../../backends/list-page.js";
+import type { ListPage } from "../../workspaces/list-page.js";
 import { limits } from "../../config.js";
-import { type Cursors, cursorInvalid } from "../cursors.js";
+import { type Cursors, cursorInvalid } from "../reading/cursors.js";
 
 type Filters = Readonly<Record<string, string | undefined>>;
 

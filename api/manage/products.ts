@@ -6,15 +6,15 @@ import {
   findProduct,
   listProducts,
   mergeProducts,
-} from "../../backends/catalogue-edits.js";
-import type { CatalogueView } from "../../backends/catalogue-view.js";
-import { readJson } from "../../backends/http/body.js";
-import { notFound, unprocessable } from "../../backends/http/errors.js";
-import { readQuery } from "../../backends/http/query.js";
-import type { Service } from "../../backends/service.js";
-import { changedProduct, mergedProducts, productsQuery } from "../../schemas/http-manage.js";
-import type { Environment } from "../../schemas/records.js";
-import type { Cursors } from "../cursors.js";
+} from "../../catalogue/edits.js";
+import type { CatalogueView } from "../../catalogue/view.js";
+import { readJson } from "../../http/body.js";
+import { notFound, unprocessable } from "../../http/errors.js";
+import { readQuery } from "../../http/query.js";
+import type { Service } from "../../runtime/service.js";
+import { changedProduct, mergedProducts, productsQuery } from "../../schemas/http/manage.js";
+import type { Environment } from "../../schemas/records/records.js";
+import type { Cursors } from "../reading/cursors.js";
 import { markOf, openList, pageOf } from "./lists.js";
 import { productView, storedEnvironment } from "./views.js";
 import { workspaceOf } from "./workspace-of.js";

@@ -2,10 +2,10 @@
 import { readFileSync } from "node:fs";
 import type Router from "@koa/router";
 import { z } from "zod";
-import { refuseParameters } from "../../backends/http/query.js";
-import { projectFile } from "../../backends/root.js";
+import { refuseParameters } from "../../http/query.js";
+import { projectFile } from "../../runtime/project-root.js";
 import type { Provider } from "../../providers/provider.js";
-import type { ProviderView } from "../../schemas/http-manage.js";
+import type { ProviderView } from "../../schemas/http/manage.js";
 
 type Field = ProviderView["credentials"][number];
 

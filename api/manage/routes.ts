@@ -4,13 +4,13 @@
  */
 import Router from "@koa/router";
 import type { Context, Next } from "koa";
-import type { CatalogueView } from "../../backends/catalogue-view.js";
-import { requireAdministrator } from "../../backends/http/auth.js";
-import { jsonBody } from "../../backends/http/body.js";
-import { refuseParameters } from "../../backends/http/query.js";
-import type { Service } from "../../backends/service.js";
+import type { CatalogueView } from "../../catalogue/view.js";
+import { requireAdministrator } from "../../http/auth.js";
+import { jsonBody } from "../../http/body.js";
+import { refuseParameters } from "../../http/query.js";
+import type { Service } from "../../runtime/service.js";
 import { createProviders } from "../../providers/index.js";
-import { createCursors } from "../cursors.js";
+import { createCursors } from "../reading/cursors.js";
 import { backfillRoutes } from "./backfill.js";
 import { auditRoutes } from "./audits.js";
 import { backupRoutes } from "./backups.js";

@@ -1,18 +1,18 @@
 /** How stored things are shown: environments in the words of `spec.md` 5.3, times in ISO 8601. */
-import type { ProductRecord } from "../../backends/catalogue-edits.js";
-import { shownSlug } from "../../backends/catalogue-view.js";
-import type { IntegrationRecord } from "../../backends/integration-records.js";
-import type { KeyRecord } from "../../backends/key-records.js";
-import type { RejectListRow } from "../../backends/rejects.js";
-import type { Workspace } from "../../backends/workspaces.js";
+import type { ProductRecord } from "../../catalogue/edits.js";
+import { shownSlug } from "../../catalogue/view.js";
+import type { IntegrationRecord } from "../../workspaces/integration-records.js";
+import type { KeyRecord } from "../../workspaces/key-records.js";
+import type { RejectListRow } from "../../rejects/rejects.js";
+import type { Workspace } from "../../workspaces/workspaces.js";
 import type {
   IntegrationView,
   KeyView,
   ManagedProduct,
   RejectView,
   WorkspaceView,
-} from "../../schemas/http-manage.js";
-import type { Environment } from "../../schemas/records.js";
+} from "../../schemas/http/manage.js";
+import type { Environment } from "../../schemas/records/records.js";
 
 export type ShownEnvironment = "Production" | "Test";
 

@@ -1,8 +1,8 @@
 /** The workspace every path below `/v1/manage/workspaces/<id>/` is about. */
 import type { Context } from "koa";
-import { notFound } from "../../backends/http/errors.js";
-import type { Service } from "../../backends/service.js";
-import { type Workspace, findWorkspace } from "../../backends/workspaces.js";
+import { notFound } from "../../http/errors.js";
+import type { Service } from "../../runtime/service.js";
+import { type Workspace, findWorkspace } from "../../workspaces/workspaces.js";
 
 /** @throws ApiError 404 */
 export async function workspaceOf(

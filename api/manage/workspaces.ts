@@ -1,10 +1,10 @@
 import type Router from "@koa/router";
-import { readJson } from "../../backends/http/body.js";
-import { readQuery, refuseParameters } from "../../backends/http/query.js";
-import type { Service } from "../../backends/service.js";
-import { createWorkspace, listWorkspaces } from "../../backends/workspaces.js";
-import { listQuery, newWorkspace } from "../../schemas/http-manage.js";
-import type { Cursors } from "../cursors.js";
+import { readJson } from "../../http/body.js";
+import { readQuery, refuseParameters } from "../../http/query.js";
+import type { Service } from "../../runtime/service.js";
+import { createWorkspace, listWorkspaces } from "../../workspaces/workspaces.js";
+import { listQuery, newWorkspace } from "../../schemas/http/manage.js";
+import type { Cursors } from "../reading/cursors.js";
 import { markOf, openList, pageOf } from "./lists.js";
 import { workspaceView } from "./views.js";
 import { workspaceOf } from "./workspace-of.js";

@@ -2,13 +2,13 @@
  * One tail of the transactions topic for all sockets of this process. Each new version is decoded
  * once and written as text once; the sockets of its workspace and environment that want it get it.
  */
-import type { CatalogueView } from "../../backends/catalogue-view.js";
-import type { LogRecord, Subscription } from "../../backends/log.js";
-import type { Service } from "../../backends/service.js";
-import type { StreamMessage } from "../../schemas/http-transactions.js";
-import { type TransactionRecord, topics, transactionCodec } from "../../schemas/records.js";
-import type { Cursors } from "../cursors.js";
-import { presentTransactionRecord } from "../presenters/transaction.js";
+import type { CatalogueView } from "../../catalogue/view.js";
+import type { LogRecord, Subscription } from "../../log/log.js";
+import type { Service } from "../../runtime/service.js";
+import type { StreamMessage } from "../../schemas/http/transactions.js";
+import { type TransactionRecord, topics, transactionCodec } from "../../schemas/records/records.js";
+import type { Cursors } from "../reading/cursors.js";
+import { presentTransactionRecord } from "../transactions/presenter.js";
 
 /** Who receives, and which versions. */
 export interface Listener {

@@ -1,8 +1,8 @@
 /** The sockets of this process: how many a key may have, their heartbeat, and their end. */
 import type { WebSocket } from "ws";
-import { authorize } from "../../backends/http/auth.js";
-import { ApiError } from "../../backends/http/errors.js";
-import type { Service } from "../../backends/service.js";
+import { authorize } from "../../http/auth.js";
+import { ApiError } from "../../http/errors.js";
+import type { Service } from "../../runtime/service.js";
 import { limits } from "../../config.js";
 
 import { type Subscriber, streamPath } from "./subscriber.js";

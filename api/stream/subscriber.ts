@@ -4,11 +4,11 @@
  * again, 4408 reads too slowly, 4410 cursor too old (`definitions.md`, Stream).
  */
 import type { WebSocket } from "ws";
-import type { Access } from "../../backends/keys.js";
-import type { Log, LogRecord } from "../../backends/log.js";
+import type { Access } from "../../workspaces/keys.js";
+import type { Log, LogRecord } from "../../log/log.js";
 import { limits } from "../../config.js";
-import type { StreamQuery } from "../../schemas/http-transactions.js";
-import { type TransactionRecord, topics, transactionCodec } from "../../schemas/records.js";
+import type { StreamQuery } from "../../schemas/http/transactions.js";
+import { type TransactionRecord, topics, transactionCodec } from "../../schemas/records/records.js";
 import { type Hub, type Listener, type Place, tenantOf } from "./hub.js";
 
 export const streamPath = "/v1/events/stream";

@@ -1,9 +1,9 @@
 /** The log on a Kafka of this run's own, through the port, beside kafkajs by itself. */
 import { join } from "node:path";
-import { openKafkaLog } from "../../backends/log-kafka.js";
-import type { Log, TopicOptions } from "../../backends/log.js";
-import { createLogger } from "../../backends/logger.js";
-import { type Topic, topics } from "../../schemas/records.js";
+import { openKafkaLog } from "../../log/kafka/kafka-log.js";
+import type { Log, TopicOptions } from "../../log/log.js";
+import { createLogger } from "../../runtime/logger.js";
+import { type Topic, topics } from "../../schemas/records/records.js";
 import { freePort, startKafka } from "../servers/kafka.js";
 import { type Figure, median } from "./figures.js";
 import { measureKafkajs } from "./kafka-floor.js";

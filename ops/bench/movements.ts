@@ -6,12 +6,12 @@
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
-import { auditSlice, rebuildMovements } from "../../backends/audit-movements.js";
-import { accountSlices, eachOf, movementTables } from "../../backends/account-slices.js";
-import { clickhouseTime, rowsIn } from "../../backends/clickhouse-rows.js";
-import { openClickHouse } from "../../backends/clickhouse-open.js";
-import type { ClickHouse } from "../../backends/clickhouse.js";
-import { inParts } from "../../backends/in-parts.js";
+import { auditSlice, rebuildMovements } from "../../audits/movements.js";
+import { accountSlices, eachOf, movementTables } from "../../audits/account-slices.js";
+import { clickhouseTime, rowsIn } from "../../clickhouse/rows.js";
+import { openClickHouse } from "../../clickhouse/open.js";
+import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import { inParts } from "../../runtime/chunk.js";
 import { readConfig } from "../../config.js";
 import { bookedNow } from "../../schemas/booked-at.js";
 import { differenceSql, movementRowColumns } from "../../schemas/movements.js";
@@ -130,7 +130,7 @@ export async function run([
   let differences = 0;
   const audit = await timeOf(async () => {
     const slices = accountSlices(clickhouse, { workspace, environment: "live" });
-    // As the audit does while nothing is booked (processors/audit.ts).
+    // As the audit does while nothing is booked (processors/audit/audit.ts).
     await eachOf(slices, [0, 1], async (slice) => {
       const found = await auditSlice(clickhouse, slice, async () => Date.now());
       differences += found.differences;

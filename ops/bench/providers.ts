@@ -6,10 +6,10 @@
 import { createHmac, generateKeyPairSync, sign, verify } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { promisify } from "node:util";
-import { parseBody } from "../../backends/http/strict-body.js";
-import { projectFile } from "../../backends/root.js";
+import { parseBody } from "../../http/strict-body.js";
+import { projectFile } from "../../runtime/project-root.js";
 import { readConfig } from "../../config.js";
-import { makeTestChain, makeTestRoot } from "../../providers/apple/test-chain.js";
+import { makeTestChain, makeTestRoot } from "../payloads/apple-test-chain.js";
 import type { Signer } from "../../providers/apple/jws.js";
 import { createProviders } from "../../providers/index.js";
 import type { Known, Provider, ProviderToken } from "../../providers/provider.js";

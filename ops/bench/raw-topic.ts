@@ -1,12 +1,12 @@
 /** Fills the raw topic of an installation that is not running, as its doors would have. */
-import { openService } from "../../backends/open.js";
-import { listIntegrations } from "../../backends/integration-records.js";
-import { createLogger } from "../../backends/logger.js";
-import { sealRawEvent } from "../../backends/raw-event.js";
-import { Releases } from "../../backends/releases.js";
+import { openService } from "../../runtime/open.js";
+import { listIntegrations } from "../../workspaces/integration-records.js";
+import { createLogger } from "../../runtime/logger.js";
+import { sealRawEvent } from "../../log/raw-event.js";
+import { Releases } from "../../runtime/releases.js";
 import { readConfig } from "../../config.js";
 import { eventId } from "../../schemas/ids.js";
-import { rawEventCodec, topics } from "../../schemas/records.js";
+import { rawEventCodec, topics } from "../../schemas/records/records.js";
 import { tell, withChild } from "./processes.js";
 import { StripeSales } from "./stripe-sales.js";
 import { z } from "zod";

@@ -6,8 +6,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { tokenFile } from "../../backends/data-folder.js";
-import { projectFile } from "../../backends/root.js";
+import { tokenFile } from "../../runtime/data-folder.js";
+import { projectFile } from "../../runtime/project-root.js";
 import { leadsGroup, stopChild, track } from "./processes.js";
 
 export interface RunningService {

@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { projectFile } from "../../backends/root.js";
+import { projectFile } from "../../runtime/project-root.js";
 import { type Figure, median, short } from "./figures.js";
 import type { Options } from "./options.js";
 import { withFolder } from "./processes.js";

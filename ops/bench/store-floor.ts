@@ -4,13 +4,13 @@
  */
 import { join } from "node:path";
 import { z } from "zod";
-import { openClickHouse } from "../../backends/clickhouse-open.js";
-import { durableSettings } from "../../backends/clickhouse-settings.js";
-import { openLmdbLog } from "../../backends/log-lmdb.js";
-import { createLogger } from "../../backends/logger.js";
-import { openPostgres } from "../../backends/postgres-open.js";
+import { openClickHouse } from "../../clickhouse/open.js";
+import { durableSettings } from "../../clickhouse/settings.js";
+import { openLmdbLog } from "../../log/lmdb/lmdb-log.js";
+import { createLogger } from "../../runtime/logger.js";
+import { openPostgres } from "../../postgres/open.js";
 import { readConfig } from "../../config.js";
-import { topics } from "../../schemas/records.js";
+import { topics } from "../../schemas/records/records.js";
 import { tell, withChild } from "./processes.js";
 
 export interface StoreFloor {

@@ -10,12 +10,8 @@ import {
   productObject,
   stripeEvent,
   subscriptionObject,
-} from "../../providers/stripe/payloads.js";
-import {
-  chargeObject,
-  invoiceObject,
-  invoicePaymentObject,
-} from "../../providers/stripe/payloads-money.js";
+} from "../payloads/stripe.js";
+import { chargeObject, invoiceObject, invoicePaymentObject } from "../payloads/stripe-money.js";
 
 export interface SaleEvent {
   readonly body: Buffer;

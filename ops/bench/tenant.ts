@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
 import { signatureHeader, signatureOf } from "../../providers/stripe/signature.js";
-import { createdKey, dataAnswer, integration, workspace } from "../../schemas/http-manage.js";
+import { createdKey, dataAnswer, integration, workspace } from "../../schemas/http/manage.js";
 import { requestBytes } from "./http-connection.js";
 import type { RunningService } from "./service.js";
 

@@ -1,10 +1,10 @@
 /** The bodies every provider folder carries, read as the service reads them. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseBody } from "../../backends/http/strict-body.js";
-import { projectFile } from "../../backends/root.js";
-import { signNotification } from "../../providers/apple/payloads.js";
-import { makeTestChain } from "../../providers/apple/test-chain.js";
+import { parseBody } from "../../http/strict-body.js";
+import { projectFile } from "../../runtime/project-root.js";
+import { signNotification } from "../payloads/apple.js";
+import { makeTestChain } from "../payloads/apple-test-chain.js";
 import type { Decoded, Heading, Known, Provider } from "../../providers/provider.js";
 
 export interface ReadFixture {

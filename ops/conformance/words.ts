@@ -1,6 +1,6 @@
 /** What an example is read to, in words: what it does to money, to MRR, and what else. */
 import type { DecodedFact } from "../../providers/provider.js";
-import type { FactBody } from "../../schemas/records.js";
+import type { FactBody } from "../../schemas/records/records.js";
 import type { ReadFixture } from "./fixtures.js";
 
 export interface Effect {

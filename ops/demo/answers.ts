@@ -1,8 +1,8 @@
 /** The four answers of the interface, asked of it and laid out for a person. */
-import { cohortsAnswer } from "../../schemas/http-cohorts.js";
-import { mrrAnswer } from "../../schemas/http-mrr.js";
-import { productsAnswer } from "../../schemas/http-products.js";
-import { transactionsAnswer } from "../../schemas/http-transactions.js";
+import { cohortsAnswer } from "../../api/cohorts/schema.js";
+import { mrrAnswer } from "../../api/mrr/schema.js";
+import { productsAnswer } from "../../api/products/schema.js";
+import { transactionsAnswer } from "../../schemas/http/transactions.js";
 import { ask, type Merchant } from "./merchant.js";
 
 const paths = {

@@ -2,17 +2,12 @@
  * A made-up business: the events of its years, in the order in which providers deliver them, and
  * its own books. A function of its arguments: the same at every run, ids included.
  */
-import {
-  apiVersions,
-  eventBody,
-  productObject,
-  stripeEvent,
-} from "../../providers/stripe/payloads.js";
+import { apiVersions, eventBody, productObject, stripeEvent } from "../payloads/stripe.js";
 import { dayMs, hourMs, secondMs, wholeSecond } from "./calendar.js";
 import { products } from "./catalogue.js";
 import { Chance } from "./chance.js";
 import { Customer } from "./customer.js";
-import { tellElsewhere } from "./elsewhere.js";
+import { tellElsewhere } from "./other-providers.js";
 import { tellHistory } from "./history.js";
 import { Journal, type Told } from "./journal.js";
 

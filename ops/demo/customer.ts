@@ -5,7 +5,7 @@ import {
   eventBody,
   type JsonObject,
   stripeEvent,
-} from "../../providers/stripe/payloads.js";
+} from "../payloads/stripe.js";
 import { type Currency, markets } from "./catalogue.js";
 import type { Chance } from "./chance.js";
 import type { Journal } from "./journal.js";

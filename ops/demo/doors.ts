@@ -2,8 +2,8 @@
 import { createPrivateKey, randomBytes } from "node:crypto";
 import { z } from "zod";
 import { readConfig } from "../../config.js";
-import { sellerId } from "../../providers/gumroad/payloads.js";
-import { makeTestChain } from "../../providers/apple/test-chain.js";
+import { sellerId } from "../payloads/gumroad.js";
+import { makeTestChain } from "../payloads/apple-test-chain.js";
 import { createProviders } from "../../providers/index.js";
 import type { Provider, Signed } from "../../providers/provider.js";
 

@@ -7,7 +7,7 @@ import { monthsAfter, secondMs, wholeSecond } from "./calendar.js";
 import type { Chance, Weighted } from "./chance.js";
 import { Customer } from "./customer.js";
 import { lessThan, moreThan, newTerms } from "./history.js";
-import { sellElsewhere } from "./elsewhere.js";
+import { sellElsewhere } from "./other-providers.js";
 import { Journal, type Told } from "./journal.js";
 import { type Payment, tellDispute, tellRefund, tellWorkshop } from "./payments.js";
 import { Subscription } from "./subscription.js";

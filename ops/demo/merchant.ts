@@ -1,8 +1,8 @@
 /** The demo's merchant, as the service knows it: a workspace, its integrations and a key. */
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
-import { mrrAnswer } from "../../schemas/http-mrr.js";
-import { productsAnswer } from "../../schemas/http-products.js";
+import { mrrAnswer } from "../../api/mrr/schema.js";
+import { productsAnswer } from "../../api/products/schema.js";
 import { account, type DemoToken, demoTokens, newAccount } from "./doors.js";
 
 export const merchant = z.object({

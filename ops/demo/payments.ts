@@ -1,5 +1,5 @@
 /** A payment as Stripe tells it: several events, in either layout, and what may become of it. */
-import { isNewLayout } from "../../providers/stripe/payloads.js";
+import { isNewLayout } from "../payloads/stripe.js";
 import {
   chargeObject,
   disputeObject,
@@ -7,7 +7,7 @@ import {
   type InvoiceLineInput,
   invoicePaymentObject,
   refundObject,
-} from "../../providers/stripe/payloads-money.js";
+} from "../payloads/stripe-money.js";
 import { workshop } from "./catalogue.js";
 import type { Customer } from "./customer.js";
 

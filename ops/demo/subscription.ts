@@ -4,7 +4,7 @@ import {
   type JsonObject,
   priceObject,
   subscriptionObject,
-} from "../../providers/stripe/payloads.js";
+} from "../payloads/stripe.js";
 import { monthsAfter } from "./calendar.js";
 import { type Interval, type Plan, priceOf, yearInMonths } from "./catalogue.js";
 import type { Customer } from "./customer.js";

@@ -1,5 +1,5 @@
 /** From a row to the line that is sent for it, checked as the ingest endpoint will check it. */
-import { parseStrictJson } from "../../backends/http/strict-json.js";
+import { parseStrictJson } from "../../http/strict-json.js";
 import {
   type EventRecord,
   type RecordRefusal,

@@ -1,7 +1,7 @@
 /** Sends lines to the ingest endpoint as one batch, again while it is not to be had. */
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
-import { parseStrictJson } from "../../backends/http/strict-json.js";
+import { parseStrictJson } from "../../http/strict-json.js";
 import { ImportRefused } from "./refused.js";
 
 export interface Door {

@@ -5,7 +5,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { clickhouseLibrary } from "../../backends/clickhouse-library.js";
+import { clickhouseLibrary } from "../../clickhouse/library.js";
 import { type LocalServer, startServer } from "./server.js";
 
 export interface ClickHouseOptions {
@@ -39,7 +39,7 @@ export async function startClickHouse(options: ClickHouseOptions): Promise<Local
       'exec "$@" < <(cat)',
       "bash",
       process.execPath,
-      fileURLToPath(new URL("clickhouse-process.js", import.meta.url)),
+      fileURLToPath(new URL("./clickhouse-process.js", import.meta.url)),
       "--config-file",
       configFile,
       "--path",

@@ -9,7 +9,7 @@ import { type AddressInfo, connect, createServer } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { projectFile } from "../../backends/root.js";
+import { projectFile } from "../../runtime/project-root.js";
 import { type LocalServer, startServer } from "./server.js";
 
 export const kafkaVersion = "4.1.1";

@@ -1,5 +1,5 @@
 /** From a notification's type to what it tells. The table is the whole of Apple's meaning here. */
-import type { FactBody } from "../../schemas/records.js";
+import type { FactBody } from "../../schemas/records/records.js";
 import { ignored, malformed, rejected, type Untold } from "../outcomes.js";
 import type { Decoded } from "../provider.js";
 import {

@@ -11,7 +11,7 @@ import { decode, knownTypes } from "./decode.js";
 import type { Signer } from "./jws.js";
 import { appOf, field, readNotification, readPayload } from "./notification.js";
 import { verifySignature } from "./signature.js";
-import { signNotification } from "./payloads.js";
+import { signNotification } from "../../ops/payloads/apple.js";
 
 export function createApple(): Provider<AppleCredentials, Signer> {
   const chains = new VerifiedChains();

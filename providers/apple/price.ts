@@ -4,8 +4,8 @@
  */
 import { z } from "zod";
 import { limits } from "../../config.js";
-import { exponentOf } from "../../schemas/currencies.js";
-import { divideRounded, powerOfTen } from "../../schemas/decimal.js";
+import { exponentOf } from "../../schemas/money/currencies.js";
+import { divideRounded, powerOfTen } from "../../schemas/money/decimal.js";
 import { anyCaseCurrency } from "../fields.js";
 import { field } from "./notification.js";
 

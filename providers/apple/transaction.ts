@@ -1,10 +1,10 @@
 /** The transaction inside a notification: what was paid, and what that is worth a month. */
 import { z } from "zod";
 import { compiled } from "../compiled.js";
-import { type BillingPeriod, billingPeriodBetween } from "../../schemas/billing-periods.js";
+import { type BillingPeriod, billingPeriodBetween } from "../../schemas/money/billing-periods.js";
 import { alpha2OfAlpha3 } from "../../schemas/countries.js";
-import { fraction, monthlyFraction } from "../../schemas/monthly.js";
-import type { FactBody, Item } from "../../schemas/records.js";
+import { fraction, monthlyFraction } from "../../schemas/money/monthly.js";
+import type { FactBody, Item } from "../../schemas/records/records.js";
 import { field } from "./notification.js";
 import { milliunits, minorOf, type Price, pricedFields } from "./price.js";
 

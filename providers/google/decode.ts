@@ -1,5 +1,5 @@
 /** From a notification and what Google answers about it to facts. */
-import type { FactBody } from "../../schemas/records.js";
+import type { FactBody } from "../../schemas/records/records.js";
 import { ignored, isUntold, malformed, rejected, type Untold } from "../outcomes.js";
 import type { Decoded, KeptObject, Known } from "../provider.js";
 import { nameIn } from "./catalogue.js";

@@ -3,9 +3,9 @@
  * for 0 and both negative for a negative amount. Source: google.type.Money.
  */
 import { z } from "zod";
-import { knownExponentOf } from "../../schemas/currencies.js";
-import { divideRounded, powerOfTen } from "../../schemas/decimal.js";
-import { type Fraction, fraction } from "../../schemas/monthly.js";
+import { knownExponentOf } from "../../schemas/money/currencies.js";
+import { divideRounded, powerOfTen } from "../../schemas/money/decimal.js";
+import { type Fraction, fraction } from "../../schemas/money/monthly.js";
 import { anyCaseCurrency } from "../fields.js";
 
 const nanoScale = 9;

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { compiled } from "../compiled.js";
 import { limits } from "../../config.js";
-import type { FactBody } from "../../schemas/records.js";
+import type { FactBody } from "../../schemas/records/records.js";
 import { minorOf, money } from "./money.js";
 import { apiName } from "./notification.js";
 import { country, time } from "./reading.js";

@@ -1,6 +1,6 @@
 /** What each period of a subscription is worth a month, from the order that paid for it. */
-import { type BillingPeriod, billingPeriodBetween } from "../../schemas/billing-periods.js";
-import { type Fraction, monthlyFraction, zeroFraction } from "../../schemas/monthly.js";
+import { type BillingPeriod, billingPeriodBetween } from "../../schemas/money/billing-periods.js";
+import { type Fraction, monthlyFraction, zeroFraction } from "../../schemas/money/monthly.js";
 import { rejected, type Untold } from "../outcomes.js";
 import { billingPeriodIn } from "./catalogue.js";
 import { minorFractionOf } from "./money.js";

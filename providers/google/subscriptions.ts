@@ -5,8 +5,8 @@
  */
 import { limits } from "../../config.js";
 import { isMonthlyWithinBounds } from "../../schemas/fact-bounds.js";
-import { zeroFraction } from "../../schemas/monthly.js";
-import type { FactBody, Item } from "../../schemas/records.js";
+import { zeroFraction } from "../../schemas/money/monthly.js";
+import type { FactBody, Item } from "../../schemas/records/records.js";
 import { rejected, type Untold } from "../outcomes.js";
 import type { PricedPeriod } from "./periods.js";
 import type { Purchase } from "./purchase.js";

@@ -4,7 +4,7 @@
  * and paired with the plan it paid for (`provider.ts`, KeptObject).
  */
 import { z } from "zod";
-import { type Fraction, fraction, multiplyFractions } from "../../schemas/monthly.js";
+import { type Fraction, fraction, multiplyFractions } from "../../schemas/money/monthly.js";
 import type { KeptObject, Known } from "../provider.js";
 import type { Sale } from "./ping.js";
 import { type Plan, planAt, type Plans, plansOf } from "./plans.js";

@@ -1,5 +1,5 @@
 /** From a ping's resource to what it tells. The tables are the whole of Gumroad's meaning here. */
-import type { FactBody } from "../../schemas/records.js";
+import type { FactBody } from "../../schemas/records/records.js";
 import { ignored, malformed, rejected } from "../outcomes.js";
 import type { Decoded, KeptObject, Known, Question } from "../provider.js";
 import { keptCharge } from "./charges.js";

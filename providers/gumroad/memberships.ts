@@ -3,8 +3,8 @@
  * charged sale and changes by the ratio of a plan's new price to its old one: charges.ts says what
  * a price is in dollars, plans.ts which plan is valid when.
  */
-import { type Fraction, fraction, monthlyFraction } from "../../schemas/monthly.js";
-import type { FactBody, Item } from "../../schemas/records.js";
+import { type Fraction, fraction, monthlyFraction } from "../../schemas/money/monthly.js";
+import type { FactBody, Item } from "../../schemas/records/records.js";
 import { ignored, rejected } from "../outcomes.js";
 import type { KeptObject, Known } from "../provider.js";
 import {

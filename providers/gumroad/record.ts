@@ -5,8 +5,8 @@
  */
 import { z } from "zod";
 import { limits } from "../../config.js";
-import { exponentOf } from "../../schemas/currencies.js";
-import { majorToMinor } from "../../schemas/money.js";
+import { exponentOf } from "../../schemas/money/currencies.js";
+import { majorToMinor } from "../../schemas/money/money.js";
 import { malformed, rejected, type Untold } from "../outcomes.js";
 import type { Known, Question } from "../provider.js";
 import { countryOf, type Sale } from "./ping.js";

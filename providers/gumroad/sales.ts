@@ -1,5 +1,5 @@
 /** Sales, refunds and disputes: the pings that carry a whole sale. */
-import type { FactBody } from "../../schemas/records.js";
+import type { FactBody } from "../../schemas/records/records.js";
 import { ignored, rejected, type Untold } from "../outcomes.js";
 import type { Known } from "../provider.js";
 import { firstPeriod, isPart } from "./memberships.js";

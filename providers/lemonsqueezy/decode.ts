@@ -1,7 +1,7 @@
 /** From an event's name to what it tells. The table is the whole of its meaning here. */
 import { z } from "zod";
 import { compiled } from "../compiled.js";
-import type { FactBody } from "../../schemas/records.js";
+import type { FactBody } from "../../schemas/records/records.js";
 import { ignored, isUntold, malformed } from "../outcomes.js";
 import type { Decoded, Known } from "../provider.js";
 import { envelopeShape } from "./envelope.js";

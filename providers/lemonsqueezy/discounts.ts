@@ -1,5 +1,5 @@
 /** Recurring discounts: an order's redemptions, and for how long each discount runs. */
-import { fraction } from "../../schemas/monthly.js";
+import { fraction } from "../../schemas/money/monthly.js";
 import type { Untold } from "../outcomes.js";
 import type { Known } from "../provider.js";
 import type { Reduction } from "../reductions.js";

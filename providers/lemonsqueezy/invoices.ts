@@ -1,7 +1,7 @@
 /** Subscription invoices: each renewal, and the first payment again. */
 import { z } from "zod";
 import { limits } from "../../config.js";
-import type { FactBody } from "../../schemas/records.js";
+import type { FactBody } from "../../schemas/records/records.js";
 import { ignored } from "../outcomes.js";
 import { factsAt, field, reader, unavailable } from "./event.js";
 import { isPaid, moneyFields, refundedOf, unclearUnit } from "./money.js";

@@ -4,8 +4,8 @@
  * tells whether ¥1200 was written 1200 or 120000.
  */
 import { z } from "zod";
-import { exponentOf } from "../../schemas/currencies.js";
-import { type Decimal, isFartherApart, parseDecimal } from "../../schemas/decimal.js";
+import { exponentOf } from "../../schemas/money/currencies.js";
+import { type Decimal, isFartherApart, parseDecimal } from "../../schemas/money/decimal.js";
 import { rejected, type Untold } from "../outcomes.js";
 import { field } from "./event.js";
 

@@ -1,7 +1,7 @@
 /** Orders: one-off sales and the first payment of a subscription. */
 import { z } from "zod";
 import { limits } from "../../config.js";
-import type { FactBody, Line } from "../../schemas/records.js";
+import type { FactBody, Line } from "../../schemas/records/records.js";
 import { ignored, rejected } from "../outcomes.js";
 import { factsAt, field, type LemonEvent, reader } from "./event.js";
 import { isPaid, moneyFields, refundedOf, unclearUnit } from "./money.js";

@@ -8,7 +8,7 @@ import {
   parseFraction,
   subtractFractions,
   zeroFraction,
-} from "../../schemas/monthly.js";
+} from "../../schemas/money/monthly.js";
 
 /** Whole cents, or decimal text where a price has fractions of one. */
 const unitPrice = {

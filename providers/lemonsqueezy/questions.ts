@@ -1,6 +1,6 @@
 /** What Lemon Squeezy's webhooks leave out and its API (JSON:API) tells. */
 import { z } from "zod";
-import type { Line } from "../../schemas/records.js";
+import type { Line } from "../../schemas/records/records.js";
 import { anyObject } from "../any-object.js";
 import type { Known, Question } from "../provider.js";
 import { type Charged, chargedBy, chargedShape, isOfOneItem } from "./charged.js";

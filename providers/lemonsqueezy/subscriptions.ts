@@ -3,8 +3,8 @@
  * Changes happen at `updated_at`, since there is no other time (`definitions.md`, Providers).
  */
 import { isMonthlyWithinBounds } from "../../schemas/fact-bounds.js";
-import { monthlyFraction } from "../../schemas/monthly.js";
-import type { FactBody, Item } from "../../schemas/records.js";
+import { monthlyFraction } from "../../schemas/money/monthly.js";
+import type { FactBody, Item } from "../../schemas/records/records.js";
 import { type Reducible, reducedAmounts, type Reduction } from "../reductions.js";
 import { isUntold, rejected, type Untold } from "../outcomes.js";
 import { discountsOf } from "./discounts.js";

@@ -1,6 +1,6 @@
 /** Adjustments: refunds that were approved, chargebacks and their return. Credits are no money. */
 import { z } from "zod";
-import type { FactBody, Line } from "../../schemas/records.js";
+import type { FactBody, Line } from "../../schemas/records/records.js";
 import { ignored } from "../outcomes.js";
 import { field, type PaddleEvent, reader, type Told } from "./event.js";
 

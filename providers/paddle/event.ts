@@ -1,7 +1,7 @@
 /** The envelope around every Paddle entity, and how an entity's reader is made from its shape. */
 import { z } from "zod";
 import { limits } from "../../config.js";
-import type { FactBody } from "../../schemas/records.js";
+import type { FactBody } from "../../schemas/records/records.js";
 import { isoCurrency, isoTime } from "../fields.js";
 import { readerOf, type Untold } from "../outcomes.js";
 import type { Known } from "../provider.js";

@@ -1,5 +1,5 @@
 /** Names of products, wherever an event carries a whole product or the API was asked for one. */
-import type { FactBody } from "../../schemas/records.js";
+import type { FactBody } from "../../schemas/records/records.js";
 import type { PaddleEvent } from "./event.js";
 import { answeredNames } from "./questions.js";
 

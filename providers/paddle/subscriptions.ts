@@ -5,8 +5,8 @@
 import { z } from "zod";
 import { limits } from "../../config.js";
 import { isMonthlyWithinBounds } from "../../schemas/fact-bounds.js";
-import { fraction, monthlyFraction } from "../../schemas/monthly.js";
-import type { FactBody, Item } from "../../schemas/records.js";
+import { fraction, monthlyFraction } from "../../schemas/money/monthly.js";
+import type { FactBody, Item } from "../../schemas/records/records.js";
 import { anyObject } from "../any-object.js";
 import { reducedAmounts } from "../reductions.js";
 import { isUntold, rejected, type Untold } from "../outcomes.js";

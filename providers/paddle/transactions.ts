@@ -1,8 +1,8 @@
 /** Completed transactions: the one place where Paddle's money comes in. */
 import { z } from "zod";
 import { limits } from "../../config.js";
-import { divideRounded } from "../../schemas/decimal.js";
-import type { Line } from "../../schemas/records.js";
+import { divideRounded } from "../../schemas/money/decimal.js";
+import type { Line } from "../../schemas/records/records.js";
 import { ignored, rejected } from "../outcomes.js";
 import { field, reader } from "./event.js";
 import { countryOf } from "./questions.js";

@@ -1,9 +1,9 @@
 /** From an event's type to what it tells. The table is the whole of RevenueCat's meaning here. */
 import { z } from "zod";
 import { compiled } from "../compiled.js";
-import { type BillingPeriod, billingPeriodBetween } from "../../schemas/billing-periods.js";
-import { fraction, monthlyFraction } from "../../schemas/monthly.js";
-import type { FactBody, Item } from "../../schemas/records.js";
+import { type BillingPeriod, billingPeriodBetween } from "../../schemas/money/billing-periods.js";
+import { fraction, monthlyFraction } from "../../schemas/money/monthly.js";
+import type { FactBody, Item } from "../../schemas/records/records.js";
 import { ignored, malformed, rejected, type Untold } from "../outcomes.js";
 import type { Decoded, ProviderToken } from "../provider.js";
 import {

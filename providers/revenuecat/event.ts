@@ -1,8 +1,13 @@
 /** The fields of a RevenueCat event that move money or MRR, turned into ours. */
 import { z } from "zod";
-import { exponentOf } from "../../schemas/currencies.js";
-import { type Decimal, divideRounded, parseDecimal, powerOfTen } from "../../schemas/decimal.js";
-import { ExactNumber } from "../../schemas/exact-number.js";
+import { exponentOf } from "../../schemas/money/currencies.js";
+import {
+  type Decimal,
+  divideRounded,
+  parseDecimal,
+  powerOfTen,
+} from "../../schemas/money/decimal.js";
+import { ExactNumber } from "../../schemas/money/exact-number.js";
 import { rejected, type Untold } from "../outcomes.js";
 
 const timeMsMax = 253_402_300_799_999; // 9999-12-31

@@ -4,7 +4,7 @@ import { type Answers, pagesOf, paths, withAnswers } from "./answers.js";
 import { isPaidInPart } from "./invoices.js";
 import { namedProducts } from "./products.js";
 import { tellsAllLines } from "./purchases.js";
-import { gapsOfSubscription } from "./subscription-gaps.js";
+import { gapsOfSubscription } from "./history/subscription-gaps.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
 /** Pages of 100 lines or items: rounds of questions are bounded, see `limits`. */

@@ -1,8 +1,8 @@
 /** Charges: the one place where Stripe's money is read from. */
 import { z } from "zod";
 import { compiled } from "../compiled.js";
-import { divideRounded } from "../../schemas/decimal.js";
-import type { FactBody } from "../../schemas/records.js";
+import { divideRounded } from "../../schemas/money/decimal.js";
+import type { FactBody } from "../../schemas/records/records.js";
 import { ignored } from "../outcomes.js";
 import { type Answers, paths } from "./answers.js";
 import { accountKey, field, reader, type StripeEvent } from "./event.js";

@@ -2,7 +2,7 @@
  * Products of connected accounts. Their merchants may choose the ids of their products, so each
  * account's are its own: the SKU has the account's id in front, as its customers have.
  */
-import type { FactBody, Line } from "../../schemas/records.js";
+import type { FactBody, Line } from "../../schemas/records/records.js";
 
 /** @param account acct_…; null: the platform's own, whose ids stand as they are */
 export function withOwnSkus(body: FactBody, account: string | null): FactBody {

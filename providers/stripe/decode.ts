@@ -1,7 +1,7 @@
 /** From an event's type to what it tells. The table is the whole of Stripe's meaning here. */
 import { z } from "zod";
 import { compiled } from "../compiled.js";
-import type { FactBody } from "../../schemas/records.js";
+import type { FactBody } from "../../schemas/records/records.js";
 import { anyObject } from "../any-object.js";
 import { ignored, isUntold, malformed, rejected } from "../outcomes.js";
 import type { Decoded, KeptObject, Known, Question } from "../provider.js";

@@ -5,7 +5,7 @@ import {
   multiplyFractions,
   parseFraction,
   subtractFractions,
-} from "../../schemas/monthly.js";
+} from "../../schemas/money/monthly.js";
 import type { Untold } from "../outcomes.js";
 import type { KeptObject } from "../provider.js";
 import type { Reduction } from "../reductions.js";

@@ -1,8 +1,13 @@
 /** Disputes: only when money is withdrawn or returned. */
 import { z } from "zod";
-import { divideRounded } from "../../schemas/decimal.js";
-import { ExactNumber } from "../../schemas/exact-number.js";
-import { addFractions, type Fraction, fraction, parseFraction } from "../../schemas/monthly.js";
+import { divideRounded } from "../../schemas/money/decimal.js";
+import { ExactNumber } from "../../schemas/money/exact-number.js";
+import {
+  addFractions,
+  type Fraction,
+  fraction,
+  parseFraction,
+} from "../../schemas/money/monthly.js";
 import { ignored } from "../outcomes.js";
 import { field, reader, type StripeEvent } from "./event.js";
 import { isoMinor } from "./money.js";

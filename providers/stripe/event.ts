@@ -1,7 +1,7 @@
 /** The envelope around every Stripe object, and how an object's reader is made from its shape. */
 import { z } from "zod";
 import { limits } from "../../config.js";
-import type { FactBody } from "../../schemas/records.js";
+import type { FactBody } from "../../schemas/records/records.js";
 import { anyCaseCurrency } from "../fields.js";
 import { readerOf, rejected, type Untold } from "../outcomes.js";
 

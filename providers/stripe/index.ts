@@ -6,7 +6,7 @@ import { z } from "zod";
 import { compiled } from "../compiled.js";
 import type { Provider } from "../provider.js";
 import { stripeApi } from "./api.js";
-import { stripeBackfill } from "./backfill.js";
+import { stripeBackfill } from "./history/backfill.js";
 import { asks, decode, keeps, knownTypes, needs, thinEvent } from "./decode.js";
 import { signatureHeader, signatureOf, verifySignature } from "./signature.js";
 

@@ -1,7 +1,7 @@
 /** Invoices: what was bought, and the money of those paid outside Stripe. */
 import { z } from "zod";
 import { limits } from "../../config.js";
-import type { FactBody, Line } from "../../schemas/records.js";
+import type { FactBody, Line } from "../../schemas/records/records.js";
 import { ignored, rejected } from "../outcomes.js";
 import { accountKey, field, reader } from "./event.js";
 import { isoMinor } from "./money.js";

@@ -3,8 +3,8 @@
  * decimals in ISO but are sent with two (500 is 5 ISK); MGA has two in ISO but is sent without.
  * Source: docs.stripe.com/currencies, "Special cases".
  */
-import { divideRounded } from "../../schemas/decimal.js";
-import { type Fraction, fraction, multiplyFractions } from "../../schemas/monthly.js";
+import { divideRounded } from "../../schemas/money/decimal.js";
+import { type Fraction, fraction, multiplyFractions } from "../../schemas/money/monthly.js";
 
 const isoPerStripeUnit: ReadonlyMap<string, Fraction> = new Map([
   ["ISK", fraction(1n, 100n)],

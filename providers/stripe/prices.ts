@@ -8,7 +8,7 @@ import {
   multiplyFractions,
   parseFraction,
   zeroFraction,
-} from "../../schemas/monthly.js";
+} from "../../schemas/money/monthly.js";
 import { field } from "./event.js";
 
 /** Integer and decimal text tell one amount; the text has the fractions of a minor unit. */

@@ -1,5 +1,5 @@
 /** Names of products, wherever an event carries a whole product. */
-import type { FactBody } from "../../schemas/records.js";
+import type { FactBody } from "../../schemas/records/records.js";
 
 type Sku = Extract<FactBody, { Sku: unknown }>["Sku"];
 

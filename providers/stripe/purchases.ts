@@ -1,7 +1,7 @@
 /** What ties a payment to what was bought: invoice payments and checkout sessions. */
 import { z } from "zod";
 import { compiled } from "../compiled.js";
-import type { Line } from "../../schemas/records.js";
+import type { Line } from "../../schemas/records/records.js";
 import { ignored } from "../outcomes.js";
 import { type Answers, paths } from "./answers.js";
 import { accountKey, field, reader } from "./event.js";

@@ -1,7 +1,7 @@
 /** Refunds, and credit notes that return money outside Stripe. */
 import { z } from "zod";
-import { divideRounded } from "../../schemas/decimal.js";
-import type { FactBody } from "../../schemas/records.js";
+import { divideRounded } from "../../schemas/money/decimal.js";
+import type { FactBody } from "../../schemas/records/records.js";
 import { ignored } from "../outcomes.js";
 import { field, reader } from "./event.js";
 import { isoMinor } from "./money.js";

@@ -6,8 +6,8 @@ import { z } from "zod";
 import { compiled } from "../compiled.js";
 import { limits } from "../../config.js";
 import { isMonthlyWithinBounds } from "../../schemas/fact-bounds.js";
-import { type Fraction, monthlyFraction } from "../../schemas/monthly.js";
-import type { FactBody, Item } from "../../schemas/records.js";
+import { type Fraction, monthlyFraction } from "../../schemas/money/monthly.js";
+import type { FactBody, Item } from "../../schemas/records/records.js";
 import { type Reducible, reducedAmounts, type Reduction } from "../reductions.js";
 import { isUntold, rejected, type Untold } from "../outcomes.js";
 import {

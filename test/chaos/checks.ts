@@ -1,13 +1,13 @@
 /** What must hold when everything is healed and booked: nothing lost, nothing doubled. */
 import { setTimeout as pause } from "node:timers/promises";
-import type { Service } from "../../backends/service.js";
+import type { Service } from "../../runtime/service.js";
 import { bundledQuotes } from "../model/bundled-quotes.js";
-import { expectFigures } from "../model/compare.js";
+import { expectFigures } from "../model/compare/compare.js";
 import type { ModelEvent } from "../model/facts.js";
 import { figuresOf } from "../model/figures.js";
-import { at, list, must, text } from "../model/json.js";
+import { at, list, must, text } from "../model/readers/json.js";
 import type { Door } from "../model/merchant.js";
-import { secondMs } from "../model/story.js";
+import { secondMs } from "../model/stories/story.js";
 import { checkPublicTopics } from "./public-topics.js";
 import { receiptsOf } from "./raw-events.js";
 import { end, type Workspace } from "./workspaces.js";

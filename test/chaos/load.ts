@@ -3,9 +3,9 @@
  * then again though they were.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { must, text } from "../model/json.js";
+import { must, text } from "../model/readers/json.js";
 import { deliver, type Merchant } from "../model/merchant.js";
-import type { Sent } from "../model/story.js";
+import type { Sent } from "../model/stories/story.js";
 import type { Workspace } from "./workspaces.js";
 
 /** Told side by side, so that batches hold events of several. */

@@ -10,9 +10,9 @@ import { startKafka } from "../../ops/servers/kafka.js";
 import { startPostgres } from "../../ops/servers/postgres.js";
 import type { LocalServer } from "../../ops/servers/server.js";
 import type { RoleName } from "../../start.js";
-import { openServerFolder, type ServerFolder } from "../real-servers.js";
-import { type BrokerPorts, clusterProperties } from "../kafka-cluster.js";
-import { freePort } from "../service-process.js";
+import { openServerFolder, type ServerFolder } from "../harness/real-servers.js";
+import { type BrokerPorts, clusterProperties } from "../log/kafka/kafka-cluster.js";
+import { freePort } from "../harness/service-process.js";
 import {
   type BrokerTarget,
   brokerTargets,

@@ -1,6 +1,6 @@
 /** How long the figures take to be whole again after something was wrong. */
 import { setTimeout as pause } from "node:timers/promises";
-import { text } from "../model/json.js";
+import { text } from "../model/readers/json.js";
 
 const askEveryMs = 500;
 const answerMsMax = 15_000;

@@ -1,12 +1,12 @@
 /** The public topics against the tables: repeats are equal, and nothing is missing. */
-import type { ClickHouse } from "../../backends/clickhouse.js";
-import type { Log } from "../../backends/log.js";
+import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import type { Log } from "../../log/log.js";
 import {
   movementCodec,
   topics,
   transactionCodec,
   type TransactionRecord,
-} from "../../schemas/records.js";
+} from "../../schemas/records/records.js";
 import { recordsOf } from "./raw-events.js";
 
 export interface PublicTopics {

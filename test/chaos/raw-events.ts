@@ -1,8 +1,8 @@
 /** What lies on the topics in the end, and how far the consumers are. */
 import { setTimeout as pause } from "node:timers/promises";
-import type { Log, LogRecord } from "../../backends/log.js";
-import { passages } from "../../backends/watermark.js";
-import { rawEventCodec, type Topic, topics } from "../../schemas/records.js";
+import type { Log, LogRecord } from "../../log/log.js";
+import { passages } from "../../watermark/watermark.js";
+import { rawEventCodec, type Topic, topics } from "../../schemas/records/records.js";
 
 const readRecordsMax = 1_000;
 

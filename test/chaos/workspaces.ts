@@ -1,9 +1,9 @@
 /** The workspaces of a run and the events they will be told, drawn from the seed. */
 import * as fc from "fast-check";
 import { type Door, type Merchant, openMerchant, toldByDoors } from "../model/merchant.js";
-import { portfolios } from "../model/portfolio.js";
-import { recordPlans, tellRecords } from "../model/record-story.js";
-import { dayMs, Script, secondMs, type Sent } from "../model/story.js";
+import { portfolios } from "../model/stories/portfolio.js";
+import { recordPlans, tellRecords } from "../model/stories/record-story.js";
+import { dayMs, Script, secondMs, type Sent } from "../model/stories/story.js";
 
 /** One workspace: what is sent to it, and what of that was acknowledged. */
 export interface Workspace {

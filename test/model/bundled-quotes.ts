@@ -1,7 +1,7 @@
 /** The model's own reading of the lists of rates that are bundled with the service. */
 import { readFileSync } from "node:fs";
 import { brotliDecompressSync } from "node:zlib";
-import { projectFile } from "../../backends/root.js";
+import { projectFile } from "../../runtime/project-root.js";
 import { type Published, type Quotes, quotesOf } from "./quotes.js";
 
 export function bundledQuotes(): Quotes {
@@ -10,7 +10,7 @@ export function bundledQuotes(): Quotes {
 
 /** Lines "day,quote,…" below a heading "Date,currency,…", oldest day first. */
 function readHistory(): Published {
-  const packed = readFileSync(projectFile("backends", "rates", "ecb-history.csv.br"));
+  const packed = readFileSync(projectFile("rates", "ecb-history.csv.br"));
   const lines = brotliDecompressSync(packed).toString("latin1").split("\n");
   const heading = lines.findIndex((line) => line.startsWith("Date,"));
   const currencies = lines[heading]?.split(",").slice(1) ?? [];

@@ -2,7 +2,7 @@
  * What the reference model reads from events. Amounts are minor units of ISO 4217, times are ms
  * since 1970 (UTC).
  */
-import type { JsonObject } from "../../providers/stripe/payloads.js";
+import type { JsonObject } from "../../ops/payloads/stripe.js";
 import type { Fraction } from "./fraction.js";
 
 /** Whose webhook an event is (webhooks.ts), or a form A record. */

@@ -5,15 +5,15 @@
 import { type Interval, monthBefore, nextMonth, type Period } from "./calendar.js";
 import type { BareFact, Fact, ModelEvent } from "./facts.js";
 import { fraction, shown } from "./fraction.js";
-import { text } from "./json.js";
+import { text } from "./readers/json.js";
 import { type Entry, moneyOf, type Money } from "./money.js";
 import { timelinesOf, worthAt, type Timeline } from "./mrr.js";
 import { type ProductFigures, productsAt } from "./products.js";
 import * as series from "./series.js";
 import type { Quotes } from "./quotes.js";
-import { readRecord, toldAtRecord } from "./read-record.js";
-import { grouped, shownMicros, shownMinor } from "./showing.js";
-import { webhooks } from "./webhooks.js";
+import { readRecord, toldAtRecord } from "./readers/read-record.js";
+import { grouped, shownMicros, shownMinor } from "./compare/showing.js";
+import { webhooks } from "./stories/webhooks.js";
 
 export interface MrrFigures {
   readonly current_mrr: number;

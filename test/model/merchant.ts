@@ -2,9 +2,9 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { ModelEvent, Source } from "./facts.js";
-import { at, list, must, text } from "./json.js";
-import type { Sent } from "./story.js";
-import { webhooks } from "./webhooks.js";
+import { at, list, must, text } from "./readers/json.js";
+import type { Sent } from "./stories/story.js";
+import { webhooks } from "./stories/webhooks.js";
 
 /** Where the service answers, and the token of its management interface. */
 export interface Door {

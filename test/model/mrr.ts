@@ -5,7 +5,7 @@
 import { exponentOf, type Anonymous, type Change, type Fact, type Phase } from "./facts.js";
 import { type Fraction, fraction, isEqual, rounded, tenTo, times, zero } from "./fraction.js";
 import type { Quotes } from "./quotes.js";
-import { grouped } from "./showing.js";
+import { grouped } from "./compare/showing.js";
 
 /** What one subscription is worth from `at` on; amounts in millionths of the base currency. */
 interface State {

@@ -2,7 +2,7 @@
 import { type Period, periodStart } from "./calendar.js";
 import type { Money } from "./money.js";
 import { stateAt, type Timeline } from "./mrr.js";
-import { grouped, shownMicros, shownMinor } from "./showing.js";
+import { grouped, shownMicros, shownMinor } from "./compare/showing.js";
 
 /** `providers` in the order of provider and external id; `name` null when nobody named the SKU. */
 export interface ProductFigures {

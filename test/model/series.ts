@@ -4,7 +4,7 @@ import { exponentOf } from "./facts.js";
 import { fraction, isLess, plus, rounded, shown, tenTo, times } from "./fraction.js";
 import type { Entry } from "./money.js";
 import { type Timeline, type Worth, stateAt, unitsOf } from "./mrr.js";
-import { grouped, shownMicros, shownMinor } from "./showing.js";
+import { grouped, shownMicros, shownMinor } from "./compare/showing.js";
 
 export const kinds = ["new", "expansion", "contraction", "churn", "reactivation"] as const;
 export type Kind = (typeof kinds)[number];

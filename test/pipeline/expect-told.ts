@@ -1,9 +1,14 @@
 /** What the public topics have to hold when all is booked, whatever failed on the way. */
 import { AssertionError } from "chai";
-import { fromClickhouseTime } from "../../backends/clickhouse-rows.js";
-import type { Log, LogRecord } from "../../backends/log.js";
-import type { Service } from "../../backends/service.js";
-import { movementCodec, topics, transactionCodec, type Topic } from "../../schemas/records.js";
+import { fromClickhouseTime } from "../../clickhouse/rows.js";
+import type { Log, LogRecord } from "../../log/log.js";
+import type { Service } from "../../runtime/service.js";
+import {
+  movementCodec,
+  topics,
+  transactionCodec,
+  type Topic,
+} from "../../schemas/records/records.js";
 
 const recordsPerRead = 1_000;
 

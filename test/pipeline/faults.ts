@@ -1,7 +1,7 @@
 /** Ports that fail: calls that never happen, answers that never come, consumers that stall. */
-import type { ClickHouse } from "../../backends/clickhouse.js";
-import type { Log } from "../../backends/log.js";
-import type { Skus } from "../../backends/skus.js";
+import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import type { Log } from "../../log/log.js";
+import type { Skus } from "../../catalogue/skus.js";
 
 export const faultKinds = [
   /** The process dies: what it keeps in memory is gone. */

@@ -2,13 +2,13 @@
  * The processors' own steps over a real log and the real stores, driven by hand: which process
  * takes which batch, how large it is, and what goes wrong in the middle, is the test's decision.
  */
-import { accountHasher } from "../../backends/accounts.js";
-import type { Log } from "../../backends/log.js";
-import { type Topic, topics } from "../../schemas/records.js";
-import { ComesAgain } from "../../processors/sole-writer.js";
+import { accountHasher } from "../../vault/account-hash.js";
+import type { Log } from "../../log/log.js";
+import { type Topic, topics } from "../../schemas/records/records.js";
+import { ComesAgain } from "../../processors/book/sole-writer.js";
 import { Fault, type FaultPlan, Injected } from "./faults.js";
 import { type Group, groupNames, type PipelineService, Process } from "./process.js";
-import type { NormalizingService } from "../../processors/normalize.js";
+import type { NormalizingService } from "../../processors/normalize/normalize.js";
 
 const topicOf: Readonly<Record<Group, Topic>> = {
   normalize: topics.raw,

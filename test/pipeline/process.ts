@@ -1,17 +1,21 @@
 /** One process of the processors: what it keeps in memory, and its end. */
-import type { Log, LogRecord } from "../../backends/log.js";
-import { openProviderApis } from "../../backends/provider-api.js";
-import type { Service } from "../../backends/service.js";
-import { openSkus } from "../../backends/skus.js";
-import { findWorkspace } from "../../backends/workspaces.js";
-import { type BookingService, bookMoney, openSoleWriter } from "../../processors/book-money.js";
-import { bookSubscriptions } from "../../processors/book-subscriptions.js";
-import { completeEvents, type EnrichingService } from "../../processors/enrich-complete.js";
-import { RecentOutcomes } from "../../processors/journal.js";
-import { RecentlyTold } from "../../processors/recently-told.js";
-import { type NormalizingService, normalize } from "../../processors/normalize.js";
+import type { Log, LogRecord } from "../../log/log.js";
+import { openProviderApis } from "../../provider-api/provider-api.js";
+import type { Service } from "../../runtime/service.js";
+import { openSkus } from "../../catalogue/skus.js";
+import { findWorkspace } from "../../workspaces/workspaces.js";
+import {
+  type BookingService,
+  bookMoney,
+  openSoleWriter,
+} from "../../processors/book/money/book-money.js";
+import { bookSubscriptions } from "../../processors/book/subscriptions/book-subscriptions.js";
+import { completeEvents, type EnrichingService } from "../../processors/enrich/enrich-required.js";
+import { RecentOutcomes } from "../../processors/normalize/journal.js";
+import { RecentlyTold } from "../../processors/enrich/recently-published.js";
+import { type NormalizingService, normalize } from "../../processors/normalize/normalize.js";
 import { createProviders } from "../../providers/index.js";
-import { withAnswersInBodies } from "../model/google-answers.js";
+import { withAnswersInBodies } from "../model/compare/google-answers.js";
 import {
   type Around,
   type Fault,

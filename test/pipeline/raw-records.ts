@@ -1,18 +1,18 @@
 /** Events as the doors put them on the raw topic, with receipt times the test decides. */
-import { ApiError } from "../../backends/http/errors.js";
-import { parseBody } from "../../backends/http/strict-body.js";
-import type { Access } from "../../backends/keys.js";
-import type { NewRecord } from "../../backends/log.js";
-import { sealRawEvent } from "../../backends/raw-event.js";
-import type { Service } from "../../backends/service.js";
+import { ApiError } from "../../http/errors.js";
+import { parseBody } from "../../http/strict-body.js";
+import type { Access } from "../../workspaces/keys.js";
+import type { NewRecord } from "../../log/log.js";
+import { sealRawEvent } from "../../log/raw-event.js";
+import type { Service } from "../../runtime/service.js";
 import { planEvent } from "../../ingest/event.js";
 import type { Provider } from "../../providers/provider.js";
 import { eventId } from "../../schemas/ids.js";
-import { type RawEventMeta, rawEventCodec } from "../../schemas/records.js";
+import { type RawEventMeta, rawEventCodec } from "../../schemas/records/records.js";
 import type { ModelEvent } from "../model/facts.js";
-import { must } from "../model/json.js";
-import type { Sent } from "../model/story.js";
-import { webhooks } from "../model/webhooks.js";
+import { must } from "../model/readers/json.js";
+import type { Sent } from "../model/stories/story.js";
+import { webhooks } from "../model/stories/webhooks.js";
 
 export interface Door {
   readonly service: Pick<Service, "vault" | "rates">;

@@ -3,8 +3,8 @@ import {
   notificationBody,
   renewalInfo,
   transactionInfo,
-} from "../../../providers/apple/payloads.js";
-import { knownExponentOf } from "../../../schemas/currencies.js";
+} from "../../payloads/apple.js";
+import { knownExponentOf } from "../../../schemas/money/currencies.js";
 import { monthsAfter } from "../calendar.js";
 import { appOfDemo } from "../doors.js";
 import type { Sale, Shop } from "./shop.js";

@@ -1,4 +1,4 @@
-import { recordBody } from "../../../providers/custom/payloads.js";
+import { recordBody } from "../../payloads/custom.js";
 import type { Shop } from "./shop.js";
 
 const product = { product_id: "field-course", product_name: "Field Course" };

@@ -1,4 +1,4 @@
-import { membershipPing, salePing } from "../../../providers/gumroad/payloads.js";
+import { membershipPing, salePing } from "../../payloads/gumroad.js";
 import type { Sale, Shop } from "./shop.js";
 
 const product = { product: "demo-brush-club", productName: "Brush Club" };

@@ -1,5 +1,5 @@
 /** Orders only: what a subscription of Lemon Squeezy costs stands in its API, not in its events. */
-import { eventBody, lemonEvent, orderObject } from "../../../providers/lemonsqueezy/payloads.js";
+import { eventBody, lemonEvent, orderObject } from "../../payloads/lemonsqueezy.js";
 import type { Sale, Shop } from "./shop.js";
 
 const product = 71_001;

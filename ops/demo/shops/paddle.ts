@@ -1,4 +1,4 @@
-import { adjustmentData, transactionData } from "../../../providers/paddle/payloads-money.js";
+import { adjustmentData, transactionData } from "../../payloads/paddle-money.js";
 import {
   eventBody,
   type JsonObject,
@@ -6,7 +6,7 @@ import {
   priceData,
   productData,
   subscriptionData,
-} from "../../../providers/paddle/payloads.js";
+} from "../../payloads/paddle.js";
 import type { Sale, Shop } from "./shop.js";
 
 const product = { id: "pro_demo_desktop", name: "Desktop Studio" };

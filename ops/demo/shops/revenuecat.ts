@@ -1,5 +1,5 @@
 /** The Play Store's sales as RevenueCat tells them; the App Store is connected itself. */
-import { purchaseBody, type PurchaseType } from "../../../providers/revenuecat/payloads.js";
+import { purchaseBody, type PurchaseType } from "../../payloads/revenuecat.js";
 import { monthsAfter } from "../calendar.js";
 import type { Sale, Shop } from "./shop.js";
 

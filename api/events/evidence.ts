@@ -1,0 +1,153 @@
+/** The JSON of ledger entries, of facts and of the raw events they were read from. */
+import type { Catalogue } from "../../catalogue/view.js";
+import { knownExponentOf } from "../../schemas/money/currencies.js";
+import {
+  type FactView,
+  type LedgerEntry,
+  type RawEventView,
+  ledgerEntry,
+  rawEvent,
+} from "./evidence-schema.js";
+import { toJsonNumber } from "../../schemas/money/money.js";
+import { type Fact, type FactBody, topics } from "../../schemas/records/records.js";
+import type { JournalRow } from "./journal-query.js";
+import type { EntryRow } from "../transaction/entries-query.js";
+
+export function presentEntry(
+  row: EntryRow,
+  catalogue: Catalogue,
+  baseCurrency: string,
+): LedgerEntry {
+  const product = catalogue.productOf({ provider: row.provider, externalId: row.external_id });
+  const base = knownExponentOf(baseCurrency);
+  return {
+    entry: row.entry,
+    kind: ledgerEntry.shape.kind.parse(row.kind),
+    product_id: product.id,
+    product_name: product.name,
+    provider: ledgerEntry.shape.provider.parse(row.provider),
+    external_id: row.external_id,
+    customer_country: row.country,
+    original_amount: toJsonNumber(BigInt(row.original_amount), knownExponentOf(row.currency)),
+    original_currency: row.currency,
+    amount: toJsonNumber(BigInt(row.amount), base),
+    tax_amount: toJsonNumber(BigInt(row.tax), base),
+    fee_amount: toJsonNumber(BigInt(row.fee), base),
+    base_currency: baseCurrency,
+    sales: row.sales,
+    happened_at: timeText(row.happened_at_ms),
+    recorded_at: timeText(row.recorded_at_ms),
+    booked_at: bookedText(row.booked_at_ms),
+    event_id: row.event_id,
+  };
+}
+
+/** @param ms since 1970, as text */
+export function timeText(ms: string): string {
+  return new Date(Number(ms)).toISOString();
+}
+
+/** @param ms of the column `booked_at`, as text; 0: from before there was one */
+export function bookedText(ms: string): string | null {
+  return ms === "0" ? null : timeText(ms);
+}
+
+/** One row for each event, in the order of receipt. @param journal by `event_id` */
+export function presentRawEvents(
+  facts: readonly Fact[],
+  journal: readonly JournalRow[],
+): RawEventView[] {
+  const byEvent = new Map<string, Fact[]>();
+  for (const fact of facts) {
+    const same = byEvent.get(fact.event_id);
+    if (same) same.push(fact);
+    else byEvent.set(fact.event_id, [fact]);
+  }
+  return [...byEvent.values()].flatMap((told) => {
+    const [first] = told;
+    return first === undefined ? [] : [presentRawEvent(first, told, journal)];
+  });
+}
+
+function presentRawEvent(
+  first: Fact,
+  told: readonly Fact[],
+  journal: readonly JournalRow[],
+): RawEventView {
+  // An event that came twice has two rows; the facts say which one was booked.
+  const row = journal.find(
+    ({ event_id, partition, offset }) =>
+      event_id === first.event_id &&
+      partition === first.partition &&
+      BigInt(offset) === first.offset,
+  );
+  return {
+    event_id: first.event_id,
+    received_at: new Date(first.received_at).toISOString(),
+    topic: topics.raw,
+    partition: first.partition,
+    offset: Number(first.offset),
+    provider: rawEvent.shape.provider.parse(first.provider),
+    native_type: first.native_type,
+    native_id: row?.native_id ?? null,
+    form: row?.form ?? null,
+    verdict: row?.verdict ?? null,
+    facts: told.map(presentFact),
+  };
+}
+
+export function presentFact(fact: Fact): FactView {
+  const { amount, currency, ...told } = telling(fact.body);
+  return {
+    fact_id: fact.fact_id,
+    ...told,
+    happened_at: new Date(fact.happened_at).toISOString(),
+    amount: amount === null ? null : toJsonNumber(amount, knownExponentOf(currency ?? "")),
+    currency,
+    fx_rate: fact.quote === null ? null : Number(fact.quote.rate),
+    fx_date: fact.quote?.date ?? null,
+    fx_source: fact.quote?.source ?? null,
+    fx_edition: fact.quote?.edition ?? null,
+  };
+}
+
+interface Telling {
+  readonly kind: FactView["kind"];
+  readonly about: string;
+  /** Minor units of `currency`. */
+  readonly amount: bigint | null;
+  readonly currency: string | null;
+}
+
+function telling(body: FactBody): Telling {
+  const nothing = { amount: null, currency: null };
+  if ("Payment" in body) {
+    const { payment: about, amount, currency } = body.Payment;
+    return { kind: "payment", about, amount, currency };
+  }
+  if ("Purchase" in body) return { kind: "purchase", about: body.Purchase.purchase, ...nothing };
+  if ("Link" in body) return { kind: "link", about: body.Link.purchase, ...nothing };
+  if ("Refund" in body) {
+    const { refund: about, amount, currency } = body.Refund;
+    return { kind: "refund", about, amount, currency };
+  }
+  if ("RefundTotal" in body) {
+    const { payment: about, amount, currency } = body.RefundTotal;
+    return { kind: "refund_total", about, amount, currency };
+  }
+  if ("Dispute" in body) {
+    const { dispute: about, amount, currency } = body.Dispute;
+    return { kind: "dispute", about, amount, currency };
+  }
+  if ("Subscription" in body) {
+    const { subscription: about, currency } = body.Subscription;
+    return {
+      kind: "subscription",
+      about,
+      amount: null,
+      currency: currency === "" ? null : currency,
+    };
+  }
+  if ("Anonymous" in body) return { kind: "anonymous", about: body.Anonymous.pool, ...nothing };
+  return { kind: "sku", about: body.Sku.external_id, ...nothing };
+}

@@ -1,0 +1,133 @@
+/** Finds a raw event: in the journal, or where it waits to be written there. */
+import { setImmediate as letOthersRun } from "node:timers/promises";
+import { unavailable } from "../../http/errors.js";
+import { incompleteRecords } from "../../log/internal-records.js";
+import type { LogRecord } from "../../log/log.js";
+import { openIntact, readRawEvent } from "../../log/raw-event.js";
+import type { Service } from "../../runtime/service.js";
+import { groups } from "../../watermark/watermark.js";
+import { limits } from "../../config.js";
+import { type RawEventMeta, topics } from "../../schemas/records/records.js";
+import type { AsOf } from "../reading/as-of.js";
+import { type JournalRow, journalQuery } from "./journal-query.js";
+
+type Tenant = Pick<AsOf, "workspace" | "environment">;
+type SearchService = Pick<Service, "clickhouse" | "log">;
+
+/** A delivery whose outcome nobody has written down yet. */
+export interface Waiting {
+  readonly meta: RawEventMeta;
+  readonly partition: number;
+  readonly offset: bigint;
+}
+
+export interface FoundEvent {
+  /** In the order of receipt. */
+  readonly journal: readonly JournalRow[];
+  /** Empty when the journal knows the event. */
+  readonly waiting: readonly Waiting[];
+}
+
+/**
+ * @returns null when the workspace has no such event in that environment
+ * @throws ApiError 503 when so much waits that it cannot be told
+ */
+export async function findEvent(
+  service: SearchService,
+  tenant: Tenant,
+  eventId: string,
+): Promise<FoundEvent | null> {
+  // The positions first: what is journalled while this looks is behind them, or in the table.
+  const places = await Promise.all(waitingPlaces.map((place) => tailOf(service, place)));
+  const { sql, params } = journalQuery(tenant, [eventId], limits.eventDeliveriesMax + 1);
+  const journal = await service.clickhouse.rows<JournalRow>(sql, params);
+  if (journal.length > 0) return { journal, waiting: [] };
+  const waiting = (await Promise.all(places.map((tail) => search(service, tail)))).flat();
+  const found = waiting.filter(
+    ({ meta }) =>
+      meta.event_id === eventId &&
+      meta.workspace === tenant.workspace &&
+      meta.environment === tenant.environment,
+  );
+  if (found.length > 0) return { journal, waiting: found };
+  if (places.some(({ isCut }) => isCut)) {
+    throw unavailable("journal_behind", "The journal is behind; the event may not be in it yet.");
+  }
+  return null;
+}
+
+/** What has been received but is in no journal yet, and how a record of it is read. */
+const waitingPlaces = [
+  {
+    topic: topics.raw,
+    group: groups.journal,
+    read: ({ partition, offset, value }: LogRecord): Waiting[] => {
+      const raw = readRawEvent(value);
+      return raw === null ? [] : [{ meta: raw.meta, partition, offset }];
+    },
+  },
+  {
+    topic: topics.incomplete,
+    group: groups.complete,
+    read: ({ value }: LogRecord): Waiting[] => {
+      const { partition, offset, raw: bytes } = incompleteRecords.decode(value);
+      const raw = readRawEvent(bytes);
+      return raw === null ? [] : [{ meta: raw.meta, partition, offset }];
+    },
+  },
+] as const;
+
+type Place = (typeof waitingPlaces)[number];
+
+interface Tail {
+  readonly place: Place;
+  /** By partition: the first offset wanted, and where the partition ended. */
+  readonly parts: readonly { readonly from: bigint; readonly end: bigint }[];
+  /** More wait than are looked through. */
+  readonly isCut: boolean;
+}
+
+/** The newest records that wait: somebody who asks has usually just sent the event. */
+async function tailOf({ log }: SearchService, place: Place): Promise<Tail> {
+  const committed = await log.committed(place.topic, place.group);
+  const ends = await log.ends(place.topic);
+  const recordsMax = BigInt(Math.ceil(limits.eventSearchRecordsMax / Math.max(1, ends.length)));
+  let isCut = false;
+  const parts = ends.map((end, partition) => {
+    const handled = committed[partition] ?? 0n;
+    isCut ||= end - handled > recordsMax;
+    const from = end - handled > recordsMax ? end - recordsMax : handled;
+    return { from, end };
+  });
+  return { place, parts, isCut };
+}
+
+/** Records read at a time; between them others get their turn. */
+const recordsAtOnce = 500;
+
+async function search({ log }: SearchService, { place, parts }: Tail): Promise<Waiting[]> {
+  const found: Waiting[] = [];
+  for (const [partition, { from, end }] of parts.entries()) {
+    for (let next = from; next < end;) {
+      const batch = await log.read(place.topic, partition, next, recordsAtOnce);
+      for (const record of batch) found.push(...place.read(record));
+      next = (batch.at(-1)?.offset ?? end) + 1n;
+      await letOthersRun();
+    }
+  }
+  return found;
+}
+
+/** Whether the sealed record of a delivery is what the door wrote. */
+export async function sealOf(
+  { log, vault }: Pick<Service, "log" | "vault">,
+  eventId: string,
+  partition: number,
+  offset: bigint,
+): Promise<"intact" | "broken" | "removed"> {
+  const [record] = await log.read(topics.raw, partition, offset, 1);
+  if (record === undefined || record.offset !== offset) return "removed";
+  const raw = readRawEvent(record.value);
+  if (raw === null || raw.meta.event_id !== eventId) return "broken";
+  return openIntact(vault, raw) === null ? "broken" : "intact";
+}

@@ -1,0 +1,72 @@
+/** `GET /v1/metrics/mrr/movements`: how MRR got from one balance to the next. */
+import { z } from "zod";
+import { clocksQuery, completeTo } from "../../schemas/http/clocks.js";
+import { formatQuery } from "../../schemas/http/formats.js";
+import {
+  cellGroups,
+  cellQuery,
+  groupByMeta,
+  groupShape,
+  intervalDays,
+  intervals,
+  seriesQuery,
+} from "../../schemas/http/series.js";
+
+export const movementKinds = ["new", "expansion", "contraction", "churn", "reactivation"] as const;
+export type MovementKind = (typeof movementKinds)[number];
+
+export const movementGroups = [...cellGroups, "kind"] as const;
+export type MovementGroup = (typeof movementGroups)[number];
+
+export const movementsQueryParameters = z.object({
+  ...seriesQuery,
+  ...cellQuery,
+  group_by: z
+    .enum(movementGroups)
+    .optional()
+    .meta({
+      description:
+        `${groupByMeta.description} The row of a group is what its filter shows; of a kind, ` +
+        "balances are the sum of all its movements before.",
+    }),
+  ...clocksQuery,
+  ...formatQuery,
+});
+
+const accountsNote = "Null in the part of a product, a currency or a country.";
+const accounts = z.int().nullable();
+
+export const movementsRow = z
+  .object({
+    ...intervalDays,
+    ...groupShape,
+    kind: z.enum(movementKinds).optional().meta({ description: "Of `group_by=kind`." }),
+    start_mrr: z.number(),
+    new_mrr: z.number(),
+    expansion_mrr: z.number(),
+    contraction_mrr: z.number().meta({ description: "Not above 0 in the whole." }),
+    churn_mrr: z.number().meta({ description: "Not above 0." }),
+    reactivation_mrr: z.number(),
+    end_mrr: z.number().meta({ description: "`start_mrr` and the five movements, exactly." }),
+    start_accounts: accounts.meta({ description: `With MRR above 0. ${accountsNote}` }),
+    new_accounts: accounts,
+    churned_accounts: accounts,
+    reactivated_accounts: accounts,
+    end_accounts: accounts.meta({ description: "start + new − churned + reactivated." }),
+  })
+  .meta({ id: "MrrMovements" });
+export type MovementsRow = z.output<typeof movementsRow>;
+
+export const movementsAnswer = z
+  .object({
+    status: z.literal("success"),
+    data: z.object({
+      currency: z.string().meta({ description: "ISO 4217, of the workspace." }),
+      interval: z.enum(intervals),
+      movements: z.array(movementsRow).meta({ description: "Oldest first, then by group." }),
+      totals: movementsRow.meta({ description: "The whole time as one interval." }),
+    }),
+    complete_to: completeTo,
+  })
+  .meta({ id: "MrrMovementsAnswer" });
+export type MovementsAnswer = z.output<typeof movementsAnswer>;

@@ -1,0 +1,87 @@
+/** Reads one page of what changed between two readings: events newest first, then their rows. */
+import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import type { PinnedAsOf } from "../reading/pages.js";
+import { type CauseRow, type MrrChangeRow, causesQuery, mrrChangesQuery } from "./query.js";
+
+export interface MrrChange extends MrrChangeRow {
+  readonly because: CauseRow;
+}
+
+/** Where a page ended: so many rows of this cause were shown. */
+export interface MrrChangePosition extends CauseRow {
+  readonly rows: number;
+}
+
+/** The first read; most changes of a subscription are renewals, which change nothing. */
+const causesAtFirst = 64;
+/** Each read twice the one before, up to this many causes. */
+const causesAtOnceMax = 512;
+
+/** All of them, page by page; parameters as of one page. */
+export async function* readAllMrrChanges(
+  clickhouse: Pick<ClickHouse, "rows">,
+  asOf: PinnedAsOf,
+  from: number,
+  provider: string | undefined,
+  pageRows: number,
+): AsyncGenerator<MrrChange[]> {
+  let after: MrrChangePosition | null = null;
+  do {
+    const page: MrrChangePage = await readMrrChanges(
+      clickhouse,
+      asOf,
+      from,
+      provider,
+      after,
+      pageRows,
+    );
+    yield page.rows;
+    after = page.last;
+  } while (after !== null);
+}
+
+interface MrrChangePage {
+  readonly rows: MrrChange[];
+  /** Where the next one begins; null at the end. */
+  readonly last: MrrChangePosition | null;
+}
+
+/** @param from ms since 1970: what was recorded later, up to `asOf.knownAt` */
+export async function readMrrChanges(
+  clickhouse: Pick<ClickHouse, "rows">,
+  asOf: PinnedAsOf,
+  from: number,
+  provider: string | undefined,
+  after: MrrChangePosition | null,
+  limit: number,
+): Promise<MrrChangePage> {
+  const found: { row: MrrChange; position: MrrChangePosition }[] = [];
+  let until: CauseRow | null = after;
+  // Of the cause the page before ended with.
+  let shown = after?.rows ?? 0;
+  let causesMax = causesAtFirst;
+  // Ends with the events at the latest: every read begins where the one before ended.
+  for (;;) {
+    const asked = causesQuery(asOf, from, provider, until, causesMax + 1);
+    const causes = await clickhouse.rows<CauseRow>(asked.sql, asked.params);
+    const read = causes.slice(0, causesMax);
+    const { sql, params } = mrrChangesQuery(asOf, read);
+    const rows = read.length === 0 ? [] : await clickhouse.rows<MrrChangeRow>(sql, params);
+    for (const [index, because] of read.entries()) {
+      const ofCause = rows.filter(({ cause }) => cause === index);
+      for (const [place, row] of ofCause.entries()) {
+        if (place < shown) continue;
+        const position = { ...because, rows: place + 1 };
+        found.push({ row: { ...row, because }, position });
+      }
+      shown = 0;
+    }
+    if (found.length > limit) {
+      const page = found.slice(0, limit);
+      return { rows: page.map(({ row }) => row), last: page.at(-1)?.position ?? null };
+    }
+    until = causes[causesMax] ?? null;
+    if (until === null) return { rows: found.map(({ row }) => row), last: null };
+    causesMax = Math.min(causesAtOnceMax, 2 * causesMax);
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * What single events changed of the MRR as of a moment. An account's movements are a function of
+ * its changes (`schemas/movements.ts`), so what an event changed is that function of the changes
+ * up to the event minus that of the changes before it; the order is that of receipt. Over all
+ * events between two readings this adds up to their difference, whatever was booked together.
+ */
+import { shouldBeSql } from "../../schemas/movements.js";
+import type { PinnedAsOf } from "../reading/pages.js";
+import { type Query, asOfParams, atSql, knownAtSql, tenantSql } from "../reading/query.js";
+
+/** An event and one account it changed something of. */
+export interface CauseRow {
+  /** ms since 1970, as text */
+  readonly recorded_at_ms: string;
+  readonly event_id: string;
+  readonly account: string;
+}
+
+/**
+ * The events recorded after `from` and up to `knownAt`, newest first, that may have changed what
+ * happened up to `at`: a revision may take back or move what did.
+ *
+ * @param from ms since 1970
+ * @param until begins with this one; null: with the newest
+ */
+export function causesQuery(
+  asOf: PinnedAsOf,
+  from: number,
+  provider: string | undefined,
+  until: CauseRow | null,
+  rowsMax: number,
+): Query {
+  const conditions = [
+    tenantSql,
+    `recorded_at > ${fromSql}`,
+    `recorded_at <= ${knownAtSql}`,
+    `(at <= ${atSql} OR revision > 1)`,
+    ...(provider === undefined ? [] : ["provider = {provider:String}"]),
+    ...(until === null
+      ? []
+      : [
+          `(recorded_at, event_id, account) <= (${untilSql}, ` +
+            "{until_event:String}, {until_account:String})",
+        ]),
+  ];
+  return {
+    sql: `SELECT DISTINCT toUnixTimestamp64Milli(recorded_at) AS recorded_at_ms, event_id, account
+FROM subscription_changes WHERE ${conditions.join(" AND ")}
+ORDER BY recorded_at_ms DESC, event_id DESC, account DESC LIMIT {rows_max:UInt32}`,
+    params: {
+      ...asOfParams(asOf),
+      from,
+      rows_max: rowsMax,
+      ...(provider === undefined ? {} : { provider }),
+      ...(until === null
+        ? {}
+        : {
+            until: Number(until.recorded_at_ms),
+            until_event: until.event_id,
+            until_account: until.account,
+          }),
+    },
+  };
+}
+
+export interface MrrChangeRow {
+  /** Which of the causes asked about. */
+  readonly cause: number;
+  readonly provider: string;
+  readonly subscription: string;
+  readonly external_id: string;
+  readonly currency: string;
+  readonly country: string;
+  /** ms since 1970, as text */
+  readonly at_ms: string;
+  readonly kind: string;
+  /** `YYYY-MM` */
+  readonly vintage: string;
+  /** decimal text, base currency */
+  readonly mrr: string;
+  readonly accounts: string;
+}
+
+/** What each of the causes changed, in their order. */
+export function mrrChangesQuery(asOf: PinnedAsOf, causes: readonly CauseRow[]): Query {
+  // Each change of these accounts, once for each past it is part of: before (0) or after (1) a
+  // cause. A past is told by a name in the place of the account.
+  const pasts = `(
+  SELECT * REPLACE (concat(toString(past.1), ':', toString(past.2)) AS account) FROM (
+    SELECT *, arrayJoin(arrayFilter(
+      past -> past.3 = account AND
+        ((recorded_at, event_id) < (past.4, past.5)
+          OR (past.2 = 1 AND recorded_at = past.4 AND event_id = past.5)),
+      ${pastsSql})) AS past
+    FROM subscription_changes
+    WHERE ${tenantSql} AND account IN {accounts:Array(String)}
+  )
+)`;
+  const dimensions = "cause, provider, subscription, external_id, currency, country, at, kind";
+  return {
+    sql: `SELECT ${dimensions.replace(" at,", " toUnixTimestamp64Milli(at) AS at_ms,")},
+  formatDateTime(vintage, '%Y-%m') AS vintage, sum(m) AS mrr, sum(a) AS accounts
+FROM (
+  SELECT *, toUInt32(splitByChar(':', account)[1]) AS cause,
+    if(endsWith(account, '1'), mrr, -mrr) AS m, if(endsWith(account, '1'), accounts, -accounts) AS a
+  FROM (${shouldBeSql("true", pasts)}) WHERE at <= ${atSql}
+)
+GROUP BY ${dimensions}, vintage HAVING sum(m) != 0 OR sum(a) != 0
+ORDER BY ${dimensions}, vintage`,
+    params: {
+      ...asOfParams(asOf),
+      accounts: [...new Set(causes.map(({ account }) => account))],
+      cause_accounts: causes.map(({ account }) => account),
+      cause_times: causes.map(({ recorded_at_ms }) => Number(recorded_at_ms)),
+      cause_events: causes.map(({ event_id }) => event_id),
+    },
+  };
+}
+
+/** Tuples of the cause's number, the side, its account, its time and its event. */
+const pastsSql = ["0", "1"]
+  .map(
+    (side) => `arrayMap((account, time, event, place) ->
+        (place, ${side}, account, fromUnixTimestamp64Milli(time, 'UTC'), event),
+        {cause_accounts:Array(String)}, {cause_times:Array(Int64)}, {cause_events:Array(String)},
+        range(length({cause_accounts:Array(String)})))`,
+  )
+  .reduce((before, after) => `arrayConcat(${before}, ${after})`);
+
+const fromSql = "fromUnixTimestamp64Milli({from:Int64}, 'UTC')";
+const untilSql = "fromUnixTimestamp64Milli({until:Int64}, 'UTC')";

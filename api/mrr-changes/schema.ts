@@ -1,0 +1,75 @@
+/** `GET /v1/metrics/mrr/changes`: why one figure of MRR was read differently at two moments. */
+import { z } from "zod";
+import { completeTo, instant } from "../../schemas/http/clocks.js";
+import { formatQuery } from "../../schemas/http/formats.js";
+import { pageQuery, pagination } from "../../schemas/http/pages.js";
+import { providerToken } from "../../schemas/http/transactions.js";
+
+export const mrrChangesQueryParameters = z.object({
+  from_known_at: instant.optional().meta({
+    description: "The first reading: what was recorded up to then. Needed on the first page.",
+  }),
+  to_known_at: instant.optional().meta({
+    description: "The second reading. Not after `complete_to`, which is the default.",
+  }),
+  at: instant.optional().meta({
+    description: "The moment whose MRR both readings tell. Default: `from_known_at`.",
+  }),
+  provider: providerToken.optional(),
+  ...pageQuery,
+  ...formatQuery,
+});
+
+const exact = z.string().meta({ description: "The same unrounded: decimal text, six places." });
+
+export const mrrReading = z
+  .object({
+    known_at: z.iso.datetime(),
+    mrr: z.number(),
+    mrr_exact: exact,
+    active_subscribers: z.int(),
+  })
+  .meta({ id: "MrrReading" });
+
+export const mrrChange = z
+  .object({
+    event_id: z.string().meta({ description: "The raw event that was recorded in between." }),
+    recorded_at: z.iso.datetime().meta({ description: "Its receipt." }),
+    account: z.string().meta({ description: "A keyed hash." }),
+    provider: providerToken,
+    subscription: z.string(),
+    product_id: z.string().meta({ description: "The product the SKU belongs to today." }),
+    product_name: z.string(),
+    external_id: z.string(),
+    currency: z.string().meta({ description: "Of the price." }),
+    country: z.string(),
+    kind: z.enum(["new", "expansion", "contraction", "churn", "reactivation"]),
+    vintage: z.string().meta({ description: "`YYYY-MM`" }),
+    at: z.iso.datetime().meta({ description: "When the movement happened." }),
+    mrr: z.number().meta({ description: "What the second reading has more, signed." }),
+    mrr_exact: exact,
+    active_subscribers: z.int().meta({ description: "The same of accounts with MRR." }),
+  })
+  .meta({ id: "MrrChange" });
+export type MrrChangeView = z.output<typeof mrrChange>;
+
+export const mrrChangesAnswer = z
+  .object({
+    status: z.literal("success"),
+    data: z.array(mrrChange).meta({
+      description:
+        "Newest event first. Over all pages `mrr_exact` and `active_subscribers` add up to " +
+        "`readings.difference`, to the last digit.",
+    }),
+    readings: z.object({
+      at: z.iso.datetime(),
+      currency: z.string().meta({ description: "ISO 4217, of the workspace." }),
+      from: mrrReading,
+      to: mrrReading,
+      difference: mrrReading.omit({ known_at: true }).meta({ id: "MrrDifference" }),
+    }),
+    pagination,
+    complete_to: completeTo,
+  })
+  .meta({ id: "MrrChangesAnswer" });
+export type MrrChangesAnswer = z.output<typeof mrrChangesAnswer>;

@@ -1,0 +1,152 @@
+/** MRR and active subscribers by provider. */
+import assert from "node:assert";
+import { eachShard } from "../../clickhouse/cluster/shard-statements.js";
+import type { AsOf } from "../reading/as-of.js";
+import { isLateInMonth, nextInterval, startOfMonth } from "../reading/calendar.js";
+import { exactMrr, mrrOf } from "../reading/amounts.js";
+import { sumMovementsSql } from "../reading/movements.js";
+import {
+  type Query,
+  asOfParams,
+  projectionSettingSql,
+  sumSettingsSql,
+  tenantSql,
+} from "../reading/query.js";
+
+export interface MrrRow {
+  readonly provider: string;
+  /** decimal text, base currency */
+  readonly mrr: string;
+  /** active accounts */
+  readonly accounts: string;
+}
+
+/** As of two moments. */
+export interface MrrPairRow extends MrrRow {
+  /** decimal text, base currency, as of the earlier moment */
+  readonly previous: string;
+}
+
+/** What both moments are made of; see `mrrPairs`. */
+export interface MrrPartRow extends MrrRow {
+  readonly part: number;
+}
+
+export function mrrQuery(asOf: AsOf): Query {
+  const sums = sumMovementsSql(["provider"], "by_month_and_sku", asOf, {
+    measures: ["mrr", "accounts"],
+  });
+  return { sql: `${sums} ORDER BY provider ${sumSettingsSql}`, params: asOfParams(asOf) };
+}
+
+/**
+ * What is recorded as of `asOf.at`, and as of a moment before, in one statement, for `mrrPairs` to
+ * add up: planning it is most of what a figure costs, so it has two parts, of which one is all
+ * months and the other both stretches of rows, and no arithmetic.
+ *
+ * @param asOf `known_at` is not regarded
+ * @param previousAt in an earlier month, or in the first half of one `asOf.at` is in the second of
+ */
+export function mrrPairQuery(asOf: AsOf, previousAt: number): Query {
+  const [now, previous] = edgesOf(asOf.at, previousAt);
+  const { workspace, environment } = asOf;
+  const sums = [
+    `SELECT provider, toStartOfMonth(at) <= ${daySql("previous_month")} AS part,
+       sum(mrr) AS value, sum(accounts) AS active
+     FROM mrr_movements
+     WHERE ${tenantSql} AND identity(toStartOfMonth(at)) <= ${daySql("month")}
+     GROUP BY provider, part ${projectionSettingSql("by_month_and_sku")}`,
+    // Inside `identity` as a whole: beside it the table's own marks were each held against the two.
+    `SELECT provider, ${parts.previousRows} + (at >= ${timeSql("from")}) AS part,
+       mrr AS value, accounts AS active
+     FROM mrr_movements
+     WHERE ${tenantSql} AND identity(${stretchSql("")} OR ${stretchSql("previous_")})`,
+  ];
+  return {
+    sql: `
+SELECT provider, part, sum(value) AS mrr, sum(active) AS accounts
+FROM ${eachShard(sums.join("\nUNION ALL\n"))}
+GROUP BY provider, part
+${sumSettingsSql}, optimize_move_to_prewhere = 0`,
+    params: {
+      workspace,
+      environment,
+      month: now.lastMonth,
+      from: now.from,
+      to: now.to,
+      previous_month: previous.lastMonth,
+      previous_from: previous.from,
+      previous_to: previous.to,
+    },
+  };
+}
+
+/** @returns by provider, in order */
+export function mrrPairs(
+  rows: readonly MrrPartRow[],
+  at: number,
+  previousAt: number,
+): MrrPairRow[] {
+  const [now, previous] = edgesOf(at, previousAt);
+  const signs: Readonly<Record<number, { readonly now: bigint; readonly previous: bigint }>> = {
+    [parts.laterMonths]: { now: 1n, previous: 0n },
+    [parts.commonMonths]: { now: 1n, previous: 1n },
+    [parts.previousRows]: { now: 0n, previous: previous.sign },
+    [parts.rows]: { now: now.sign, previous: 0n },
+  };
+  const sums = new Map<string, { mrr: bigint; accounts: bigint; previous: bigint }>();
+  for (const { provider, part, mrr, accounts } of rows) {
+    const sign = signs[part];
+    assert(sign !== undefined, `the sums have no part ${part}`);
+    const sum = sums.get(provider) ?? { mrr: 0n, accounts: 0n, previous: 0n };
+    sums.set(provider, {
+      mrr: sum.mrr + sign.now * mrrOf(mrr),
+      accounts: sum.accounts + sign.now * BigInt(accounts),
+      previous: sum.previous + sign.previous * mrrOf(mrr),
+    });
+  }
+  return [...sums.entries()]
+    .map(([provider, sum]) => ({
+      provider,
+      mrr: exactMrr(sum.mrr),
+      accounts: String(sum.accounts),
+      previous: exactMrr(sum.previous),
+    }))
+    .sort((one, other) => (one.provider < other.provider ? -1 : 1));
+}
+
+/** Months that count as of the later moment only, or of both; and each one's stretch of rows. */
+const parts = { laterMonths: 0, commonMonths: 1, previousRows: 2, rows: 3 } as const;
+
+function edgesOf(at: number, previousAt: number): readonly [Edge, Edge] {
+  const [now, previous] = [edgeOf(at), edgeOf(previousAt)];
+  // Each row is in one of the two. January 1970 holds none.
+  assert(previous.to <= now.from || now.from === 0, "one moment is too near to the other");
+  return [now, previous];
+}
+
+type Edge = ReturnType<typeof edgeOf>;
+
+/**
+ * A moment as whole months and the rows of the nearer part of its month: those from its beginning
+ * are added, or those to its end taken off. The engine's dates begin with 1970, of which January
+ * holds nothing (`limits.eventEarliest`): it stands for the month before it, too.
+ */
+function edgeOf(at: number) {
+  const month = startOfMonth(at);
+  return isLateInMonth(at)
+    ? { sign: -1n, lastMonth: month, from: at + 1, to: nextInterval("month", month) }
+    : { sign: 1n, lastMonth: Math.max(0, startOfMonth(month - 1)), from: month, to: at + 1 };
+}
+
+function stretchSql(prefix: "" | "previous_"): string {
+  return `(at >= ${timeSql(`${prefix}from`)} AND at < ${timeSql(`${prefix}to`)})`;
+}
+
+function daySql(name: string): string {
+  return `toDate(${timeSql(name)})`;
+}
+
+function timeSql(name: string): string {
+  return `fromUnixTimestamp64Milli({${name}:Int64}, 'UTC')`;
+}

@@ -1,0 +1,102 @@
+/** Sums of SKUs as sums of unified products, by today's catalogue. Pure. */
+import type { Catalogue, CatalogueProduct, Sku } from "../../catalogue/view.js";
+import { mrrOf } from "../reading/amounts.js";
+import type { SkuRevenueRow } from "./sku-revenue-query.js";
+import type { SkuSubscriptionsRow } from "./sku-subscriptions-query.js";
+
+export interface SkuFigures extends Sku {
+  /** minor units of base currency, of the period */
+  readonly revenue: bigint;
+  readonly sales: number;
+  /** millionths of base currency, as of now */
+  readonly mrr: bigint;
+  readonly subscriptions: number;
+}
+
+export interface ProductFigures {
+  readonly product: CatalogueProduct;
+  readonly skus: readonly SkuFigures[];
+  readonly revenue: bigint;
+  readonly sales: number;
+  readonly mrr: bigint;
+  /** A subscription with items of two SKUs of the product counts twice; see `hasRepeats`. */
+  readonly subscriptions: number;
+}
+
+/**
+ * Every product of the catalogue, also those that sold nothing, and what the figures know of that
+ * the catalogue does not (yet). Highest revenue first, then by id.
+ */
+export function productFigures(
+  catalogue: Catalogue,
+  revenues: readonly SkuRevenueRow[],
+  subscriptions: readonly SkuSubscriptionsRow[],
+): ProductFigures[] {
+  const skus = new Map<string, SkuFigures>();
+  const add = (sku: Sku, more: Partial<Omit<SkuFigures, keyof Sku>>) => {
+    const key = `${sku.provider}:${sku.externalId}`;
+    skus.set(key, { ...nothing, ...skus.get(key), ...sku, ...more });
+  };
+  for (const sku of catalogue.products.flatMap((product) => product.skus)) add(sku, {});
+  for (const row of revenues) {
+    add(skuOf(row), { revenue: BigInt(row.amount), sales: Number(row.sales) });
+  }
+  for (const row of subscriptions) {
+    add(skuOf(row), { mrr: mrrOf(row.mrr), subscriptions: Number(row.subscriptions) });
+  }
+  return groupByProduct(catalogue, [...skus.values()]);
+}
+
+/** Whether one subscription may be counted more than once. */
+export function hasRepeats({ skus }: ProductFigures): boolean {
+  const selling = skus.filter((sku) => sku.subscriptions > 0);
+  return new Set(selling.map((sku) => sku.provider)).size < selling.length;
+}
+
+const nothing = { revenue: 0n, sales: 0, mrr: 0n, subscriptions: 0 };
+
+function skuOf(row: { readonly provider: string; readonly external_id: string }): Sku {
+  return { provider: row.provider, externalId: row.external_id };
+}
+
+function groupByProduct(catalogue: Catalogue, skus: readonly SkuFigures[]): ProductFigures[] {
+  const groups = new Map<string, { product: CatalogueProduct; skus: SkuFigures[] }>(
+    catalogue.products.map((product) => [product.id, { product, skus: [] }]),
+  );
+  for (const sku of skus) {
+    // What was moved away by differences leaves sums of nothing behind; that is no SKU.
+    if (sku.externalId === "" && isNothing(sku)) continue;
+    const product = catalogue.productOf(sku);
+    const group = groups.get(product.id) ?? { product, skus: [] };
+    group.skus.push(sku);
+    groups.set(product.id, group);
+  }
+  return [...groups.values()].map(totalled).sort(byRevenueThenId);
+}
+
+function isNothing(sku: SkuFigures): boolean {
+  return sku.revenue === 0n && sku.sales === 0 && sku.mrr === 0n && sku.subscriptions === 0;
+}
+
+function totalled(group: { product: CatalogueProduct; skus: readonly SkuFigures[] }) {
+  const total = { ...nothing };
+  for (const sku of group.skus) {
+    total.revenue += sku.revenue;
+    total.sales += sku.sales;
+    total.mrr += sku.mrr;
+    total.subscriptions += sku.subscriptions;
+  }
+  return { ...group, ...total };
+}
+
+export function byRevenueThenId(one: ProductPosition, other: ProductPosition): number {
+  if (one.revenue !== other.revenue) return one.revenue > other.revenue ? -1 : 1;
+  if (one.product.id === other.product.id) return 0;
+  return one.product.id < other.product.id ? -1 : 1;
+}
+
+/** What the order of products depends on. */
+export interface ProductPosition {
+  readonly revenue: bigint;
+  readonly product: { readonly id: string };
+}

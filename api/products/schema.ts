@@ -1,0 +1,60 @@
+/** `GET /v1/products` (`spec.md` 2.2, 4.3). */
+import { z } from "zod";
+import { clocksQuery, completeTo } from "../../schemas/http/clocks.js";
+import { formatQuery } from "../../schemas/http/formats.js";
+import { pageQuery, pagination } from "../../schemas/http/pages.js";
+import { providerToken } from "../../schemas/http/transactions.js";
+import { categories } from "../../schemas/products.js";
+
+export const periods = ["today", "7d", "30d", "3m", "12m", "lifetime"] as const;
+export type Period = (typeof periods)[number];
+
+export const productsQueryParameters = z.object({
+  period: z
+    .enum(periods)
+    .optional()
+    .meta({
+      description:
+        "Bounds revenue and sales, ends at `at`. Days are calendar days with today; months begin " +
+        "at 00:00 of the same day. Default: `30d`.",
+    }),
+  category: z.enum(categories).optional(),
+  ...pageQuery,
+  ...clocksQuery,
+  ...formatQuery,
+});
+
+export const product = z
+  .object({
+    id: z.string().meta({ description: "`prod_unf_…`" }),
+    name: z.string(),
+    slug: z.string(),
+    category: z.enum(categories),
+    total_revenue: z.number().meta({ description: "Of the period, in `currency`." }),
+    total_sales: z.int().meta({ description: "Of the period." }),
+    active_subscriptions: z.int().meta({ description: "With MRR above 0, as of now." }),
+    mrr: z.number().meta({ description: "As of now." }),
+    currency: z.string().meta({ description: "ISO 4217, of the workspace." }),
+    providers: z.array(
+      z
+        .object({
+          provider: providerToken,
+          external_id: z.string().meta({ description: "The SKU at that provider." }),
+          revenue: z.number(),
+          sales_count: z.int(),
+        })
+        .meta({ id: "ProductProvider" }),
+    ),
+  })
+  .meta({ id: "Product" });
+export type Product = z.output<typeof product>;
+
+export const productsAnswer = z
+  .object({
+    status: z.literal("success"),
+    data: z.array(product).meta({ description: "Highest `total_revenue` first, then by `id`." }),
+    pagination,
+    complete_to: completeTo,
+  })
+  .meta({ id: "ProductsAnswer" });
+export type ProductsAnswer = z.output<typeof productsAnswer>;

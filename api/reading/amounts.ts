@@ -1,0 +1,47 @@
+/** MRR sums stay unrounded (millionths, as bigint) until they are shown; ratios are of those. */
+import { knownExponentOf } from "../../schemas/money/currencies.js";
+import {
+  decimalText,
+  divideRounded,
+  parseDecimal,
+  powerOfTen,
+  rescale,
+} from "../../schemas/money/decimal.js";
+import { toJsonNumber } from "../../schemas/money/money.js";
+
+/** Decimals of an MRR sum, as the tables have them. */
+export const mrrPlaces = 6;
+
+/** @param text an MRR sum as ClickHouse gives it @returns millionths of the base currency */
+export function mrrOf(text: string): bigint {
+  const decimal = parseDecimal(text);
+  if (decimal === null) throw new Error(`No decimal: ${JSON.stringify(text)}`);
+  return rescale(decimal, mrrPlaces).digits;
+}
+
+/** @param mrr millionths @returns decimal text of all its places */
+export function exactMrr(mrr: bigint): string {
+  return decimalText({ digits: mrr, scale: mrrPlaces });
+}
+
+/**
+ * @param mrr millionths
+ * @param parts it is shared among
+ * @returns the number JSON shows, rounded once to the minor unit
+ */
+export function showMrr(mrr: bigint, currency: string, parts = 1n): number {
+  const exponent = knownExponentOf(currency);
+  const amountMinor = divideRounded(mrr * powerOfTen(exponent), parts * powerOfTen(mrrPlaces));
+  return toJsonNumber(amountMinor, exponent);
+}
+
+/** `part ÷ whole × 100`, rounded once to so many decimals. */
+export function percent(part: bigint, whole: bigint, decimals: number): number {
+  return ratio(part * 100n, whole, decimals);
+}
+
+/** `part ÷ whole`, rounded once to so many decimals. */
+export function ratio(part: bigint, whole: bigint, decimals: number): number {
+  const digits = divideRounded(part * powerOfTen(decimals), whole);
+  return Number(decimalText({ digits, scale: decimals }));
+}

@@ -1,0 +1,54 @@
+/**
+ * The two clocks of a call (`definitions.md`, Two clocks): `at`, up to when things happened, and
+ * `known_at`, up to when they were recorded.
+ */
+import { unprocessable } from "../../http/errors.js";
+import type { Access } from "../../workspaces/keys.js";
+import type { Environment } from "../../schemas/records/records.js";
+
+/** Whose rows a query reads, and up to which moments. */
+export interface AsOf {
+  readonly workspace: string;
+  readonly environment: Environment;
+  /** ms since 1970; rows that happened up to then, inclusive */
+  readonly at: number;
+  /** ms since 1970; null: everything booked, so that what was booked just now is not hidden */
+  readonly knownAt: number | null;
+}
+
+export interface Clocks {
+  /** `Watermark.completeTo()`, asked before the tables are: they hold at least that much. */
+  readonly completeTo: number;
+  readonly now: number;
+}
+
+/**
+ * @param query the parameters as given, ms since 1970
+ * @throws ApiError 422 for a moment in the future, or for a `known_at` that is not all booked yet
+ */
+export function readAsOf(
+  access: Pick<Access, "workspace" | "environment">,
+  query: { readonly at?: number | undefined; readonly known_at?: number | undefined },
+  clocks: Clocks,
+): AsOf {
+  for (const param of ["at", "known_at"] as const) {
+    if ((query[param] ?? 0) > clocks.now) {
+      throw unprocessable("moment_in_future", `${param} lies in the future.`, param);
+    }
+  }
+  if ((query.known_at ?? 0) > clocks.completeTo) {
+    const complete = new Date(clocks.completeTo).toISOString();
+    throw unprocessable(
+      "known_at_incomplete",
+      `Not everything received up to known_at is booked yet; complete_to is ${complete}.`,
+      "known_at",
+    );
+  }
+  return {
+    workspace: access.workspace,
+    environment: access.environment,
+    // Nothing is older than 1970, and the engine's dates begin there.
+    at: Math.max(0, query.at ?? query.known_at ?? clocks.now),
+    knownAt: query.known_at === undefined ? null : Math.max(0, query.known_at),
+  };
+}

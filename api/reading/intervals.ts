@@ -1,0 +1,16 @@
+/** The beginning of a series and its intervals, as SQL. */
+import type { Interval } from "../../schemas/http/series.js";
+
+/** 00:00 of the first day, ms since 1970 in the parameter `from`. */
+export const fromSql = "fromUnixTimestamp64Milli({from:Int64}, 'UTC')";
+
+/** @param day SQL of a date, as a projection has it @returns SQL of its interval's first day */
+export function intervalSql(interval: Interval, day: string): string {
+  return {
+    day,
+    week: `toMonday(${day})`,
+    month: `toStartOfMonth(${day})`,
+    quarter: `toStartOfQuarter(${day})`,
+    year: `toStartOfYear(${day})`,
+  }[interval];
+}

@@ -1,0 +1,38 @@
+/** A query is a value: SQL text and what is bound to its placeholders. Nothing here does IO. */
+import type { QueryParam } from "../../clickhouse/clickhouse.js";
+import type { AsOf } from "./as-of.js";
+
+export interface Query {
+  readonly sql: string;
+  readonly params: Readonly<Record<string, QueryParam>>;
+}
+
+/** Conditions and moments in terms of `asOfParams`. */
+export const tenantSql = "workspace = {workspace:String} AND environment = {environment:String}";
+export const atSql = "fromUnixTimestamp64Milli({at:Int64}, 'UTC')";
+export const knownAtSql = "fromUnixTimestamp64Milli({known_at:Int64}, 'UTC')";
+
+/**
+ * Every part of a query sees one state of each table. Sums are often *all of it, minus some of it,
+ * plus other rows*, which is right only if nothing is inserted between the parts. Implicit
+ * projections only answer `count`, `min` and `max`; to find that out costs each part some planning.
+ */
+export const sumSettingsSql =
+  "SETTINGS enable_shared_storage_snapshot_in_query = 1, optimize_use_implicit_projections = 0";
+
+/**
+ * The engine otherwise works out for each projection of the table whether it would do, and what of
+ * the condition to look at first, though of sums nothing is left out by it.
+ */
+export function projectionSettingSql(name: string): string {
+  return `SETTINGS preferred_optimize_projection_name = '${name}', optimize_move_to_prewhere = 0`;
+}
+
+export function asOfParams(asOf: AsOf): Record<string, QueryParam> {
+  return {
+    workspace: asOf.workspace,
+    environment: asOf.environment,
+    at: asOf.at,
+    ...(asOf.knownAt === null ? {} : { known_at: asOf.knownAt }),
+  };
+}

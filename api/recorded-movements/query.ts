@@ -1,0 +1,99 @@
+/** Recorded MRR movements, row by row, newest first. */
+import type { MovementKind } from "../movement-series/schema.js";
+import { recordedColumns } from "../../schemas/movements.js";
+import type { Cell } from "../reading/metric-filters.js";
+import type { PinnedAsOf } from "../reading/pages.js";
+import { type Query, asOfParams, atSql, knownAtSql, tenantSql } from "../reading/query.js";
+
+/** Where a page ended: so many rows of this moment were shown. */
+export interface RecordedMovementPosition {
+  /** ms since 1970 */
+  readonly at: number;
+  readonly rows: number;
+}
+
+/** All that are given must hold. */
+export interface RecordedMovementsWanted {
+  readonly cell: Pick<Cell, "condition" | "params">;
+  readonly kind?: MovementKind | undefined;
+  readonly account?: string | undefined;
+  /** ms since 1970; `at` from `from` on and before `to` */
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+}
+
+/**
+ * The table lies in the order of accounts. So the time of the last row wanted is looked for first,
+ * in a few columns of all rows; the rest is read of the rows since then only.
+ *
+ * @param rowsMax fewer rows mean the end of the list
+ */
+export function recordedMovementsQuery(
+  asOf: PinnedAsOf,
+  wanted: RecordedMovementsWanted,
+  after: RecordedMovementPosition | null,
+  rowsMax: number,
+): Query {
+  const conditions = [
+    conditionsSql(wanted),
+    ...(after === null ? [] : [`at <= ${momentSql("after")}`]),
+  ].join(" AND ");
+  return {
+    sql: `SELECT ${recordedColumns} FROM mrr_movements
+WHERE ${conditions} AND at >= (
+  SELECT min(at) FROM (
+    SELECT at FROM mrr_movements WHERE ${conditions}
+    ORDER BY at DESC LIMIT {rows_max:UInt32} + {shown:UInt32}
+  )
+)
+ORDER BY at DESC, account, subscription, external_id, kind, vintage, currency, country, mrr,
+  recorded_at, event_id
+LIMIT {rows_max:UInt32} OFFSET {shown:UInt32}`,
+    params: {
+      ...paramsOf(asOf, wanted),
+      rows_max: rowsMax,
+      shown: after?.rows ?? 0,
+      ...(after === null ? {} : { after: after.at }),
+    },
+  };
+}
+
+export interface RecordedMovementCountRow {
+  readonly movements: string;
+}
+
+export function recordedMovementCountQuery(
+  asOf: PinnedAsOf,
+  wanted: RecordedMovementsWanted,
+): Query {
+  return {
+    sql: `SELECT count() AS movements FROM mrr_movements WHERE ${conditionsSql(wanted)}`,
+    params: paramsOf(asOf, wanted),
+  };
+}
+
+function conditionsSql({ cell, kind, account, from, to }: RecordedMovementsWanted): string {
+  return [
+    tenantSql,
+    `at <= ${atSql}`,
+    `recorded_at <= ${knownAtSql}`,
+    // What is taken back and comes again adds nothing on the way.
+    "mrr != 0",
+    cell.condition,
+    ...(kind === undefined ? [] : ["kind = {kind:String}"]),
+    ...(account === undefined ? [] : ["account = {account:String}"]),
+    ...(from === undefined ? [] : [`at >= ${momentSql("from")}`]),
+    ...(to === undefined ? [] : [`at < ${momentSql("to")}`]),
+  ].join(" AND ");
+}
+
+function paramsOf(asOf: PinnedAsOf, wanted: RecordedMovementsWanted): Query["params"] {
+  const { cell, ...given } = wanted;
+  const params: Record<string, string | number> = {};
+  for (const [name, value] of Object.entries(given)) if (value !== undefined) params[name] = value;
+  return { ...asOfParams(asOf), ...cell.params, ...params };
+}
+
+function momentSql(name: "from" | "to" | "after"): string {
+  return `fromUnixTimestamp64Milli({${name}:Int64}, 'UTC')`;
+}

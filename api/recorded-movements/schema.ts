@@ -1,0 +1,64 @@
+/** `GET /v1/mrr-movements`: MRR movements as they were recorded, one by one. */
+import { z } from "zod";
+import { completeTo, instant } from "../../schemas/http/clocks.js";
+import { formatQuery } from "../../schemas/http/formats.js";
+import { movementKinds } from "../movement-series/schema.js";
+import { mrrChange } from "../mrr-changes/schema.js";
+import { pageQuery, pagination } from "../../schemas/http/pages.js";
+import { cellQuery, moment } from "../../schemas/http/series.js";
+
+/** A keyed hash. */
+export const accountId = z.string().min(1).max(255);
+
+export const recordedMovementsQueryParameters = z.object({
+  kind: z.enum(movementKinds).optional(),
+  from: moment.optional().meta({
+    type: "string",
+    description: "Dated then or later: a date (its 00:00 UTC) or a date-time.",
+  }),
+  to: moment.optional().meta({
+    type: "string",
+    description: "Dated before then: the moment itself is not included.",
+  }),
+  ...cellQuery,
+  account: accountId.optional(),
+  ...pageQuery,
+  at: instant.optional().meta({
+    description: "Movements dated up to then. Default: also all that are announced.",
+  }),
+  known_at: instant.optional().meta({
+    description: "Recorded up to then. Not after `complete_to`, which is the default.",
+  }),
+  ...formatQuery,
+});
+
+export type RecordedMovementsQuery = z.output<typeof recordedMovementsQueryParameters>;
+
+const { active_subscribers: _none, mrr_exact: exact, ...cells } = mrrChange.shape;
+
+export const recordedMovement = z
+  .object({
+    id: z.string().meta({ description: "`mov_norm_…`, the same as on the public topic." }),
+    ...cells,
+    event_id: z.string().meta({
+      description: "The newest raw event that touched the account when it was booked.",
+    }),
+    mrr: z.number().meta({ description: "Signed, rounded." }),
+    mrr_exact: exact,
+    base_currency: z.string().meta({ description: "ISO 4217, of the workspace." }),
+  })
+  .meta({ id: "RecordedMovement" });
+export type RecordedMovement = z.output<typeof recordedMovement>;
+
+export const recordedMovementsAnswer = z
+  .object({
+    status: z.literal("success"),
+    data: z.array(recordedMovement).meta({
+      description:
+        "Newest `at` first, then by account. `mrr_exact` of those up to a moment add up to MRR.",
+    }),
+    pagination,
+    complete_to: completeTo,
+  })
+  .meta({ id: "RecordedMovementsAnswer" });
+export type RecordedMovementsAnswer = z.output<typeof recordedMovementsAnswer>;

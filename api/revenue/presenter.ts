@@ -1,0 +1,155 @@
+/** Revenue over time (`docs/metrics.md`), from sums in minor units: what is shown adds up. */
+import type { Catalogue } from "../../catalogue/view.js";
+import { knownExponentOf } from "../../schemas/money/currencies.js";
+import type { RevenueAnswer, RevenueRow } from "./schema.js";
+import type { CellGroup, GroupFields } from "../../schemas/http/series.js";
+import { toJsonNumber } from "../../schemas/money/money.js";
+import { utcDay } from "../../schemas/money/rates.js";
+import { groupFields, groupKey } from "../reading/groups.js";
+import type { RevenueSumsRow, ToldRow } from "./query.js";
+import type { Series, SeriesPart } from "../reading/series.js";
+
+/** Minor units of base currency. */
+interface Figures {
+  readonly gross: bigint;
+  readonly refunds: bigint;
+  readonly disputes: bigint;
+  readonly tax: bigint;
+  readonly fees: bigint;
+  readonly sales: number;
+  /** Of `sales`: those whose tax is told, and those whose fee is. */
+  readonly taxTold: number;
+  readonly feeTold: number;
+}
+
+export function presentRevenue(
+  sums: readonly RevenueSumsRow[],
+  told: readonly ToldRow[],
+  series: Series,
+  group: CellGroup | undefined,
+  catalogue: Catalogue,
+  currency: string,
+): RevenueAnswer["data"] {
+  const cells = cellsOf(sums, told, group, catalogue);
+  const exponent = knownExponentOf(currency);
+  const revenue = series.parts.flatMap((part): RevenueRow[] => {
+    const found = [...(cells.get(utcDay(part.start)) ?? [])]
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([, cell]) => cell);
+    const shown =
+      found.length > 0 || group !== undefined ? found : [{ fields: {}, figures: nothing }];
+    return shown.map(({ fields, figures }) => ({
+      ...daysOf(part),
+      ...fields,
+      ...presentFigures(figures, exponent),
+    }));
+  });
+  const whole = [...cells.values()]
+    .flatMap((some) => [...some.values()])
+    .reduce((sum, { figures }) => plus(sum, figures), nothing);
+  return {
+    currency,
+    interval: series.interval,
+    revenue,
+    totals: { ...daysOf(series), ...presentFigures(whole, exponent) },
+  };
+}
+
+type Cells = ReadonlyMap<string, ReadonlyMap<string, Cell>>;
+
+interface Cell {
+  readonly fields: GroupFields;
+  readonly figures: Figures;
+}
+
+/** By the start of their interval, then by what tells groups apart. */
+function cellsOf(
+  sums: readonly RevenueSumsRow[],
+  told: readonly ToldRow[],
+  group: CellGroup | undefined,
+  catalogue: Catalogue,
+): Cells {
+  const cells = new Map<string, Map<string, Cell>>();
+  const placeOf = (row: RevenueSumsRow | ToldRow) => {
+    const fields = groupFields(row, group, catalogue);
+    return { fields, key: groupKey(fields) };
+  };
+  for (const row of sums) {
+    const { fields, key } = placeOf(row);
+    const cellsOfStart = cells.get(row.start) ?? new Map<string, Cell>();
+    cells.set(row.start, cellsOfStart);
+    const figures = plus(cellsOfStart.get(key)?.figures ?? nothing, figuresOf(row));
+    cellsOfStart.set(key, { fields, figures });
+  }
+  for (const row of told) {
+    const { key } = placeOf(row);
+    const cell = cells.get(row.start)?.get(key);
+    if (cell === undefined) continue;
+    const { figures } = cell;
+    // Transactions are seen a moment before the ledger has their sales.
+    const among = (count: number) => Math.min(count, Math.max(0, figures.sales));
+    const taxTold = among(figures.taxTold + Number(row.tax));
+    const feeTold = among(figures.feeTold + Number(row.fee));
+    cells.get(row.start)?.set(key, { ...cell, figures: { ...figures, taxTold, feeTold } });
+  }
+  return cells;
+}
+
+const nothing: Figures = {
+  gross: 0n,
+  refunds: 0n,
+  disputes: 0n,
+  tax: 0n,
+  fees: 0n,
+  sales: 0,
+  taxTold: 0,
+  feeTold: 0,
+};
+
+function figuresOf(row: RevenueSumsRow): Figures {
+  return {
+    gross: BigInt(row.gross),
+    refunds: BigInt(row.refunds),
+    disputes: BigInt(row.disputes),
+    tax: BigInt(row.tax),
+    fees: BigInt(row.fees),
+    sales: Number(row.sales),
+    taxTold: 0,
+    feeTold: 0,
+  };
+}
+
+function plus(one: Figures, other: Figures): Figures {
+  return {
+    gross: one.gross + other.gross,
+    refunds: one.refunds + other.refunds,
+    disputes: one.disputes + other.disputes,
+    tax: one.tax + other.tax,
+    fees: one.fees + other.fees,
+    sales: one.sales + other.sales,
+    taxTold: one.taxTold + other.taxTold,
+    feeTold: one.feeTold + other.feeTold,
+  };
+}
+
+function presentFigures(figures: Figures, exponent: number) {
+  const money = (amount: bigint) => toJsonNumber(amount, exponent);
+  const { gross, refunds, disputes, tax, fees, sales, taxTold, feeTold } = figures;
+  const revenue = gross + refunds + disputes;
+  return {
+    gross: money(gross),
+    refunds: money(refunds),
+    disputes: money(disputes),
+    revenue: money(revenue),
+    tax: money(tax),
+    fees: sales > 0 && feeTold === 0 && fees === 0n ? null : money(fees),
+    net: money(revenue - tax - fees),
+    sales,
+    sales_without_tax: sales - taxTold,
+    sales_without_fee: sales - feeTold,
+  };
+}
+
+function daysOf(part: Pick<SeriesPart, "from" | "to">) {
+  return { from: utcDay(part.from), to: utcDay(part.to) };
+}

@@ -1,0 +1,100 @@
+/** Revenue by interval and group, and how many sales told their tax and their fee. */
+import type { CellGroup } from "../../schemas/http/series.js";
+import type { AsOf } from "../reading/as-of.js";
+import type { Cell } from "../reading/metric-filters.js";
+import { type GroupRow, groupColumns } from "../reading/groups.js";
+import type { Series } from "../reading/series.js";
+import { fromSql, intervalSql } from "../reading/intervals.js";
+import { sumLedgerSinceSql } from "../reading/ledger.js";
+import {
+  type Query,
+  asOfParams,
+  atSql,
+  knownAtSql,
+  sumSettingsSql,
+  tenantSql,
+} from "../reading/query.js";
+
+/** What tells the cells of a series apart. */
+interface RevenueCell extends GroupRow {
+  /** First day of the interval, `YYYY-MM-DD`. */
+  readonly start: string;
+}
+
+/** Minor units of base currency, as text. */
+export interface RevenueSumsRow extends RevenueCell {
+  readonly gross: string;
+  readonly refunds: string;
+  readonly disputes: string;
+  readonly tax: string;
+  readonly fees: string;
+  readonly sales: string;
+}
+
+/** Transactions that told it. */
+export interface ToldRow extends RevenueCell {
+  readonly tax: string;
+  readonly fee: string;
+}
+
+type Rows = Pick<Cell, "condition" | "params">;
+
+/** @param rowsMax one more is read, to tell that there are more */
+export function revenueQuery(
+  series: Series,
+  cell: Rows,
+  group: CellGroup | undefined,
+  rowsMax: number,
+): Query {
+  const groups = group === undefined ? [] : groupColumns[group];
+  const names = ["start", ...groups].join(", ");
+  const start = `${intervalSql(series.interval, "toDate(happened_at)")} AS start`;
+  const measures = ["amount", "tax", "fee", "sales"] as const;
+  return {
+    sql: `SELECT ${names}, sumIf(amount, kind = 'sale') AS gross,
+  sumIf(amount, kind = 'refund') AS refunds,
+  sumIf(amount, kind IN ('dispute', 'dispute_won')) AS disputes,
+  sum(tax) AS tax, sum(fee) AS fees, sum(sales) AS sales
+FROM (
+${sumLedgerSinceSql([start, "kind", ...groups], measures, series.asOf, cell.condition)}
+) AS sums GROUP BY ${names}
+-- What was moved away by differences leaves sums of nothing behind.
+HAVING gross != 0 OR refunds != 0 OR disputes != 0 OR tax != 0 OR fees != 0 OR sales != 0
+ORDER BY ${names} LIMIT {rows_max:UInt32} ${sumSettingsSql}`,
+    params: {
+      ...asOfParams(series.asOf),
+      ...cell.params,
+      from: series.from,
+      rows_max: rowsMax + 1,
+    },
+  };
+}
+
+/**
+ * A tax or a fee once told is never unsaid, so the newest version that has one is the newest of
+ * all. Where no provider tells any, this reads two columns and finds nothing.
+ */
+export function toldQuery(series: Series, cell: Rows, group: CellGroup | undefined): Query {
+  const names = ["start", ...(group === undefined ? [] : groupColumns[group])].join(", ");
+  return {
+    sql: `SELECT ${names}, countIf(has_tax) AS tax, countIf(has_fee) AS fee FROM (
+  SELECT ${intervalSql(series.interval, "toDate(timestamp)")} AS start,
+    newest.1 AS provider, newest.2 AS external_id, newest.3 AS country, newest.4 AS currency,
+    newest.5 AS has_tax, newest.6 AS has_fee
+  FROM (
+    SELECT timestamp, argMax((provider, external_id, customer_country, original_currency,
+        tax_amount IS NOT NULL, fee_amount IS NOT NULL), (recorded_at, fact_id, version)) AS newest
+    FROM transactions
+    WHERE ${conditionSql(series.asOf)} AND (tax_amount IS NOT NULL OR fee_amount IS NOT NULL)
+    GROUP BY workspace, environment, timestamp, id
+  )
+) WHERE ${cell.condition}
+GROUP BY ${names} ${sumSettingsSql}, optimize_aggregation_in_order = 1`,
+    params: { ...asOfParams(series.asOf), ...cell.params, from: series.from },
+  };
+}
+
+function conditionSql(asOf: AsOf): string {
+  const known = asOf.knownAt === null ? "" : ` AND recorded_at <= ${knownAtSql}`;
+  return `${tenantSql} AND timestamp >= ${fromSql} AND timestamp <= ${atSql}${known}`;
+}

@@ -1,0 +1,61 @@
+/** `GET /v1/metrics/revenue`: what was sold, given back and kept, over time. */
+import { z } from "zod";
+import { clocksQuery, completeTo } from "../../schemas/http/clocks.js";
+import { formatQuery } from "../../schemas/http/formats.js";
+import {
+  cellGroups,
+  cellQuery,
+  groupByMeta,
+  groupShape,
+  intervalDays,
+  intervals,
+  seriesQuery,
+} from "../../schemas/http/series.js";
+
+export const revenueQueryParameters = z.object({
+  ...seriesQuery,
+  ...cellQuery,
+  group_by: z.enum(cellGroups).optional().meta(groupByMeta),
+  ...clocksQuery,
+  ...formatQuery,
+});
+
+const figures = {
+  gross: z.number().meta({ description: "Sales, tax included." }),
+  refunds: z.number().meta({ description: "Below 0, at the time of the refund." }),
+  disputes: z
+    .number()
+    .meta({ description: "Withdrawn less won back; below 0 when more was lost." }),
+  revenue: z.number().meta({ description: "`gross + refunds + disputes`: the sum of the ledger." }),
+  tax: z.number().meta({ description: "In `revenue`, as far as providers tell it." }),
+  fees: z.number().nullable().meta({
+    description: "Kept by providers, of the sales they tell it of; null when of none of them.",
+  }),
+  net: z.number().meta({ description: "`revenue − tax − fees`." }),
+  sales: z.int(),
+  sales_without_tax: z.int().meta({ description: "Of `sales`: those whose tax nobody told." }),
+  sales_without_fee: z.int().meta({ description: "Of `sales`: those whose fee nobody told." }),
+};
+
+export const revenueRow = z
+  .object({
+    ...intervalDays,
+    ...groupShape,
+    ...figures,
+  })
+  .meta({ id: "Revenue" });
+export type RevenueRow = z.output<typeof revenueRow>;
+
+export const revenueAnswer = z
+  .object({
+    status: z.literal("success"),
+    data: z.object({
+      currency: z.string().meta({ description: "ISO 4217, of the workspace: of all amounts." }),
+      interval: z.enum(intervals),
+      revenue: z.array(revenueRow).meta({ description: "Oldest first, then by group." }),
+      totals: z.object({ ...intervalDays, ...figures }).meta({ id: "RevenueTotals" }),
+    }),
+    complete_to: completeTo,
+  })
+  .meta({ id: "RevenueAnswer" });
+export type RevenueAnswer = z.output<typeof revenueAnswer>;

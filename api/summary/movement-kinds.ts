@@ -1,0 +1,44 @@
+/** All movements up to two moments, by kind. */
+import { eachShard } from "../../clickhouse/cluster/shard-statements.js";
+import type { AsOf } from "../reading/as-of.js";
+import type { Cell } from "../reading/metric-filters.js";
+import { movementPartsSql } from "../reading/movements.js";
+import { type Query, asOfParams, sumSettingsSql } from "../reading/query.js";
+
+export interface MovementKindRow {
+  /** Up to `asOf.at`, or up to the moment before. */
+  readonly moment: "now" | "then";
+  readonly kind: string;
+  /** decimal text, base currency */
+  readonly mrr: string;
+  readonly accounts: string;
+}
+
+/**
+ * In one statement: of what is booked between two, one would know and the other not, and the days
+ * between the moments would lose what happened before them.
+ *
+ * @param since ms since 1970, the moment before
+ */
+export function movementKindsQuery(
+  asOf: AsOf,
+  since: number,
+  cell: Pick<Cell, "condition" | "params" | "isOfSkus">,
+): Query {
+  const { condition } = cell;
+  const wholes = cell.isOfSkus ? "by_month_and_sku" : "by_month";
+  const partsOf = (moment: MovementKindRow["moment"], at: number) =>
+    movementPartsSql(
+      [`'${moment}' AS moment`, "kind"],
+      wholes,
+      { ...asOf, at },
+      { condition, measures: ["mrr", "accounts"] },
+    );
+  const then = partsOf("then", since).replaceAll("{at:Int64}", "{since:Int64}");
+  return {
+    sql: `SELECT moment, kind, sum(mrr) AS mrr, sum(accounts) AS accounts
+FROM ${eachShard(`${partsOf("now", asOf.at)}\nUNION ALL\n${then}`)}
+GROUP BY moment, kind ${sumSettingsSql}`,
+    params: { ...asOfParams(asOf), since, ...cell.params },
+  };
+}

@@ -1,0 +1,96 @@
+/** `GET /v1/transactions/{id}`: one transaction, and why it is what it is. */
+import { setTimeout as pause } from "node:timers/promises";
+import type Router from "@koa/router";
+import type { CatalogueView } from "../../catalogue/view.js";
+import { requireKey } from "../../http/auth.js";
+import { notFound } from "../../http/errors.js";
+import { readQuery } from "../../http/query.js";
+import { accessOf } from "../../http/state.js";
+import type { Service } from "../../runtime/service.js";
+import { limits } from "../../config.js";
+import { type TransactionAnswer, transactionQueryParameters } from "./schema.js";
+import { type AsOf, readAsOf } from "../reading/as-of.js";
+import { formatOf } from "../exports/formats.js";
+import { sendTable } from "../exports/send.js";
+import { tables, versionsRows } from "../exports/tables.js";
+import type { PinnedAsOf } from "../reading/pages.js";
+import { factsOfPayment } from "./payment-facts.js";
+import { type ExplainedTransaction, presentExplained } from "./presenter.js";
+import { type JournalRow, journalQuery } from "../events/journal-query.js";
+import { type EntryRow, paymentEntriesQuery } from "./entries-query.js";
+import { type VersionRow, transactionVersionsQuery } from "./versions-query.js";
+import { asOfThen, ledgerPayment } from "../transactions/pages.js";
+import { clocksOf, completeText, rowsOf } from "../reading/reading.js";
+
+export function transactionRoute(
+  router: Router,
+  service: Service,
+  catalogues: CatalogueView,
+): void {
+  router.get("/v1/transactions/:id", requireKey(service, { scope: "read" }), async (ctx) => {
+    const access = accessOf(ctx);
+    const id = String(ctx.params["id"]);
+    const query = readQuery(ctx, transactionQueryParameters);
+    const format = formatOf(ctx, query.format);
+    if (query.known_at === undefined) await followed(service, access, id);
+    const clocks = await clocksOf(service, access, "money");
+    const asOf = readAsOf(access, query, clocks);
+    const pinned = { ...asOf, knownAt: asOf.knownAt ?? clocks.completeTo };
+    const explained = await explain(service, pinned, id);
+    if (explained === null) {
+      throw notFound("transaction_not_found", "There is no such transaction as of then.");
+    }
+    const catalogue = await catalogues.of(access.workspace, access.environment);
+    const data = presentExplained(explained, catalogue, access.baseCurrency);
+    if (format !== null) return sendTable(ctx, format, tables.versions, versionsRows(data), clocks);
+    ctx.body = {
+      status: "success",
+      data,
+      complete_to: completeText(clocks),
+    } satisfies TransactionAnswer;
+  });
+}
+
+/** How often it is looked whether what explains a transaction is complete. */
+const lookEveryMs = 20;
+
+/** People see a transaction before its ledger is complete: what was listed is not denied here. */
+async function followed(
+  service: Service,
+  { workspace, environment }: Pick<AsOf, "workspace" | "environment">,
+  id: string,
+): Promise<void> {
+  const now = Date.now();
+  const newest = { workspace, environment, at: now, knownAt: now };
+  const versions = await rowsOf<VersionRow>(service, transactionVersionsQuery(newest, id));
+  const recordedAt = Number(versions.at(-1)?.recorded_at_ms ?? 0);
+  const until = now + limits.explanationMsMax;
+  while (
+    (await service.watermark.completeTo("money", workspace)) < recordedAt &&
+    Date.now() < until
+  ) {
+    await pause(lookEveryMs);
+  }
+}
+
+async function explain(
+  service: Service,
+  asOf: PinnedAsOf,
+  id: string,
+): Promise<ExplainedTransaction | null> {
+  const versions = await rowsOf<VersionRow>(service, transactionVersionsQuery(asOf, id));
+  const newest = versions.at(-1);
+  if (newest === undefined) return null;
+  const isPast = asOf.at < asOf.knownAt;
+  const [[shown = newest], facts, entries] = await Promise.all([
+    isPast ? asOfThen(service.clickhouse, asOf, [newest]) : [newest],
+    factsOfPayment(service.clickhouse, asOf, newest.provider, newest.payment),
+    rowsOf<EntryRow>(service, paymentEntriesQuery(asOf, ledgerPayment(newest))),
+  ]);
+  const events = [...new Set(facts.map((fact) => fact.event_id))];
+  const journal =
+    events.length === 0
+      ? []
+      : await rowsOf<JournalRow>(service, journalQuery(asOf, events, limits.eventDeliveriesMax));
+  return { shown, versions, facts, entries, journal };
+}

@@ -1,0 +1,89 @@
+/**
+ * Which transactions a list may show, where its filters look at what versions may differ in: those
+ * of which some version has all that is wanted. Whether the version that is shown has it, the
+ * caller sees.
+ */
+import { eachShard } from "../../clickhouse/cluster/shard-statements.js";
+import type { PinnedAsOf } from "../reading/pages.js";
+import { type Query, atSql, tenantSql } from "../reading/query.js";
+import {
+  type TransactionPosition,
+  type TransactionsWanted,
+  ofProvider,
+  pageConditions,
+  pageParams,
+  prewhere,
+  skuSql,
+} from "./query.js";
+
+/** A version that has what is wanted; rows of one transaction follow each other. */
+export interface CandidateRow {
+  /** ms since 1970, as text */
+  readonly timestamp_ms: string;
+  readonly id: string;
+}
+
+/** There is something to look at. */
+export function hasCandidates(wanted: TransactionsWanted): boolean {
+  return columnConditions(wanted).length + otherConditions(wanted).length > 0;
+}
+
+/**
+ * Rows far apart are cheapest where the engine does not gather them into larger blocks first.
+ *
+ * @param rowsMax fewer rows mean the end of the list
+ */
+export function candidatesQuery(
+  asOf: PinnedAsOf,
+  wanted: TransactionsWanted,
+  after: TransactionPosition | null,
+  rowsMax: number,
+): Query {
+  const conditions = [...pageConditions(wanted, after), ...otherConditions(wanted)];
+  const rows = `SELECT toUnixTimestamp64Milli(timestamp) AS timestamp_ms, id
+FROM transactions ${prewhere([...ofProvider(wanted), ...columnConditions(wanted)])}
+WHERE ${conditions.join(" AND ")}
+ORDER BY timestamp DESC, id DESC LIMIT {rows_max:UInt32}
+SETTINGS read_in_order_use_buffering = 0`;
+  return {
+    // A transaction and its ledger lie in one shard.
+    sql: `SELECT timestamp_ms, id FROM ${eachShard(rows)}
+ORDER BY timestamp_ms DESC, id DESC LIMIT {rows_max:UInt32}`,
+    params: pageParams(asOf, wanted, after, rowsMax),
+  };
+}
+
+function columnConditions({
+  type,
+  currency,
+  country,
+  skus,
+  status,
+  isPast,
+}: TransactionsWanted): string[] {
+  return [
+    ...(type === undefined ? [] : ["type = {type:String}"]),
+    ...(currency === undefined ? [] : ["original_currency = {currency:String}"]),
+    ...(country === undefined ? [] : ["customer_country = {country:String}"]),
+    ...(status === undefined || isPast ? [] : ["status = {status:String}"]),
+    ...(skus === undefined ? [] : ["external_id IN {external_ids:Array(String)}"]),
+  ];
+}
+
+function otherConditions({ skus, status, isPast }: TransactionsWanted): string[] {
+  return [
+    ...(skus === undefined ? [] : [`${skuSql} IN {skus:Array(String)}`]),
+    // What succeeded may have become anything later.
+    ...(status === undefined || !isPast || status === "succeeded" ? [] : [pastSql(status)]),
+  ];
+}
+
+function pastSql(status: "refunded" | "disputed"): string {
+  const kind = status === "refunded" ? "refund" : "dispute";
+  return `(status = {status:String} OR ${ledgerPaymentSql} IN (
+    SELECT payment FROM ledger
+    WHERE ${tenantSql} AND kind = '${kind}' AND happened_at <= ${atSql}))`;
+}
+
+/** How the ledger names the payment of a transaction; no provider token holds a colon. */
+const ledgerPaymentSql = "concat(provider, ':', payment)";

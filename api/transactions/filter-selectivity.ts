@@ -1,0 +1,52 @@
+/**
+ * How many rows of a list had to be read for each that passed its filters, as earlier pages told:
+ * a guess at how to read the next page. What is shown does not depend on it.
+ */
+import type { PinnedAsOf } from "../reading/pages.js";
+import type { TransactionsWanted } from "./query.js";
+
+/** Of a list nothing is known of: planning a read of so many is most of its price. */
+const rowsFirst = 600;
+/** A read of more takes longer than to look for candidates, and then for their versions. */
+const rowsMax = 1_200;
+/** More than the filters let through the last time, here and there. */
+const spare = 1.25;
+/** What few rows passed may be what many pass by then. */
+const keptMs = 10 * 60_000;
+const listsMax = 1_000;
+
+export class PassingRows {
+  readonly #lists = new Map<string, { readonly share: number; readonly expiresAt: number }>();
+
+  /** @param elapsed ms by a clock that is never set */
+  constructor(private readonly elapsed: () => number = () => performance.now()) {}
+
+  /**
+   * @param count rows that are to pass
+   * @returns how many rows of the list to read in order; null where that would be too many
+   */
+  rowsFor(list: string, count: number): number | null {
+    const known = this.#lists.get(list);
+    if (known === undefined || known.expiresAt <= this.elapsed()) return rowsFirst;
+    const rows = Math.ceil((spare * count) / known.share);
+    return rows <= rowsMax ? rows : null;
+  }
+
+  /** @param passed of the `read` rows, in order */
+  learn(list: string, passed: number, read: number): void {
+    // Deleted first, so that the map's order stays the order of age.
+    this.#lists.delete(list);
+    this.#lists.set(list, { share: passed / read, expiresAt: this.elapsed() + keptMs });
+    const oldest = this.#lists.keys().next();
+    if (this.#lists.size > listsMax && !oldest.done) this.#lists.delete(oldest.value);
+  }
+}
+
+/** Which list it is, whatever time it is about. */
+export function listKey(
+  { workspace, environment }: Pick<PinnedAsOf, "workspace" | "environment">,
+  { provider, status, type, currency, country, skus }: TransactionsWanted,
+): string {
+  const filters = [provider, status, type, currency, country, skus];
+  return JSON.stringify([workspace, environment, ...filters]);
+}

@@ -1,0 +1,59 @@
+/**
+ * A version of a transaction as the lists read it: what there is to show of it is in one column,
+ * for sixteen take longer to open than to read.
+ */
+import type { TransactionRow } from "./query.js";
+
+export interface ListedRow extends Pick<TransactionRow, "timestamp_ms" | "id"> {
+  /** JSON, made of the other columns by `migrations/clickhouse/0014_pages_of_one_column.sql`. */
+  readonly shown: string;
+}
+
+export const listedColumns = "toUnixTimestamp64Milli(timestamp) AS timestamp_ms, id, shown";
+
+/**
+ * Each field by its name: V8 gives an object that is a spread with more added a map of its own, and
+ * 600 rows took 4.7 ms instead of 0.3, on the thread that answers everybody.
+ */
+export function transactionOf({ timestamp_ms, id, shown }: ListedRow): TransactionRow {
+  const row: Shown = JSON.parse(shown);
+  return {
+    timestamp_ms,
+    id,
+    version: row[0],
+    provider: row[1],
+    payment: row[2],
+    external_id: row[3],
+    gross_amount: row[4],
+    original_currency: row[5],
+    normalized_amount: row[6],
+    base_currency: row[7],
+    fx_rate: row[8],
+    fx_date: row[9],
+    refunded_amount: row[10],
+    tax_amount: row[11],
+    fee_amount: row[12],
+    customer_country: row[13],
+    type: row[14],
+    status: row[15],
+  };
+}
+
+type Shown = readonly [
+  version: TransactionRow["version"],
+  provider: TransactionRow["provider"],
+  payment: TransactionRow["payment"],
+  external_id: TransactionRow["external_id"],
+  gross_amount: TransactionRow["gross_amount"],
+  original_currency: TransactionRow["original_currency"],
+  normalized_amount: TransactionRow["normalized_amount"],
+  base_currency: TransactionRow["base_currency"],
+  fx_rate: TransactionRow["fx_rate"],
+  fx_date: TransactionRow["fx_date"],
+  refunded_amount: TransactionRow["refunded_amount"],
+  tax_amount: TransactionRow["tax_amount"],
+  fee_amount: TransactionRow["fee_amount"],
+  customer_country: TransactionRow["customer_country"],
+  type: TransactionRow["type"],
+  status: TransactionRow["status"],
+];

@@ -1,0 +1,223 @@
+/** Reads transactions, a page or all: chooses the version of each, then filters. */
+import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import { limits } from "../../config.js";
+import type { PinnedAsOf } from "../reading/pages.js";
+import { type PassingRows, listKey } from "./filter-selectivity.js";
+import { type ListedRow, transactionOf } from "./listed-row.js";
+import { type PaymentHistoryRow, paymentHistoryQuery } from "./payment-history-query.js";
+import { type CandidateRow, candidatesQuery, hasCandidates } from "./candidates-query.js";
+import { type TransactionCountRow, transactionCountQuery } from "./count-query.js";
+import {
+  type TransactionPosition,
+  type TransactionRow,
+  type TransactionsWanted,
+  isWanted,
+  transactionsQuery,
+  versionsQuery,
+} from "./query.js";
+import { transactionAsOf } from "./status-as-of.js";
+
+/** Most transactions have up to this many versions; those with more only cost a further read. */
+const versionsUsual = 3;
+/** A second version here and there, or one that shows otherwise, then costs no other read. */
+const candidatesSpare = 1.25;
+/** Transactions of one read: a filter few pass makes each read twice as long, up to this. */
+const readTransactionsMax = 2_000;
+
+/** All that are wanted, newest first, read by read. */
+export async function* readAllTransactions(
+  clickhouse: Pick<ClickHouse, "rows">,
+  asOf: PinnedAsOf,
+  wanted: TransactionsWanted,
+): AsyncGenerator<TransactionRow[]> {
+  const count = Math.ceil(limits.exportPageRows / versionsUsual);
+  yield* readsOf(clickhouse, asOf, wanted, null, { first: count, max: count });
+}
+
+/** @returns null when only reading them all tells how many there are */
+export async function countTransactions(
+  clickhouse: Pick<ClickHouse, "rows">,
+  asOf: PinnedAsOf,
+  wanted: TransactionsWanted,
+): Promise<number | null> {
+  if (wanted.isPast && wanted.status !== undefined) return null;
+  const { sql, params } = transactionCountQuery(asOf, wanted);
+  const [row] = await clickhouse.rows<TransactionCountRow>(sql, params);
+  return Number(row?.transactions ?? 0);
+}
+
+/**
+ * @param passing what is known of the lists of this process
+ * @returns up to `limit` rows, and where the next page begins; null at the end of the list
+ */
+export async function readTransactions(
+  clickhouse: Pick<ClickHouse, "rows">,
+  asOf: PinnedAsOf,
+  wanted: TransactionsWanted,
+  after: TransactionPosition | null,
+  limit: number,
+  passing: PassingRows,
+): Promise<{ rows: TransactionRow[]; last: TransactionPosition | null }> {
+  const found: TransactionRow[] = [];
+  for await (const rows of readsOfPage(clickhouse, asOf, wanted, after, limit + 1, passing)) {
+    found.push(...rows);
+    if (found.length > limit) {
+      const page = found.slice(0, limit);
+      return { rows: page, last: positionOf(page.at(-1)) };
+    }
+  }
+  return { rows: found, last: null };
+}
+
+/**
+ * Where many rows pass the filters, all of them are read in order and filtered here, which is one
+ * statement instead of two to four.
+ *
+ * @param count transactions of the page, or a few more
+ */
+async function* readsOfPage(
+  clickhouse: Pick<ClickHouse, "rows">,
+  asOf: PinnedAsOf,
+  wanted: TransactionsWanted,
+  after: TransactionPosition | null,
+  count: number,
+  passing: PassingRows,
+): AsyncGenerator<TransactionRow[]> {
+  const list = listKey(asOf, wanted);
+  // As of the past the ledger is asked about each row.
+  const isFiltered = hasCandidates(wanted) && !wanted.isPast;
+  const rowsMax = isFiltered ? passing.rowsFor(list, count) : null;
+  let position = after;
+  if (rowsMax !== null) {
+    const { rows, last } = await readInOrder(clickhouse, asOf, wanted, after, rowsMax);
+    const shown = firstOfEachId(rows).map(transactionOf);
+    const passed = shown.filter((row) => isWanted(row, wanted));
+    if (rows.length > 0) passing.learn(list, passed.length, rows.length);
+    yield passed;
+    if (last === null) return;
+    position = last;
+  }
+  const counts = { first: count, max: readTransactionsMax };
+  yield* readsOf(clickhouse, asOf, wanted, position, counts);
+}
+
+/** @param counts transactions of the first read, and of the largest */
+async function* readsOf(
+  clickhouse: Pick<ClickHouse, "rows">,
+  asOf: PinnedAsOf,
+  wanted: TransactionsWanted,
+  after: TransactionPosition | null,
+  counts: Readonly<Record<"first" | "max", number>>,
+): AsyncGenerator<TransactionRow[]> {
+  const read = hasCandidates(wanted) ? readCandidates : readAllInOrder;
+  let count = counts.first;
+  // Ends with the list at the latest: every read begins below the one before.
+  for (let position = after; ;) {
+    const { rows, last } = await read(clickhouse, asOf, wanted, position, count);
+    const chosen = firstOfEachId(rows).map(transactionOf);
+    const shown = wanted.isPast ? await asOfThen(clickhouse, asOf, chosen) : chosen;
+    yield shown.filter((row) => isWanted(row, wanted));
+    if (last === null) return;
+    position = last;
+    count = Math.min(counts.max, 2 * count);
+  }
+}
+
+interface Read {
+  /** All known versions of each transaction, the one that counts first. */
+  readonly rows: readonly ListedRow[];
+  /** Where the next read begins; null at the end of the list. */
+  readonly last: TransactionPosition | null;
+}
+
+/** @param count how many transactions, or a few less */
+function readAllInOrder(
+  clickhouse: Pick<ClickHouse, "rows">,
+  asOf: PinnedAsOf,
+  wanted: TransactionsWanted,
+  after: TransactionPosition | null,
+  count: number,
+): Promise<Read> {
+  return readInOrder(clickhouse, asOf, wanted, after, versionsUsual * count);
+}
+
+/** By no filter that versions may differ in. */
+async function readInOrder(
+  clickhouse: Pick<ClickHouse, "rows">,
+  asOf: PinnedAsOf,
+  wanted: TransactionsWanted,
+  after: TransactionPosition | null,
+  rowsMax: number,
+): Promise<Read> {
+  const { sql, params } = transactionsQuery(asOf, wanted, after, rowsMax);
+  const rows = await clickhouse.rows<ListedRow>(sql, params);
+  return { rows, last: rows.length < rowsMax ? null : positionOf(rows.at(-1)) };
+}
+
+/**
+ * Looks for candidates first, and reads what there is to show of them at once: where few rows pass
+ * a filter, every row that is read needlessly lies apart from the others and costs half a
+ * millisecond.
+ *
+ * @param count how many transactions, or a few more; the version that is shown may not be wanted
+ */
+async function readCandidates(
+  clickhouse: Pick<ClickHouse, "rows">,
+  asOf: PinnedAsOf,
+  wanted: TransactionsWanted,
+  after: TransactionPosition | null,
+  count: number,
+): Promise<Read> {
+  const candidates = new Map<string, TransactionPosition>();
+  let last = after;
+  let rowsMax = Math.ceil(candidatesSpare * count);
+  let isEnd = false;
+  while (candidates.size < count && !isEnd) {
+    const { sql, params } = candidatesQuery(asOf, wanted, last, rowsMax);
+    const rows = await clickhouse.rows<CandidateRow>(sql, params);
+    for (const row of rows) {
+      last = { timestamp: Number(row.timestamp_ms), id: row.id };
+      candidates.set(row.id, last);
+    }
+    isEnd = rows.length < rowsMax;
+    // Several versions of each have it.
+    rowsMax = versionsUsual * (count - candidates.size);
+  }
+  if (candidates.size === 0) return { rows: [], last: null };
+  const { sql, params } = versionsQuery(asOf, [...candidates.values()]);
+  const rows = await clickhouse.rows<ListedRow>(sql, params);
+  return { rows, last: isEnd ? null : last };
+}
+
+/** The rows of one id lie together, the version that counts first. */
+function firstOfEachId(rows: readonly ListedRow[]): ListedRow[] {
+  return rows.filter((row, index) => row.id !== rows[index - 1]?.id);
+}
+
+/** Rows as they were at `at`, though more is known. */
+export async function asOfThen(
+  clickhouse: Pick<ClickHouse, "rows">,
+  asOf: PinnedAsOf,
+  rows: readonly TransactionRow[],
+): Promise<TransactionRow[]> {
+  const { sql, params } = paymentHistoryQuery(asOf, rows.map(ledgerPayment));
+  const histories = await clickhouse.rows<PaymentHistoryRow>(sql, params);
+  const byPayment = new Map<string, PaymentHistoryRow[]>();
+  for (const history of histories) {
+    const known = byPayment.get(history.payment);
+    if (known) known.push(history);
+    else byPayment.set(history.payment, [history]);
+  }
+  return rows.map((row) => transactionAsOf(row, byPayment.get(ledgerPayment(row)) ?? []));
+}
+
+/** How the ledger names the payment of a transaction. */
+export function ledgerPayment(row: Pick<TransactionRow, "provider" | "payment">): string {
+  return `${row.provider}:${row.payment}`;
+}
+
+function positionOf(
+  row: Pick<TransactionRow, "timestamp_ms" | "id"> | undefined,
+): TransactionPosition | null {
+  return row === undefined ? null : { timestamp: Number(row.timestamp_ms), id: row.id };
+}

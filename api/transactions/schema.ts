@@ -1,0 +1,31 @@
+/** Which transactions `GET /v1/transactions` lists; series use only their shape. */
+import { z } from "zod";
+import { clocksQuery } from "../../schemas/http/clocks.js";
+import { formatQuery } from "../../schemas/http/formats.js";
+import { pageQuery } from "../../schemas/http/pages.js";
+import { countryCode, currencyCode, moment } from "../../schemas/http/series.js";
+import { transactionStatuses, transactionTypes } from "../../schemas/http/transactions.js";
+import { providerTokens } from "../../schemas/provider-tokens.js";
+
+export const transactionsQueryParameters = z.object({
+  provider: z.enum(providerTokens).optional(),
+  status: z.enum(transactionStatuses).optional(),
+  type: z.enum(transactionTypes).optional(),
+  product: z.string().min(1).max(100).optional().meta({
+    description: "Id of a unified product, as SKUs are grouped today: that of the largest line.",
+  }),
+  currency: currencyCode.optional().meta({ description: "`original_currency`" }),
+  country: countryCode.optional().meta({ description: "`customer_country`" }),
+  from: moment.optional().meta({
+    type: "string",
+    description: "Paid then or later: a date (its 00:00 UTC) or a date-time.",
+  }),
+  to: moment.optional().meta({
+    type: "string",
+    description: "Paid before then: the moment itself is not included.",
+  }),
+  ...pageQuery,
+  ...clocksQuery,
+  ...formatQuery,
+});
+export type TransactionsQuery = z.output<typeof transactionsQueryParameters>;

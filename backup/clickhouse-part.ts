@@ -1,0 +1,53 @@
+/** ClickHouse in a backup: one file for each table (table-files.ts). */
+import { join } from "node:path";
+import { tableFileEnding } from "../clickhouse/table-files.js";
+import type { ClickHouse } from "../clickhouse/clickhouse.js";
+
+/**
+ * Every table but `migrations`, what follows from facts before the facts: copied one after the
+ * other, a fact may then be there without what follows from it, as after a crash, and not the
+ * other way round.
+ */
+export const clickhouseTables = [
+  "mrr_movements",
+  "ledger",
+  "transactions",
+  "subscription_changes",
+  "anonymous_sides",
+  "money_facts",
+  "rejects",
+  "raw_events",
+] as const;
+type ClickHouseTable = (typeof clickhouseTables)[number];
+
+export function clickhouseFile(table: ClickHouseTable): string {
+  return `clickhouse/${table}${tableFileEnding}`;
+}
+
+export async function writeRows(
+  clickhouse: ClickHouse,
+  folder: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  for (const table of clickhouseTables) {
+    signal?.throwIfAborted();
+    await clickhouse.files.write(table, join(folder, clickhouseFile(table)));
+  }
+}
+
+/** Takes the place of all rows there are. */
+export async function readRows(clickhouse: ClickHouse, folder: string): Promise<void> {
+  for (const table of clickhouseTables) {
+    await clickhouse.write(`TRUNCATE TABLE ${table}`);
+    await clickhouse.files.read(table, join(folder, clickhouseFile(table)));
+  }
+}
+
+/** The tables that hold rows. */
+export async function tablesWithRows(clickhouse: ClickHouse): Promise<string[]> {
+  const found: string[] = [];
+  for (const table of clickhouseTables) {
+    if ((await clickhouse.rows(`SELECT 1 FROM ${table} LIMIT 1`)).length > 0) found.push(table);
+  }
+  return found;
+}

@@ -1,0 +1,56 @@
+/** Backups asked for while the service works, one at a time, and what became of the last. */
+import type { Service } from "../runtime/service.js";
+import { type BackupOrder, writeBackup } from "./write.js";
+
+export interface LastBackup {
+  readonly to: string;
+  readonly state: "running" | "done" | "failed";
+  readonly startedAt: Date;
+  readonly endedAt: Date | null;
+  readonly path: string | null;
+  readonly bytes: number | null;
+  /** Why it failed. */
+  readonly problem: string | null;
+}
+
+export class RunningBackups {
+  /** Since this process started. */
+  last: LastBackup | null = null;
+  readonly #stopping = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(private readonly service: Service) {
+    service.releases.push("backup", async () => {
+      this.#stopping.abort(new Error("the service was stopped"));
+      await this.#running;
+    });
+  }
+
+  /** @returns what has begun; null: one is being made */
+  begin(order: Omit<BackupOrder, "signal">): LastBackup | null {
+    if (this.last?.state === "running") return null;
+    const begun: LastBackup = {
+      to: order.to,
+      state: "running",
+      startedAt: new Date(),
+      endedAt: null,
+      path: null,
+      bytes: null,
+      problem: null,
+    };
+    this.last = begun;
+    this.#running = this.#run(begun, order);
+    return begun;
+  }
+
+  async #run(begun: LastBackup, order: BackupOrder): Promise<void> {
+    try {
+      const made = await writeBackup(this.service, { ...order, signal: this.#stopping.signal });
+      this.last = { ...begun, state: "done", endedAt: new Date(), ...made };
+    } catch (error) {
+      this.service.logger.error({ err: error, to: order.to }, "a backup could not be made");
+      const problem = error instanceof Error ? error.message : String(error);
+      this.last = { ...begun, state: "failed", endedAt: new Date(), problem };
+    }
+  }
+}

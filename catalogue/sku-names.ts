@@ -1,0 +1,244 @@
+/**
+ * SKUs of one catalogue, named or met in passing, many at a time. What the rules say of the second
+ * rests on what they did to the first, so they run over what is read once and written once. The
+ * caller changes the catalogue alone (lock.ts).
+ */
+import { productId } from "../schemas/ids.js";
+import { slugOf } from "../schemas/products.js";
+import type { Environment } from "../schemas/records/records.js";
+import type { Postgres } from "../postgres/postgres.js";
+
+export interface SkuName {
+  readonly workspace: string;
+  readonly environment: Environment;
+  readonly provider: string;
+  readonly externalId: string;
+}
+
+/** The provider says what a SKU is called. */
+export interface NamedSku extends SkuName {
+  readonly name: string;
+  /** ms since 1970; older news change nothing */
+  readonly at: number;
+}
+
+export type Sql = Pick<Postgres, "query">;
+
+/**
+ * SKUs as a table, by `toldAs` and a value of each further column. Not as JSON, of which Postgres
+ * would not know how many they are: it would read all there are to find one.
+ */
+export function skusTold(...columns: readonly string[]): string {
+  const all = ["workspace", "environment", "provider", "external_id", ...columns];
+  const arrays = all.map((_, index) => `$${index + 1}::text[]`).join(", ");
+  return `unnest(${arrays}) WITH ORDINALITY AS t (${all.join(", ")}, place)`;
+}
+
+export function toldAs(skus: readonly SkuName[]): string[][] {
+  return [
+    skus.map(({ workspace }) => workspace),
+    skus.map(({ environment }) => environment),
+    skus.map(({ provider }) => provider),
+    skus.map(({ externalId }) => externalId),
+  ];
+}
+
+export const isSameSku = `s.workspace = t.workspace AND s.environment = t.environment
+  AND s.provider = t.provider AND s.external_id = t.external_id`;
+
+/** A product of its own for each that has no place. */
+export async function giveMissingPlaces(sql: Sql, skus: readonly SkuName[]): Promise<void> {
+  const missing = `FROM ${skusTold("product")}
+    WHERE NOT EXISTS (SELECT 1 FROM skus s WHERE ${isSameSku})`;
+  const told = [...toldAs(skus), skus.map(ownProduct)];
+  await sql.query(
+    `INSERT INTO products (id, workspace, environment, name)
+     SELECT DISTINCT product, workspace, environment, external_id ${missing}
+     ON CONFLICT (id) DO NOTHING`,
+    told,
+  );
+  await sql.query(
+    `INSERT INTO skus (workspace, environment, provider, external_id, product)
+     SELECT DISTINCT workspace, environment, provider, external_id, product ${missing}
+     ON CONFLICT DO NOTHING`,
+    told,
+  );
+}
+
+/** @param at ms since 1970 */
+export function timeText(at: number): string {
+  return new Date(at).toISOString();
+}
+
+function ownProduct(sku: SkuName): string {
+  return productId(sku.workspace, sku.environment, sku.provider, sku.externalId);
+}
+
+interface Product {
+  readonly id: string;
+  name: string;
+  slug: string | null;
+  readonly namedByPerson: boolean;
+  skus: number;
+}
+
+interface Place {
+  readonly sku: SkuName;
+  name: string | null;
+  /** ms since 1970 */
+  namedAt: number;
+  product: Product;
+}
+
+/** @param named of one catalogue */
+export async function nameAlone(sql: Sql, named: readonly NamedSku[]): Promise<void> {
+  let catalogue = await Names.read(sql, named);
+  if (!catalogue.hasAll(named)) {
+    await giveMissingPlaces(sql, named);
+    catalogue = await Names.read(sql, named);
+  }
+  for (const sku of named) catalogue.name(sku);
+  await catalogue.write(sql);
+}
+
+/** What of a catalogue takes part in naming some of its SKUs. */
+class Names {
+  readonly #places = new Map<string, Place>();
+  readonly #bySlug = new Map<string, Product>();
+  readonly #renamed = new Set<Product>();
+  readonly #gone = new Set<Product>();
+
+  static async read(sql: Sql, named: readonly NamedSku[]): Promise<Names> {
+    const rows = await sql.query<PlaceRow>(
+      `SELECT s.workspace, s.environment, s.provider, s.external_id, s.name, s.named_at, s.product
+       FROM ${skusTold()} JOIN skus s ON ${isSameSku} FOR UPDATE OF s`,
+      toldAs(named),
+    );
+    const [first] = named;
+    const products = await sql.query<ProductRow>(
+      `SELECT id, name, slug, named_by_person,
+         (SELECT count(*)::int FROM skus WHERE product = p.id) AS skus
+       FROM products p
+       WHERE id = ANY ($3::text[])
+         OR workspace = $1 AND environment = $2 AND slug = ANY ($4::text[])`,
+      [
+        first?.workspace,
+        first?.environment,
+        rows.map(({ product }) => product),
+        named.map(({ name }) => slugOf(name)),
+      ],
+    );
+    return new Names(rows, products);
+  }
+
+  private constructor(rows: readonly PlaceRow[], products: readonly ProductRow[]) {
+    const byId = new Map<string, Product>();
+    for (const { named_by_person: namedByPerson, ...row } of products) {
+      const product = { ...row, namedByPerson };
+      byId.set(product.id, product);
+      if (product.slug !== null) this.#bySlug.set(product.slug, product);
+    }
+    for (const { external_id: externalId, named_at: namedAt, ...row } of rows) {
+      const product = byId.get(row.product);
+      if (product === undefined) continue;
+      const { workspace, environment, provider, name } = row;
+      const sku = { workspace, environment, provider, externalId };
+      const at = namedAt?.getTime() ?? Number.NEGATIVE_INFINITY;
+      this.#places.set(keyOf(sku), { sku, name, namedAt: at, product });
+    }
+  }
+
+  hasAll(skus: readonly SkuName[]): boolean {
+    return skus.every((sku) => this.#places.has(keyOf(sku)));
+  }
+
+  name(sku: NamedSku): void {
+    const place = this.#places.get(keyOf(sku));
+    if (place === undefined || place.namedAt > sku.at) return;
+    const { name: before, product } = place;
+    place.name = sku.name;
+    place.namedAt = sku.at;
+    const slug = slugOf(sku.name);
+    if (before === null && slug !== "") this.#joinOrMake(place, sku.name, slug);
+    else if (before !== sku.name) this.#followName(product, sku.name);
+  }
+
+  /** First named: the SKU joins the product of that slug, or its own product takes the name. */
+  #joinOrMake(place: Place, name: string, slug: string): void {
+    const own = place.product;
+    const namesake = this.#bySlug.get(slug);
+    if (namesake === undefined || namesake === own) {
+      // A person may have named it, or moved other SKUs into it, before the provider did.
+      if (own.slug !== null || own.namedByPerson) return;
+      own.name = name;
+      own.slug = slug;
+      this.#bySlug.set(slug, own);
+      this.#renamed.add(own);
+      return;
+    }
+    // Only a product that is nothing but this SKU's own place gives way.
+    if (own.namedByPerson || own.skus !== 1) return;
+    place.product = namesake;
+    namesake.skus += 1;
+    if (own.slug !== null) this.#bySlug.delete(own.slug);
+    this.#gone.add(own);
+  }
+
+  /** A product that is one SKU and that no person named goes by the provider's newest name. */
+  #followName(product: Product, name: string): void {
+    if (product.namedByPerson || product.skus !== 1) return;
+    product.name = name;
+    this.#renamed.add(product);
+  }
+
+  async write(sql: Sql): Promise<void> {
+    const places = [...this.#places.values()].filter(({ name }) => name !== null);
+    await sql.query(
+      `UPDATE skus s SET name = t.name, named_at = t.at::timestamptz, product = t.product
+       FROM ${skusTold("name", "at", "product")} WHERE ${isSameSku}`,
+      [
+        ...toldAs(places.map(({ sku }) => sku)),
+        places.map(({ name }) => name),
+        places.map(({ namedAt }) => timeText(namedAt)),
+        places.map(({ product }) => product.id),
+      ],
+    );
+    const gone = Array.from(this.#gone, ({ id }) => id);
+    if (gone.length > 0)
+      await sql.query("DELETE FROM products WHERE id = ANY ($1::text[])", [gone]);
+    const renamed = [...this.#renamed].filter((product) => !this.#gone.has(product));
+    if (renamed.length === 0) return;
+    await sql.query(
+      `UPDATE products p SET name = t.name, slug = t.slug
+       FROM unnest($1::text[], $2::text[], $3::text[]) AS t (id, name, slug) WHERE p.id = t.id`,
+      [
+        renamed.map(({ id }) => id),
+        renamed.map(({ name }) => name),
+        renamed.map(({ slug }) => slug),
+      ],
+    );
+  }
+}
+
+interface PlaceRow {
+  readonly workspace: string;
+  readonly environment: Environment;
+  readonly provider: string;
+  readonly external_id: string;
+  readonly name: string | null;
+  readonly named_at: Date | null;
+  readonly product: string;
+}
+
+interface ProductRow {
+  readonly id: string;
+  readonly name: string;
+  readonly slug: string | null;
+  readonly named_by_person: boolean;
+  readonly skus: number;
+}
+
+/** Within one catalogue. No provider token holds a colon. */
+function keyOf({ provider, externalId }: SkuName): string {
+  return `${provider}:${externalId}`;
+}

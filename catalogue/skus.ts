@@ -1,0 +1,199 @@
+/**
+ * Writes the catalogue: a SKU joins the product of the same slug, once, when it is first named;
+ * else it makes one (`definitions.md`, Products). What people changed stays as they left it.
+ */
+import { unattributed } from "../schemas/products.js";
+import { AskedTogether } from "../runtime/batch-loader.js";
+import { changeCatalogueAlone } from "./lock.js";
+import { ExpiringCache } from "../runtime/expiring-cache.js";
+import { inParts } from "../runtime/chunk.js";
+import type { Postgres } from "../postgres/postgres.js";
+import {
+  giveMissingPlaces,
+  isSameSku,
+  nameAlone,
+  type NamedSku,
+  type SkuName,
+  skusTold,
+  type Sql,
+  timeText,
+  toldAs,
+} from "./sku-names.js";
+
+export type { NamedSku, SkuName } from "./sku-names.js";
+
+export interface Skus {
+  /** Gives SKUs met in passing a place: a product of their own until they are named. */
+  see(skus: readonly SkuName[]): Promise<void>;
+  /** In their order: of two SKUs that are named alike, the second joins the first. */
+  name(named: readonly NamedSku[]): Promise<void>;
+  /** Today's name of the product a SKU belongs to. */
+  productName(sku: SkuName): Promise<string>;
+}
+
+/** SKUs known to be in the table, so that each payment does not ask again. */
+const seenMax = 100_000;
+/**
+ * In one statement, which costs hardly more than one about a single SKU: who tells thousands must
+ * not hold up what others sold meanwhile. A few ms of the embedded engine.
+ */
+const skusAtOnce = 250;
+/** A name is asked for with each payment published, and changes once in a while. */
+const namesCachedMs = 1_000;
+const namesCachedMax = 10_000;
+
+export function openSkus(postgres: Postgres): Skus {
+  const seen = new Set<string>();
+  const asked = new AskedTogether<string | null>(skusAtOnce, (keys) => namesFor(postgres, keys));
+  const names = new ExpiringCache({
+    ttlMs: namesCachedMs,
+    entriesMax: namesCachedMax,
+    load: (key) => asked.ask(key),
+  });
+
+  return {
+    async see(skus) {
+      const byKey = new Map(skus.filter(hasPlace).map((sku) => [keyOf(sku), sku]));
+      const unseen = [...byKey].filter(([key]) => !seen.has(key)).map(([, sku]) => sku);
+      for (const some of partsOf(unseen)) {
+        for (const own of byCatalogue(await withoutPlace(postgres, some))) {
+          await changeAlone(postgres, own, giveMissingPlaces);
+        }
+        if (seen.size + some.length > seenMax) seen.clear();
+        for (const sku of some) seen.add(keyOf(sku));
+      }
+    },
+    async name(named) {
+      for (const some of partsOf(withoutRepeats(named.filter(hasPlace)))) {
+        for (const own of byCatalogue(await notCalledSo(postgres, some))) {
+          await changeAlone(postgres, own, nameAlone);
+          names.clear();
+        }
+      }
+    },
+    async productName(sku) {
+      if (sku.externalId === "") return unattributed;
+      return (await names.get(keyOf(sku))) ?? sku.externalId;
+    },
+  };
+}
+
+async function changeAlone<One extends SkuName>(
+  postgres: Postgres,
+  skus: readonly One[],
+  change: (sql: Sql, skus: readonly One[]) => Promise<void>,
+): Promise<void> {
+  const [first] = skus;
+  if (first === undefined) return;
+  await postgres.transaction(async (sql) => {
+    await changeCatalogueAlone(sql, first.workspace, first.environment);
+    await change(sql, skus);
+  });
+}
+
+/** By `keyOf`; null: it has no place. */
+async function namesFor(
+  sql: Sql,
+  keys: readonly string[],
+): Promise<(key: string) => string | null> {
+  const rows = await sql.query<{ place: bigint; name: string }>(
+    `SELECT t.place, p.name FROM ${skusTold()} JOIN skus s ON ${isSameSku}
+     JOIN products p ON p.id = s.product`,
+    toldAs(keys.map(skuOf)),
+  );
+  const names = new Map(rows.map(({ place, name }) => [keys[Number(place) - 1], name]));
+  return (key) => names.get(key) ?? null;
+}
+
+async function withoutPlace(sql: Sql, skus: readonly SkuName[]): Promise<SkuName[]> {
+  const rows = await sql.query<{ place: bigint }>(
+    `SELECT t.place FROM ${skusTold()} JOIN skus s ON ${isSameSku}`,
+    toldAs(skus),
+  );
+  const placed = new Set(rows.map(({ place }) => Number(place)));
+  return skus.filter((_, index) => !placed.has(index + 1));
+}
+
+/**
+ * Of those that are called so, nothing changes but since when it is known. What another changes
+ * right now is left to who waits for it: here nobody waits, so nobody waits in a circle. A SKU that
+ * is called this and that goes through its names in their order.
+ */
+async function notCalledSo(sql: Sql, named: readonly NamedSku[]): Promise<NamedSku[]> {
+  const times = grouped(named, keyOf);
+  const once = named.filter((sku) => times.get(keyOf(sku))?.length === 1);
+  const rows = await sql.query<{ place: bigint }>(
+    `WITH called AS (
+       SELECT t.place, t.at, s.workspace, s.environment, s.provider, s.external_id
+       FROM ${skusTold("name", "at")} JOIN skus s ON ${isSameSku} AND s.name = t.name
+       FOR UPDATE OF s SKIP LOCKED
+     )
+     UPDATE skus s SET named_at = greatest(s.named_at, t.at::timestamptz)
+     FROM called t WHERE ${isSameSku} RETURNING t.place`,
+    [...toldAs(once), once.map(({ name }) => name), once.map(({ at }) => timeText(at))],
+  );
+  const called = new Set(rows.map(({ place }) => once[Number(place) - 1]));
+  return named.filter((sku) => !called.has(sku));
+}
+
+/**
+ * An index of Postgres holds no text of thousands of bytes. No provider's ids are a
+ * tenth of it; what a longer one sold shows under it, without a name or a group.
+ */
+function hasPlace({ externalId }: SkuName): boolean {
+  return externalId.length <= externalIdLengthMax;
+}
+
+const externalIdLengthMax = 500;
+
+/** Some senders name the SKU in every event: what only says a name again counts once, as newest. */
+function withoutRepeats(named: readonly NamedSku[]): NamedSku[] {
+  const kept: NamedSku[] = [];
+  const lastOf = new Map<string, number>();
+  for (const sku of named) {
+    const index = lastOf.get(keyOf(sku));
+    const last = index === undefined ? undefined : kept[index];
+    if (index !== undefined && last?.name === sku.name) {
+      kept[index] = { ...last, at: Math.max(last.at, sku.at) };
+    } else {
+      lastOf.set(keyOf(sku), kept.push(sku) - 1);
+    }
+  }
+  return kept;
+}
+
+function values({ workspace, environment, provider, externalId }: SkuName): string[] {
+  return [workspace, environment, provider, externalId];
+}
+
+/** Ids hold no NUL: Postgres could not store one (http/strict-json.ts refuses it). */
+const keySeparator = "\0";
+
+function keyOf(sku: SkuName): string {
+  return values(sku).join(keySeparator);
+}
+
+function skuOf(key: string): SkuName {
+  const [workspace = "", environment, provider = "", externalId = ""] = key.split(keySeparator);
+  return { workspace, environment: environment === "test" ? "test" : "live", provider, externalId };
+}
+
+function partsOf<One>(skus: readonly One[]): Iterable<One[]> {
+  return inParts(skus, skusAtOnce, () => 1);
+}
+
+/** Each in its order. */
+function byCatalogue<One extends SkuName>(skus: readonly One[]): Iterable<One[]> {
+  return grouped(skus, ({ workspace, environment }) => `${workspace} ${environment}`).values();
+}
+
+function grouped<One>(all: readonly One[], keyOfOne: (one: One) => string): Map<string, One[]> {
+  const groups = new Map<string, One[]>();
+  for (const one of all) {
+    const key = keyOfOne(one);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [one]);
+    else group.push(one);
+  }
+  return groups;
+}

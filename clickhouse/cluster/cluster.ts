@@ -1,0 +1,171 @@
+/**
+ * A cluster of ClickHouse servers (shards): reads are asked of the one at CLICKHOUSE_URL, a write
+ * is a statement for each shard (shard-statements.ts). So the lock of a write lane is where the
+ * rows are: a `Distributed` insert would be under way at a shard that was stopped and goes on, when
+ * its repeat looks for the rows (docs/decisions/2026-11-21-clickhouse-cluster.md).
+ */
+import { allEnded } from "../../runtime/all-settled.js";
+import type { ClickHouseClient } from "@clickhouse/client";
+import { limits } from "../../config.js";
+import { type ClickHouseNode, StoreUnavailable, type WriteLane } from "../clickhouse.js";
+import { serverFiles } from "../table-files.js";
+import {
+  type Addressed,
+  type ClusterShard,
+  matchShards,
+  ShardsWatch,
+  toldShards,
+  usualUrls,
+} from "./layout.js";
+import type { Connections, Writer } from "../open.js";
+import { joinTables, takePlaces } from "./shard-identity.js";
+import { rowsOf, serverClient, serverLanes, type ServerOrigin } from "../server/server.js";
+import {
+  type ClusterNames,
+  clusterRead,
+  shardWrite,
+  type Slots,
+  slotsOf,
+} from "./shard-statements.js";
+import { bind } from "../sql-text.js";
+import { whenUsable } from "../server/start-checks.js";
+
+export type ClusterOrigin = ServerOrigin & { readonly cluster: string };
+
+const shardSuffix = "_shard";
+
+/** @throws ConfigError when the cluster cannot be used, with the reason */
+export async function connectCluster(origin: ClusterOrigin): Promise<Connections> {
+  const { cluster } = origin;
+  const { url, database } = await whenUsable(origin, "CLICKHOUSE_URL", [shardSuffix]);
+  const open: ClickHouseClient[] = [];
+  const connect = (to: URL, name: string): ClickHouseClient => {
+    const client = serverClient(to, name, origin, whole);
+    open.push(client);
+    return client;
+  };
+  const close = async (): Promise<void> => {
+    await Promise.all(open.map((client) => client.close()));
+  };
+  try {
+    const client = connect(url, database);
+    const watch = await ShardsWatch.over({ url, client }, cluster);
+    const shards = await shardsOf(origin, { url, client }, database, connect);
+    const names: ClusterNames = { cluster, database, shardDatabase: `${database}${shardSuffix}` };
+    const connected = slotsOf(shards).map(({ shard, slots }) => connectShard(shard, slots, names));
+    const reader = {
+      async rows<T>(sql: string) {
+        await watch.same();
+        return rowsOf<T>(client, clusterRead(sql, names));
+      },
+    };
+    const nodes = connected.map(({ node }) => node);
+    return {
+      isShared: true,
+      readers: Array.from({ length: limits.clickhouseReadersMax }, () => reader),
+      writers: {
+        facts: writer(connected, "facts"),
+        money: writer(connected, "money"),
+        versions: writer(connected, "versions"),
+        subscriptions: writer(connected, "subscriptions"),
+        bookkeeping: writer(connected, "bookkeeping"),
+      },
+      files: serverFiles(client),
+      shards: {
+        nodes,
+        takePlaces: () => takePlaces(nodes, shards, names),
+        joinTables: () => joinTables(nodes, names),
+        check: () => watch.check(),
+      },
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/**
+ * Whatever the user's profile says: an answer is made of the rows of all shards, or it is an error,
+ * a subquery looks into one shard in `eachShard` only, and what a restore wrote is there.
+ */
+const whole = {
+  skip_unavailable_shards: 0,
+  distributed_product_mode: "deny",
+  distributed_group_by_no_merge: "0",
+  optimize_skip_unused_shards: 0,
+  distributed_foreground_insert: 1,
+} as const;
+
+interface ConnectedShard {
+  readonly node: ClickHouseNode;
+  readonly writers: Readonly<Record<WriteLane, Writer>>;
+}
+
+function connectShard(
+  { number, url, client }: ClusterShard,
+  slots: Slots,
+  names: ClusterNames,
+): ConnectedShard {
+  const name = `clickhouse shard ${number}`;
+  const lanes = serverLanes(client, names.shardDatabase);
+  const toShard = (lane: Writer): Writer => ({
+    async write(sql) {
+      try {
+        await lane.write(shardWrite(sql, slots, names));
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error;
+        const cause = new Error(`${name} at ${url.host}`, { cause: error.cause });
+        throw new StoreUnavailable({ cause });
+      }
+    },
+  });
+  return {
+    node: {
+      name,
+      rows: <T>(sql: string, params?: Parameters<typeof bind>[1]) =>
+        rowsOf<T>(client, bind(sql, params)),
+      write: (sql, params) => lanes.bookkeeping.write(bind(sql, params)),
+    },
+    writers: {
+      facts: toShard(lanes.facts),
+      money: toShard(lanes.money),
+      versions: toShard(lanes.versions),
+      subscriptions: toShard(lanes.subscriptions),
+      bookkeeping: toShard(lanes.bookkeeping),
+    },
+  };
+}
+
+/**
+ * All shards at once. When one fails, others may have written: the same rows come again, and where
+ * they are they are found.
+ */
+function writer(shards: readonly ConnectedShard[], lane: WriteLane): Writer {
+  return {
+    async write(sql) {
+      await allEnded(shards.map(({ writers }) => writers[lane].write(sql)));
+    },
+  };
+}
+
+/** @param connect makes a pool of connections @throws ConfigError */
+async function shardsOf(
+  { cluster, shardUrls, patienceMs }: ClusterOrigin,
+  first: Addressed,
+  database: string,
+  connect: (to: URL, database: string) => ClickHouseClient,
+): Promise<ClusterShard[]> {
+  const told = await toldShards(first, cluster);
+  const setting = shardUrls === undefined ? "CLICKHOUSE_CLUSTER" : "CLICKHOUSE_SHARD_URLS";
+  const urls = shardUrls?.map((url) => new URL(url)) ?? usualUrls(first.url, told);
+  const patience = patienceMs === undefined ? {} : { patienceMs };
+  const addressed = await Promise.all(
+    urls.map(async (given) => {
+      given.pathname = `/${encodeURIComponent(database)}`;
+      const { url } = await whenUsable({ url: given.href, ...patience }, setting, [shardSuffix]);
+      return { url, client: connect(url, `${database}${shardSuffix}`) };
+    }),
+  );
+  return matchShards(first, addressed, cluster);
+}

@@ -1,0 +1,122 @@
+/**
+ * How statements meet a cluster. Each server of it (a shard) has a database with the tables as the
+ * migrations make them, and one beside it in which the same names stand for the rows of all shards
+ * (`Distributed` tables).
+ *
+ * - A read is asked of one server, in the second database: a table's name means all its rows.
+ *   What is inside `eachShard` is answered by each shard from its own rows.
+ * - A write is a statement for each shard, in the first database: a table's name means the shard's
+ *   rows, `allShards(name)` those of all. Of the rows an INSERT would add, a shard takes its own.
+ *
+ * On one server all of these mean the same.
+ */
+import assert from "node:assert";
+import { literal, replaceInCode } from "../sql-text.js";
+
+/**
+ * What of a row says which shard it belongs to: changes and movements lie by account, money by
+ * payment (as the ledger names it), so that what is compared or joined lies together.
+ */
+export const shardKeys: Readonly<Record<string, string>> = {
+  raw_events: "cityHash64(event_id)",
+  rejects: "cityHash64(event_id)",
+  // 'payment:<id>' or 'purchase:<id>'
+  money_facts: "cityHash64(concat(provider, substring(key, position(key, ':'))))",
+  transactions: "cityHash64(concat(provider, ':', payment))",
+  ledger: "cityHash64(payment)",
+  subscription_changes: "cityHash64(account)",
+  mrr_movements: "cityHash64(account)",
+  anonymous_sides: "cityHash64(pool)",
+};
+
+/** Whose remainder by the weights of all shards is one of these, the end not included. */
+export interface Slots {
+  readonly from: number;
+  readonly to: number;
+  readonly total: number;
+}
+
+/** As `Distributed` tables share out rows. @param shards in order */
+export function slotsOf<Shard extends { readonly weight: number }>(
+  shards: readonly Shard[],
+): { readonly shard: Shard; readonly slots: Slots }[] {
+  const total = shards.reduce((sum, { weight }) => sum + weight, 0);
+  let to = 0;
+  return shards.map((shard) => {
+    const from = to;
+    to += shard.weight;
+    return { shard, slots: { from, to, total } };
+  });
+}
+
+const begin = "(/* each shard */ ";
+const end = " /* of them */)";
+const allMark = "/* all shards */ ";
+
+/**
+ * A table expression: the rows this SELECT gives on each shard, of that shard's rows. The parts of
+ * a sum see one state of a table only in here, where each shard answers in one go; and what is
+ * looked up in a subquery (`IN`) is looked up in the same shard.
+ */
+export function eachShard(select: string): string {
+  return `${begin}${select}${end}`;
+}
+
+/** Names a table of which a write looks at all rows, wherever they lie. */
+export function allShards(table: keyof typeof shardKeys): string {
+  return `${allMark}${table}`;
+}
+
+/** Names in which a cluster's statements are written. */
+export interface ClusterNames {
+  readonly cluster: string;
+  /** Whose tables stand for the rows of all shards, and whose tables hold those of one. */
+  readonly database: string;
+  readonly shardDatabase: string;
+}
+
+/** A read, as it is asked of one server of the cluster. */
+export function clusterRead(sql: string, { cluster, shardDatabase }: ClusterNames): string {
+  if (!sql.includes(begin)) return sql;
+  let isInside = false;
+  return replaceInCode(sql, readMarks, ([text, word = "", space = "", table = ""]) => {
+    if (text === begin || text === end) {
+      assert(isInside === (text === end), "a shard cannot ask each shard");
+      isInside = !isInside;
+      return isInside ? `cluster(${literal(cluster)}, view(` : "))";
+    }
+    // The other shards know no database but by its name.
+    return isInside ? `${word}${space}${quoted(shardDatabase)}.${table}` : text;
+  });
+}
+
+/** A write, as a shard runs it: an INSERT into a table that is shared out takes its rows only. */
+export function shardWrite(sql: string, slots: Slots, { database }: ClusterNames): string {
+  const own = sql.includes(allMark)
+    ? replaceInCode(sql, allPattern, () => `${quoted(database)}.`)
+    : sql;
+  const [insert, table = ""] = /^\s*INSERT INTO (\w+)(?:\s*\([^)]*\))?\s+/.exec(own) ?? [];
+  const key = shardKeys[table];
+  if (insert === undefined || key === undefined) return own;
+  const select = own.slice(insert.length);
+  assert(/^SELECT\b/.test(select), `rows for ${table} come by INSERT … SELECT`);
+  return `${insert}SELECT * FROM (\n${select}\n) WHERE ${inSlots(key, slots)}`;
+}
+
+function inSlots(key: string, { from, to, total }: Slots): string {
+  return `${key} % ${total} >= ${from} AND ${key} % ${total} < ${to}`;
+}
+
+export function quoted(name: string): string {
+  return `\`${name.replace(/[\\`]/g, "\\$&")}\``;
+}
+
+const tables = Object.keys(shardKeys).join("|");
+const readMarks = new RegExp(
+  `${escaped(begin)}|${escaped(end)}|\\b(FROM|JOIN)(\\s+)(${tables})\\b`,
+);
+const allPattern = new RegExp(escaped(allMark));
+
+function escaped(text: string): string {
+  return text.replace(/[*()/]/g, "\\$&");
+}

@@ -1,0 +1,85 @@
+/**
+ * A write lane on a server: statements of one lane never overlap, whichever process sends them.
+ *
+ * Two things could make two of them run at once: another process (a consumer that was stopped for a
+ * minute and wakes after another took its partition), and a statement of ours whose answer was lost
+ * on the way. Both would insert *what is not there yet* twice. So all statements of a lane run in
+ * one named session of the server, which runs one statement at a time and refuses a second: the
+ * lock is held by the statement itself, wherever its sender went, and ends with it.
+ */
+import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import { type ClickHouseClient, ClickHouseError } from "@clickhouse/client";
+import { limits } from "../config.js";
+import { StoreUnavailable } from "./clickhouse.js";
+import { isRefusal } from "./errors.js";
+import type { Writer } from "./open.js";
+
+/** SESSION_IS_LOCKED: another statement of the lane is running. */
+const lockedCode = "373";
+/** The pause before the lane is tried again, growing to the maximum. */
+const lockedPauseMsMin = 4;
+const lockedPauseMsMax = 50;
+
+export class ServerLane implements Writer {
+  /** Their answers were lost. They are ended before the next begins, so that it need not wait. */
+  readonly #lost = new Set<string>();
+
+  /** @param session the same name in every process that writes to these tables */
+  constructor(
+    private readonly client: ClickHouseClient,
+    private readonly session: string,
+  ) {}
+
+  /**
+   * @throws StoreUnavailable when the answer was lost: the statement may have run, or may yet run,
+   *   though never beside another of this lane; ClickHouseError when the server refused it
+   */
+  async write(statement: string): Promise<void> {
+    await this.#endLost();
+    const startedAt = Date.now();
+    for (let pauseMs = lockedPauseMsMin; ; pauseMs = Math.min(2 * pauseMs, lockedPauseMsMax)) {
+      const isLocked = await this.#isLockedOrDone(statement);
+      if (!isLocked) return;
+      if (Date.now() - startedAt > limits.clickhouseLaneMsMax) throw new StoreUnavailable();
+      await pause(pauseMs);
+    }
+  }
+
+  async #isLockedOrDone(statement: string): Promise<boolean> {
+    const queryId = randomUUID();
+    try {
+      await this.client.command({
+        query: statement,
+        query_id: queryId,
+        session_id: this.session,
+        // An error after the first byte of an answer would otherwise pass for success.
+        clickhouse_settings: { wait_end_of_query: 1 },
+      });
+      return false;
+    } catch (error) {
+      if (!(error instanceof ClickHouseError)) {
+        this.#lost.add(queryId);
+        throw new StoreUnavailable({ cause: error });
+      }
+      if (error.code === lockedCode) return true;
+      if (isRefusal(error)) throw error;
+      throw new StoreUnavailable({ cause: error });
+    }
+  }
+
+  async #endLost(): Promise<void> {
+    for (const queryId of this.#lost) {
+      try {
+        await this.client.command({
+          query: "KILL QUERY WHERE query_id = {queryId:String} SYNC",
+          query_params: { queryId },
+        });
+      } catch (error) {
+        // Who may not end it waits for its end: the lock is held by the statement itself.
+        if (!isRefusal(error)) throw new StoreUnavailable({ cause: error });
+      }
+      this.#lost.delete(queryId);
+    }
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * The one Koa application. The life of a call: it gets an id, the time is taken, the router finds
+ * its handler, and whatever is thrown becomes the error envelope in one place.
+ */
+import { randomUUID } from "node:crypto";
+import type { Layer } from "@koa/router";
+import Koa, { type Context, type Next } from "koa";
+import { isNotAllowed } from "../clickhouse/errors.js";
+import { StoreBusy, StoreUnavailable } from "../clickhouse/clickhouse.js";
+import { AppendUncertain, LogUnavailable, LogUnreadable } from "../log/log.js";
+import { PostgresUnavailable } from "../postgres/postgres.js";
+import type { Service } from "../runtime/service.js";
+import { ToldSeldom } from "../runtime/log-throttle.js";
+import {
+  ApiError,
+  errorEnvelope,
+  internal,
+  malformed,
+  methodNotAllowed,
+  notFound,
+  unavailable,
+} from "./errors.js";
+
+type AppService = Pick<Service, "limits" | "logger" | "metrics" | "router">;
+
+/** @param isStopping true from the moment the process was told to stop: new calls get 503 */
+export function createApp(service: AppService, isStopping: () => boolean = () => false): Koa {
+  const app = new Koa();
+  const outages = new ToldSeldom();
+  // Reached only by what goes wrong after the answer began: a peer that went away.
+  app.on("error", (error: unknown) => service.logger.debug({ err: error }, "answer cut short"));
+  app.use(answer);
+  app.use(service.router.routes());
+  app.use(noRoute);
+  return app;
+
+  async function answer(ctx: Context, next: Next): Promise<void> {
+    const startedAt = process.hrtime.bigint();
+    ctx.state.requestId = randomUUID();
+    ctx.set("X-Request-Id", ctx.state.requestId);
+    // Answers repeat what callers wrote; no browser may take one for a page.
+    ctx.set("X-Content-Type-Options", "nosniff");
+    // Figures, names and keys of a business: no proxy or browser is to keep them.
+    ctx.set("Cache-Control", "no-store");
+    try {
+      if (isStopping()) throw stopping();
+      checkRequest(ctx);
+      await next();
+    } catch (thrown) {
+      const error = await service.limits.refuse(ctx, knownError(thrown));
+      if (error.status >= 500 && !(thrown instanceof ApiError)) tellFailure(ctx, error, thrown);
+      ctx.status = error.status;
+      ctx.set(error.headers);
+      ctx.body = errorEnvelope(error, ctx.state.requestId);
+    }
+    const seconds = Number(process.hrtime.bigint() - startedAt) / 1e9;
+    service.metrics.requestSeconds.observe(
+      { route: routeOf(ctx), method: knownMethod(ctx.method), status: String(ctx.status) },
+      seconds,
+    );
+  }
+
+  function tellFailure(ctx: Context, error: ApiError, thrown: unknown): void {
+    // Each mistake of ours is told; of a server that is away each call would tell the same.
+    const unheard = error.type === "internal" ? 0 : outages.turn(error.code);
+    if (unheard === null) return;
+    const { requestId } = ctx.state;
+    const path = pathWithoutSecret(ctx.path);
+    const more = unheard > 0 ? { alikeBefore: unheard } : {};
+    service.logger.error({ err: thrown, requestId, path, ...more }, "request failed");
+  }
+}
+
+/** @throws ApiError 400 */
+function checkRequest({ path, req }: Context): void {
+  // HTTP/1.0 knew no Host, and load balancers still ask that way whether a process is well.
+  if (req.headers.host === undefined && req.httpVersion !== "1.0") {
+    throw malformed("host_missing", "A request needs a Host header.", "Host");
+  }
+  const { expect } = req.headers;
+  if (expect !== undefined && expect.toLowerCase() !== "100-continue") {
+    const message = "Nothing but Expect: 100-continue is understood.";
+    throw new ApiError(417, "invalid_request", "expectation_unknown", message, { param: "Expect" });
+  }
+  // A webhook's URL that cannot be read is one that is not known.
+  if (!isReadable(path) && !path.startsWith("/v1/webhooks/")) {
+    throw malformed("path_malformed", "The path is malformed.");
+  }
+}
+
+/** The router would take what it cannot decode as it is. No id holds a NUL. */
+function isReadable(path: string): boolean {
+  if (!path.includes("%")) return true;
+  try {
+    return !decodeURIComponent(path).includes("\0");
+  } catch {
+    return false;
+  }
+}
+
+/** Behind the router: the path is unknown, or known with another method. */
+function noRoute(ctx: Context): void {
+  const matched: readonly Layer[] = ctx.matched ?? [];
+  // Where a path is written out, one with a place for any word does not mean it.
+  const exact = matched.filter((layer) => !String(layer.path).includes(":"));
+  const layers = exact.length > 0 ? exact : matched;
+  const allowed = new Set(layers.flatMap((layer) => layer.methods));
+  // Where the method is known, a route looked at the path and left it: no id reads like that.
+  throw allowed.size > 0 && !allowed.has(ctx.method)
+    ? methodNotAllowed([...allowed].sort().join(", "))
+    : notFound("path_unknown", "There is nothing at this path.");
+}
+
+function stopping(): ApiError {
+  return new ApiError(503, "unavailable", "stopping", "The service is stopping; call again.", {
+    headers: { "Retry-After": "1", Connection: "close" },
+  });
+}
+
+/** What was thrown, as something a caller may see. */
+export function knownError(thrown: unknown): ApiError {
+  if (thrown instanceof ApiError) return thrown;
+  if (thrown instanceof AppendUncertain) {
+    return unavailable(
+      "log_unavailable",
+      "Events cannot be taken now, and these may have been: send them again under the same ids " +
+        "(event_id, or the same Idempotency-Key), so that they count once.",
+    );
+  }
+  if (thrown instanceof LogUnavailable) {
+    return unavailable("log_unavailable", "Events cannot be taken now; nothing was taken.");
+  }
+  if (thrown instanceof LogUnreadable) {
+    return unavailable(
+      "log_unreadable",
+      "How far booking has come cannot be told now; call again.",
+    );
+  }
+  if (thrown instanceof PostgresUnavailable) {
+    return unavailable("metadata_unavailable", "Postgres cannot be had now; call again.");
+  }
+  // Rights come back when somebody gives them back; the log names the GRANT.
+  const isAway = thrown instanceof StoreUnavailable || isNotAllowed(thrown);
+  if (isAway || thrown instanceof StoreBusy) {
+    return unavailable("store_unavailable", "The figures cannot be read now.");
+  }
+  return internal();
+}
+
+/** The URL of a webhook is a secret, to some providers the only one. */
+function pathWithoutSecret(path: string): string {
+  return path.replace(/^(\/v1\/webhooks\/).+/, "$1…");
+}
+
+/** The pattern, not the path: a metric must not grow by what callers make up. */
+function routeOf(ctx: Context): string {
+  return typeof ctx._matchedRoute === "string" ? ctx._matchedRoute : "none";
+}
+
+const methods = new Set(["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"]);
+
+function knownMethod(method: string): string {
+  return methods.has(method) ? method : "other";
+}

@@ -1,0 +1,40 @@
+/** Query parameters: what is unknown, repeated or outside its set is 400, never ignored. */
+import type { Context } from "koa";
+import { z } from "zod";
+import { issueText } from "../schemas/issues.js";
+import { malformed } from "./errors.js";
+
+/** @throws ApiError 400: a call without parameters is given one */
+export function refuseParameters(ctx: Pick<Context, "querystring">): void {
+  readQuery(ctx, none);
+}
+
+const none = z.object({});
+
+/**
+ * @param schema an object; unknown names are refused whether it is strict or not
+ * @throws ApiError 400 with the name of the first parameter that is wrong
+ */
+export function readQuery<Shape extends z.ZodRawShape>(
+  ctx: Pick<Context, "querystring">,
+  schema: z.ZodObject<Shape>,
+): z.output<z.ZodObject<Shape>> {
+  const given: Record<string, string> = Object.create(null);
+  for (const [name, value] of new URLSearchParams(ctx.querystring)) {
+    if (!Object.hasOwn(schema.shape, name)) {
+      const known = Object.keys(schema.shape).join(", ") || "none";
+      const message = `There is no parameter ${name} here; there are: ${known}.`;
+      throw malformed("parameter_unknown", message, name);
+    }
+    if (name in given) {
+      throw malformed("parameter_repeated", `The parameter ${name} is given twice.`, name);
+    }
+    given[name] = value;
+  }
+  const result = schema.safeParse({ ...given });
+  if (result.success) return result.data;
+  const issue = result.error.issues[0];
+  const name = String(issue?.path[0] ?? "");
+  const message = issue === undefined ? `${name} is not valid` : issueText(name, issue);
+  throw malformed("parameter_invalid", message, name);
+}

@@ -1,0 +1,48 @@
+/** Makes calls durable: seals what was checked and appends it to the raw topic. */
+import { sealRawEvent } from "../log/raw-event.js";
+import type { Service } from "../runtime/service.js";
+import { type RawEventMeta, rawEventCodec, topics } from "../schemas/records/records.js";
+
+export interface Taken {
+  readonly meta: RawEventMeta;
+  /** The bytes as they came. */
+  readonly body: Buffer;
+  /** Spreads the topic; nothing depends on it. */
+  readonly accountHint: string | null;
+}
+
+/** What the doors need of the service. */
+export type DoorService = Pick<
+  Service,
+  | "config"
+  | "integrations"
+  | "keys"
+  | "limits"
+  | "log"
+  | "logger"
+  | "metrics"
+  | "postgres"
+  | "rates"
+  | "releases"
+  | "router"
+  | "vault"
+  | "watermark"
+>;
+
+/**
+ * Resolves when every event is durable in the log; only then may a caller be told 2xx.
+ * @throws LogUnavailable, PostgresUnavailable
+ */
+export async function take(
+  { log, metrics, vault, watermark }: Pick<DoorService, "log" | "metrics" | "vault" | "watermark">,
+  events: readonly Taken[],
+): Promise<void> {
+  const records = events.map(({ meta, body, accountHint }) => ({
+    key: `${meta.workspace}:${accountHint ?? meta.event_id}`,
+    value: rawEventCodec.encode(sealRawEvent(vault, meta, body)),
+  }));
+  for (const { meta } of events) watermark.check(meta.received_at);
+  const end = metrics.appendSeconds.startTimer();
+  await log.append(topics.raw, records);
+  end();
+}

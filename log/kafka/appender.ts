@@ -1,0 +1,290 @@
+/**
+ * Appending to one topic: whatever is waiting goes into one request, then the next.
+ *
+ * An idempotent producer of kafkajs counts a partition's batches. When it gives one up, the next
+ * gets the same number, and a broker that has stored the first after all takes the next for its
+ * repetition and acknowledges what it never wrote. So there is one request at a time, and after
+ * one that failed a new producer, with a new identity, whatever the error was; also after one that
+ * kafkajs sent again with success: of several brokers one may still be at the first try.
+ */
+import kafkajs, { type Message, type Producer } from "kafkajs";
+import { limits } from "../../config.js";
+import { KafkaConnection, type KafkaSettings, isNotAllowed } from "./connection.js";
+import { tellFailure } from "./denied.js";
+import { AppendUncertain, LogUnavailable, type Position } from "../log.js";
+import type { Logger } from "../../runtime/logger.js";
+import { ToldSeldom } from "../../runtime/log-throttle.js";
+
+export interface PlacedRecord {
+  readonly partition: number;
+  readonly key: string;
+  readonly value: Buffer;
+}
+
+interface Append {
+  readonly records: readonly PlacedRecord[];
+  readonly positions: Position[];
+  /** Records that are on their way or durable. */
+  taken: number;
+  /** A request with some of its records was sent: those may be durable, whatever follows. */
+  isSent: boolean;
+  readonly until: number;
+  resolve(positions: Position[]): void;
+  reject(error: LogUnavailable): void;
+  isOver: boolean;
+}
+
+interface Batch {
+  readonly appends: ReadonlySet<Append>;
+  /** By partition, in the order of the appends. */
+  readonly placed: ReadonlyMap<number, { append: Append; index: number; message: Message }[]>;
+}
+
+type Connection = Pick<KafkaConnection, "kafka" | "within" | "abandon" | "failedSends">;
+
+function connectKafka(settings: KafkaSettings, logger: Logger): Connection {
+  return new KafkaConnection(settings, logger);
+}
+
+/** Bytes that wait to be durable, over all topics of a process. */
+export class Pending {
+  #bytes = 0;
+
+  constructor(private readonly bytesMax: number) {}
+
+  /** @throws LogUnavailable when there is no room for them */
+  add(bytes: number): void {
+    if (this.#bytes + bytes > this.bytesMax) {
+      throw new LogUnavailable("the log has too much waiting to be written");
+    }
+    this.#bytes += bytes;
+  }
+
+  remove(bytes: number): void {
+    this.#bytes -= bytes;
+  }
+}
+
+export class KafkaAppender {
+  #waiting: Append[] = [];
+  #running: Promise<void> | null = null;
+  #producer: { readonly connection: Connection; readonly producer: Producer } | null = null;
+  #isClosed = false;
+  readonly #denials = new ToldSeldom();
+  readonly #msMax: number;
+
+  constructor(
+    private readonly settings: KafkaSettings,
+    private readonly topic: string,
+    private readonly pending: Pending,
+    private readonly logger: Logger,
+    private readonly connect: typeof connectKafka = connectKafka,
+  ) {
+    this.#msMax = settings.appendMsMax ?? limits.kafkaAppendMsMax;
+  }
+
+  /**
+   * @throws LogUnavailable when the records may not be durable, soon after `kafkaAppendMsMax`;
+   *   AppendUncertain when some were sent: those are durable, or may still become so
+   */
+  async append(records: readonly PlacedRecord[]): Promise<Position[]> {
+    if (this.#isClosed) throw new LogUnavailable("the log is closed");
+    const bytes = records.reduce((sum, one) => sum + bytesOf(one), 0);
+    this.pending.add(bytes);
+    try {
+      return await new Promise((resolve, reject) => {
+        const until = performance.now() + this.#msMax;
+        const fresh = { records, positions: [], taken: 0, isSent: false, until, isOver: false };
+        this.#waiting.push({ ...fresh, resolve, reject });
+        this.#running ??= this.#run();
+      });
+    } finally {
+      this.pending.remove(bytes);
+    }
+  }
+
+  /** The next request asks anew which partitions there are; nothing may be appended meanwhile. */
+  async renew(): Promise<void> {
+    await this.#running;
+    this.#forgetProducer();
+  }
+
+  /** Ends when all that waits is written or refused. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#running;
+    this.#forgetProducer();
+  }
+
+  async #run(): Promise<void> {
+    // The calls of one turn of the event loop share the first request already.
+    await new Promise(setImmediate);
+    while (this.#waiting.length > 0) {
+      this.#refuseLate();
+      const batch = this.#take();
+      if (batch.placed.size > 0) await this.#send(batch);
+    }
+    this.#running = null;
+  }
+
+  #refuseLate(): void {
+    const now = performance.now();
+    const late = this.#waiting.filter(({ until }) => until <= now);
+    this.#refuse(late, new Error(`not begun within ${this.#msMax} ms`));
+  }
+
+  /** At most so many bytes for a partition, which Kafka limits; an append may need several. */
+  #take(): Batch {
+    const bytes = new Map<number, number>();
+    const placed = new Map<number, { append: Append; index: number; message: Message }[]>();
+    const appends = new Set<Append>();
+    let isFull = false;
+    while (!isFull && this.#waiting[0] !== undefined) {
+      const append = this.#waiting[0];
+      appends.add(append);
+      for (; append.taken < append.records.length; append.taken += 1) {
+        const record = append.records[append.taken];
+        if (record === undefined) break;
+        const { partition, key, value } = record;
+        const sum = (bytes.get(partition) ?? 0) + bytesOf(record);
+        isFull = sum > limits.kafkaBatchBytesMax && bytes.has(partition);
+        if (isFull) break;
+        bytes.set(partition, sum);
+        const message = { partition, key, value };
+        const entry = { append, index: append.taken, message };
+        const before = placed.get(partition);
+        if (before) before.push(entry);
+        else placed.set(partition, [entry]);
+      }
+      if (append.taken === append.records.length) this.#waiting.shift();
+    }
+    return { appends, placed };
+  }
+
+  async #send({ appends, placed }: Batch): Promise<void> {
+    const leftMs = Math.min(...[...appends].map(({ until }) => until)) - performance.now();
+    const until = performance.now() + Math.max(leftMs, leastMs);
+    try {
+      const { connection, producer } = await this.#openProducer(until);
+      const messages = new Map(
+        Array.from(placed, ([partition, entries]) => [
+          partition,
+          entries.map(({ message }) => message),
+        ]),
+      );
+      const first = await connection.within(until - performance.now(), () => {
+        for (const append of appends) append.isSent = true;
+        return this.#sendAll(producer, messages);
+      });
+      for (const [partition, entries] of placed) {
+        const base = first.get(partition);
+        if (base === undefined) throw new Error(`no offset was told for partition ${partition}`);
+        for (const [position, { append, index }] of entries.entries()) {
+          append.positions[index] = { partition, offset: BigInt(base) + BigInt(position) };
+        }
+      }
+    } catch (error) {
+      this.#tellFailure(error);
+      this.#forgetProducer();
+      this.#refuse([...appends], error);
+      return;
+    }
+    if (this.#hasFailedTries()) this.#forgetProducer();
+    for (const append of appends) {
+      if (append.taken < append.records.length || append.isOver) continue;
+      append.isOver = true;
+      append.resolve(append.positions);
+    }
+  }
+
+  #tellFailure(error: unknown): void {
+    // Senders come again and again.
+    if (isNotAllowed(error) && this.#denials.turn("denied") === null) return;
+    const attempt = { right: "Write", topic: this.topic } as const;
+    tellFailure(this.logger, error, attempt, "Kafka did not take records");
+  }
+
+  #hasFailedTries(): boolean {
+    return this.#producer !== null && this.#producer.connection.failedSends > 0;
+  }
+
+  /**
+   * A try of kafkajs leaves out what moved to a broker that has answered for others already, and
+   * says nothing. Its numbers are taken back then: sent again they are the same batches to Kafka.
+   * @returns the offset of the first record of each partition
+   */
+  async #sendAll(
+    producer: Producer,
+    messages: ReadonlyMap<number, readonly Message[]>,
+  ): Promise<Map<number, string>> {
+    const first = new Map<number, string>();
+    while (first.size < messages.size) {
+      const left = [...messages].filter(([partition]) => !first.has(partition));
+      const told = await producer.send({
+        topic: this.topic,
+        messages: left.flatMap(([, ofPartition]) => ofPartition),
+        acks: allReplicas,
+        compression: kafkajs.CompressionTypes.LZ4,
+      });
+      for (const { partition, baseOffset } of told) {
+        if (baseOffset !== undefined) first.set(partition, baseOffset);
+      }
+    }
+    return first;
+  }
+
+  #refuse(appends: readonly Append[], cause: unknown): void {
+    for (const append of appends) {
+      if (append.isOver) continue;
+      append.isOver = true;
+      const Refused = append.isSent ? AppendUncertain : LogUnavailable;
+      append.reject(new Refused("Kafka did not take the records", { cause }));
+    }
+    this.#waiting = this.#waiting.filter(({ isOver }) => !isOver);
+  }
+
+  /** Connecting may fail and be tried again: nothing has been sent yet. */
+  async #openProducer(until: number): Promise<{
+    readonly connection: Connection;
+    readonly producer: Producer;
+  }> {
+    while (this.#producer === null) {
+      const connection = this.connect(this.settings, this.logger);
+      const producer = connection.kafka.producer({
+        idempotent: true,
+        allowAutoTopicCreation: false,
+        // Each message names its partition.
+        createPartitioner:
+          () =>
+          ({ message }) =>
+            message.partition ?? 0,
+        retry: { retries: 30, initialRetryTime: 100, maxRetryTime: 500 },
+      });
+      try {
+        await connection.within(until - performance.now(), () => producer.connect());
+        this.#producer = { connection, producer };
+      } catch (error) {
+        connection.abandon();
+        if (isNotAllowed(error) || performance.now() + betweenTriesMs > until) throw error;
+        await new Promise((resolve) => setTimeout(resolve, betweenTriesMs));
+      }
+    }
+    return this.#producer;
+  }
+
+  #forgetProducer(): void {
+    this.#producer?.connection.abandon();
+    this.#producer = null;
+  }
+}
+
+const allReplicas = -1;
+const betweenTriesMs = 200;
+/** An append that waited long is still tried for so long. */
+const leastMs = 1_000;
+/** What Kafka adds to a record, at most. */
+const recordHeadBytes = 64;
+
+function bytesOf({ key, value }: PlacedRecord): number {
+  return Buffer.byteLength(key) + value.length + recordHeadBytes;
+}

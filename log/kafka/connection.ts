@@ -1,0 +1,257 @@
+/**
+ * One connection to a Kafka cluster, which can be given up at once. kafkajs may wait for ever for
+ * a broker that went away at the wrong moment (its `disconnect` waits for answers, an interrupted
+ * login for a reply), so every wait here has an end of its own, and the sockets are ours to close.
+ */
+import { isIP, type Socket, connect as connectTcp } from "node:net";
+import { type ConnectionOptions, connect as connectTls } from "node:tls";
+import kafkajs, {
+  type Admin,
+  type Broker,
+  type Cluster,
+  type Kafka,
+  type LogEntry,
+  type SASLOptions,
+} from "kafkajs";
+import { limits } from "../../config.js";
+import type { Logger } from "../../runtime/logger.js";
+
+export interface KafkaSettings {
+  /** `host:port` each. */
+  readonly brokers: readonly string[];
+  readonly tls: ConnectionOptions | null;
+  readonly sasl: SASLOptions | null;
+  /** Left out where nothing is known of other processes. */
+  readonly processes?: Processes;
+  /** How long an append may wait; left out: `limits.kafkaAppendMsMax`. */
+  readonly appendMsMax?: number;
+  /** How long running batches may hold up a group; left out: `limits.kafkaRebalanceMsMax`. */
+  readonly rebalanceMsMax?: number;
+}
+
+/** Those that work on the same servers. */
+export interface Processes {
+  /** This one. */
+  readonly own: string;
+  /** Those of which nothing has been heard for a while. */
+  silent(): Promise<ReadonlySet<string>>;
+}
+
+/** How Kafka and its logs know the connections of a process. */
+export function clientIdOf(process: string | undefined): string {
+  return process === undefined ? "revenue" : `revenue-${process}`;
+}
+
+export class KafkaConnection {
+  /** For producers and administration. */
+  readonly kafka: Kafka;
+  /** For requests of our own to single brokers; not connected yet. */
+  readonly cluster: Cluster;
+  readonly #sockets = new Set<Socket>();
+  #failedSends = 0;
+  #isAbandoned = false;
+
+  constructor(settings: KafkaSettings, logger: Logger) {
+    this.kafka = new kafkajs.Kafka({
+      clientId: clientIdOf(settings.processes?.own),
+      brokers: [...settings.brokers],
+      ...(settings.tls && { ssl: settings.tls }),
+      ...(settings.sasl && { sasl: settings.sasl }),
+      connectionTimeout: limits.kafkaConnectMsMax,
+      authenticationTimeout: limits.kafkaConnectMsMax,
+      requestTimeout: limits.kafkaAnswerMsMax,
+      // Whoever asks has a loop and a time limit of its own.
+      retry: { retries: 2, initialRetryTime: 100, maxRetryTime: 500 },
+      socketFactory: ({ host, port, ssl, onConnect }) => this.#open(host, port, ssl, onConnect),
+      logLevel: kafkajs.logLevel.WARN,
+      logCreator: () => (entry) => {
+        const isError = entry.level === kafkajs.logLevel.ERROR;
+        if (isError && entry.namespace === "Producer") this.#failedSends += 1;
+        tell(logger, entry);
+      },
+    });
+    this.cluster = clusterOf(this.kafka);
+  }
+
+  /** Of producers, also those that kafkajs repeated with success: it tells them in its log only. */
+  get failedSends(): number {
+    return this.#failedSends;
+  }
+
+  get isAbandoned(): boolean {
+    return this.#isAbandoned;
+  }
+
+  /** @throws what `work` throws, or that it took too long; the connection is abandoned then */
+  async within<T>(msMax: number, work: () => Promise<T>): Promise<T> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        reject(new Error(`Kafka gave no answer within ${msMax} ms`));
+        this.abandon();
+      }, msMax);
+    });
+    const working = work();
+    // When it is late, nobody hears how it ended.
+    working.catch(() => undefined);
+    try {
+      return await Promise.race([working, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Connected and told of the topic. */
+  async ready(topic: string): Promise<Cluster> {
+    await this.cluster.connect();
+    await this.cluster.addTargetTopic(topic);
+    return this.cluster;
+  }
+
+  /** Whatever waits for an answer fails; nothing is sent any more. Safe to call twice. */
+  abandon(): void {
+    this.#isAbandoned = true;
+    for (const socket of this.#sockets) socket.destroy(new Error("the connection was given up"));
+  }
+
+  #open(host: string, port: number, tls: ConnectionOptions, onConnect: () => void): Socket {
+    if (this.#isAbandoned) throw new Error("the connection was given up");
+    const name = isIP(host) === 0 ? { servername: host } : {};
+    // kafkajs says `ssl` is always there; without TLS it is not.
+    const socket = tls
+      ? connectTls({ host, port, ...name, ...tls }, onConnect)
+      : connectTcp({ host, port }, onConnect);
+    socket.setKeepAlive(true, keepAliveMs);
+    socket.setNoDelay(true);
+    this.#sockets.add(socket);
+    socket.once("close", () => this.#sockets.delete(socket));
+    // kafkajs listens, too; an error after it stopped listening must not end the process.
+    socket.on("error", () => undefined);
+    socket.once("data", (first) => refuseStranger(socket, first));
+    return socket;
+  }
+}
+
+const keepAliveMs = 10_000;
+
+/** Codes of the error of a connection whose other end does not speak as Kafka does. */
+export const NoKafka = { http: "ENOKAFKA_HTTP", tls: "ENOKAFKA_TLS", other: "ENOKAFKA" } as const;
+
+/** kafkajs would take the first bytes for a length and wait for a gigabyte. */
+function refuseStranger(socket: Socket, first: Buffer): void {
+  const code = strangerOf(first);
+  if (code === null) return;
+  socket.destroy(Object.assign(new Error("what answers there is no Kafka"), { code }));
+}
+
+/** Of a record of TLS (RFC 8446, 5.1): its type and its major version. */
+const tlsAlert = Buffer.from([21, 3]);
+const lengthBytes = 4;
+
+/** Null: it may be Kafka, whose answers begin with their length. */
+function strangerOf(first: Buffer): string | null {
+  if (first.subarray(0, tlsAlert.length).equals(tlsAlert)) return NoKafka.tls;
+  const isLength = first.length < lengthBytes || first.readUInt32BE() < limits.kafkaAnswerBytesMax;
+  if (isLength) return null;
+  return first.toString("latin1").startsWith("HTTP/") ? NoKafka.http : NoKafka.other;
+}
+
+/** What the brokers of kafkajs can do though its types leave it out. */
+export interface GroupBroker extends Broker {
+  joinGroup(request: {
+    groupId: string;
+    sessionTimeout: number;
+    rebalanceTimeout: number;
+    memberId: string;
+    groupProtocols: { name: string; metadata: Buffer }[];
+  }): Promise<{
+    generationId: number;
+    leaderId: string;
+    memberId: string;
+    members: { memberId: string; memberMetadata: Buffer }[];
+  }>;
+  syncGroup(request: {
+    groupId: string;
+    generationId: number;
+    memberId: string;
+    groupAssignment: { memberId: string; memberAssignment: Buffer }[];
+  }): Promise<{ memberAssignment: Buffer }>;
+  heartbeat(request: {
+    groupId: string;
+    groupGenerationId: number;
+    memberId: string;
+  }): Promise<unknown>;
+  leaveGroup(request: { groupId: string; memberId: string }): Promise<unknown>;
+}
+
+export async function coordinatorOf(cluster: Cluster, groupId: string): Promise<GroupBroker> {
+  const broker = await cluster.findGroupCoordinator({ groupId });
+  if (!isGroupBroker(broker)) throw new Error("this kafkajs has no group requests");
+  return broker;
+}
+
+export function isGroupBroker(broker: Broker): broker is GroupBroker {
+  return ["joinGroup", "syncGroup", "heartbeat", "leaveGroup"].every((name) => name in broker);
+}
+
+/** Kafka's own name of what went wrong, such as `ILLEGAL_GENERATION`; null for other errors. */
+export function kafkaErrorType(error: unknown): string | null {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if ("type" in cause && typeof cause.type === "string") return cause.type;
+  }
+  return null;
+}
+
+/** The user lacks a right, on a topic, a group or the cluster. */
+export function isNotAllowed(error: unknown): boolean {
+  return kafkaErrorType(error)?.endsWith("_AUTHORIZATION_FAILED") ?? false;
+}
+
+/** Nobody answered, or the answer was cut short. */
+export function isConnectionError(error: unknown): boolean {
+  const names = ["KafkaJSConnectionError", "KafkaJSConnectionClosedError"];
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (names.includes(cause.name)) return true;
+  }
+  return false;
+}
+
+/** kafkajs hands its cluster to who assigns partitions: the public way to requests of our own. */
+function clusterOf(kafka: Kafka): Cluster {
+  let found: Cluster | undefined;
+  kafka.consumer({
+    groupId: "none",
+    allowAutoTopicCreation: false,
+    partitionAssigners: [
+      (given) => {
+        found = given.cluster;
+        return kafkajs.PartitionAssigners.roundRobin(given);
+      },
+    ],
+  });
+  if (found === undefined) throw new Error("this kafkajs hands out no cluster");
+  return found;
+}
+
+/** Our own loops tell what matters, so these are for looking closer. */
+function tell(logger: Logger, { namespace, log: { message } }: LogEntry): void {
+  logger.debug({ namespace }, `kafkajs: ${message}`);
+}
+
+/** A connection of its own for what an administrator does. @throws what `work` throws */
+export async function asAdmin<T>(
+  settings: KafkaSettings,
+  logger: Logger,
+  work: (admin: Admin) => Promise<T>,
+): Promise<T> {
+  const connection = new KafkaConnection(settings, logger);
+  const admin = connection.kafka.admin();
+  try {
+    return await connection.within(limits.kafkaStartMsMax, async () => {
+      await admin.connect();
+      return work(admin);
+    });
+  } finally {
+    connection.abandon();
+  }
+}

@@ -1,0 +1,430 @@
+/**
+ * One member of a consumer group: joins, tells the coordinator that it lives, gives its partitions
+ * back when others come or go. Each assignment is a generation; whoever lost it cannot move an
+ * offset any more, because Kafka refuses commits of an old one.
+ */
+import kafkajs, { type Cluster, type GroupMemberAssignment } from "kafkajs";
+import { limits } from "../../config.js";
+import {
+  type GroupBroker,
+  KafkaConnection,
+  type KafkaSettings,
+  coordinatorOf,
+  kafkaErrorType,
+} from "./connection.js";
+import { pauseAfter, tellFailure } from "./denied.js";
+import { firstPauseMs, rest } from "../partition-consumer.js";
+import { removeSilent } from "./evict-dead-members.js";
+import type { Logger } from "../../runtime/logger.js";
+
+export interface GroupName {
+  readonly groupId: string;
+  /** On Kafka. */
+  readonly topic: string;
+}
+
+/** Work on the partitions of one generation. */
+export interface Work {
+  /** No further batch begins; resolves when what runs is finished and its offsets are committed. */
+  stop(): Promise<void>;
+}
+
+/** What works on the partitions this process has, generation after generation. */
+export interface Worker {
+  begin(generation: Generation): Promise<Work>;
+  /** Resolves when nothing of an earlier generation runs any more. */
+  ended(): Promise<void>;
+}
+
+const pauseMsMax = 2_000;
+/** The member is not, or no longer, part of the generation it speaks for. */
+const lostTypes = new Set(["ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"]);
+
+/** Member of the group until stopped; comes back whatever happens. */
+export async function beMember(
+  settings: KafkaSettings,
+  name: GroupName,
+  worker: Worker,
+  logger: Logger,
+  stop: AbortSignal,
+): Promise<void> {
+  let memberId = "";
+  let pauseMs = firstPauseMs;
+  const joinTheLiving = async (coordinator: Coordinator): Promise<Generation> => {
+    const joined = new AbortController();
+    void removeSilent(settings, name, logger, joined.signal);
+    try {
+      const member = await coordinator.join(memberId);
+      // Known by that name even if it is left out of this generation: by another one it would be
+      // two, and the group would wait for the first.
+      ({ memberId } = member);
+      return await coordinator.sync(member);
+    } finally {
+      joined.abort();
+    }
+  };
+  while (!stop.aborted) {
+    const coordinator = new Coordinator(settings, name, logger);
+    const giveUp = (): void => coordinator.giveUpJoining();
+    stop.addEventListener("abort", giveUp);
+    try {
+      // Again with the same coordinator as long as all is well.
+      while (!stop.aborted) {
+        // With a batch that outlived its generation it would take the partition and not work on it.
+        await worker.ended();
+        const generation = await joinTheLiving(coordinator);
+        const { partitions } = generation;
+        logger.info({ groupId: name.groupId, partitions }, "in the group, with these partitions");
+        await live(generation, worker, rebalanceMsMaxOf(settings), stop);
+        pauseMs = firstPauseMs;
+      }
+    } catch (error) {
+      // Else it comes back by the name Kafka knows, and leaves no other behind to be waited for.
+      if (kafkaErrorType(error) === "UNKNOWN_MEMBER_ID") memberId = "";
+      const attempt = { right: "Read", ...name } as const;
+      if (!stop.aborted) {
+        tellFailure(logger, error, attempt, "not in the group; joining it again");
+      }
+      await rest(pauseAfter(error, pauseMs), stop);
+      pauseMs = Math.min(pauseMs * 2, pauseMsMax);
+    } finally {
+      stop.removeEventListener("abort", giveUp);
+      coordinator.abandon();
+    }
+  }
+  if (memberId !== "") await leave(new Coordinator(settings, name, logger), memberId);
+}
+
+/** So that the others need not wait for this one's session to end; when it fails, they do. */
+async function leave(coordinator: Coordinator, memberId: string): Promise<void> {
+  try {
+    await coordinator.leave(memberId);
+  } catch {
+    // Kafka is away, or has forgotten the member.
+  } finally {
+    coordinator.abandon();
+  }
+}
+
+/** Until the group rebalances, the generation is lost or the member is stopped. */
+async function live(
+  generation: Generation,
+  worker: Worker,
+  rebalanceMsMax: number,
+  stop: AbortSignal,
+): Promise<void> {
+  const beating = new AbortController();
+  const beats = generation.beat(beating.signal);
+  try {
+    const work = await worker.begin(generation);
+    await firstOf(stop, generation.over);
+    // The others wait for this one's partitions, but not for ever.
+    const timer = setTimeout(() => generation.lose(), rebalanceMsMax);
+    await work.stop();
+    clearTimeout(timer);
+  } finally {
+    beating.abort();
+    await beats;
+  }
+}
+
+/** `AbortSignal.any` may be collected before it fires (deadline.ts). */
+async function firstOf(...signals: readonly AbortSignal[]): Promise<void> {
+  if (signals.some(({ aborted }) => aborted)) return;
+  await new Promise<void>((resolve) => {
+    const end = (): void => {
+      for (const signal of signals) signal.removeEventListener("abort", end);
+      resolve();
+    };
+    for (const signal of signals) signal.addEventListener("abort", end);
+  });
+}
+
+/** The partitions of a topic this member has until the group rebalances. */
+export class Generation {
+  readonly #over = new AbortController();
+  readonly #offsets = new Map<number, bigint>();
+  #committing: Promise<void> | null = null;
+  #committedAt = -Infinity;
+  readonly #lost = new AbortController();
+  /** When the coordinator last knew this member, by the clock that only grows. */
+  #aliveAt = performance.now();
+
+  constructor(
+    private readonly coordinator: Coordinator,
+    readonly memberId: string,
+    private readonly id: number,
+    readonly partitions: readonly number[],
+  ) {}
+
+  /** Aborted when the partitions are to be given back. */
+  get over(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  /** Aborted when others may have the partitions. */
+  get lost(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  lose(): void {
+    this.#lost.abort();
+    this.#over.abort();
+  }
+
+  /** By partition; those without one are left out. */
+  committed(): Promise<Map<number, bigint>> {
+    return this.coordinator.committed(this.partitions);
+  }
+
+  /**
+   * Resolves when the group's offset is durable; commits of several partitions share requests.
+   * @throws when the generation is lost first
+   */
+  async commit(partition: number, offset: bigint): Promise<void> {
+    this.#offsets.set(partition, offset);
+    // What is on its way may be without this one: then the next one takes it.
+    while (this.#offsets.has(partition)) {
+      this.#committing ??= this.#commitAll().finally(() => (this.#committing = null));
+      await this.#committing;
+    }
+    await this.#committing;
+  }
+
+  async #commitAll(): Promise<void> {
+    // The batches of a while share a request, and those of one turn of the event loop in any case.
+    await rest(this.#committedAt + limits.kafkaCommitEveryMs - performance.now(), this.lost);
+    await new Promise(setImmediate);
+    this.#committedAt = performance.now();
+    const offsets = new Map(this.#offsets);
+    this.#offsets.clear();
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, pauseMsMax)) {
+      if (this.lost.aborted) throw new Error("the partitions were given to others meanwhile");
+      try {
+        await this.coordinator.commit(this.memberId, this.id, offsets);
+        return;
+      } catch (error) {
+        this.#hear(error);
+        this.coordinator.tellFailure(error, "offsets were not committed; trying again");
+        await rest(pauseAfter(error, pauseMs), this.lost);
+      }
+    }
+  }
+
+  /** Heartbeats until `stop`, also while the partitions are given back. */
+  async beat(stop: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      await rest(limits.kafkaHeartbeatMs, stop);
+      if (stop.aborted || this.lost.aborted) return;
+      try {
+        await this.coordinator.heartbeat(this.memberId, this.id);
+        this.#aliveAt = performance.now();
+      } catch (error) {
+        this.#hear(error);
+      }
+    }
+  }
+
+  #hear(error: unknown): void {
+    const type = kafkaErrorType(error);
+    if (type === "REBALANCE_IN_PROGRESS") {
+      this.#aliveAt = performance.now();
+      this.#over.abort();
+    } else if (type !== null && lostTypes.has(type)) {
+      this.lose();
+    } else if (performance.now() - this.#aliveAt > limits.kafkaSessionMsMax) {
+      // The coordinator was away, or this process stood still: the others may have gone on.
+      this.lose();
+    }
+  }
+}
+
+/** What the coordinator tells a member that joined. */
+type Joined = Awaited<ReturnType<GroupBroker["joinGroup"]>>;
+
+/** Requests to the coordinator of one group, on a connection that is made again when it fails. */
+class Coordinator {
+  #connection: KafkaConnection | null = null;
+  /** On that connection. */
+  #broker: Promise<GroupBroker> | null = null;
+  #isJoining = false;
+  #isStopping = false;
+  /** The others get a little longer to come back than each gives its running batches. */
+  readonly #rebalanceMs: number;
+
+  constructor(
+    private readonly settings: KafkaSettings,
+    private readonly name: GroupName,
+    private readonly logger: Logger,
+  ) {
+    this.#rebalanceMs = rebalanceMsMaxOf(settings) + limits.kafkaAnswerMsMax;
+  }
+
+  /** @param memberId empty for a new one */
+  join(memberId: string): Promise<Joined> {
+    const { groupId, topic } = this.name;
+    return this.#whileJoining((broker) =>
+      broker.joinGroup({
+        groupId,
+        memberId,
+        sessionTimeout: limits.kafkaSessionMsMax,
+        rebalanceTimeout: this.#rebalanceMs,
+        groupProtocols: [{ name: protocolName, metadata: subscriptionTo(topic) }],
+      }),
+    );
+  }
+
+  /** @throws REBALANCE_IN_PROGRESS when others came or went since it joined */
+  sync({ generationId, memberId, leaderId, members }: Joined): Promise<Generation> {
+    const { groupId, topic } = this.name;
+    return this.#whileJoining(async (broker, cluster) => {
+      const groupAssignment = memberId === leaderId ? assign(cluster, topic, members) : [];
+      const request = { groupId, generationId, memberId, groupAssignment };
+      const { memberAssignment } = await broker.syncGroup(request);
+      const decoded = kafkajs.AssignerProtocol.MemberAssignment.decode(memberAssignment);
+      return new Generation(this, memberId, generationId, decoded?.assignment[topic] ?? []);
+    });
+  }
+
+  async #whileJoining<T>(work: (broker: GroupBroker, cluster: Cluster) => Promise<T>): Promise<T> {
+    this.#isJoining = true;
+    try {
+      return await this.#ask(this.#rebalanceMs + limits.kafkaAnswerMsMax, async (...asked) => {
+        if (this.#isStopping) throw new Error("stopped while joining");
+        return work(...asked);
+      });
+    } finally {
+      this.#isJoining = false;
+    }
+  }
+
+  heartbeat(memberId: string, groupGenerationId: number): Promise<unknown> {
+    const { groupId } = this.name;
+    return this.#ask(limits.kafkaAnswerMsMax, (broker) =>
+      broker.heartbeat({ groupId, groupGenerationId, memberId }),
+    );
+  }
+
+  async commit(
+    memberId: string,
+    groupGenerationId: number,
+    offsets: ReadonlyMap<number, bigint>,
+  ): Promise<void> {
+    const { groupId, topic } = this.name;
+    const partitions = Array.from(offsets, ([partition, offset]) => ({
+      partition,
+      offset: offset.toString(),
+    }));
+    await this.#ask(limits.kafkaAnswerMsMax, (broker) =>
+      broker.offsetCommit({
+        groupId,
+        groupGenerationId,
+        memberId,
+        topics: [{ topic, partitions }],
+      }),
+    );
+  }
+
+  committed(partitions: readonly number[]): Promise<Map<number, bigint>> {
+    return this.#ask(limits.kafkaAnswerMsMax, (broker) =>
+      fetchCommitted(broker, this.name, partitions),
+    );
+  }
+
+  async leave(memberId: string): Promise<void> {
+    const { groupId } = this.name;
+    const { kafkaAnswerMsMax } = limits;
+    await this.#ask(kafkaAnswerMsMax, (broker) => broker.leaveGroup({ groupId, memberId }));
+  }
+
+  /** A join may wait long for other members. */
+  giveUpJoining(): void {
+    this.#isStopping = true;
+    if (this.#isJoining) this.abandon();
+  }
+
+  tellFailure(error: unknown, otherwise: string): void {
+    tellFailure(this.logger, error, { right: "Read", ...this.name }, otherwise);
+  }
+
+  abandon(): void {
+    this.#connection?.abandon();
+    this.#connection = null;
+    this.#broker = null;
+  }
+
+  async #ask<T>(
+    msMax: number,
+    work: (broker: GroupBroker, cluster: Cluster) => Promise<T>,
+  ): Promise<T> {
+    this.#connection ??= new KafkaConnection(this.settings, this.logger);
+    const connection = this.#connection;
+    try {
+      return await connection.within(msMax, async () => {
+        this.#broker ??= findCoordinator(connection, this.name);
+        return work(await this.#broker, connection.cluster);
+      });
+    } catch (error) {
+      // An answer of the group says nothing about the connection.
+      const type = kafkaErrorType(error) ?? "";
+      if (type !== "REBALANCE_IN_PROGRESS" && !lostTypes.has(type)) {
+        if (this.#connection === connection) this.abandon();
+      }
+      throw error;
+    }
+  }
+}
+
+async function findCoordinator(connection: KafkaConnection, name: GroupName): Promise<GroupBroker> {
+  const cluster = await connection.ready(name.topic);
+  return coordinatorOf(cluster, name.groupId);
+}
+
+/** What kafkajs' own consumers speak, too. */
+const protocolName = "RoundRobinAssigner";
+const version = 0;
+const userData = Buffer.alloc(0);
+
+function subscriptionTo(topic: string): Buffer {
+  return kafkajs.AssignerProtocol.MemberMetadata.encode({ version, topics: [topic], userData });
+}
+
+function assign(
+  cluster: Cluster,
+  topic: string,
+  members: readonly { readonly memberId: string }[],
+): GroupMemberAssignment[] {
+  const partitions = cluster.findTopicPartitionMetadata(topic).map((one) => one.partitionId);
+  const sorted = members.map(({ memberId }) => memberId).toSorted();
+  return sorted.map((memberId, index) => {
+    const own = partitions.filter((partition) => partition % sorted.length === index);
+    const assignment = { version, userData, assignment: { [topic]: own } };
+    return {
+      memberId,
+      memberAssignment: kafkajs.AssignerProtocol.MemberAssignment.encode(assignment),
+    };
+  });
+}
+
+function rebalanceMsMaxOf({ rebalanceMsMax }: KafkaSettings): number {
+  return rebalanceMsMax ?? limits.kafkaRebalanceMsMax;
+}
+
+/** By partition; those the group has never committed are left out. */
+export async function fetchCommitted(
+  broker: GroupBroker,
+  { groupId, topic }: GroupName,
+  partitions: readonly number[],
+): Promise<Map<number, bigint>> {
+  const asked = partitions.map((partition) => ({ partition, offset: "-1" }));
+  const { responses } = await broker.offsetFetch({
+    groupId,
+    topics: [{ topic, partitions: asked }],
+  });
+  const found = responses.flatMap((response) => response.partitions);
+  return new Map(
+    found
+      .filter(({ offset }) => !offset.startsWith("-"))
+      .map(({ partition, offset }) => [partition, BigInt(offset)]),
+  );
+}

@@ -1,0 +1,200 @@
+/**
+ * What keeps a start from using Kafka, as a sentence for a person: which setting is wrong, what
+ * was met, what to do. By what Kafka, OpenSSL and kafkajs say.
+ */
+import { NoKafka, type KafkaSettings, isConnectionError, kafkaErrorType } from "./connection.js";
+
+export interface Refusal {
+  /** Begins with the settings to look at. */
+  readonly sentence: string;
+  /** Brokers that start, and what is made a moment ago, answer otherwise soon. */
+  readonly mayPass: boolean;
+}
+
+export function refusalOf(error: unknown, settings: KafkaSettings): Refusal {
+  const met = metBy(error, settings);
+  const known = refusals.find((one) => one.isMet(met, settings));
+  if (known === undefined) {
+    return {
+      sentence: `KAFKA_BROKERS: ${met.place} cannot be used: ${met.text}`,
+      mayPass: isPassing(error),
+    };
+  }
+  return {
+    sentence: known.sentence(met, settings),
+    mayPass: known.isLasting !== true && isPassing(error),
+  };
+}
+
+/** `createTopics` wraps one error for each topic. */
+export function errorTypeOf(error: unknown): string | null {
+  return kafkaErrorType(firstOf(error));
+}
+
+export function textOf(error: unknown): string {
+  const first = firstOf(error);
+  const text = first instanceof Error ? first.message : String(first);
+  // OpenSSL tells its functions and files, too.
+  return text
+    .replace(/[0-9A-F]+:error:[^:]*:SSL routines:[^:]*:([^:]+):.*/s, "$1")
+    .replace(/[\s:]+$/, "");
+}
+
+interface Met {
+  /** One broker where it is known which. */
+  readonly place: string;
+  readonly text: string;
+  readonly type: string | null;
+  /** Of the operating system, of TLS, or ours. */
+  readonly code: string;
+  /** Where the connection failed; null when that is not told. */
+  readonly broker: string | null;
+  /** The request it does not know; null for other errors. */
+  readonly request: string | null;
+}
+
+interface Known {
+  isMet(met: Met, settings: KafkaSettings): boolean;
+  sentence(met: Met, settings: KafkaSettings): string;
+  /** It would be the same after any wait. */
+  readonly isLasting?: boolean;
+}
+
+const brokerPort = "name the port of its brokers, 9092 unless it was changed";
+const unreachable = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UNREACH/;
+
+/** The first that is met is told. */
+const refusals: readonly Known[] = [
+  {
+    isMet: ({ request }) => request === "Metadata",
+    sentence: (met) =>
+      `KAFKA_BROKERS: ${met.place} is a controller, which takes no records: ${brokerPort}`,
+    isLasting: true,
+  },
+  {
+    isMet: ({ request }) => request !== null,
+    sentence: (met) =>
+      `KAFKA_BROKERS: ${met.place} does not know a request that is needed ` +
+      `(${met.request}): Kafka 2.1 or later is needed`,
+    isLasting: true,
+  },
+  {
+    isMet: ({ code }) => code === NoKafka.tls,
+    sentence: (met) =>
+      `KAFKA_TLS: ${met.place} asks for TLS: set KAFKA_TLS=on, or name a port without`,
+    isLasting: true,
+  },
+  {
+    isMet: ({ code }) => code === NoKafka.http || code === NoKafka.other,
+    sentence: (met, { brokers }) =>
+      `KAFKA_BROKERS: what answers at ${met.broker ?? brokers.join(", ")} is ` +
+      `${met.code === NoKafka.http ? "an HTTP server and no Kafka" : "no Kafka"}: ${brokerPort}`,
+    isLasting: true,
+  },
+  {
+    isMet: ({ text, type }) =>
+      type === "UNSUPPORTED_SASL_MECHANISM" || /mechanism is not supported/.test(text),
+    sentence: (met, settings) =>
+      `KAFKA_SASL_MECHANISM: ${met.place} takes no login by ` +
+      `${settings.sasl?.mechanism ?? "none"}: set one of its sasl.enabled.mechanisms`,
+    isLasting: true,
+  },
+  {
+    isMet: ({ type }) => type === "ILLEGAL_SASL_STATE",
+    sentence: (met) =>
+      `KAFKA_SASL_MECHANISM: ${met.place} takes no login at this port: leave ` +
+      "KAFKA_SASL_… out, or name the port that takes one",
+    isLasting: true,
+  },
+  {
+    isMet: ({ text }) => /SASL|authentication/i.test(text),
+    sentence: (met) =>
+      `KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD: ${met.place} refused the login: ` + met.text,
+    isLasting: true,
+  },
+  {
+    // An alert is what the other side says of ours.
+    isMet: ({ text }) => /alert.*certificate|certificate required/i.test(text),
+    sentence: (met) =>
+      `KAFKA_TLS_CERT_FILE, KAFKA_TLS_KEY_FILE: ${met.place} refused the ` +
+      `certificate of this service, or asks for one: ${met.text}`,
+    isLasting: true,
+  },
+  {
+    isMet: ({ code }) => code === "ERR_TLS_CERT_ALTNAME_INVALID",
+    sentence: (met) =>
+      `KAFKA_BROKERS: the certificate of ${met.place} is of another name: ` +
+      `${met.text}. Name the brokers, also in their advertised.listeners, as it does`,
+    isLasting: true,
+  },
+  {
+    isMet: ({ text }) => /certificate/i.test(text),
+    sentence: (met) =>
+      `KAFKA_TLS_CA_FILE: the certificate of ${met.place} is not trusted: ` +
+      `${met.text}. Set it to the file with its authority's certificate (PEM)`,
+    isLasting: true,
+  },
+  {
+    isMet: ({ text }) => /wrong version number|before secure TLS/.test(text),
+    sentence: (met) =>
+      `KAFKA_TLS: ${met.place} does not speak TLS: set KAFKA_TLS=off, or name the ` +
+      "port that does",
+  },
+  {
+    isMet: ({ text, broker }, { brokers }) =>
+      unreachable.test(text) && broker !== null && !brokers.includes(broker),
+    sentence: (met, { brokers }) =>
+      `KAFKA_BROKERS: Kafka at ${brokers.join(", ")} answers, and names its broker ` +
+      `${met.broker}, which cannot be reached from here: ${met.text}. Set ` +
+      "advertised.listeners of that broker to an address that leads to it from here",
+  },
+  {
+    isMet: ({ text }) => unreachable.test(text),
+    sentence: (met) => `KAFKA_BROKERS: ${met.place} cannot be reached: ${met.text}`,
+  },
+  {
+    isMet: ({ text }, { sasl }) => text.startsWith("Closed connection") && sasl === null,
+    sentence: (met) =>
+      `KAFKA_BROKERS: ${met.place} closes the connection: it asks for a login ` +
+      "(KAFKA_SASL_MECHANISM), or is no Kafka",
+  },
+  {
+    // Who waits for TLS, and who waits for something else, say as little as a broker that hangs.
+    isMet: ({ text }) => /timed out|timeout|no answer|not connected|Closed connection/i.test(text),
+    sentence: (met, settings) =>
+      `KAFKA_BROKERS: ${met.place} gives no answer: it does not work, or cannot be ` +
+      `used with KAFKA_TLS=${settings.tls === null ? "off" : "on"}: ${met.text}`,
+  },
+];
+
+/** Kafka may start at the same time, and no broker knows at once what another has made. */
+function isPassing(error: unknown): boolean {
+  const types = ["UNKNOWN_TOPIC_OR_PARTITION", "LEADER_NOT_AVAILABLE", "NOT_CONTROLLER"];
+  return types.includes(errorTypeOf(error) ?? "") || isConnectionError(error);
+}
+
+function metBy(error: unknown, { brokers }: KafkaSettings): Met {
+  const broker = propertyOf(error, "broker");
+  return {
+    place: `Kafka at ${broker ?? brokers.join(", ")}`,
+    text: textOf(error),
+    type: errorTypeOf(error),
+    code: propertyOf(error, "code") ?? "",
+    broker,
+    request: propertyOf(error, "apiName"),
+  };
+}
+
+/** Of the error or what caused it. */
+function propertyOf(error: unknown, name: string): string | null {
+  for (let cause = firstOf(error); cause instanceof Error; cause = cause.cause) {
+    const value: unknown = Reflect.get(cause, name);
+    if (typeof value === "string") return value;
+  }
+  return null;
+}
+
+function firstOf(error: unknown): unknown {
+  const inner = error instanceof Error && "errors" in error ? error.errors : null;
+  return Array.isArray(inner) ? inner[0] : error;
+}

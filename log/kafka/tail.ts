@@ -1,0 +1,108 @@
+/** Tails on Kafka: what is appended from the call on, one record at a time, without a group. */
+import type { Cluster } from "kafkajs";
+import type { KafkaSettings } from "./connection.js";
+import {
+  type Fetched,
+  type Follower,
+  type NamedTopic,
+  earliestOf,
+  followPartitions,
+} from "./fetch.js";
+import { Arrivals, follow, handOver, rest } from "../partition-consumer.js";
+import type { LogRecord, Subscription } from "../log.js";
+import type { Logger } from "../../runtime/logger.js";
+
+export interface KafkaTail extends Subscription {
+  /** Resolves when it is settled from where on it gives records, or it is closed. */
+  readonly placed: Promise<void>;
+}
+
+const recordsMax = 256;
+
+/** @param ends asks where the partitions end; asked again until it is told */
+export function tailTopic(
+  settings: KafkaSettings,
+  named: NamedTopic,
+  handle: (record: LogRecord) => void | Promise<void>,
+  from: ReadonlyMap<number, bigint>,
+  ends: () => Promise<bigint[]>,
+  logger: Logger,
+): KafkaTail {
+  let place = (): void => {};
+  const placed = new Promise<void>((resolve) => (place = resolve));
+  const running = follow(async (stop) => {
+    const starts = await whenTold(ends, logger, stop);
+    place();
+    const [room, news] = [new Arrivals(), new Arrivals()];
+    const followers = starts.map(
+      (end, number) => new TailPlace(named, number, from.get(number) ?? end, news),
+    );
+    const fetching = followPartitions(settings, { named, followers, room }, logger, stop);
+    while (!stop.aborted) {
+      const records = followers.flatMap((one) => one.give());
+      if (records.length === 0) await news.next(stop);
+      else room.announce();
+      for (const record of records) {
+        if (stop.aborted) break;
+        await handOver(handle, record, logger);
+      }
+    }
+    await fetching;
+  });
+  return {
+    placed,
+    close: () => {
+      place();
+      return running.close();
+    },
+  };
+}
+
+async function whenTold(
+  ends: () => Promise<bigint[]>,
+  logger: Logger,
+  stop: AbortSignal,
+): Promise<bigint[]> {
+  while (!stop.aborted) {
+    try {
+      return await ends();
+    } catch (error) {
+      logger.warn({ err: error }, "a tail cannot begin yet");
+      await rest(1_000, stop);
+    }
+  }
+  return [];
+}
+
+class TailPlace implements Follower {
+  #records: LogRecord[] = [];
+
+  constructor(
+    private readonly named: NamedTopic,
+    readonly number: number,
+    private next: bigint,
+    private readonly news: Arrivals,
+  ) {}
+
+  give(): LogRecord[] {
+    const records = this.#records;
+    this.#records = [];
+    return records;
+  }
+
+  wanted(): bigint | null {
+    return this.#records.length >= recordsMax ? null : this.next;
+  }
+
+  take(asked: bigint, { records, next }: Fetched): void {
+    if (asked !== this.next) return;
+    for (const one of records) this.#records.push(one);
+    this.next = next;
+    this.news.announce();
+  }
+
+  /** A tail promises nothing about what retention has taken away. */
+  async outOfRange(_asked: bigint, cluster: Cluster): Promise<void> {
+    this.next = await earliestOf(cluster, this.named, this.number);
+  }
+}

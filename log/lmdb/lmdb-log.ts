@@ -1,0 +1,306 @@
+/**
+ * The embedded log: one LMDB environment, a named store for each partition, one for the groups'
+ * offsets. For one process; the data folder's lock sees to that.
+ */
+import { mkdirSync } from "node:fs";
+import { type Database, open } from "lmdb";
+import type { Topic } from "../../schemas/records/records.js";
+import { limits } from "../../config.js";
+import { Partition, assertKey, pageBytes } from "./partition.js";
+import { tailPartitions } from "./tails.js";
+import { startRetention } from "./retention.js";
+import { Writer } from "./writer.js";
+import { Arrivals, type Place, consumePartition } from "../partition-consumer.js";
+import type { Log, NewRecord, Position, Subscription, TopicOptions } from "../log.js";
+import type { Logger } from "../../runtime/logger.js";
+
+export interface LmdbLogOptions {
+  /** A folder; made when absent. */
+  readonly path: string;
+  readonly topics: Readonly<Record<Topic, TopicOptions>>;
+  readonly logger: Logger;
+  /** A topic that is there keeps the partitions it was made or restored with. */
+  readonly keepsPartitions?: boolean;
+  /** Bytes that may wait for a commit; more are refused. */
+  readonly pendingBytesMax?: number;
+}
+
+/** @throws when a topic was made with another number of partitions, unless it may keep them */
+export function openLmdbLog(given: LmdbLogOptions): Log {
+  const { path, topics, logger, pendingBytesMax = limits.logPendingBytesMax } = given;
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  const root = open({
+    path,
+    maxDbs: 256,
+    mapSize: mapBytes,
+    pageSize: pageBytes,
+    // A commit then resolves when it is on disk, not before.
+    overlappingSync: false,
+  });
+  const settings = root.openDB<number, string>({ name: "settings", encoding: "json" });
+  const groupOffsets = root.openDB<number, string>({ name: "groups", encoding: "json" });
+  const logs = new Map(
+    Object.entries(topics).map(([name, options]) => [name, openTopic(name, options)]),
+  );
+  const places = new Map<string, GroupPlace>();
+  const members = new Map<string, number>();
+  const subscriptions = new Set<Subscription>();
+  const writer = new Writer(root, pendingBytesMax, (durable) => {
+    for (const { partitions, arrivals } of logs.values()) {
+      let grew = false;
+      for (const partition of partitions) {
+        grew ||= partition.staged > partition.end;
+        if (durable) partition.end = partition.staged;
+        else partition.staged = partition.end;
+      }
+      if (durable && grew) arrivals.announce();
+    }
+  });
+  const retained = [...logs.values()].map(({ options, partitions }) => ({
+    options,
+    partitions,
+    handledBelow: (partition: Partition) =>
+      Math.min(...(options.groups ?? []).map((group) => placeOf(group, partition).offset())),
+  }));
+  const retention = startRetention(retained, writer, logger);
+
+  function openTopic(name: string, options: TopicOptions): TopicLog {
+    const made = settings.get(`partitions/${name}`);
+    if (made !== undefined && made !== options.partitions && !given.keepsPartitions) {
+      throw new Error(
+        `The topic ${name} was made with ${made} partitions and cannot be opened with ` +
+          `${options.partitions}: a key would move to another partition and lose its order. ` +
+          `Set it back to ${made}.`,
+      );
+    }
+    if (made === undefined) settings.putSync(`partitions/${name}`, options.partitions);
+    const partitions = Array.from({ length: made ?? options.partitions }, (_, number) =>
+      openPartition(topicOf(name), number),
+    );
+    return { options, partitions, arrivals: new Arrivals() };
+  }
+
+  function openPartition(topic: Topic, number: number): Partition {
+    const name = `${topic}/${number}`;
+    const store = root.openDB<Buffer, number>({ name, encoding: "binary" });
+    return new Partition(topic, number, store, settings.get(`begins/${name}`) ?? 0);
+  }
+
+  function topicOf(name: string): Topic {
+    const topic = Object.keys(topics).find((known): known is Topic => known === name);
+    if (topic === undefined) throw new Error(`there is no topic ${name}`);
+    return topic;
+  }
+
+  function topicLog(topic: Topic): TopicLog {
+    const log = logs.get(topic);
+    if (log === undefined) throw new Error(`there is no topic ${topic}`);
+    return log;
+  }
+
+  function partitionAt(topic: Topic, number: number): Partition {
+    const partition = topicLog(topic).partitions[number];
+    if (partition === undefined) throw new Error(`${topic} has no partition ${number}`);
+    return partition;
+  }
+
+  function placeOf(group: string, partition: Partition): GroupPlace {
+    const name = `${partition.topic}/${group}/${partition.number}`;
+    const known = places.get(name);
+    if (known) return known;
+    const place = new GroupPlace(name, groupOffsets, writer);
+    places.set(name, place);
+    return place;
+  }
+
+  function subscribe(parts: readonly Subscription[], ended: () => void): Subscription {
+    const subscription: Subscription = {
+      async close() {
+        if (!subscriptions.delete(subscription)) return closing;
+        closing = Promise.all(parts.map((part) => part.close())).then(ended);
+        return closing;
+      },
+    };
+    let closing = Promise.resolve();
+    subscriptions.add(subscription);
+    return subscription;
+  }
+
+  return {
+    shared: false,
+
+    async append(topic: Topic, records: readonly NewRecord[]): Promise<Position[]> {
+      if (records.length === 0) return [];
+      for (const { key } of records) assertKey(key);
+      const { partitions } = topicLog(topic);
+      return writer.write({
+        records: records.length,
+        bytes: records.reduce((sum, { value }) => sum + value.length, 0),
+        apply() {
+          const now = Date.now();
+          return records.map((record) => {
+            const partition = partitionOf(record.key, partitions);
+            return { partition: partition.number, offset: BigInt(partition.put(record, now)) };
+          });
+        },
+      });
+    },
+
+    consume(options) {
+      const { partitions, arrivals } = topicLog(options.topic);
+      const group = `${options.topic}/${options.group}`;
+      members.set(group, (members.get(group) ?? 0) + 1);
+      const parts = partitions.map((partition) =>
+        consumePartition(partition, placeOf(options.group, partition), arrivals, options, logger),
+      );
+      return subscribe(parts, () => members.set(group, (members.get(group) ?? 1) - 1));
+    },
+
+    tail(topic, handle, from = new Map()) {
+      const { partitions, arrivals } = topicLog(topic);
+      const next = partitions.map(({ number, end }) => Number(from.get(number) ?? end));
+      return subscribe([tailPartitions(partitions, next, arrivals, handle, logger)], () => {});
+    },
+
+    async read(topic, partition, offset, recordsMax) {
+      return topicLog(topic).partitions[partition]?.read(Number(offset), recordsMax) ?? [];
+    },
+
+    async ends(topic) {
+      return topicLog(topic).partitions.map(({ end }) => BigInt(end));
+    },
+
+    async earliest(topic) {
+      return topicLog(topic).partitions.map((partition) => BigInt(partition.earliest()));
+    },
+
+    async committed(topic, group) {
+      return topicLog(topic).partitions.map((one) => BigInt(placeOf(group, one).offset()));
+    },
+
+    async handled(topic, group) {
+      return topicLog(topic).partitions.map((one) => BigInt(placeOf(group, one).handled));
+    },
+
+    async seek(topic, group, offsets) {
+      if ((members.get(`${topic}/${group}`) ?? 0) > 0) {
+        throw new Error(`the group ${group} of ${topic} is running: stop it before it is moved`);
+      }
+      const moves = topicLog(topic).partitions.flatMap((partition) => {
+        const offset = offsets.get(partition.number);
+        return offset === undefined ? [] : [placeOf(group, partition).move(Number(offset))];
+      });
+      await Promise.all(moves);
+    },
+
+    async widen(topic, count) {
+      const { partitions } = topicLog(topic);
+      if (count <= partitions.length) return;
+      while (partitions.length < count) partitions.push(openPartition(topic, partitions.length));
+      await settings.put(`partitions/${topic}`, count);
+    },
+
+    async begin(topic, number, offset) {
+      const partition = partitionAt(topic, number);
+      const first = Number(offset);
+      await writer.write({
+        records: 1,
+        bytes: 0,
+        apply() {
+          if (partition.staged > first) return;
+          partition.begin(first);
+          void settings.put(`begins/${topic}/${number}`, first);
+        },
+      });
+      for (;;) {
+        const before = partition.offsetsBefore(first, limits.logCommitRecordsMax);
+        if (before.length === 0) return;
+        await writer.write({
+          records: before.length,
+          bytes: 0,
+          apply() {
+            for (const one of before) void partition.store.remove(one);
+          },
+        });
+      }
+    },
+
+    async place(topic, number, offset, records) {
+      const partition = partitionAt(topic, number);
+      if (Number(offset) !== partition.end) {
+        throw new Error(`${topic}, ${number} ends at ${partition.end} and cannot take ${offset}`);
+      }
+      for (const { key } of records) assertKey(key);
+      await writer.write({
+        records: records.length,
+        bytes: records.reduce((sum, { value }) => sum + value.length, 0),
+        apply() {
+          const now = Date.now();
+          for (const record of records) partition.put(record, now);
+        },
+      });
+    },
+
+    async close() {
+      await Promise.all([...subscriptions].map((subscription) => subscription.close()));
+      await retention.close();
+      await writer.close();
+      await root.close();
+    },
+  };
+}
+
+/** Address space set aside, not disk or memory; LMDB maps again when the log outgrows it. */
+const mapBytes = 16 * 1024 ** 3;
+
+interface TopicLog {
+  readonly options: TopicOptions;
+  readonly partitions: Partition[];
+  readonly arrivals: Arrivals;
+}
+
+class GroupPlace implements Place {
+  handled: number;
+  #offset: number;
+  #turn: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly name: string,
+    private readonly store: Database<number, string>,
+    private readonly writer: Writer,
+  ) {
+    this.#offset = store.get(name) ?? 0;
+    this.handled = this.#offset;
+  }
+
+  offset(): number {
+    return this.#offset;
+  }
+
+  async move(offset: number): Promise<void> {
+    await this.writer.write({
+      records: 1,
+      bytes: 0,
+      apply: () => void this.store.put(this.name, offset),
+    });
+    this.#offset = offset;
+    this.handled = Math.max(this.handled, offset);
+  }
+
+  alone(work: () => Promise<void>): Promise<void> {
+    const turn = this.#turn.then(work);
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
+}
+
+/** FNV-1a over UTF-16 units: stable for ever, since a key must stay in its partition. */
+function partitionOf(key: string, partitions: readonly Partition[]): Partition {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < key.length; index += 1) {
+    hash = Math.imul(hash ^ key.charCodeAt(index), 0x01000193) >>> 0;
+  }
+  const partition = partitions[hash % partitions.length];
+  if (partition === undefined) throw new Error("a topic needs at least one partition");
+  return partition;
+}

@@ -1,0 +1,110 @@
+/**
+ * Group commit: whatever is waiting goes into one LMDB transaction, synced to disk, then the next.
+ * One at a time, so that a transaction that fails leaves no gap in the offsets.
+ */
+import type { RootDatabase } from "lmdb";
+import { limits } from "../../config.js";
+import { LogUnavailable } from "../log.js";
+
+export interface Write<T> {
+  readonly records: number;
+  readonly bytes: number;
+  /** Puts and removes, while the transaction is open; the result is the caller's once durable. */
+  apply(): T;
+}
+
+interface Waiting {
+  readonly records: number;
+  readonly bytes: number;
+  apply(): void;
+  settle(error: LogUnavailable | null): void;
+}
+
+export class Writer {
+  #waiting: Waiting[] = [];
+  #waitingBytes = 0;
+  #running: Promise<void> | null = null;
+  #closed = false;
+
+  constructor(
+    private readonly root: RootDatabase,
+    private readonly pendingBytesMax: number,
+    /** After each transaction, before those who wait for it are told. */
+    private readonly ended: (durable: boolean) => void,
+  ) {}
+
+  /** Resolves when what was written is on disk. @throws LogUnavailable when it may not be */
+  write<T>(write: Write<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) throw new LogUnavailable("the log is closed");
+      if (this.#waitingBytes + write.bytes > this.pendingBytesMax) {
+        throw new LogUnavailable("the log has too much waiting to be written");
+      }
+      let result: { value: T } | undefined;
+      this.#waitingBytes += write.bytes;
+      this.#waiting.push({
+        records: write.records,
+        bytes: write.bytes,
+        apply: () => (result = { value: write.apply() }),
+        settle(error) {
+          if (result && !error) resolve(result.value);
+          else reject(error ?? new Error("committed without being applied"));
+        },
+      });
+      this.#running ??= this.#run();
+    });
+  }
+
+  /** Ends when all that waits is written. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    // The calls of one turn of the event loop share the first commit already.
+    await new Promise(setImmediate);
+    while (this.#waiting.length > 0) {
+      const writes = this.#take();
+      const error = await this.#commit(writes);
+      this.ended(error === null);
+      for (const write of writes) write.settle(error);
+    }
+    this.#running = null;
+  }
+
+  #take(): Waiting[] {
+    let records = 0;
+    const writes: Waiting[] = [];
+    for (const write of this.#waiting) {
+      if (writes.length > 0 && records + write.records > limits.logCommitRecordsMax) break;
+      records += write.records;
+      this.#waitingBytes -= write.bytes;
+      writes.push(write);
+    }
+    this.#waiting = this.#waiting.slice(writes.length);
+    return writes;
+  }
+
+  async #commit(writes: readonly Waiting[]): Promise<LogUnavailable | null> {
+    try {
+      await this.root.batch(() => {
+        for (const write of writes) write.apply();
+      });
+      return null;
+    } catch (error) {
+      return new LogUnavailable("the log could not be written", { cause: await reason(error) });
+    }
+  }
+}
+
+/** LMDB rejects with "see commitError"; that promise rejects with what happened. */
+async function reason(error: unknown): Promise<unknown> {
+  if (!(error instanceof Error && "commitError" in error)) return error;
+  try {
+    await error.commitError;
+    return error;
+  } catch (cause) {
+    return cause;
+  }
+}

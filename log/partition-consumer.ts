@@ -1,0 +1,218 @@
+/**
+ * A group's work on one partition: batches one after the other, what they leave to be finished
+ * beside each other, the offset last. The same on every log.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import { limits } from "../config.js";
+import type { Topic } from "../schemas/records/records.js";
+import type { ConsumeOptions, LogRecord, Subscription } from "./log.js";
+import type { Logger } from "../runtime/logger.js";
+
+export const firstPauseMs = 100;
+/** A batch that took long, because it had to be repeated, is no reason to rest long. */
+const restMsMax = 2_000;
+
+/** Wakes whoever waits for news, such as new records of a topic. */
+export class Arrivals {
+  #waiting = new Set<() => void>();
+
+  announce(): void {
+    const waiting = this.#waiting;
+    this.#waiting = new Set();
+    for (const wake of waiting) wake();
+  }
+
+  /** Resolves at the next announcement or when `stop` is aborted. */
+  next(stop: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (stop.aborted) return resolve();
+      const wake = (): void => {
+        this.#waiting.delete(wake);
+        stop.removeEventListener("abort", wake);
+        resolve();
+      };
+      this.#waiting.add(wake);
+      stop.addEventListener("abort", wake);
+    });
+  }
+}
+
+/** The records of one partition, as far as they can be read at once. */
+export interface Source {
+  readonly topic: Topic;
+  readonly number: number;
+  /** After the last record that can be read now. */
+  readonly end: number;
+  /** None when `offset` is the end; fewer than there are when it was set back. */
+  read(offset: number, recordsMax: number, bytesMax: number): LogRecord[];
+}
+
+/** As many as have `bytesMax` bytes together, and one at least. */
+export function within(records: Iterable<LogRecord>, bytesMax: number): LogRecord[] {
+  const taken: LogRecord[] = [];
+  let bytes = 0;
+  for (const record of records) {
+    bytes += record.value.length;
+    if (bytes > bytesMax && taken.length > 0) break;
+    taken.push(record);
+  }
+  return taken;
+}
+
+/** A group's place in one partition, and the right to work there: one member at a time. */
+export interface Place {
+  offset(): number;
+  /** Records before it are handled; it goes back to `offset` when a run of batches fails. */
+  handled: number;
+  /** Resolves when the new offset is durable. */
+  move(offset: number): Promise<void>;
+  /** Runs `work` when no other member of the group works on this partition. */
+  alone(work: () => Promise<void>): Promise<void>;
+}
+
+export function consumePartition(
+  source: Source,
+  place: Place,
+  arrivals: Arrivals,
+  options: ConsumeOptions,
+  logger: Logger,
+): Subscription {
+  return follow(async (stop) => {
+    let pauseMs = firstPauseMs;
+    while (!stop.aborted) {
+      if (place.offset() >= source.end) {
+        await arrivals.next(stop);
+        continue;
+      }
+      const run = new Run(source, place, arrivals, options, stop);
+      try {
+        await place.alone(() => run.untilFinished());
+        pauseMs = firstPauseMs;
+        await rest(run.restMs, stop);
+      } catch (error) {
+        const where = whereabouts(options.group, source, run.last);
+        logger.error({ err: error, pauseMs, ...where }, "a batch failed and is handled again");
+        await rest(pauseMs, stop);
+        pauseMs = Math.min(pauseMs * 2, limits.retryPauseMsMax);
+      }
+    }
+  });
+}
+
+/** Batches from the group's offset on, until all that was handled is finished. */
+class Run {
+  /** The batch handled last. */
+  last: readonly LogRecord[] = [];
+  /** How long the group has to rest after it. */
+  restMs = 0;
+  #unfinished = 0;
+  #failures: unknown[] = [];
+  #finished: Promise<void> = Promise.resolve();
+  #moved: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly source: Source,
+    private readonly place: Place,
+    private readonly arrivals: Arrivals,
+    private readonly options: ConsumeOptions,
+    private readonly stop: AbortSignal,
+  ) {}
+
+  async untilFinished(): Promise<void> {
+    // The member before may have handled these while this one waited.
+    this.place.handled = this.place.offset();
+    try {
+      do {
+        // Before reading: what comes meanwhile belongs to the next batch.
+        await rest(this.restMs, this.stop);
+        this.restMs = 0;
+        const { handled } = this.place;
+        const { batchRecordsMax } = this.options;
+        const records = this.source.read(handled, batchRecordsMax, limits.consumedBytesMax);
+        const last = records.at(-1);
+        if (last === undefined) {
+          await this.#news();
+          continue;
+        }
+        if (this.stop.aborted) break;
+        await this.#handle(records, last);
+        this.place.handled = Number(last.offset) + 1;
+      } while (this.#unfinished > 0 && this.#failures.length === 0 && !this.stop.aborted);
+    } finally {
+      await this.#moved;
+      this.place.handled = this.place.offset();
+    }
+    if (this.#failures.length > 0) throw this.#failures[0];
+  }
+
+  async #handle(records: readonly LogRecord[], last: LogRecord): Promise<void> {
+    this.last = records;
+    const began = Date.now();
+    const left = await this.options.handle(records);
+    this.#moveAfter(left?.finished, Number(last.offset) + 1);
+    const took = Date.now() - began;
+    this.restMs = Math.min(restMsMax, took / (this.options.shareMax ?? 1) - took);
+  }
+
+  /** Batches finish in any order, the offset moves in theirs; those finished together, at once. */
+  #moveAfter(finished: Promise<void> | undefined, offset: number): void {
+    this.#unfinished += 1;
+    const before = this.#finished;
+    this.#finished = Promise.all([before, finished]).then(() => undefined);
+    const moved = this.#finished
+      .then(() => this.place.move(offset))
+      .catch((error: unknown) => void this.#failures.push(error))
+      .finally(() => (this.#unfinished -= 1));
+    this.#moved = Promise.all([this.#moved, moved]);
+  }
+
+  /** Resolves when there are records to read, or nothing is left to be finished. */
+  async #news(): Promise<void> {
+    const over = new AbortController();
+    const end = (): void => over.abort();
+    this.stop.addEventListener("abort", end);
+    await Promise.race([this.arrivals.next(over.signal), this.#moved]);
+    this.stop.removeEventListener("abort", end);
+    end();
+  }
+}
+
+/** Resolves early when stopped, which the loops' conditions see. */
+export async function rest(ms: number, stop: AbortSignal): Promise<void> {
+  if (ms > 0) await pause(ms, undefined, { signal: stop }).catch(() => undefined);
+}
+
+function whereabouts(
+  group: string,
+  { topic, number }: Source,
+  records: readonly LogRecord[],
+): Record<string, unknown> {
+  const offset = records[0]?.offset.toString();
+  return { group, topic, partition: number, offset, records: records.length };
+}
+
+export function follow(run: (stop: AbortSignal) => Promise<void>): Subscription {
+  const stopping = new AbortController();
+  const running = run(stopping.signal);
+  return {
+    async close() {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+/** Gives a tail its record; what goes wrong with it holds up nothing. */
+export async function handOver(
+  handle: (record: LogRecord) => void | Promise<void>,
+  record: LogRecord,
+  logger: Logger,
+): Promise<void> {
+  try {
+    await handle(record);
+  } catch (error) {
+    const { topic, partition, offset } = record;
+    const where = { topic, partition, offset: offset.toString() };
+    logger.error({ err: error, ...where }, "a tail's handler failed");
+  }
+}

@@ -1,0 +1,163 @@
+/**
+ * Makes notifications in the shapes Apple sends: for tests, the demo and the load generator. Each
+ * maker takes what matters and fills in the rest as Apple does. Times are ms since 1970; prices are
+ * thousandths of the currency's unit.
+ *
+ * Inside a made notification `signedTransactionInfo` and `signedRenewalInfo` are objects: signing
+ * turns them, and then the whole, into JWS.
+ */
+import { type Signer, signJws } from "../../providers/apple/jws.js";
+
+export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+export type JsonObject = { [key: string]: Json };
+export type AppleEnvironment = "Production" | "Sandbox";
+
+/** What transaction, renewal info and notification all repeat. */
+export interface AppInput {
+  readonly bundleId: string;
+  /** Sent by production only. */
+  readonly appAppleId: number;
+  readonly environment: AppleEnvironment;
+}
+
+export interface TransactionInput {
+  readonly id: string;
+  /** The first transaction's id: the same for all renewals of a subscription. */
+  readonly originalId: string;
+  /** The first transaction's id of the subscription this one took the place of. */
+  readonly previousId?: string;
+  readonly product: string;
+  readonly kind?:
+    | "Auto-Renewable Subscription"
+    | "Non-Renewing Subscription"
+    | "Consumable"
+    | "Non-Consumable";
+  readonly purchasedAt: number;
+  /** Null for what does not expire. */
+  readonly expiresAt: number | null;
+  readonly signedAt: number;
+  /** Null: as before October 2023, without currency, too. */
+  readonly price: bigint | null;
+  readonly currency: string;
+  /** Alpha-3 */
+  readonly storefront?: string;
+  readonly quantity?: number;
+  readonly reason?: "PURCHASE" | "RENEWAL";
+  readonly offer?: "FREE_TRIAL" | "PAY_AS_YOU_GO" | "PAY_UP_FRONT";
+  readonly ownership?: "PURCHASED" | "FAMILY_SHARED" | "ASSIGNED";
+  readonly isUpgraded?: boolean;
+  readonly revokedAt?: number;
+  /** Thousandths of a percent. */
+  readonly revocationPercentage?: number;
+}
+
+export function transactionInfo(app: AppInput, input: TransactionInput): JsonObject {
+  const { kind = "Auto-Renewable Subscription", price, currency } = input;
+  return {
+    transactionId: input.id,
+    originalTransactionId: input.originalId,
+    ...(input.previousId === undefined ? {} : { previousOriginalTransactionId: input.previousId }),
+    webOrderLineItemId: `9${input.id}`,
+    bundleId: app.bundleId,
+    productId: input.product,
+    ...(kind === "Auto-Renewable Subscription" ? { subscriptionGroupIdentifier: "21400010" } : {}),
+    purchaseDate: input.purchasedAt,
+    originalPurchaseDate: input.purchasedAt,
+    ...(input.expiresAt === null ? {} : { expiresDate: input.expiresAt }),
+    quantity: input.quantity ?? 1,
+    type: kind,
+    inAppOwnershipType: input.ownership ?? "PURCHASED",
+    signedDate: input.signedAt,
+    ...(input.revokedAt === undefined
+      ? {}
+      : { revocationDate: input.revokedAt, revocationReason: 0 }),
+    ...(input.revocationPercentage === undefined
+      ? {}
+      : { revocationType: "REFUND_PRORATED", revocationPercentage: input.revocationPercentage }),
+    ...(input.isUpgraded === undefined ? {} : { isUpgraded: input.isUpgraded }),
+    ...(input.offer === undefined ? {} : { offerType: 1, offerDiscountType: input.offer }),
+    environment: app.environment,
+    transactionReason: input.reason ?? "PURCHASE",
+    storefront: input.storefront ?? "USA",
+    storefrontId: "143441",
+    ...(price === null ? {} : { price: units(price), currency }),
+    appTransactionId: `704${input.originalId}`,
+  };
+}
+
+/** Only what is read by anybody: which product renews, and whether it does. */
+export function renewalInfo(app: AppInput, input: RenewalInput): JsonObject {
+  return {
+    originalTransactionId: input.originalId,
+    autoRenewProductId: input.renewsAs ?? input.product,
+    productId: input.product,
+    autoRenewStatus: input.renews === false ? 0 : 1,
+    ...(input.expirationIntent === undefined ? {} : { expirationIntent: input.expirationIntent }),
+    signedDate: input.signedAt,
+    environment: app.environment,
+  };
+}
+
+export interface RenewalInput {
+  readonly originalId: string;
+  readonly product: string;
+  /** Another product from the next period on. */
+  readonly renewsAs?: string;
+  readonly renews?: boolean;
+  readonly expirationIntent?: number;
+  readonly signedAt: number;
+}
+
+export interface NotificationInput {
+  /** `notificationUUID`, the identity of all redeliveries */
+  readonly id: string;
+  readonly type: string;
+  readonly subtype?: string;
+  readonly signedAt: number;
+  /** 1 active, 2 expired, 3 billing retry, 4 grace period, 5 revoked; subscriptions only. */
+  readonly status?: number;
+  readonly transaction?: JsonObject;
+  readonly renewal?: JsonObject;
+}
+
+export function appleNotification(app: AppInput, input: NotificationInput): JsonObject {
+  const { bundleId, appAppleId, environment } = app;
+  return {
+    notificationType: input.type,
+    ...(input.subtype === undefined ? {} : { subtype: input.subtype }),
+    notificationUUID: input.id,
+    data: {
+      ...(environment === "Production" ? { appAppleId } : {}),
+      bundleId,
+      bundleVersion: "412",
+      environment,
+      ...(input.transaction === undefined ? {} : { signedTransactionInfo: input.transaction }),
+      ...(input.renewal === undefined ? {} : { signedRenewalInfo: input.renewal }),
+      ...(input.status === undefined ? {} : { status: input.status }),
+    },
+    version: "2.0",
+    signedDate: input.signedAt,
+  };
+}
+
+export function notificationBody(notification: JsonObject): Buffer {
+  return Buffer.from(JSON.stringify(notification));
+}
+
+/**
+ * The bytes Apple posts. What is a JWS already stays as it is.
+ * @param body a notification as JSON
+ */
+export function signNotification(body: Buffer, signer: Signer): Buffer {
+  const parsed: unknown = JSON.parse(body.toString("utf8"), (key, value: unknown) =>
+    /^signed[A-Za-z]+Info$/.test(key) && typeof value === "object" ? signJws(value, signer) : value,
+  );
+  return Buffer.from(JSON.stringify({ signedPayload: signJws(parsed, signer) }));
+}
+
+/** A JSON number of an amount; our own mistake when it does not hold it. */
+function units(amount: bigint): number {
+  const value = Number(amount);
+  if (!Number.isSafeInteger(value)) throw new RangeError(`price ${amount} is no JSON integer`);
+  return value;
+}

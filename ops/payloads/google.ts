@@ -1,0 +1,329 @@
+/**
+ * Makes what Google sends and answers: pushes of developer notifications, and the purchases,
+ * orders and products the Play Developer API has about them. For tests and the demo. `sign` in
+ * index.ts makes the header that goes with a push, paths.ts names what an answer answers.
+ *
+ * Times are ms since 1970, amounts minor units of ISO 4217 (`bigint`).
+ */
+import { knownExponentOf } from "../../schemas/money/currencies.js";
+import { powerOfTen } from "../../schemas/money/decimal.js";
+
+export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+export type JsonObject = { [key: string]: Json };
+
+export interface PushInput {
+  /** The identity of all redeliveries. */
+  readonly messageId: string;
+  readonly packageName: string;
+  /** When it happened at Play; Pub/Sub publishes it a moment later. */
+  readonly at: number;
+  /** One of the notifications below. */
+  readonly notification: JsonObject;
+}
+
+const publishedAfterMs = 800;
+const subscriptionName = "projects/example-project/subscriptions/play-notifications";
+
+export function pushBody({ messageId, packageName, at, notification }: PushInput): JsonObject {
+  const data = { version: "1.0", packageName, eventTimeMillis: String(at), ...notification };
+  return pushOf(messageId, at, Buffer.from(JSON.stringify(data)).toString("base64"));
+}
+
+/** @param data base64, of whatever was published */
+export function pushOf(messageId: string, at: number, data: string): JsonObject {
+  const publishTime = timeText(at + publishedAfterMs);
+  return {
+    message: { data, messageId, message_id: messageId, publishTime, publish_time: publishTime },
+    subscription: subscriptionName,
+  };
+}
+
+/** The bytes Pub/Sub posts. */
+export function pushBytes(push: JsonObject): Buffer {
+  return Buffer.from(JSON.stringify(push));
+}
+
+export function subscriptionNotification(
+  notificationType: number,
+  purchaseToken: string,
+  subscriptionId?: string,
+): JsonObject {
+  const product = subscriptionId === undefined ? {} : { subscriptionId };
+  return {
+    subscriptionNotification: { version: "1.0", notificationType, purchaseToken, ...product },
+  };
+}
+
+export function oneTimeProductNotification(
+  notificationType: number,
+  purchaseToken: string,
+  sku: string,
+): JsonObject {
+  return {
+    oneTimeProductNotification: { version: "1.0", notificationType, purchaseToken, sku },
+  };
+}
+
+export function voidedPurchaseNotification(input: {
+  readonly purchaseToken: string;
+  readonly orderId: string;
+  readonly isSubscription: boolean;
+  readonly isPartial?: boolean;
+}): JsonObject {
+  const { purchaseToken, orderId, isSubscription, isPartial = false } = input;
+  return {
+    voidedPurchaseNotification: {
+      purchaseToken,
+      orderId,
+      productType: isSubscription ? 1 : 2,
+      refundType: isPartial ? 2 : 1,
+    },
+  };
+}
+
+export const testNotification: JsonObject = { testNotification: { version: "1.0" } };
+
+export interface PurchaseInput {
+  /** Without `SUBSCRIPTION_STATE_`. */
+  readonly state: "ACTIVE" | "CANCELED" | "IN_GRACE_PERIOD" | "ON_HOLD" | "PAUSED" | "EXPIRED";
+  readonly startAt: number;
+  readonly country: string;
+  readonly items: readonly PurchaseItem[];
+  /** The token of the purchase this one replaced. */
+  readonly replaces?: string;
+  /** It was replaced itself. */
+  readonly isReplaced?: boolean;
+  readonly isTest?: boolean;
+}
+
+export interface PurchaseItem {
+  readonly product: string;
+  readonly basePlan: string;
+  readonly expiresAt: number;
+  /** Null: none was charged yet, as for a plan that begins later. */
+  readonly latestOrder: string | null;
+}
+
+/** `purchases.subscriptionsv2.get` */
+export function subscriptionPurchase(input: PurchaseInput): JsonObject {
+  const { state, startAt, country, items, replaces, isReplaced, isTest } = input;
+  const isOver = state === "CANCELED" || state === "EXPIRED";
+  const cancellation = isReplaced
+    ? { replacementCancellation: {} }
+    : { userInitiatedCancellation: { cancelTime: timeText(startAt) } };
+  return {
+    kind: "androidpublisher#subscriptionPurchaseV2",
+    startTime: timeText(startAt),
+    regionCode: country,
+    subscriptionState: `SUBSCRIPTION_STATE_${state}`,
+    latestOrderId: items[0]?.latestOrder ?? null,
+    ...(replaces === undefined ? {} : { linkedPurchaseToken: replaces }),
+    ...(isOver ? { canceledStateContext: cancellation } : {}),
+    ...(isTest ? { testPurchase: {} } : {}),
+    acknowledgementState: "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED",
+    lineItems: items.map(({ product, basePlan, expiresAt, latestOrder }) => ({
+      productId: product,
+      expiryTime: timeText(expiresAt),
+      autoRenewingPlan: { autoRenewEnabled: !isOver },
+      offerDetails: { basePlanId: basePlan },
+      ...(latestOrder === null ? {} : { latestSuccessfulOrderId: latestOrder }),
+    })),
+  };
+}
+
+/** The first payment while it is pending: nothing is granted yet. */
+export function pendingPurchase(country: string, product: string): JsonObject {
+  return {
+    kind: "androidpublisher#subscriptionPurchaseV2",
+    regionCode: country,
+    subscriptionState: "SUBSCRIPTION_STATE_PENDING",
+    acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING",
+    lineItems: [{ productId: product }],
+  };
+}
+
+export interface OrderInput {
+  /** GPA.…, of a renewal with `..0`, `..1` behind it */
+  readonly id: string;
+  readonly token: string;
+  readonly createdAt: number;
+  readonly currency: string;
+  readonly country?: string;
+  readonly state?: "PENDING" | "PROCESSED" | "CANCELED" | "PARTIALLY_REFUNDED" | "REFUNDED";
+  readonly lines: readonly OrderLineInput[];
+  /** What the merchant earns of it. */
+  readonly revenue?: bigint;
+  readonly partialRefunds?: readonly PartialRefundInput[];
+  readonly refund?: { readonly at: number; readonly isChargeback?: boolean };
+}
+
+export interface OrderLineInput {
+  readonly product: string;
+  readonly title: string;
+  /** Before Play's own discounts; with tax inside or without, by region. */
+  readonly listingPrice: bigint;
+  /** What was paid, tax included. */
+  readonly total: bigint;
+  readonly tax: bigint;
+  /** Absent for a one-time product. */
+  readonly period?: {
+    readonly basePlan: string;
+    readonly from: number;
+    readonly until: number;
+    readonly phase: "base" | "freeTrial" | "introductoryPrice" | "prorationPeriod";
+    /** Of a proration period: the trial of the purchase before goes on in it. */
+    readonly isTrial?: boolean;
+  };
+}
+
+export interface PartialRefundInput {
+  readonly createdAt: number;
+  readonly processedAt: number | null;
+  readonly amount: bigint;
+  /** Within `amount`; left out: not told. */
+  readonly tax?: bigint;
+}
+
+/** `orders.get` */
+export function orderAnswer(input: OrderInput): JsonObject {
+  const { currency, lines, partialRefunds = [], refund } = input;
+  const total = lines.reduce((sum, line) => sum + line.total, 0n);
+  const tax = lines.reduce((sum, line) => sum + line.tax, 0n);
+  const isCharged = (input.state ?? "PROCESSED") !== "PENDING";
+  return {
+    orderId: input.id,
+    purchaseToken: input.token,
+    state: input.state ?? "PROCESSED",
+    createTime: timeText(input.createdAt),
+    lastEventTime: timeText(refund?.at ?? input.createdAt),
+    total: moneyOf(total, currency),
+    tax: moneyOf(tax, currency),
+    orderDetails: { taxInclusive: true },
+    buyerAddress: input.country === undefined ? {} : { buyerCountry: input.country },
+    ...(input.revenue === undefined
+      ? {}
+      : { developerRevenueInBuyerCurrency: moneyOf(input.revenue, currency) }),
+    orderHistory: {
+      ...(isCharged ? { processedEvent: { eventTime: timeText(input.createdAt) } } : {}),
+      ...(partialRefunds.length === 0
+        ? {}
+        : {
+            partialRefundEvents: partialRefunds.map(
+              ({ createdAt, processedAt, amount, tax: within }) => ({
+                createTime: timeText(createdAt),
+                ...(processedAt === null ? {} : { processTime: timeText(processedAt) }),
+                state: processedAt === null ? "PENDING" : "PROCESSED_SUCCESSFULLY",
+                refundDetails: {
+                  total: moneyOf(amount, currency),
+                  ...(within === undefined ? {} : { tax: moneyOf(within, currency) }),
+                },
+              }),
+            ),
+          }),
+      ...(refund === undefined
+        ? {}
+        : {
+            refundEvent: {
+              eventTime: timeText(refund.at),
+              refundReason: refund.isChargeback ? "CHARGEBACK" : "OTHER",
+              refundDetails: { total: moneyOf(total, currency), tax: moneyOf(tax, currency) },
+            },
+          }),
+    },
+    lineItems: lines.map((line) => lineOf(line, currency)),
+  };
+}
+
+function lineOf(line: OrderLineInput, currency: string): JsonObject {
+  const { product, title, listingPrice, total, tax, period } = line;
+  const details: JsonObject =
+    period === undefined
+      ? { oneTimePurchaseDetails: { quantity: 1 } }
+      : {
+          subscriptionDetails: {
+            basePlanId: period.basePlan,
+            ...(period.phase === "base" ? {} : { offerId: `${period.basePlan}-offer` }),
+            offerPhaseDetails: {
+              [`${period.phase}Details`]: period.isTrial
+                ? { originalOfferPhase: "FREE_TRIAL" }
+                : {},
+            },
+            servicePeriodStartTime: timeText(period.from),
+            servicePeriodEndTime: timeText(period.until),
+          },
+        };
+  return {
+    productId: product,
+    productTitle: title,
+    listingPrice: moneyOf(listingPrice, currency),
+    total: moneyOf(total, currency),
+    tax: moneyOf(tax, currency),
+    ...details,
+  };
+}
+
+/** `purchases.productsv2.getproductpurchasev2` */
+export function productPurchase(input: {
+  readonly product: string;
+  /** Null where nothing was paid. */
+  readonly order: string | null;
+  readonly country: string;
+  readonly at: number;
+  readonly isTest?: boolean;
+}): JsonObject {
+  return {
+    kind: "androidpublisher#productPurchaseV2",
+    purchaseStateContext: { purchaseState: "PURCHASED" },
+    ...(input.isTest ? { testPurchaseContext: { fopType: "TEST" } } : {}),
+    ...(input.order === null ? {} : { orderId: input.order }),
+    regionCode: input.country,
+    purchaseCompletionTime: timeText(input.at),
+    acknowledgementState: "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED",
+    productLineItem: [{ productId: input.product, productOfferDetails: { quantity: 1 } }],
+  };
+}
+
+/** `monetization.subscriptions.get`; periods as ISO 8601 durations by base plan */
+export function subscriptionProduct(input: {
+  readonly packageName: string;
+  readonly product: string;
+  readonly title: string;
+  readonly basePlans: Readonly<Record<string, string>>;
+}): JsonObject {
+  return {
+    packageName: input.packageName,
+    productId: input.product,
+    basePlans: Object.entries(input.basePlans).map(([basePlanId, billingPeriodDuration]) => ({
+      basePlanId,
+      state: "ACTIVE",
+      autoRenewingBasePlanType: { billingPeriodDuration, gracePeriodDuration: "P7D" },
+    })),
+    listings: [{ languageCode: "en-US", title: input.title }],
+  };
+}
+
+/** `monetization.onetimeproducts.get` */
+export function oneTimeProduct(input: {
+  readonly packageName: string;
+  readonly product: string;
+  readonly title: string;
+}): JsonObject {
+  const { packageName, product: productId, title } = input;
+  return { packageName, productId, listings: [{ languageCode: "en-US", title }] };
+}
+
+/** `Money`: whole units as text, absent when 0, and billionths of a unit. */
+export function moneyOf(amountMinor: bigint, currency: string): JsonObject {
+  const scale = powerOfTen(knownExponentOf(currency));
+  const units = amountMinor / scale;
+  const nanos = Number(((amountMinor % scale) * powerOfTen(9)) / scale);
+  return {
+    currencyCode: currency,
+    ...(units === 0n ? {} : { units: units.toString() }),
+    ...(nanos === 0 ? {} : { nanos }),
+  };
+}
+
+function timeText(at: number): string {
+  return new Date(at).toISOString();
+}

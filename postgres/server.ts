@@ -1,0 +1,189 @@
+/** A Postgres server, by URL. */
+import { setTimeout as pause } from "node:timers/promises";
+import {
+  Pool,
+  type PoolClient,
+  type PoolConfig,
+  type QueryResultRow,
+  TypeOverrides,
+  types,
+} from "pg";
+import { ConfigError, limits } from "../config.js";
+import type { Logger } from "../runtime/logger.js";
+import { isLasting, isUnavailable, TakesNoWrites, TooOld, whyNotOpened } from "./errors.js";
+import { type Postgres, PostgresUnavailable, type TransactionOptions } from "./postgres.js";
+import { columns } from "./columns.js";
+import { tellWaiting } from "../runtime/report-waiting.js";
+
+export interface ServerOrigin {
+  readonly url: string;
+  /** How long a server that does not answer is waited for: it may be starting, too. */
+  readonly patienceMs?: number;
+  /** How long one statement may take there, and how long its answer is waited for. */
+  readonly statementMsMax?: number;
+  readonly answerMsMax?: number;
+}
+
+/**
+ * After a break the pool connects anew by itself, at the next query.
+ * @throws ConfigError with a sentence for a person when the server does not let us in
+ */
+export async function openServer(origin: ServerOrigin, logger: Logger): Promise<Postgres> {
+  const { url, patienceMs = limits.postgresPatienceMsMax } = origin;
+  const pool = openPool(origin, logger);
+  try {
+    await whenAnswering(pool, new URL(url), patienceMs, logger);
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
+  return {
+    query: (sql, values = []) => rows(pool, sql, values),
+    transaction: (run, options) => transaction(pool, logger, run, options),
+    close: () => pool.end(),
+  };
+}
+
+/** @throws ConfigError */
+async function whenAnswering(
+  pool: Pool,
+  url: URL,
+  patienceMs: number,
+  logger: Logger,
+): Promise<void> {
+  const until = Date.now() + patienceMs;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await checkUsable(pool, logger);
+    } catch (error) {
+      const met = error instanceof PostgresUnavailable ? error.cause : error;
+      const sentence = `DATABASE_URL: ${whyNotOpened(met, url)}`;
+      if (isLasting(met) || !isUnavailable(met) || Date.now() > until) {
+        throw new ConfigError([sentence]);
+      }
+      tellWaiting(logger, tries, patienceMs, sentence);
+      await pause(lookEveryMs);
+    }
+  }
+}
+
+/** In a transaction, which not every pooler gives. A standby may become the primary. */
+async function checkUsable(pool: Pool, logger: Logger): Promise<void> {
+  const [server] = await transaction(pool, logger, (sql) =>
+    sql.query<{ version: string; is_old: boolean; takes_writes: boolean }>(
+      `SELECT current_setting('server_version') AS version,
+         current_setting('server_version_num')::int4 < $1 AS is_old,
+         current_setting('transaction_read_only') = 'off' AS takes_writes`,
+      [oldestVersionNumber],
+    ),
+  );
+  if (server?.is_old) throw new TooOld(server.version);
+  if (server?.takes_writes === false) throw new TakesNoWrites();
+}
+
+const oldestVersionNumber = 150_000;
+const lookEveryMs = 250;
+const keepAliveAfterMs = 10_000;
+/** The longest a timer takes, 24 days: the driver takes 0 for none given. */
+const withoutEndMs = 2 ** 31 - 1;
+
+function openPool(origin: ServerOrigin, logger: Logger): Pool {
+  const {
+    statementMsMax = limits.postgresStatementMsMax,
+    answerMsMax = statementMsMax + limits.postgresConnectMsMax,
+  } = origin;
+  const options: PoolConfig = {
+    connectionString: withLibpqMeaning(origin.url),
+    application_name: "revenue-aggregation-service",
+    max: limits.postgresConnectionsMax,
+    connectionTimeoutMillis: limits.postgresConnectMsMax,
+    statement_timeout: statementMsMax,
+    lock_timeout: limits.postgresLockMsMax,
+    idle_in_transaction_session_timeout: limits.postgresIdleInTransactionMsMax,
+    // The server keeps its own time; this is for one that does not answer at all any more.
+    query_timeout: answerMsMax,
+    keepAlive: true,
+    // Of a server that is gone an unhurried statement hears by this alone.
+    keepAliveInitialDelayMillis: keepAliveAfterMs,
+    types: columnTypes(),
+  };
+  const pool = new Pool(options);
+  // An idle connection that breaks is replaced at the next query; unheard it would end the process.
+  pool.on("error", (error) => logger.warn({ err: error }, "an idle Postgres connection broke"));
+  return pool;
+}
+
+/**
+ * `sslmode` means what it means to psql and to every other client: the driver reads `require` as
+ * `verify-full` today, warns, and will change.
+ */
+function withLibpqMeaning(url: string): string {
+  const changed = new URL(url);
+  if (changed.searchParams.has("sslmode")) changed.searchParams.set("uselibpqcompat", "true");
+  return changed.href;
+}
+
+async function transaction<T>(
+  pool: Pool,
+  logger: Logger,
+  run: (sql: Pick<Postgres, "query">) => Promise<T>,
+  { isUnhurried = false }: TransactionOptions = {},
+): Promise<T> {
+  const client = await connect(pool);
+  // Of a connection in use the pool hears nothing; the statement under way is told as well.
+  const listen = (error: Error): void => logger.warn({ err: error }, "a Postgres connection broke");
+  client.on("error", listen);
+  let broken: Error | undefined;
+  try {
+    await rows(client, "BEGIN");
+    if (isUnhurried) await rows(client, "SET LOCAL statement_timeout = 0");
+    if (isUnhurried) await rows(client, "SET LOCAL lock_timeout = 0");
+    const own = isUnhurried ? { query_timeout: withoutEndMs } : {};
+    const result = await run({ query: (sql, values = []) => rows(client, sql, values, own) });
+    await rows(client, "COMMIT");
+    return result;
+  } catch (error) {
+    // A connection that cannot roll back is thrown away, and the server rolls back.
+    if (error instanceof PostgresUnavailable) broken = error;
+    else await client.query("ROLLBACK").catch((failed: Error) => (broken = failed));
+    throw error;
+  } finally {
+    client.off("error", listen);
+    client.release(broken);
+  }
+}
+
+async function connect(pool: Pool): Promise<PoolClient> {
+  try {
+    return await pool.connect();
+  } catch (error) {
+    throw told(error);
+  }
+}
+
+async function rows<T>(
+  on: Pool | PoolClient,
+  sql: string,
+  values: readonly unknown[] = [],
+  own: { readonly query_timeout?: number } = {},
+): Promise<T[]> {
+  try {
+    const asked = { text: sql, values: [...values], ...own };
+    const result: { rows: T[] } = await on.query<QueryResultRow & T>(asked);
+    return result.rows;
+  } catch (error) {
+    throw told(error);
+  }
+}
+
+function told(error: unknown): unknown {
+  if (!isUnavailable(error)) return error;
+  return new PostgresUnavailable("Postgres does not answer", { cause: error });
+}
+
+function columnTypes(): TypeOverrides {
+  const overrides = new TypeOverrides();
+  overrides.setTypeParser(types.builtins.INT8, columns.int8);
+  overrides.setTypeParser(types.builtins.DATE, columns.date);
+  return overrides;
+}

@@ -1,0 +1,216 @@
+/**
+ * The audit: for each workspace and environment, whether what is recorded is what should be, row by
+ * row. It reads in bounded slices and rests in between as it is told, so that it can run beside
+ * booking. It repairs only when told to, and then nothing may be booking.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import {
+  accountSlices,
+  eachOf,
+  movementTables,
+  type SizedTenant,
+  type Tenant,
+  tenantGroups,
+  tenantSql,
+  tenantsOf,
+} from "../../audits/account-slices.js";
+import { areAllRight, auditSlice, repairSlice, type SliceFinding } from "../../audits/movements.js";
+import { clickhouseTime } from "../../clickhouse/rows.js";
+import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import type { Watermark } from "../../watermark/watermark.js";
+import { limits } from "../../config.js";
+import type { AuditedTable, AuditFinding } from "../../schemas/audit.js";
+import { decimalText, parseDecimal, powerOfTen } from "../../schemas/money/decimal.js";
+import { insertLedgerDifferences, ledgerDifferences, ledgerFinding } from "./ledger.js";
+import { paymentSlices, paymentsIn } from "./money.js";
+import { endsFinding, missingEnds, sharedSlices } from "./transfers.js";
+import { insertVersionDifferences, versionDifferences, versionFinding } from "./versions.js";
+import { insertChanges } from "../book/subscriptions/changes.js";
+import { recordings } from "../book/payment/payment-versions.js";
+
+export interface AuditService {
+  readonly clickhouse: ClickHouse;
+  readonly watermark: Pick<Watermark, "completeTo">;
+}
+
+export interface AuditOptions {
+  /** Null: every workspace. */
+  readonly workspace: string | null;
+  readonly repair: boolean;
+  /** The share of time it may take, up to 1: after a slice it rests accordingly. */
+  readonly shareMax: number;
+  /** Changes and movements in one statement; left out: `limits.auditSliceRows`. */
+  readonly sliceRowsMax?: number;
+  /** Aborted: it ends with an exception before the next slice. */
+  readonly stop?: AbortSignal;
+}
+
+/** @returns one finding for each workspace, environment and table that has rows */
+export async function audit(service: AuditService, options: AuditOptions): Promise<AuditFinding[]> {
+  const tables = [...movementTables, "money_facts", "ledger", "transactions"];
+  const { clickhouse } = service;
+  const findings: AuditFinding[] = [];
+  const tenants = await tenantsOf(clickhouse, tables, options.workspace);
+  for (const group of await tenantGroups(clickhouse, tenants, options.sliceRowsMax)) {
+    const pace = new Pace(options);
+    const isRight = group.length > 1 && (await areAllRight(clickhouse, group));
+    await pace.rest();
+    for (const tenant of group) {
+      const ended = await endedFinding(service, options, tenant);
+      findings.push(ended);
+      // An end that is added changes what should be recorded.
+      findings.push(
+        isRight && ended.differences === 0
+          ? rightMovements(tenant)
+          : await movementsFinding(service, options, tenant),
+      );
+      findings.push(...(await moneyFindings(service, options, tenant)));
+    }
+  }
+  return findings;
+}
+
+/**
+ * The first step of a repair by itself: what a rebuild works out movements from. Nothing may be
+ * booking.
+ * @param workspace null: every workspace. @returns how many ends were missing
+ */
+export async function addMissingEnds(
+  service: AuditService,
+  workspace: string | null,
+): Promise<number> {
+  let added = 0;
+  for (const tenant of await tenantsOf(service.clickhouse, movementTables, workspace)) {
+    const { differences } = await endedFinding(service, { repair: true, shareMax: 1 }, tenant);
+    added += differences;
+  }
+  return added;
+}
+
+/** Of what movements are worked out from, the rows that no event told: before the movements. */
+async function endedFinding(
+  { clickhouse, watermark }: AuditService,
+  options: Pick<AuditOptions, "repair" | "shareMax" | "stop">,
+  tenant: Tenant,
+): Promise<AuditFinding> {
+  let finding = emptyFinding(tenant, "subscription_changes");
+  const pace = new Pace(options);
+  for await (const shared of sharedSlices(clickhouse, tenant)) {
+    const found = await missingEnds(clickhouse, shared, () => watermark.completeTo());
+    if (options.repair) await insertChanges(clickhouse, found.missing);
+    finding = plus(finding, endsFinding(found));
+    await pace.rest();
+  }
+  return finding;
+}
+
+async function movementsFinding(
+  service: AuditService,
+  options: AuditOptions,
+  tenant: Tenant,
+): Promise<AuditFinding> {
+  const { clickhouse, watermark } = service;
+  let finding = emptyFinding(tenant, "mrr_movements");
+  const slices = accountSlices(clickhouse, tenant, options.sliceRowsMax);
+  // Beside booking one statement at a time is enough; else one for each of two cores.
+  const paces = Array.from({ length: options.shareMax < 1 ? 1 : 2 }, () => new Pace(options));
+  await eachOf(slices, paces, async (slice, pace) => {
+    const found = await auditSlice(clickhouse, slice, () => watermark.completeTo());
+    if (options.repair && found.differences > 0) await repairSlice(clickhouse, slice);
+    finding = plus(finding, found);
+    await pace.rest();
+  });
+  return finding;
+}
+
+function rightMovements({ workspace, environment, movements }: SizedTenant): AuditFinding {
+  return { ...emptyFinding({ workspace, environment }, "mrr_movements"), rows: movements };
+}
+
+async function moneyFindings(
+  { clickhouse, watermark }: AuditService,
+  options: AuditOptions,
+  tenant: Tenant,
+): Promise<AuditFinding[]> {
+  let ledger = emptyFinding(tenant, "ledger");
+  let transactions = emptyFinding(tenant, "transactions");
+  const knownTo = await watermark.completeTo("money");
+  const stored = await versionsStored(clickhouse, tenant, knownTo);
+  const pace = new Pace(options);
+  let read = 0;
+  for await (const slice of paymentSlices(clickhouse, tenant, knownTo)) {
+    const payments = (await paymentsIn(clickhouse, slice)).map(({ payment, facts }) => ({
+      payment,
+      ...recordings(payment, facts),
+    }));
+    const entries = await ledgerDifferences(clickhouse, slice, payments);
+    const versions = await versionDifferences(clickhouse, slice, payments);
+    if (options.repair) {
+      await insertLedgerDifferences(clickhouse, slice, entries.differences);
+      await insertVersionDifferences(clickhouse, slice, versions.differences);
+    }
+    ledger = plus(ledger, ledgerFinding(entries));
+    transactions = plus(transactions, versionFinding(versions));
+    read += versions.stored;
+    await pace.rest();
+  }
+  if (stored !== read) transactions = plus(transactions, strayVersions(stored - read, knownTo));
+  return [ledger, transactions];
+}
+
+/** Versions that lie where no payment has any. */
+function strayVersions(count: number, knownTo: number): SliceFinding {
+  const at = new Date(knownTo).toISOString();
+  const example = { subject: "", at, what: "versions of unknown payments", amount: null };
+  return { rows: count, differences: count, amount: "0", examples: [example] };
+}
+
+async function versionsStored(
+  clickhouse: Pick<ClickHouse, "rows">,
+  tenant: Tenant,
+  knownTo: number,
+): Promise<number> {
+  const [row] = await clickhouse.rows<{ stored: string }>(
+    `SELECT count() AS stored FROM transactions
+     WHERE ${tenantSql(tenant)} AND recorded_at <= '${clickhouseTime(knownTo)}'`,
+  );
+  return Number(row?.stored ?? 0);
+}
+
+class Pace {
+  #began = Date.now();
+
+  constructor(private readonly options: Pick<AuditOptions, "shareMax" | "stop">) {}
+
+  async rest(): Promise<void> {
+    const { shareMax, stop } = this.options;
+    const took = Date.now() - this.#began;
+    const restMs = took / shareMax - took;
+    if (restMs > 0) await pause(restMs, undefined, stop === undefined ? {} : { signal: stop });
+    stop?.throwIfAborted();
+    this.#began = Date.now();
+  }
+}
+
+function emptyFinding(tenant: Tenant, table: AuditedTable): AuditFinding {
+  return { ...tenant, table, rows: 0, differences: 0, amount: "0", examples: [] };
+}
+
+function plus(sum: AuditFinding, found: SliceFinding): AuditFinding {
+  return {
+    ...sum,
+    rows: sum.rows + found.rows,
+    differences: sum.differences + found.differences,
+    amount: decimalSum(sum.amount, found.amount),
+    examples: [...sum.examples, ...found.examples].slice(0, limits.auditExamplesMax),
+  };
+}
+
+/** Of decimal texts this service wrote itself. */
+function decimalSum(one: string, other: string): string {
+  const [a, b] = [parseDecimal(one), parseDecimal(other)];
+  if (a === null || b === null) throw new Error(`not decimals: ${one}, ${other}`);
+  const scale = Math.max(a.scale, b.scale);
+  const digits = a.digits * powerOfTen(scale - a.scale) + b.digits * powerOfTen(scale - b.scale);
+  return decimalText({ digits, scale });
+}

@@ -1,0 +1,153 @@
+/**
+ * Holds ledger and transaction versions against what should be recorded: what `payment-versions.ts`
+ * makes of the facts known. Payments are walked in the order of the tables' primary keys, a bounded
+ * number of facts at a time.
+ *
+ * Both tables are a function of the facts received up to a moment, whatever was received later, so
+ * that up to `knownTo` they can be audited while booking goes on.
+ */
+import { clickhouseTime, fromClickhouseTime, rowsIn } from "../../clickhouse/rows.js";
+import { literal } from "../../clickhouse/sql-text.js";
+import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import { type Tenant, tenantSql } from "../../audits/account-slices.js";
+import { limits } from "../../config.js";
+import { paymentKey, purchaseKey, tieOf } from "../../schemas/money-keys.js";
+import { type Fact, factCodec } from "../../schemas/records/records.js";
+import { byReceipt } from "../book/payment/readings.js";
+import { isOfPurchase } from "../book/payment/invoice-allocation.js";
+
+/** Payments of one provider after the first up to the second, inclusive; null: to the last. */
+export interface PaymentSlice extends Tenant {
+  readonly provider: string;
+  readonly after: string;
+  readonly upTo: string | null;
+  /** ms since 1970: what was received later is left out. */
+  readonly knownTo: number;
+}
+
+/** All facts of a payment and of the purchases linked to it, in order of receipt, each once. */
+export interface AuditedPayment {
+  readonly payment: string;
+  readonly facts: readonly Fact[];
+}
+
+export async function* paymentSlices(
+  clickhouse: Pick<ClickHouse, "rows">,
+  tenant: Tenant,
+  knownTo: number,
+): AsyncGenerator<PaymentSlice> {
+  const inTenant = tenantSql(tenant);
+  const providers = await clickhouse.rows<{ provider: string }>(
+    `SELECT DISTINCT provider FROM (
+       SELECT provider FROM money_facts WHERE ${inTenant}
+       UNION ALL SELECT provider FROM ledger WHERE ${inTenant}
+     ) ORDER BY provider`,
+  );
+  for (const { provider } of providers) {
+    let after: string | null = "";
+    while (after !== null) {
+      const rest: PaymentSlice = { ...tenant, provider, after, upTo: null, knownTo };
+      const ends = await Promise.all([
+        clickhouse.rows<{ end: string }>(
+          `SELECT substring(key, ${paymentKey("").length + 1}) AS end FROM money_facts
+           WHERE ${factsIn(rest)} ORDER BY key LIMIT 1 OFFSET ${limits.auditFactsMax}`,
+        ),
+        clickhouse.rows<{ end: string }>(
+          `SELECT substring(payment, ${provider.length + 2}) AS end FROM ledger
+           WHERE ${ledgerIn(rest)} ORDER BY payment LIMIT 1 OFFSET ${limits.auditFactsMax}`,
+        ),
+      ]);
+      const payments = ends.flat().map(({ end }) => end);
+      const upTo: string | null = payments.sort()[0] ?? null;
+      yield { ...rest, upTo };
+      after = upTo;
+    }
+  }
+}
+
+export async function paymentsIn(
+  clickhouse: Pick<ClickHouse, "rows">,
+  slice: PaymentSlice,
+): Promise<AuditedPayment[]> {
+  const own = await readFacts(clickhouse, factsIn(slice), slice.knownTo);
+  const linked = [...own.values()].flatMap((facts) =>
+    facts.flatMap(({ body }) => {
+      const tie = tieOf(body);
+      return tie === null ? [] : [purchaseKey(tie.purchase)];
+    }),
+  );
+  const tuples = [...new Set(linked)].map((key) => [
+    slice.workspace,
+    slice.environment,
+    slice.provider,
+    key,
+  ]);
+  const scope = "(workspace, environment, provider, key)";
+  const purchases =
+    tuples.length === 0
+      ? new Map<string, Fact[]>()
+      : await readFacts(clickhouse, rowsIn(scope, tuples), slice.knownTo);
+  return [...own].map(([key, facts]) => {
+    const known = new Map(facts.map((fact) => [fact.fact_id, fact]));
+    for (const { body } of facts) {
+      const tie = tieOf(body);
+      if (tie === null) continue;
+      for (const fact of purchases.get(purchaseKey(tie.purchase)) ?? []) {
+        if (isOfPurchase(fact)) known.set(fact.fact_id, fact);
+      }
+    }
+    const payment = key.slice(paymentKey("").length);
+    return { payment, facts: [...known.values()].sort(byReceipt) };
+  });
+}
+
+/** By key; of one that is there twice the first receipt, as booking counts it. */
+async function readFacts(
+  clickhouse: Pick<ClickHouse, "rows">,
+  condition: string,
+  knownTo: number,
+): Promise<Map<string, Fact[]>> {
+  const rows = await clickhouse.rows<{ key: string; fact: string }>(
+    `SELECT key, fact FROM money_facts
+     WHERE ${condition} AND received_at <= '${clickhouseTime(knownTo)}'
+     ORDER BY key, fact_id, received_at LIMIT 1 BY key, fact_id`,
+  );
+  const found = new Map<string, Fact[]>();
+  for (const { key, fact } of rows) {
+    const facts = found.get(key) ?? [];
+    facts.push(factCodec.fromText(fact));
+    found.set(key, facts);
+  }
+  return found;
+}
+
+/** SQL condition on `ledger`. */
+export function ledgerIn(slice: PaymentSlice): string {
+  const { provider, after, upTo, knownTo } = slice;
+  // ';' is the character after ':'.
+  const end =
+    upTo === null ? `payment < ${literal(`${provider};`)}` : `payment <= ${named(provider, upTo)}`;
+  return (
+    `${tenantSql(slice)} AND payment > ${named(provider, after)} AND ${end} ` +
+    `AND recorded_at <= '${clickhouseTime(knownTo)}'`
+  );
+}
+
+function factsIn(slice: PaymentSlice): string {
+  const { provider, after, upTo } = slice;
+  const end = upTo === null ? "key < 'payment;'" : `key <= ${literal(paymentKey(upTo))}`;
+  return (
+    `${tenantSql(slice)} AND provider = ${literal(provider)} ` +
+    `AND key > ${literal(paymentKey(after))} AND ${end}`
+  );
+}
+
+/** As `ledger` names a payment. */
+function named(provider: string, payment: string): string {
+  return literal(`${provider}:${payment}`);
+}
+
+/** ISO 8601 of a time as ClickHouse writes it. */
+export function isoTime(text: string): string {
+  return new Date(fromClickhouseTime(text)).toISOString();
+}

@@ -1,0 +1,139 @@
+/**
+ * Audits beside booking: every night, and whenever one is asked for (`/v1/manage/audits`). One at a
+ * time, among all processes, in small slices with rests, so that booking hardly notices. It only
+ * tells; repairing is a command for when nothing is booking (`docs/operating.md`).
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import { schedule } from "node-cron";
+import {
+  type AuditRecord,
+  askAudit,
+  endAudit,
+  failAudit,
+  hasAudits,
+  isAuditOverdue,
+  newestAudit,
+  resumeAudits,
+  takeAudit,
+  wasAuditAsked,
+} from "../../audits/audits.js";
+import { tryAlone } from "../../postgres/leases.js";
+import type { Service } from "../../runtime/service.js";
+import { limits } from "../../config.js";
+import { auditedTables } from "../../schemas/audit.js";
+import { audit } from "./audit.js";
+
+/** UTC; quiet hours for most, and after the day's quotes. One audit, again when it failed. */
+const nightTimes = "30 3-8 * * *";
+/** What was asked for since then is this night's. */
+const nightBeginsMs = 3 * 60 * 60 * 1000;
+const dayMs = 24 * 60 * 60 * 1000;
+const lookEveryMs = 2_000;
+/** Of the time of one connection. */
+const shareMax = 1 / 4;
+
+export function keepAudits(service: Service): void {
+  const { logger, postgres, releases } = service;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  gauges(service);
+  const night = schedule(nightTimes, () => askForTheNight(service, new Date()), {
+    timezone: "UTC",
+  });
+
+  async function run(): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        if (await hasAudits(postgres)) {
+          // One at a time among all processes: what runs while nobody is at it has lost its own.
+          await tryAlone(postgres, "audit", async () => {
+            await resumeAudits(postgres);
+            const asked = await takeAudit(postgres, new Date());
+            if (asked !== null) await runAudit(service, asked, signal);
+          });
+        }
+      } catch (error) {
+        if (!signal.aborted) logger.error({ err: error }, "audits could not be looked after");
+      }
+      // Rejects when stopping: that is the end of the loop.
+      await pause(lookEveryMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  const ended = run();
+  releases.push("audits", async () => {
+    await night.stop();
+    stopping.abort();
+    await ended;
+  });
+}
+
+/** Every process asks, each by its own clock: one audit a night comes of it that does not fail. */
+export async function askForTheNight(
+  { logger, postgres }: Pick<Service, "logger" | "postgres">,
+  now: Date,
+): Promise<void> {
+  const night = new Date(Math.floor(now.getTime() / dayMs) * dayMs + nightBeginsMs);
+  try {
+    await tryAlone(postgres, "asking for the nightly audit", async () => {
+      if (await wasAuditAsked(postgres, night)) return;
+      await askAudit(postgres, { asked_by: "night", workspace: null }, now);
+    });
+    if (await isAuditOverdue(postgres, now)) logger.error("audit: the nightly one is overdue");
+  } catch (error) {
+    logger.error({ err: error }, "the nightly audit could not be asked for");
+  }
+}
+
+/** An audit that is stopped begins anew at the next start. */
+async function runAudit(service: Service, asked: AuditRecord, stop: AbortSignal): Promise<void> {
+  const { logger, postgres } = service;
+  const { id, workspace } = asked;
+  try {
+    const sliceRowsMax = limits.auditSliceRowsBesideBooking;
+    const found = await audit(service, { workspace, repair: false, shareMax, sliceRowsMax, stop });
+    await endAudit(postgres, id, found, new Date());
+    const wrong = found.filter(({ differences }) => differences > 0);
+    if (wrong.length === 0) logger.info({ audit: id }, "audit: everything is as it should be");
+    for (const finding of wrong) logger.error({ audit: id, ...finding }, "audit: rows differ");
+  } catch (error) {
+    if (stop.aborted) return;
+    logger.error({ err: error, audit: id }, "an audit failed");
+    await failAudit(postgres, id, error instanceof Error ? error.message : "unknown", new Date());
+  }
+}
+
+function gauges({ metrics, postgres }: Service): void {
+  metrics.gauge(
+    "audit_differences",
+    "Rows that are not as they should be, in the newest audit of everything",
+    "table",
+    async () => {
+      const newest = await newestAudit(postgres);
+      if (newest === null) return {};
+      const counts = auditedTables.map((table) => [
+        table,
+        newest.findings
+          .filter((finding) => finding.table === table)
+          .reduce((sum, { differences }) => sum + differences, 0),
+      ]);
+      return Object.fromEntries(counts);
+    },
+  );
+  metrics.gauge(
+    "audit_overdue",
+    "1 when no audit of everything has come to an end for too long",
+    "of",
+    async () => ({ everything: Number(await isAuditOverdue(postgres, new Date())) }),
+  );
+  metrics.gauge(
+    "audit_ended_timestamp_seconds",
+    "When the newest audit of everything ended, since 1970",
+    "state",
+    async () => {
+      const newest = await newestAudit(postgres);
+      const endedAt = newest?.ended_at;
+      return newest && endedAt ? { [newest.state]: Math.floor(endedAt.getTime() / 1000) } : {};
+    },
+  );
+}

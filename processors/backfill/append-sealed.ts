@@ -1,0 +1,58 @@
+/** Makes what a backfill read durable, as the doors do with what they take. */
+import { settledAfter } from "../../watermark/in-flight-receipts.js";
+import { sealRawEvent } from "../../log/raw-event.js";
+import type { Integration } from "../../workspaces/integrations.js";
+import type { Service } from "../../runtime/service.js";
+import type { HistoryEvent } from "../../providers/backfill.js";
+import type { Provider } from "../../providers/provider.js";
+import { historyEventId } from "../../schemas/ids.js";
+import { rawEventCodec, type RawEventMeta, topics } from "../../schemas/records/records.js";
+
+/** The key reads another mode than the integration is for: its events would go elsewhere. */
+export class WrongMode extends Error {
+  override readonly name = "WrongMode";
+}
+
+/**
+ * Resolves when they are durable. They are received now: nobody knew before what it tells.
+ * @throws WrongMode, LogUnavailable
+ */
+export async function takeHistory(
+  { log, rates, vault, watermark }: Pick<Service, "log" | "rates" | "vault" | "watermark">,
+  provider: Provider,
+  { id: integration, workspace, environment }: Integration,
+  events: readonly HistoryEvent[],
+): Promise<void> {
+  if (events.length === 0) return;
+  const receipt = watermark.receive();
+  await settledAfter(receipt, async () => {
+    const records = events.map(({ nativeId, body }) => {
+      const heading = provider.heading(body);
+      if (heading === null) throw new Error(`a backfill of ${provider.token} made no event`);
+      if (heading.sandbox !== null && heading.sandbox !== (environment === "test")) {
+        throw new WrongMode(
+          `The key reads ${heading.sandbox ? "a sandbox" : "live data"}; ` +
+            "the integration is of the other environment.",
+        );
+      }
+      const meta: RawEventMeta = {
+        event_id: historyEventId(workspace, environment, provider.token, nativeId),
+        workspace,
+        environment,
+        provider: provider.token,
+        integration,
+        form: "history",
+        native_id: nativeId,
+        native_type: heading.nativeType,
+        received_at: receipt.receivedAt,
+        verdict: "api",
+        rates_edition: rates.edition,
+      };
+      const bytes = Buffer.from(JSON.stringify(body));
+      const value = rawEventCodec.encode(sealRawEvent(vault, meta, bytes));
+      return { key: `${workspace}:${heading.accountHint ?? meta.event_id}`, value };
+    });
+    watermark.check(receipt.receivedAt);
+    await log.append(topics.raw, records);
+  });
+}

@@ -1,0 +1,234 @@
+/**
+ * Runs backfills: reads a provider's lists page by page, each object as a raw event on the same way
+ * as a webhook's, and then compares what the provider lists with what is booked. Where a crash cuts
+ * it short it goes on at the page it was at; a page read twice changes nothing.
+ */
+import { withDeadline } from "../../runtime/deadline.js";
+import { setTimeout as pause } from "node:timers/promises";
+import {
+  type Backfill,
+  type BackfillStep,
+  type LeasedBackfill,
+  leaseBackfill,
+  moveBackfill,
+} from "../../workspaces/backfills.js";
+import type { ProviderApis } from "../../provider-api/provider-api.js";
+import type { Service } from "../../runtime/service.js";
+import { groups } from "../../watermark/watermark.js";
+import { limits } from "../../config.js";
+import type { HistoryList, HistoryPage } from "../../providers/backfill.js";
+import type { Provider } from "../../providers/provider.js";
+import { parseStrictJson } from "../../http/strict-json.js";
+import { topics } from "../../schemas/records/records.js";
+import { comparePage, isSame } from "./compare.js";
+import { takeHistory, WrongMode } from "./append-sealed.js";
+
+export type BackfillingService = Service & {
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly apis: ProviderApis;
+  readonly stopping: AbortSignal;
+};
+
+const lookEveryMs = 500;
+const pauseMsFirst = 2_000;
+
+/** Works until `stopping`; one page of one backfill at a time. */
+export async function runBackfills(service: BackfillingService): Promise<void> {
+  const { logger, stopping } = service;
+  const memory: Memory = { pauses: new Map(), startedAgain: new Map() };
+  while (!stopping.aborted) {
+    try {
+      const backfill = await leaseBackfill(service.postgres, new Date());
+      if (backfill !== null) {
+        await moveOn(service, backfill, memory);
+        continue;
+      }
+    } catch (err) {
+      // The lease runs out, and the same page is read again.
+      if (!stopping.aborted) logger.error({ err }, "a backfill could not go on; trying again");
+    }
+    // Rejects when stopping: that is the end of the loop.
+    await pause(lookEveryMs, undefined, { signal: stopping }).catch(() => undefined);
+  }
+}
+
+/** Of each backfill that runs. */
+interface Memory {
+  /** ms of its next pause */
+  readonly pauses: Map<string, number>;
+  /** The list and position it was last sent back from. */
+  readonly startedAgain: Map<string, string>;
+}
+
+async function moveOn(
+  service: BackfillingService,
+  backfill: LeasedBackfill,
+  { pauses, startedAgain }: Memory,
+): Promise<void> {
+  const { postgres, stopping } = service;
+  const outcome = await stepOf(service, backfill, startedAgain);
+  if (stopping.aborted) return;
+  const now = new Date();
+  if ("step" in outcome) {
+    pauses.delete(backfill.id);
+    if (outcome.step.state !== "reading") startedAgain.delete(backfill.id);
+    await moveBackfill(postgres, backfill, { ...outcome.step, restUntil: now }, now);
+    return;
+  }
+  if (outcome.for === "good") {
+    startedAgain.delete(backfill.id);
+    const step = { ...backfill, state: "failed" as const, problem: outcome.problem };
+    await moveBackfill(postgres, backfill, { ...step, restUntil: now }, now);
+    return;
+  }
+  const ms = outcome.problem === null ? lookEveryMs : (pauses.get(backfill.id) ?? pauseMsFirst);
+  if (outcome.problem !== null) {
+    pauses.set(backfill.id, Math.min(ms * 2, limits.backfillPauseMsMax));
+  }
+  const restUntil = new Date(now.getTime() + ms);
+  // What waits keeps the time of its last page: the comparison begins when that is booked.
+  const step = { ...backfill, problem: outcome.problem, restUntil };
+  await moveBackfill(postgres, backfill, step, backfill.updatedAt);
+}
+
+/** A page further; or it stops, for good or for now (`problem` null: others come first). */
+type Outcome =
+  | { readonly step: Omit<BackfillStep, "restUntil"> }
+  | { readonly for: "good"; readonly problem: string }
+  | { readonly for: "now"; readonly problem: string | null };
+
+async function stepOf(
+  service: BackfillingService,
+  backfill: Backfill,
+  startedAgain: Map<string, string>,
+): Promise<Outcome> {
+  const integration = await service.integrations.byId(backfill.integration);
+  const provider = integration && service.providers.get(integration.provider);
+  const lists = provider?.backfill?.lists ?? [];
+  const list = lists.find(({ name }) => name === backfill.list);
+  if (!integration || !provider || list === undefined) {
+    return { for: "good", problem: "The integration was deleted, or has no history to read." };
+  }
+  if (!(await isItsTurn(service, backfill))) return { for: "now", problem: null };
+
+  // 1. One page.
+  const read = await readPage(service, backfill, provider, integration, list);
+  if (!("objects" in read)) return fromItsStart(backfill, read, startedAgain) ?? read;
+
+  if (backfill.state === "comparing") {
+    // 2. Compare what it lists with what is booked, added up by month.
+    const comparison = await comparePage(service, backfill, integration, read.payments);
+    return { step: nextStep(backfill, comparing(lists), read.next, { comparison }) };
+  }
+
+  // 3. Durable as raw events; then the position may move. A crash between the two reads the page
+  //    again, with the same event ids.
+  try {
+    await takeHistory(service, provider, integration, read.events);
+  } catch (error) {
+    if (error instanceof WrongMode) return { for: "good", problem: error.message };
+    throw error;
+  }
+  const objects = (backfill.counts[list.name] ?? 0) + read.objects;
+  const counts = { ...backfill.counts, [list.name]: objects };
+  return { step: nextStep(backfill, lists, read.next, { counts }) };
+}
+
+/**
+ * A page is asked for by the last object of the one before; once that was deleted (Stripe's
+ * products can be), there is no such page. The list is read again: what is known changes nothing.
+ * @returns null where it was sent back from there before, or something else is wrong
+ */
+function fromItsStart(
+  backfill: Backfill,
+  { for: until }: Extract<Outcome, { for: string }>,
+  startedAgain: Map<string, string>,
+): Outcome | null {
+  const { id, state, list, after, counts, comparison } = backfill;
+  const place = `${list} ${after}`;
+  if (until !== "good" || state !== "reading" || after === null) return null;
+  if (startedAgain.get(id) === place) return null;
+  startedAgain.set(id, place);
+  const anew = { after: null, counts: { ...counts, [list]: 0 }, problem: null };
+  return { step: { state, list, comparison, ...anew } };
+}
+
+/** Live events wait behind few of history; what was read is booked before it is compared. */
+async function isItsTurn(
+  { log, watermark }: BackfillingService,
+  { state, after, updatedAt }: Backfill,
+): Promise<boolean> {
+  if (state === "comparing") {
+    return after !== null || (await watermark.completeTo()) > updatedAt.getTime();
+  }
+  for (const [topic, group] of [
+    [topics.raw, groups.normalize],
+    [topics.facts, groups.money],
+  ] as const) {
+    const [ends, done] = await Promise.all([log.ends(topic), log.committed(topic, group)]);
+    const behind = ends.reduce((sum, end, partition) => sum + end - (done[partition] ?? 0n), 0n);
+    if (behind > limits.backfillAheadRecordsMax) return false;
+  }
+  return true;
+}
+
+async function readPage(
+  { apis, stopping }: BackfillingService,
+  { from, createdAt, after }: Backfill,
+  provider: Provider,
+  integration: { readonly id: string; readonly credentials: readonly unknown[] },
+  list: HistoryList,
+): Promise<HistoryPage | Extract<Outcome, { for: string }>> {
+  const span = { from: from.getTime(), to: createdAt.getTime() };
+  // What changes while the page is under way is told by a webhook, which must be the newer.
+  const asOf = Date.now() - limits.backfillClockSkewMsMax;
+  const asked = await withDeadline(limits.backfillPageMsMax, stopping, (signal) =>
+    apis.ask(
+      { provider, integration: { id: integration.id, credentials: integration.credentials[0] } },
+      { path: list.path(span, after), freshForMs: 0, answerMsMax: limits.backfillAnswerMsMax },
+      signal,
+    ),
+  );
+  const of = `The API of ${provider.token}`;
+  if (asked.outcome === "silent") {
+    return { for: "good", problem: "The integration has no key for the provider's API." };
+  }
+  if (asked.outcome === "refused") {
+    return { for: "good", problem: `${of} refused ${list.name}: ${asked.detail}.` };
+  }
+  if (asked.outcome === "trouble") {
+    return { for: "now", problem: `${of} cannot be had: ${asked.detail}.` };
+  }
+  const json = asked.text === null ? null : parseStrictJson(Buffer.from(asked.text));
+  const page = json?.ok === true ? list.read(json.value, asOf) : null;
+  return page ?? { for: "good", problem: `${of} answered no page of ${list.name}.` };
+}
+
+type Progress = Partial<Pick<BackfillStep, "counts" | "comparison">>;
+
+/** The next page, else the next list, else the next state. */
+function nextStep(
+  backfill: Backfill,
+  lists: readonly HistoryList[],
+  next: string | null,
+  progress: Progress,
+): Omit<BackfillStep, "restUntil"> {
+  const { state, list, counts, comparison } = backfill;
+  const here = { state, list, counts, comparison, problem: null, ...progress };
+  if (next !== null) return { ...here, after: next };
+  const place = lists.findIndex(({ name }) => name === list);
+  const following = lists[place + 1];
+  if (following !== undefined) return { ...here, list: following.name, after: null };
+  if (state === "comparing") {
+    const same = (here.comparison ?? []).every(isSame);
+    return { ...here, state: same ? "done" : "different", after: null };
+  }
+  const [first] = comparing(lists);
+  if (first === undefined) return { ...here, state: "done", after: null };
+  return { ...here, state: "comparing", list: first.name, after: null, comparison: [] };
+}
+
+/** Lists that tell what was paid. */
+function comparing(lists: readonly HistoryList[]): HistoryList[] {
+  return lists.filter(({ tellsPayments }) => tellsPayments);
+}

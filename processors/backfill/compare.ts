@@ -1,0 +1,93 @@
+/** Compares what a provider lists as paid with what is booked, by month and currency. */
+import type { Backfill, ComparedMonth } from "../../workspaces/backfills.js";
+import { clickhouseTime } from "../../clickhouse/rows.js";
+import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import type { Integration } from "../../workspaces/integrations.js";
+import type { ListedPayment } from "../../providers/backfill.js";
+import { transactionId } from "../../schemas/ids.js";
+
+interface Booked {
+  readonly id: string;
+  readonly original_currency: string;
+  readonly gross_amount: string;
+  readonly refunded_amount: string;
+}
+
+/** @returns the comparison so far, with these payments added */
+export async function comparePage(
+  { clickhouse }: { readonly clickhouse: Pick<ClickHouse, "rows"> },
+  { comparison }: Pick<Backfill, "comparison">,
+  integration: Integration,
+  payments: readonly ListedPayment[],
+): Promise<ComparedMonth[]> {
+  const { workspace, environment, provider } = integration;
+  const ids = payments.map(({ payment }) =>
+    transactionId(workspace, environment, provider, payment),
+  );
+  const booked = await bookedOf(clickhouse, integration, ids, payments);
+  const months = new Map((comparison ?? []).map((month) => [nameOf(month), month]));
+  for (const [index, { at, currency, amount, refunded }] of payments.entries()) {
+    const month = new Date(at).toISOString().slice(0, 7);
+    const known = months.get(nameOf({ month, currency })) ?? { ...nothing, month, currency };
+    const found = booked.get(ids[index] ?? "");
+    // Booked in another currency is not booked as the provider lists it.
+    const same = found !== undefined && found.original_currency === currency;
+    months.set(nameOf(known), {
+      ...known,
+      listed: plus(known.listed, amount, refunded),
+      booked: same
+        ? plus(known.booked, BigInt(found.gross_amount), BigInt(found.refunded_amount))
+        : known.booked,
+    });
+  }
+  return [...months.values()].sort((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
+}
+
+export function isSame({ listed, booked }: ComparedMonth): boolean {
+  return (
+    listed.count === booked.count &&
+    listed.amount === booked.amount &&
+    listed.refunded === booked.refunded
+  );
+}
+
+const zero = { count: 0, amount: "0", refunded: "0" };
+const nothing = { listed: zero, booked: zero };
+
+/** The newest version of each, looked for where its payment dates it. */
+async function bookedOf(
+  clickhouse: Pick<ClickHouse, "rows">,
+  { workspace, environment }: Integration,
+  ids: readonly string[],
+  payments: readonly ListedPayment[],
+): Promise<ReadonlyMap<string, Booked>> {
+  if (ids.length === 0) return new Map();
+  const times = payments.map(({ at }) => at);
+  const rows = await clickhouse.rows<Booked>(
+    `SELECT id, original_currency, gross_amount, refunded_amount FROM transactions
+     WHERE workspace = {workspace:String} AND environment = {environment:String}
+       AND timestamp >= {first:DateTime64(3, 'UTC')} AND timestamp <= {last:DateTime64(3, 'UTC')}
+       AND id IN {ids:Array(String)}
+     ORDER BY recorded_at DESC, fact_id DESC, version DESC LIMIT 1 BY id`,
+    {
+      workspace,
+      environment,
+      first: clickhouseTime(Math.min(...times)),
+      last: clickhouseTime(Math.max(...times)),
+      ids,
+    },
+  );
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+function plus(sums: ComparedMonth["listed"], amount: bigint, refunded: bigint) {
+  return {
+    count: sums.count + 1,
+    amount: `${BigInt(sums.amount) + amount}`,
+    refunded: `${BigInt(sums.refunded) + refunded}`,
+  };
+}
+
+function nameOf({ month, currency }: Pick<ComparedMonth, "month" | "currency">): string {
+  return `${month} ${currency}`;
+}

@@ -1,0 +1,75 @@
+/**
+ * Batches of several partitions, handled as one: a statement costs the store much the same for many
+ * rows as for a few, and those that write one table run one after the other. While a batch is
+ * handled, those of other partitions gather for the next. What a batch leaves to be finished is
+ * finished beside the next one, and before the one after that.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import type { ConsumeOptions, LogRecord } from "../log/log.js";
+import { limits } from "../config.js";
+
+type Handle = ConsumeOptions["handle"];
+
+/** Of one batch; a single caller's records are never parted. */
+export interface GatheredOptions {
+  /** Beside `limits.consumedBytesMax`. */
+  readonly recordsMax: number;
+  /** The share of time all batches together may take, up to 1. */
+  readonly shareMax: number;
+}
+
+/**
+ * Each caller is told what became of the batch its records were handled in: when it fails, all of
+ * them bring theirs again.
+ */
+export function gathered({ recordsMax, shareMax }: GatheredOptions, handle: Handle): Handle {
+  const waiting: Waiting[] = [];
+  let isRunning = false;
+  /** What the batch before has left; its failure is told to its own callers. */
+  let finishing: Promise<unknown> = Promise.resolve();
+
+  async function run(): Promise<void> {
+    isRunning = true;
+    while (waiting.length > 0) {
+      const taken = take(waiting, recordsMax);
+      const began = performance.now();
+      try {
+        const left = await handle(taken.flatMap(({ records }) => records));
+        for (const caller of taken) caller.resolve(left);
+        await finishing;
+        finishing = Promise.allSettled([left?.finished]);
+      } catch (error) {
+        for (const caller of taken) caller.reject(error);
+      }
+      const tookMs = performance.now() - began;
+      await pause(Math.min(restMsMax, tookMs / shareMax - tookMs));
+    }
+    isRunning = false;
+  }
+
+  return (records) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ records, resolve, reject });
+      if (!isRunning) void run();
+    });
+}
+
+/** A batch that took long, because the store was away, is no reason to rest long. */
+const restMsMax = 1_000;
+
+interface Waiting {
+  readonly records: readonly LogRecord[];
+  resolve(left: Awaited<ReturnType<Handle>>): void;
+  reject(error: unknown): void;
+}
+
+/** The first one, and as many after it as there is room for. */
+function take(waiting: Waiting[], recordsMax: number): Waiting[] {
+  let [count, bytes] = [0, 0];
+  const beyond = waiting.findIndex(({ records }, index) => {
+    count += records.length;
+    for (const { value } of records) bytes += value.length;
+    return index > 0 && (count > recordsMax || bytes > limits.consumedBytesMax);
+  });
+  return waiting.splice(0, beyond === -1 ? waiting.length : beyond);
+}

@@ -1,0 +1,289 @@
+/**
+ * Books money: payments, purchases, links, refunds, disputes, and what SKUs are called, since a
+ * published payment carries the name of what was bought. The steps below are the whole of it;
+ * each may be repeated at any time (`design.md`, Exactly once).
+ */
+import { allEnded } from "../../../runtime/all-settled.js";
+import type { LogRecord } from "../../../log/log.js";
+import type { Service } from "../../../runtime/service.js";
+import { type Fact, topics, transactionCodec } from "../../../schemas/records/records.js";
+import { transactionId } from "../../../schemas/ids.js";
+import { matterOf, subjects } from "../../normalize/facts.js";
+import { type KnownPayment, lookFirst, namesOf, writeThenLook } from "./payment-fact-loader.js";
+import {
+  appendLedger,
+  appendVersions,
+  insertFacts,
+  insertLedger,
+  insertVersions,
+  type PaymentRecordings,
+} from "./money-tables.js";
+import { readFacts } from "../fact-batch.js";
+import { mapInTurns } from "../../yield-to-event-loop.js";
+import { keepRejected } from "../../rejects/record-reject.js";
+import { newRecordings, recordings, type Version } from "../payment/payment-versions.js";
+import type { KnownKeys } from "./known-keys.js";
+import { SoleWriter } from "../sole-writer.js";
+import { transactionRecord } from "./transaction-record.js";
+import type { NamedSku, Skus } from "../../../catalogue/skus.js";
+
+export type BookingService = Pick<Service, "clickhouse" | "log" | "logger"> & {
+  readonly skus: Skus;
+  /** Left out where others write, too. */
+  readonly soleWriter?: SoleWriter<FollowingRows> | null;
+  /** Told of each batch once what it changed is published. */
+  readonly booked?: (figures: "transactions" | "mrr", batch: readonly Fact[]) => void;
+};
+
+/** What is written a moment after the transactions people see: see sole-writer.ts. */
+export interface FollowingRows {
+  readonly missing: readonly Fact[];
+  readonly news: readonly PaymentRecordings[];
+}
+
+/** @returns what is still to be finished before the offset may move */
+export async function bookMoney(
+  service: BookingService,
+  records: readonly LogRecord[],
+): Promise<{ readonly finished: Promise<void> } | undefined> {
+  // 1. Read the facts of this batch. Names come first: a payment may be the first told of its SKU.
+  await service.skus.name((await readFacts(records, "names")).flatMap(skuNamed));
+  const batch = await readFacts(records, "money");
+  if (batch.length === 0) return undefined;
+  if (service.soleWriter) {
+    return service.soleWriter.run(
+      records.filter(({ key }) => matterOf(key) === "money"),
+      (known) => bookAlone(service, batch, known),
+      async (known) => {
+        for (const name of namesOf(batch)) known.stored.add(name);
+        await (
+          await bookBesideOthers(service, batch)
+        ).finished;
+      },
+    );
+  }
+  // 8. Acknowledge: the consumer moves the offset when what is left is finished.
+  return bookBesideOthers(service, batch);
+}
+
+function skuNamed({ workspace, environment, provider, happened_at: at, body }: Fact): NamedSku[] {
+  if (!("Sku" in body)) return [];
+  const { external_id: externalId, name } = body.Sku;
+  return [{ workspace, environment, provider, externalId, name, at }];
+}
+
+/** Others may write meanwhile, or some of this batch may be there already. */
+async function bookBesideOthers(
+  service: BookingService,
+  batch: readonly Fact[],
+): Promise<{ readonly finished: Promise<void> }> {
+  const { clickhouse, log, skus } = service;
+  const shared = log.shared || clickhouse.isShared;
+  // 2. Insert those that are not there yet: from now on every writer can see them.
+  // 3. Look: all that is known of the payments they touch, through links both ways. What was
+  //    told before by another delivery of the same event is of no consequence.
+  const payments = await writeThenLook(clickhouse, batch, shared);
+
+  // 4. Work out what should be recorded about each payment.
+  const told = factsById(batch);
+  const outcomes = (
+    await mapInTurns(payments, (payment) => outcomeOf(payment, told, noneUnseen))
+  ).flat();
+
+  // 5. SKUs named in passing get a place in the catalogue.
+  await skus.see(outcomes.flatMap((outcome) => outcome.skus));
+
+  // 6. Bring the ledger to what it should be, beside all that follows here, and insert the versions
+  //    that are not there yet, which people wait for. A payment about which more is known by now,
+  //    by the next batch too, is left to whoever wrote that: they look as well.
+  const finished = insertLedger(clickhouse, outcomes, shared);
+  // Told to whoever waits for it, who has something else to wait for first.
+  finished.catch(() => undefined);
+  await insertVersions(clickhouse, outcomes);
+
+  // 7. Publish, and list what one payment cannot hold.
+  await publish(service, outcomes);
+  service.booked?.("transactions", batch);
+  await rejectBeyond(service, outcomes);
+  return { finished };
+}
+
+/**
+ * Nobody else writes and nothing of the batch is written yet, so what is to be recorded follows
+ * from the facts known before, without reading it back. A crash between the steps leaves the batch
+ * to the careful way above.
+ */
+async function bookAlone(
+  service: BookingService,
+  batch: readonly Fact[],
+  known: KnownKeys,
+): Promise<FollowingRows> {
+  // 2. – 3. Look at all that is known of the payments the batch touches.
+  const look = await lookFirst(service.clickhouse, batch, known);
+
+  // 4. Work out what should be recorded about each payment, and what of it is new.
+  const unseen = new Set(look.missing.map(({ fact_id }) => fact_id));
+  const told = factsById(batch);
+  const outcomes = (
+    await mapInTurns(look.payments, (payment) => outcomeOf(payment, told, unseen))
+  ).flat();
+  const news = await mapInTurns(outcomes, (outcome) =>
+    newsOf(outcome, look.before.get(outcome.payment) ?? []),
+  );
+
+  // 5. SKUs named in passing get a place in the catalogue.
+  await service.skus.see(outcomes.flatMap(({ skus }) => skus));
+
+  // 6. Insert the versions; facts and ledger follow with those of other batches.
+  await appendVersions(service.clickhouse, news);
+
+  // 7. Publish, and list what one payment cannot hold.
+  await publish(service, outcomes);
+  service.booked?.("transactions", batch);
+  await rejectBeyond(service, outcomes);
+  look.remember();
+  return { missing: look.missing, news };
+}
+
+/** For `BookingService.soleWriter`; to be called before the first record is booked. */
+export function openSoleWriter(
+  service: Pick<BookingService, "clickhouse" | "log" | "logger">,
+): Promise<SoleWriter<FollowingRows> | null> {
+  return SoleWriter.over(service, (batches) => writeFollowing(service.clickhouse, batches));
+}
+
+async function writeFollowing(
+  clickhouse: BookingService["clickhouse"],
+  batches: readonly FollowingRows[],
+): Promise<void> {
+  // Whoever is told of a failure looks at the tables, so nothing may be on its way to them.
+  await allEnded([
+    insertFacts(
+      clickhouse,
+      batches.flatMap(({ missing }) => missing),
+      false,
+    ),
+    appendLedger(
+      clickhouse,
+      batches.flatMap(({ news }) => news),
+    ),
+  ]);
+}
+
+/** After a crash before the acknowledgement this repeats, with the same id and version. */
+async function publish(service: BookingService, outcomes: readonly MoneyOutcome[]): Promise<void> {
+  const messages = await Promise.all(
+    outcomes.flatMap(({ payment, published }) =>
+      published.map(async (version) => ({
+        key: transactionId(
+          payment.workspace,
+          payment.environment,
+          payment.provider,
+          payment.payment,
+        ),
+        value: transactionCodec.encode(await transactionRecord(service.skus, payment, version)),
+      })),
+    ),
+  );
+  if (messages.length > 0) await service.log.append(topics.transactions, messages);
+}
+
+/** What is beyond the limits of one payment is listed like any event that cannot be booked. */
+async function rejectBeyond(
+  { clickhouse, log }: BookingService,
+  outcomes: readonly MoneyOutcome[],
+): Promise<void> {
+  const facts = outcomes.flatMap(({ refused }) => refused);
+  const events = new Map(facts.map((fact) => [fact.event_id, fact]));
+  const rejects = Array.from(events.values(), (fact) => ({
+    record: fact,
+    event: fact,
+    step: "book",
+    reason: "payment_too_large",
+    detail: "Its payment has as many facts or ledger rows, or amounts as large, as one may have.",
+  }));
+  await keepRejected({ clickhouse, log }, rejects);
+}
+
+/** What one payment needs: rows, messages, SKUs. */
+export interface MoneyOutcome extends ReturnType<typeof recordings> {
+  readonly payment: KnownPayment;
+  /** Facts of the batch that would be too many for it. */
+  readonly refused: readonly Fact[];
+  /** Versions that may be missing in the table. */
+  readonly inserted: readonly Version[];
+  readonly published: readonly Version[];
+  readonly skus: readonly {
+    workspace: string;
+    environment: Fact["environment"];
+    provider: string;
+    externalId: string;
+  }[];
+}
+
+/** Beside others no fact is unseen: a link, told to two partitions, both may book at once. */
+const noneUnseen: ReadonlySet<string> = new Set();
+
+function factsById(batch: readonly Fact[]): ReadonlyMap<string, Fact> {
+  return new Map(batch.map((fact) => [fact.fact_id, fact]));
+}
+
+/**
+ * @param batch by id
+ * @param unseen ids of facts that nobody can have made a version of
+ * @returns none of a payment about which the batch says nothing: the invoices of a subscription
+ *   are met with each of its events, most of which are later than they
+ */
+function outcomeOf(
+  payment: KnownPayment,
+  batch: ReadonlyMap<string, Fact>,
+  unseen: ReadonlySet<string>,
+): MoneyOutcome[] {
+  const { facts } = payment;
+  const { versions, ledger, counted, beyond } = recordings(payment.payment, facts);
+  const refused = beyond.flatMap(({ fact_id }) => batch.get(fact_id) ?? []);
+  const counts = (fact: Fact): boolean => counted.has(fact) && batch.has(fact.fact_id);
+  // A payment none of whose facts count here stays as it is. Beside others its ledger is brought to
+  // what it should be all the same: one who has not seen these facts leaves it to this batch.
+  if (!facts.some(counts) && refused.length === 0 && unseen !== noneUnseen) return [];
+  const first = facts.findIndex(
+    (fact) =>
+      counts(fact) &&
+      isFirstDelivery(fact, batch) &&
+      subjects(fact.body).some((subject) => payment.keys.has(subject)),
+  );
+  // A version made before of a later fact did not know the batch's facts: it is made again with a
+  // greater number, also where its document stays as the one before, or it would hide that one.
+  const inserted =
+    first < 0
+      ? []
+      : versions.filter(
+          (version) =>
+            version.version > first && (version.changed || !unseen.has(version.fact.fact_id)),
+        );
+  // Only the last of them. A version from the middle, made by a fact that came late, may have the
+  // number of what another process told without that fact: the last is above all that was told.
+  const published = inserted.slice(-1);
+  const { workspace, environment, provider } = payment;
+  const skus = [...new Set(ledger.map(({ external_id }) => external_id))]
+    .filter((externalId) => externalId !== "")
+    .map((externalId) => ({ workspace, environment, provider, externalId }));
+  return [{ payment, versions, ledger, counted, beyond, refused, inserted, published, skus }];
+}
+
+/** @param before facts of the payment that are booked */
+function newsOf(outcome: MoneyOutcome, before: readonly Fact[]): PaymentRecordings {
+  const { payment } = outcome;
+  const { ledger, versions } = newRecordings(payment.payment, payment.facts, outcome, before);
+  const inserted = new Set(outcome.inserted);
+  return {
+    payment,
+    ledger,
+    versions: versions.filter((version) => inserted.has(version)),
+  };
+}
+
+/** The batch has the very record that was stored, not another delivery of its event. */
+function isFirstDelivery(stored: Fact, batch: ReadonlyMap<string, Fact>): boolean {
+  return batch.get(stored.fact_id)?.received_at === stored.received_at;
+}

@@ -1,0 +1,292 @@
+/** The statements that write money. Each inserts only what is not there yet. */
+import { clickhouseTime, rowsIn } from "../../../clickhouse/rows.js";
+import { allShards } from "../../../clickhouse/cluster/shard-statements.js";
+import { jsonRows, literal, partsOf } from "../../../clickhouse/sql-text.js";
+import type { ClickHouse, WriteLane } from "../../../clickhouse/clickhouse.js";
+import { inParts } from "../../../runtime/chunk.js";
+import { bookedNow } from "../../../schemas/booked-at.js";
+import { transactionId } from "../../../schemas/ids.js";
+import { type Fact, factCodec } from "../../../schemas/records/records.js";
+import type { MoneyOutcome } from "./book-money.js";
+import { subjects } from "../../normalize/facts.js";
+import type { KnownPayment } from "./payment-fact-loader.js";
+import type { LedgerRow, Recordings, Version } from "../payment/payment-versions.js";
+
+export interface PaymentRecordings extends Recordings {
+  readonly payment: KnownPayment;
+}
+
+const factColumns =
+  "workspace String, environment String, provider String, key String, fact_id String, " +
+  "event_id String, received_at DateTime64(3, 'UTC'), fact String";
+
+/**
+ * One row under each key a fact can be looked for by.
+ * @param shared others may write another delivery of a fact at the same time: one is stored, so
+ *   that all take the same for its receipt. A statement is alone in its lane.
+ */
+export async function insertFacts(
+  clickhouse: ClickHouse,
+  facts: readonly Fact[],
+  shared: boolean,
+): Promise<void> {
+  const rows = facts.flatMap((fact) =>
+    subjects(fact.body).map((key) => ({
+      workspace: fact.workspace,
+      environment: fact.environment,
+      provider: fact.provider,
+      key,
+      fact_id: fact.fact_id,
+      event_id: fact.event_id,
+      received_at: clickhouseTime(fact.received_at),
+      fact: factCodec.toText(fact),
+    })),
+  );
+  if (!shared) {
+    for (const { table } of partsOf(factColumns, rows)) {
+      await clickhouse.write(`INSERT INTO money_facts SELECT * FROM ${table}`, {}, "facts");
+    }
+    return;
+  }
+  const scope = "workspace, environment, provider, key";
+  for (const part of partsOf(factColumns, rows)) {
+    const keys = part.rows.map((row) => [row.workspace, row.environment, row.provider, row.key]);
+    await clickhouse.write(
+      `INSERT INTO money_facts SELECT * FROM ${part.table}
+       WHERE (${scope}, fact_id) NOT IN (
+         SELECT ${scope}, fact_id FROM money_facts WHERE ${rowsIn(`(${scope})`, keys)})`,
+      {},
+      "facts",
+    );
+  }
+}
+
+const ledgerDimensions =
+  "workspace, environment, payment, entry, kind, provider, external_id, currency, country, " +
+  "happened_at, recorded_at, event_id, fact_id";
+const ledgerColumns =
+  "workspace String, environment String, payment String, entry String, kind String, " +
+  "provider String, external_id String, currency String, country String, " +
+  "happened_at DateTime64(3, 'UTC'), recorded_at DateTime64(3, 'UTC'), event_id String, " +
+  "fact_id String, original_amount Int64, amount Int64, tax Int64, fee Int64, sales Int32";
+
+/**
+ * *Should be recorded minus is recorded*, row by row.
+ * @param shared other writers may know more by now: payments whose facts have become more since
+ *   they were looked at are left out, what was worked out for them is old
+ */
+export async function insertLedger(
+  clickhouse: ClickHouse,
+  outcomes: readonly MoneyOutcome[],
+  shared: boolean,
+): Promise<void> {
+  for (const part of inParts(outcomes.flatMap(stretchesOf), rowsMax, sizeOf)) {
+    await insertLedgerPart(clickhouse, part, shared);
+  }
+}
+
+/** Of one statement. */
+const rowsMax = 20_000;
+
+/** Rows of one payment, and where in the table those lie that are to be like them. */
+interface LedgerStretch {
+  readonly outcome: MoneyOutcome;
+  readonly ledger: readonly LedgerRow[];
+  /** Of a payment with more rows than a statement takes, which it has for itself; null: all. */
+  readonly within: string | null;
+}
+
+function sizeOf({ ledger, within }: LedgerStretch): number {
+  return within === null ? ledger.length : rowsMax + 1;
+}
+
+/** By fact and entry: whatever is there of a payment lies in one of its stretches. */
+function stretchesOf(outcome: MoneyOutcome): LedgerStretch[] {
+  const { ledger } = outcome;
+  if (ledger.length <= rowsMax) return [{ outcome, ledger, within: null }];
+  const places = new Map<string, LedgerRow[]>();
+  for (const row of ledger) {
+    const place = `${row.fact.fact_id} ${row.entry}`;
+    const rows = places.get(place);
+    if (rows) rows.push(row);
+    else places.set(place, [row]);
+  }
+  // In the order of bytes, which is the engine's.
+  const inOrder = Array.from(places, ([place, rows]) => ({
+    place,
+    bytes: Buffer.from(place),
+    rows,
+  }));
+  inOrder.sort((one, other) => Buffer.compare(one.bytes, other.bytes));
+  const parts = [...inParts(inOrder, rowsMax, ({ rows }) => rows.length)];
+  return parts.map((part, index) => {
+    const after = parts[index - 1]?.at(-1)?.place;
+    const upTo = index === parts.length - 1 ? undefined : part.at(-1)?.place;
+    const ends = [
+      ...(after === undefined ? [] : [`${placeSql} > ${literal(after)}`]),
+      ...(upTo === undefined ? [] : [`${placeSql} <= ${literal(upTo)}`]),
+    ];
+    const rows = part.flatMap((group) => group.rows);
+    return { outcome, ledger: rows, within: ends.join(" AND ") };
+  });
+}
+
+const placeSql = "concat(fact_id, ' ', entry)";
+
+async function insertLedgerPart(
+  clickhouse: ClickHouse,
+  part: readonly LedgerStretch[],
+  shared: boolean,
+): Promise<void> {
+  const outcomes = part.map(({ outcome }) => outcome);
+  const rows = part.flatMap(({ outcome, ledger }) => ledgerRows(outcome.payment, ledger));
+  const payments = outcomes.map(({ payment }) => [
+    payment.workspace,
+    payment.environment,
+    ledgerPayment(payment),
+  ]);
+  const within = part.map((stretch) => stretch.within).find((ends) => ends !== null);
+  const scope = "(workspace, environment, payment)";
+  await clickhouse.write(
+    `INSERT INTO ledger
+     SELECT ${ledgerDimensions}, sum(o) AS original_amount, sum(a) AS amount, sum(t) AS tax,
+            sum(f) AS fee,
+            toInt32(sum(s)) AS sales, ${bookedNow}
+     FROM (
+       SELECT ${ledgerDimensions}, original_amount AS o, amount AS a, tax AS t, fee AS f, sales AS s
+       FROM ${jsonRows(ledgerColumns, rows)}
+       UNION ALL
+       SELECT ${ledgerDimensions}, -original_amount, -amount, -tax, -fee, -sales
+       FROM ledger WHERE ${rowsIn(scope, payments)}${within === undefined ? "" : ` AND ${within}`}
+     )
+     ${shared ? `WHERE ${scope} NOT IN (${outdated(outcomes)})` : ""}
+     GROUP BY ${ledgerDimensions}
+     HAVING original_amount != 0 OR amount != 0 OR tax != 0 OR fee != 0 OR sales != 0`,
+    {},
+    "money",
+  );
+}
+
+/** Rows of which it is certain that they are not there. */
+export async function appendLedger(
+  clickhouse: ClickHouse,
+  news: readonly PaymentRecordings[],
+): Promise<void> {
+  const rows = news.flatMap(({ payment, ledger }) => ledgerRows(payment, ledger));
+  await insertBooked(clickhouse, "ledger", ledgerColumns, rows, "money");
+}
+
+function ledgerRows(payment: KnownPayment, ledger: readonly LedgerRow[]) {
+  return ledger.map(({ fact, ...entry }) => ({
+    ...entry,
+    workspace: payment.workspace,
+    environment: payment.environment,
+    provider: payment.provider,
+    payment: ledgerPayment(payment),
+    happened_at: clickhouseTime(entry.happened_at),
+    recorded_at: clickhouseTime(fact.received_at),
+    event_id: fact.event_id,
+    fact_id: fact.fact_id,
+  }));
+}
+
+/** A SELECT of the payments about which more is known by now. */
+function outdated(outcomes: readonly MoneyOutcome[]): string {
+  const seen = outcomes.flatMap(({ payment }) =>
+    [...payment.keys].map(([key, facts]) => ({
+      workspace: payment.workspace,
+      environment: payment.environment,
+      provider: payment.provider,
+      payment: ledgerPayment(payment),
+      key,
+      facts,
+    })),
+  );
+  const keys = seen.map((row) => [row.workspace, row.environment, row.provider, row.key]);
+  const scope = "workspace, environment, provider, key";
+  return `
+    SELECT workspace, environment, payment
+    FROM ${jsonRows(
+      "workspace String, environment String, provider String, payment String, key String, " +
+        "facts UInt64",
+      seen,
+    )} AS seen
+    INNER JOIN (
+      SELECT ${scope}, uniqExact(fact_id) AS stored FROM ${allShards("money_facts")}
+      WHERE ${rowsIn(`(${scope})`, keys)} GROUP BY ${scope}
+    ) AS now USING (${scope})
+    WHERE stored > facts`;
+}
+
+const versionColumns =
+  "workspace String, environment String, timestamp DateTime64(3, 'UTC'), id String, " +
+  "recorded_at DateTime64(3, 'UTC'), fact_id String, version UInt32, event_id String, " +
+  "provider String, payment String, account String, external_id String, gross_amount Int64, " +
+  "original_currency String, normalized_amount Int64, base_currency String, fx_rate String, " +
+  "fx_date String, fx_source String, refunded_amount Int64, tax_amount Nullable(Int64), " +
+  "fee_amount Nullable(Int64), customer_country String, type String, status String, " +
+  "backfill UInt8";
+
+export async function insertVersions(
+  clickhouse: ClickHouse,
+  outcomes: readonly MoneyOutcome[],
+): Promise<void> {
+  const all = outcomes.flatMap(({ payment, inserted }) => versionRows(payment, inserted));
+  const identity = "workspace, environment, timestamp, id, recorded_at, fact_id, version";
+  for (const rows of inParts(all, rowsMax, () => 1)) {
+    const places = rows.map((row) => [row.workspace, row.environment, row.timestamp, row.id]);
+    await clickhouse.write(
+      `INSERT INTO transactions
+       SELECT *, ${bookedNow} FROM ${jsonRows(versionColumns, rows)}
+       WHERE (${identity}) NOT IN (
+         SELECT ${identity} FROM transactions
+         WHERE ${rowsIn("(workspace, environment, timestamp, id)", places)})`,
+      {},
+      "versions",
+    );
+  }
+}
+
+/** Versions of which it is certain that they are not there. */
+export async function appendVersions(
+  clickhouse: ClickHouse,
+  news: readonly PaymentRecordings[],
+): Promise<void> {
+  const rows = news.flatMap(({ payment, versions }) => versionRows(payment, versions));
+  await insertBooked(clickhouse, "transactions", versionColumns, rows, "versions");
+}
+
+function versionRows(payment: KnownPayment, versions: readonly Version[]) {
+  return versions.map(({ document, version, fact }) => ({
+    ...document,
+    workspace: payment.workspace,
+    environment: payment.environment,
+    timestamp: clickhouseTime(document.timestamp),
+    id: transactionId(payment.workspace, payment.environment, payment.provider, payment.payment),
+    recorded_at: clickhouseTime(fact.received_at),
+    fact_id: fact.fact_id,
+    version,
+    event_id: fact.event_id,
+    provider: payment.provider,
+    payment: payment.payment,
+    backfill: fact.backfill ? 1 : 0,
+  }));
+}
+
+/** Rows that need no comparison with what is there. */
+async function insertBooked(
+  clickhouse: ClickHouse,
+  table: "ledger" | "transactions",
+  columns: string,
+  rows: readonly object[],
+  lane: WriteLane,
+): Promise<void> {
+  for (const part of partsOf(columns, rows)) {
+    const sql = `INSERT INTO ${table} SELECT *, ${bookedNow} FROM ${part.table}`;
+    await clickhouse.write(sql, {}, lane);
+  }
+}
+
+function ledgerPayment({ provider, payment }: KnownPayment): string {
+  return `${provider}:${payment}`;
+}

@@ -1,0 +1,261 @@
+/**
+ * *Write, then look*: all that is known of the payments a batch touches. A payment's purchases are
+ * found through its links, and a purchase's payments through its own, so whoever comes second sees
+ * both sides.
+ */
+import { rowsIn } from "../../../clickhouse/rows.js";
+import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
+import { paymentKey, purchaseKey, tieOf } from "../../../schemas/money-keys.js";
+import { type Environment, type Fact, factCodec } from "../../../schemas/records/records.js";
+import { nameOf, subjects } from "../../normalize/facts.js";
+import { insertFacts } from "./money-tables.js";
+import { byReceipt } from "../payment/readings.js";
+import { isOfPurchase } from "../payment/invoice-allocation.js";
+import type { KnownKeys } from "./known-keys.js";
+
+export interface KnownPayment {
+  readonly workspace: string;
+  readonly environment: Environment;
+  readonly provider: string;
+  readonly payment: string;
+  /** Of the payment and of the purchases linked to it, in order of receipt, each once. */
+  readonly facts: readonly Fact[];
+  /** How many facts were seen under each key; with more of them by now, this view is old. */
+  readonly keys: ReadonlyMap<string, number>;
+}
+
+/** What is known with a batch of a sole writer, and what was known (and is booked) before it. */
+export interface Look {
+  readonly payments: readonly KnownPayment[];
+  /** The facts each of `payments` had; those it had none of are missing. */
+  readonly before: ReadonlyMap<KnownPayment, readonly Fact[]>;
+  /** Facts of the batch that are not stored yet. */
+  readonly missing: readonly Fact[];
+  /** Keeps what is known now: to be called when nothing can fail any more but the write. */
+  remember(): void;
+}
+
+type Scope = Pick<Fact, "workspace" | "environment" | "provider">;
+
+/**
+ * Writes the facts that are not there yet and looks at all that is known of their payments.
+ * @param shared other writers may have written meanwhile: look again after the write
+ */
+export async function writeThenLook(
+  clickhouse: ClickHouse,
+  batch: readonly Fact[],
+  shared: boolean,
+): Promise<KnownPayment[]> {
+  const touched = keysOf(batch);
+  const before = new KnownRows(clickhouse, null);
+  await before.load(touched);
+  const missing = before.missing(batch);
+  await insertFacts(clickhouse, missing, shared);
+  before.add(missing);
+  const after = shared ? new KnownRows(clickhouse, null) : before;
+  if (shared) await after.load(touched);
+  await after.follow();
+  return after.payments();
+}
+
+/** The same for a sole writer, who knows all there is to know before anything is written. */
+export async function lookFirst(
+  clickhouse: Pick<ClickHouse, "rows">,
+  batch: readonly Fact[],
+  known: KnownKeys,
+): Promise<Look> {
+  const rows = new KnownRows(clickhouse, known);
+  await rows.load(keysOf(batch));
+  const missing = rows.missing(batch);
+  rows.add(missing);
+  await rows.follow();
+  const payments = rows.payments();
+  const old = new Map(
+    rows
+      .payments(new Set(missing.map(({ fact_id }) => fact_id)))
+      .map((one) => [nameOfPayment(one), one]),
+  );
+  const before = new Map(
+    payments.flatMap((payment) => {
+      const then = old.get(nameOfPayment(payment));
+      return then ? [[payment, then.facts] as const] : [];
+    }),
+  );
+  return { payments, before, missing, remember: () => rows.remember(missing) };
+}
+
+/**
+ * Deliveries of one event may share a batch, the one received later first: two doors took it. The
+ * first on the topic counts, as it would in a batch of its own.
+ */
+function firstOnTopic(facts: readonly Fact[]): Fact[] {
+  const seen = new Set<string>();
+  return facts.filter(({ fact_id: id }) => !seen.has(id) && seen.add(id));
+}
+
+/** What `KnownKeys` calls the keys of the batch. */
+export function namesOf(batch: readonly Fact[]): string[] {
+  return keysOf(batch).map(({ fact, key }) => nameOf(fact, key));
+}
+
+function keysOf(batch: readonly Fact[]): { fact: Fact; key: string }[] {
+  return batch.flatMap((fact) => subjects(fact.body).map((key) => ({ fact, key })));
+}
+
+class KnownRows {
+  readonly #rows = new Map<string, { scope: Scope; key: string; facts: Fact[] }>();
+
+  constructor(
+    private readonly clickhouse: Pick<ClickHouse, "rows">,
+    private readonly known: KnownKeys | null,
+  ) {}
+
+  async load(wanted: readonly { fact: Scope; key: string }[]): Promise<void> {
+    const missing = new Map<string, { scope: Scope; key: string; facts: Fact[] }>();
+    for (const { fact, key } of wanted) {
+      const name = nameOf(fact, key);
+      if (this.#rows.has(name)) continue;
+      const known = this.known?.get(name);
+      const entry = { scope: fact, key, facts: [...(known ?? [])] };
+      if (known) this.#rows.set(name, entry);
+      else missing.set(name, entry);
+    }
+    if (missing.size === 0) return;
+    const tuples = [...missing.values()].map(({ scope, key }) => [
+      scope.workspace,
+      scope.environment,
+      scope.provider,
+      key,
+    ]);
+    const rows = await this.clickhouse.rows<{ key: string; fact: string }>(
+      `SELECT key, fact FROM money_facts
+       WHERE ${rowsIn("(workspace, environment, provider, key)", tuples)}
+       ORDER BY received_at`,
+    );
+    for (const row of rows) {
+      const fact = factCodec.fromText(row.fact);
+      const facts = missing.get(nameOf(fact, row.key))?.facts ?? [];
+      // Deliveries that raced may both be there: the first received counts.
+      if (!facts.some(({ fact_id }) => fact_id === fact.fact_id)) facts.push(fact);
+    }
+    for (const [name, entry] of missing) this.#rows.set(name, entry);
+  }
+
+  /**
+   * Two more looks reach everything: the payments of touched purchases, and the purchases of all
+   * those payments.
+   */
+  async follow(): Promise<void> {
+    await this.load(this.#ties(({ payment }) => paymentKey(payment)));
+    await this.load(this.#ties(({ purchase }) => purchaseKey(purchase)));
+  }
+
+  /** @param missing not written yet */
+  remember(missing: readonly Fact[]): void {
+    const unwritten = new Set(namesOf(missing));
+    for (const [name, { facts }] of this.#rows) {
+      this.known?.keep(name, facts, !unwritten.has(name));
+    }
+  }
+
+  /**
+   * Facts of the batch that are not known, as they are to be stored: the same wherever on the topic
+   * one batch ends and the next begins, so that a crash changes nothing.
+   */
+  missing(batch: readonly Fact[]): Fact[] {
+    /** By payment, of the readings met until now the one received first. */
+    const firsts = new Map<string, Fact | undefined>();
+    return firstOnTopic(batch.filter((fact) => !this.#has(fact))).map((fact) => {
+      if (!("Payment" in fact.body)) return fact;
+      const name = nameOf(fact, paymentKey(fact.body.Payment.payment));
+      const first = firsts.has(name) ? firsts.get(name) : this.#firstReading(name);
+      const dated = first === undefined ? fact : datedBy(first, fact);
+      firsts.set(name, first === undefined || byReceipt(dated, first) < 0 ? dated : first);
+      return dated;
+    });
+  }
+
+  #firstReading(name: string): Fact | undefined {
+    const told = this.#rows.get(name)?.facts ?? [];
+    return told.filter(({ body }) => "Payment" in body).toSorted(byReceipt)[0];
+  }
+
+  #has(fact: Fact): boolean {
+    return subjects(fact.body).every((key) =>
+      this.#rows.get(nameOf(fact, key))?.facts.some(({ fact_id }) => fact_id === fact.fact_id),
+    );
+  }
+
+  /** What has just been written, under keys that are loaded. */
+  add(facts: readonly Fact[]): void {
+    for (const fact of facts) {
+      for (const key of subjects(fact.body)) this.#rows.get(nameOf(fact, key))?.facts.push(fact);
+    }
+  }
+
+  /** The keys at one end of all ties seen so far. */
+  #ties(
+    end: (link: { payment: string; purchase: string }) => string,
+  ): { fact: Scope; key: string }[] {
+    return [...this.#rows.values()].flatMap(({ facts }) =>
+      facts.flatMap((fact) => {
+        const tie = tieOf(fact.body);
+        return tie === null ? [] : [{ fact, key: end(tie) }];
+      }),
+    );
+  }
+
+  /** @param without ids of facts to leave out: what was known before they came */
+  payments(without: ReadonlySet<string> = new Set()): KnownPayment[] {
+    const rest = (facts: readonly Fact[]): readonly Fact[] =>
+      without.size === 0 ? facts : facts.filter(({ fact_id }) => !without.has(fact_id));
+    return [...this.#rows.values()].flatMap(({ scope, key, facts: all }) => {
+      const payment = key.startsWith(paymentKey("")) ? key.slice(paymentKey("").length) : null;
+      const facts = rest(all);
+      if (payment === null || facts.length === 0) return [];
+      const keys = new Map([[key, countOf(facts)]]);
+      const known = new Map(facts.map((fact) => [fact.fact_id, fact]));
+      for (const { body } of facts) {
+        const tie = tieOf(body);
+        if (tie === null) continue;
+        const purchase = purchaseKey(tie.purchase);
+        const there = rest(this.#rows.get(nameOf(scope, purchase))?.facts ?? []);
+        keys.set(purchase, countOf(there));
+        for (const fact of there) if (isOfPurchase(fact)) known.set(fact.fact_id, fact);
+      }
+      const { workspace, environment, provider } = scope;
+      return [
+        {
+          workspace,
+          environment,
+          provider,
+          payment,
+          keys,
+          facts: [...known.values()].sort(byReceipt),
+        },
+      ];
+    });
+  }
+}
+
+/**
+ * A transaction keeps the time it was told with first, and the rate. A reading that was received
+ * before that one and comes to booking after it (from another door, by another partition) would be
+ * the first by receipt, so it takes both on; else its rows would lie at two places.
+ */
+function datedBy(first: Fact, fact: Fact): Fact {
+  if (!("Payment" in first.body) || !("Payment" in fact.body)) return fact;
+  if (byReceipt(first, fact) < 0) return fact;
+  const { at, currency } = first.body.Payment;
+  const quote = fact.body.Payment.currency === currency ? first.quote : fact.quote;
+  return { ...fact, quote, body: { Payment: { ...fact.body.Payment, at } } };
+}
+
+/** A redelivery that raced may be there twice. */
+function countOf(facts: readonly Fact[]): number {
+  return new Set(facts.map(({ fact_id }) => fact_id)).size;
+}
+
+function nameOfPayment(payment: KnownPayment): string {
+  return nameOf(payment, paymentKey(payment.payment));
+}

@@ -1,0 +1,167 @@
+/** Disputes of a payment whose money was withdrawn, each with its newest amount and its times. */
+import type { Fact, FactBody, Line, Quote } from "../../../schemas/records/records.js";
+import { byReceipt, newestFirst } from "./readings.js";
+
+export interface Withdrawn {
+  readonly dispute: string;
+  /** Minor units of `currency`. */
+  readonly amount: bigint;
+  readonly currency: string;
+  readonly quote: Quote;
+  readonly withdrawnAt: number;
+  /** What came back of it, in order of time. */
+  readonly returns: readonly Return[];
+  /** Those it names; empty: spread like the sale. */
+  readonly lines: readonly Line[];
+  /** Minor units of `currency`, within `amount`; null: nobody tells it. */
+  readonly tax: bigint | null;
+}
+
+interface Return {
+  readonly at: number;
+  /** Minor units of the dispute's currency. */
+  readonly amount: bigint;
+}
+
+/** An inquiry never withdraws anything and is not among them. */
+export function disputesOf(facts: readonly Fact[]): readonly Withdrawn[] {
+  const readings = readingsOf(facts);
+  const told = [...readings.keys()].sort().map((dispute) => readings.get(dispute) ?? []);
+  const returns = told.flatMap(loneReturn).sort((one, other) => one.at - other.at);
+  return withReturns(told.flatMap(withdrawnBy), returns);
+}
+
+/** Not all of it came back. */
+export function isOpen(dispute: Withdrawn): boolean {
+  return outOf(dispute) > 0n;
+}
+
+/** What did not come back yet, in minor units of its currency. */
+function outOf({ amount, returns }: Withdrawn): bigint {
+  return returns.reduce((left, back) => left - back.amount, amount);
+}
+
+function readingsOf(facts: readonly Fact[]): Map<string, Fact[]> {
+  const readings = new Map<string, Fact[]>();
+  for (const fact of newestFirst(facts.filter(({ body }) => "Dispute" in body))) {
+    if (!("Dispute" in fact.body)) continue;
+    const { dispute } = fact.body.Dispute;
+    const known = readings.get(dispute);
+    if (known) known.push(fact);
+    else readings.set(dispute, [fact]);
+  }
+  return readings;
+}
+
+/** @param told all readings of one dispute, newest first */
+function withdrawnBy(told: readonly Fact[]): Withdrawn[] {
+  const newest = told[0];
+  const withdrawnAt = timeOf(told, "withdrawn_at");
+  const quote = quoteOfWithdrawal(told.toSorted(byReceipt), withdrawnAt);
+  if (!newest || !("Dispute" in newest.body) || withdrawnAt === null || !quote) return [];
+  const { dispute, amount, currency, lines = [], tax = null } = newest.body.Dispute;
+  const backAt = timeOf(told, "returned_at");
+  const part = readingOfMoney(told)?.returned_amount ?? amount;
+  const back = part < amount ? part : amount;
+  const returns = backAt === null || back <= 0n ? [] : [{ at: backAt, amount: back }];
+  return [{ dispute, amount, currency, quote, withdrawnAt, returns, lines, tax }];
+}
+
+/**
+ * The rate of the day the money was withdrawn, which counts while the sale is unknown: of readings
+ * with that date the first received, since what is converted stays converted.
+ */
+function quoteOfWithdrawal(readings: readonly Fact[], withdrawnAt: number | null): Quote | null {
+  for (const { body, quote } of readings) {
+    if ("Dispute" in body && body.Dispute.withdrawn_at === withdrawnAt && quote) return quote;
+  }
+  return null;
+}
+
+interface LoneReturn extends Return {
+  readonly currency: string;
+  readonly lines: readonly Line[];
+}
+
+/** Money that came back under an id that was never withdrawn: at Paddle each move has its own. */
+function loneReturn(told: readonly Fact[]): LoneReturn[] {
+  const newest = told[0];
+  const at = timeOf(told, "returned_at");
+  if (!newest || !("Dispute" in newest.body) || at === null) return [];
+  if (timeOf(told, "withdrawn_at") !== null) return [];
+  const { amount, currency, lines = [] } = newest.body.Dispute;
+  return [{ at, amount, currency, lines }];
+}
+
+/** Each in order of time. */
+function withReturns(
+  disputes: readonly Withdrawn[],
+  returns: readonly LoneReturn[],
+): readonly Withdrawn[] {
+  const known = [...disputes].sort((one, other) => one.withdrawnAt - other.withdrawnAt);
+  for (const back of returns) giveBack(back, known);
+  return known.sort((one, other) => (one.dispute < other.dispute ? -1 : 1));
+}
+
+/** What is more than the dispute it goes to has out goes to another. */
+function giveBack(back: LoneReturn, known: Withdrawn[]): void {
+  const dispute = disputeOf(back, known);
+  if (dispute === undefined) return;
+  const out = outOf(dispute);
+  const amount = back.amount < out ? back.amount : out;
+  const returns = [...dispute.returns, { at: back.at, amount }];
+  known[known.indexOf(dispute)] = { ...dispute, returns };
+  if (amount < back.amount) giveBack({ ...back, amount: back.amount - amount }, known);
+}
+
+/**
+ * The one it says nothing of, but which was open then: of as much, from the same lines; else of as
+ * much; else whichever. Of several the one that was open the longest.
+ */
+function disputeOf(back: LoneReturn, known: readonly Withdrawn[]): Withdrawn | undefined {
+  const open = known.filter(
+    (dispute) =>
+      dispute.withdrawnAt <= back.at && dispute.currency === back.currency && isOpen(dispute),
+  );
+  const asMuch = open.filter((dispute) => outOf(dispute) === back.amount);
+  const alike = asMuch.find((dispute) => namesOf(dispute.lines) === namesOf(back.lines));
+  return alike ?? asMuch[0] ?? open[0];
+}
+
+function namesOf(lines: readonly Line[]): string {
+  const names = lines.map(({ external_id, item = "" }) => JSON.stringify([external_id, item]));
+  return names.sort().join();
+}
+
+/**
+ * The newest reading of the money itself knows; else the earliest notice of it, else the earliest
+ * outcome that implies it.
+ */
+function timeOf(told: readonly Fact[], field: "withdrawn_at" | "returned_at"): number | null {
+  const money = readingOfMoney(told);
+  if (money !== null) return money[field];
+  for (const toldBy of ["notice", "outcome"] as const) {
+    const times = told.flatMap(({ body }) =>
+      "Dispute" in body && body.Dispute.told_by === toldBy ? (body.Dispute[field] ?? []) : [],
+    );
+    if (times.length > 0) return Math.min(...times);
+  }
+  return null;
+}
+
+type DisputeBody = Extract<FactBody, { Dispute: unknown }>["Dispute"];
+
+/**
+ * The newest. Stripe's times are whole seconds: of those told in one the newest shows the return,
+ * whatever their ids, since none shows it before it is there.
+ *
+ * @param told newest first
+ */
+function readingOfMoney(told: readonly Fact[]): DisputeBody | null {
+  const readings = told.flatMap(({ body, happened_at: at }) =>
+    "Dispute" in body && body.Dispute.told_by === "money" ? [{ at, body: body.Dispute }] : [],
+  );
+  const newest = readings.filter(({ at }) => at === readings[0]?.at);
+  const shown = newest.find(({ body }) => body.returned_at !== null) ?? newest[0];
+  return shown?.body ?? null;
+}

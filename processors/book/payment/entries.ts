@@ -1,0 +1,350 @@
+/**
+ * The ledger entries of a payment: what moved, when, and for which SKU. Pure. Rules:
+ * `definitions.md`, Ledger and revenue.
+ */
+import { divideRounded } from "../../../schemas/money/decimal.js";
+import { convertMinor, splitByWeight } from "../../../schemas/money/money.js";
+import type { Fact, Line, Quote } from "../../../schemas/records/records.js";
+import { disputesOf, type Withdrawn } from "./disputes.js";
+import type { Sale } from "./payment.js";
+import { returnedTaxes, type Span } from "./refund-taxes.js";
+import type { RefundStep } from "./refunds.js";
+import {
+  type Measure,
+  type Named,
+  NamedLines,
+  type Parts,
+  SoldLines,
+} from "./refund-allocation.js";
+
+/**
+ * One movement of money, signed: `original_amount` in minor units of `currency`; `amount`, `tax`
+ * and `fee` in minor units of base currency.
+ */
+export interface Entry {
+  readonly entry: string;
+  readonly kind: "sale" | "refund" | "dispute" | "dispute_won";
+  readonly external_id: string;
+  readonly currency: string;
+  readonly country: string;
+  readonly happened_at: number;
+  readonly original_amount: bigint;
+  readonly amount: bigint;
+  readonly tax: bigint;
+  readonly fee: bigint;
+  readonly sales: number;
+}
+
+/** ISO 3166's code for a country nobody told. */
+export const unknownCountry = "ZZ";
+
+/** What is known of the payment its refunds and disputes belong to. */
+export interface Known {
+  /** Null while it was not told: they stand alone then, at their own rates. */
+  readonly sale: Sale | null;
+  /** One for each SKU; a purchase may tell them before the sale comes. */
+  readonly lines: readonly Line[];
+  /** Products by the provider's ids of the lines, which refunds may name instead. */
+  readonly skus: ReadonlyMap<string, string>;
+  readonly country: string | null;
+}
+
+/**
+ * One movement of a payment as a whole: its entries are its shares of the lines. Running totals go
+ * from one value to another; a share is the difference of two.
+ */
+export interface Move {
+  /** Unique within the payment. */
+  readonly entry: string;
+  readonly kind: Entry["kind"];
+  readonly currency: string;
+  readonly country: string;
+  readonly at: number;
+  /** Of `currency`; the others are of base. All in minor units. */
+  readonly original: Span;
+  readonly amount: Span;
+  readonly tax: Span;
+  readonly fee: Span;
+  readonly sales: 0 | 1;
+  /** Money that goes out. */
+  readonly isOut: boolean;
+  /** One for each SKU. */
+  readonly lines: readonly Line[];
+  /** Null: it is split over `lines` by their weights, whatever else moved. */
+  readonly returned: Returned | null;
+}
+
+/** What a sale's lines give back of it; what was named of them, before and after. */
+export interface Returned {
+  readonly sold: SoldLines;
+  readonly from: Named;
+  readonly to: Named;
+}
+
+export function movesOf(
+  facts: readonly Fact[],
+  steps: readonly RefundStep[],
+  known: Known,
+): Move[] {
+  const { sale } = known;
+  const outs = outsOf(steps, disputesOf(facts));
+  if (sale === null) return outs.map((out) => outMove(out, atOwnRate(out), known));
+  const sold = saleMove(sale);
+  const inSale = sumsInSale(outs, sale);
+  const lines = new SoldLines(totalsOf(sold), sale.lines);
+  const named = new NamedLines();
+  const moves = outs.map((out) => {
+    const sums = inSale.get(out);
+    if (sums === undefined) return outMove(out, atOwnRate(out), known);
+    return saleOutMove(out, sums, known, lines, named);
+  });
+  return [sold, ...moves];
+}
+
+/** One entry for each line that has any of it. */
+export function entriesOf(move: Move): Entry[] {
+  const { entry, kind, currency, country, at } = move;
+  const lines = linesOf(move);
+  const shares = (measure: Measure | "fee"): bigint[] => sharesOf(move, measure, lines);
+  const [originals, amounts, taxes, fees] = [
+    shares("original"),
+    shares("amount"),
+    shares("tax"),
+    shares("fee"),
+  ];
+  const largest = largestLine(lines);
+  const entries = lines.map((line, index) => ({
+    entry,
+    kind,
+    external_id: line.external_id,
+    currency,
+    country,
+    happened_at: at,
+    original_amount: originals?.[index] ?? 0n,
+    amount: amounts?.[index] ?? 0n,
+    tax: taxes?.[index] ?? 0n,
+    fee: fees?.[index] ?? 0n,
+    sales: line === largest ? move.sales : 0,
+  }));
+  return entries.filter(movesMoney);
+}
+
+export function movesMoney({ original_amount, amount, tax, fee, sales }: Entry): boolean {
+  return original_amount !== 0n || amount !== 0n || tax !== 0n || fee !== 0n || sales !== 0;
+}
+
+/** Those of the sale, then what was named beside them. */
+function linesOf({ lines, returned }: Move): readonly Line[] {
+  if (returned === null || (returned.from.size === 0 && returned.to.size === 0)) return lines;
+  const known = new Set(lines.map((line) => line.external_id));
+  const named = new Set([...returned.from.keys(), ...returned.to.keys()]);
+  const others = [...named].filter((sku) => !known.has(sku));
+  return [...lines, ...others.map((external_id) => ({ external_id, weight: 0n }))];
+}
+
+/** One for each line, signed. */
+function sharesOf(move: Move, measure: Measure | "fee", lines: readonly Line[]): bigint[] {
+  const { [measure]: span, returned } = move;
+  const isSameNamed = returned === null || returned.from === returned.to;
+  if (span.from === span.to && isSameNamed) return lines.map(() => 0n);
+  const skus = lines.map((line) => line.external_id);
+  const weights = lines.map((line) => line.weight);
+  const sharesAt = (place: "from" | "to"): bigint[] =>
+    returned === null || measure === "fee"
+      ? splitByWeight(span[place], weights)
+      : returned.sold.returned(measure, span[place], returned[place], skus);
+  const before = sharesAt("from");
+  const sign = move.isOut ? -1n : 1n;
+  return sharesAt("to").map((share, index) => sign * (share - (before[index] ?? 0n)));
+}
+
+function totalsOf({ original, amount, tax }: Move): Parts {
+  return { original: original.to, amount: amount.to, tax: tax.to };
+}
+
+function saleMove(sale: Sale): Move {
+  return {
+    entry: "sale",
+    kind: "sale",
+    currency: sale.currency,
+    country: sale.country,
+    at: sale.at,
+    original: upTo(sale.amount),
+    amount: upTo(sale.normalized),
+    tax: upTo(inBase(sale.tax ?? 0n, sale.quote)),
+    fee: upTo(inBase(sale.fee ?? 0n, sale.quote)),
+    sales: 1,
+    isOut: false,
+    lines: sale.lines,
+    returned: null,
+  };
+}
+
+/** A step of a refund, or a dispute that takes or returns its money. */
+interface MoneyOut {
+  readonly entry: string;
+  readonly kind: Entry["kind"];
+  readonly at: number;
+  readonly currency: string;
+  /** Minor units of `currency`; negative when it comes back. */
+  readonly amount: bigint;
+  /** Within it, with its sign; null: nobody tells it. */
+  readonly tax: bigint | null;
+  /** The entry it takes back. */
+  readonly undoes: string | null;
+  readonly quote: Quote;
+  /** Those it names; empty: spread like the sale. */
+  readonly lines: readonly Line[];
+  readonly country: string | null;
+}
+
+/** In order of time, so that they can be added up. */
+function outsOf(steps: readonly RefundStep[], disputes: readonly Withdrawn[]): MoneyOut[] {
+  const refunds = steps.map(({ told, before, after, tax }): MoneyOut => {
+    const { entry, at, currency, undoes, quote, lines, country } = told;
+    const amount = after - before;
+    return { entry, kind: "refund", at, currency, amount, tax, undoes, quote, lines, country };
+  });
+  if (disputes.length === 0) return refunds;
+  return [...refunds, ...disputes.flatMap(disputeOuts)].sort(
+    (one, other) => one.at - other.at || (one.entry < other.entry ? -1 : 1),
+  );
+}
+
+function disputeOuts(dispute: Withdrawn): MoneyOut[] {
+  const { dispute: id, currency, quote, amount, withdrawnAt, returns, lines, tax } = dispute;
+  const withdrawn: MoneyOut = {
+    entry: `dispute:${id}`,
+    kind: "dispute",
+    at: withdrawnAt,
+    currency,
+    amount,
+    tax,
+    undoes: null,
+    quote,
+    lines,
+    country: null,
+  };
+  let left = { amount, tax: tax ?? 0n };
+  const won = returns.map((back, index): MoneyOut => {
+    const taxBack = divideRounded(left.tax * back.amount, left.amount);
+    left = { amount: left.amount - back.amount, tax: left.tax - taxBack };
+    return {
+      ...withdrawn,
+      entry: index === 0 ? `dispute_won:${id}` : `dispute_won:${id}:${index + 1}`,
+      kind: "dispute_won",
+      at: back.at,
+      amount: -back.amount,
+      tax: tax === null ? null : -taxBack,
+      undoes: withdrawn.entry,
+    };
+  });
+  return [withdrawn, ...won];
+}
+
+type Sums = Pick<Move, "original" | "amount" | "tax">;
+
+/**
+ * What goes out in the sale's currency is converted at its rate, as one running total: when all of
+ * the sale is out, by whatever refunds and disputes, nothing is left, not a cent.
+ */
+function sumsInSale(outs: readonly MoneyOut[], sale: Sale): Map<MoneyOut, Sums> {
+  const own = outs.filter(({ currency }) => currency === sale.currency);
+  const tax = sale.tax ?? 0n;
+  const taxInBase = inBase(tax, sale.quote);
+  const taxes = returnedTaxes(own, { amount: sale.amount, tax, taxInBase });
+  const sums = new Map<MoneyOut, Sums>();
+  let [original, amount] = [nothing, nothing];
+  for (const [index, out] of own.entries()) {
+    original = { from: original.to, to: original.to + out.amount };
+    amount = { from: amount.to, to: atSaleRate(original.to, sale) };
+    sums.set(out, { original, amount, tax: taxes[index] ?? nothing });
+  }
+  return sums;
+}
+
+/** Converted by itself, at its own day's rate: its sale is unknown, or in another currency. */
+function atOwnRate({ amount, tax, quote }: MoneyOut): Sums {
+  return {
+    original: upTo(amount),
+    amount: upTo(inBase(amount, quote)),
+    tax: tax === null ? nothing : upTo(inBase(tax, quote)),
+  };
+}
+
+/** Of a sale nobody knows, or in another currency. What names its lines is split by them alone. */
+function outMove(out: MoneyOut, sums: Sums, known: Known): Move {
+  const { entry, kind, currency, at } = out;
+  const country = known.country ?? out.country ?? unknownCountry;
+  const lines = out.lines.length > 0 ? namedLines(out, known) : known.lines;
+  const unmoved = { fee: nothing, sales: 0, isOut: true } as const;
+  return { entry, kind, currency, country, at, ...sums, ...unmoved, lines, returned: null };
+}
+
+/** @param named what was named before it, to which it is added */
+function saleOutMove(
+  out: MoneyOut,
+  sums: Sums,
+  known: Known,
+  sold: SoldLines,
+  named: NamedLines,
+): Move {
+  const from = named.sum;
+  const step = stepOf(sums);
+  if (out.undoes !== null) named.giveBack(out.undoes, negative(step));
+  else if (out.lines.length > 0) named.take(out.entry, step, namedLines(out, known));
+  const move = outMove({ ...out, lines: [] }, sums, known);
+  return { ...move, lines: sold.lines, returned: { sold, from, to: named.sum } };
+}
+
+function namedLines({ lines }: MoneyOut, { skus }: Known): Line[] {
+  return bySku(lines.map((line) => withSku(line, skus)));
+}
+
+function stepOf({ original, amount, tax }: Sums): Parts {
+  return {
+    original: original.to - original.from,
+    amount: amount.to - amount.from,
+    tax: tax.to - tax.from,
+  };
+}
+
+function negative({ original, amount, tax }: Parts): Parts {
+  return { original: -original, amount: -amount, tax: -tax };
+}
+
+/** In the sale's currency a full refund cancels it to the cent. */
+function atSaleRate(amount: bigint, sale: Sale): bigint {
+  return amount === sale.amount ? sale.normalized : inBase(amount, sale.quote);
+}
+
+const nothing: Span = { from: 0n, to: 0n };
+
+function upTo(to: bigint): Span {
+  return { from: 0n, to };
+}
+
+function withSku(line: Line, skus: ReadonlyMap<string, string>): Line {
+  if (line.external_id !== "" || !line.item) return line;
+  return { ...line, external_id: skus.get(line.item) ?? "" };
+}
+
+/** Lines of one SKU become one; without any there is one nobody has named. */
+export function bySku(lines: readonly Line[]): Line[] {
+  const weights = new Map<string, bigint>();
+  for (const { external_id, weight } of lines) {
+    weights.set(external_id, (weights.get(external_id) ?? 0n) + weight);
+  }
+  if (weights.size === 0) weights.set("", 1n);
+  return [...weights].map(([external_id, weight]) => ({ external_id, weight }));
+}
+
+export function largestLine(lines: readonly Line[]): Line | undefined {
+  let largest = lines[0];
+  for (const line of lines) if (largest && line.weight > largest.weight) largest = line;
+  return largest;
+}
+
+export function inBase(amount: bigint, quote: Quote): bigint {
+  return convertMinor(amount, quote.rate, quote.currency, quote.base_currency);
+}

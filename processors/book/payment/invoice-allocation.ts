@@ -1,0 +1,161 @@
+/**
+ * Which part of a purchase each of its payments paid. An invoice may be paid by several: in order
+ * of time they cover it one after the other, and each has of its tax and lines the difference of
+ * two running totals. So the shares add up to what the invoice says, and a later payment changes
+ * nothing of those before it (docs/decisions/2026-11-21-purchases-paid-in-parts.md). Pure.
+ */
+import { limits } from "../../../config.js";
+import { divideRounded } from "../../../schemas/money/decimal.js";
+import { splitByWeight } from "../../../schemas/money/money.js";
+import type { Fact, FactBody } from "../../../schemas/records/records.js";
+import { bySku } from "./entries.js";
+import { addedUp } from "./outside-records.js";
+
+export type PurchaseBody = Extract<FactBody, { Purchase: unknown }>["Purchase"];
+type LinkBody = Extract<FactBody, { Link: unknown }>["Link"];
+
+/** What was paid of a purchase before this payment and with it, in its minor units. */
+interface Share {
+  readonly before: bigint;
+  readonly after: bigint;
+}
+
+interface PaymentShare extends Share {
+  readonly payment: string;
+}
+
+interface Part {
+  readonly payment: string;
+  /** Empty: the whole of what the payment paid. */
+  readonly record: string;
+  readonly amount: bigint;
+  readonly at: number;
+}
+
+/** The parts told by links, of a payment and of those that paid the same purchases. */
+export class Shares {
+  /** By purchase, then by payment and record. */
+  readonly #parts = new Map<string, Map<string, Part>>();
+
+  /**
+   * Of several readings of one part the greatest amount and the earliest time count: the same
+   * whatever comes first.
+   * @returns whether the link says anything new
+   */
+  add({ payment, purchase, part }: LinkBody): boolean {
+    if (!part || part.amount <= 0n) return false;
+    const parts = this.#parts.get(purchase) ?? new Map<string, Part>();
+    const { record = "" } = part;
+    const key = JSON.stringify([payment, record]);
+    const before = parts.get(key);
+    if (before === undefined && parts.size >= limits.paymentsPerPurchaseMax) return false;
+    const amount = before && before.amount > part.amount ? before.amount : part.amount;
+    const at = before && before.at < part.at ? before.at : part.at;
+    if (before?.amount === amount && before.at === at) return false;
+    parts.set(key, { payment, record, amount, at });
+    this.#parts.set(purchase, parts);
+    return true;
+  }
+
+  /** Null: nobody told how much of the purchase the payment paid. */
+  of(payment: string, purchase: string): Share | null {
+    return this.all(purchase).find((share) => share.payment === payment) ?? null;
+  }
+
+  /** Of all payments that were told, in order of time. */
+  all(purchase: string): readonly PaymentShare[] {
+    const parts = partsOfPayments(this.#parts.get(purchase)?.values() ?? []).sort(inOrder);
+    let before = 0n;
+    return parts.map(({ payment, amount }) => {
+      const share = { payment, before, after: before + amount };
+      before = share.after;
+      return share;
+    });
+  }
+}
+
+/** One part of each payment, its records together. */
+function partsOfPayments(told: Iterable<Part>): Part[] {
+  const payments = new Map<string, Part[]>();
+  for (const part of told) {
+    const parts = payments.get(part.payment);
+    if (parts) parts.push(part);
+    else payments.set(part.payment, [part]);
+  }
+  return Array.from(payments, ([payment, parts]) => {
+    const at = Math.min(...parts.map((part) => part.at));
+    return { payment, record: "", amount: addedUp(parts), at };
+  });
+}
+
+/** Facts of a purchase that all its payments have to know. */
+export function isOfPurchase({ body }: Fact): boolean {
+  if ("Link" in body) return (body.Link.part ?? null) !== null;
+  return "Purchase" in body || ("Refund" in body && (body.Refund.purchase ?? null) !== null);
+}
+
+/**
+ * What the purchases of one payment say of it. One that is paid whole, or of which nobody tells how
+ * much was paid, says all of what it says.
+ */
+export function sharedOut(
+  payment: string,
+  purchases: readonly PurchaseBody[],
+  shares: Shares,
+): PurchaseBody[] {
+  const rest: PurchaseBody[] = [];
+  const parts: PurchaseBody[] = [];
+  for (const purchase of purchases) {
+    const share = (purchase.total ?? 0n) > 0n ? shares.of(payment, purchase.purchase) : null;
+    if (share === null) rest.push(purchase);
+    else parts.push(partOf(purchase, share, purchases.length > 1));
+  }
+  const [first, ...others] = parts;
+  if (first === undefined) return rest;
+  return [others.length === 0 ? first : joined(first, others), ...rest];
+}
+
+/** @param isOneOfSeveral its lines must be weighed against those of other purchases */
+function partOf(purchase: PurchaseBody, share: Share, isOneOfSeveral: boolean): PurchaseBody {
+  const { total, tax, lines } = purchase;
+  const whole = total ?? 0n;
+  const taxUpTo = (paid: bigint): bigint =>
+    divideRounded((tax ?? 0n) * (paid < whole ? paid : whole), whole);
+  return {
+    ...purchase,
+    tax: tax === null ? null : taxUpTo(share.after) - taxUpTo(share.before),
+    // What is paid first is split like a whole payment.
+    lines: share.before === 0n && !isOneOfSeveral ? lines : linesOf(lines, share),
+  };
+}
+
+function linesOf(lines: PurchaseBody["lines"], { before, after }: Share): PurchaseBody["lines"] {
+  if (lines.length === 0) return lines;
+  const all = bySku(lines);
+  const weights = all.map(({ weight }) => weight);
+  const [from, to] = [splitByWeight(before, weights), splitByWeight(after, weights)];
+  return all.map(({ external_id }, index) => ({
+    external_id,
+    weight: (to[index] ?? 0n) - (from[index] ?? 0n),
+  }));
+}
+
+/** One payment of several purchases: what it bought of each. */
+function joined(first: PurchaseBody, others: readonly PurchaseBody[]): PurchaseBody {
+  const all = [first, ...others];
+  const taxes = all.flatMap(({ tax }) => (tax === null ? [] : [tax]));
+  const told = <T>(read: (purchase: PurchaseBody) => T | null): T | null =>
+    all.map(read).find((value) => value !== null) ?? null;
+  return {
+    ...first,
+    account: told(({ account }) => account),
+    country: told(({ country }) => country),
+    type: all.some(({ type }) => type === "subscription") ? "subscription" : first.type,
+    tax: taxes.length === 0 ? null : taxes.reduce((sum, tax) => sum + tax, 0n),
+    lines: all.flatMap(({ lines }) => lines),
+  };
+}
+
+function inOrder(one: Part, other: Part): number {
+  return one.at - other.at || (one.payment < other.payment ? -1 : 1);
+}

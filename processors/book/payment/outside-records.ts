@@ -1,0 +1,24 @@
+/**
+ * One payment told record by record (`record` of schemas/records/records.ts): money that came from outside
+ * a provider, in several goes (docs/decisions/2026-11-21-payments-in-records.md). Pure.
+ */
+
+interface Reading {
+  readonly record?: string;
+  /** minor units */
+  readonly amount: bigint;
+}
+
+/**
+ * What tells all of it counts alone, whatever records there are; else they add up.
+ * @param told readings of one payment, of each thing the one that counts first
+ */
+export function addedUp(told: readonly Reading[]): bigint {
+  const whole = told.find(({ record = "" }) => record === "");
+  if (whole !== undefined) return whole.amount;
+  const amounts = new Map<string, bigint>();
+  for (const { record = "", amount } of told) {
+    if (!amounts.has(record)) amounts.set(record, amount);
+  }
+  return [...amounts.values()].reduce((sum, amount) => sum + amount, 0n);
+}

@@ -1,0 +1,236 @@
+/**
+ * A payment as a function of all that is known about it: its ledger entries and the transaction a
+ * customer would recognise. Pure. Rules: `definitions.md`, Ledger and Transactions.
+ *
+ * Facts come in the order of receipt. Each prefix of them is what was known at a moment: the
+ * ledger rows recorded with a fact are the entries after it minus the entries before it, so that
+ * any past answer can be given again, however the facts happened to be batched.
+ */
+import type { Fact, FactBody, Line, Quote } from "../../../schemas/records/records.js";
+import { refundedOf } from "../../../schemas/money/refunded.js";
+import { disputesOf, isOpen } from "./disputes.js";
+import { bySku, inBase, largestLine, type Move, movesOf, unknownCountry } from "./entries.js";
+import { countingOf, earlier } from "./prefix.js";
+import { addedUp } from "./outside-records.js";
+import { newestFirst, paymentsNewestFirst } from "./readings.js";
+import { withOwnRefunds } from "./purchase-refunds.js";
+import { refundedTotal, type RefundStep, refundSteps } from "./refunds.js";
+import { type PurchaseBody, sharedOut, Shares } from "./invoice-allocation.js";
+
+/** Amounts in minor units: `normalized_amount` of base, the others of the original currency. */
+export interface Document {
+  readonly timestamp: number;
+  readonly account: string;
+  readonly external_id: string;
+  readonly gross_amount: bigint;
+  readonly original_currency: string;
+  readonly normalized_amount: bigint;
+  readonly base_currency: string;
+  readonly fx_rate: string;
+  readonly fx_date: string;
+  readonly fx_source: string;
+  readonly refunded_amount: bigint;
+  readonly tax_amount: bigint | null;
+  readonly fee_amount: bigint | null;
+  readonly customer_country: string;
+  readonly type: "subscription" | "one_time" | "refund";
+  readonly status: "succeeded" | "refunded" | "disputed";
+}
+
+export interface PaymentState {
+  /** Null while no payment is known, or it is of nothing. */
+  readonly document: Document | null;
+  /** What its ledger entries are the shares of. */
+  readonly moves: readonly Move[];
+}
+
+/**
+ * @param payment the provider's id of it
+ * @param known facts of the payment and of its purchases, in order of receipt
+ */
+export function paymentState(payment: string, known: readonly Fact[]): PaymentState {
+  const shares = sharesTold(known);
+  const facts = withOwnRefunds(payment, known, shares);
+  const payments = paymentsTold(facts);
+  const purchases = purchasesOf(payment, facts);
+  const told = [...payments, ...sharedOut(payment, purchases, shares)];
+  const sale = saleOf(facts, told);
+  const lines = sale?.lines ?? linesOf(told);
+  const country = firstTold(told, (part) => part.country);
+  const refunds = refundSteps(facts);
+  const skus = skusOf([...payments, ...purchases]);
+  const moves = movesOf(facts, refunds, { sale, country, lines, skus });
+  if (sale === null) return { document: loneRefund(facts), moves };
+  return { document: documentOf(facts, sale, refundedOfSale(sale, refunds, moves)), moves };
+}
+
+/** What was paid and what for, as far as it is known. */
+export interface Sale {
+  readonly at: number;
+  readonly amount: bigint;
+  readonly normalized: bigint;
+  readonly currency: string;
+  readonly quote: Quote;
+  readonly country: string;
+  readonly account: string;
+  readonly type: "subscription" | "one_time";
+  readonly tax: bigint | null;
+  readonly fee: bigint | null;
+  /** One for each SKU. */
+  readonly lines: readonly Line[];
+}
+
+/** What a payment's own readings and its purchases say alike; what comes first is believed. */
+type Part = PaymentBody | PurchaseBody;
+type PaymentBody = Extract<FactBody, { Payment: unknown }>["Payment"];
+
+/** Newest first, each with what all of the payment comes to. */
+function paymentsTold(facts: readonly Fact[]): PaymentBody[] {
+  const readings = facts.filter(({ body }) => "Payment" in body);
+  const told = paymentsNewestFirst(readings).flatMap(({ body }) =>
+    "Payment" in body ? [body.Payment] : [],
+  );
+  const amount = addedUp(told);
+  return told.map((payment) => ({ ...payment, amount }));
+}
+
+function sharesTold(facts: readonly Fact[]): Shares {
+  const shares = new Shares();
+  for (const { body } of facts) if ("Link" in body) shares.add(body.Link);
+  return shares;
+}
+
+/**
+ * One reading of each purchase that is linked here by one of these facts; those that name products
+ * come first. A purchase told before its link belongs to nothing yet.
+ */
+function purchasesOf(payment: string, facts: readonly Fact[]): PurchaseBody[] {
+  const links = new Map<string, number | null>();
+  const readings = new Map<string, Fact[]>();
+  for (const fact of facts) {
+    if ("Link" in fact.body) {
+      const { purchase, as_of: asOf = null } = fact.body.Link;
+      if (fact.body.Link.payment !== payment) continue;
+      links.set(purchase, earlier(links.get(purchase) ?? null, asOf));
+    } else if ("Purchase" in fact.body) {
+      const { purchase } = fact.body.Purchase;
+      const known = readings.get(purchase);
+      if (known) known.push(fact);
+      else readings.set(purchase, [fact]);
+    }
+  }
+  return [...links]
+    .flatMap(([purchase, asOf]) => countingOf(readings.get(purchase) ?? [], asOf) ?? [])
+    .flatMap(({ body }) => ("Purchase" in body ? [body.Purchase] : []))
+    .sort((one, other) => (one.purchase < other.purchase ? -1 : 1))
+    .sort((one, other) => other.lines.length - one.lines.length);
+}
+
+function firstTold<T>(told: readonly Part[], read: (part: Part) => T | null): T | null {
+  for (const part of told) {
+    const value = read(part);
+    if (value !== null) return value;
+  }
+  return null;
+}
+
+function linesOf(told: readonly Part[]): Line[] {
+  return bySku(told.find((part) => part.lines.length > 0)?.lines ?? []);
+}
+
+/** The product of each line by the provider's id of the line. */
+function skusOf(told: readonly Part[]): ReadonlyMap<string, string> {
+  const lines = told.flatMap((part) => part.lines).reverse();
+  return new Map(lines.flatMap(({ item, external_id }) => (item ? [[item, external_id]] : [])));
+}
+
+function saleOf(facts: readonly Fact[], told: readonly Part[]): Sale | null {
+  const payment = told.find((part) => "payment" in part);
+  // Time and rate of the first reading stay: converted once and for good, and a transaction's
+  // timestamp never changes (an order and its invoice may differ by seconds).
+  const first = facts.find(({ body }) => "Payment" in body);
+  if (payment === undefined || payment.amount <= 0n) return null;
+  if (first === undefined || !("Payment" in first.body) || !first.quote) return null;
+  const quote = quoteOf(facts, payment.currency) ?? first.quote;
+  return {
+    at: first.body.Payment.at,
+    amount: payment.amount,
+    normalized: inBase(payment.amount, quote),
+    currency: payment.currency,
+    quote,
+    country: firstTold(told, (part) => part.country) ?? unknownCountry,
+    account: firstTold(told, (part) => part.account) ?? "",
+    type: told.some((part) => part.type === "subscription") ? "subscription" : "one_time",
+    tax: firstTold(told, (part) => part.tax),
+    fee: firstTold(told, (part) => part.fee),
+    lines: linesOf(told),
+  };
+}
+
+/** One that is told in another currency later is converted by the first reading in that. */
+function quoteOf(facts: readonly Fact[], currency: string): Quote | null {
+  const told = facts.find(({ body, quote }) => "Payment" in body && quote?.currency === currency);
+  return told?.quote ?? null;
+}
+
+/** @param refunded minor units of the sale's currency */
+function documentOf(facts: readonly Fact[], sale: Sale, refunded: bigint): Document {
+  const disputed = disputesOf(facts).some(isOpen);
+  return {
+    timestamp: sale.at,
+    account: sale.account,
+    external_id: largestLine(sale.lines)?.external_id ?? "",
+    gross_amount: sale.amount,
+    original_currency: sale.currency,
+    normalized_amount: sale.normalized,
+    base_currency: sale.quote.base_currency,
+    fx_rate: sale.quote.rate,
+    fx_date: sale.quote.date,
+    fx_source: sale.quote.source,
+    refunded_amount: refunded,
+    tax_amount: sale.tax,
+    fee_amount: sale.fee,
+    customer_country: sale.country,
+    type: sale.type,
+    status: disputed ? "disputed" : refunded >= sale.amount ? "refunded" : "succeeded",
+  };
+}
+
+function refundedOfSale(
+  { amount, normalized, currency, quote }: Sale,
+  refunds: readonly RefundStep[],
+  moves: readonly Move[],
+): bigint {
+  const others = moves
+    .filter((move) => move.kind === "refund" && move.currency !== currency)
+    .reduce((sum, move) => sum + move.amount.to - move.amount.from, 0n);
+  const money = { amount, normalized, currency, base: quote.base_currency, rate: quote.rate };
+  return refundedOf(money, refundedTotal(refunds, currency), others);
+}
+
+/** A refund that names no sale is a transaction of its own. */
+function loneRefund(facts: readonly Fact[]): Document | null {
+  const [fact] = newestFirst(facts.filter(({ body }) => "Refund" in body));
+  if (fact === undefined || !("Refund" in fact.body) || !fact.quote) return null;
+  const refund = fact.body.Refund;
+  if (refund.payment !== null || refund.failed_at !== null || refund.amount <= 0n) return null;
+  const { quote } = fact;
+  return {
+    timestamp: refund.at,
+    account: refund.account ?? "",
+    external_id: largestLine(bySku(refund.lines))?.external_id ?? "",
+    gross_amount: refund.amount,
+    original_currency: refund.currency,
+    normalized_amount: inBase(refund.amount, quote),
+    base_currency: quote.base_currency,
+    fx_rate: quote.rate,
+    fx_date: quote.date,
+    fx_source: quote.source,
+    refunded_amount: refund.amount,
+    tax_amount: null,
+    fee_amount: null,
+    customer_country: refund.country ?? unknownCountry,
+    type: "refund",
+    status: "refunded",
+  };
+}

@@ -1,0 +1,125 @@
+/**
+ * Refunds that name what was bought and not by which payment it was paid: money returned outside
+ * Stripe for an invoice. In order of time they cover the purchase one after the other, as its
+ * payments do (invoice-allocation.ts), and each payment gives back what of its own part is covered
+ * (docs/decisions/2026-11-21-refunds-of-a-purchase.md). Pure.
+ */
+import { divideRounded } from "../../../schemas/money/decimal.js";
+import type { Fact, FactBody } from "../../../schemas/records/records.js";
+import { newestFirst } from "./readings.js";
+import type { Shares } from "./invoice-allocation.js";
+
+type RefundBody = Extract<FactBody, { Refund: unknown }>["Refund"];
+
+/**
+ * The facts with such refunds cut down to what this payment gives back of them; without those of
+ * which it gives back nothing.
+ */
+export function withOwnRefunds(
+  payment: string,
+  facts: readonly Fact[],
+  shares: Shares,
+): readonly Fact[] {
+  if (!facts.some(({ body }) => "Refund" in body && isOfPurchase(body.Refund))) return facts;
+  const own = new Map<string, OwnPart>();
+  for (const [purchase, refunds] of refundsOfPurchases(facts)) {
+    for (const part of ownParts(payment, purchase, refunds, shares)) own.set(part.refund, part);
+  }
+  return facts.flatMap((fact) => {
+    if (!("Refund" in fact.body)) return [fact];
+    const part = own.get(fact.body.Refund.refund);
+    if (part === undefined) return [fact];
+    const { amount, tax } = part;
+    return amount === 0n
+      ? []
+      : [{ ...fact, body: { Refund: { ...fact.body.Refund, amount, tax } } }];
+  });
+}
+
+/** One refund of a purchase as a whole: minor units, as its newest reading tells. */
+interface WholeRefund {
+  readonly refund: string;
+  /** A payment of the provider's name for the purchase, which has it while no other is known. */
+  readonly payment: string | null;
+  readonly at: number;
+  readonly amount: bigint;
+  readonly tax: bigint | null;
+  readonly hasFailed: boolean;
+}
+
+/** What one payment gives back of it. */
+type OwnPart = Pick<WholeRefund, "refund" | "amount" | "tax">;
+
+/** By purchase, each in order of time. A reading of earlier days may name none. */
+function refundsOfPurchases(facts: readonly Fact[]): Map<string, WholeRefund[]> {
+  const readings = new Map<string, RefundBody[]>();
+  for (const { body } of newestFirst(facts.filter((fact) => "Refund" in fact.body))) {
+    if (!("Refund" in body)) continue;
+    const known = readings.get(body.Refund.refund);
+    if (known) known.push(body.Refund);
+    else readings.set(body.Refund.refund, [body.Refund]);
+  }
+  const found = new Map<string, WholeRefund[]>();
+  for (const told of readings.values()) {
+    const [newest] = told;
+    const purchase = told.find(isOfPurchase)?.purchase ?? null;
+    if (newest === undefined || purchase === null) continue;
+    const { refund, payment, amount, tax = null } = newest;
+    const at = Math.min(...told.map((reading) => reading.at));
+    const hasFailed = told.some(({ failed_at: failedAt }) => failedAt !== null);
+    const whole = { refund, payment, at, amount, tax, hasFailed };
+    found.set(purchase, [...(found.get(purchase) ?? []), whole]);
+  }
+  for (const refunds of found.values()) refunds.sort(inOrder);
+  return found;
+}
+
+function ownParts(
+  payment: string,
+  purchase: string,
+  refunds: readonly WholeRefund[],
+  shares: Shares,
+): OwnPart[] {
+  const all = shares.all(purchase);
+  const share = all.find((one) => one.payment === payment);
+  // What is returned beyond all that was paid is the last payment's.
+  const isLast = share !== undefined && share === all.at(-1);
+  let covered = 0n;
+  return refunds.map((whole) => {
+    const from = covered;
+    const to = from + whole.amount;
+    // One that failed stands nowhere: the next begins where it began.
+    if (!whole.hasFailed) covered = to;
+    if (all.length === 0) {
+      const isOwn = whole.payment === payment;
+      return isOwn ? whole : { refund: whole.refund, amount: 0n, tax: null };
+    }
+    const begin = share === undefined ? to : within(share.before, from, to);
+    const end = share === undefined ? to : isLast ? to : within(share.after, from, to);
+    return partOf(whole, begin - from, end - from);
+  });
+}
+
+/** @param begin and `end`: what of the refund it is, in its minor units */
+function partOf({ refund, amount, tax }: WholeRefund, begin: bigint, end: bigint): OwnPart {
+  const taxUpTo = (paid: bigint): bigint =>
+    tax === null || amount === 0n ? 0n : divideRounded(tax * paid, amount);
+  return {
+    refund,
+    amount: end - begin,
+    tax: tax === null ? null : taxUpTo(end) - taxUpTo(begin),
+  };
+}
+
+function within(place: bigint, from: bigint, to: bigint): bigint {
+  if (place < from) return from;
+  return place > to ? to : place;
+}
+
+function isOfPurchase({ purchase = null }: RefundBody): boolean {
+  return purchase !== null;
+}
+
+function inOrder(one: WholeRefund, other: WholeRefund): number {
+  return one.at - other.at || (one.refund < other.refund ? -1 : 1);
+}

@@ -1,0 +1,42 @@
+/** Several readings of one thing, told at different times: the newest counts. */
+import type { Fact } from "../../../schemas/records/records.js";
+
+/**
+ * Later at the provider is newer; at the same moment the greater event id; of one event the later
+ * reading, which knows what the provider's API added.
+ */
+export function newestFirst(facts: readonly Fact[]): Fact[] {
+  return [...facts].sort(
+    (one, other) =>
+      other.happened_at - one.happened_at ||
+      inOrder(other.event_id, one.event_id) ||
+      byReceipt(other, one),
+  );
+}
+
+/**
+ * The same for payments, but of several events of one moment the greatest amount is newer: a
+ * payment grows by captures, of which Stripe tells the second. The ids say nothing.
+ */
+export function paymentsNewestFirst(facts: readonly Fact[]): Fact[] {
+  const readings = newestFirst(facts);
+  const amounts = new Map<string, bigint>();
+  for (const { event_id: event, body } of readings) {
+    // A later reading of one event may correct it.
+    if ("Payment" in body && !amounts.has(event)) amounts.set(event, body.Payment.amount);
+  }
+  const amountOf = (fact: Fact): bigint => amounts.get(fact.event_id) ?? 0n;
+  return readings.sort(
+    (one, other) => other.happened_at - one.happened_at || inOrder(amountOf(other), amountOf(one)),
+  );
+}
+
+/** The order in which facts became known: receipt, then id. */
+export function byReceipt(one: Fact, other: Fact): number {
+  return one.received_at - other.received_at || inOrder(one.fact_id, other.fact_id);
+}
+
+function inOrder<T extends string | bigint>(one: T, other: T): number {
+  if (one === other) return 0;
+  return one < other ? -1 : 1;
+}

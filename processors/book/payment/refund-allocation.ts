@@ -1,0 +1,211 @@
+/**
+ * What each line of a sale gives back of it. What names lines takes those, what names none its part
+ * of each, and no line gives back more than it brought in while another has something left
+ * (docs/decisions/2026-11-22-what-lines-give-back.md). It follows from the totals alone, so that
+ * one move of the sale is the difference of two moments. Pure.
+ */
+import { splitByWeight } from "../../../schemas/money/money.js";
+import type { Line } from "../../../schemas/records/records.js";
+
+/** Minor units: `original` of the sale's currency, the others of base. */
+export interface Parts {
+  readonly original: bigint;
+  readonly amount: bigint;
+  readonly tax: bigint;
+}
+export type Measure = keyof Parts;
+const measures = ["original", "amount", "tax"] as const;
+
+/** By SKU what went out by name, of which a line may have brought in less. */
+export type Named = ReadonlyMap<string, Parts>;
+export const nothingNamed: Named = new Map();
+
+/** What a sale brought in by its lines. */
+export class SoldLines {
+  readonly #weights: readonly bigint[];
+  readonly #shares = new Map<Measure, readonly bigint[]>();
+
+  /** @param lines one for each SKU */
+  constructor(
+    readonly total: Parts,
+    readonly lines: readonly Line[],
+  ) {
+    this.#weights = lines.map(({ weight }) => weight);
+  }
+
+  /**
+   * @param total how much of it is out
+   * @param skus those of the lines, then others that were named
+   * @returns one share for each of `skus`; their sum is `total`
+   */
+  returned(measure: Measure, total: bigint, named: Named, skus: readonly string[]): bigint[] {
+    const rooms = skus.map((sku, index): Room => {
+      const sold = this.#sharesOf(measure)[index] ?? 0n;
+      const taken = named.get(sku)?.[measure] ?? 0n;
+      // Tax as told may be less than what it was in proportion before.
+      return { sold, weight: this.#weights[index] ?? 0n, named: taken > 0n ? taken : 0n };
+    });
+    const beyond = total - this.total[measure];
+    if (beyond < 0n) return withinRooms(total, rooms);
+    const weights = rooms.map((room) => (named.size > 0 ? room.named : room.weight));
+    const more = beyond === 0n ? [] : splitByWeight(beyond, weights);
+    return rooms.map(({ sold }, index) => sold + (more[index] ?? 0n));
+  }
+
+  #sharesOf(measure: Measure): readonly bigint[] {
+    const known = this.#shares.get(measure);
+    if (known !== undefined) return known;
+    const shares = splitByWeight(this.total[measure], this.#weights);
+    this.#shares.set(measure, shares);
+    return shares;
+  }
+}
+
+/** Adds up what goes out by name. */
+export class NamedLines {
+  #named: Named = nothingNamed;
+  readonly #takenBy = new Map<string, Named>();
+
+  get sum(): Named {
+    return this.#named;
+  }
+
+  /** @param lines one for each SKU */
+  take(entry: string, step: Parts, lines: readonly Line[]): void {
+    const weights = lines.map(({ weight }) => weight);
+    const taken = split(
+      lines.map((line) => line.external_id),
+      step,
+      () => weights,
+    );
+    this.#takenBy.set(entry, taken);
+    this.#named = added(this.#named, taken, 1n);
+  }
+
+  /** @param step what comes back of what `entry` took, and of what a reading had told before it */
+  giveBack(entry: string, step: Parts): void {
+    const taken = this.#takenBy.get(entry);
+    if (taken === undefined) return;
+    const parts = [...taken.values()];
+    const isWhole = step.original >= parts.reduce((sum, { original }) => sum + original, 0n);
+    const back = isWhole
+      ? taken
+      : split([...taken.keys()], step, (measure) => parts.map((part) => part[measure]));
+    this.#takenBy.set(entry, added(taken, back, -1n));
+    this.#named = added(this.#named, back, -1n);
+  }
+}
+
+/** A line as one measure has it. */
+interface Room {
+  readonly sold: bigint;
+  readonly weight: bigint;
+  readonly named: bigint;
+}
+
+/** Less than was sold: what goes out without a name fills what names leave, all lines alike. */
+function withinRooms(total: bigint, rooms: readonly Room[]): bigint[] {
+  const names = rooms.map(({ named }) => named);
+  const rest = names.reduce((left, named) => left - named, total);
+  if (rest < 0n) {
+    // Converted, names may come to a cent more than all that is out.
+    const fitting = splitByWeight(total, names);
+    return withinRooms(
+      total,
+      rooms.map((room, index) => ({ ...room, named: fitting[index] ?? 0n })),
+    );
+  }
+  const weights = rooms.map(({ weight }) => weight);
+  const shares = splitByWeight(rest, weights).map((share, index) => share + (names[index] ?? 0n));
+  const fits = rooms.every(
+    ({ sold, weight }, index) => weight < 0n || (shares[index] ?? 0n) <= sold,
+  );
+  return fits ? shares : filled(total, rooms);
+}
+
+/**
+ * Lines without room for their part are left out one after the other, the fullest first. Each other
+ * one has its part of the rest, and what rounding leaves goes to the largest with room for it.
+ */
+function filled(total: bigint, rooms: readonly Room[]): bigint[] {
+  const full = new Set(rooms.filter((room) => room.weight >= 0n && roomOf(room) < 0n));
+  let rest = total;
+  let weight = 0n;
+  for (const room of rooms) {
+    rest -= full.has(room) ? room.sold : room.named;
+    weight += full.has(room) ? 0n : room.weight;
+  }
+  const byRoom = rooms
+    .filter((room) => room.weight > 0n && !full.has(room))
+    .sort((one, other) => compare(roomOf(one) * other.weight, roomOf(other) * one.weight));
+  for (const room of byRoom) {
+    if (weight <= 0n || roomOf(room) * weight > rest * room.weight) break;
+    full.add(room);
+    rest -= roomOf(room);
+    weight -= room.weight;
+  }
+  const shareOf = (room: Room): bigint =>
+    full.has(room) ? room.sold : room.named + (weight > 0n ? (rest * room.weight) / weight : 0n);
+  return withRemainder(total, rooms, rooms.map(shareOf));
+}
+
+function withRemainder(total: bigint, rooms: readonly Room[], shares: readonly bigint[]): bigint[] {
+  const all = [...shares];
+  let left = all.reduce((running, share) => running - share, total);
+  const largestFirst = [...rooms.entries()].sort(([, one], [, other]) =>
+    compare(other.weight, one.weight),
+  );
+  for (const [index, { sold }] of largestFirst) {
+    const share = all[index] ?? 0n;
+    const more = sold - share < left ? sold - share : left;
+    if (more <= 0n) continue;
+    all[index] = share + more;
+    left -= more;
+  }
+  // Beside credited lines there may be no room for it.
+  const [largest] = largestFirst[0] ?? [0];
+  all[largest] = (all[largest] ?? 0n) + left;
+  return all;
+}
+
+function roomOf({ sold, named }: Room): bigint {
+  return sold - named;
+}
+
+function compare(one: bigint, other: bigint): number {
+  if (one === other) return 0;
+  return one < other ? -1 : 1;
+}
+
+/** @param weightsOf one for each SKU */
+function split(
+  skus: readonly string[],
+  step: Parts,
+  weightsOf: (measure: Measure) => readonly bigint[],
+): Named {
+  const [originals, amounts, taxes] = measures.map((measure) =>
+    step[measure] === 0n ? [] : splitByWeight(step[measure], weightsOf(measure)),
+  );
+  return new Map(
+    skus.map((sku, index) => {
+      const original = originals?.[index] ?? 0n;
+      return [sku, { original, amount: amounts?.[index] ?? 0n, tax: taxes?.[index] ?? 0n }];
+    }),
+  );
+}
+
+/** @param sign 1 adds, -1 takes away; what comes to nothing is left out */
+function added(sums: Named, more: Named, sign: 1n | -1n): Named {
+  const all = new Map(sums);
+  for (const [sku, part] of more) {
+    const sum = all.get(sku) ?? { original: 0n, amount: 0n, tax: 0n };
+    const now = {
+      original: sum.original + sign * part.original,
+      amount: sum.amount + sign * part.amount,
+      tax: sum.tax + sign * part.tax,
+    };
+    if (measures.every((measure) => now[measure] === 0n)) all.delete(sku);
+    else all.set(sku, now);
+  }
+  return all;
+}

@@ -1,0 +1,189 @@
+/**
+ * What was refunded of a payment, as steps in time. Two kinds of facts tell it: single refunds
+ * (which may fail) and cumulative readings of the charge. At any moment the truth is the greater
+ * of the two, so that neither is missed and nothing counts twice. What came back another way than
+ * the charge was paid (`Refund.purchase`) is in no reading of it, and comes on top.
+ */
+import { divideRounded } from "../../../schemas/money/decimal.js";
+import type { Fact, FactBody, Line, Quote } from "../../../schemas/records/records.js";
+import { newestFirst } from "./readings.js";
+
+/** The refunded total of one currency goes from `before` to `after`; minor units. */
+export interface RefundStep {
+  readonly told: ToldRefund;
+  readonly before: bigint;
+  readonly after: bigint;
+  /** Inside the step, with its sign; null: nobody tells it. */
+  readonly tax: bigint | null;
+}
+
+/** What makes a step. */
+interface ToldRefund {
+  readonly entry: string;
+  readonly at: number;
+  readonly currency: string;
+  /** Of the fact that told it, for when the sale's rate does not apply. */
+  readonly quote: Quote;
+  /** Empty: spread like the sale. */
+  readonly lines: readonly Line[];
+  readonly country: string | null;
+  /** Within `single`; null: nobody tells it. */
+  readonly tax: bigint | null;
+  /** The entry of the refund that failed. */
+  readonly undoes: string | null;
+  /** Added to the sum of single refunds; negative when one failed. */
+  readonly single: bigint;
+  /** No cumulative reading has it. */
+  readonly isApart: boolean;
+  /** A cumulative reading of what `witness` keeps. */
+  readonly total: bigint | null;
+  readonly witness: string;
+}
+
+export function refundSteps(facts: readonly Fact[]): RefundStep[] {
+  const told = [...singles(facts), ...totals(facts)].sort(
+    (one, other) => one.at - other.at || (one.entry < other.entry ? -1 : 1),
+  );
+  const currencies = [...new Set(told.map(({ currency }) => currency))];
+  return currencies.flatMap((currency) =>
+    stepsOf(told.filter((each) => each.currency === currency)),
+  );
+}
+
+/** Minor units of `currency` refunded in the end. */
+export function refundedTotal(steps: readonly RefundStep[], currency: string): bigint {
+  return steps.findLast(({ told }) => told.currency === currency)?.after ?? 0n;
+}
+
+/**
+ * What a witness counts by its newest reading. At equal times (Stripe's are whole seconds) the
+ * greatest is the newest: a total grows, and a refund that fails does so later.
+ */
+interface Kept {
+  readonly at: number;
+  readonly total: bigint;
+}
+
+function stepsOf(all: readonly ToldRefund[]): RefundStep[] {
+  const steps: RefundStep[] = [];
+  let [single, apart] = [0n, 0n];
+  const kept = new Map<string, Kept>();
+  let before = 0n;
+  for (const told of all) {
+    const { single: added, isApart, total: reading } = told;
+    if (isApart) apart += added;
+    else single += added;
+    if (added < 0n && !isApart) {
+      // A failure after the last reading is not in it yet.
+      for (const [name, { at, total }] of kept) kept.set(name, { at, total: total + added });
+    }
+    if (reading !== null) {
+      const known = kept.get(told.witness);
+      const isLess = known?.at === told.at && known.total > reading;
+      if (!isLess) kept.set(told.witness, { at: told.at, total: reading });
+    }
+    let after = single > 0n ? single : 0n;
+    for (const { total } of kept.values()) if (total > after) after = total;
+    after += apart;
+    if (after === before) continue;
+    // A reading may have told some of it before.
+    const isTold = told.tax !== null && added !== 0n;
+    const tax = isTold ? divideRounded((told.tax ?? 0n) * (after - before), added) : null;
+    steps.push({ told, before, after, tax });
+    before = after;
+  }
+  return steps;
+}
+
+type RefundBody = Extract<FactBody, { Refund: unknown }>["Refund"];
+interface Reading {
+  readonly fact: Fact;
+  readonly body: RefundBody;
+  readonly quote: Quote;
+}
+
+/**
+ * Where a provider dates a refund by the event that shows it (Paddle), later events repeat it with
+ * a later date: the earliest counts. One that failed by then never moved anything.
+ */
+function singles(facts: readonly Fact[]): ToldRefund[] {
+  const readings = new Map<string, Reading[]>();
+  for (const fact of facts) {
+    if (!("Refund" in fact.body) || !fact.quote) continue;
+    const reading = { fact, body: fact.body.Refund, quote: fact.quote };
+    const { refund } = reading.body;
+    const known = readings.get(refund);
+    if (known) known.push(reading);
+    else readings.set(refund, [reading]);
+  }
+  return [...readings.values()].flatMap(toldBy);
+}
+
+/** @param readings of one refund, in order of receipt */
+function toldBy(readings: readonly Reading[]): ToldRefund[] {
+  const body = newestOf(readings);
+  const first = earliest(readings);
+  if (body === undefined || first === null) return [];
+  const failedAt = firstFailure(readings);
+  if (failedAt !== null && failedAt <= first.at) return [];
+  const { refund, amount, tax = null } = body;
+  const made: ToldRefund = {
+    entry: `refund:${refund}`,
+    at: first.at,
+    currency: body.currency,
+    quote: first.quote,
+    lines: body.lines,
+    country: body.country,
+    tax,
+    undoes: null,
+    single: amount,
+    isApart: readings.some((reading) => (reading.body.purchase ?? null) !== null),
+    total: null,
+    witness: "",
+  };
+  if (failedAt === null) return [made];
+  const back = {
+    entry: `refund_failed:${refund}`,
+    at: failedAt,
+    undoes: made.entry,
+    single: -amount,
+    tax: tax === null ? null : -tax,
+  };
+  return [made, { ...made, ...back }];
+}
+
+function newestOf(readings: readonly Reading[]): RefundBody | undefined {
+  if (readings.length === 1) return readings[0]?.body;
+  const [newest] = newestFirst(readings.map(({ fact }) => fact));
+  return readings.find(({ fact }) => fact === newest)?.body;
+}
+
+/** Later updates of a failed refund repeat the failure with a time of their own. */
+function firstFailure(readings: readonly Reading[]): number | null {
+  let first: number | null = null;
+  for (const { body } of readings) {
+    if (body.failed_at !== null) first = Math.min(first ?? body.failed_at, body.failed_at);
+  }
+  return first;
+}
+
+/** Of readings with one date the first received: what is converted stays converted. */
+function earliest(readings: readonly Reading[]): { at: number; quote: Quote } | null {
+  let found: { at: number; quote: Quote } | null = null;
+  for (const { body, quote } of readings) {
+    if (found === null || body.at < found.at) found = { at: body.at, quote };
+  }
+  return found;
+}
+
+function totals(facts: readonly Fact[]): ToldRefund[] {
+  return facts.flatMap((fact) => {
+    if (!("RefundTotal" in fact.body) || !fact.quote) return [];
+    const { at, amount, currency, witness = "" } = fact.body.RefundTotal;
+    // After a single refund of the same moment: "refund_total" sorts behind "refund:".
+    const entry = `refund_total:${at}:${fact.event_id}`;
+    const nothingMore = { lines: [], country: null, tax: null, undoes: null, single: 0n };
+    const told = { entry, at, currency, quote: fact.quote, total: amount, witness };
+    return [{ ...told, ...nothingMore, isApart: false }];
+  });
+}

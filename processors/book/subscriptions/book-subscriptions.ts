@@ -1,0 +1,112 @@
+/**
+ * Books what subscriptions are worth: changes, anonymous pairs, MRR movements. Apart from money,
+ * because working out movements takes the engine longer than a payment may wait (see
+ * docs/decisions). The steps below are the whole of it; each may be repeated at any time.
+ */
+import { fromClickhouseTime } from "../../../clickhouse/rows.js";
+import type { LogRecord } from "../../../log/log.js";
+import { type Fact, movementCodec, topics } from "../../../schemas/records/records.js";
+import type { AccountSizes } from "./account-quota.js";
+import { bookAnonymous } from "./unidentified-churn.js";
+import type { BookingService } from "../money/book-money.js";
+import { insertChanges, subscriptionChange } from "./changes.js";
+import { readFacts } from "../fact-batch.js";
+import { mapInTurns } from "../../yield-to-event-loop.js";
+import { insertDifferences, recordedMovements, type TouchedAccount } from "./movements.js";
+import type { Side } from "./pairing.js";
+import { keepRejected, type RejectedEvent } from "../../rejects/record-reject.js";
+import { bookTransfers } from "./transfers.js";
+
+/** @param service `accountSizes` is left out where others write, too */
+export async function bookSubscriptions(
+  service: BookingService & { readonly accountSizes?: AccountSizes | null },
+  records: readonly LogRecord[],
+): Promise<void> {
+  // 1. Read the facts of this batch that are about subscriptions.
+  const batch = await readFacts(records, "subscriptions");
+  if (batch.length === 0) return;
+
+  // 2. SKUs get their places in the catalogue.
+  await service.skus.see(batch.flatMap(skusSold));
+
+  // 3. Insert the changes that are not there yet, where their accounts have room.
+  const told = (await mapInTurns(batch, subscriptionChange)).filter((row) => row !== null);
+  const { accountSizes = null } = service;
+  const beyond = new Set(await insertChanges(service.clickhouse, told, accountSizes));
+  const changes = told.filter((change) => !beyond.has(change));
+
+  // 4. Pair anonymous churns with the subscriptions they end, and end what went to another account:
+  //    these ends are changes too.
+  const ended = await bookAnonymous(service.clickhouse, batch, accountSizes);
+  const moved = await bookTransfers(service.clickhouse, changes, accountSizes);
+
+  // 5. List what there was no room for, and bring the movements of every touched account to what
+  //    they should be.
+  const left = new Set([...beyond, ...moved.refused].map(({ change_id: id }) => id));
+  await keepRejected(service, [
+    ...batch.filter(({ fact_id: id }) => left.has(id)).map((fact) => tooLarge(fact, fact)),
+    ...ended.refused.map(endTooLarge),
+  ]);
+  const changed = [...changes, ...ended.touched, ...moved.ended];
+  if (changed.length === 0) return;
+  await insertDifferences(service.clickhouse, touchedAccounts(changed));
+
+  // 6. Publish what is recorded under this batch's events. After a crash before the
+  //    acknowledgement this repeats, with the same ids; another delivery of an event has a
+  //    receipt time of its own, under which nothing is recorded.
+  const messages = await recordedMovements(service.clickhouse, changed, batch);
+  if (messages.length > 0) {
+    await service.log.append(
+      topics.movements,
+      messages.map((movement) => ({
+        key: `${movement.workspace}/${movement.environment}/${movement.account}`,
+        value: movementCodec.encode(movement),
+      })),
+    );
+  }
+  service.booked?.("mrr", batch);
+
+  // 7. Acknowledge: the consumer moves the offset when this resolves.
+}
+
+function skusSold({ workspace, environment, provider, body }: Fact) {
+  if (!("Subscription" in body)) return [];
+  const ids = body.Subscription.steps.flatMap(({ items }) => items.map((item) => item.external_id));
+  return [...new Set(ids)]
+    .filter((externalId) => externalId !== "")
+    .map((externalId) => ({ workspace, environment, provider, externalId }));
+}
+
+/** The side that made the end may be of an earlier batch. */
+function endTooLarge(side: Side): RejectedEvent {
+  const { partition, offset, recorded_at: recordedAt } = side;
+  const event = { ...side, received_at: fromClickhouseTime(recordedAt) };
+  return tooLarge({ partition, offset: BigInt(offset) }, event);
+}
+
+/** What it says of money is booked. */
+function tooLarge(
+  { partition, offset }: RejectedEvent["record"],
+  event: RejectedEvent["event"],
+): RejectedEvent {
+  return {
+    record: { partition, offset },
+    event,
+    step: "book",
+    reason: "account_too_large",
+    detail: "Its account has as many changes of subscriptions, by their items, as one may have.",
+  };
+}
+
+/** Each account once, with the newest event that touched it. */
+function touchedAccounts(changes: readonly TouchedAccount[]): TouchedAccount[] {
+  const newest = new Map<string, TouchedAccount>();
+  for (const { workspace, environment, account, recorded_at, event_id } of changes) {
+    const key = JSON.stringify([workspace, environment, account]);
+    const known = newest.get(key);
+    if (known === undefined || known.recorded_at < recorded_at) {
+      newest.set(key, { workspace, environment, account, recorded_at, event_id });
+    }
+  }
+  return [...newest.values()];
+}

@@ -1,0 +1,113 @@
+/** Subscription changes: absolute states with the value each item would have at its own rate. */
+import { clickhouseTime, rowsIn } from "../../../clickhouse/rows.js";
+import { partsOf } from "../../../clickhouse/sql-text.js";
+import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
+import { bookedNow } from "../../../schemas/booked-at.js";
+import { fraction, monthlyToMrr } from "../../../schemas/money/monthly.js";
+import type { Environment, Fact } from "../../../schemas/records/records.js";
+import { type AccountSizes, hasRoomSql, largeAccounts, refusedFor } from "./account-quota.js";
+
+/** A row of `subscription_changes`; times as ClickHouse writes them. */
+export interface Change {
+  readonly workspace: string;
+  readonly environment: Environment;
+  readonly account: string;
+  readonly provider: string;
+  readonly subscription: string;
+  readonly change_id: string;
+  readonly revision: number;
+  readonly void: 0 | 1;
+  readonly at: string;
+  readonly phase: "started" | "changed" | "ended";
+  readonly event_id: string;
+  readonly recorded_at: string;
+  readonly currency: string;
+  readonly country: string;
+  readonly steps: readonly {
+    readonly at: string;
+    readonly items: readonly {
+      readonly item: string;
+      readonly external_id: string;
+      /** Currency and exact monthly amount: equal text is the same price. */
+      readonly price: string;
+      /** At this change's own rate; counts only where the price begins. */
+      readonly mrr: string;
+    }[];
+  }[];
+}
+
+/** @returns null for a fact that is no subscription change */
+export function subscriptionChange(fact: Fact): Change | null {
+  if (!("Subscription" in fact.body)) return null;
+  const { subscription, account, country, currency, phase, steps } = fact.body.Subscription;
+  const rate = fact.quote?.rate ?? "1";
+  return {
+    ...rowScope(fact),
+    account,
+    subscription,
+    change_id: fact.fact_id,
+    revision: 1,
+    void: 0,
+    at: clickhouseTime(steps[0]?.at ?? fact.happened_at),
+    phase,
+    currency,
+    country: country ?? "ZZ",
+    steps: steps.map((step) => ({
+      at: clickhouseTime(step.at),
+      items: step.items.map((item) => {
+        const monthly = fraction(item.monthly_numerator, item.monthly_denominator);
+        return {
+          item: item.item,
+          external_id: item.external_id,
+          price: `${currency}:${monthly.numerator}/${monthly.denominator}`,
+          mrr: monthlyToMrr(monthly, rate, currency),
+        };
+      }),
+    })),
+  };
+}
+
+export function rowScope(fact: Fact) {
+  return {
+    workspace: fact.workspace,
+    environment: fact.environment,
+    provider: fact.provider,
+    event_id: fact.event_id,
+    recorded_at: clickhouseTime(fact.received_at),
+  };
+}
+
+const columns =
+  "workspace String, environment String, account String, provider String, subscription String, " +
+  "change_id String, revision UInt32, void UInt8, at DateTime64(3, 'UTC'), " +
+  "phase Enum8('started' = 0, 'changed' = 1, 'ended' = 2), event_id String, " +
+  "recorded_at DateTime64(3, 'UTC'), currency String, country String, " +
+  "steps Array(Tuple(at DateTime64(3, 'UTC'), items Array(Tuple(item String, external_id String, " +
+  "price String, mrr Decimal(38, 6)))))";
+
+/**
+ * Inserts the changes that are not there yet, in their order.
+ * @param sizes null where others write, too
+ * @returns those whose account is full: they are not there, and never will be
+ */
+export async function insertChanges(
+  clickhouse: ClickHouse,
+  changes: readonly Change[],
+  sizes: AccountSizes | null = null,
+): Promise<Change[]> {
+  const large = sizes?.haveRoomFor(changes) ? [] : await largeAccounts(clickhouse, changes);
+  const room = large.length === 0 ? "" : `AND ${hasRoomSql(large)}`;
+  const identity = "workspace, environment, account, change_id, revision";
+  for (const { rows, table } of partsOf(columns, changes)) {
+    const accounts = rows.map((row) => [row.workspace, row.environment, row.account]);
+    await clickhouse.write(
+      `INSERT INTO subscription_changes SELECT *, ${bookedNow} FROM ${table}
+       WHERE (${identity}) NOT IN (
+         SELECT ${identity} FROM subscription_changes
+         WHERE ${rowsIn("(workspace, environment, account)", accounts)}) ${room}`,
+      {},
+      "subscriptions",
+    );
+  }
+  return large.length === 0 ? [] : refusedFor(clickhouse, large, changes);
+}

@@ -1,0 +1,144 @@
+/**
+ * Pairs the starts and churns of one pool: a churn ends the oldest open subscription, by the times
+ * they happened (`definitions.md`, Ingest). Sides are added in order of receipt, so that what was
+ * known after each of them does not depend on how they were batched. Those of one receipt are known
+ * together: a file that tells them backwards is paired once, not once for each line. Pure.
+ */
+import type { Environment } from "../../../schemas/records/records.js";
+
+/** A row of `anonymous_sides`. */
+export interface Side {
+  readonly workspace: string;
+  readonly environment: Environment;
+  readonly pool: string;
+  /** As ClickHouse writes it. */
+  readonly at: string;
+  readonly fact_id: string;
+  readonly side: "start" | "churn";
+  readonly provider: string;
+  readonly subscription: string;
+  readonly account: string;
+  readonly event_id: string;
+  readonly recorded_at: string;
+  /** Of the raw event, and where it lies on its topic; an empty type: not kept in earlier days. */
+  readonly native_type: string;
+  readonly partition: number;
+  readonly offset: string;
+}
+
+export class Pairing {
+  /** In order of time. */
+  readonly #sides: Side[] = [];
+  #ends = new Map<Side, string>();
+  #waiting: Side[] = [];
+  #open: Side[] = [];
+  #oldest = 0;
+  #isPaired = true;
+  /** What was told last of the starts that end otherwise since then. */
+  readonly #told = new Map<Side, string | undefined>();
+  #pairedAgain = 0;
+
+  /** When the starts end that have a churn. */
+  get ends(): ReadonlyMap<Side, string> {
+    this.#pairAgain();
+    return this.#ends;
+  }
+
+  /** Churns without a partner. */
+  get waiting(): readonly Side[] {
+    this.#pairAgain();
+    return this.#waiting;
+  }
+
+  /** False: the last sides came before others in time; all are paired again when one asks. */
+  get isPaired(): boolean {
+    return this.#isPaired;
+  }
+
+  /** How many sides were gone through again because others came late: the work there was. */
+  get pairedAgain(): number {
+    return this.#pairedAgain;
+  }
+
+  add(side: Side): void {
+    const last = this.#sides.at(-1);
+    if (this.#isPaired && (last === undefined || byTime(last, side) <= 0)) {
+      this.#sides.push(side);
+      this.#step(side);
+      return;
+    }
+    // It happened before what is paired already: the pairs after it may all be others.
+    this.#sides.splice(this.#placeOf(side), 0, side);
+    this.#isPaired = false;
+  }
+
+  /** The starts that end at another time than when this was asked last, or no more. */
+  moved(): Side[] {
+    this.#pairAgain();
+    const moved = [...this.#told].filter(([start, told]) => this.#ends.get(start) !== told);
+    this.#told.clear();
+    return moved.map(([start]) => start);
+  }
+
+  #pairAgain(): void {
+    if (this.#isPaired) return;
+    this.#isPaired = true;
+    this.#pairedAgain += this.#sides.length;
+    for (const [start, end] of this.#ends) if (!this.#told.has(start)) this.#told.set(start, end);
+    [this.#ends, this.#waiting, this.#open, this.#oldest] = [new Map(), [], [], 0];
+    for (const each of this.#sides) this.#step(each);
+  }
+
+  #step(side: Side): void {
+    if (side.side === "start") {
+      this.#open.push(side);
+      return;
+    }
+    // A named subscription is one, however often its price was told: the newest start has its
+    // account, and a churn of what is ended already ends nothing.
+    const named = isNamed(side.pool);
+    const ended = named ? this.#open.at(-1) : this.#open[this.#oldest];
+    if (ended === undefined) {
+      this.#waiting.push(side);
+      return;
+    }
+    if (this.#ends.has(ended)) return;
+    if (!named) this.#oldest += 1;
+    this.#ends.set(ended, side.at);
+    if (!this.#told.has(ended)) this.#told.set(ended, undefined);
+  }
+
+  #placeOf(side: Side): number {
+    let [from, to] = [0, this.#sides.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      const there = this.#sides[middle];
+      if (there !== undefined && byTime(there, side) <= 0) from = middle + 1;
+      else to = middle;
+    }
+    return from;
+  }
+}
+
+/** The order in which what is known of a pool grows. */
+export function bySideReceipt(one: Side, other: Side): number {
+  return compare(one.recorded_at, other.recorded_at) || compare(one.fact_id, other.fact_id);
+}
+
+function byTime(one: Side, other: Side): number {
+  return (
+    compare(one.at, other.at) ||
+    // A start and a churn of the same moment: there is something to end.
+    compare(other.side, one.side) ||
+    compare(one.fact_id, other.fact_id)
+  );
+}
+
+/** The pool of one subscription that has an id (`providers/record-facts.ts`). */
+export function isNamed(pool: string): boolean {
+  return pool.startsWith('["named"');
+}
+
+function compare(one: string, other: string): number {
+  return one === other ? 0 : one < other ? -1 : 1;
+}

@@ -1,0 +1,84 @@
+/**
+ * What a subscription that changed its account leaves behind. It has one account at a time: from
+ * the moment a change is told under one it is worth nothing under the one before, whatever came
+ * first (`definitions.md`, MRR). So a change ends it for the account that had it until then: beside
+ * the change stands an end under that account, of the same moment and the same event.
+ *
+ * Such an end is never taken back: that the subscription was another's at that moment stays true,
+ * whatever else is told, and one too many ends nothing. Pure.
+ */
+import { elsewhere } from "../../../schemas/movements.js";
+import type { Change } from "./changes.js";
+
+/** Of a change, what its place among those of its subscription needs. */
+export type Told = Omit<Change, "revision" | "void" | "steps" | "currency">;
+
+/** SQL condition: the change was told of its account, and is no end that another led to. */
+export const isToldSql = `NOT endsWith(change_id, '${elsewhere}')
+  AND NOT endsWith(change_id, ':ended')`;
+
+/**
+ * The ends that are needed by what is known now, and by what was known at any moment before: of two
+ * changes one after the other, as they were received, under different accounts.
+ *
+ * @param told of one subscription, of all its accounts
+ */
+export function endsElsewhere(told: readonly Told[]): Change[] {
+  const ends = new Map<string, Change>();
+  const inTime: Told[] = [];
+  for (const change of told.toSorted(byReceipt)) {
+    const place = placeIn(inTime, change);
+    const [before, after] = [inTime[place - 1], inTime[place]];
+    for (const [account, shown] of [
+      [before?.account, change],
+      [change.account, after],
+    ] as const) {
+      if (account === undefined || shown === undefined || account === shown.account) continue;
+      ends.set(JSON.stringify([account, shown.change_id]), endFor(account, shown));
+    }
+    inTime.splice(place, 0, change);
+  }
+  return [...ends.values()];
+}
+
+/** At the place of the change in the order of time, also among several of one moment. */
+function endFor(account: string, shown: Told): Change {
+  return {
+    ...shown,
+    account,
+    change_id: `${shown.change_id}${elsewhere}`,
+    revision: 1,
+    void: 0,
+    currency: "",
+    steps: [{ at: shown.at, items: [] }],
+  };
+}
+
+/** The order in which changes of one subscription count (`schemas/movements.ts`). */
+function timeOf({ at, phase, event_id: event, recorded_at: recordedAt, change_id: id }: Told) {
+  return [at, phaseOrder[phase], event, recordedAt, id].join(" ");
+}
+
+const phaseOrder = { started: 0, changed: 1, ended: 2 } as const;
+
+/** How many of them, which are in order of time, come before it. */
+function placeIn(inTime: readonly Told[], change: Told): number {
+  const time = timeOf(change);
+  let [from, to] = [0, inTime.length];
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    const other = inTime[middle];
+    if (other !== undefined && timeOf(other) < time) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
+
+function byReceipt(a: Told, b: Told): number {
+  const [one, other] = [receiptOf(a), receiptOf(b)];
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+function receiptOf({ recorded_at: recordedAt, change_id: id }: Told): string {
+  return `${recordedAt} ${id}`;
+}

@@ -1,0 +1,142 @@
+/**
+ * Ends that no event told of its own account: of subscriptions that went to another one
+ * (`elsewhere.ts`). What two accounts were told may be booked by two processors at once, so each
+ * writes its changes and then looks: whoever looks last sees both.
+ */
+import { clickhouseTime, rowsIn } from "../../../clickhouse/rows.js";
+import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
+import { inParts } from "../../../runtime/chunk.js";
+import { limits } from "../../../config.js";
+import type { AccountSizes } from "./account-quota.js";
+import { type Change, insertChanges } from "./changes.js";
+import { endsElsewhere, isToldSql, type Told } from "./transfer-rules.js";
+
+export type Subscription = Pick<Change, "workspace" | "environment" | "provider" | "subscription">;
+
+/** A subscription and some of the accounts it was told under. */
+export interface Shared extends Subscription {
+  readonly accounts: readonly string[];
+}
+
+export interface TransfersBooked {
+  /** Ends that are new, or that changes of this batch led to before a crash. */
+  readonly ended: readonly Change[];
+  /** Changes of the batch whose subscriptions have ends that their accounts had no room for. */
+  readonly refused: readonly Change[];
+}
+
+/** @param told the changes of a batch, which are there */
+export async function bookTransfers(
+  clickhouse: ClickHouse,
+  told: readonly Change[],
+  sizes: AccountSizes | null = null,
+): Promise<TransfersBooked> {
+  const shared = await sharedAmong(clickhouse, told);
+  if (shared.length === 0) return { ended: [], refused: [] };
+  const here = new Set(told.map(deliveryOf));
+  const ended: Change[] = [];
+  const refused: Change[] = [];
+  for (const some of partsOfShared(shared)) {
+    const { ends, missing } = await endsOf(clickhouse, some);
+    const beyond = new Set(await insertChanges(clickhouse, missing, sizes));
+    const isNew = new Set(missing.filter((end) => !beyond.has(end)));
+    ended.push(...ends.filter((end) => isNew.has(end) || here.has(deliveryOf(end))));
+    const full = new Set([...beyond].map(nameOf));
+    refused.push(...told.filter((change) => full.has(nameOf(change))));
+  }
+  return { ended, refused };
+}
+
+/** In lists of so many accounts that their changes are read in one statement. */
+export function partsOfShared(shared: readonly Shared[]): Iterable<Shared[]> {
+  return inParts(shared, limits.accountsOfSubscriptionMax, ({ accounts }) => accounts.length);
+}
+
+/**
+ * The ends there should be of these subscriptions, and those of them that are not there.
+ * @param knownTo ms since 1970; null: of all changes
+ */
+export async function endsOf(
+  clickhouse: Pick<ClickHouse, "rows">,
+  shared: readonly Shared[],
+  knownTo: number | null = null,
+): Promise<{ readonly ends: readonly Change[]; readonly missing: readonly Change[] }> {
+  const inShared = conditionOf(shared);
+  const isKnown = knownTo === null ? "" : `AND recorded_at <= '${clickhouseTime(knownTo)}'`;
+  const told = await clickhouse.rows<Told>(
+    `SELECT workspace, environment, provider, subscription, account, change_id, at, phase,
+            event_id, recorded_at, country
+     FROM subscription_changes WHERE ${inShared} AND ${isToldSql} ${isKnown}
+     ORDER BY workspace, environment, provider, subscription, at DESC
+     LIMIT ${limits.changesOfSharedMax} BY workspace, environment, provider, subscription`,
+  );
+  const ends = bySubscription(told).flatMap(endsElsewhere);
+  if (ends.length === 0) return { ends, missing: [] };
+  const stored = await clickhouse.rows<Pick<Change, "account" | "change_id">>(
+    `SELECT account, change_id FROM subscription_changes WHERE ${inShared} AND NOT (${isToldSql})`,
+  );
+  const there = new Set(stored.map(endOf));
+  return { ends, missing: ends.filter((end) => !there.has(endOf(end))) };
+}
+
+/** Those of the subscriptions that more than one account was told to have. */
+export async function sharedAmong(
+  clickhouse: Pick<ClickHouse, "rows">,
+  subscriptions: readonly Subscription[],
+): Promise<Shared[]> {
+  if (subscriptions.length === 0) return [];
+  const names = subscriptions.map((one) => [
+    one.workspace,
+    one.environment,
+    one.provider,
+    one.subscription,
+  ]);
+  return clickhouse.rows<Shared>(
+    sharedSql(rowsIn("(workspace, environment, provider, subscription)", names)),
+  );
+}
+
+/** @param condition on workspace, environment, provider and subscription: a projection has these */
+export function sharedSql(condition: string): string {
+  const name = "workspace, environment, provider, subscription";
+  return `
+SELECT ${name}, groupArray(${limits.accountsOfSubscriptionMax})(account) AS accounts
+FROM (
+  SELECT ${name}, account FROM subscription_changes WHERE ${condition} GROUP BY ${name}, account
+)
+GROUP BY ${name} HAVING count() > 1`;
+}
+
+function conditionOf(shared: readonly Shared[]): string {
+  const places = shared.flatMap(({ workspace, environment, accounts }) =>
+    accounts.map((account) => [workspace, environment, account]),
+  );
+  const names = shared.map(({ subscription }) => [subscription]);
+  return `${rowsIn("(workspace, environment, account)", places)}
+    AND ${rowsIn("(subscription)", names)}`;
+}
+
+function bySubscription(told: readonly Told[]): Told[][] {
+  const histories = new Map<string, Told[]>();
+  for (const change of told) {
+    const name = nameOf(change);
+    const history = histories.get(name);
+    if (history) history.push(change);
+    else histories.set(name, [change]);
+  }
+  return [...histories.values()];
+}
+
+/** A subscription as one text. */
+export function nameOf(of: Subscription): string {
+  return JSON.stringify([of.workspace, of.environment, of.provider, of.subscription]);
+}
+
+function endOf({ account, change_id: id }: Pick<Change, "account" | "change_id">): string {
+  return JSON.stringify([account, id]);
+}
+
+/** Of a change and of the ends it led to. Another delivery of its event led to none. */
+function deliveryOf({ event_id: event, recorded_at: recordedAt, ...of }: Change): string {
+  return JSON.stringify([event, recordedAt, of.provider, of.subscription]);
+}

@@ -1,0 +1,144 @@
+/**
+ * Adorns what is booked already with what the provider's API adds: names of products, fees. It
+ * holds up nothing: what it adds is received when it is answered, and facts that say the same as
+ * those booked are left out.
+ */
+import { settledAfter } from "../../watermark/in-flight-receipts.js";
+import {
+  keepAnswers,
+  type KeptAnswers,
+  markHandedOn,
+  recallAnswers,
+} from "../../provider-api/stored-answers.js";
+import type { LogRecord } from "../../log/log.js";
+import { adornedFactId } from "../../schemas/ids.js";
+import { type Environment, type Fact, factCodec } from "../../schemas/records/records.js";
+import { ask, type EnrichingService, rawRecords } from "./enrich-required.js";
+import { type Answered, parsedAnswers, toldToAll } from "./questions.js";
+import { handOnFacts, handOnRejects } from "../normalize/publish-facts.js";
+import { conclude, openRaw, type Opened, type Rejected } from "../normalize/read-raw.js";
+
+type Answers = ReadonlyMap<string, string | null>;
+
+export async function adornEvents(
+  service: EnrichingService,
+  records: readonly LogRecord[],
+): Promise<void> {
+  const raws = rawRecords(records, "adorn");
+  await Promise.all(raws.map((record) => adornEvent(service, record)));
+}
+
+async function adornEvent(service: EnrichingService, record: LogRecord): Promise<void> {
+  const opened = await openRaw(service, record);
+  if (opened.kind === "rejected") return;
+  const { postgres, vault } = service;
+  const { event } = opened;
+  const completing = await recallAnswers(postgres, vault, event, "complete");
+  const booked: Answers = completing?.answers ?? new Map();
+  const kept = await recallAnswers(postgres, vault, event, "adorn");
+  if (kept?.handedOn === true) return handOnAdded(service, opened, booked, kept);
+  const answered = kept ?? (await ask(service, opened, "adorns", booked));
+  if (kept === null && saysNothing(answered, booked)) return;
+  await receive(service, opened, booked, answered);
+}
+
+/** Nobody may be asked, or nothing is left to ask: what is booked stays as it is. */
+function saysNothing({ answers, trouble, refusal }: Answered, booked: Answers): boolean {
+  return trouble === null && refusal === null && answers.size === booked.size;
+}
+
+/**
+ * Until it is handed on, no figure is final at or after the time it is received. Should that fail,
+ * figures may become final, so it is received again by whoever tries again.
+ */
+async function receive(
+  service: EnrichingService,
+  opened: Opened,
+  booked: Answers,
+  answered: Answered,
+): Promise<void> {
+  const { postgres, vault, watermark } = service;
+  const receipt = watermark.receive();
+  await settledAfter(receipt, async () => {
+    // 1. The answers and the time they were received at are durable before they are used.
+    const { receivedAt: answeredAt } = receipt;
+    const concluded = answered.trouble === null;
+    const kept = { ...answered, answeredAt, concluded, handedOn: false };
+    watermark.check(answeredAt);
+    await keepAnswers(postgres, vault, opened.event, "adorn", kept);
+
+    // 2. Hand on. A crash after it repeats it under a later time, which booking leaves out.
+    await handOnAdded(service, opened, booked, kept);
+    await markHandedOn(postgres, opened.event, "adorn");
+  });
+}
+
+/** What could not be had is listed, although the event is booked, and replayed. */
+async function handOnAdded(
+  service: EnrichingService,
+  opened: Opened,
+  booked: Answers,
+  kept: KeptAnswers,
+): Promise<void> {
+  const { facts, environment } = await added(service, opened, booked, kept);
+  await handOnFacts(service, facts);
+  if (environment !== null) {
+    const { integration } = opened.event;
+    for (const question of toldToAll(opened, parsedAnswers(kept.answers))) {
+      service.told.keep({ integration, environment }, question);
+    }
+  }
+  await handOnRejects(service, kept.trouble === null ? [] : [rejectedOf(opened, kept)]);
+}
+
+interface Added {
+  readonly facts: readonly Fact[];
+  /** Of the event; null: nothing can be read of it. */
+  readonly environment: Environment | null;
+}
+
+/** Facts that say something else than those booked, under ids of their own. */
+async function added(
+  service: EnrichingService,
+  opened: Opened,
+  booked: Answers,
+  { answers, answeredAt }: KeptAnswers,
+): Promise<Added> {
+  const before = await conclude(service, opened, parsedAnswers(booked));
+  const after = await conclude(service, opened, parsedAnswers(answers));
+  if (before.kind !== "facts" || after.kind !== "facts") {
+    return { facts: [], environment: null };
+  }
+  const said = new Set(before.facts.map(sayingOf));
+  const adorned = after.facts.map((fact, position) => ({
+    ...fact,
+    fact_id: adornedFactId(fact.event_id, position, contentOf(fact)),
+    received_at: answeredAt,
+  }));
+  const facts = adorned.filter((_fact, position) => {
+    const told = after.facts[position];
+    return told !== undefined && !said.has(sayingOf(told));
+  });
+  return { facts, environment: after.facts[0]?.environment ?? null };
+}
+
+function sayingOf(fact: Fact): string {
+  return factCodec.toText({ ...fact, fact_id: "" });
+}
+
+/** Without what the replay of the event changes. */
+function contentOf(fact: Fact): string {
+  return sayingOf({ ...fact, partition: 0, offset: 0n, received_at: 0, quote: null });
+}
+
+/** Received anew, so that it is newer than the replay it may come from. */
+function rejectedOf({ record, event }: Opened, { trouble, answeredAt }: KeptAnswers): Rejected {
+  return {
+    kind: "rejected",
+    record,
+    event: { ...event, received_at: answeredAt },
+    step: "adorn",
+    reason: "enrichment_unavailable",
+    detail: `Booked, but the API of ${event.provider} could not be asked for more: ${trouble}.`,
+  };
+}

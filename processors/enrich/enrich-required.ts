@@ -1,0 +1,108 @@
+/**
+ * Completes events of which nothing can be read before their provider's API was asked. Several at
+ * a time, each for `limits.enrichmentMsMax` at most: what cannot be had by then becomes a reject,
+ * which is replayed when the API answers again.
+ */
+import { withDeadline } from "../../runtime/deadline.js";
+import type { Service } from "../../runtime/service.js";
+import { incompleteRecords } from "../../log/internal-records.js";
+import { keepAnswers, recallAnswers } from "../../provider-api/stored-answers.js";
+import type { LogRecord } from "../../log/log.js";
+import { limits } from "../../config.js";
+import { topics } from "../../schemas/records/records.js";
+import { asTheyCome } from "../groups-as-completed.js";
+import { type Answered, askAll, parsedAnswers } from "./questions.js";
+import { handOn } from "../normalize/publish-facts.js";
+import { lookAgain } from "../rejects/recheck.js";
+import type { NormalizingService } from "../normalize/normalize.js";
+import { insertRawEvents, rawEventRow } from "../normalize/raw-events.js";
+import { conclude, openRaw, type Opened, type Outcome } from "../normalize/read-raw.js";
+
+export type EnrichingService = NormalizingService &
+  Pick<Service, "integrations" | "watermark"> & {
+    readonly stopping: AbortSignal;
+    /** The API of this provider answered all that was asked for an event of this workspace. */
+    readonly answered: (workspace: string, provider: string) => void;
+  };
+
+export async function completeEvents(
+  service: EnrichingService,
+  records: readonly LogRecord[],
+): Promise<void> {
+  // 1. Ask and decode; the answers are durable before anything is made of them. An event whose API
+  //    is slow holds up none that is completed sooner.
+  const raws = rawRecords(records, "complete");
+  for await (const outcomes of asTheyCome(raws.map((record) => completeEvent(service, record)))) {
+    // 2. Hand on, as normalizing does.
+    await handOn(service, outcomes);
+    await lookAgain(service, outcomes);
+
+    // 3. What became of them; the journal leaves to this what was waiting when it came by.
+    const rows = outcomes.map(rawEventRow).filter((row) => row !== null);
+    await insertRawEvents(service.clickhouse, rows);
+  }
+}
+
+/** The raw records of one step, as they lie on their own topic. */
+export function rawRecords(records: readonly LogRecord[], step: "complete" | "adorn"): LogRecord[] {
+  return records.flatMap(({ key, value }) => {
+    const incomplete = incompleteRecords.decode(value);
+    if (incomplete.step !== step) return [];
+    const { partition, offset, raw } = incomplete;
+    return [{ topic: topics.raw, partition, offset, key, value: raw }];
+  });
+}
+
+async function completeEvent(service: EnrichingService, record: LogRecord): Promise<Outcome> {
+  const opened = await openRaw(service, record);
+  if (opened.kind === "rejected") return opened;
+  const { event } = opened;
+  const kept = await recallAnswers(service.postgres, service.vault, event, "complete");
+  const answered = kept ?? (await ask(service, opened, "needed", new Map()));
+  const outcome = await outcomeOf(service, opened, answered);
+  if (kept === null) {
+    const concluded = outcome.kind !== "rejected";
+    const answeredAt = Date.now();
+    const keeping = { ...answered, answeredAt, concluded, handedOn: true };
+    await keepAnswers(service.postgres, service.vault, event, "complete", keeping);
+  }
+  return outcome;
+}
+
+async function outcomeOf(
+  service: EnrichingService,
+  opened: Opened,
+  { answers, trouble, refusal }: Answered,
+): Promise<Outcome> {
+  const { record, event } = opened;
+  if (trouble === null && refusal === null) {
+    return conclude(service, opened, parsedAnswers(answers));
+  }
+  const detail = `The API of ${event.provider} must be asked: ${trouble ?? refusal}.`;
+  const reason = trouble === null ? "enrichment_refused" : "enrichment_unavailable";
+  return { kind: "rejected", record, event, step: "complete", reason, detail };
+}
+
+/** @throws when the process stops meanwhile: then the batch is asked again after the next start */
+export async function ask(
+  service: EnrichingService,
+  opened: Opened,
+  importance: "needed" | "adorns",
+  given: ReadonlyMap<string, string | null>,
+): Promise<Answered> {
+  const { provider, event } = opened;
+  if (provider === null) return { answers: given, trouble: null, refusal: null };
+  const found =
+    event.integration === null ? null : await service.integrations.byId(event.integration);
+  const integration = found && { id: found.id, credentials: found.credentials[0] };
+  const asker = { provider, integration };
+  const answered = await service.apis.inTurn(asker, () =>
+    withDeadline(limits.enrichmentMsMax, service.stopping, (signal) =>
+      askAll(service, asker, opened, importance, given, signal),
+    ),
+  );
+  if (service.stopping.aborted) throw new Error("stopped while asking a provider's API");
+  const isAnswered = answered.trouble === null && answered.answers.size > given.size;
+  if (isAnswered) service.answered(event.workspace, event.provider);
+  return answered;
+}

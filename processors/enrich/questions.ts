@@ -1,0 +1,138 @@
+/**
+ * Questions an adapter leaves to the provider's API, and their answers, round by round until none
+ * is open (`providers/provider.ts`, asks).
+ */
+import { parseStrictJson } from "../../http/strict-json.js";
+import { absentFreshMsMax } from "../../provider-api/fresh-answers.js";
+import { areSameCredentials } from "../../workspaces/previous-credentials.js";
+import type { Asker, ProviderApis } from "../../provider-api/provider-api.js";
+import { limits } from "../../config.js";
+import type { Known, Question } from "../../providers/provider.js";
+import type { Environment } from "../../schemas/records/records.js";
+import { withNamed } from "../normalize/named-objects.js";
+import type { NormalizingService } from "../normalize/normalize.js";
+import type { Opened } from "../normalize/read-raw.js";
+
+export type Importance = Question["importance"];
+
+/** What came of all questions of one event. */
+export interface Answered {
+  /** JSON text by path; null: the API has no such thing. */
+  readonly answers: ReadonlyMap<string, string | null>;
+  /** It may be answered later: why it was not, for a person. */
+  readonly trouble: string | null;
+  /** The API will not answer this with these credentials. */
+  readonly refusal: string | null;
+}
+
+/**
+ * @param signal ends the asking; what is open then is trouble
+ * @throws when kept objects the answers name cannot be read
+ */
+export async function askAll(
+  { apis, postgres }: Pick<NormalizingService, "apis" | "postgres">,
+  asker: Asker,
+  opened: Opened,
+  importance: Importance,
+  given: ReadonlyMap<string, string | null>,
+  signal: AbortSignal,
+): Promise<Answered> {
+  const answers = new Map(given);
+  const closed = new Set<string>();
+  let trouble: string | null = null;
+  let refusal: string | null = null;
+  for (let round = 0; round < limits.enrichmentRoundsMax; round += 1) {
+    const parsed = parsedAnswers(answers);
+    const named = await withNamed({ postgres }, opened, parsed);
+    const open = questionsOf(named, parsed, importance).filter(
+      ({ path }) => !answers.has(path) && !closed.has(path),
+    );
+    if (open.length === 0) return { answers, trouble, refusal };
+    if (answers.size + closed.size + open.length > limits.enrichmentQuestionsMax) break;
+    const asked = await Promise.all(open.map((question) => apis.ask(asker, question, signal)));
+    for (const [index, answer] of asked.entries()) {
+      const path = open[index]?.path ?? "";
+      if (answer.outcome === "silent") return { answers, trouble: null, refusal: null };
+      if (answer.outcome === "answered") answers.set(path, answer.text);
+      else closed.add(path);
+      if (answer.outcome === "trouble") trouble ??= answer.detail;
+      if (answer.outcome === "refused") refusal ??= answer.detail;
+    }
+  }
+  return { answers, trouble, refusal: refusal ?? "it leads to more questions than one event may" };
+}
+
+export function parsedAnswers(
+  answers: ReadonlyMap<string, string | null>,
+): ReadonlyMap<string, unknown> {
+  const parsed = new Map<string, unknown>();
+  for (const [path, text] of answers) {
+    const read = text === null ? null : parseStrictJson(Buffer.from(text));
+    // What is no strict JSON is as if it had not been answered: nothing is read from it.
+    if (read === null || read.ok) parsed.set(path, read === null ? null : read.value);
+  }
+  return parsed;
+}
+
+export function asksNeeded(opened: Opened): boolean {
+  return questionsOf(opened, opened.known.answers, "needed").length > 0;
+}
+
+/** Whether anybody may be asked: what other credentials were refused says nothing of those now. */
+export async function mayAsk(
+  {
+    apis,
+    integrations,
+  }: Pick<NormalizingService, "integrations"> & {
+    readonly apis: Pick<ProviderApis, "silentCredentials">;
+  },
+  integration: string | null,
+): Promise<boolean> {
+  if (integration === null) return false;
+  const silent = apis.silentCredentials(integration);
+  if (silent === undefined) return true;
+  const found = await integrations.byId(integration);
+  return found !== null && !areSameCredentials(found.credentials[0], silent);
+}
+
+/**
+ * Whether asking could bring something not handed on lately.
+ * @param environment of the event, which its answers may have told
+ */
+export function adornsNews(
+  { told }: Pick<NormalizingService, "told">,
+  opened: Opened,
+  environment: Environment,
+  answers: ReadonlyMap<string, unknown>,
+): boolean {
+  const { integration } = opened.event;
+  if (integration === null) return false;
+  return questionsOf(opened, answers, "adorns").some(
+    (question) =>
+      !answers.has(question.path) &&
+      !(question.sameForAll === true && told.has({ integration, environment }, question)),
+  );
+}
+
+/** Questions whose answers tell the same to all, once these were handed on. */
+export function toldToAll(opened: Opened, answers: ReadonlyMap<string, unknown>): Question[] {
+  return questionsOf(opened, answers, "adorns")
+    .filter(({ path, sameForAll }) => sameForAll === true && answers.has(path))
+    .map((question) => {
+      const { path, freshForMs } = question;
+      if (answers.get(path) !== null) return question;
+      return { ...question, freshForMs: Math.min(freshForMs, absentFreshMsMax) };
+    });
+}
+
+/** Each path once. */
+function questionsOf(
+  { provider, event, body, known }: Opened,
+  answers: ReadonlyMap<string, unknown>,
+  importance: Importance,
+): Question[] {
+  if (provider?.asks === undefined || event.integration === null) return [];
+  const all: Known = { ...known, answers };
+  const asked = provider.asks(body, all).filter((question) => question.importance === importance);
+  return [...new Map(asked.map((question) => [question.path, question])).values()];
+}

@@ -1,0 +1,33 @@
+/**
+ * What answers of providers' APIs tell the same to all events (a product's name), and was handed on
+ * lately: until it is old no other event waits for it. Each environment is told by itself, since
+ * one integration may have events of both (`providers/provider.ts`, tellsBothEnvironments).
+ */
+import type { Question } from "../../providers/provider.js";
+import type { RawEventMeta } from "../../schemas/records/records.js";
+
+type Told = Pick<Question, "path" | "headers">;
+type Hearer = Pick<RawEventMeta, "integration" | "environment">;
+
+const entriesMax = 10_000;
+
+export class RecentlyTold {
+  /** On `performance.now()`. */
+  readonly #until = new Map<string, number>();
+
+  has(to: Hearer, question: Told): boolean {
+    return (this.#until.get(nameOf(to, question)) ?? 0) > performance.now();
+  }
+
+  keep(to: Hearer, question: Told & Pick<Question, "freshForMs">): void {
+    const name = nameOf(to, question);
+    this.#until.delete(name);
+    this.#until.set(name, performance.now() + question.freshForMs);
+    const [oldest] = this.#until.keys();
+    if (this.#until.size > entriesMax && oldest !== undefined) this.#until.delete(oldest);
+  }
+}
+
+function nameOf({ integration, environment }: Hearer, { path, headers = {} }: Told): string {
+  return JSON.stringify([integration, environment, headers, path]);
+}

@@ -1,0 +1,173 @@
+/**
+ * From what an adapter read to facts ready for booking: ids, hashed accounts, the base currency
+ * and the quote by which amounts will be converted. Pure: everything it needs is given.
+ */
+import {
+  type ConversionBounds,
+  conversionOf,
+  malformedDetail,
+  type Unconvertible,
+} from "../../schemas/money/conversion.js";
+import { announcedSteps } from "../../schemas/fact-bounds.js";
+import { paymentKey, purchaseKey } from "../../schemas/money-keys.js";
+import type { Fact, FactBody, RawEventMeta } from "../../schemas/records/records.js";
+import type { DecodedFact } from "../../providers/provider.js";
+
+/** The facts, or why the event cannot be booked. */
+export type Completed =
+  | { readonly outcome: "facts"; readonly facts: Fact[] }
+  | {
+      readonly outcome: "rejected";
+      readonly step: string;
+      readonly reason: string;
+      readonly detail: string;
+      readonly missingRate?: MissingRate;
+    };
+
+/** No quote is known: ask for that day's list and try again when it is there. */
+export interface MissingRate {
+  readonly currency: string;
+  readonly at: number;
+}
+
+export interface Completion extends ConversionBounds {
+  readonly meta: RawEventMeta;
+  /** Where the raw event lies. */
+  readonly position: { readonly partition: number; readonly offset: bigint };
+  readonly baseCurrency: string;
+  readonly hashAccount: (account: string) => string;
+}
+
+export function completeFacts(decoded: readonly DecodedFact[], by: Completion): Completed {
+  const facts: Fact[] = [];
+  for (const [position, told] of decoded.entries()) {
+    const { happenedAt, body } = told;
+    const conversion = conversionOf(told, by);
+    if (!conversion.ok) return rejectionOf(conversion, by.baseCurrency);
+    facts.push({
+      fact_id: `${by.meta.event_id}:${position}`,
+      event_id: by.meta.event_id,
+      workspace: by.meta.workspace,
+      environment: by.meta.environment,
+      provider: by.meta.provider,
+      partition: by.position.partition,
+      offset: by.position.offset,
+      native_type: by.meta.native_type,
+      received_at: by.meta.received_at,
+      happened_at: happenedAt,
+      base_currency: by.baseCurrency,
+      replay: false,
+      backfill: false,
+      quote: conversion.quote,
+      body: bookable(body, by.hashAccount),
+    });
+  }
+  return { outcome: "facts", facts };
+}
+
+/**
+ * The keys a fact is handed on under: what must have one writer (`design.md`, Keys). A link goes
+ * to both sides.
+ */
+export function factKeys(fact: Fact): string[] {
+  const scope = `${fact.workspace}/${fact.environment}/${fact.provider}`;
+  return subjects(fact.body).map((subject) => `${scope}/${subject}`);
+}
+
+/** What facts under a key (see `factKeys`) are about. */
+export type Matter = "money" | "names" | "subscriptions";
+
+export function matterOf(key: string): Matter {
+  const subject = key.split("/", 4)[3] ?? "";
+  if (subject.startsWith(skuKey(""))) return "names";
+  const isMoney = subject.startsWith(paymentKey("")) || subject.startsWith(purchaseKey(""));
+  return isMoney ? "money" : "subscriptions";
+}
+
+/** What a fact is about; money is looked up by these in `money_facts`. */
+export function subjects(body: FactBody): string[] {
+  if ("Payment" in body) return [paymentKey(body.Payment.payment)];
+  if ("Purchase" in body) return [purchaseKey(body.Purchase.purchase)];
+  if ("Link" in body) return [paymentKey(body.Link.payment), purchaseKey(body.Link.purchase)];
+  if ("Refund" in body) {
+    const { payment, refund, purchase = null } = body.Refund;
+    const key = paymentKey(payment ?? unnamed(refund));
+    return purchase === null ? [key] : [key, purchaseKey(purchase)];
+  }
+  if ("RefundTotal" in body) return [paymentKey(body.RefundTotal.payment)];
+  if ("Dispute" in body) return [paymentKey(body.Dispute.payment)];
+  if ("Subscription" in body) return [`account:${body.Subscription.account}`];
+  if ("Anonymous" in body) return [`pool:${body.Anonymous.pool}`];
+  return [skuKey(body.Sku.external_id)];
+}
+
+/**
+ * A refund that names no sale is a transaction of its own. What numbers refunds may number sales
+ * too, so it is not the sale of its own id.
+ */
+function unnamed(refund: string): string {
+  return `refund:${refund}`;
+}
+
+function skuKey(externalId: string): string {
+  return `sku:${externalId}`;
+}
+
+/** A key of `money_facts` with all that tells it apart, as one text. */
+export function nameOf(
+  { workspace, environment, provider }: Pick<Fact, "workspace" | "environment" | "provider">,
+  key: string,
+): string {
+  return JSON.stringify([workspace, environment, provider, key]);
+}
+
+/** With hashed accounts, and of what is announced only what can be told. */
+function bookable(body: FactBody, hash: (account: string) => string): FactBody {
+  const hashed = (account: string | null) => (account === null ? null : hash(account));
+  if ("Payment" in body) {
+    return { Payment: { ...body.Payment, account: hashed(body.Payment.account) } };
+  }
+  if ("Purchase" in body) {
+    return { Purchase: { ...body.Purchase, account: hashed(body.Purchase.account) } };
+  }
+  if ("Refund" in body) {
+    return { Refund: { ...body.Refund, account: hashed(body.Refund.account) } };
+  }
+  if ("Subscription" in body) {
+    const { Subscription: state } = body;
+    const steps = announcedSteps(state);
+    return { Subscription: { ...state, account: hash(state.account), steps } };
+  }
+  if ("Anonymous" in body) {
+    return { Anonymous: { ...body.Anonymous, account: hash(body.Anonymous.account) } };
+  }
+  return body;
+}
+
+function rejectionOf(refused: Unconvertible, baseCurrency: string): Completed {
+  switch (refused.reason) {
+    case "currency_unknown":
+      return rejected("complete", refused.reason, `${refused.currency} is no ISO 4217 currency.`);
+    case "dated_too_early":
+    case "dated_too_late":
+      return rejected("complete", "date_out_of_range", `An event dated ${iso(refused.at)}.`);
+    case "fx_rate_missing": {
+      const { reason, currency, at } = refused;
+      const detail = `No rate from ${currency} to ${baseCurrency} before ${iso(at)}.`;
+      return { ...rejected("convert", reason, detail), missingRate: { currency, at } };
+    }
+    case "malformed":
+      return rejected("complete", refused.reason, malformedDetail(refused.field));
+    case "amount_too_large":
+      break;
+  }
+  return rejected("convert", refused.reason, "An amount beyond what can be shown exactly.");
+}
+
+function rejected(step: string, reason: string, detail: string) {
+  return { outcome: "rejected", step, reason, detail } as const;
+}
+
+function iso(at: number): string {
+  return Number.isFinite(at) && Math.abs(at) <= 8.64e15 ? new Date(at).toISOString() : String(at);
+}

@@ -1,0 +1,64 @@
+/**
+ * Objects an event, or an answer of its provider's API, only names: told whole by others before
+ * (`providers/provider.ts`, KeptObject).
+ */
+import { keepObjects, recallObjects } from "../../provider-api/stored-objects.js";
+import type { KeptObject, Provider } from "../../providers/provider.js";
+import type { RawEventMeta } from "../../schemas/records/records.js";
+import type { NormalizingService } from "./normalize.js";
+import type { Opened } from "./read-raw.js";
+
+type KeepingService = Pick<NormalizingService, "postgres" | "keptNews">;
+
+/** What the event names without telling it may have been told by an earlier one. */
+export async function keptFor(
+  service: KeepingService,
+  provider: Provider | null,
+  event: RawEventMeta,
+  body: unknown,
+): Promise<ReadonlyMap<string, unknown>> {
+  await keep(service, event, provider?.keeps?.(body) ?? []);
+  const needed = provider?.needs?.(body) ?? [];
+  return needed.length === 0 ? new Map() : recallObjects(service.postgres, event, needed);
+}
+
+/** With the kept objects that only the answers name, beside those the body names itself. */
+export async function withNamed(
+  { postgres }: Pick<KeepingService, "postgres">,
+  opened: Opened,
+  answers: ReadonlyMap<string, unknown>,
+): Promise<Opened> {
+  const { provider, event, body, known } = opened;
+  if (answers.size === 0 || provider?.needs === undefined) return opened;
+  const ids = provider.needs(body, { ...known, answers }).filter((id) => !known.kept.has(id));
+  if (ids.length === 0) return opened;
+  const more = await recallObjects(postgres, event, ids);
+  return { ...opened, known: { ...known, kept: new Map([...known.kept, ...more]) } };
+}
+
+/** What later events need, as the answers tell it; also where there is nobody to ask. */
+export async function keepAnswered(
+  service: KeepingService,
+  { provider, event, body, known }: Opened,
+  answers: ReadonlyMap<string, unknown>,
+): Promise<void> {
+  await keep(service, event, provider?.keepsAnswered?.(body, { ...known, answers }) ?? []);
+}
+
+/**
+ * When it fails, some may be kept all the same, of which nobody would hear: coming again they are
+ * no news.
+ */
+async function keep(
+  { postgres, keptNews }: KeepingService,
+  event: RawEventMeta,
+  told: readonly KeptObject[],
+): Promise<void> {
+  if (told.length === 0) return;
+  let isNews = true;
+  try {
+    isNews = await keepObjects(postgres, event, told);
+  } finally {
+    if (isNews) keptNews(event.workspace);
+  }
+}

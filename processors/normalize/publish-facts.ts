@@ -1,0 +1,77 @@
+/** Hands on what became of raw events: facts to booking, questions to enrichment, rejects. */
+import { factRecords, incompleteRecords } from "../../log/internal-records.js";
+import type { EnrichmentStep } from "../../provider-api/stored-answers.js";
+import { type Fact, topics } from "../../schemas/records/records.js";
+import { factKeys } from "./facts.js";
+import type { NormalizingService } from "./normalize.js";
+import type { Outcome, Rejected } from "./read-raw.js";
+import { keepRejected } from "../rejects/record-reject.js";
+
+type HandingOn = Pick<NormalizingService, "baseCurrencyOf" | "clickhouse" | "log" | "rates">;
+
+/** May be repeated: the ids are the same again. */
+export async function handOn(service: HandingOn, outcomes: readonly Outcome[]): Promise<void> {
+  // 1. From here the facts are durable; a crash now only repeats this batch.
+  await handOnFacts(
+    service,
+    outcomes.flatMap((outcome) => (outcome.kind === "facts" ? outcome.facts : [])),
+  );
+
+  // 2. What the provider must be asked about waits on a topic of its own and holds up nothing.
+  //    After the facts: what adorns them may not be told before them.
+  const incomplete = outcomes.flatMap((outcome) => {
+    const step = stepOf(outcome);
+    return step === null ? [] : [incompleteRecord(outcome, step)];
+  });
+  if (incomplete.length > 0) await service.log.append(topics.incomplete, incomplete);
+
+  // 3. What cannot be booked is kept with step and reason, to be listed and replayed.
+  await handOnRejects(
+    service,
+    outcomes.filter((outcome) => outcome.kind === "rejected"),
+  );
+}
+
+export async function handOnFacts(
+  { log }: Pick<HandingOn, "log">,
+  facts: readonly Fact[],
+): Promise<void> {
+  if (facts.length === 0) return;
+  await log.append(
+    topics.facts,
+    facts.flatMap((fact) => {
+      const value = factRecords.encode(fact);
+      return factKeys(fact).map((key) => ({ key, value }));
+    }),
+  );
+}
+
+export async function handOnRejects(
+  { baseCurrencyOf, clickhouse, log, rates }: HandingOn,
+  rejects: readonly Rejected[],
+): Promise<void> {
+  await keepRejected({ clickhouse, log }, rejects);
+  for (const { event, missingRate } of rejects) {
+    if (missingRate === undefined) continue;
+    const base = await baseCurrencyOf(event.workspace);
+    // Fetched in the background; a new edition replays what waits for it (retries.ts).
+    if (base !== null) void rates.ensureQuote(missingRate.currency, base, missingRate.at);
+  }
+}
+
+function stepOf(outcome: Outcome): EnrichmentStep | null {
+  if (outcome.kind === "asking") return "complete";
+  return outcome.kind === "facts" && outcome.adorns ? "adorn" : null;
+}
+
+function incompleteRecord({ record, event }: Outcome, step: EnrichmentStep) {
+  const { partition, offset, value: raw } = record;
+  const value = incompleteRecords.encode({
+    step,
+    partition,
+    offset,
+    received_at: event.received_at,
+    raw,
+  });
+  return { key: `${event.workspace}:${event.event_id}`, value };
+}

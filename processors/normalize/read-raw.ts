@@ -1,0 +1,188 @@
+/**
+ * One raw record: the seal, the adapter, the rates. Bad data is an outcome, never an exception.
+ * `openRaw`, then questions to the provider's API if the adapter has any, then `conclude`.
+ */
+import { parseBody } from "../../http/strict-body.js";
+import type { LogRecord } from "../../log/log.js";
+import { mirrorsAt } from "../../workspaces/mirrored.js";
+import { firstReceivedAt, openIntact, readRawEvent } from "../../log/raw-event.js";
+import { limits } from "../../config.js";
+import { readIngestEvent } from "../../providers/ingest-event.js";
+import type { Decoded, Known, Provider } from "../../providers/provider.js";
+import type { Fact, RawEventMeta } from "../../schemas/records/records.js";
+import { adornsNews, asksNeeded, mayAsk } from "../enrich/questions.js";
+import { completeFacts, type MissingRate } from "./facts.js";
+import { keepAnswered, keptFor, withNamed } from "./named-objects.js";
+import type { NormalizingService } from "./normalize.js";
+
+interface Seen {
+  readonly record: LogRecord;
+  /** What the door wrote; blank where the record cannot even be read. */
+  readonly event: RawEventMeta;
+}
+export interface Rejected extends Seen {
+  readonly kind: "rejected";
+  readonly step: string;
+  readonly reason: string;
+  readonly detail: string;
+  readonly missingRate?: MissingRate;
+}
+export type Outcome =
+  /** `adorns`: the provider's API may have more to tell; it is booked without. */
+  | (Seen & { readonly kind: "facts"; readonly facts: readonly Fact[]; readonly adorns: boolean })
+  | (Seen & { readonly kind: "ignored"; readonly reason: string })
+  /** The provider's API must be asked first (see enrich-required.ts). */
+  | (Seen & { readonly kind: "asking" })
+  | Rejected;
+
+/** An event whose seal holds, ready to be decoded. */
+export interface Opened extends Seen {
+  readonly kind: "opened";
+  readonly baseCurrency: string;
+  /** Null for events of the ingest endpoint, which ask nothing. */
+  readonly provider: Provider | null;
+  readonly body: unknown;
+  /** Without answers. */
+  readonly known: Known;
+}
+
+/** @throws when the world fails (a database, the rates): the whole batch is tried again */
+export async function readRaw(service: NormalizingService, record: LogRecord): Promise<Outcome> {
+  const opened = await openRaw(service, record);
+  if (opened.kind === "rejected") return opened;
+  if (asksNeeded(opened)) return { record, event: opened.event, kind: "asking" };
+  return conclude(service, opened, new Map());
+}
+
+export async function openRaw(
+  service: NormalizingService,
+  record: LogRecord,
+): Promise<Opened | Rejected> {
+  const raw = readRawEvent(record.value);
+  if (raw === null) {
+    const event = unreadable(record);
+    const detail = "The record is no raw event; something else wrote to the topic.";
+    return { kind: "rejected", record, event, step: "open", reason: "not_a_raw_event", detail };
+  }
+  const event = raw.meta;
+  const rejected = (step: string, reason: string, detail: string): Rejected => {
+    return { record, event, kind: "rejected", step, reason, detail };
+  };
+  const bytes = openIntact(service.vault, raw);
+  if (bytes === null) {
+    const detail = "The seal does not fit: changed after the door, or sealed with another key.";
+    return rejected("open", "seal_broken", detail);
+  }
+  const baseCurrency = await service.baseCurrencyOf(event.workspace);
+  if (baseCurrency === null) {
+    return rejected("open", "workspace_unknown", "The workspace of this event does not exist.");
+  }
+  const isProviders = event.form === "webhook" || event.form === "history";
+  const provider = isProviders ? service.providers.get(event.provider) : null;
+  if (provider === undefined) {
+    const detail = `This version has no adapter for ${event.provider}.`;
+    return rejected("decode", "provider_unknown", detail);
+  }
+  const json = parseBody(provider ?? {}, bytes);
+  // The door has read it: only a rule that became stricter since can fail here.
+  if (!json.ok) return rejected("decode", json.code, json.message);
+  const kept = await keptFor(service, provider, event, json.value);
+  const known = {
+    kept,
+    answers: new Map<string, unknown>(),
+    nativeId: event.native_id,
+    receivedAt: event.received_at,
+    firstReceivedAt: firstReceivedAt(event),
+  };
+  return { kind: "opened", record, event, baseCurrency, provider, body: json.value, known };
+}
+
+/** @param answers parsed, of the provider's API */
+export async function conclude(
+  service: NormalizingService,
+  opened: Opened,
+  answers: ReadonlyMap<string, unknown>,
+): Promise<Outcome> {
+  const { record, event, baseCurrency } = opened;
+  const seen = { record, event };
+  const named = await withNamed(service, opened, answers);
+  await keepAnswered(service, named, answers);
+  const decoded = decodeOpened(service, named, answers);
+  if (decoded.outcome === "ignored") return { ...seen, kind: "ignored", reason: decoded.why };
+  if (decoded.outcome === "rejected") {
+    const { reason, detail } = decoded;
+    return { ...seen, kind: "rejected", step: "decode", reason, detail };
+  }
+  // As of its first receipt: what waited as a reject is booked though the store came meanwhile.
+  const isMirrored = mirrorsAt(service, event, firstReceivedAt(event));
+  if (await isMirrored(decoded.mirrorOf)) {
+    return { ...seen, kind: "ignored", reason: "mirrored" };
+  }
+  await service.rates.know(event.rates_edition);
+  const meta = inEnvironment(event, decoded.sandbox);
+  const completed = completeFacts(decoded.facts, {
+    meta,
+    position: record,
+    baseCurrency,
+    amountMinorMax: limits.amountMinorMax,
+    earliest: limits.eventEarliest,
+    latest: event.received_at + limits.eventAheadMsMax,
+    hashAccount: (account) =>
+      service.hashAccount(meta.workspace, meta.environment, meta.provider, account),
+    quote: (currency, at) => service.rates.quote(currency, baseCurrency, at, event.rates_edition),
+  });
+  if (completed.outcome === "rejected") return { ...seen, ...completed, kind: "rejected" };
+  const adorns =
+    (await mayAsk(service, event.integration)) &&
+    adornsNews(service, opened, meta.environment, answers);
+  const backfill = event.form === "history";
+  const facts = completed.facts.map((fact) => ({ ...fact, backfill }));
+  return { ...seen, kind: "facts", facts, adorns };
+}
+
+/** The provider's own flag decides, where only its answers tell it (`definitions.md`). */
+function inEnvironment(event: RawEventMeta, sandbox: boolean | undefined): RawEventMeta {
+  return sandbox === undefined ? event : { ...event, environment: sandbox ? "test" : "live" };
+}
+
+function decodeOpened(
+  { providers, logger }: NormalizingService,
+  { provider, event, body, known }: Opened,
+  answers: ReadonlyMap<string, unknown>,
+): Decoded {
+  if (provider !== null) {
+    try {
+      return provider.decode(body, { ...known, answers });
+    } catch (error) {
+      // Our own mistake, and one event's: thrown on, it would keep everybody's from being read.
+      const { event_id: eventId, native_type: type } = event;
+      logger.error({ err: error, provider: event.provider, eventId, type }, "an adapter failed");
+      const detail = "The adapter failed on this event: its log line tells where.";
+      return { outcome: "rejected", reason: "adapter_failed", detail };
+    }
+  }
+  const read = readIngestEvent(body, providers, event.received_at, firstReceivedAt(event));
+  if (!read.ok) return { outcome: "rejected", reason: read.code, detail: read.message };
+  const { mirrorOf } = read;
+  return {
+    outcome: "facts",
+    facts: read.facts(event.native_id),
+    ...(mirrorOf === null ? {} : { mirrorOf }),
+  };
+}
+
+function unreadable(record: LogRecord): RawEventMeta {
+  return {
+    event_id: `evt_unreadable_${record.partition}_${record.offset}`,
+    workspace: "",
+    environment: "live",
+    provider: "",
+    integration: null,
+    form: "webhook",
+    native_id: "",
+    native_type: "",
+    received_at: 0,
+    verdict: "",
+    rates_edition: 0,
+  };
+}

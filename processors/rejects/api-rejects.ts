@@ -1,0 +1,79 @@
+/**
+ * Rejects that wait for a provider's API, by workspace and provider. One of them is tried now and
+ * then; all are replayed once the API has answered anything since the last try. The pause doubles
+ * as long as some are left, so that a dead API costs a try every few minutes and nothing more.
+ */
+import type { Service } from "../../runtime/service.js";
+import { replayAll, replayRejects, type ReplayService } from "../../rejects/replay.js";
+
+const reason = "enrichment_unavailable";
+/** Those that decoding made without asking wait for something else. */
+const steps = ["complete", "adorn"];
+const pauseMsFirst = 2_000;
+const pauseMsMax = 10 * 60 * 1000;
+const waitingMax = 10_000;
+
+interface Wait {
+  pauseMs: number;
+  nextAt: number;
+  answered: boolean;
+}
+
+export class WaitingForApis {
+  readonly #service: ReplayService & Pick<Service, "clickhouse">;
+  readonly #waits = new Map<string, Wait>();
+
+  constructor(service: ReplayService & Pick<Service, "clickhouse">) {
+    this.#service = service;
+  }
+
+  answered(workspace: string, provider: string): void {
+    const wait = this.#waits.get(nameOf(workspace, provider));
+    if (wait !== undefined) wait.answered = true;
+  }
+
+  /** To be called often: most calls find nothing to do. */
+  async replay(): Promise<void> {
+    const rows = await this.#service.clickhouse.rows<{
+      workspace: string;
+      provider: string;
+      newest: string;
+    }>(
+      `SELECT workspace, provider, argMax(event_id, received_at) AS newest FROM rejects FINAL
+       WHERE state = 'open' AND reason = {reason:String} AND step IN {steps:Array(String)}
+       GROUP BY workspace, provider LIMIT {most:UInt32}`,
+      { reason, steps, most: waitingMax },
+    );
+    const open = new Set(rows.map(({ workspace, provider }) => nameOf(workspace, provider)));
+    for (const [name, wait] of this.#waits) {
+      // Kept through one pause more: what was just tried is open again only after its answer.
+      if (!open.has(name) && wait.nextAt < Date.now()) this.#waits.delete(name);
+    }
+    for (const row of rows) await this.#replayOf(row);
+  }
+
+  async #replayOf(row: { workspace: string; provider: string; newest: string }): Promise<void> {
+    const { workspace, provider, newest } = row;
+    const name = nameOf(workspace, provider);
+    const wait = this.#waits.get(name) ?? {
+      pauseMs: pauseMsFirst,
+      nextAt: Date.now() + pauseMsFirst,
+      answered: false,
+    };
+    this.#waits.set(name, wait);
+    if (wait.nextAt > Date.now()) return;
+    const all = wait.answered;
+    wait.answered = false;
+    wait.pauseMs = Math.min(wait.pauseMs * 2, pauseMsMax);
+    wait.nextAt = Date.now() + wait.pauseMs;
+    if (!all) {
+      await replayRejects(this.#service, { workspace, reason, ids: [newest] });
+      return;
+    }
+    for (const step of steps) await replayAll(this.#service, { workspace, provider, reason, step });
+  }
+}
+
+function nameOf(workspace: string, provider: string): string {
+  return JSON.stringify([workspace, provider]);
+}

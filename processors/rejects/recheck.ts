@@ -1,0 +1,35 @@
+/**
+ * *Write, then look*, for rejects that wait for something: whoever learns it replays those that are
+ * listed. What was learned while an event was read, and before its reject was listed, would
+ * be missed: so when the reject is listed, this looks whether the event could be read by now.
+ */
+import type { NormalizingService } from "../normalize/normalize.js";
+import { conclude, openRaw, type Outcome, type Rejected } from "../normalize/read-raw.js";
+
+/** @param outcomes whose rejects are listed */
+export async function lookAgain(
+  service: NormalizingService,
+  outcomes: readonly Outcome[],
+): Promise<void> {
+  for (const outcome of outcomes) {
+    if (outcome.kind !== "rejected") continue;
+    if (await isRateKnown(service, outcome)) service.ratesKnown();
+    // Those that were asked for wait for an API, which is tried now and then (api-rejects.ts).
+    if (outcome.step !== "decode" || outcome.reason !== "enrichment_unavailable") continue;
+    const opened = await openRaw(service, outcome.record);
+    if (opened.kind === "rejected") continue;
+    // Its questions were asked, or there is nobody to ask: what it is without answers counts.
+    const again = await conclude(service, opened, new Map());
+    if (again.kind === "facts") service.keptNews(outcome.event.workspace);
+  }
+}
+
+/** By the newest edition: the event itself goes by the one at its door, its replay by this. */
+async function isRateKnown(
+  { baseCurrencyOf, rates }: NormalizingService,
+  { event, missingRate }: Rejected,
+): Promise<boolean> {
+  if (missingRate === undefined) return false;
+  const base = await baseCurrencyOf(event.workspace);
+  return base !== null && rates.quote(missingRate.currency, base, missingRate.at) !== null;
+}

@@ -1,0 +1,64 @@
+/** A reject as its topic and its table hold it. */
+import { clickhouseTime } from "../../clickhouse/rows.js";
+import type { LogRecord } from "../../log/log.js";
+import { insertRejects, type RejectRow } from "../../rejects/rejects.js";
+import type { Service } from "../../runtime/service.js";
+import { type Fact, type Reject, rejectCodec, topics } from "../../schemas/records/records.js";
+
+/** Why an event is not booked, or not all of it. */
+export interface RejectedEvent {
+  /** Where the raw event lies. */
+  readonly record: Pick<LogRecord, "partition" | "offset">;
+  readonly event: Pick<
+    Fact,
+    "event_id" | "workspace" | "environment" | "provider" | "native_type" | "received_at"
+  >;
+  readonly step: string;
+  /** A stable word. */
+  readonly reason: string;
+  /** A sentence for a person; no payload. */
+  readonly detail: string;
+}
+
+/** Listed, and told on the topic. May be repeated: the rows are the same again. */
+export async function keepRejected(
+  { clickhouse, log }: Pick<Service, "clickhouse" | "log">,
+  rejects: readonly RejectedEvent[],
+): Promise<void> {
+  if (rejects.length === 0) return;
+  await log.append(
+    topics.rejected,
+    rejects.map((rejected) => ({
+      key: rejected.event.event_id,
+      value: rejectCodec.encode(rejectMessage(rejected)),
+    })),
+  );
+  await insertRejects(clickhouse, rejects.map(rejectRow));
+}
+
+function rejectMessage({ record, event, step, reason, detail }: RejectedEvent): Reject {
+  return {
+    event_id: event.event_id,
+    workspace: event.workspace,
+    environment: event.environment,
+    provider: event.provider,
+    native_type: event.native_type,
+    received_at: event.received_at,
+    step,
+    reason,
+    detail,
+    partition: record.partition,
+    offset: record.offset.toString(),
+  };
+}
+
+/** Its revision is the receipt time, so that a repeat of the batch writes the same row. */
+function rejectRow(rejected: RejectedEvent): RejectRow {
+  const message = rejectMessage(rejected);
+  return {
+    ...message,
+    received_at: clickhouseTime(message.received_at),
+    state: "open",
+    revision: message.received_at,
+  };
+}

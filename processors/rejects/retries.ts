@@ -1,0 +1,147 @@
+/**
+ * Rejects that mend themselves: those that wait for a rate are replayed when a new edition of
+ * rates appears, those that wait for an object (a discount) when one is told, those that wait for
+ * a provider's API when it answers again or other credentials were entered, and replayed ones that
+ * were booked are resolved.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import { replayOwed } from "../../rejects/credential-replays.js";
+import { tryAlone } from "../../postgres/leases.js";
+import { replayAll } from "../../rejects/replay.js";
+import type { Service } from "../../runtime/service.js";
+import { ToldSeldom } from "../../runtime/log-throttle.js";
+import { WaitingForApis } from "./api-rejects.js";
+
+const waitsForRate = "fx_rate_missing";
+const waitsForObject = "enrichment_unavailable";
+const settleEveryMs = 2_000;
+/** Workspaces that wait for their replay; beyond it the newest are dropped, with a warning. */
+const workspacesWaitingMax = 10_000;
+
+export interface RejectsUpkeep {
+  /** What its events lacked may have been told now; replayed within `settleEveryMs`. */
+  replaySoon(workspace: string): void;
+  /** A rate that an event was rejected for is known by now. */
+  ratesKnown(): void;
+  /** This provider's API answered for an event of this workspace. */
+  answered(workspace: string, provider: string): void;
+}
+
+export function keepRejects(service: Service): RejectsUpkeep {
+  const stopping = new AbortController();
+  const replayable = new Set<string>();
+  const waitingForApis = new WaitingForApis(service);
+  // Whoever learned something may have been killed before it replayed what waited for that, and
+  // will not learn it again: so at a start everything may have been told.
+  let newRates = true;
+  let isFirst = true;
+  const stopListening = service.rates.onEdition(() => {
+    newRates = true;
+  });
+
+  async function upkeep(): Promise<void> {
+    if (isFirst) {
+      for (const workspace of await workspacesWaiting(service, waitsForObject)) {
+        replayable.add(workspace);
+      }
+      isFirst = false;
+    }
+    if (newRates) {
+      newRates = false;
+      try {
+        for (const workspace of await workspacesWaiting(service, waitsForRate)) {
+          await replayAll(service, { workspace, reason: waitsForRate });
+        }
+      } catch (error) {
+        newRates = true;
+        throw error;
+      }
+    }
+    if (replayable.size > 0) await replayTold();
+    await replayOwed(service);
+    await waitingForApis.replay();
+    await settleReplayed(service);
+  }
+
+  /** Who is told more meanwhile has its turn the next time: others wait for theirs, too. */
+  async function replayTold(): Promise<void> {
+    const told = new Set(replayable);
+    replayable.clear();
+    try {
+      const waiting = await workspacesWaiting(service, waitsForObject);
+      for (const workspace of waiting.filter((each) => told.has(each))) {
+        await replayAll(service, { workspace, reason: waitsForObject, step: "decode" });
+      }
+    } catch (error) {
+      for (const workspace of told) replayable.add(workspace);
+      throw error;
+    }
+  }
+
+  const failures = new ToldSeldom();
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      // Rejects when stopping: that is the end of the loop.
+      await pause(settleEveryMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      if (stopping.signal.aborted) return;
+      try {
+        if (service.log.shared) await tryAlone(service.postgres, "rejects upkeep", upkeep);
+        else await upkeep();
+      } catch (error) {
+        if (failures.turn("upkeep") === null) continue;
+        service.logger.error({ err: error }, "rejects could not be kept up; trying again");
+      }
+    }
+  }
+
+  const ended = run();
+  service.releases.push("rejects upkeep", async () => {
+    stopListening();
+    stopping.abort();
+    await ended;
+  });
+  return {
+    answered: (workspace, provider) => waitingForApis.answered(workspace, provider),
+    ratesKnown() {
+      newRates = true;
+    },
+    replaySoon(workspace) {
+      if (replayable.size < workspacesWaitingMax) replayable.add(workspace);
+      else service.logger.warn({ workspace }, "too many workspaces wait for a replay");
+    },
+  };
+}
+
+async function workspacesWaiting(service: Service, reason: string): Promise<string[]> {
+  const rows = await service.clickhouse.rows<{ workspace: string }>(
+    `SELECT DISTINCT workspace FROM rejects FINAL
+     WHERE state = 'open' AND reason = {reason:String}`,
+    { reason },
+  );
+  return rows.map(({ workspace }) => workspace);
+}
+
+/**
+ * A replayed reject is resolved once all that was received until its replay is normalized and it
+ * has not been rejected again, which would have opened it again.
+ */
+export async function settleReplayed({
+  clickhouse,
+  watermark,
+}: Pick<Service, "clickhouse" | "watermark">): Promise<void> {
+  const complete = await watermark.completeTo();
+  // A replay is marked with the moment before its new receipt time (rejects/replay.ts).
+  const settled = `state = 'replayed' AND revision < ${complete}`;
+  const [waiting] = await clickhouse.rows<{ found: string }>(
+    `SELECT count() AS found FROM rejects FINAL WHERE ${settled}`,
+  );
+  if (waiting === undefined || waiting.found === "0") return;
+  await clickhouse.write(
+    `INSERT INTO rejects
+     SELECT workspace, environment, event_id, provider, native_type, received_at, step, reason,
+            detail, partition, offset, 'resolved', ${complete}
+     FROM rejects FINAL WHERE ${settled}`,
+    {},
+    "bookkeeping",
+  );
+}

@@ -1,0 +1,113 @@
+/**
+ * Calls of providers' APIs. Each integration has a line of its own, so that a dead API costs its
+ * own events some seconds and other integrations nothing; answers may serve further events.
+ */
+import { type Config, limits } from "../config.js";
+import type { Provider, ProviderToken } from "../providers/provider.js";
+import { FreshAnswers } from "./fresh-answers.js";
+import type { Metrics } from "../runtime/metrics.js";
+import { ApiLine, type Asked, type Patience } from "./integration-client.js";
+
+/** Whose credentials a question is asked with. */
+export interface Asker {
+  readonly provider: Provider;
+  /** Of the integration; one that is unknown or deleted asks nothing. */
+  readonly integration: { readonly id: string; readonly credentials: unknown } | null;
+}
+
+export interface Asking {
+  readonly path: string;
+  readonly freshForMs: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** For one try, where it may take longer than usual. */
+  readonly answerMsMax?: number;
+}
+
+export interface ProviderApis {
+  /** Who asks the same at the same time shares the call, if it may be fresh. Never rejects. */
+  ask(asker: Asker, question: Asking, signal: AbortSignal): Promise<Asked>;
+  /** Runs `work`, which asks, when few others of the integration do. */
+  inTurn<T>(asker: Asker, work: () => Promise<T>): Promise<T>;
+  /** Its credentials that were found to allow no calls, a minute ago at most; undefined: none. */
+  silentCredentials(integration: string): unknown;
+}
+
+const usualPatience: Patience = {
+  answerMsMax: limits.apiAnswerMsMax,
+  bytesMax: limits.apiAnswerBytesMax,
+  attemptsMax: limits.apiAttemptsMax,
+  pauseMs: limits.apiPauseMs,
+  waitMsMax: limits.apiWaitMsMax,
+  failuresMax: limits.apiFailuresMax,
+  leftAloneMs: limits.apiLeftAloneMs,
+};
+
+export function openProviderApis(
+  config: Config,
+  options: { readonly metrics?: Pick<Metrics, "questions">; readonly patience?: Patience } = {},
+): ProviderApis {
+  const { metrics, patience = usualPatience } = options;
+  const lines = new Map<string, ApiLine>();
+  const fresh = new FreshAnswers({
+    entriesMax: limits.apiAnswersKeptMax,
+    bytesMax: limits.apiAnswerKeptBytesMax,
+  });
+
+  function lineFor(provider: Provider, credentials: unknown): ApiLine {
+    const { api, token } = provider;
+    if (api === undefined) throw new Error(`${token} has no API`);
+    return new ApiLine(api, credentials, apiUrl(config, token), patience);
+  }
+
+  function lineOf(provider: Provider, integration: { id: string; credentials: unknown }): ApiLine {
+    const known = lines.get(integration.id);
+    // New credentials begin anew: what the old ones ran into says nothing about them.
+    const same = known !== undefined && known.isFor(integration.credentials);
+    const line = same ? known : lineFor(provider, integration.credentials);
+    // Back to the end: the map's order is the order of use.
+    lines.delete(integration.id);
+    lines.set(integration.id, line);
+    const oldest = lines.keys().next();
+    if (lines.size > limits.apiLinesMax && !oldest.done) lines.delete(oldest.value);
+    return line;
+  }
+
+  return {
+    async ask({ provider, integration }, question, signal) {
+      if (integration === null || provider.api === undefined) return { outcome: "silent" };
+      const line = lineOf(provider, integration);
+      const named = { name: nameOf(question), freshForMs: question.freshForMs };
+      return fresh.get(integration.id, named, signal, async () => {
+        const asked = await line.ask(question, signal);
+        if (asked.outcome !== "silent") {
+          metrics?.questions.inc({ provider: provider.token, outcome: asked.outcome });
+        }
+        return asked;
+      });
+    },
+    inTurn({ provider, integration }, work) {
+      if (integration === null || provider.api === undefined) return work();
+      return lineOf(provider, integration).events.execute(work);
+    },
+    silentCredentials: (integration) => lines.get(integration)?.silentCredentials,
+  };
+}
+
+/** The same path is another question in another account. */
+function nameOf({ path, headers }: Pick<Asking, "path" | "headers">): string {
+  return headers === undefined ? path : `${JSON.stringify(headers)} ${path}`;
+}
+
+/** Scheme and host of the setting `<TOKEN>_API_URL`; absent: as the credentials say. */
+function apiUrl(config: Config, token: ProviderToken): string | undefined {
+  const urls: Partial<Record<ProviderToken, string | undefined>> = {
+    stripe: config.STRIPE_API_URL,
+    paddle: config.PADDLE_API_URL,
+    lemonsqueezy: config.LEMONSQUEEZY_API_URL,
+    revenuecat: config.REVENUECAT_API_URL,
+    gumroad: config.GUMROAD_API_URL,
+    apple: config.APPLE_API_URL,
+    google: config.GOOGLE_API_URL,
+  };
+  return urls[token];
+}

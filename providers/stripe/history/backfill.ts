@@ -1,0 +1,227 @@
+/**
+ * Stripe's history, told as events. What Stripe does not keep cannot be told: see
+ * docs/providers/stripe.md, History.
+ */
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { canonicalJson } from "../../../schemas/canonical-json.js";
+import type { FactBody } from "../../../schemas/records/records.js";
+import type { Backfill, HistoryEvent, HistoryList, ListedPayment, Span } from "../../backfill.js";
+import { apiVersion } from "../api.js";
+import { refundedAsListed } from "../charges.js";
+import { decode } from "../decode.js";
+import { subscriptionHistory } from "./subscriptions.js";
+import { isPaidInPart } from "../invoices.js";
+import { tellsAllLines } from "../purchases.js";
+
+const pageObjects = 100;
+const dayMs = 24 * 60 * 60 * 1000;
+/**
+ * An invoice is often older than the payment it is paid by, and so is what ties the two: it is made
+ * with the invoice.
+ */
+const invoicesBeforeMs = 90 * dayMs;
+/** A checkout page is open for a day at most; its payment is made at its end. */
+const sessionsBeforeMs = dayMs;
+
+const object = z.looseObject({
+  id: z.string().min(1),
+  created: z.number(),
+  // Refunds have none.
+  livemode: z.boolean().optional(),
+});
+export type HistoryObject = z.output<typeof object>;
+const page = z.object({ object: z.literal("list"), data: z.array(object), has_more: z.boolean() });
+
+/** What an object tells, before its event gets an id. */
+export interface Told {
+  readonly type: string;
+  /** ms since 1970: orders the readings of one thing */
+  readonly at: number;
+  readonly object: Readonly<Record<string, unknown>>;
+  readonly previous?: Readonly<Record<string, unknown>>;
+  /** As first read, for good: a later reading of the same past knows no better. Its name. */
+  readonly once?: string;
+  /** It may have been so before, and otherwise in between: each reading tells it anew. */
+  readonly mayRecur?: boolean;
+}
+
+export const stripeBackfill: Backfill = {
+  lists: [
+    list("products", "/v1/products", null, (product, asOf) => [
+      { type: "product.updated", at: asOf, object: product },
+    ]),
+    // Whatever their date: one that began long ago may still count.
+    list("subscriptions", "/v1/subscriptions", null, subscriptionHistory, {
+      status: "all",
+      // A coupon that was deleted is told nowhere else. Those of items lie too deep to be expanded.
+      "expand[0]": "data.discounts.source.coupon",
+      "expand[1]": "data.items.data.discounts",
+    }),
+    list("charges", "/v1/charges", ({ from }) => from, chargeHistory, {
+      "expand[0]": "data.balance_transaction",
+      "expand[1]": "data.refunds",
+    }),
+    list("invoices", "/v1/invoices", ({ from }) => from - invoicesBeforeMs, invoiceHistory),
+    list(
+      "invoice_payments",
+      "/v1/invoice_payments",
+      ({ from }) => from - invoicesBeforeMs,
+      (paid, asOf) => [{ type: "invoice_payment.paid", at: asOf, object: paid }],
+      { status: "paid" },
+    ),
+    list(
+      "checkout_sessions",
+      "/v1/checkout/sessions",
+      ({ from }) => from - sessionsBeforeMs,
+      sessionHistory,
+      { status: "complete", "expand[0]": "data.line_items" },
+    ),
+    list("refunds", "/v1/refunds", ({ from }) => from, refundHistory, {
+      "expand[]": "data.failure_balance_transaction",
+    }),
+    list(
+      "disputes",
+      "/v1/disputes",
+      ({ from }) => from,
+      (dispute, asOf) => [{ type: "charge.dispute.updated", at: asOf, object: dispute }],
+    ),
+    list("credit_notes", "/v1/credit_notes", ({ from }) => from, creditNoteHistory),
+  ],
+};
+
+/** @param since the earliest `created` listed; null: all, whatever their date */
+function list(
+  name: string,
+  path: string,
+  since: ((span: Span) => number) | null,
+  tell: (object: HistoryObject, asOf: number) => readonly Told[],
+  more: Readonly<Record<string, string>> = {},
+): HistoryList {
+  return {
+    name,
+    tellsPayments: name === "charges",
+    path(span, after) {
+      const query = new URLSearchParams({ limit: `${pageObjects}`, ...more });
+      if (since !== null) {
+        query.set("created[gte]", seconds(since(span)));
+        query.set("created[lte]", seconds(span.to));
+      }
+      if (after !== null) query.set("starting_after", after);
+      return `${path}?${query.toString()}`;
+    },
+    read(answer, asOf) {
+      const parsed = page.safeParse(answer);
+      if (!parsed.success) return null;
+      const { data, has_more: hasMore } = parsed.data;
+      return {
+        objects: data.length,
+        events: data.flatMap((one) => tell(one, asOf).map((told) => eventOf(told, one))),
+        payments: name === "charges" ? data.flatMap(listedPayment) : [],
+        next: hasMore ? (data.at(-1)?.id ?? null) : null,
+      };
+    },
+  };
+}
+
+/**
+ * Refunds have a list of their own, which dates them; the charge's total, which does not, would
+ * only say the same again.
+ */
+function chargeHistory(charge: HistoryObject, asOf: number): Told[] {
+  if (charge.paid !== true) return [];
+  const { amount_refunded: _total, refunds: _some, ...rest } = charge;
+  return [{ type: "charge.updated", at: asOf, object: rest }];
+}
+
+/** One that is open, or was given up, may be paid in part: one status cannot be asked for. */
+function invoiceHistory(invoice: HistoryObject, asOf: number): Told[] {
+  if (invoice.status === "paid") return [{ type: "invoice.paid", at: asOf, object: invoice }];
+  return isPaidInPart(invoice) ? [{ type: "invoice.updated", at: asOf, object: invoice }] : [];
+}
+
+/**
+ * What was sold without an invoice. Where the list leaves out some of its lines, which are asked
+ * for then, what a webhook told counts.
+ */
+function sessionHistory(session: HistoryObject, asOf: number): Told[] {
+  if (session.payment_status !== "paid" || typeof session.payment_intent !== "string") return [];
+  const at = tellsAllLines(session) ? asOf : session.created * 1000;
+  return [{ type: "checkout.session.completed", at, object: session }];
+}
+
+/** When a refund failed is the date of the money that came back. */
+function refundHistory(refund: HistoryObject, asOf: number): Told[] {
+  const back = refund.failure_balance_transaction;
+  const isDated = typeof back === "object" && back !== null && "created" in back;
+  const failedAt = isDated && typeof back.created === "number" ? back.created * 1000 : null;
+  const failed = refund.status === "failed" || refund.status === "canceled";
+  const at = failed ? (failedAt ?? refund.created * 1000) : asOf;
+  return [{ type: "refund.updated", at, object: refund }];
+}
+
+/** One that was voided gives back what it took when it was. */
+function creditNoteHistory(note: HistoryObject, asOf: number): Told[] {
+  const voidedAt = typeof note.voided_at === "number" ? note.voided_at * 1000 : null;
+  return [{ type: "credit_note.updated", at: voidedAt ?? asOf, object: note }];
+}
+
+/**
+ * The id holds what is told but not when it was read, nor what changes without a meaning, so
+ * that the same state read twice is one event; but for states that come back.
+ */
+function eventOf(given: Told, source: HistoryObject): HistoryEvent {
+  const { type, at, object: told, previous } = given;
+  const body = {
+    id: "",
+    object: "event",
+    api_version: apiVersion,
+    created: Math.floor(at / 1000),
+    data: { object: told, ...(previous === undefined ? {} : { previous_attributes: previous }) },
+    ...(source.livemode === undefined ? {} : { livemode: source.livemode }),
+    type,
+  };
+  const state = given.once ?? digestOf(told);
+  const reading = given.mayRecur === true ? `:${seconds(at)}` : "";
+  const nativeId = `history:${source.id}:${type}:${state}${reading}`;
+  return { nativeId, body: { ...body, id: nativeId } };
+}
+
+function digestOf(told: Readonly<Record<string, unknown>>): string {
+  const digest = createHash("sha256").update(canonicalJson(lastingOf(told)));
+  return digest.digest("hex").slice(0, 32);
+}
+
+function lastingOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(lastingOf);
+  if (typeof value !== "object" || value === null) return value;
+  const lasting = Object.entries(value).filter(([key]) => !passing.test(key));
+  return Object.fromEntries(lasting.map(([key, inside]) => [key, lastingOf(inside)]));
+}
+
+/** Links to receipts; of a coupon how often it was used, and whether it still can be. */
+const passing = /_(url|pdf)$|^(times_redeemed|valid)$/;
+
+/** As the adapter reads it, so that the comparison finds what booking made of it. */
+function listedPayment(charge: HistoryObject): ListedPayment[] {
+  const told = eventOf(
+    { type: "charge.updated", at: charge.created * 1000, object: charge },
+    charge,
+  );
+  const decoded = decode(told.body);
+  if (decoded.outcome !== "facts") return [];
+  const bodies = decoded.facts.map(({ body }) => body);
+  const payment = bodies.find(isPayment)?.Payment;
+  if (payment === undefined) return [];
+  const { at, currency, amount } = payment;
+  const refunded = refundedAsListed(charge) ?? 0n;
+  return [{ payment: payment.payment, at, currency, amount, refunded }];
+}
+
+function isPayment(body: FactBody): body is Extract<FactBody, { Payment: unknown }> {
+  return "Payment" in body;
+}
+
+function seconds(atMs: number): string {
+  return `${Math.floor(atMs / 1000)}`;
+}

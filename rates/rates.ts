@@ -1,0 +1,413 @@
+/**
+ * Exchange rates of this process: the pure table of `schemas/money/rates.ts`, filled from the release,
+ * from Postgres and from the sources, which are asked daily. Without a network it answers from
+ * what it has and says how old that is.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import { schedule } from "node-cron";
+import { type Config, limits } from "../config.js";
+import { exponentOf } from "../schemas/money/currencies.js";
+import {
+  type QuoteTable,
+  type RateSource,
+  dayAfter,
+  isAbsent,
+  isPublished,
+  newestDay,
+  quoteFor,
+  rateSources,
+  utcDay,
+  waitsForEcb,
+} from "../schemas/money/rates.js";
+import type { Quote } from "../schemas/records/records.js";
+import { giveTurnBack, takeTurn } from "../postgres/leases.js";
+import type { Logger } from "../runtime/logger.js";
+import type { Postgres } from "../postgres/postgres.js";
+import { Editions } from "./editions.js";
+import type { Patience } from "./fetch.js";
+import { contradiction } from "./outliers.js";
+import { RateFeeds, type WideLists } from "./sources.js";
+import { wideListsSince } from "./wide.js";
+import type { Releases } from "../runtime/releases.js";
+
+export interface Rates {
+  /** The newest edition: what a door stamps on a raw event. */
+  readonly edition: number;
+  /**
+   * The quote of an event (`definitions.md`, Money and rates).
+   * @param atMs when the event happened, ms since 1970
+   * @param edition the one stamped on the raw event; the newest when left out
+   * @returns null when no rate is known: `fx_rate_missing`
+   * @throws when the edition is not loaded: `await know(edition)` first
+   */
+  quote(currency: string, base: string, atMs: number, edition?: number): Quote | null;
+  /** Resolves when the edition, stamped by another process perhaps, is loaded. */
+  know(edition: number): Promise<void>;
+  /** Asks the sources now. Never rejects because of them. */
+  refresh(): Promise<RefreshOutcome>;
+  /**
+   * To be called before anything is stamped with an edition: asks the sources where days are
+   * missing that are published by now. One that fails at its first try is not waited for.
+   */
+  catchUp(): Promise<void>;
+  /**
+   * Fetches the wide list that an event without a quote needs, when the network allows.
+   * @returns whether a new edition appeared, by which to ask again
+   */
+  ensureQuote(currency: string, base: string, atMs: number): Promise<boolean>;
+  /** Whether a list that could still be fetched might tell the quote, which is not known. */
+  mayCome(currency: string, base: string, atMs: number): boolean;
+  /** Called with the number of the newest edition when there is one; returns its removal. */
+  onEdition(listener: (edition: number) => void): () => void;
+  newestDay(): Readonly<Record<RateSource, string | null>>;
+  /** Whole days since each source's newest quote. */
+  newestAgeDays(): Readonly<Record<RateSource, number>>;
+  close(): Promise<void>;
+}
+
+export interface RefreshOutcome {
+  readonly added: boolean;
+  readonly failed: readonly RateSource[];
+}
+
+/** `definitions.md`: older than this, `/metrics` and the log say so. */
+const staleDays = 5;
+/** Days that are tried, from the wanted one back, when the wide list has left some out. */
+const wideGapDaysMax = 10;
+/** The ECB publishes at about 16:00; the later tries are for its late days and our bad ones. */
+const refreshTimes = "30 16,19,22 * * *";
+const refreshJitterMsMax = 10 * 60 * 1000;
+/** Among several processes: less than between two times, more than their jitter. */
+const refreshTurn = "refresh of rates";
+const refreshTurnMs = 30 * 60 * 1000;
+const firstRefreshAfterMs = 5_000;
+const firstRefreshJitterMs = 25_000;
+/** A day that could not be fetched is not asked for again before. */
+const askAgainAfterMs = 60 * 60 * 1000;
+const failedDaysKeptMax = 10_000;
+
+/** Opens the rates with what is known here; asks the sources later, in the background. */
+export async function openRates(given: {
+  readonly postgres: Postgres;
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly releases: Releases;
+  readonly patience?: Patience;
+  /** Other processes add editions, too, and ask the sources. */
+  readonly shared?: boolean;
+  /** How late an edition is told of; left out: `limits.ratesSeenMs`. */
+  readonly seenMs?: number;
+  /** Left out: `limits.ratesCatchUpMsMax`. */
+  readonly catchUpMsMax?: number;
+}): Promise<Rates> {
+  const rates = new LiveRates(given, await Editions.open(given.postgres));
+  given.releases.push("rates", () => rates.close());
+  rates.start();
+  return rates;
+}
+
+class LiveRates implements Rates {
+  readonly #config: Config;
+  readonly #postgres: Postgres;
+  readonly #isShared: boolean;
+  /** What listeners were told of. */
+  #toldEdition: number;
+  readonly #logger: Logger;
+  readonly #feeds: RateFeeds;
+  readonly #feedsOfOneTry: RateFeeds;
+  readonly #catchUpMsMax: number;
+  readonly #editions: Editions;
+  readonly #stopping = new AbortController();
+  readonly #listeners = new Set<(edition: number) => void>();
+  /** At most as many as there are days since the first list. */
+  readonly #waitingDays = new Map<string, Promise<boolean>>();
+  readonly #failedDays = new Map<string, number>();
+  readonly #saidToday = new Map<string, string>();
+  #refreshing: Promise<RefreshOutcome> | undefined;
+  /** Days are fetched one at a time: a backfill must not flood a free service. */
+  #lastDay: Promise<unknown> = Promise.resolve();
+  readonly #seenMs: number;
+  #telling: NodeJS.Timeout | undefined;
+  #stopClock: () => Promise<void> | void = () => {};
+
+  constructor(given: Parameters<typeof openRates>[0], editions: Editions) {
+    this.#config = given.config;
+    this.#logger = given.logger;
+    const patience = given.patience ?? patienceOfLimits;
+    const { signal } = this.#stopping;
+    this.#feeds = new RateFeeds(given.config, patience, signal);
+    this.#feedsOfOneTry = new RateFeeds(given.config, { ...patience, attemptsMax: 1 }, signal);
+    this.#catchUpMsMax = given.catchUpMsMax ?? limits.ratesCatchUpMsMax;
+    this.#editions = editions;
+    this.#postgres = given.postgres;
+    this.#isShared = given.shared ?? false;
+    this.#seenMs = given.seenMs ?? limits.ratesSeenMs;
+    this.#toldEdition = editions.table.edition;
+  }
+
+  get #table(): QuoteTable {
+    return this.#editions.table;
+  }
+
+  get edition(): number {
+    return this.#table.edition;
+  }
+
+  quote(currency: string, base: string, atMs: number, edition = this.edition): Quote | null {
+    return quoteFor(this.#table, { currency, base, day: utcDay(atMs), edition });
+  }
+
+  async know(edition: number): Promise<void> {
+    await this.#editions.know(edition);
+    if (edition > this.edition) throw new Error(`Edition ${edition} of the rates does not exist`);
+  }
+
+  refresh(): Promise<RefreshOutcome> {
+    return this.#refreshFrom(this.#feeds);
+  }
+
+  async catchUp(): Promise<void> {
+    if (this.#config.RATES_REFRESH === "off" || !this.#isBehind()) return;
+    const late = new AbortController();
+    const { signal } = late;
+    await Promise.race([
+      this.#refreshFrom(this.#feedsOfOneTry),
+      pause(this.#catchUpMsMax, undefined, { signal }).catch(() => undefined),
+    ]);
+    late.abort();
+  }
+
+  #refreshFrom(feeds: RateFeeds): Promise<RefreshOutcome> {
+    this.#refreshing ??= this.#refreshOnce(feeds).finally(() => (this.#refreshing = undefined));
+    return this.#refreshing;
+  }
+
+  /** What counts for an event of today is the quote of yesterday. */
+  #isBehind(): boolean {
+    const { ecb, wide } = this.newestAgeDays();
+    return ecb > 1 || wide > 1;
+  }
+
+  ensureQuote(currency: string, base: string, atMs: number): Promise<boolean> {
+    const list = this.#listFor(currency, base, atMs);
+    if (list === null) return Promise.resolve(false);
+    const waiting = this.#waitingDays.get(list);
+    if (waiting !== undefined) return waiting;
+    const run = (): Promise<boolean> => this.#fetchDay(list);
+    const mine = this.#lastDay.then(run).finally(() => {
+      this.#waitingDays.delete(list);
+      this.#tellInTime();
+    });
+    this.#lastDay = mine;
+    this.#waitingDays.set(list, mine);
+    return mine;
+  }
+
+  mayCome(currency: string, base: string, atMs: number): boolean {
+    return this.#listFor(currency, base, atMs) !== null;
+  }
+
+  onEdition(listener: (edition: number) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  newestDay(): Readonly<Record<RateSource, string | null>> {
+    return { ecb: newestDay(this.#table, "ecb"), wide: newestDay(this.#table, "wide") };
+  }
+
+  newestAgeDays(): Readonly<Record<RateSource, number>> {
+    const { ecb, wide } = this.newestDay();
+    return { ecb: daysSince(ecb), wide: daysSince(wide) };
+  }
+
+  /** Starts the clock; the sources are asked at once only when something is missing. */
+  start(): void {
+    const tick = async (): Promise<void> => {
+      if (this.#config.RATES_REFRESH === "on") await this.#refreshInTurn();
+      this.#warnWhenStale();
+    };
+    const look = this.#isShared
+      ? setInterval(() => void this.#seeOthers(), this.#seenMs).unref()
+      : undefined;
+    const task = schedule(refreshTimes, tick, {
+      timezone: "Europe/Berlin",
+      maxRandomDelay: refreshJitterMsMax,
+      noOverlap: true,
+      suppressMissedWarning: true,
+      unref: true,
+    });
+    const afterMs = firstRefreshAfterMs + Math.random() * firstRefreshJitterMs;
+    const first = setTimeout(() => {
+      if (this.#isBehind()) void tick();
+    }, afterMs).unref();
+    this.#stopClock = () => {
+      clearTimeout(first);
+      clearInterval(look);
+      return task.destroy();
+    };
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#telling);
+    await this.#stopClock();
+    this.#stopping.abort(new Error("the service stops"));
+    await Promise.allSettled([this.#refreshing, this.#lastDay]);
+  }
+
+  /** One process asks for all; the next one when it failed. */
+  async #refreshInTurn(): Promise<void> {
+    if (!this.#isShared) {
+      await this.refresh();
+      return;
+    }
+    try {
+      if (!(await takeTurn(this.#postgres, refreshTurn, refreshTurnMs))) return;
+      const { failed } = await this.refresh();
+      if (failed.length > 0) await giveTurnBack(this.#postgres, refreshTurn);
+    } catch (error) {
+      this.#logger.warn({ err: error }, "rates could not be refreshed");
+    }
+  }
+
+  /** Editions that another process added. */
+  async #seeOthers(): Promise<void> {
+    try {
+      await this.#editions.know();
+      this.#tellInTime();
+    } catch (error) {
+      this.#logger.warn({ err: error }, "newer rates could not be looked for");
+    }
+  }
+
+  /**
+   * At once when no list is awaited, else for all that come in a while: each word of an edition
+   * replays whatever waits for a rate, and a backfill brings hundreds.
+   */
+  #tellInTime(): void {
+    if (this.#waitingDays.size === 0) this.#tellListeners();
+    else if (this.edition > this.#toldEdition) {
+      this.#telling ??= setTimeout(() => this.#tellListeners(), this.#seenMs).unref();
+    }
+  }
+
+  #tellListeners(): void {
+    clearTimeout(this.#telling);
+    this.#telling = undefined;
+    const { edition } = this;
+    if (edition <= this.#toldEdition) return;
+    this.#toldEdition = edition;
+    for (const listener of this.#listeners) listener(edition);
+  }
+
+  async #refreshOnce(feeds: RateFeeds): Promise<RefreshOutcome> {
+    const failed: RateSource[] = [];
+    let added = false;
+    // Each source on its own, ECB first: one that fails does not hold up the other.
+    for (const source of rateSources) {
+      try {
+        if (source === "ecb") {
+          const { quotes, problem } = await feeds.ecb(this.#table);
+          added = await this.#append("refreshed", { quotes, absentDays: [] });
+          if (problem !== null) throw problem;
+        } else {
+          const lists = await feeds.missedWideLists(this.#table);
+          added = (await this.#append("refreshed", lists)) || added;
+        }
+      } catch (error) {
+        failed.push(source);
+        this.#warnOnceADay(`refresh ${source}`, "rates could not be refreshed", {
+          source,
+          reason: reasonOf(error),
+        });
+      }
+    }
+    return { added, failed };
+  }
+
+  /** The day whose wide list could tell what no source here tells. */
+  #listFor(currency: string, base: string, atMs: number): string | null {
+    const isKnowable = exponentOf(currency) !== null && exponentOf(base) !== null;
+    if (this.#config.RATES_REFRESH === "off" || !isKnowable) return null;
+    if (this.quote(currency, base, atMs) !== null) return null;
+    const { edition } = this;
+    if (waitsForEcb(this.#table, { currency, base, day: utcDay(atMs), edition })) return null;
+    let list = dayAfter(utcDay(atMs), -1);
+    for (let back = 1; back < wideGapDaysMax && isAbsent(this.#table, list); back++) {
+      list = dayAfter(list, -1);
+    }
+    if (list < wideListsSince || list > utcDay(Date.now())) return null;
+    return isPublished(this.#table, "wide", list) || this.#failedLately(list) ? null : list;
+  }
+
+  #failedLately(list: string): boolean {
+    return Date.now() - (this.#failedDays.get(list) ?? 0) < askAgainAfterMs;
+  }
+
+  async #fetchDay(wanted: string): Promise<boolean> {
+    try {
+      const lists = await this.#feeds.lastWideList(wanted, wideGapDaysMax);
+      if (await this.#append(`fetched for ${wanted}`, lists)) return true;
+    } catch (error) {
+      this.#warnOnceADay("a day", "the wide list of a day could not be fetched", {
+        day: wanted,
+        reason: reasonOf(error),
+      });
+    }
+    if (this.#failedDays.size >= failedDaysKeptMax) this.#failedDays.clear();
+    this.#failedDays.set(wanted, Date.now());
+    return false;
+  }
+
+  async #append(note: string, { quotes, absentDays }: WideLists): Promise<boolean> {
+    const plausible = quotes.filter((quote) => {
+      const before = contradiction(this.#table, quote);
+      const subject = `outlier ${quote.source} ${quote.currency}`;
+      if (before) this.#warnOnceADay(subject, "a rate is not believed", { ...quote, before });
+      return before === null;
+    });
+    const added = await this.#editions.append(note, plausible, absentDays);
+    if (!added) return false;
+    const { edition } = this;
+    this.#logger.info({ edition, newest: this.newestDay(), note }, "rates have a new edition");
+    this.#tellInTime();
+    return true;
+  }
+
+  #warnWhenStale(): void {
+    const ages = this.newestAgeDays();
+    for (const source of rateSources) {
+      if (ages[source] <= staleDays) continue;
+      this.#warnOnceADay(`stale ${source}`, "the newest rates are old", {
+        source,
+        ageDays: ages[source],
+      });
+    }
+  }
+
+  /** A machine without a network would say the same all day. */
+  #warnOnceADay(subject: string, message: string, details: object): void {
+    const today = utcDay(Date.now());
+    if (this.#saidToday.get(subject) === today || this.#stopping.signal.aborted) return;
+    this.#saidToday.set(subject, today);
+    this.#logger.warn(details, message);
+  }
+}
+
+const patienceOfLimits: Patience = {
+  bytesMax: limits.ratesBodyBytesMax,
+  answerMsMax: limits.ratesAnswerMsMax,
+  attemptsMax: limits.ratesAttemptsMax,
+  pauseMs: limits.ratesPauseMs,
+};
+
+/** A sentence, not a stack: that a source cannot be reached is an everyday thing. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
+function daysSince(day: string | null): number {
+  const today = Date.parse(utcDay(Date.now()));
+  return day === null ? Number.POSITIVE_INFINITY : (today - Date.parse(day)) / 86_400_000;
+}

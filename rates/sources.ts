@@ -1,0 +1,106 @@
+/** What the sources of rates say now, over HTTP. */
+import { type Config, limits } from "../config.js";
+import {
+  type PublishedQuote,
+  type QuoteTable,
+  dayAfter,
+  ecbBreaksOffAt,
+  isPublished,
+  utcDay,
+} from "../schemas/money/rates.js";
+import { readEcbXml } from "./ecb.js";
+import { type Patience, fetchText } from "./fetch.js";
+import { readWideList } from "./wide.js";
+
+export class RateFeeds {
+  constructor(
+    private readonly config: Pick<Config, "ECB_RATES_URL" | "ECB_HISTORY_URL" | "WIDE_RATES_URL">,
+    private readonly patience: Patience,
+    private readonly stopping: AbortSignal,
+  ) {}
+
+  /** The last 90 days, and those before that the table lacks: the machine was off, or is new. */
+  async ecb(table: QuoteTable): Promise<EcbDays> {
+    const recent = readEcbXml(await this.#ecbFile(this.config.ECB_RATES_URL, this.patience));
+    const first = recent.reduce((least, { day }) => (day < least ? day : least), "9999-12-31");
+    const after = ecbBreaksOffAt(table, first);
+    if (after === null) return { quotes: recent, problem: null };
+    try {
+      const missed = await this.#ecbHistory(after);
+      return { quotes: [...missed.filter(({ day }) => day < first), ...recent], problem: null };
+    } catch (problem) {
+      // The rates of now need not wait: between the two no rate is known until the others came.
+      return { quotes: recent, problem };
+    }
+  }
+
+  async #ecbHistory(after: string): Promise<PublishedQuote[]> {
+    const patience = {
+      ...this.patience,
+      bytesMax: limits.ratesHistoryBytesMax,
+      answerMsMax: limits.ratesHistoryMsMax,
+    };
+    return readEcbXml(await this.#ecbFile(this.config.ECB_HISTORY_URL, patience), after);
+  }
+
+  async #ecbFile(url: string, patience: Patience): Promise<string> {
+    const text = await fetchText(url, patience, this.stopping);
+    if (text === null) throw new Error(`${url} answered 404`);
+    return text;
+  }
+
+  /** @returns nothing when there is no list of that day */
+  async wideList(day: string): Promise<PublishedQuote[]> {
+    const url = this.config.WIDE_RATES_URL.replaceAll("{date}", day);
+    const text = await fetchText(url, this.patience, this.stopping);
+    const quotes = text === null ? [] : readWideList(text);
+    const [first] = quotes;
+    if (first !== undefined && first.day !== day) {
+      throw new Error(`Asked for the wide list of ${day}, got that of ${first.day}`);
+    }
+    return quotes;
+  }
+
+  /** The lists of the last days that the table lacks, oldest first. */
+  async missedWideLists(table: QuoteTable): Promise<WideLists> {
+    const today = utcDay(Date.now());
+    const quotes: PublishedQuote[] = [];
+    const without: string[] = [];
+    for (let back = limits.ratesCatchUpDaysMax - 1; back >= 0; back--) {
+      const day = dayAfter(today, -back);
+      if (isPublished(table, "wide", day)) continue;
+      const list = await this.wideList(day);
+      if (list.length === 0) without.push(day);
+      else quotes.push(...list);
+    }
+    const newest = quotes.at(-1)?.day ?? "";
+    return { quotes, absentDays: without.filter((day) => day < newest) };
+  }
+
+  /**
+   * The last list up to a day, looked for on `daysMax` days.
+   * @returns nothing when there was none: a wrong address knows no day at all, so days count as
+   *   absent only beside a list that came
+   */
+  async lastWideList(day: string, daysMax: number): Promise<WideLists> {
+    const absentDays: string[] = [];
+    for (let back = 0; back < daysMax; back++) {
+      const quotes = await this.wideList(dayAfter(day, -back));
+      if (quotes.length > 0) return { quotes, absentDays };
+      absentDays.push(dayAfter(day, -back));
+    }
+    return { quotes: [], absentDays: [] };
+  }
+}
+
+export interface EcbDays {
+  readonly quotes: readonly PublishedQuote[];
+  /** Why days before the last 90 are still missing; null: they are not. */
+  readonly problem: unknown;
+}
+
+/** What was fetched, and the days before the newest of it that have no list. */
+export interface WideLists {
+  readonly quotes: readonly PublishedQuote[];
+  readonly absentDays: readonly string[];
+}

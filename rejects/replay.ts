@@ -1,0 +1,165 @@
+/**
+ * Puts rejected raw events back on the raw topic. The sealed bytes are the same; the receipt time
+ * and the rates edition are new, because a replay is recorded now (`definitions.md`, Two clocks).
+ * When they were received first goes with them: what tells no date happened then.
+ */
+import { limits } from "../config.js";
+import { fromClickhouseTime } from "../clickhouse/rows.js";
+import { settledAfter } from "../watermark/in-flight-receipts.js";
+import { type RawEventMeta, rawEventCodec, topics } from "../schemas/records/records.js";
+import { firstReceivedAt, openIntact, readRawEvent, sealRawEvent } from "../log/raw-event.js";
+import {
+  type RejectFilter,
+  type RejectListRow,
+  type RejectPosition,
+  insertRejects,
+  listRejects,
+} from "./rejects.js";
+import type { Service } from "../runtime/service.js";
+
+export interface Replayed {
+  readonly replayed: number;
+  /** Whose raw record retention has removed, or is not as it was sealed. */
+  readonly missing: number;
+  /** More of them are open: ask again. */
+  readonly more: boolean;
+}
+
+export type ReplayService = Pick<Service, "clickhouse" | "log" | "rates" | "vault" | "watermark">;
+
+type Filter = Omit<RejectFilter, "state">;
+
+/**
+ * Up to `limits.replayRecordsMax` of the open rejects that pass the filter, newest first. What
+ * cannot be replayed stays open and is passed over: who asks while there are `more` comes to an
+ * end.
+ */
+export async function replayRejects(service: ReplayService, filter: Filter): Promise<Replayed> {
+  const { replayed, missing, last } = await replayFrom(service, filter, null);
+  return { replayed, missing, more: last !== null };
+}
+
+/**
+ * All that are open now, each once: what is rejected again has a new receipt time, before all that
+ * is still to come here, and waits for the next news.
+ */
+export async function replayAll(
+  service: ReplayService,
+  filter: Filter,
+): Promise<Omit<Replayed, "more">> {
+  const all = { replayed: 0, missing: 0 };
+  let after: RejectPosition | null = null;
+  do {
+    const some = await replayFrom(service, filter, after);
+    all.replayed += some.replayed;
+    all.missing += some.missing;
+    after = some.last;
+  } while (after !== null);
+  return all;
+}
+
+interface Stretch extends Omit<Replayed, "more"> {
+  /** Where the next one begins; null at the end. */
+  readonly last: RejectPosition | null;
+}
+
+/** Those behind `after`, page by page until one was replayed. */
+async function replayFrom(
+  service: ReplayService,
+  filter: Filter,
+  after: RejectPosition | null,
+): Promise<Stretch> {
+  let missing = 0;
+  let from = after;
+  for (;;) {
+    const page = await replayPage(service, filter, from);
+    missing += page.missing;
+    if (page.replayed > 0 || page.last === null) return { ...page, missing };
+    from = page.last;
+  }
+}
+
+async function replayPage(
+  service: ReplayService,
+  filter: Filter,
+  after: RejectPosition | null,
+): Promise<Stretch> {
+  const rowsMax = limits.replayRecordsMax;
+  const open = await listRejects(
+    service.clickhouse,
+    { ...filter, state: "open" },
+    after,
+    rowsMax + 1,
+  );
+  const chosen = open.slice(0, rowsMax);
+  const found: Found[] = [];
+  for (const reject of chosen) {
+    const sealed = await sealedRecordOf(service, reject);
+    if (sealed !== null) found.push({ reject, ...sealed });
+  }
+  if (found.length > 0) await putBack(service, found);
+  return {
+    replayed: found.length,
+    missing: chosen.length - found.length,
+    last: open.length > chosen.length ? positionOf(chosen.at(-1)) : null,
+  };
+}
+
+/** A reject and its raw event, as it was sealed. */
+interface Found {
+  readonly reject: RejectListRow;
+  readonly key: string;
+  readonly meta: RawEventMeta;
+  readonly body: Buffer;
+}
+
+async function putBack(service: ReplayService, found: readonly Found[]): Promise<void> {
+  // Received after all of it, also where a door had a clock ahead of ours, or ours was set back.
+  const times = found.map(({ reject }) => fromClickhouseTime(reject.received_at));
+  const receipt = service.watermark.receive(Math.max(...times) + 2);
+  const { receivedAt } = receipt;
+  await settledAfter(receipt, async () => {
+    // 1. Durable on the topic; 2. then no longer open. A crash between the two leaves them open:
+    // replayed twice is booked once, because the event ids are the same.
+    const records = found.map((one) => stampedAgain(service, one, receivedAt));
+    service.watermark.check(receivedAt);
+    await service.log.append(topics.raw, records);
+    // Older than the replay itself: should that be rejected again, its row is the newest. Newer
+    // than the row there is.
+    const revision = receivedAt - 1;
+    const rows = found.map(({ reject }) => ({ ...reject, state: "replayed" as const, revision }));
+    await insertRejects(service.clickhouse, rows);
+  });
+}
+
+function positionOf(reject: RejectListRow | undefined): RejectPosition | null {
+  return reject === undefined ? null : { receivedAt: reject.received_at, id: reject.event_id };
+}
+
+/** Null: retention has removed it, or it is not as it was sealed. */
+async function sealedRecordOf({ log, vault }: ReplayService, reject: RejectListRow) {
+  const offset = BigInt(reject.offset);
+  const [record] = await log.read(topics.raw, reject.partition, offset, 1);
+  if (record === undefined || record.offset !== offset) return null;
+  const opened = openedRecord(vault, record.value);
+  // Sealing another event's bytes under this one's name would be believed from then on.
+  if (opened === null || opened.meta.event_id !== reject.event_id) return null;
+  return { key: record.key, ...opened };
+}
+
+function stampedAgain({ rates, vault }: ReplayService, found: Found, receivedAt: number) {
+  const meta = {
+    ...found.meta,
+    received_at: receivedAt,
+    first_received_at: firstReceivedAt(found.meta),
+    rates_edition: rates.edition,
+  };
+  return { key: found.key, value: rawEventCodec.encode(sealRawEvent(vault, meta, found.body)) };
+}
+
+/** Null: something else wrote it, or changed it. That must not hold up the others. */
+function openedRecord(vault: ReplayService["vault"], value: Buffer) {
+  const raw = readRawEvent(value);
+  const body = raw && openIntact(vault, raw);
+  return raw && body && { meta: raw.meta, body };
+}

@@ -1,0 +1,140 @@
+/**
+ * A command that must be alone on its servers. It has a row in Postgres that it renews, beside
+ * which nothing starts, and which runs out by itself when the command dies. Whoever comes first
+ * writes down that it is there and only then looks for the other, so of a start and a command at
+ * the same moment at least one sees the other and leaves. Embedded, the lock of the data folder
+ * does all this.
+ */
+import { limits } from "../config.js";
+import { endLease, keepLease, takeLease } from "../postgres/leases.js";
+import type { Logger } from "./logger.js";
+import type { Postgres } from "../postgres/postgres.js";
+import type { Releases } from "./releases.js";
+
+/** Processes work on the installation that must not; the message says what to do. */
+export class OthersRun extends Error {
+  override readonly name = "OthersRun";
+}
+
+export interface SoleProcess {
+  /** To be asked right before anything others must not do meanwhile. @throws OthersRun */
+  check(): void;
+}
+
+/**
+ * Until its release.
+ * @throws OthersRun while any process has the installation open, or another such command
+ */
+export async function beSoleProcess(given: {
+  /** The name of this process, which no other has or had. */
+  readonly process: string;
+  readonly postgres: Postgres;
+  readonly logger: Logger;
+  readonly releases: Releases;
+  /** Called when it may not be alone any more, at most once: it should end at once. */
+  readonly onOthers: (why: OthersRun) => void;
+}): Promise<SoleProcess> {
+  const { postgres, process, logger, onOthers } = given;
+  const sole = new RenewedRow(postgres, process, logger, onOthers);
+  given.releases.push("being alone", () => sole.end());
+  await sole.begin();
+  await refuseBesideOthers(postgres);
+  return sole;
+}
+
+/** @throws OthersRun while any process has the installation open */
+export async function refuseBesideOthers(postgres: Postgres): Promise<void> {
+  const [row] = await postgres.query<{ others: number }>(
+    "SELECT count(*)::int4 AS others FROM doors WHERE until > clock_timestamp()",
+  );
+  const others = row?.others ?? 0;
+  if (others === 0) return;
+  throw new OthersRun(
+    `${others} process${others === 1 ? " runs" : "es run"} on these servers: stop them first. ` +
+      `One that was killed is forgotten after ${limits.doorsLeaseMs / 1_000} seconds.`,
+  );
+}
+
+/** @throws OthersRun while another process than this one must be alone */
+export async function refuseBesideCommand(postgres: Postgres, process: string): Promise<void> {
+  const found = await postgres.query(
+    "SELECT 1 FROM leases WHERE name = $1 AND holder <> $2 AND until > clock_timestamp()",
+    [leaseName, process],
+  );
+  if (found.length > 0) throw commandWorks();
+}
+
+const leaseName = "being alone";
+const renewEveryMs = 1_000;
+/** Before the row runs out: for what a statement may take on its way. */
+const marginMs = 2_000;
+
+class RenewedRow implements SoleProcess {
+  /** On `performance.now()`. */
+  #holdsUntil = 0;
+  #renewal: NodeJS.Timeout | undefined;
+  #renewing: Promise<void> | null = null;
+
+  constructor(
+    private readonly postgres: Postgres,
+    private readonly process: string,
+    private readonly logger: Logger,
+    private readonly onOthers: (why: OthersRun) => void,
+  ) {}
+
+  async begin(): Promise<void> {
+    const begun = performance.now();
+    if (!(await takeLease(this.postgres, leaseName, this.process, limits.leaseMs))) {
+      throw commandWorks();
+    }
+    this.#holdsUntil = begun + limits.leaseMs - marginMs;
+    this.#renewal = setInterval(() => this.#goOn(), renewEveryMs);
+  }
+
+  async end(): Promise<void> {
+    clearInterval(this.#renewal);
+    await this.#renewing;
+    await endLease(this.postgres, leaseName, this.process);
+  }
+
+  check(): void {
+    if (performance.now() > this.#holdsUntil) throw noLongerAlone();
+  }
+
+  #goOn(): void {
+    if (performance.now() > this.#holdsUntil) {
+      clearInterval(this.#renewal);
+      this.onOthers(noLongerAlone());
+      return;
+    }
+    this.#renewing ??= this.#renew().finally(() => (this.#renewing = null));
+  }
+
+  /** Never once it has run out: others may have looked since. */
+  async #renew(): Promise<void> {
+    const begun = performance.now();
+    try {
+      const { postgres, process } = this;
+      const times = { forMs: limits.leaseMs, leftMs: marginMs };
+      const isKept = await keepLease(postgres, leaseName, process, times);
+      this.#holdsUntil = isKept ? begun + limits.leaseMs - marginMs : 0;
+    } catch (error) {
+      this.logger.warn({ err: error }, "that nothing else may start could not be renewed");
+    }
+  }
+}
+
+function commandWorks(): OthersRun {
+  return new OthersRun(
+    "A command that must be alone works on these servers (audit --repair, rebuild, replay, " +
+      "restore or move): start when it has ended. One that was killed is forgotten after " +
+      `${limits.leaseMs / 1_000} seconds.`,
+  );
+}
+
+function noLongerAlone(): OthersRun {
+  return new OthersRun(
+    "Others may work on these servers now: Postgres did not answer in time, or this process was " +
+      "held up. Whatever is done is right as far as it came; run the command again.",
+  );
+}

@@ -1,0 +1,55 @@
+/**
+ * The backends of a command that must be alone on its servers: held up for a while and woken, it
+ * writes nothing that it worked out before. Each statement asks first whether it is still alone.
+ */
+import type { ClickHouse } from "../clickhouse/clickhouse.js";
+import type { Log } from "../log/log.js";
+import type { Postgres } from "../postgres/postgres.js";
+import type { SoleProcess } from "./exclusive-lease.js";
+
+/** @throws OthersRun from all that writes, once others may work there, too */
+export function writtenAlone({ clickhouse, log, postgres }: Backends, sole: SoleProcess): Backends {
+  const first = async <Result>(write: () => Promise<Result>): Promise<Result> => {
+    sole.check();
+    return write();
+  };
+  return {
+    clickhouse: { ...clickhouse, write: (...given) => first(() => clickhouse.write(...given)) },
+    log: {
+      ...log,
+      append: (...given) => first(() => log.append(...given)),
+      seek: (...given) => first(() => log.seek(...given)),
+      widen: (...given) => first(() => log.widen(...given)),
+      begin: (...given) => first(() => log.begin(...given)),
+      place: (...given) => first(() => log.place(...given)),
+    },
+    postgres: transactedAlone(postgres, sole),
+  };
+}
+
+interface Backends {
+  readonly clickhouse: ClickHouse;
+  readonly log: Log;
+  readonly postgres: Postgres;
+}
+
+/** What reads asks, too: it is not told from what writes. */
+function transactedAlone(postgres: Postgres, sole: SoleProcess): Postgres {
+  const checked = (sql: Pick<Postgres, "query">): Pick<Postgres, "query"> => ({
+    query: async <T>(text: string, values?: readonly unknown[]) => {
+      sole.check();
+      return sql.query<T>(text, values);
+    },
+  });
+  return {
+    ...checked(postgres),
+    transaction: (run, options) =>
+      postgres.transaction(async (sql) => {
+        const result = await run(checked(sql));
+        // What it wrote is rolled back, which is right at any time; a commit is not.
+        sole.check();
+        return result;
+      }, options),
+    close: () => postgres.close(),
+  };
+}

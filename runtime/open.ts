@@ -1,0 +1,269 @@
+/** Opens every backend of this process, by its settings; each registers its own release. */
+import { join } from "node:path";
+import Router from "@koa/router";
+import { type Config, ConfigError } from "../config.js";
+import { topics } from "../schemas/records/records.js";
+import { BackupRefused } from "../backup/manifest.js";
+import { restoreUnderWay } from "../backup/restore.js";
+import { noClickHouse } from "../clickhouse/unused.js";
+import { openClickHouse } from "../clickhouse/open.js";
+import type { ClickHouse } from "../clickhouse/clickhouse.js";
+import {
+  type DataFolder,
+  type Secrets,
+  expectInstallation,
+  openDataFolder,
+  storeFolders,
+} from "./data-folder.js";
+import { OwnDoors } from "../watermark/in-flight-receipts.js";
+import { CallLimits } from "../http/rate-limits.js";
+import { openIntegrations } from "../workspaces/integrations.js";
+import { openKeys } from "../workspaces/keys.js";
+import { alone } from "../postgres/leases.js";
+import type { Processes } from "../log/kafka/connection.js";
+import type { Log, LogUse } from "../log/log.js";
+import type { Logger } from "./logger.js";
+import { createMetrics } from "./metrics.js";
+import { migrateClickHouse, migratePostgres } from "./migrations.js";
+import { learnPreviousKeys } from "../vault/own-secrets.js";
+import { openPostgres } from "../postgres/open.js";
+import type { Postgres } from "../postgres/postgres.js";
+import { PublicSchemas } from "../log/registry/public-schemas.js";
+import { openRates } from "../rates/rates.js";
+import { randomBase62 } from "../vault/random.js";
+import { Readiness } from "./readiness.js";
+import type { Releases } from "./releases.js";
+import { Registry } from "../log/registry/schema-registry.js";
+import type { Service } from "./service.js";
+import { openSharedDoors, silentProcesses } from "../watermark/shared-watermark.js";
+import { beSoleProcess, type OthersRun } from "./exclusive-lease.js";
+import { ToldTime } from "../watermark/persisted-watermark.js";
+import { topicOptions } from "../log/topic-options.js";
+import { openVault } from "../vault/vault.js";
+import { Watermark } from "../watermark/watermark.js";
+import { withWireFormat } from "../log/registry/wire-format.js";
+import { writtenAlone } from "./fenced-backends.js";
+
+export interface OpenedService {
+  readonly service: Service;
+  /** Files with secrets that this start made, for a person to be told. */
+  readonly made: readonly string[];
+}
+
+interface OpenOptions {
+  readonly logger: Logger;
+  readonly releases: Releases;
+  /** For the command that goes on with a restore; anything else refuses what it left half done. */
+  readonly restoring?: boolean;
+  /** No other process may have it open, on servers too. */
+  readonly alone?: boolean;
+  /** It must be there already: none is made. */
+  readonly existing?: boolean;
+  /** Nothing here reads or writes figures. */
+  readonly withoutClickHouse?: boolean;
+  /** What its user on Kafka needs the rights for; left out: nobody looks whether it has them. */
+  readonly logUse?: LogUse;
+}
+
+/**
+ * @throws ConfigError, DataFolderRefused, FolderLocked, MigrationRefused, BackupRefused, OthersRun
+ * with a sentence for a person; what was opened until then is in `releases`.
+ */
+export async function openService(
+  config: Config,
+  {
+    logger,
+    releases,
+    restoring = false,
+    alone: mustBeAlone = false,
+    existing = false,
+    withoutClickHouse = false,
+    logUse,
+  }: OpenOptions,
+): Promise<OpenedService> {
+  if (existing) expectInstallation(config);
+  const { vaultKey, adminToken, made, nextVaultKey } = openSecrets(config, releases);
+  const vault = openVault(vaultKey, config.VAULT_ENCRYPTION_KEY_PREVIOUS);
+  if (nextVaultKey !== null) vault.learn(nextVaultKey);
+  const postgres = await openMetadata(config, logger, releases);
+  const own = randomBase62(processNameLength);
+  const processes = { own, silent: () => silentProcesses(postgres) };
+  const log = await openLog(config, logger, processes, logUse);
+  releases.push("log", () => log.close());
+  if (!restoring) await refuseHalfRestored(postgres);
+  const onOthers = (why: OthersRun): void => endProcess(logger, why);
+  const here = { process: own, postgres, logger, releases, onOthers };
+  const sole = mustBeAlone && log.shared ? await beSoleProcess(here) : null;
+  // Before anything else is waited for: a start is seen by who must be alone, and sees it.
+  const doors = log.shared
+    ? await openSharedDoors({ ...here, now: Date.now })
+    : await openOwnDoors(postgres, logger, releases);
+  await learnPreviousKeys(postgres, vault);
+  const clickhouse = withoutClickHouse
+    ? noClickHouse
+    : await openStore(config, postgres, logger, releases);
+  const rates = await openRates({ postgres, config, logger, releases, shared: log.shared });
+  const { SCHEMA_REGISTRY_URL: registryUrl } = config;
+  const registry = registryUrl === undefined ? null : new Registry(registryUrl, logger);
+  const publicSchemas = new PublicSchemas({
+    postgres,
+    registry,
+    topicPrefix: config.KAFKA_TOPIC_PREFIX ?? "",
+    logger,
+  });
+
+  const readiness = new Readiness();
+  readiness.add("log", () => log.ends(topics.raw));
+  readiness.add("postgres", () => postgres.query("SELECT 1"));
+  for (const node of clickhouse.nodes) readiness.add(node.name, () => node.rows("SELECT 1"));
+  const { cluster } = clickhouse;
+  if (cluster !== null) readiness.add("clickhouse cluster", () => cluster.check());
+  const backends = { clickhouse, log, postgres };
+  const used = sole === null ? backends : writtenAlone(backends, sole);
+  const service: Service = {
+    config,
+    logger,
+    log: withWireFormat(used.log, publicSchemas),
+    publicSchemas,
+    clickhouse: used.clickhouse,
+    postgres: used.postgres,
+    vault,
+    rates,
+    watermark: new Watermark(log, Date.now, doors),
+    keys: openKeys({ postgres, logger }),
+    integrations: openIntegrations({ postgres, vault }),
+    limits: new CallLimits(config),
+    metrics: createMetrics(),
+    readiness,
+    adminToken,
+    releases,
+    // As URLs are: /V1/ is another path than /v1/.
+    router: new Router({ sensitive: true }),
+    upgrades: new Map(),
+  };
+  return { service, made };
+}
+
+const processNameLength = 20;
+
+/** At once, wherever it is: what it would go on with might be counted twice beside others. */
+function endProcess(logger: Logger, { message }: OthersRun): never {
+  logger.fatal(message);
+  process.exit(2);
+}
+
+/** The settings that are absent, so that their backend is the embedded one. */
+export function embeddedBackends(config: Config): string[] {
+  return (["KAFKA_BROKERS", "CLICKHOUSE_URL", "DATABASE_URL"] as const).filter(
+    (name) => config[name] === undefined,
+  );
+}
+
+async function openOwnDoors(postgres: Postgres, logger: Logger, releases: Releases) {
+  const told = await ToldTime.open({ postgres, logger }, Date.now(), toldAheadMs);
+  releases.push("time told", () => told.end());
+  return new OwnDoors(Date.now, told);
+}
+
+/** Less than a start takes, so that no stamp after a crash is ahead of the clock. */
+const toldAheadMs = 1_000;
+
+async function refuseHalfRestored(postgres: Postgres): Promise<void> {
+  if ((await restoreUnderWay(postgres)) === null) return;
+  throw new BackupRefused(
+    "A restore into this installation did not end. Run the same command again: " +
+      "npm run ops -- restore --from <backup>",
+  );
+}
+
+function openSecrets(
+  config: Config,
+  releases: Releases,
+): Pick<DataFolder, keyof Secrets | "made" | "nextVaultKey"> {
+  if (embeddedBackends(config).length > 0) {
+    const folder = openDataFolder(config);
+    releases.push("data folder", folder.unlock);
+    return folder;
+  }
+  // Without a folder of its own a process has nowhere to keep what it would make up.
+  const { VAULT_ENCRYPTION_KEY: vaultKey, ADMIN_TOKEN: adminToken } = config;
+  if (vaultKey === undefined || adminToken === undefined) {
+    throw new ConfigError([
+      "VAULT_ENCRYPTION_KEY and ADMIN_TOKEN: must be set when every backend is a server; " +
+        "make them with: openssl rand -hex 32",
+    ]);
+  }
+  return { vaultKey, adminToken, made: [], nextVaultKey: null };
+}
+
+/**
+ * One process does all the work of an embedded log: more partitions would only make the batches
+ * smaller, and a small batch costs the engine as much as a large one.
+ */
+const embeddedPartitions = 1;
+
+async function openLog(
+  config: Config,
+  logger: Logger,
+  processes: Processes,
+  use: LogUse | undefined,
+): Promise<Log> {
+  if (config.KAFKA_BROKERS !== undefined) {
+    const { openKafkaLog } = await import("../log/kafka/kafka-log.js");
+    const { kafkaSettings } = await import("../log/kafka/settings.js");
+    return openKafkaLog({
+      settings: { ...kafkaSettings(config), processes },
+      topicPrefix: config.KAFKA_TOPIC_PREFIX ?? "",
+      replication: config.KAFKA_REPLICATION ?? null,
+      topics: topicOptions(config, config.KAFKA_PARTITIONS),
+      use,
+      logger,
+    });
+  }
+  const { openLmdbLog } = await import("../log/lmdb/lmdb-log.js");
+  return openLmdbLog({
+    path: join(config.DATA_DIR, storeFolders.log),
+    topics: topicOptions(config, embeddedPartitions),
+    // A restore may have made as many as the log had that was backed up.
+    keepsPartitions: true,
+    logger,
+  });
+}
+
+async function openMetadata(config: Config, logger: Logger, releases: Releases): Promise<Postgres> {
+  const postgres = await openPostgres(
+    config.DATABASE_URL === undefined
+      ? { path: join(config.DATA_DIR, storeFolders.postgres) }
+      : { url: config.DATABASE_URL },
+    logger,
+  );
+  releases.push("postgres", () => postgres.close());
+  await migratePostgres(postgres, logger);
+  return postgres;
+}
+
+async function openStore(
+  config: Config,
+  postgres: Postgres,
+  logger: Logger,
+  releases: Releases,
+): Promise<ClickHouse> {
+  const clickhouse = await openClickHouse({
+    memoryBytes: config.CLICKHOUSE_MEMORY_BYTES,
+    threads: config.CLICKHOUSE_THREADS,
+    ...(config.CLICKHOUSE_URL === undefined
+      ? { path: join(config.DATA_DIR, storeFolders.clickhouse) }
+      : {
+          url: config.CLICKHOUSE_URL,
+          cluster: config.CLICKHOUSE_CLUSTER,
+          shardUrls: config.CLICKHOUSE_SHARD_URLS?.split(","),
+          logger,
+        }),
+  });
+  releases.push("clickhouse", () => clickhouse.close());
+  const migrate = (): Promise<void> => migrateClickHouse(clickhouse, logger);
+  // Of processes that start together one migrates; the others find it done.
+  if (embeddedBackends(config).length > 0) await migrate();
+  else await alone(postgres, "ClickHouse migrations", migrate);
+  return clickhouse;
+}

@@ -1,0 +1,252 @@
+/** The management interface (`definitions.md`, Management interface): bodies, answers, queries. */
+import { z } from "zod";
+import { auditFinding } from "../audit.js";
+import { pageQuery, pagination } from "./pages.js";
+import { categories } from "../products.js";
+import { providerTokens } from "../provider-tokens.js";
+
+export const manageEnvironment = z.enum(["Production", "Test"]);
+export const keyScope = z.enum(["Read-only", "Full Ingress"]);
+export const baseCurrency = z.enum(["USD", "EUR", "GBP", "INR", "JPY"]);
+
+const name = z.string().trim().min(1).max(200);
+const timestamp = z.iso.datetime({ offset: true });
+
+/** How every single answer is wrapped. */
+export const dataAnswer = <T extends z.ZodType>(data: T) =>
+  z.object({ status: z.literal("success"), data });
+/** How every list is wrapped. */
+export const listAnswer = <T extends z.ZodType>(row: T) =>
+  z.object({ status: z.literal("success"), data: z.array(row), pagination });
+
+export const listQuery = z.object(pageQuery);
+
+export const newWorkspace = z.strictObject({ name, base_currency: baseCurrency });
+export const workspace = z.object({
+  id: z.string(),
+  name: z.string(),
+  base_currency: baseCurrency,
+  created_at: timestamp,
+});
+export type WorkspaceView = z.infer<typeof workspace>;
+
+export const newKey = z.strictObject({
+  environment: manageEnvironment,
+  scope: keyScope,
+  name: name.optional(),
+  expires_at: timestamp.optional(),
+});
+export const key = z.object({
+  id: z.string(),
+  prefix: z.string().describe("The first characters, to tell keys apart"),
+  environment: manageEnvironment,
+  scope: keyScope,
+  name: z.string().nullable(),
+  created_at: timestamp,
+  expires_at: timestamp.nullable(),
+  revoked_at: timestamp.nullable(),
+  last_used_at: timestamp.nullable(),
+});
+export type KeyView = z.infer<typeof key>;
+export const createdKey = key.extend({ key: z.string().describe("Shown only here") });
+
+export const newIntegration = z.strictObject({
+  provider: z.string(),
+  environment: manageEnvironment,
+  credentials: z.record(z.string(), z.unknown()),
+  name: name.optional(),
+});
+export const changedIntegration = z.strictObject({
+  credentials: z.record(z.string(), z.unknown()).optional(),
+  expire_old: z
+    .boolean()
+    .optional()
+    .describe("True ends the old credentials at once instead of after 24 hours"),
+  name: name.nullable().optional(),
+});
+export const integration = z.object({
+  id: z.string(),
+  provider: z.string(),
+  environment: manageEnvironment,
+  name: z.string().nullable(),
+  webhook_url: z.string(),
+  webhook_path: z.string(),
+  created_at: timestamp,
+  old_credentials_valid_until: timestamp.nullable(),
+});
+export type IntegrationView = z.infer<typeof integration>;
+export const integrationHealth = z.object({
+  state: z
+    .enum(["waiting", "receiving", "refused", "quiet"])
+    .describe(
+      "waiting: nothing came yet; refused: the last call was; quiet: silent for a week, but not " +
+        "before",
+    ),
+  deliveries: z.int().describe("Calls taken, redeliveries too; up to a minute behind"),
+  last_delivery_at: timestamp.nullable(),
+  refused: z.int().describe("Calls to its URL that were refused; up to a minute behind"),
+  last_refused_at: timestamp.nullable(),
+  last_refused_reason: z.string().nullable().describe("The code the caller was answered"),
+  open_rejects: z.int().describe("Events taken that are not booked"),
+  last_reject_at: timestamp.nullable().describe("When the newest of them was received"),
+  last_reject_reason: z.string().nullable(),
+});
+export type IntegrationHealth = z.infer<typeof integrationHealth>;
+export const listedIntegration = integration.extend({ health: integrationHealth });
+export const createdIntegration = integration.extend({
+  credentials: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe("What was made because it was left out; shown only here"),
+});
+
+export const provider = z.object({
+  provider: z.string(),
+  name: z.string(),
+  credentials: z
+    .array(
+      z.object({
+        name: z.string(),
+        required: z.boolean(),
+        made: z.boolean().describe("Made when it is left out, and shown once"),
+        type: z.enum(["text", "list", "object"]).describe("In JSON; a list is of texts"),
+        values: z.array(z.string()).nullable().describe("All that may be entered; null: free"),
+        help: z.string().nullable().describe("Where to find it"),
+      }),
+    )
+    .describe("What an integration is given"),
+  subscribe_to: z.array(z.string()).describe("Events to choose at the provider, by its names"),
+  asks_api: z.boolean().describe("Whether the provider's API is asked, given credentials for it"),
+  history: z.boolean().describe("Whether a backfill can read what was before"),
+  docs_path: z.string().describe("How to connect it, as text"),
+});
+export type ProviderView = z.infer<typeof provider>;
+
+export const newBackfill = z.strictObject({
+  from: z
+    .union([z.iso.date(), timestamp])
+    .describe("The first moment of history wanted: a day, or a date-time"),
+});
+const backfillSums = z.object({
+  count: z.int(),
+  amount: z.number(),
+  refunded: z.number(),
+});
+export const backfill = z.object({
+  id: z.string(),
+  from: timestamp,
+  to: timestamp.describe("When it was asked for: what comes later comes by the webhook"),
+  state: z.enum(["reading", "comparing", "done", "different", "failed"]),
+  list: z.string().describe("What is read, or compared, now"),
+  counts: z.record(z.string(), z.int()).describe("Objects read so far, by list"),
+  comparison: z
+    .array(
+      z.object({
+        month: z.string().describe("YYYY-MM"),
+        currency: z.string(),
+        listed: backfillSums.describe("By the provider"),
+        booked: backfillSums,
+        same: z.boolean(),
+      }),
+    )
+    .nullable()
+    .describe("Payments of each month; null before it is compared"),
+  problem: z.string().nullable().describe("Why it waits, or failed"),
+  updated_at: timestamp,
+});
+export type BackfillView = z.infer<typeof backfill>;
+
+const sku = z.strictObject({
+  provider: z.enum(providerTokens),
+  external_id: z.string().min(1).max(500),
+});
+const skusMax = 1_000;
+export const productsQuery = z.object({ ...pageQuery, environment: manageEnvironment.optional() });
+export const changedProduct = z.strictObject({
+  name: name.optional(),
+  category: z.enum(categories).nullable().optional().describe("Null: as its providers say"),
+  skus: z
+    .array(sku)
+    .min(1)
+    .max(skusMax)
+    .optional()
+    .describe("All it shall have: others move here, those left out become products of their own"),
+});
+export type ChangedProduct = z.infer<typeof changedProduct>;
+export const mergedProducts = z.strictObject({ from: z.array(z.string()).min(1).max(100) });
+export const managedProduct = z.object({
+  id: z.string(),
+  name: z.string(),
+  slug: z.string().describe("Made from the name; of its SKU's id until a provider names it"),
+  category: z.enum(categories).nullable(),
+  environment: manageEnvironment,
+  skus: z.array(z.object({ provider: z.string(), external_id: z.string() })),
+  created_at: timestamp,
+});
+export type ManagedProduct = z.infer<typeof managedProduct>;
+
+export const rejectStates = ["open", "replayed", "resolved"] as const;
+export const rejectsQuery = z.object({
+  ...pageQuery,
+  state: z.enum(rejectStates).optional().meta({ default: "open" }),
+  reason: z.string().min(1).max(100).optional(),
+});
+export const reject = z.object({
+  id: z.string().describe("The raw event: evt_norm_…"),
+  provider: z.string(),
+  environment: manageEnvironment,
+  native_type: z.string(),
+  received_at: timestamp,
+  step: z.string(),
+  reason: z.string(),
+  detail: z.string(),
+  state: z.enum(rejectStates),
+});
+export type RejectView = z.infer<typeof reject>;
+export const replayRequest = z.strictObject({
+  ids: z.array(z.string()).min(1).max(1_000).optional(),
+  reason: z.string().min(1).max(100).optional(),
+});
+export const replayAnswer = z.object({
+  replayed: z.int().describe("Put back on the raw topic"),
+  missing: z.int().describe("Whose raw record retention has removed, or is not as it was sealed"),
+  more: z.boolean().describe("More of them remain open: call again"),
+});
+export type ReplayAnswer = z.infer<typeof replayAnswer>;
+
+export const newAudit = z.strictObject({
+  workspace: z.string().optional().describe("Left out: every workspace"),
+});
+export const auditRecord = z.object({
+  id: z.string(),
+  asked_by: z.enum(["night", "administrator", "command"]),
+  workspace: z.string().nullable(),
+  state: z.enum(["waiting", "running", "clean", "different", "failed"]),
+  created_at: timestamp,
+  started_at: timestamp.nullable(),
+  ended_at: timestamp.nullable(),
+  rows_compared: z.int(),
+  differences: z.int().describe("Rows that are not as they should be"),
+  findings: z.array(auditFinding).describe("Where anything differs"),
+  failure: z.string().nullable().describe("Why it could not come to an end"),
+});
+export type AuditView = z.infer<typeof auditRecord>;
+export const auditList = listAnswer(auditRecord).extend({
+  overdue: z.boolean().describe("No audit of everything has come to an end for 26 hours"),
+});
+
+export const newBackup = z.strictObject({
+  to: z.string().min(1).describe("A folder on the service's machine; made when absent"),
+  keep: z.int().min(1).max(9_999).optional().describe("How many stay there; left out: all"),
+  with_key: z.boolean().optional().describe("The vault key goes in, too"),
+});
+export const backup = z.object({
+  to: z.string(),
+  state: z.enum(["running", "done", "failed"]),
+  started_at: timestamp,
+  ended_at: timestamp.nullable(),
+  path: z.string().nullable().describe("The new backup, once it is whole"),
+  bytes: z.int().nullable(),
+  problem: z.string().nullable().describe("Why it failed"),
+});
+export type BackupView = z.infer<typeof backup>;

@@ -1,0 +1,68 @@
+/** `GET /v1/transactions` and the messages of the stream (`spec.md` 2.1, 4.4, 4.6). */
+import { z } from "zod";
+import { completeTo } from "./clocks.js";
+import { pagination } from "./pages.js";
+import { providerTokens } from "../provider-tokens.js";
+
+export const providerToken = z.enum(providerTokens).meta({ id: "Provider" });
+
+export const transactionStatuses = ["succeeded", "refunded", "disputed"] as const;
+export type TransactionStatus = (typeof transactionStatuses)[number];
+
+export const transactionTypes = ["subscription", "one_time", "refund"] as const;
+export type TransactionType = (typeof transactionTypes)[number];
+
+export const streamQueryParameters = z.object({
+  provider: z.enum(providerTokens).optional(),
+  status: z.enum(transactionStatuses).optional(),
+  after: z
+    .string()
+    .min(1)
+    .max(4_096)
+    .optional()
+    .meta({
+      description:
+        "`cursor` of the last message seen, or `X-Cursor` where none came: what was missed " +
+        "since is sent first.",
+    }),
+});
+export type StreamQuery = z.output<typeof streamQueryParameters>;
+
+export const transaction = z
+  .object({
+    id: z.string().meta({ description: "`tx_norm_…`" }),
+    version: z.int().meta({ description: "Grows with what is known of the payment." }),
+    provider: providerToken,
+    product_id: z.string().meta({ description: "The product the SKU belongs to today." }),
+    product_name: z.string().meta({ description: "Of the largest line." }),
+    gross_amount: z.number().meta({ description: "What the customer paid, tax included." }),
+    original_currency: z.string().meta({ description: "ISO 4217" }),
+    normalized_amount: z.number().meta({ description: "`gross_amount × fx_rate`, rounded." }),
+    base_currency: z.string().meta({ description: "ISO 4217, of the workspace." }),
+    fx_rate: z.number().meta({ description: "Base currency for one unit of the original." }),
+    fx_date: z.string().meta({ description: "`YYYY-MM-DD`, when that rate was published." }),
+    refunded_amount: z.number().meta({ description: "In `original_currency`." }),
+    tax_amount: z.number().nullable().meta({ description: "Within `gross_amount`, if told." }),
+    fee_amount: z.number().nullable().meta({ description: "Kept by the provider, if told." }),
+    customer_country: z.string().meta({ description: "ISO 3166-1; `ZZ` when nobody tells it." }),
+    type: z.enum(transactionTypes),
+    status: z.enum(transactionStatuses),
+    timestamp: z.iso.datetime().meta({ description: "When it was paid." }),
+  })
+  .meta({ id: "Transaction" });
+export type Transaction = z.output<typeof transaction>;
+
+export const transactionsAnswer = z
+  .object({
+    status: z.literal("success"),
+    data: z.array(transaction).meta({ description: "Newest first (timestamp, then id)." }),
+    pagination,
+    complete_to: completeTo,
+  })
+  .meta({ id: "TransactionsAnswer" });
+export type TransactionsAnswer = z.output<typeof transactionsAnswer>;
+
+export const streamMessage = transaction
+  .extend({ cursor: z.string().meta({ description: "For `after` of the next connection." }) })
+  .meta({ id: "StreamMessage", description: "A new version of a transaction." });
+export type StreamMessage = z.output<typeof streamMessage>;

@@ -1,0 +1,65 @@
+/** `UPDATE_OPENAPI=1 npm test` writes schemas/openapi.json anew; `npm run format` lays it out. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { expect } from "chai";
+import { openApiDocument } from "../../api/docs/openapi.js";
+import { docsPage } from "../../api/docs/page.js";
+import { projectFile } from "../../runtime/project-root.js";
+
+const file = projectFile("schemas", "openapi.json");
+
+describe("the OpenAPI document", () => {
+  const document = openApiDocument();
+
+  it("should be committed as the schemas say it is now", () => {
+    // As parsed: the formatter has its own mind about the layout.
+    const text = JSON.stringify(document, null, 2);
+    if (process.env.UPDATE_OPENAPI === "1") writeFileSync(file, text);
+    expect(JSON.parse(readFileSync(file, "utf8"))).to.deep.equal(JSON.parse(text));
+  });
+
+  it("should refer only to shapes it has", () => {
+    const text = JSON.stringify(document);
+    const names = [...text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(
+      ([, name]) => name,
+    );
+    expect(names).to.include("Transaction");
+    expect(Object.keys(document.components.schemas)).to.include.members(names);
+    expect(text).to.not.include("$defs");
+  });
+
+  it("should give every operation an answer, and its errors in one envelope", () => {
+    for (const operation of Object.values(document.paths).flatMap((path) => Object.values(path))) {
+      // A schema registry's clients know only its own.
+      const error = operation.tags.includes("Schemas") ? "RegistryError" : "Error";
+      const statuses = Object.keys(operation.responses);
+      expect(statuses.some((status) => status < "300")).to.equal(true);
+      for (const [status, { content }] of Object.entries(operation.responses)) {
+        if (status < "400") continue;
+        expect(JSON.stringify(content)).to.include(`"#/components/schemas/${error}"`);
+      }
+    }
+  });
+
+  it("should tell every call that needs a key what may be wrong with any of them", () => {
+    for (const operation of Object.values(document.paths).flatMap((path) => Object.values(path))) {
+      if (operation.security.length === 0) continue;
+      const expected = ["400", "401", "403", "429", "503"];
+      expect(operation.responses, operation.summary).to.include.keys(expected);
+    }
+    const ingest = document.paths["/v1/events/ingest"]?.["post"]?.responses;
+    expect(ingest?.["200"]?.content).to.have.keys("application/x-ndjson");
+  });
+
+  it("should be shown on the page, every operation and every shape", () => {
+    const page = docsPage(document);
+    for (const path of Object.keys(document.paths)) expect(page).to.include(`<code>${path}</code>`);
+    for (const name of Object.keys(document.components.schemas)) {
+      expect(page).to.include(`<h3 id="${name}">`);
+    }
+    expect(page).to.not.match(/<script|src=|href="http/);
+    expect(page.indexOf("<main>\n<h2>Calls</h2>")).to.be.greaterThan(page.indexOf("</nav>"));
+    expect(page).to.not.match(/<th[^>]*><\/th>|(?<!<div class="wide">)<table>/);
+    const anchors = [...page.matchAll(/href="#([^"]+)"/g)].map(([, anchor]) => `id="${anchor}"`);
+    for (const anchor of anchors) expect(page).to.include(anchor);
+  });
+});

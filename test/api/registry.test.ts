@@ -1,0 +1,74 @@
+/** The service as a schema registry to read from, as consumers without another one use it. */
+import { expect } from "chai";
+import { releasedText } from "../../log/registry/public-schemas.js";
+import { type Doors, openDoors } from "../harness/doors.js";
+
+const transactionsId = 1_900_001_001;
+const subject = "revenue.transactions-value";
+const movementsText = releasedText({ topic: "revenue.mrr-movements", version: 1 });
+const transactionsText = releasedText({ topic: "revenue.transactions", version: 1 });
+
+describe("the schema registry's read part", () => {
+  let doors: Doors;
+  /** Of the topics, which subjects are named after; on servers those of this run have one. */
+  let prefix: string;
+  before(async () => {
+    doors = await openDoors();
+    prefix = doors.service.config.KAFKA_TOPIC_PREFIX ?? "";
+  });
+  const call = (path: string, init?: RequestInit) =>
+    doors.call(path.replace("/revenue.", `/${prefix}revenue.`), init);
+
+  const newest = { subject, version: 1, id: transactionsId, schema: transactionsText };
+  const answers: readonly [path: string, answer: unknown][] = [
+    [`/schemas/ids/${transactionsId}`, { schema: transactionsText }],
+    ["/schemas/ids/1900002001", { schema: movementsText }],
+    [`/schemas/ids/${transactionsId}?subject=${subject}`, { schema: transactionsText }],
+    [`/schemas/ids/${transactionsId}/versions`, [{ subject, version: 1 }]],
+    ["/schemas/types", ["AVRO"]],
+    ["/subjects", [subject, "revenue.mrr-movements-value"]],
+    [`/subjects/${subject}/versions`, [1]],
+    [`/subjects/${subject}/versions/1`, newest],
+    [`/subjects/${subject}/versions/latest`, newest],
+    [`/subjects/${subject}/versions/-1`, newest],
+    [`/subjects/${subject}/versions/1/schema`, JSON.parse(transactionsText)],
+    ["/config", { compatibilityLevel: "FULL_TRANSITIVE" }],
+  ];
+  for (const [path, answer] of answers) {
+    it(`should answer ${path} without a key`, async () => {
+      const { status, headers, text } = await call(path);
+      expect(status, text).to.equal(200);
+      expect(headers.get("content-type")).to.match(/^application\/vnd\.schemaregistry\.v1\+json/);
+      expect(JSON.parse(text.replaceAll(prefix, ""))).to.deep.equal(answer);
+    });
+  }
+
+  const errors: readonly [path: string, code: number][] = [
+    ["/schemas/ids/1", 40403],
+    ["/schemas/ids/9999999999", 40403],
+    ["/schemas/ids/abc", 40403],
+    ["/schemas/ids/7/versions", 40403],
+    ["/subjects/revenue.raw-value/versions", 40401],
+    ["/subjects/toString/versions/latest", 40401],
+    [`/subjects/${subject}/versions/2`, 40402],
+    [`/subjects/${subject}/versions/2/schema`, 40402],
+    [`/subjects/${subject}/versions/0`, 42202],
+    [`/subjects/${subject}/versions/newest`, 42202],
+  ];
+  for (const [path, code] of errors) {
+    it(`should answer ${path} with the registry's error ${code}`, async () => {
+      const { status, headers, text } = await call(path);
+      expect(status, text).to.equal(Math.trunc(code / 100));
+      expect(headers.get("content-type")).to.match(/^application\/vnd\.schemaregistry\.v1\+json/);
+      expect(JSON.parse(text)).to.have.keys("error_code", "message").and.include({
+        error_code: code,
+      });
+    });
+  }
+
+  it("should register nothing for anybody", async () => {
+    const body = JSON.stringify({ schema: '"string"' });
+    const init = { method: "POST", body, headers: { "content-type": "application/json" } };
+    expect((await call(`/subjects/${subject}/versions`, init)).status).to.equal(405);
+  });
+});

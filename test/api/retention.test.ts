@@ -1,0 +1,304 @@
+/** Cohorts and the summary, asked over HTTP of the real service: small tables to check by hand. */
+import { expect } from "chai";
+import type { QueryParam } from "../../clickhouse/clickhouse.js";
+import { openSkus } from "../../catalogue/skus.js";
+import { accountCohortsAnswer, cohortsAnswer } from "../../api/cohorts/schema.js";
+import { summaryAnswer } from "../../api/summary/schema.js";
+import { productId } from "../../schemas/ids.js";
+import { type Doors, expectError, openDoors } from "../harness/doors.js";
+import { movementsIn } from "../harness/movement-table.js";
+import { type Tenant, insertMovements } from "../harness/query-rows.js";
+
+type Query = Readonly<Record<string, string>>;
+
+const story = `
+  at         | account | kind         | mrr     | accounts | sku | provider
+  2026-01-10 | a       | new          |  10.000 |        1 | a   | stripe
+  2026-02-05 | a       | expansion    |   5.000 |        0 | a   | stripe
+  2026-02-20 | b       | new          |  20.000 |        1 | b   | stripe
+  2026-03-15 | b       | churn        | -20.000 |       -1 | b   | stripe
+  2026-04-02 | c       | new          |   8.000 |        1 | b   | apple
+  2026-05-01 | a       | contraction  | -12.000 |        0 | a   | stripe
+  2026-06-10 | b       | reactivation |  30.000 |        1 | c   | stripe
+`;
+
+describe("retention", () => {
+  let doors: Doors;
+  let tenant: Tenant;
+  before(async () => {
+    doors = await openDoors();
+    tenant = { workspace: doors.workspace, environment: "live" };
+    await insertMovements(doors.service.clickhouse, tenant, movementsIn(story));
+    await openSkus(doors.service.postgres).see(
+      ["prod_b", "prod_c"].map((externalId) => ({ ...tenant, provider: "stripe", externalId })),
+    );
+  });
+
+  const get = (path: string, query: Query) =>
+    doors.call(`/v1/metrics/${path}?${new URLSearchParams(query).toString()}`, {
+      headers: { authorization: `Bearer ${doors.readKey}` },
+    });
+  const july = { at: "2026-07-15T00:00:00Z" };
+  const cohorts = async (query: Query) => {
+    const answer = await get("cohorts", { ...july, ...query });
+    expect(answer.status, answer.text).to.equal(200);
+    return cohortsAnswer.parse(answer.json).data.cohorts;
+  };
+  const accountCohorts = async (query: Query) => {
+    const answer = await get("cohorts", { ...july, basis: "accounts", ...query });
+    expect(answer.status, answer.text).to.equal(200);
+    return accountCohortsAnswer.parse(answer.json).data.cohorts;
+  };
+  const product = (sku: string) => productId(tenant.workspace, "live", "stripe", sku);
+
+  describe("cohorts", () => {
+    it("should answer as ever when nothing else is asked for, also in so many words", async () => {
+      const at = "at=2026-03-31T12%3A00%3A00Z";
+      const read = async (query: string) => {
+        const { text } = await get("cohorts", Object.fromEntries(new URLSearchParams(query)));
+        return text.replace(/"complete_to":"[^"]*"/, "");
+      };
+      const expected =
+        '{"status":"success","data":{"cohorts":[' +
+        '{"vintage":"2026-01","starting_mrr":10,"nrr_percentage":150,' +
+        '"retention_curve":[100,150,150]},' +
+        '{"vintage":"2026-02","starting_mrr":20,"nrr_percentage":0,"retention_curve":[100,0]}' +
+        "]},}";
+      expect(await read(at)).to.equal(expected);
+      expect(await read(`${at}&interval=month&basis=mrr&gross=false`)).to.equal(expected);
+    });
+
+    it("should tell gross retention beside net: at most what accounts began with", async () => {
+      expect(await cohorts({ gross: "true" })).to.deep.equal([
+        {
+          vintage: "2026-01",
+          starting_mrr: 10,
+          nrr_percentage: 30,
+          retention_curve: [100, 150, 150, 150, 30, 30, 30],
+          grr_percentage: 30,
+          gross_retention_curve: [100, 100, 100, 100, 30, 30, 30],
+        },
+        {
+          vintage: "2026-02",
+          starting_mrr: 20,
+          nrr_percentage: 150,
+          retention_curve: [100, 0, 0, 0, 150, 150],
+          grr_percentage: 100,
+          gross_retention_curve: [100, 0, 0, 0, 100, 100],
+        },
+        {
+          vintage: "2026-04",
+          starting_mrr: 8,
+          nrr_percentage: 100,
+          retention_curve: [100, 100, 100, 100],
+          grr_percentage: 100,
+          gross_retention_curve: [100, 100, 100, 100],
+        },
+      ]);
+    });
+
+    const shorter: readonly (readonly [query: Query, rows: readonly unknown[]])[] = [
+      // 3 of a and 30 of b, of which 3 and 20 were there at the beginning.
+      [
+        { interval: "quarter", gross: "true" },
+        [
+          ["2026-Q1", 30, [100, 110, 110], [100, 76.7, 76.7]],
+          ["2026-Q2", 8, [100, 100], [100, 100]],
+        ],
+      ],
+      [{ interval: "year" }, [["2026", 38, [100], undefined]]],
+      [{ interval: "quarter", provider: "apple" }, [["2026-Q2", 8, [100, 100], undefined]]],
+      [
+        { interval: "quarter", provider: "stripe", gross: "true" },
+        [["2026-Q1", 30, [100, 110, 110], [100, 76.7, 76.7]]],
+      ],
+    ];
+    for (const [query, rows] of shorter) {
+      it(`should follow vintages as asked: ${JSON.stringify(query)}`, async () => {
+        const shown = (await cohorts(query)).map((row) => [
+          row.vintage,
+          row.starting_mrr,
+          row.retention_curve,
+          row.gross_retention_curve,
+        ]);
+        expect(shown).to.deep.equal(rows);
+      });
+    }
+
+    it("should follow a product alone", async () => {
+      const ofB = await cohorts({ product: product("prod_b"), gross: "true" });
+      expect(ofB).to.deep.equal([
+        {
+          vintage: "2026-02",
+          starting_mrr: 20,
+          nrr_percentage: 0,
+          retention_curve: [100, 0, 0, 0, 0, 0],
+          grr_percentage: 0,
+          gross_retention_curve: [100, 0, 0, 0, 0, 0],
+        },
+      ]);
+      // Nobody began with it.
+      expect(await cohorts({ product: product("prod_c") })).to.deep.equal([]);
+    });
+
+    it("should count accounts", async () => {
+      expect(await accountCohorts({})).to.deep.equal([
+        {
+          vintage: "2026-01",
+          starting_accounts: 1,
+          retention_percentage: 100,
+          retention_curve: [100, 100, 100, 100, 100, 100, 100],
+        },
+        {
+          vintage: "2026-02",
+          starting_accounts: 1,
+          retention_percentage: 100,
+          retention_curve: [100, 0, 0, 0, 100, 100],
+        },
+        {
+          vintage: "2026-04",
+          starting_accounts: 1,
+          retention_percentage: 100,
+          retention_curve: [100, 100, 100, 100],
+        },
+      ]);
+      const may = { at: "2026-05-31T00:00:00Z", interval: "quarter" };
+      expect((await accountCohorts(may))[0]).to.deep.equal({
+        vintage: "2026-Q1",
+        starting_accounts: 2,
+        retention_percentage: 50,
+        retention_curve: [100, 50],
+      });
+      const ofB = await accountCohorts({ product: product("prod_b") });
+      expect(ofB).to.deep.equal([
+        {
+          vintage: "2026-02",
+          starting_accounts: 1,
+          retention_percentage: 0,
+          retention_curve: [100, 0, 0, 0, 0, 0],
+        },
+      ]);
+    });
+
+    const wrong: readonly (readonly [query: Query, status: number, code: string, param: string])[] =
+      [
+        [{ interval: "week" }, 400, "parameter_invalid", "interval"],
+        [{ basis: "customers" }, 400, "parameter_invalid", "basis"],
+        [{ gross: "yes" }, 400, "parameter_invalid", "gross"],
+        [{ currency: "EUR" }, 400, "parameter_unknown", "currency"],
+        [{ product: "none" }, 422, "product_unknown", "product"],
+        [{ gross: "true", basis: "accounts" }, 422, "gross_of_accounts", "gross"],
+      ];
+    for (const [query, status, code, param] of wrong) {
+      it(`should refuse ${JSON.stringify(query)} with ${status} ${code}`, async () => {
+        expectError(await get("cohorts", query), { status, code, param });
+      });
+    }
+  });
+
+  describe("the summary", () => {
+    const summary = async (query: Query) => {
+      const answer = await get("summary", query);
+      expect(answer.status, answer.text).to.equal(200);
+      return summaryAnswer.parse(answer.json).data;
+    };
+
+    it("should tell the ratios of the last 30 days", async () => {
+      // At `since` a had 15 and b 20; b left, c came with 8.
+      expect(await summary({ at: "2026-04-10T00:00:00Z" })).to.deep.equal({
+        currency: "EUR",
+        since: "2026-03-11T00:00:00.000Z",
+        until: "2026-04-10T00:00:00.000Z",
+        mrr: 23,
+        arr: 276,
+        active_subscribers: 2,
+        arpa: 11.5,
+        customer_churn_rate_pct: 50,
+        gross_revenue_churn_rate_pct: 57.14,
+        net_revenue_churn_rate_pct: 57.14,
+        quick_ratio: 0.4,
+        ltv: 23,
+      });
+    });
+
+    it("should set growth off in net churn, and know no lifetime without churn", async () => {
+      // At `since` a had 15 and c 8; a went down to 3; nobody left.
+      expect(await summary({ at: "2026-05-20T00:00:00Z" })).to.include({
+        mrr: 11,
+        arr: 132,
+        active_subscribers: 2,
+        arpa: 5.5,
+        customer_churn_rate_pct: 0,
+        gross_revenue_churn_rate_pct: 52.17,
+        net_revenue_churn_rate_pct: 52.17,
+        quick_ratio: 0,
+        ltv: null,
+      });
+      // b came back with 30: ARPA 41 ÷ 3, net churn −30 ÷ 11.
+      const june = await summary({ at: "2026-06-10T00:00:00Z" });
+      expect([june.arpa, june.net_revenue_churn_rate_pct, june.quick_ratio]).to.deep.equal([
+        13.67,
+        -272.73,
+        null,
+      ]);
+    });
+
+    it("should tell nothing of ratios to nothing", async () => {
+      expect(await summary({ at: "2025-01-01T00:00:00Z" })).to.include({
+        mrr: 0,
+        arr: 0,
+        active_subscribers: 0,
+        arpa: null,
+        customer_churn_rate_pct: null,
+        gross_revenue_churn_rate_pct: null,
+        net_revenue_churn_rate_pct: null,
+        quick_ratio: null,
+        ltv: null,
+      });
+    });
+
+    it("should see one state of what is booked, though more is booked meanwhile", async () => {
+      const busy = await openDoors();
+      const own: Tenant = { workspace: busy.workspace, environment: "live" };
+      const { clickhouse } = busy.service;
+      await insertMovements(clickhouse, own, movementsIn(story));
+      // It turns out that another left long ago: booked while the first statement is answered.
+      const late = `
+        at         | account | kind  | mrr     | accounts | sku | provider
+        2026-01-12 | d       | new   |   7.000 |        1 | a   | stripe
+        2026-01-20 | d       | churn |  -7.000 |       -1 | a   | stripe
+      `;
+      const rows = clickhouse.rows.bind(clickhouse);
+      let turn: Promise<void> | null = null;
+      clickhouse.rows = async <T>(sql: string, params?: Readonly<Record<string, QueryParam>>) => {
+        if (!sql.includes("mrr_movements")) return rows<T>(sql, params);
+        if (turn !== null) {
+          await turn;
+          return rows<T>(sql, params);
+        }
+        const read = rows<T>(sql, params);
+        turn = read.then(() => insertMovements(clickhouse, own, movementsIn(late)));
+        return read;
+      };
+      try {
+        const query = new URLSearchParams({ at: "2026-07-15T00:00:00Z" }).toString();
+        const { json } = await busy.call(`/v1/metrics/summary?${query}`, {
+          headers: { authorization: `Bearer ${busy.readKey}` },
+        });
+        expect(json.data.customer_churn_rate_pct).to.equal(0);
+      } finally {
+        clickhouse.rows = rows;
+      }
+    });
+
+    it("should look at one provider", async () => {
+      const apple = await summary({ at: "2026-06-10T00:00:00Z", provider: "apple" });
+      expect([apple.mrr, apple.active_subscribers, apple.arpa]).to.deep.equal([8, 1, 8]);
+      expectError(await get("summary", { product: product("prod_b") }), {
+        status: 400,
+        code: "parameter_unknown",
+        param: "product",
+      });
+    });
+  });
+});

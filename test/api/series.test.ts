@@ -1,0 +1,532 @@
+/** Figures over time, asked over HTTP of the real service: small tables to check by hand. */
+import { expect } from "chai";
+import type { z } from "zod";
+import { openSkus } from "../../catalogue/skus.js";
+import { type Change, insertChanges } from "../../processors/book/subscriptions/changes.js";
+import { insertDifferences } from "../../processors/book/subscriptions/movements.js";
+import { type MovementsRow, movementsAnswer } from "../../api/movement-series/schema.js";
+import { revenueAnswer } from "../../api/revenue/schema.js";
+import { productId } from "../../schemas/ids.js";
+import { type Doors, openDoors } from "../harness/doors.js";
+import { momentOf, rowsOf } from "../model/tables/table.js";
+import { movementsIn } from "../harness/movement-table.js";
+import {
+  type Tenant,
+  insertLedger,
+  insertMovements,
+  insertTransactions,
+} from "../harness/query-rows.js";
+
+describe("series over time", () => {
+  let doors: Doors;
+  let tenant: Tenant;
+  beforeEach(async () => {
+    doors = await openDoors();
+    tenant = { workspace: doors.workspace, environment: "live" };
+  });
+
+  const get = (path: string, query: Readonly<Record<string, string>> = {}) =>
+    doors.call(`${path}?${new URLSearchParams(query).toString()}`, {
+      headers: { authorization: `Bearer ${doors.readKey}` },
+    });
+  const read = async <Answer>(
+    shape: z.ZodType<Answer>,
+    path: string,
+    query: Readonly<Record<string, string>>,
+  ): Promise<Answer> => {
+    const answer = await get(path, query);
+    expect(answer.status, answer.text).to.equal(200);
+    return shape.parse(answer.json);
+  };
+
+  describe("MRR movements", () => {
+    const path = "/v1/metrics/mrr/movements";
+    const insert = (movements: string) =>
+      insertMovements(doors.service.clickhouse, tenant, movementsIn(movements));
+    const bridge = async (query: Readonly<Record<string, string>>) =>
+      (await read(movementsAnswer, path, query)).data;
+    const year = { from: "2026-01-01", to: "2026-04-01" };
+
+    const story = `
+      at               | account | kind         | mrr     | accounts | provider | sku | currency
+      2026-01-10       | a       | new          |  10.004 |        1 | stripe   | a   | EUR
+      2026-01-20       | b       | new          |  20.004 |        1 | apple    | b   | USD
+      2026-02-05       | a       | expansion    |   5.003 |        0 | stripe   | a   | EUR
+      2026-02-28 23:59 | b       | churn        | -20.004 |       -1 | apple    | b   | USD
+      2026-03-01       | c       | new          |   4.000 |        1 | stripe   | a   | EUR
+      2026-03-01       | c       | new          |   3.000 |        0 | stripe   | b   | EUR
+      2026-03-15       | b       | reactivation |   1.500 |        1 | apple    | b   | USD
+      2026-03-20       | a       | contraction  |  -5.001 |        0 | stripe   | a   | EUR
+    `;
+
+    it("should lead from each balance to the next, in shown numbers that add up", async () => {
+      await insert(story);
+      const { currency, movements, totals } = await bridge(year);
+      expect(currency).to.equal("EUR");
+      expectBridge(
+        [...movements, totals],
+        `
+        from       | start | new   | more | less  | churn  | back | end   | accounts
+        2026-01-01 |  0.00 | 30.01 | 0.00 |  0.00 |   0.00 | 0.00 | 30.01 | 0 +2 -0 +0 = 2
+        2026-02-01 | 30.01 |  0.00 | 5.00 |  0.00 | -20.00 | 0.00 | 15.01 | 2 +0 -1 +0 = 1
+        2026-03-01 | 15.01 |  7.00 | 0.00 | -5.00 |   0.00 | 1.50 | 18.51 | 1 +1 -0 +1 = 3
+        2026-01-01 |  0.00 | 37.01 | 5.00 | -5.00 | -20.00 | 1.50 | 18.51 | 0 +3 -1 +1 = 3
+        `,
+      );
+    });
+
+    it("should show the parts of a provider, a product or a currency", async () => {
+      await insert(story);
+      await openSkus(doors.service.postgres).see([
+        { ...tenant, provider: "stripe", externalId: "prod_b" },
+      ]);
+      const cells: readonly (readonly [query: Readonly<Record<string, string>>, table: string])[] =
+        [
+          [
+            { provider: "apple" },
+            `
+            from       | start | new   | more | less | churn  | back | end  | accounts
+            2026-01-01 |  0.00 | 20.00 | 0.00 | 0.00 | -20.00 | 1.50 | 1.50 | 0 +1 -1 +1 = 1
+            `,
+          ],
+          [
+            { product: productId(tenant.workspace, "live", "stripe", "prod_b") },
+            `
+            from       | start | new  | more | less | churn | back | end  | accounts
+            2026-01-01 |  0.00 | 3.00 | 0.00 | 0.00 |  0.00 | 0.00 | 3.00 |
+            `,
+          ],
+          [
+            { product: productId(tenant.workspace, "live", "", "") },
+            `
+            from       | start | new  | more | less | churn | back | end  | accounts
+            2026-01-01 |  0.00 | 0.00 | 0.00 | 0.00 |  0.00 | 0.00 | 0.00 |
+            `,
+          ],
+          [
+            { currency: "USD", country: "US" },
+            `
+            from       | start | new   | more | less | churn  | back | end  | accounts
+            2026-01-01 |  0.00 | 20.00 | 0.00 | 0.00 | -20.00 | 1.50 | 1.50 |
+            `,
+          ],
+          [
+            { country: "DE" },
+            `
+            from       | start | new  | more | less | churn | back | end  | accounts
+            2026-01-01 |  0.00 | 0.00 | 0.00 | 0.00 |  0.00 | 0.00 | 0.00 |
+            `,
+          ],
+        ];
+      for (const [query, table] of cells) {
+        const { movements } = await bridge({ ...year, interval: "year", ...query });
+        expectBridge(movements, table);
+      }
+    });
+
+    const groups = ["provider", "product", "currency", "country", "kind"] as const;
+    const seen = (...skus: readonly (readonly [provider: string, externalId: string])[]) =>
+      openSkus(doors.service.postgres).see(
+        skus.map(([provider, externalId]) => ({ ...tenant, provider, externalId })),
+      );
+    for (const group of groups) {
+      it(`should show of each ${group} what its filter shows, which together are all`, async () => {
+        await insert(story);
+        await seen(["stripe", "prod_a"], ["stripe", "prod_b"], ["apple", "prod_b"]);
+        const whole = await bridge(year);
+        const { movements } = await bridge({ ...year, group_by: group });
+        for (const { from, end_mrr: end, start_mrr: start, new_mrr: fresh } of whole.movements) {
+          const sum = (of: (row: MovementsRow) => number) =>
+            movements.reduce((all, row) => all + (row.from === from ? of(row) : 0), 0);
+          expect(sum((row) => row.end_mrr)).to.be.closeTo(end, 0.02);
+          expect(sum((row) => row.start_mrr)).to.be.closeTo(start, 0.02);
+          expect(sum((row) => row.new_mrr)).to.be.closeTo(fresh, 0.02);
+        }
+        if (group === "kind") return;
+        const field = { provider: "provider", product: "product_id" } as const;
+        const name = { ...field, currency: "original_currency", country: "country" } as const;
+        const values = new Set(movements.map((row) => row[name[group]]));
+        for (const value of values) {
+          const mine = movements.filter((row) => row[name[group]] === value);
+          const shown = (await bridge({ ...year, [group]: String(value) })).movements;
+          const named = shown.map((row) => mine.find(({ from }) => from === row.from) ?? row);
+          expect(named.map((row) => ({ ...row, ...nameless }))).to.deep.equal(
+            shown.map((row) => ({ ...row, ...nameless })),
+          );
+        }
+      });
+    }
+
+    it("should keep the balance of a group in an interval that moved nothing", async () => {
+      await insert(story);
+      const { movements } = await bridge({ ...year, group_by: "currency" });
+      const shown = movements.map((row) => [row.from, row.original_currency, row.end_mrr]);
+      expect(shown).to.deep.equal([
+        ["2026-01-01", "EUR", 10],
+        ["2026-01-01", "USD", 20],
+        ["2026-02-01", "EUR", 15.01],
+        ["2026-02-01", "USD", 0],
+        ["2026-03-01", "EUR", 17.01],
+        ["2026-03-01", "USD", 1.5],
+      ]);
+    });
+
+    it("should show of each kind the sum of its movements as balances", async () => {
+      await insert(story);
+      const { movements } = await bridge({ ...year, interval: "quarter", group_by: "kind" });
+      const shown = movements.map((row) => [row.kind, row.end_mrr, row.end_accounts]);
+      expect(shown).to.deep.equal([
+        ["churn", -20, -1],
+        ["contraction", -5, 0],
+        ["expansion", 5, 0],
+        ["new", 37.01, 3],
+        ["reactivation", 1.5, 1],
+      ]);
+    });
+
+    it("should cut the first and the last interval, and begin weeks on Monday", async () => {
+      const days = async (query: Readonly<Record<string, string>>) =>
+        (await bridge(query)).movements.map((row) => `${row.from} ${row.to}`);
+      expect(await days({ from: "2026-02-27", to: "2026-03-10", interval: "week" })).to.deep.equal([
+        "2026-02-27 2026-03-02",
+        "2026-03-02 2026-03-09",
+        "2026-03-09 2026-03-10",
+      ]);
+      expect(
+        await days({ from: "2025-11-15", to: "2026-02-01", interval: "quarter" }),
+      ).to.deep.equal(["2025-11-15 2026-01-01", "2026-01-01 2026-02-01"]);
+      expect(
+        await days({ from: "2025-11-15T01:00:00+01:00", to: "2026-02-01", interval: "year" }),
+      ).to.deep.equal(["2025-11-15 2026-01-01", "2026-01-01 2026-02-01"]);
+      expect(await days({ at: "2026-03-10T12:00:00Z", to: "2027-01-01" })).to.have.lengthOf(12);
+      const clipped = await days({ at: "2026-03-10T12:00:00Z", to: "2027-01-01" });
+      expect([clipped[0], clipped.at(-1)]).to.deep.equal([
+        "2025-04-01 2025-05-01",
+        "2026-03-01 2026-03-11",
+      ]);
+    });
+
+    it("should count in the last day only what happened up to `at`", async () => {
+      await insert(story);
+      const ends = async (at: string) => (await bridge({ ...year, at })).totals.end_mrr;
+      expect(await ends("2026-02-28T23:58:00Z")).to.equal(35.01);
+      expect(await ends("2026-02-28T23:59:00Z")).to.equal(15.01);
+    });
+
+    // The engine's days begin anew in June 2149.
+    it("should never take for past a price that is announced for centuries ahead", async () => {
+      const { clickhouse } = doors.service;
+      const [begun, announced] = ["2026-01-10 00:00:00.000", "2200-01-15 00:00:00.000"];
+      const item = { item: "si", external_id: "prod_a", price: "EUR:500/1", mrr: "5.000000" };
+      const change: Change = {
+        ...tenant,
+        account: `account_${tenant.workspace}`,
+        provider: "stripe",
+        subscription: "sub",
+        change_id: "evt:0",
+        revision: 1,
+        void: 0,
+        at: begun,
+        phase: "started",
+        event_id: "evt",
+        recorded_at: begun,
+        currency: "EUR",
+        country: "DE",
+        steps: [
+          { at: begun, items: [item] },
+          { at: announced, items: [{ ...item, price: "EUR:1000/1", mrr: "10.000000" }] },
+        ],
+      };
+      await insertChanges(clickhouse, [change]);
+      await insertDifferences(clickhouse, [change]);
+      const { movements } = await bridge({ ...year, interval: "year" });
+      expectBridge(
+        movements,
+        `
+        from       | start | new  | more | less | churn | back | end  | accounts
+        2026-01-01 |  0.00 | 5.00 | 0.00 | 0.00 |  0.00 | 0.00 | 5.00 | 0 +1 -0 +0 = 1
+        `,
+      );
+    });
+  });
+
+  describe("revenue", () => {
+    const path = "/v1/metrics/revenue";
+    const revenue = async (query: Readonly<Record<string, string>>) =>
+      (await read(revenueAnswer, path, query)).data;
+
+    beforeEach(async () => {
+      const { clickhouse } = doors.service;
+      const entry = (at: string, payment: string, more: object) => ({
+        payment: `stripe:${payment}`,
+        kind: "sale" as const,
+        happened_at: momentOf(at),
+        recorded_at: momentOf(at),
+        amount: 0,
+        sales: 0,
+        ...more,
+      });
+      await insertLedger(clickhouse, tenant, [
+        entry("2026-01-10", "one", { amount: 11_900, tax: 1_900, fee: 300, sales: 1 }),
+        entry("2026-01-31 23:59", "two", { amount: 5_000, sales: 1, country: "DE" }),
+        entry("2026-02-01", "one", { kind: "refund", amount: -5_950, tax: -950 }),
+        entry("2026-02-02", "two", { kind: "dispute", amount: -5_000, country: "DE" }),
+        entry("2026-03-02", "two", { kind: "dispute_won", amount: 5_000, country: "DE" }),
+      ]);
+      const version = (id: string, at: string, number: number, more: object) => ({
+        id,
+        version: number,
+        timestamp: momentOf(at),
+        recorded_at: momentOf(at) + number,
+        ...more,
+      });
+      await insertTransactions(clickhouse, tenant, [
+        version("one", "2026-01-10", 1, {}),
+        version("one", "2026-01-10", 2, { fee_amount: 300 }),
+        version("one", "2026-01-10", 3, { fee_amount: 300 }),
+        version("two", "2026-01-31 23:59", 1, { customer_country: "DE" }),
+      ]);
+    });
+
+    it("should tell what was sold, given back and kept, by the time it happened", async () => {
+      const { revenue: rows, totals } = await revenue({ from: "2026-01-01", to: "2026-05-01" });
+      const table = [...rows, totals].map((row) => [
+        row.from,
+        row.gross,
+        row.refunds,
+        row.disputes,
+        row.revenue,
+        row.tax,
+        row.fees,
+        row.net,
+        row.sales,
+        row.sales_without_fee,
+      ]);
+      expect(table).to.deep.equal([
+        ["2026-01-01", 169, 0, 0, 169, 19, 3, 147, 2, 1],
+        ["2026-02-01", 0, -59.5, -50, -109.5, -9.5, 0, -100, 0, 0],
+        ["2026-03-01", 0, 0, 50, 50, 0, 0, 50, 0, 0],
+        ["2026-04-01", 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        ["2026-01-01", 169, -59.5, 0, 109.5, 9.5, 3, 97, 2, 1],
+      ]);
+    });
+
+    it("should group what there is, and tell no fee where nobody did", async () => {
+      const { revenue: rows } = await revenue({
+        from: "2026-01-01",
+        to: "2026-02-03",
+        interval: "quarter",
+        group_by: "country",
+      });
+      const shown = rows.map((row) => [row.country, row.revenue, row.fees, row.sales_without_fee]);
+      expect(shown).to.deep.equal([
+        ["DE", 0, null, 1],
+        ["US", 59.5, 3, 0],
+      ]);
+      for (const [group, fields] of [
+        ["provider", { provider: "stripe" }],
+        ["currency", { original_currency: "USD" }],
+        [
+          "product",
+          {
+            product_id: productId(tenant.workspace, "live", "stripe", "prod_a"),
+            product_name: "prod_a",
+          },
+        ],
+      ] as const) {
+        const grouped = await revenue({ from: "2026-01-01", interval: "year", group_by: group });
+        expect(grouped.revenue).to.have.lengthOf(1);
+        expect(grouped.revenue[0]).to.include(fields);
+        expect(grouped.revenue[0]).to.include({ revenue: 109.5, sales_without_fee: 1 });
+      }
+    });
+
+    it("should tell of how many sales nobody told the tax", async () => {
+      const { totals } = await revenue({ from: "2026-01-01" });
+      expect(totals.sales_without_tax).to.equal(2);
+      await insertTransactions(doors.service.clickhouse, tenant, [
+        {
+          id: "one",
+          version: 4,
+          timestamp: momentOf("2026-01-10"),
+          recorded_at: momentOf("2026-01-11"),
+          fee_amount: 300,
+          tax_amount: 1_900,
+        },
+      ]);
+      const { totals: now } = await revenue({ from: "2026-01-01" });
+      expect([now.sales_without_tax, now.sales_without_fee]).to.deep.equal([1, 1]);
+    });
+
+    it("should show of each group what its filter shows, to the last figure", async () => {
+      await openSkus(doors.service.postgres).see([
+        { ...tenant, provider: "stripe", externalId: "prod_a" },
+      ]);
+      const span = { from: "2026-01-01", to: "2026-05-01" };
+      for (const [group, field] of [
+        ["provider", "provider"],
+        ["product", "product_id"],
+        ["country", "country"],
+        ["currency", "original_currency"],
+      ] as const) {
+        const { revenue: rows } = await revenue({ ...span, group_by: group });
+        expect(rows).not.to.deep.equal([]);
+        for (const row of rows) {
+          const asked = { ...span, [group]: String(row[field]) };
+          const { revenue: shown } = await revenue(asked);
+          expect(row).to.deep.include(shown.find(({ from }) => from === row.from));
+        }
+      }
+    });
+
+    it("should be a part of the whole that its groups make up", async () => {
+      const span = { from: "2026-01-01", to: "2026-05-01", group_by: "provider" };
+      const { totals } = await revenue({ ...span, country: "DE" });
+      const { totals: rest } = await revenue({ ...span, country: "US" });
+      expect([totals.revenue, rest.revenue]).to.deep.equal([50, 59.5]);
+      expect([totals.sales_without_fee, rest.sales_without_fee]).to.deep.equal([1, 0]);
+      expect((await revenue({ ...span, country: "FR" })).revenue).to.deep.equal([]);
+    });
+
+    it("should not count the fee of a sale before the sale", async () => {
+      // A transaction is listed a moment before the ledger has its sale.
+      const [at, early] = [momentOf("2026-01-20"), momentOf("2025-12-20")];
+      const listed = { version: 1, recorded_at: at, fee_amount: 30, customer_country: "DE" };
+      await insertTransactions(doors.service.clickhouse, tenant, [
+        { ...listed, id: "three", timestamp: at },
+        { ...listed, id: "four", timestamp: at },
+        { ...listed, id: "five", timestamp: early },
+      ]);
+      const grouped = await revenue({ from: "2025-12-01", to: "2026-02-01", group_by: "country" });
+      const shown = grouped.revenue.map((row) => [row.from, row.country, row.sales_without_fee]);
+      expect(shown).to.deep.equal([
+        ["2026-01-01", "DE", 0],
+        ["2026-01-01", "US", 0],
+      ]);
+      expect(grouped.totals.sales_without_fee).to.equal(0);
+    });
+
+    it("should be what was known then", async () => {
+      const known = { known_at: "2026-02-01T12:00:00Z", from: "2026-01-01" };
+      const { totals } = await revenue(known);
+      expect([totals.revenue, totals.to]).to.deep.equal([109.5, "2026-02-02"]);
+      const { totals: early } = await revenue({ ...known, known_at: "2026-01-10T00:00:00.001Z" });
+      expect([early.revenue, early.fees, early.sales_without_fee]).to.deep.equal([119, 3, 1]);
+    });
+  });
+
+  describe("what is asked for", () => {
+    const paths = ["/v1/metrics/mrr/movements", "/v1/metrics/revenue"];
+    const wrong: readonly (readonly [
+      query: string,
+      status: number,
+      code: string,
+      param: string,
+    ])[] = [
+      ["from=2026-02-30", 400, "parameter_invalid", "from"],
+      ["from=2026-01-01T12:00:00Z", 400, "parameter_invalid", "from"],
+      ["to=1767225600000", 400, "parameter_invalid", "to"],
+      ["interval=fortnight", 400, "parameter_invalid", "interval"],
+      ["surprise=1", 400, "parameter_unknown", "surprise"],
+      ["from=2026-02-01&to=2026-02-01", 422, "series_empty", "from"],
+      ["from=2999-01-01", 422, "series_empty", "from"],
+      ["from=1969-12-31", 422, "from_too_early", "from"],
+      ["to=1969-12-31", 422, "series_empty", "to"],
+      ["from=2000-01-01&interval=day", 422, "series_too_long", "interval"],
+      ["at=2999-01-01T00:00:00Z", 422, "moment_in_future", "at"],
+    ];
+    for (const [query, status, code, param] of wrong) {
+      it(`should refuse ${query} with ${status} ${code}`, async () => {
+        for (const path of paths) {
+          const { status: got, json } = await get(
+            path,
+            Object.fromEntries(new URLSearchParams(query)),
+          );
+          expect([got, json.error.code, json.error.param], path).to.deep.equal([
+            status,
+            code,
+            param,
+          ]);
+        }
+      });
+    }
+
+    const wrongHere: readonly (readonly [
+      url: string,
+      status: number,
+      code: string,
+      param: string,
+    ])[] = [
+      ["/mrr/movements?provider=nobody", 400, "parameter_invalid", "provider"],
+      ["/mrr/movements?currency=euro", 400, "parameter_invalid", "currency"],
+      ["/mrr/movements?currency=QQQ", 400, "parameter_invalid", "currency"],
+      ["/mrr/movements?country=Germany", 400, "parameter_invalid", "country"],
+      ["/mrr/movements?product=prod_unf_none", 422, "product_unknown", "product"],
+      ["/mrr/movements?group_by=account", 400, "parameter_invalid", "group_by"],
+      ["/revenue?group_by=kind", 400, "parameter_invalid", "group_by"],
+      ["/revenue?account=somebody", 400, "parameter_unknown", "account"],
+      ["/revenue?product=prod_unf_none", 422, "product_unknown", "product"],
+    ];
+    for (const [url, status, code, param] of wrongHere) {
+      it(`should refuse ${url} with ${status} ${code}`, async () => {
+        const [path = "", query] = url.split("?");
+        const answer = await get(
+          `/v1/metrics${path}`,
+          Object.fromEntries(new URLSearchParams(query)),
+        );
+        const { error } = answer.json;
+        expect([answer.status, error.code, error.param]).to.deep.equal([status, code, param]);
+      });
+    }
+  });
+});
+
+/** Each row of the answer as the table writes it, and added up as a person would. */
+function expectBridge(rows: readonly MovementsRow[], table: string): void {
+  const expected = rowsOf(table).map((row) => ({ ...row }));
+  const cents = (amount: number) => Math.round(amount * 100);
+  const shown = rows.map((row) => {
+    const moved = [
+      row.new_mrr,
+      row.expansion_mrr,
+      row.contraction_mrr,
+      row.churn_mrr,
+      row.reactivation_mrr,
+    ];
+    const sum = moved.reduce((total, amount) => total + cents(amount), cents(row.start_mrr));
+    expect(sum, "start and movements").to.equal(cents(row.end_mrr));
+    const [fresh, expansion, contraction, churn, reactivation] = moved.map(money);
+    return {
+      from: row.from,
+      start: money(row.start_mrr),
+      new: fresh,
+      more: expansion,
+      less: contraction,
+      churn,
+      back: reactivation,
+      end: money(row.end_mrr),
+      accounts:
+        row.start_accounts === null
+          ? ""
+          : `${row.start_accounts} +${row.new_accounts} -${row.churned_accounts} ` +
+            `+${row.reactivated_accounts} = ${row.end_accounts}`,
+    };
+  });
+  expect(shown).to.deep.equal(expected);
+}
+
+/** What tells groups apart. */
+const nameless = {
+  provider: undefined,
+  product_id: undefined,
+  product_name: undefined,
+  original_currency: undefined,
+  country: undefined,
+};
+
+/** As the tables write it. */
+function money(amount: number): string {
+  const cents = Math.round(amount * 100);
+  const size = String(Math.abs(cents)).padStart(3, "0");
+  return `${cents < 0 ? "-" : ""}${size.slice(0, -2)}.${size.slice(-2)}`;
+}

@@ -1,0 +1,292 @@
+/** Filters of the transaction list against brute force over the same versions, page by page. */
+import { expect } from "chai";
+import {
+  type TransactionPosition,
+  type TransactionsWanted,
+  transactionColumns,
+} from "../../api/transactions/query.js";
+import { PassingRows, listKey } from "../../api/transactions/filter-selectivity.js";
+import { readTransactions } from "../../api/transactions/pages.js";
+import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import { type Doors, expectError, openDoors } from "../harness/doors.js";
+import {
+  type Tenant,
+  type TestVersion,
+  insertTransactions,
+  newTenant,
+} from "../harness/query-rows.js";
+
+const first = Date.UTC(2026, 0, 1);
+const hourMs = 3_600_000;
+const allRecorded = first + 10_000 * hourMs;
+
+describe("Filters of transactions", () => {
+  let doors: Doors;
+  let tenant: Tenant;
+  let versions: readonly Version[];
+  before(async () => {
+    doors = await openDoors();
+    tenant = newTenant();
+    versions = scattered(400);
+    await insertTransactions(doors.service.clickhouse, tenant, versions);
+    await insertTransactions(doors.service.clickhouse, newTenant(), versions);
+  });
+
+  const cases: readonly (readonly [title: string, wanted: Omit<TransactionsWanted, "isPast">])[] = [
+    ["nothing but the newest versions", {}],
+    ["a provider", { provider: "apple" }],
+    ["a type", { type: "refund" }],
+    ["a type most versions once had", { type: "one_time" }],
+    ["a currency", { currency: "JPY" }],
+    ["a country few have", { country: "IS" }],
+    ["a country nobody has", { country: "AQ" }],
+    ["the products of two providers", { skus: ["stripe:prod_b", "apple:prod_a"] }],
+    ["what no product was told of", { skus: ["stripe:", "apple:"] }],
+    ["a status", { status: "disputed" }],
+    ["the time from a moment on", { from: first + 100 * hourMs }],
+    ["the time before a moment", { to: first + 100 * hourMs }],
+    ["one moment", { from: first + 100 * hourMs, to: first + 100 * hourMs + 1 }],
+    ["no time at all", { from: first + 100 * hourMs, to: first + 100 * hourMs }],
+    ["a country and a status", { country: "US", status: "refunded" }],
+    [
+      "all at once",
+      {
+        provider: "stripe",
+        type: "subscription",
+        currency: "USD",
+        country: "US",
+        status: "succeeded",
+        skus: ["stripe:prod_a", "stripe:prod_c"],
+        from: first + 20 * hourMs,
+        to: first + 350 * hourMs,
+      },
+    ],
+  ];
+  for (const [title, wanted] of cases) {
+    it(`should show ${title}, as brute force does`, async () => {
+      for (const knownAt of [allRecorded, first + 300 * hourMs]) {
+        const expected = bruteForce(versions, wanted, knownAt);
+        for (const passing of [new PassingRows(), knownAs(wanted, 0), knownAs(wanted, 0.6)]) {
+          const shown = await walk(doors.service.clickhouse, wanted, knownAt, passing);
+          expect(shown).to.deep.equal(expected);
+        }
+      }
+    });
+  }
+
+  it("should have rows to choose from", () => {
+    const shown = cases.map(([, wanted]) => bruteForce(versions, wanted, allRecorded).length);
+    expect(shown.filter((rows) => rows === 0)).to.have.length(2);
+  });
+
+  async function walk(
+    clickhouse: ClickHouse,
+    wanted: Omit<TransactionsWanted, "isPast">,
+    knownAt: number,
+    passing: PassingRows,
+  ): Promise<string[]> {
+    const shown: string[] = [];
+    let after: TransactionPosition | null = null;
+    do {
+      const asOf = { ...tenant, at: allRecorded, knownAt };
+      const page: Awaited<ReturnType<typeof readTransactions>> = await readTransactions(
+        clickhouse,
+        asOf,
+        { ...wanted, isPast: false },
+        after,
+        60,
+        passing,
+      );
+      shown.push(...page.rows.map((row) => `${row.id} ${row.version}`));
+      after = page.last;
+    } while (after !== null);
+    return shown;
+  }
+
+  /** @param share of the rows, which pass */
+  function knownAs(wanted: Omit<TransactionsWanted, "isPast">, share: number): PassingRows {
+    const passing = new PassingRows();
+    passing.learn(listKey(tenant, { ...wanted, isPast: false }), share, 1);
+    return passing;
+  }
+
+  const statements: readonly (readonly [
+    title: string,
+    wanted: Omit<TransactionsWanted, "isPast">,
+    atFirst: number,
+    later: number,
+  ])[] = [
+    ["many pass", { type: "subscription" }, 1, 1],
+    ["few pass", { country: "IS" }, 3, 2],
+    ["nobody passes", { country: "AQ" }, 2, 1],
+    ["versions do not differ in", { provider: "apple" }, 1, 1],
+  ];
+  for (const [title, wanted, atFirst, later] of statements) {
+    it(`should ask ${atFirst} and then ${later} for a page of a filter ${title}`, async () => {
+      const asked: number[] = [];
+      const clickhouse: Pick<ClickHouse, "rows"> = {
+        rows: (sql, params) => {
+          asked.push(asked.length);
+          return doors.service.clickhouse.rows(sql, params);
+        },
+      };
+      const asOf = { ...tenant, at: allRecorded, knownAt: allRecorded };
+      const passing = new PassingRows();
+      const counts: number[] = [];
+      for (let page = 0; page < 2; page += 1) {
+        asked.length = 0;
+        await readTransactions(clickhouse, asOf, { ...wanted, isPast: false }, null, 20, passing);
+        counts.push(asked.length);
+      }
+      expect(counts).to.deep.equal([atFirst, later]);
+    });
+  }
+
+  it("should show of a version what its columns hold", async () => {
+    const mine = newTenant();
+    const { clickhouse } = doors.service;
+    const place = { timestamp: first, recorded_at: first, version: 7 };
+    await insertTransactions(clickhouse, mine, [
+      {
+        ...place,
+        id: "tx_all",
+        provider: "apple",
+        payment: 'pay "quoted"\t/\\n',
+        external_id: "Größe 大\n\u2028",
+        gross_amount: 101,
+        original_currency: "JPY",
+        normalized_amount: 9_007_199_254_740_993n,
+        base_currency: "GBP",
+        fx_rate: "0.0051234567890123456",
+        fx_date: "2025-12-31",
+        refunded_amount: 103,
+        tax_amount: 104,
+        fee_amount: -105,
+        customer_country: "IS",
+        type: "subscription",
+        status: "disputed",
+      },
+      { ...place, id: "tx_none", external_id: "", customer_country: "" },
+    ]);
+    const columns = await clickhouse.rows(
+      `SELECT ${transactionColumns} FROM transactions
+       WHERE workspace = {workspace:String} ORDER BY id DESC`,
+      { workspace: mine.workspace },
+    );
+    const asOf = { ...mine, at: allRecorded, knownAt: allRecorded };
+    for (const wanted of [{}, { skus: ["apple:Größe 大\n\u2028", "stripe:"] }]) {
+      const list = { ...wanted, isPast: false };
+      const page = await readTransactions(clickhouse, asOf, list, null, 50, new PassingRows());
+      expect(page.rows).to.deep.equal(columns);
+    }
+  });
+
+  const get = (query: string) =>
+    doors.call(`/v1/transactions?${query}`, {
+      headers: { authorization: `Bearer ${doors.readKey}` },
+    });
+
+  it("should take dates and date-times, and pin the filters in the cursor", async () => {
+    const mine: Tenant = { workspace: doors.workspace, environment: "live" };
+    await insertTransactions(doors.service.clickhouse, mine, [
+      { id: "tx_1", timestamp: first - 1, recorded_at: first, version: 1 },
+      { id: "tx_2", timestamp: first, recorded_at: first, version: 1 },
+      { id: "tx_3", timestamp: first + 1, recorded_at: first, version: 1 },
+      { id: "tx_4", timestamp: first + 2, recorded_at: first, version: 1, customer_country: "FR" },
+      { id: "tx_5", timestamp: first + 24 * hourMs, recorded_at: first, version: 1 },
+    ]);
+    const ids = (json: { data: { id: string }[] }) => json.data.map(({ id }) => id);
+    const day = "from=2026-01-01&to=2026-01-02&country=US";
+    const page = await get(`${day}&limit=1`);
+    expect(ids(page.json)).to.deep.equal(["tx_3"]);
+    const cursor = String(page.json.pagination.next_cursor);
+    const second = await get(`cursor=${cursor}`);
+    expect(ids(second.json)).to.deep.equal(["tx_2"]);
+    expect(second.json.pagination.has_more).to.equal(false);
+    expect(ids((await get(`cursor=${cursor}&${day}`)).json)).to.deep.equal(["tx_2"]);
+    const other = await get(`cursor=${cursor}&country=DE`);
+    expectError(other, { status: 400, code: "cursor_invalid", param: "cursor" });
+    const offset = await get("from=2026-01-01T01:00:00%2B01:00&to=2026-01-01T00:00:00.001Z");
+    expect(ids(offset.json)).to.deep.equal(["tx_2"]);
+  });
+
+  const refused: readonly (readonly [query: string, status: number, code: string])[] = [
+    ["from=yesterday", 400, "parameter_invalid"],
+    ["from=2026-01-02&to=2026-01-01", 422, "range_backwards"],
+    ["to=2026-02-30", 400, "parameter_invalid"],
+    ["type=gift", 400, "parameter_invalid"],
+    ["currency=usd", 400, "parameter_invalid"],
+    ["currency=QQQ", 400, "parameter_invalid"],
+    ["country=Germany", 400, "parameter_invalid"],
+    ["product=prod_unf_of_nobody", 422, "product_unknown"],
+  ];
+  for (const [query, status, code] of refused) {
+    it(`should refuse ${query} with ${status} ${code}`, async () => {
+      expectError(await get(query), { status, code, param: query.slice(0, query.indexOf("=")) });
+    });
+  }
+});
+
+/** Every field the filters look at is told. */
+type Version = TestVersion &
+  Required<
+    Pick<
+      TestVersion,
+      "status" | "provider" | "external_id" | "type" | "customer_country" | "original_currency"
+    >
+  >;
+
+/** One to three versions of each id, that differ in everything but the provider and the time. */
+function scattered(ids: number): Version[] {
+  return Array.from({ length: ids }, (_, index) => index).flatMap((index) =>
+    Array.from({ length: (index % 3) + 1 }, (_none, turn): Version => {
+      const drawn = (index * 7 + turn * 5) % 97;
+      return {
+        id: `tx_${String((index * 7_919) % 1_000).padStart(4, "0")}_${index}`,
+        // Two at the same moment now and then.
+        timestamp: first + (index - (index % 10 === 9 ? 1 : 0)) * hourMs,
+        recorded_at: first + (index + turn * 30) * hourMs,
+        version: turn + 1,
+        provider: index % 4 === 0 ? "apple" : "stripe",
+        external_id: pick(["prod_a", "prod_b", "prod_c", ""], drawn),
+        original_currency: pick(["USD", "USD", "EUR", "JPY"], drawn * 3),
+        customer_country: drawn === 50 ? "IS" : pick(["US", "DE", "US"], drawn),
+        type: drawn % 11 === 0 ? "refund" : turn > 0 ? "subscription" : "one_time",
+        status: drawn % 13 === 0 ? "disputed" : drawn % 6 === 0 ? "refunded" : "succeeded",
+      };
+    }),
+  );
+}
+
+function pick(values: readonly string[], index: number): string {
+  return values[index % values.length] ?? "";
+}
+
+function bruteForce(
+  versions: readonly Version[],
+  wanted: Omit<TransactionsWanted, "isPast">,
+  knownAt: number,
+): string[] {
+  const newest = new Map<string, Version>();
+  for (const version of versions) {
+    if (version.recorded_at > knownAt) continue;
+    const known = newest.get(version.id);
+    if (known === undefined || known.recorded_at < version.recorded_at) {
+      newest.set(version.id, version);
+    }
+  }
+  return [...newest.values()]
+    .filter(
+      (row) =>
+        (wanted.provider ?? row.provider) === row.provider &&
+        (wanted.type ?? row.type) === row.type &&
+        (wanted.currency ?? row.original_currency) === row.original_currency &&
+        (wanted.country ?? row.customer_country) === row.customer_country &&
+        (wanted.status ?? row.status) === row.status &&
+        (wanted.skus?.includes(`${row.provider}:${row.external_id}`) ?? true) &&
+        row.timestamp >= (wanted.from ?? 0) &&
+        row.timestamp < (wanted.to ?? Infinity),
+    )
+    .sort((one, other) => other.timestamp - one.timestamp || (one.id < other.id ? 1 : -1))
+    .map((row) => `${row.id} ${row.version}`);
+}

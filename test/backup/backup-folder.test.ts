@@ -1,0 +1,76 @@
+/** Whose backups a folder holds: one installation's, or it is refused. */
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { expect } from "chai";
+import { accountHasher, installationId } from "../../vault/account-hash.js";
+import { addBackup, refuseAmongOthers } from "../../backup/folder.js";
+import { BackupRefused, type Manifest, manifestText } from "../../backup/manifest.js";
+import { openVault } from "../../vault/vault.js";
+import { topics } from "../../schemas/records/records.js";
+import { rejection } from "../log/log-contract.js";
+
+describe("A folder of backups", () => {
+  const root = mkdtempSync(join(tmpdir(), "backup-folder-"));
+  after(() => rmSync(root, { recursive: true }));
+
+  it("should be refused when it holds those of another installation", async () => {
+    const before = await add(1, undefined);
+    await add(2, "first");
+    expect(existsSync(before), "made before there were ids").to.equal(false);
+    const refused = await rejection(add(3, "second"));
+    expect(refused).to.be.instanceOf(BackupRefused);
+    expect(String(refused)).to.include("of another installation (first, this one is second)");
+    expect(readdirSync(root)).to.deep.equal(["1970-01-01T00-00-00.002Z"]);
+    expect(basename(await add(4, "first"))).to.equal("1970-01-01T00-00-00.004Z");
+  });
+
+  it("should be told whose it is by what every installation draws for itself", async () => {
+    const [one, other] = [storeOf(), storeOf()];
+    const vault = openVault("ab".repeat(32));
+    const id = await installationId(one, vault);
+    expect(id).to.match(/^[0-9a-f]{16}$/);
+    await accountHasher(one, vault);
+    expect(await installationId(one, vault)).to.equal(id);
+    expect(await installationId(other, vault)).not.to.equal(id);
+  });
+
+  /** @param installation undefined: as versions before did */
+  function add(at: number, installation: string | undefined): Promise<string> {
+    return addBackup(root, new Date(at), 1, async (folder) => {
+      await refuseAmongOthers(root, installation ?? "any");
+      writeFileSync(join(folder, "manifest.json"), manifestText(manifestOf(installation)));
+    });
+  }
+
+  function manifestOf(installation: string | undefined): Manifest {
+    const part = { partitions: [], groups: {} };
+    return {
+      made_at: new Date(0).toISOString(),
+      version: "1",
+      ...(installation === undefined ? {} : { installation }),
+      vault_key_id: "",
+      migrations: { postgres: [], clickhouse: [] },
+      topics: {
+        [topics.raw]: part,
+        [topics.incomplete]: part,
+        [topics.facts]: part,
+        [topics.rejected]: part,
+        [topics.transactions]: part,
+        [topics.movements]: part,
+      },
+      files: [],
+    };
+  }
+
+  /** The secrets of one installation, and nothing else of Postgres. */
+  function storeOf() {
+    let sealed: unknown;
+    const query = async <T>(sql: string, values: readonly unknown[] = []): Promise<T[]> => {
+      if (sql.startsWith("INSERT")) sealed ??= values[1];
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the only rows asked for
+      return (sql.startsWith("SELECT") ? [{ sealed }] : []) as T[];
+    };
+    return { query, transaction: () => Promise.reject(new Error("none")), close: async () => {} };
+  }
+});

@@ -1,0 +1,322 @@
+/**
+ * The commands as an operator runs them, while the service runs and after it: the built service and
+ * its commands as processes, killed where it hurts. What a restored installation answers is what
+ * the first one answered, and so it is after a replay: the tables are what the log says.
+ */
+import type { ChildProcess } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { expect } from "chai";
+import { clickhouseTables } from "../../backup/clickhouse-part.js";
+import { addBackup } from "../../backup/folder.js";
+import { BackupRefused, readManifest } from "../../backup/manifest.js";
+import { postgresTables } from "../../backup/postgres-part.js";
+import { checkBackup } from "../../backup/restore.js";
+import { projectFile } from "../../runtime/project-root.js";
+import { placeDatabase } from "../harness/empty-database.js";
+import { rejection } from "../log/log-contract.js";
+import { type Clocks, answersOf, expectSameAnswers } from "../model/compare/answers.js";
+import { bundledQuotes } from "../model/bundled-quotes.js";
+import { expectFigures } from "../model/compare/compare.js";
+import type { ModelEvent } from "../model/facts.js";
+import { figuresOf } from "../model/figures.js";
+import { at } from "../model/readers/json.js";
+import { largestPortfolio } from "../model/stories/largest-portfolio.js";
+import { type Merchant, openMerchant, read, sendAll, whenBooked } from "../model/merchant.js";
+import { type Sent, dayMs, secondMs } from "../model/stories/story.js";
+import {
+  doorOf,
+  freePort,
+  kill,
+  killedCommand,
+  runCommand,
+  startService,
+  stop,
+  whenReady,
+} from "../harness/service-process.js";
+import { spoiledBackups } from "./spoiled-backups.js";
+
+const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
+type Settings = Readonly<Record<string, string>>;
+
+describe("The commands", function suite() {
+  this.timeout(300_000);
+  const root = mkdtempSync(join(tmpdir(), "revenue-backup-"));
+  const first = join(root, "first");
+  const second = join(root, "second");
+  const third = join(root, "third");
+  let running: { readonly child: ChildProcess; readonly port: number } | undefined;
+  let merchant: Merchant;
+  let events: readonly Sent[];
+  let clocks: readonly Clocks[];
+  let answers: ReadonlyMap<string, unknown>;
+  let figures: ReadonlyMap<string, unknown>;
+  let backup: string;
+  let vaultKey: Settings;
+  let sent: ModelEvent[];
+  let online: Awaited<ReturnType<typeof runCommand>>;
+  let locked: Awaited<ReturnType<typeof runCommand>>;
+
+  before(async () => {
+    await placeDatabase(first);
+    const port = await start(first);
+    merchant = await openMerchant(doorOf(first, port), "EUR");
+    events = largestPortfolio(end);
+    const half = Math.floor(events.length / 2);
+    sent = await sendAll(merchant, events.slice(0, half));
+    const knownAt = await whenBooked(merchant);
+    const settings = { PORT: String(port) };
+    const asking = runCommand(first, ["backup", "--to", join(root, "online")], settings);
+    sent.push(...(await sendAll(merchant, events.slice(half))));
+    online = await asking;
+    await whenBooked(merchant);
+    const last = { at: new Date(end).toISOString() };
+    clocks = [last, { ...last, known_at: knownAt }];
+    answers = await answersOf(merchant, clocks);
+    figures = await figuresRead(merchant, clocks);
+    locked = await runCommand(first, ["audit"]);
+    await stopService();
+  });
+
+  after(async () => {
+    if (running !== undefined) await kill(running.child);
+    rmSync(root, { recursive: true, maxRetries: 5 });
+  });
+
+  it("should refuse while the service works on the folder, and say so", () => {
+    expect(locked.told).to.match(/is in use by process \d+/);
+    expect(locked.code).to.equal(2);
+  });
+
+  const wrong = [
+    ["nothing"],
+    ["audit", "--fast"],
+    ["replay", "--repair"],
+    ["replay", "--from", "x"],
+  ];
+  for (const words of wrong) {
+    it(`should refuse ${words.join(" ")}`, async () => {
+      const { code, told } = await runCommand(join(root, "none"), words);
+      expect(told).to.match(/npm run ops|is no time/);
+      expect(code).to.equal(2);
+    });
+  }
+
+  it("should back up every table there is", () => {
+    // An installation's own: the ids its public topics are written under, and who works on it now.
+    const postgres = [...postgresTables, "schema_ids", "leases", "doors", "told_time"];
+    expect([...clickhouseTables].sort()).to.deep.equal(madeIn("clickhouse"));
+    expect(postgres.sort()).to.deep.equal(madeIn("postgres"));
+  });
+
+  it("should leave no backup half made, and keep as many as asked for", async () => {
+    const full = join(root, "full");
+    const half = async (folder: string): Promise<void> => {
+      writeFileSync(join(folder, "manifest.json"), "{}");
+      throw new Error("ENOSPC: no space left on device");
+    };
+    const failure = await rejection(addBackup(full, new Date(1), null, half));
+    expect(String(failure)).to.include("ENOSPC");
+    expect(readdirSync(full)).to.deep.equal([]);
+    mkdirSync(join(full, "1970-01-01T00-00-00.002Z.partial"));
+    const whole = await addBackup(full, new Date(3), null, async () => {
+      const another = await rejection(addBackup(full, new Date(4), null, async () => undefined));
+      expect(String(another)).to.include("Another backup into");
+    });
+    expect(readdirSync(full)).to.deep.equal([basename(whole)]);
+    const newest = await addBackup(full, new Date(5), 1, async () => undefined);
+    expect(readdirSync(full)).to.deep.equal([basename(newest)]);
+    // The clock was set back since.
+    const [before, now] = [await addBackup(full, new Date(2), 1, async () => undefined), newest];
+    const after = await addBackup(full, new Date(4), 1, async () => undefined);
+    expect(existsSync(before)).to.equal(false);
+    expect(readdirSync(full)).to.have.members([basename(after), basename(now)]);
+  });
+
+  it("should restore a backup after a kill in the middle, and answer the same", async () => {
+    const made = await runCommand(first, ["backup", "--to", join(root, "offline"), "--with-key"]);
+    expect(made.told).to.include("The vault key is inside");
+    backup = pathIn(made.told);
+    expect((await readManifest(backup)).manifest.installation).to.match(/^[0-9a-f]{16}$/);
+    const words = ["restore", "--from", backup];
+    for (const part of ["the log", "the tables of Postgres"]) {
+      await killedCommand(second, words, `Restoring ${part}.`);
+    }
+    const refused = await runCommand(second, ["audit"]);
+    expect(refused.told).to.include("A restore into this installation did not end");
+    const restored = await runCommand(second, words);
+    expect(restored.told).to.include("Restored.");
+    await start(second);
+    expectSameAnswers(await answersOf(merchantAt(second), clocks), answers);
+    await stopService();
+  });
+
+  it("should back up while the service takes events, and go on from any moment", async () => {
+    expect(online.told).to.match(/The vault key [0-9a-f]{16} is not inside/);
+    await placeDatabase(third);
+    const words = ["restore", "--from", pathIn(online.told)];
+    vaultKey = { VAULT_ENCRYPTION_KEY: readFileSync(join(first, "vault.key"), "utf8").trim() };
+    const restored = await runCommand(third, words, vaultKey);
+    expect(restored.told).to.include("Restored.");
+    await start(third, vaultKey);
+    await sendAll(merchantAt(third), events);
+    await whenBooked(merchantAt(third));
+    await expectModel(third);
+    await stopService();
+  });
+
+  it("should find nothing wrong once it is stopped, and have nothing to rebuild", async () => {
+    const audited = await runCommand(third, ["audit"], vaultKey);
+    expect(audited.told).to.match(/^Everything is as it should be \([1-9]\d* rows compared\)/);
+    expect(audited.code).to.equal(0);
+    const rebuilt = await runCommand(third, ["rebuild"], vaultKey);
+    expect(rebuilt.told).to.include("Movements are what the changes say");
+    expect(rebuilt.code).to.equal(0);
+    const nobody = await runCommand(third, ["audit", "--workspace", "ws_nobody"], vaultKey);
+    expect(nobody.told).to.include("There is no workspace ws_nobody.");
+    expect(nobody.code).to.equal(2);
+  });
+
+  it("should name the newest backup where the folder of all is given", async () => {
+    const { code, told } = await runCommand(third, ["restore", "--from", dirname(backup)]);
+    expect(told).to.include(`is a folder of backups. Name one of them: --from ${backup}`);
+    expect(code).to.equal(2);
+  });
+
+  it("should not restore over anything", async () => {
+    const before = readFileSync(join(first, "vault.key"), "utf8");
+    const { code, told } = await runCommand(first, ["restore", "--from", backup]);
+    expect(told).to.match(
+      /restored into an empty installation; this one has 1 workspaces; rows in/,
+    );
+    expect(code).to.equal(2);
+    expect(readFileSync(join(first, "vault.key"), "utf8")).to.equal(before);
+  });
+
+  it("should rotate the vault key, also when killed, and replay into empty tables", async () => {
+    const oldKey = readFileSync(join(second, "vault.key"), "utf8");
+    await killedCommand(second, ["rotate-key"], "Sealing every secret under a new vault key.");
+    const rotated = await runCommand(second, ["rotate-key"]);
+    expect(rotated.told).to.include("keep the old one as long as a backup from before");
+    expect(rotated.code).to.equal(0);
+    expect(readFileSync(join(second, "vault.key"), "utf8")).to.not.equal(oldKey);
+    expect(existsSync(join(second, "vault.key.next"))).to.equal(false);
+    // Every raw event was sealed under the old key, and the tables are made from them again.
+    rmSync(join(second, "clickhouse"), { recursive: true });
+    const replayed = await runCommand(second, ["replay"]);
+    expect(replayed.told).to.include("Replayed.");
+    const rejected = await runCommand(second, ["replay", "--rejected"]);
+    expect(rejected.told).to.match(/^\d+ rejected events were sent through again/);
+    await start(second);
+    await whenBooked(merchantAt(second));
+    expectSameAnswers(await figuresRead(merchantAt(second), clocks), figures);
+    await expectModel(second);
+    await stopService();
+  });
+
+  for (const [what, spoil, said] of spoiledBackups) {
+    it(`should refuse a backup that ${what}`, async () => {
+      const copy = mkdtempSync(join(root, "spoiled-"));
+      cpSync(backup, copy, { recursive: true });
+      await checkBackup(copy);
+      spoil(copy);
+      const error = await rejection(checkBackup(copy));
+      expect(error).to.be.instanceOf(BackupRefused);
+      expect(String(error)).to.match(said);
+    });
+  }
+
+  const keys: [what: string, settings: Settings, said: RegExp][] = [
+    ["its vault key is not there", {}, /sealed under the vault key [0-9a-f]{16}\. Set/],
+    [
+      "another vault key is there",
+      { VAULT_ENCRYPTION_KEY: "ab".repeat(32) },
+      /and this installation has/,
+    ],
+  ];
+  for (const [what, settings, said] of keys) {
+    it(`should refuse a backup when ${what}, and touch nothing`, async () => {
+      const target = join(root, "untouched");
+      const words = ["restore", "--from", pathIn(online.told)];
+      const { code, told } = await runCommand(target, words, settings);
+      expect(told).to.match(said);
+      expect(code).to.equal(2);
+      expect(existsSync(target)).to.equal(false);
+    });
+  }
+
+  function merchantAt(folder: string): Merchant {
+    if (running === undefined) throw new Error("no service is running");
+    return { ...merchant, door: doorOf(folder, running.port) };
+  }
+
+  async function expectModel(folder: string): Promise<void> {
+    const model = figuresOf(sent, "EUR", bundledQuotes());
+    await expectFigures(merchantAt(folder), model, end + secondMs);
+  }
+
+  /** @returns the port it listens on */
+  async function start(folder: string, env: Settings = {}): Promise<number> {
+    const port = await freePort();
+    const child = startService(folder, port, env);
+    running = { child, port };
+    await whenReady(child, port);
+    return port;
+  }
+
+  async function stopService(): Promise<void> {
+    if (running !== undefined) await stop(running.child);
+    running = undefined;
+  }
+});
+
+/** Of the backup a command says it made. */
+function pathIn(told: string): string {
+  const [, path = ""] = /Made (\S+)/.exec(told) ?? [];
+  expect(path, told).to.not.equal("");
+  return path;
+}
+
+/**
+ * What a replay brings back, without how many facts each transaction's version counts: of those
+ * known by now all are counted, also what was told before its link came.
+ */
+async function figuresRead(
+  merchant: Merchant,
+  clocks: readonly Clocks[],
+): Promise<ReadonlyMap<string, unknown>> {
+  const questions: readonly [string, Readonly<Record<string, string>>][] = [
+    ["/v1/metrics/mrr", {}],
+    ["/v1/metrics/cohorts", {}],
+    ["/v1/products", { period: "lifetime", limit: "200" }],
+    ["/v1/transactions", { limit: "200" }],
+  ];
+  const figures = new Map<string, unknown>();
+  for (const clock of clocks) {
+    for (const [path, more] of questions) {
+      const data = at(await read(merchant, path, { ...clock, ...more }), "data");
+      const rows = (given: readonly unknown[]) =>
+        given.map((row) => ({ ...Object(row), version: undefined }));
+      figures.set(`${path} ${JSON.stringify(clock)}`, Array.isArray(data) ? rows(data) : data);
+    }
+  }
+  return figures;
+}
+
+/** Tables the migrations make, sorted. */
+function madeIn(database: string): string[] {
+  const folder = projectFile("migrations", database);
+  const statements = readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8"));
+  const made = /CREATE TABLE (?:IF NOT EXISTS )?(\w+)/g;
+  return [...statements.join("\n").matchAll(made)].map(([, name = ""]) => name).sort();
+}

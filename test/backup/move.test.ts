@@ -1,0 +1,176 @@
+/**
+ * An embedded installation moves to real servers (with `BACKENDS=cluster` to two shards of
+ * ClickHouse) and on to embedded backends again. What it answers stays what it was, offsets
+ * included, and what was under way is gone on with.
+ */
+import type { ChildProcess } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { expect } from "chai";
+import { openPostgres } from "../../postgres/open.js";
+import { type Servers, settingsOf, startServers, stopServers } from "../../ops/servers/all.js";
+import { onCluster } from "../harness/backends.js";
+import { clusterName, type ClusterServers, startCluster } from "../clickhouse/cluster-servers.js";
+import { type Clocks, answersOf, expectSameAnswers } from "../model/compare/answers.js";
+import { bundledQuotes } from "../model/bundled-quotes.js";
+import { expectFigures } from "../model/compare/compare.js";
+import type { ModelEvent } from "../model/facts.js";
+import { figuresOf } from "../model/figures.js";
+import { list } from "../model/readers/json.js";
+import { largestPortfolio } from "../model/stories/largest-portfolio.js";
+import { type Merchant, openMerchant, read, sendAll, whenBooked } from "../model/merchant.js";
+import { type Sent, dayMs, secondMs } from "../model/stories/story.js";
+import {
+  type ServerFolder,
+  needServers,
+  needTime,
+  openServerFolder,
+} from "../harness/real-servers.js";
+import { freePort, kill, runCommand, startService, whenReady } from "../harness/service-process.js";
+import { testLogger } from "../harness/stores.js";
+
+const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
+type Settings = Readonly<Record<string, string>>;
+
+describe("Moving", function suite() {
+  this.timeout(600_000);
+  let folder: ServerFolder;
+  let servers: Servers | undefined;
+  let cluster: ClusterServers | undefined;
+  let child: ChildProcess | undefined;
+  let merchant: Merchant;
+  let told: ModelEvent[];
+  let later: readonly Sent[];
+  let clocks: readonly Clocks[];
+  let answers: ReadonlyMap<string, unknown>;
+  let onServers: Settings;
+  const embedded = {
+    VAULT_ENCRYPTION_KEY: randomBytes(32).toString("hex"),
+    ADMIN_TOKEN: randomBytes(32).toString("hex"),
+  };
+  const path = (name: string): string => join(folder.path, name);
+
+  before(async function begin() {
+    needTime(this);
+    await needServers(this, "kafka", "clickhouse", "postgres");
+    folder = await openServerFolder("move");
+    if (onCluster) cluster = await startCluster(path("clickhouse"), 2);
+    const first = cluster?.server(0);
+    const clickhouse = first && { clickhouse: () => Promise.resolve(first) };
+    servers = await startServers({ folder: folder.path, freePort, ...clickhouse });
+    onServers = {
+      ...embedded,
+      ...settingsOf(servers),
+      ...(cluster === undefined
+        ? {}
+        : {
+            CLICKHOUSE_URL: `${cluster.urls[0]}/moved`,
+            CLICKHOUSE_CLUSTER: clusterName,
+            CLICKHOUSE_SHARD_URLS: cluster.urls.join(","),
+          }),
+    };
+    const base = await start(path("first"), embedded);
+    merchant = await openMerchant({ base, adminToken: embedded.ADMIN_TOKEN }, "EUR");
+    const events = largestPortfolio(end);
+    const third = Math.floor(events.length / 3);
+    told = await sendAll(merchant, events.slice(0, third));
+    const knownAt = await whenBooked(merchant);
+    told.push(...(await sendAll(merchant, events.slice(third, 2 * third))));
+    later = events.slice(2 * third);
+    await whenBooked(merchant);
+    const moment = { at: new Date(end).toISOString() };
+    clocks = [moment, { ...moment, known_at: knownAt }];
+    answers = await answersOf(merchant, clocks);
+    await stop();
+  });
+
+  after(async () => {
+    if (child !== undefined) await kill(child);
+    if (servers !== undefined) await stopServers(servers);
+    await cluster?.stop();
+    await folder?.remove();
+  });
+
+  it("should refuse another vault key before anything is written", async () => {
+    writeFileSync(path("other.env"), `DATA_DIR=${path("none")}\nCLICKHOUSE_URL=http://localhost:1`);
+    const moved = await move(path("first"), embedded, "other.env");
+    expect(moved.told).to.include("give");
+    expect(moved.code).to.equal(2);
+  });
+
+  it("should carry everything from embedded backends to servers", async () => {
+    write("servers.env", onServers);
+    const moved = await move(path("first"), embedded, "servers.env");
+    expect(moved.code, moved.told).to.equal(0);
+    await goOn(await start(path("unused"), onServers));
+    expectSameAnswers(await answersOf(merchant, clocks), answers);
+  });
+
+  it("should carry everything back, with what was not booked yet", async () => {
+    told.push(...(await sendAll(merchant, later)));
+    if (child !== undefined) await kill(child);
+    write("embedded.env", { ...embedded, DATA_DIR: path("second") });
+    await whenForgotten();
+    const moved = await move(path("unused"), onServers, "embedded.env");
+    expect(moved.code, moved.told).to.equal(0);
+    await goOn(await start(path("second"), embedded));
+    await expectFigures(merchant, figuresOf(told, "EUR", bundledQuotes()), end + secondMs);
+    // The names of products have no past, and events of this round may have told them.
+    const metrics = (asked: string): boolean => /^\/v1\/metrics\/.*known_at/.test(asked);
+    for (const [asked, answer] of await answersOf(merchant, clocks)) {
+      if (metrics(asked)) expect(answer, asked).to.deep.equal(answers.get(asked));
+    }
+    for (const [asked, answer] of answers) {
+      if (!asked.startsWith("/v1/events/")) continue;
+      const found = await read(merchant, asked.replace(" {}", ""));
+      // Each at its old place on the log, under a seal that opens; it may have been sent again.
+      const before = list(answer, "deliveries");
+      expect(before, asked).to.not.deep.equal([]);
+      expect(list(found, "data", "deliveries"), asked).to.include.deep.members(before);
+    }
+    await stop();
+    const audited = await runCommand(path("second"), ["audit"], embedded);
+    expect(audited.told).to.match(/^Everything is as it should be \([1-9]/);
+  });
+
+  function write(name: string, settings: Settings): void {
+    const lines = Object.entries(settings).map(([setting, value]) => `${setting}=${value}\n`);
+    writeFileSync(path(name), lines.join(""));
+  }
+
+  function move(from: string, settings: Settings, to: string) {
+    const words = ["move", "--to", path(to), "--through", path("backups")];
+    return runCommand(from, words, settings);
+  }
+
+  /** As a command says that is refused beside it: one that was killed counts for 10 seconds. */
+  async function whenForgotten(): Promise<void> {
+    const postgres = await openPostgres({ url: onServers["DATABASE_URL"] ?? "" }, testLogger);
+    const running = "SELECT 1 FROM doors WHERE until > clock_timestamp()";
+    while ((await postgres.query(running)).length > 0) await pause(200);
+    await postgres.close();
+  }
+
+  async function goOn(base: string): Promise<void> {
+    merchant = { ...merchant, door: { ...merchant.door, base } };
+    await whenBooked(merchant);
+  }
+
+  /** @returns its base URL */
+  async function start(data: string, settings: Settings): Promise<string> {
+    const port = await freePort();
+    child = startService(data, port, settings);
+    await whenReady(child, port);
+    return `http://127.0.0.1:${port}`;
+  }
+
+  async function stop(): Promise<void> {
+    if (child === undefined) return;
+    const exited = once(child, "exit");
+    child.kill("SIGTERM");
+    await exited;
+  }
+});

@@ -1,0 +1,335 @@
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { mkdir } from "node:fs/promises";
+import { type AddressInfo, createServer, connect, type Server, type Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+import { expect } from "chai";
+import { readRows, writeRows } from "../../backup/clickhouse-part.js";
+import { jsonRows } from "../../clickhouse/sql-text.js";
+import { openClickHouse } from "../../clickhouse/open.js";
+import { type ClickHouse, StoreUnavailable } from "../../clickhouse/clickhouse.js";
+import { MigrationRefused, migrateClickHouse } from "../../runtime/migrations.js";
+import { ConfigError } from "../../config.js";
+import { startClickHouse } from "../../ops/servers/clickhouse.js";
+import type { LocalServer } from "../../ops/servers/server.js";
+import { rejection } from "../log/log-contract.js";
+import { grantsOf } from "./manual-grants.js";
+import { serveHttp } from "../harness/loopback.js";
+import {
+  needServers,
+  needTime,
+  openServerFolder,
+  type ServerFolder,
+} from "../harness/real-servers.js";
+import { freePort } from "../harness/service-process.js";
+import { testLogger } from "../harness/stores.js";
+
+const limits = { memoryBytes: 1_000_000_000, threads: 2, patienceMs: 0 };
+
+describe("A ClickHouse server", () => {
+  let folder: ServerFolder;
+  let server: LocalServer;
+  let httpPort: number;
+  let tcpPort: number;
+  let elsewhere: string;
+  const opened: ClickHouse[] = [];
+  const open = async (url: string): Promise<ClickHouse> => {
+    const clickhouse = await openClickHouse({ url, ...limits });
+    opened.push(clickhouse);
+    return clickhouse;
+  };
+  /** Beside the usual user one that may read only, and some with few rights. */
+  const usersXml = (): string => {
+    const usual = "<networks><ip>::/0</ip></networks><quota>default</quota>";
+    const user = (name: string, more: string) =>
+      `<${name}><password>secret</password>${usual}${more}</${name}>`;
+    const granted = (name: string, ...grants: readonly string[]) => {
+      const queries = grants.map((grant) => `<query>${grant}</query>`).join("");
+      return user(name, `<profile>default</profile><grants>${queries}</grants>`);
+    };
+    const { needed, goodToHave } = grantsOf("ClickHouse", "revenue");
+    return (
+      `<user_directories><users_xml><path>${folder.path}/config.xml</path></users_xml>` +
+      "</user_directories><quotas><default/></quotas>" +
+      "<profiles><default/><reading><readonly>1</readonly></reading></profiles>" +
+      `<users><default><password/><profile>default</profile>${usual}</default>` +
+      user("reader", "<profile>reading</profile>") +
+      granted("guest", "GRANT SELECT ON default.*") +
+      granted("maker", "GRANT SELECT, INSERT, CREATE TABLE ON half_made.*") +
+      granted("revenue", ...needed, ...goodToHave) +
+      "</users>"
+    );
+  };
+  const start = async (): Promise<void> => {
+    server = await startClickHouse({ folder: folder.path, httpPort, tcpPort, config: usersXml() });
+  };
+  const killServer = async (): Promise<void> => {
+    const exited = once(server.process, "exit");
+    server.process.kill("SIGKILL");
+    await exited;
+    await start();
+  };
+  before(async function () {
+    this.timeout(120_000);
+    needTime(this);
+    await needServers(this, "clickhouse");
+    folder = await openServerFolder("clickhouse");
+    httpPort = await freePort();
+    tcpPort = await freePort();
+    elsewhere = await serveHttp("elsewhere", (_request, response) => response.end("<html>"));
+    await start();
+  });
+  after(async () => {
+    for (const clickhouse of opened) await clickhouse.close();
+    await server?.stop();
+    await folder?.remove();
+  });
+
+  it("should make its database, and migrate it from several processes at once", async () => {
+    const url = `${server.url}/made_here`;
+    const [first, ...others] = await Promise.all([open(url), open(url), open(url)]);
+    await Promise.all([first, ...others].map((one) => migrateClickHouse(one, testLogger)));
+    const [row] = await first.rows<{ applied: string; files: string }>(
+      "SELECT count() AS applied, uniqExact(number) AS files FROM migrations",
+    );
+    expect(Number(row?.files)).to.be.greaterThan(3);
+    expect(row?.applied).to.equal(row?.files);
+  });
+
+  it("should write 10,000 rows in one statement and read them back with all digits", async () => {
+    const clickhouse = await open(server.url);
+    const rows = Array.from({ length: 10_000 }, (_, index) => ({
+      id: `row ${index}`,
+      amount: -9_007_199_254_740_993n,
+      text: `it's ${"é\\".repeat(200)} ${randomUUID()}`,
+    }));
+    const structure = "id String, amount Int64, text String";
+    await clickhouse.write(`CREATE TABLE wide (${structure}) ENGINE = MergeTree ORDER BY id`);
+    await clickhouse.write(`INSERT INTO wide SELECT * FROM ${jsonRows(structure, rows)}`);
+    const ids = rows.map(({ id }) => id);
+    const found = await clickhouse.rows<{ id: string; amount: string; text: string }>(
+      "SELECT * FROM wide WHERE id IN {ids:Array(String)}",
+      { ids },
+    );
+    const texts = new Map(found.map(({ id, text }) => [id, text]));
+    expect(found).to.have.lengthOf(rows.length);
+    expect(rows.filter(({ id, text }) => texts.get(id) !== text)).to.deep.equal([]);
+    expect(found[0]?.amount).to.equal("-9007199254740993");
+  });
+
+  /** *What is not there yet*; slow, so that another can begin before it ends. */
+  const insertOnce = (table: string): string =>
+    `INSERT INTO ${table} SELECT number FROM numbers(3)
+     WHERE number NOT IN (SELECT n FROM ${table}) AND sleepEachRow(0.2) = 0`;
+
+  it("should run the writes of a lane one after the other, whoever sends them", async () => {
+    const processes = await Promise.all([open(server.url), open(server.url), open(server.url)]);
+    await processes[0].write("CREATE TABLE together (n UInt64) ENGINE = MergeTree ORDER BY n");
+    await Promise.all(processes.map((one) => one.write(insertOnce("together"), {}, "money")));
+    expect(await processes[0].rows("SELECT count() AS n FROM together")).to.eql([{ n: "3" }]);
+  });
+
+  it("should not count twice what it writes again because the answer was lost", async () => {
+    const proxy = await openProxy(server.url);
+    const clickhouse = await open(proxy.url);
+    await clickhouse.write("CREATE TABLE lost (n UInt64) ENGINE = MergeTree ORDER BY n");
+    const write = (): Promise<void> => clickhouse.write(insertOnce("lost"), {}, "money");
+    const cut = rejection(write());
+    await whenRunning(clickhouse, "INSERT INTO lost");
+    proxy.cut();
+    expect(await cut).to.be.instanceOf(StoreUnavailable);
+    await write();
+    await write();
+    expect(await clickhouse.rows("SELECT count() AS n FROM lost")).to.eql([{ n: "3" }]);
+    proxy.close();
+    expect(await rejection(clickhouse.rows("SELECT 1"))).to.be.instanceOf(StoreUnavailable);
+  });
+
+  it("should lose and double nothing while the server is killed and cut off", async function () {
+    this.timeout(120_000);
+    const proxy = await openProxy(server.url);
+    const clickhouse = await open(proxy.url);
+    await clickhouse.write("CREATE TABLE torn (n UInt64) ENGINE = MergeTree ORDER BY n");
+    const batches = Array.from({ length: 60 }, (_, index) => index);
+    const torments = new Map<number, () => Promise<void> | void>([
+      [10, () => proxy.cut()],
+      [20, () => pauseServer(server, 300)],
+      [30, () => killServer()],
+      [40, () => proxy.cut()],
+      [50, () => pauseServer(server, 300)],
+    ]);
+    const begun: Promise<void>[] = [];
+    for (const batch of batches) {
+      // In the midst of a statement: each takes longer than this.
+      setTimeout(() => {
+        begun.push(Promise.resolve(torments.get(batch)?.()));
+      }, 5);
+      const sql = `INSERT INTO torn SELECT 100 * ${batch} + number AS n FROM numbers(100)
+        WHERE n NOT IN (SELECT n FROM torn) AND sleepEachRow(0.0002) = 0`;
+      while (!(await isWritten(clickhouse, sql))) await pause(20);
+    }
+    await Promise.all(begun);
+    const [row] = await clickhouse.rows(
+      "SELECT count() AS total, uniqExact(n) AS different FROM torn",
+    );
+    expect(row).to.eql({ total: "6000", different: "6000" });
+    proxy.close();
+  });
+
+  it("should tell an error that comes after the answer began", async () => {
+    const clickhouse = await open(server.url);
+    const late = "SELECT throwIf(number = 3000000, 'too late') AS no FROM numbers(4000000)";
+    expect(String(await rejection(clickhouse.rows(late)))).to.include("too late");
+  });
+
+  const refusals: [title: string, url: (base: URL) => string, sentence: RegExp][] = [
+    [
+      "nobody listens",
+      (base) => `http://127.0.0.1:1/${base.pathname}`,
+      /no ClickHouse answers at http:\/\/127\.0\.0\.1:1 \(ECONNREFUSED\)/,
+    ],
+    [
+      "the port is that of the native protocol",
+      () => `http://127.0.0.1:${tcpPort}`,
+      /no ClickHouse answers at .*HTTP port is 8123/,
+    ],
+    [
+      "the user is unknown",
+      (base) => `http://nobody:secret@${base.host}`,
+      /does not let nobody in: no such user, or another password/,
+    ],
+    [
+      "the user may only read",
+      (base) => `http://reader:secret@${base.host}`,
+      /CLICKHOUSE_URL: the user reader may only read \(readonly = 1\)/,
+    ],
+    [
+      "the user may not make its database",
+      (base) => `http://guest:secret@${base.host}/none`,
+      /no database none that guest may see.*CREATE DATABASE none/,
+    ],
+    [
+      "it takes no TLS",
+      (base) => `https://${base.host}`,
+      /no encrypted connection to https:.*without TLS it begins with http:/,
+    ],
+    [
+      "another server is at its port",
+      () => elsewhere,
+      /CLICKHOUSE_URL: what answers there is no ClickHouse/,
+    ],
+  ];
+  const urlOf = (user: string, database: string): string => {
+    const url = new URL(`${server.url}/${database}`);
+    [url.username, url.password] = [user, "secret"];
+    return url.href;
+  };
+
+  it("should say so when the user may not change tables", async () => {
+    const owner = await open(`${server.url}/half_made`);
+    await owner.write(
+      `CREATE TABLE migrations (number UInt32, name String, checksum String) ENGINE = MergeTree
+       ORDER BY number`,
+    );
+    const maker = await open(urlOf("maker", "half_made"));
+    const error = await rejection(migrateClickHouse(maker, testLogger));
+    expect(error).to.be.instanceOf(MigrationRefused);
+    expect(String(error)).to.match(/CLICKHOUSE_URL: this user may not make the tables.*GRANT/);
+  });
+
+  it("should do all it does with the GRANTs of the manual", async () => {
+    await (await open(`${server.url}/revenue`)).rows("SELECT 1");
+    const clickhouse = await open(urlOf("revenue", "revenue"));
+    await migrateClickHouse(clickhouse, testLogger);
+    const files = `${folder.path}/backup`;
+    await mkdir(`${files}/clickhouse`, { recursive: true });
+    await writeRows(clickhouse, files);
+    await readRows(clickhouse, files);
+    const row = { number: 1_000, name: "a", checksum: "b" };
+    const rows = jsonRows("number UInt32, name String, checksum String", [row]);
+    await clickhouse.write(`INSERT INTO migrations (number, name, checksum) SELECT * FROM ${rows}`);
+    await clickhouse.write("KILL QUERY WHERE query_id = 'none' SYNC");
+  });
+
+  it("should name the GRANTs that a user lacks, as the statements to run", async () => {
+    const error = await rejection(open(urlOf("guest", "default")));
+    expect(String(error)).to.include(
+      "CLICKHOUSE_URL: the user guest lacks rights; run GRANT INSERT, CREATE TABLE, " +
+        "ALTER COLUMN, ALTER INDEX, ALTER PROJECTION, ALTER SETTINGS, TRUNCATE ON default.* " +
+        "TO guest; GRANT TABLE ENGINE ON MergeTree TO guest; " +
+        "GRANT TABLE ENGINE ON ReplacingMergeTree TO guest; " +
+        "GRANT SELECT ON system.processes TO guest",
+    );
+  });
+
+  for (const [title, url, sentence] of refusals) {
+    it(`should say so when ${title}`, async () => {
+      const error = await rejection(open(url(new URL(server.url))));
+      expect(error).to.be.instanceOf(ConfigError);
+      expect(String(error)).to.match(sentence).and.not.include("secret");
+    });
+  }
+});
+
+/** Passes bytes on until it is told to cut all connections. */
+async function openProxy(target: string): Promise<{ url: string; cut(): void; close(): void }> {
+  const { hostname, port } = new URL(target);
+  const open = new Set<Socket>();
+  const proxy: Server = createServer((client) => {
+    const upstream = connect(Number(port), hostname);
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      open.add(from);
+      from.pipe(to);
+      from.on("error", () => to.destroy());
+      from.on("close", () => {
+        open.delete(from);
+        to.destroy();
+      });
+    }
+  }).listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  const address = proxy.address();
+  const cut = (): void => open.forEach((socket) => socket.destroy());
+  return {
+    url: `http://127.0.0.1:${isAddress(address) ? address.port : 0}`,
+    cut,
+    close: () => {
+      proxy.close();
+      cut();
+    },
+  };
+}
+
+function isAddress(address: AddressInfo | string | null): address is AddressInfo {
+  return typeof address === "object" && address !== null;
+}
+
+async function whenRunning(clickhouse: ClickHouse, beginning: string): Promise<void> {
+  for (;;) {
+    const running = await clickhouse.rows(
+      "SELECT 1 FROM system.processes WHERE startsWith(query, {beginning:String})",
+      { beginning },
+    );
+    if (running.length > 0) return;
+    await pause(10);
+  }
+}
+
+async function isWritten(clickhouse: ClickHouse, sql: string): Promise<boolean> {
+  try {
+    await clickhouse.write(sql, {}, "money");
+    return true;
+  } catch (error) {
+    if (error instanceof StoreUnavailable) return false;
+    throw error;
+  }
+}
+
+async function pauseServer(server: LocalServer, ms: number): Promise<void> {
+  server.process.kill("SIGSTOP");
+  await pause(ms);
+  server.process.kill("SIGCONT");
+}

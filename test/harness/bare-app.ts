@@ -1,0 +1,27 @@
+/** The app around some routes, on a port of its own for as long as it is used. */
+import { once } from "node:events";
+import type Router from "@koa/router";
+import { createApp } from "../../http/app.js";
+import { CallLimits } from "../../http/rate-limits.js";
+import { createHttpServer } from "../../http/server.js";
+import type { Logger } from "../../runtime/logger.js";
+import { createMetrics } from "../../runtime/metrics.js";
+
+export async function withApp(
+  router: Router,
+  logger: Logger,
+  use: (base: string) => Promise<void>,
+): Promise<void> {
+  const limits = new CallLimits({ RATE_LIMIT_PER_KEY: 5, RATE_LIMIT_REFUSED: 5 });
+  const app = createApp({ limits, logger, metrics: createMetrics(), router });
+  const server = createHttpServer(app).listen(0);
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("not on a port");
+  try {
+    await use(`http://localhost:${address.port}`);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}

@@ -1,0 +1,29 @@
+/** What normalizes and asks for more, over the service of a test. */
+import { accountHasher } from "../../vault/account-hash.js";
+import { openProviderApis } from "../../provider-api/provider-api.js";
+import type { Service } from "../../runtime/service.js";
+import type { EnrichingService } from "../../processors/enrich/enrich-required.js";
+import { RecentOutcomes } from "../../processors/normalize/journal.js";
+import { RecentlyTold } from "../../processors/enrich/recently-published.js";
+import { createProviders } from "../../providers/index.js";
+
+/** @param parts in place of its own */
+export async function enrichingOver(
+  service: Service,
+  parts: Partial<EnrichingService> = {},
+): Promise<EnrichingService> {
+  return {
+    ...service,
+    providers: createProviders(service.config),
+    recent: new RecentOutcomes(),
+    told: new RecentlyTold(),
+    baseCurrencyOf: () => Promise.resolve("EUR"),
+    apis: openProviderApis(service.config),
+    hashAccount: await accountHasher(service.postgres, service.vault),
+    stopping: new AbortController().signal,
+    keptNews: () => {},
+    ratesKnown: () => {},
+    answered: () => {},
+    ...parts,
+  };
+}

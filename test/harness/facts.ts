@@ -1,0 +1,68 @@
+/** What the door and normalizing write down, for tests that begin there. */
+import { factRecords } from "../../log/internal-records.js";
+import type { LogRecord } from "../../log/log.js";
+import { bookMoney, type BookingService } from "../../processors/book/money/book-money.js";
+import { factKeys } from "../../processors/normalize/facts.js";
+import {
+  type Fact,
+  type FactBody,
+  type RawEventMeta,
+  topics,
+} from "../../schemas/records/records.js";
+
+/** @param given all that a test depends on */
+export function metaOf(given: Partial<RawEventMeta>): RawEventMeta {
+  return {
+    event_id: "e",
+    workspace: "w",
+    environment: "live",
+    provider: "stripe",
+    integration: null,
+    form: "webhook",
+    native_id: "n",
+    native_type: "t",
+    received_at: 0,
+    verdict: "signature",
+    rates_edition: 1,
+    ...given,
+  };
+}
+
+/** @param given all that a test depends on */
+export function factOf(body: FactBody, given: Partial<Omit<Fact, "body">>): Fact {
+  return {
+    fact_id: "f",
+    event_id: "e",
+    workspace: "w",
+    environment: "live",
+    provider: "stripe",
+    partition: 0,
+    offset: 0n,
+    native_type: "",
+    received_at: 0,
+    happened_at: 0,
+    base_currency: "EUR",
+    replay: false,
+    backfill: false,
+    quote: null,
+    ...given,
+    body,
+  };
+}
+
+/** The facts topic with these, from its beginning. */
+export function recordsOf(facts: readonly Fact[]): LogRecord[] {
+  return facts.map((fact, index) => ({
+    topic: topics.facts,
+    partition: 0,
+    offset: BigInt(index),
+    key: factKeys(fact)[0] ?? "",
+    value: factRecords.encode(fact),
+  }));
+}
+
+/** Resolves when all of them is written. */
+export async function bookFacts(service: BookingService, facts: readonly Fact[]): Promise<void> {
+  const left = await bookMoney(service, recordsOf(facts));
+  await left?.finished;
+}

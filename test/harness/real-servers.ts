@@ -1,0 +1,59 @@
+/** What tests on real servers share: whether this machine can run them, and where they live. */
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { clickhouseMissing } from "../../ops/servers/clickhouse.js";
+import { findPostgres, postgresMissing } from "../../ops/servers/postgres.js";
+
+const missingOf = {
+  postgres: async () => ((await findPostgres()) === null ? postgresMissing : null),
+  clickhouse: () => Promise.resolve(clickhouseMissing()),
+  // Asked once: Maven takes a second to tell its version.
+  kafka: () => (kafkaIsMissing ??= kafkaMissing()),
+};
+let kafkaIsMissing: Promise<string | null> | undefined;
+
+/** Leaves the suite out where a server cannot run, saying what to install; in CI that fails. */
+export async function needServers(
+  context: Mocha.Context,
+  ...names: readonly (keyof typeof missingOf)[]
+): Promise<void> {
+  const missing = await Promise.all(names.map((name) => missingOf[name]()));
+  const told = missing.filter((one) => one !== null).join("\n");
+  if (told === "") return;
+  if (process.env.CI !== undefined) throw new Error(told);
+  process.stderr.write(`${told}\n`);
+  context.skip();
+}
+
+/** For what takes minutes of a machine: in CI, and where real servers are asked for. */
+export function needTime(context: Mocha.Context): void {
+  if (process.env.CI !== undefined || process.env.BACKENDS !== undefined) return;
+  process.stderr.write("Left out for its time; BACKENDS=servers runs it\n");
+  context.skip();
+}
+
+async function kafkaMissing(): Promise<string | null> {
+  for (const program of ["java", "mvn"]) {
+    const found = await promisify(execFile)(program, ["-version"]).catch(() => null);
+    if (found === null) return `Kafka needs Java 17 and Maven; there is no ${program} here`;
+  }
+  return null;
+}
+
+export interface ServerFolder {
+  readonly path: string;
+  remove(): Promise<void>;
+}
+
+/** In memory where the system has such a place: servers write much, and nothing is kept. */
+export async function openServerFolder(name: string): Promise<ServerFolder> {
+  const base = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
+  const path = await mkdtemp(join(base, `revenue-${name}-`));
+  // Postgres may run as another user, who has to pass.
+  await chmod(path, 0o755);
+  return { path, remove: () => rm(path, { recursive: true, force: true }) };
+}

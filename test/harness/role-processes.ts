@@ -1,0 +1,95 @@
+/** Processes of one role each, over real servers of this test's own. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Servers, settingsOf, startServers, stopServers } from "../../ops/servers/all.js";
+import { startPostgres } from "../../ops/servers/postgres.js";
+import type { LocalServer } from "../../ops/servers/server.js";
+import type { RoleName } from "../../start.js";
+import { giveRights, kafkaWithUsers, loginOf } from "../log/kafka/kafka-users.js";
+import { openServerFolder, type ServerFolder } from "./real-servers.js";
+import { freePort, kill, whenReady } from "./service-process.js";
+
+const [entry, withoutEmbedded] = ["../main.js", "without-embedded.js"].map((path) =>
+  fileURLToPath(new URL(path, import.meta.url)),
+);
+
+export interface RoleProcess {
+  readonly child: ChildProcess;
+  /** `http://127.0.0.1:<port>` */
+  readonly base: string;
+}
+
+export class Installation {
+  readonly adminToken = randomBytes(32).toString("hex");
+  readonly #vaultKey = randomBytes(32).toString("hex");
+  readonly #processes: RoleProcess[] = [];
+  #postgres: LocalServer | null = null;
+
+  private constructor(
+    private readonly folder: ServerFolder,
+    private readonly servers: Servers,
+  ) {}
+
+  static async open(): Promise<Installation> {
+    const folder = await openServerFolder("roles");
+    try {
+      const kafka = { properties: kafkaWithUsers };
+      const servers = await startServers({ folder: folder.path, freePort, kafka });
+      await giveRights(servers.kafka.url);
+      // Nothing may be made where the process runs: it has no folder of its own.
+      await mkdir(join(folder.path, "empty"));
+      return new Installation(folder, servers);
+    } catch (error) {
+      await folder.remove();
+      throw error;
+    }
+  }
+
+  get postgres(): LocalServer {
+    return this.#postgres ?? this.servers.postgres;
+  }
+
+  /** Started anew, on the same folder and port; the one before has ended. */
+  async restartPostgres(): Promise<void> {
+    const port = Number(new URL(this.postgres.url).port);
+    this.#postgres = await startPostgres({ folder: join(this.folder.path, "postgres"), port });
+  }
+
+  /** Resolves when it is ready. */
+  async start(
+    role: RoleName,
+    settings: Readonly<Record<string, string>> = {},
+  ): Promise<RoleProcess> {
+    const port = await freePort();
+    const words = ["--import", withoutEmbedded ?? "", entry ?? "", role];
+    const child = spawn(process.execPath, [...process.execArgv, ...words], {
+      cwd: join(this.folder.path, "empty"),
+      env: {
+        PATH: process.env.PATH,
+        ...settingsOf(this.servers),
+        ...loginOf(role),
+        VAULT_ENCRYPTION_KEY: this.#vaultKey,
+        ADMIN_TOKEN: this.adminToken,
+        PORT: String(port),
+        RATES_REFRESH: "off",
+        LOG_LEVEL: process.env.LOG_LEVEL ?? "fatal",
+        ...settings,
+      },
+      stdio: ["ignore", "inherit", "ignore"],
+    });
+    const started = { child, base: `http://127.0.0.1:${port}` };
+    this.#processes.push(started);
+    await whenReady(child, port);
+    return started;
+  }
+
+  async close(): Promise<void> {
+    for (const { child } of this.#processes) await kill(child);
+    await this.#postgres?.stop();
+    await stopServers(this.servers);
+    await this.folder.remove();
+  }
+}

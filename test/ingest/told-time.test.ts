@@ -1,0 +1,72 @@
+/** `complete_to` across restarts: what was told stays, whatever becomes of the clock. */
+import { expect } from "chai";
+import { OwnDoors } from "../../watermark/in-flight-receipts.js";
+import type { Postgres } from "../../postgres/postgres.js";
+import { Releases } from "../../runtime/releases.js";
+import { openSharedDoors } from "../../watermark/shared-watermark.js";
+import { ToldTime } from "../../watermark/persisted-watermark.js";
+import { limits } from "../../config.js";
+import { openTestPostgres, testLogger } from "../harness/stores.js";
+
+const minuteMs = 60_000;
+const aheadMs = 1_000;
+
+describe("What was told as complete", () => {
+  let postgres: Postgres;
+  before(async () => {
+    postgres = await openTestPostgres();
+  });
+  beforeEach(() => postgres.query("DELETE FROM told_time"));
+  after(() => postgres.query("DELETE FROM told_time"));
+
+  /** A process that begins at a time of its clock, and its doors. */
+  async function begin(at: number) {
+    const told = await ToldTime.open({ postgres, logger: testLogger }, at, aheadMs);
+    const clock = { at };
+    return { told, clock, doors: new OwnDoors(() => clock.at, told) };
+  }
+
+  const restarts: [title: string, setBackMs: number, isKept: boolean][] = [
+    ["a clock that goes on", -minuteMs, true],
+    ["a clock set back a little", minuteMs, true],
+    ["a clock set back by an hour", 60 * minuteMs, true],
+    ["a clock that was wrong by days", 3 * 24 * 60 * minuteMs, false],
+  ];
+  for (const [title, setBackMs, isKept] of restarts) {
+    it(`should ${isKept ? "" : "not "}be stamped after, with ${title}`, async () => {
+      const first = await begin(1_000_000_000_000);
+      first.clock.at += 10 * minuteMs;
+      const told = (await first.doors.earliest()) - 1;
+      expect(told).to.equal(first.clock.at - 1);
+      // Killed: nothing is written at its end.
+      const next = await begin(first.clock.at - setBackMs);
+      expect(next.doors.receive(0).receivedAt > told).to.equal(isKept);
+      expect((await next.doors.earliest()) > told).to.equal(isKept);
+    });
+  }
+
+  it("should not put a stamp ahead of the clock after a stop", async () => {
+    const first = await begin(1_000_000_000_000);
+    first.clock.at += minuteMs;
+    await first.doors.earliest();
+    await first.told.end();
+    const next = await begin(first.clock.at + 1);
+    expect(next.doors.receive(0).receivedAt).to.equal(next.clock.at);
+  });
+
+  it("should be stamped after by several processes, too", async () => {
+    const ahead = Date.now() + limits.clockSetBackMsMax / 2;
+    await postgres.query("INSERT INTO told_time (until) VALUES ($1)", [ahead]);
+    const releases = new Releases(testLogger);
+    const doors = await openSharedDoors({
+      process: "told",
+      postgres,
+      logger: testLogger,
+      releases,
+      now: Date.now,
+      onOthers: () => expect.fail("it is alone"),
+    });
+    expect(doors.receive(0).receivedAt).to.be.greaterThan(ahead);
+    await releases.release();
+  });
+});

@@ -1,0 +1,214 @@
+/** One event, hop by hop: the table of the README as a test. */
+import { expect } from "chai";
+import { WebSocket } from "ws";
+import { factRecords } from "../../log/internal-records.js";
+import { groups } from "../../watermark/watermark.js";
+import { chargeObject } from "../../ops/payloads/stripe-money.js";
+import { eventBody, stripeEvent } from "../../ops/payloads/stripe.js";
+import {
+  rawEventCodec,
+  type Topic,
+  topics,
+  transactionCodec,
+} from "../../schemas/records/records.js";
+import { type Doors, openDoors, stripe } from "../harness/doors.js";
+
+const paidAt = Date.now() - 3_600_000;
+const body = eventBody(
+  stripeEvent({
+    id: "evt_walk",
+    type: "charge.succeeded",
+    at: paidAt,
+    version: "2025-09-30.clover",
+    object: chargeObject({
+      version: "2025-09-30.clover",
+      id: "ch_walk",
+      paymentIntent: "pi_walk",
+      amount: 4_900n,
+      currency: "usd",
+      createdAt: paidAt,
+      customer: "cus_walk",
+      country: "DE",
+    }),
+  }),
+);
+
+describe("The way of one event", () => {
+  let doors: Doors;
+  const live: unknown[] = [];
+  let socket: WebSocket;
+  let eventId = "";
+
+  before(async () => {
+    doors = await openDoors();
+    socket = new WebSocket(`${doors.base.replace("http", "ws")}/v1/events/stream`, {
+      headers: { Authorization: `Bearer ${doors.readKey}` },
+    });
+    socket.on("message", (data: Buffer) => live.push(JSON.parse(data.toString())));
+    await new Promise((resolve, reject) => socket.once("open", resolve).once("error", reject));
+  });
+  after(() => socket.terminate());
+
+  it("1 door: should answer a genuine call with its event id", async () => {
+    const answer = await doors.deliver(body);
+    expect(answer.status).to.equal(200);
+    expect(answer.json.status).to.equal("success");
+    expect(answer.json.event_id).to.match(/^evt_norm_/);
+    eventId = String(answer.json.event_id);
+  });
+
+  it("1 door: should refuse a forged call before it reaches the log", async () => {
+    const ends = await doors.service.log.ends(topics.raw);
+    const { headers: forged } = stripe.sign(
+      body,
+      { signing_secret: "whsec_of_somebody_else" },
+      Date.now(),
+    );
+    expect((await doors.deliver(body, forged)).status).to.equal(401);
+    expect(await doors.service.log.ends(topics.raw)).to.deep.equal(ends);
+  });
+
+  it("2 durable: should find the event sealed on the raw topic, nothing in the clear", async () => {
+    const record = await find(
+      topics.raw,
+      (value) => rawEventCodec.decode(value).meta.event_id === eventId,
+    );
+    expect(record.includes("cus_walk")).to.equal(false);
+    expect(rawEventCodec.decode(record).meta).to.include({
+      workspace: doors.workspace,
+      provider: "stripe",
+      verdict: "signature",
+      native_id: "evt_walk",
+    });
+  });
+
+  it("3–5 normalize: should find the facts, converted and without a customer's id", async () => {
+    await booked();
+    const record = await find(
+      topics.facts,
+      (value) => factRecords.decode(value).event_id === eventId,
+    );
+    expect(record.includes("cus_walk")).to.equal(false);
+    const fact = factRecords.decode(record);
+    expect(fact.quote).to.include({ currency: "USD", base_currency: "EUR" });
+    expect(fact.body).to.have.property("Payment");
+  });
+
+  it("6 book: should find one transaction and one ledger entry of it", async () => {
+    const { clickhouse } = doors.service;
+    for (const [table, amount] of [
+      ["transactions", "normalized_amount"],
+      ["ledger", "amount"],
+    ]) {
+      const rows = await clickhouse.rows<{ event_id: string; amount: string }>(
+        `SELECT event_id, toString(${amount}) AS amount FROM ${table}
+         WHERE workspace = {workspace:String}`,
+        { workspace: doors.workspace },
+      );
+      expect(
+        rows.map((row) => row.event_id),
+        table,
+      ).to.deep.equal([eventId]);
+      expect(Number(rows[0]?.amount), table).to.be.greaterThan(0);
+    }
+  });
+
+  it("7 publish: should find the transaction on the public topic", async () => {
+    const record = await find(
+      topics.transactions,
+      (value) => transactionCodec.decode(value).event_id === eventId,
+    );
+    expect(transactionCodec.decode(record)).to.include({
+      workspace: doors.workspace,
+      version: 1,
+      gross_amount: 4_900n,
+      original_currency: "USD",
+    });
+  });
+
+  it("8 acknowledge: should have moved every group's offset to the end", async () => {
+    for (const [topic, group] of [
+      [topics.raw, groups.normalize],
+      [topics.facts, groups.money],
+      [topics.facts, groups.subscriptions],
+    ] as const) {
+      const { log } = doors.service;
+      expect(await log.committed(topic, group), group).to.deep.equal(await log.ends(topic));
+    }
+  });
+
+  it("9 answer: should list the transaction", async () => {
+    const answer = await doors.call("/v1/transactions", {
+      headers: { Authorization: `Bearer ${doors.readKey}` },
+    });
+    const { data } = answer.json;
+    expect(data).to.have.length(1);
+    expect(data[0]).to.include({
+      provider: "stripe",
+      gross_amount: 49,
+      original_currency: "USD",
+      base_currency: "EUR",
+      customer_country: "DE",
+      status: "succeeded",
+      type: "one_time",
+      timestamp: new Date(Math.floor(paidAt / 1000) * 1000).toISOString(),
+    });
+  });
+
+  it("10 live: should have sent it to the socket, once", async () => {
+    expect(live).to.have.length(1);
+    expect(live[0]).to.include({ provider: "stripe", gross_amount: 49, version: 1 });
+    expect(live[0]).to.have.property("cursor");
+  });
+
+  it("should change nothing when the same event is delivered again", async () => {
+    const again = await doors.deliver(body);
+    expect(again.status).to.equal(200);
+    await booked();
+    const rows = await doors.service.clickhouse.rows(
+      "SELECT 1 FROM ledger WHERE workspace = {workspace:String}",
+      { workspace: doors.workspace },
+    );
+    expect(rows).to.have.length(1);
+    expect(live).to.have.length(1);
+  });
+
+  it("should list as a reject what is written to the raw topic past the door", async () => {
+    const record = await find(
+      topics.raw,
+      (value) => rawEventCodec.decode(value).meta.event_id === eventId,
+    );
+    const raw = rawEventCodec.decode(record);
+    const changed = {
+      ...raw,
+      meta: { ...raw.meta, event_id: "evt_norm_forged", received_at: Date.now() },
+    };
+    await doors.service.log.append(topics.raw, [
+      { key: "any", value: rawEventCodec.encode(changed) },
+    ]);
+    await booked();
+    const { json } = await doors.manage("GET", `/workspaces/${doors.workspace}/rejects`);
+    expect(json.data).to.have.length(1);
+    expect(json.data[0]).to.include({ step: "open", reason: "seal_broken" });
+  });
+
+  async function find(topic: Topic, wanted: (value: Buffer) => boolean): Promise<Buffer> {
+    const { log } = doors.service;
+    for (const [partition, end] of (await log.ends(topic)).entries()) {
+      const records = await log.read(topic, partition, 0n, Number(end));
+      const found = records.find(({ value }) => wanted(value));
+      if (found) return found.value;
+    }
+    throw new Error(`nothing of the kind on ${topic}`);
+  }
+
+  /** Everything received until now is booked. */
+  async function booked(): Promise<void> {
+    const now = Date.now();
+    while ((await doors.service.watermark.completeTo()) < now) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    // The socket is behind the log by a moment.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+});

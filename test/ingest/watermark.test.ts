@@ -1,0 +1,232 @@
+import { expect } from "chai";
+import type { ReadableLog } from "../../watermark/backlog.js";
+import { OwnDoors, settledAfter } from "../../watermark/in-flight-receipts.js";
+import { incompleteRecords } from "../../log/internal-records.js";
+import { AppendUncertain, type LogRecord, LogUnavailable } from "../../log/log.js";
+import { groups, Watermark } from "../../watermark/watermark.js";
+import { limits } from "../../config.js";
+import { type RawEvent, rawEventCodec, type Topic, topics } from "../../schemas/records/records.js";
+import { factOf, metaOf, recordsOf } from "../harness/facts.js";
+
+/** What a Watermark reads of a log: one partition of raw events, received at the times given. */
+class OnePartition implements ReadableLog {
+  normalized = 0;
+  constructor(readonly received: readonly number[]) {}
+
+  async committed(topic: Topic, group: string): Promise<bigint[]> {
+    return [topic === topics.raw && group === groups.normalize ? BigInt(this.normalized) : 0n];
+  }
+  async handled(topic: Topic, group: string): Promise<bigint[]> {
+    return this.committed(topic, group);
+  }
+  async ends(topic: Topic): Promise<bigint[]> {
+    return [topic === topics.raw ? BigInt(this.received.length) : 0n];
+  }
+  async read(
+    topic: Topic,
+    partition: number,
+    offset: bigint,
+    recordsMax: number,
+  ): Promise<LogRecord[]> {
+    return this.received
+      .slice(Number(offset), Number(offset) + recordsMax)
+      .map((receivedAt, index) => record(topic, partition, offset + BigInt(index), receivedAt));
+  }
+}
+
+function record(topic: Topic, partition: number, offset: bigint, receivedAt: number): LogRecord {
+  return { topic, partition, offset, key: "k", value: rawEvent("w", receivedAt) };
+}
+
+function rawEvent(workspace: string, receivedAt: number): Buffer {
+  const raw: RawEvent = {
+    meta: metaOf({ workspace, received_at: receivedAt }),
+    sealed: Buffer.alloc(0),
+  };
+  return rawEventCodec.encode(raw);
+}
+
+/** Records of one topic, of which the groups that follow it have handled the first. */
+class OnTopic implements ReadableLog {
+  handledSoFar = 0;
+  constructor(
+    readonly topic: Topic,
+    readonly records: readonly LogRecord[],
+  ) {}
+
+  async committed(topic: Topic): Promise<bigint[]> {
+    return [topic === this.topic ? BigInt(this.handledSoFar) : 0n];
+  }
+  async handled(topic: Topic): Promise<bigint[]> {
+    return this.committed(topic);
+  }
+  async ends(topic: Topic): Promise<bigint[]> {
+    return [topic === this.topic ? BigInt(this.records.length) : 0n];
+  }
+  async read(_topic: Topic, _partition: number, from: bigint): Promise<LogRecord[]> {
+    return this.records.slice(Number(from));
+  }
+}
+
+/** Events that wait for a provider's API, of the workspaces and times given. */
+function asking(...waiting: readonly (readonly [workspace: string, receivedAt: number])[]) {
+  const records = waiting.map(([workspace, receivedAt], index) => {
+    const place = { partition: 0, offset: 0n, received_at: receivedAt };
+    const raw = rawEvent(workspace, receivedAt);
+    const value = incompleteRecords.encode({ step: "complete", ...place, raw });
+    return { topic: topics.incomplete, partition: 0, offset: BigInt(index), key: "k", value };
+  });
+  return new OnTopic(topics.incomplete, records);
+}
+
+const named = { Sku: { external_id: "prod_a", name: "Atlas" } };
+
+describe("complete_to", () => {
+  const now = () => 1_000_000;
+
+  it("should be just before now when nothing waits", async () => {
+    expect(await new Watermark(new OnePartition([]), now).completeTo()).to.equal(999_999);
+  });
+
+  it("should stay before a call at the door until it is settled", async () => {
+    const watermark = new Watermark(new OnePartition([]), now);
+    const receipt = watermark.receive();
+    expect(await watermark.completeTo()).to.equal(receipt.receivedAt - 1);
+    receipt.settle();
+    expect(await watermark.completeTo()).to.equal(999_999);
+  });
+
+  it("should stamp later calls after what it has told", async () => {
+    const watermark = new Watermark(new OnePartition([]), now);
+    const told = await watermark.completeTo();
+    expect(watermark.receive().receivedAt).to.be.greaterThan(told);
+  });
+
+  it("should stay before the earliest of the waiting records, however they lie", async () => {
+    const received = [500, 300, 400, 600];
+    const log = new OnePartition(received);
+    const watermark = new Watermark(log, now);
+    const told: number[] = [];
+    for (log.normalized = 0; log.normalized <= received.length; log.normalized += 1) {
+      told.push(await watermark.completeTo());
+    }
+    expect(told).to.deep.equal([299, 299, 399, 599, 999_999]);
+  });
+
+  it("should stamp calls after what is being told, though the clock is set back", async () => {
+    let time = now();
+    const watermark = new Watermark(new OnePartition([]), () => time);
+    const telling = watermark.completeTo();
+    time -= 10_000;
+    const { receivedAt } = watermark.receive();
+    expect(receivedAt).to.be.greaterThan(await telling);
+  });
+
+  it("should never go back, even when a group is set back", async () => {
+    const log = new OnePartition([500]);
+    const watermark = new Watermark(log, now);
+    log.normalized = 1;
+    expect(await watermark.completeTo()).to.equal(999_999);
+    log.normalized = 0;
+    expect(await watermark.completeTo()).to.equal(999_999);
+  });
+
+  it("should see through a backlog longer than one reading", async () => {
+    const received = Array.from({ length: 2_500 }, (_, index) => 10_000 + index);
+    received[2_400] = 7;
+    const log = new OnePartition(received);
+    const watermark = new Watermark(log, now);
+    expect(await watermark.completeTo()).to.equal(6);
+    log.normalized = 2_401;
+    expect(await watermark.completeTo()).to.equal(10_000 + 2_401 - 1);
+  });
+
+  it("should hold up a workspace by its own questions to a provider's API only", async () => {
+    const log = asking(["asks", 300], ["asks too", 400], ["asks", 200]);
+    const watermark = new Watermark(log, now);
+    const told = async () => [
+      await watermark.completeTo("all", "asks"),
+      await watermark.completeTo("all", "asks too"),
+      await watermark.completeTo("all", "asks nothing"),
+      await watermark.completeTo("all"),
+    ];
+    expect(await told()).to.deep.equal([199, 399, 999_999, 199]);
+    log.handledSoFar = 2;
+    expect(await told()).to.deep.equal([199, 999_999, 999_999, 199]);
+    log.handledSoFar = 3;
+    expect(await told()).to.deep.equal([999_999, 999_999, 999_999, 999_999]);
+  });
+
+  it("should hold up nobody else by facts received long ago", async () => {
+    const facts = [
+      factOf(named, { workspace: "asked", received_at: 300 }),
+      factOf(named, { workspace: "swift", received_at: 999_000 }),
+    ];
+    const log = new OnTopic(topics.facts, recordsOf(facts));
+    const told = async (whom?: string) => {
+      const watermark = new Watermark(log, now);
+      return [await watermark.completeTo("money", whom), await watermark.completeTo("all", whom)];
+    };
+    expect(await told("swift")).to.deep.equal([998_999, 998_999]);
+    expect(await told("elsewhere")).to.deep.equal([999_999, 999_999]);
+    expect(await told("asked")).to.deep.equal([299, 299]);
+    expect(await told()).to.deep.equal([299, 299]);
+  });
+
+  it("should stamp calls after what any workspace was told", async () => {
+    const watermark = new Watermark(asking(["asks", 300]), now);
+    const told = await watermark.completeTo("money", "asks nothing");
+    expect(watermark.receive().receivedAt).to.be.greaterThan(told);
+  });
+
+  for (const [what, error, waits] of [
+    ["was sent and refused", new AppendUncertain("no answer"), true],
+    ["was never sent", new LogUnavailable("no broker"), false],
+    ["was wrong", new Error("no event"), false],
+  ] as const) {
+    const until = waits ? "stay before it until its record can no longer follow" : "pass it";
+    it(`should ${until}, of a call that ${what}`, async () => {
+      let clock = 1_000_000;
+      let elapsed = 500;
+      const doors = new OwnDoors(
+        () => clock,
+        undefined,
+        () => elapsed,
+      );
+      const watermark = new Watermark(new OnePartition([]), () => clock, doors);
+      const receipt = watermark.receive();
+      const thrown = await settledAfter(receipt, () => Promise.reject(error)).catch(
+        (caught: unknown) => caught,
+      );
+      expect(thrown).to.equal(error);
+      expect(watermark.callsAtTheDoor, "calls being taken").to.equal(0);
+      const told: number[] = [];
+      for (const laterMs of [limits.kafkaLateMsMax - 1, 1_000]) {
+        clock += laterMs;
+        elapsed += laterMs;
+        told.push((await watermark.completeTo()) - receipt.receivedAt);
+      }
+      const end = limits.kafkaLateMsMax + 998;
+      expect(told).to.eql([waits ? -1 : limits.kafkaLateMsMax - 2, end]);
+    });
+  }
+
+  it("should count the earliest of the calls whose records may follow", async () => {
+    let [clock, elapsed] = [1_000_000, 0];
+    const doors = new OwnDoors(
+      () => clock,
+      undefined,
+      () => elapsed,
+    );
+    const [early, late] = [doors.receive(0), doors.receive(1_000_001)];
+    late.settleLater();
+    elapsed += 2_000;
+    early.settleLater();
+    early.settle();
+    clock += limits.kafkaLateMsMax;
+    elapsed = limits.kafkaLateMsMax + 1_000;
+    expect([doors.earliestNow, doors.lateMs]).to.eql([early.receivedAt, 1_000]);
+    elapsed += 1_000;
+    expect([doors.earliestNow, doors.lateMs]).to.eql([clock, 0]);
+  });
+});

@@ -1,0 +1,158 @@
+/** What a backfill of Stripe knows of what its payments bought. */
+import { expect } from "chai";
+import { eventBody, type JsonObject, stripeEvent } from "../../ops/payloads/stripe.js";
+import {
+  chargeObject,
+  invoiceObject,
+  invoicePaymentObject,
+  sessionObject,
+} from "../../ops/payloads/stripe-money.js";
+import { type Doors, openDoors, signingSecret } from "../harness/doors.js";
+import { apiKey } from "../apis/stripe-api.js";
+
+const day = 24 * 60 * 60 * 1000;
+const from = Date.UTC(2026, 0, 1);
+const version = "2025-09-30.clover";
+const shared = { currency: "eur", version } as const;
+
+/** Sent with thirty days to pay, and paid when twenty-nine had passed. */
+const [sentAt, paidAt] = [from - 20 * day, from + 9 * day];
+const invoice = invoiceObject({
+  ...shared,
+  id: "in_terms",
+  customer: "cus_terms",
+  createdAt: sentAt,
+  paidAt,
+  subscription: "sub_terms",
+  country: "DE",
+  lines: [{ id: "il_terms", product: "prod_terms", price: "price_terms", amount: 700n }],
+});
+const paid = invoicePaymentObject({
+  id: "inpay_terms",
+  invoice: "in_terms",
+  payment: "pi_terms",
+  amount: 700n,
+  currency: "eur",
+  createdAt: sentAt,
+  paidAt,
+});
+/** A page that was opened before midnight and left by paying after it. */
+const session = sessionObject({
+  id: "cs_sold",
+  mode: "payment",
+  paymentStatus: "paid",
+  amount: 500n,
+  tax: 80n,
+  currency: "eur",
+  createdAt: from - 60_000,
+  country: "FR",
+  paymentIntent: "pi_sold",
+});
+/** More was sold than the list shows. */
+const long = { ...session, id: "cs_long", payment_intent: "pi_long", amount_total: 300 };
+const unpaid = { ...session, id: "cs_unpaid", payment_status: "unpaid", payment_intent: "pi_none" };
+function linesOf(product: string): JsonObject {
+  const line = { amount_total: 500, amount_tax: 80, price: { product } };
+  return { object: "list", data: [line], has_more: false };
+}
+const listed = [
+  { ...session, line_items: linesOf("prod_sold") },
+  { ...long, line_items: { ...linesOf("prod_first"), has_more: true } },
+  unpaid,
+];
+const charges = [
+  { id: "ch_terms", customer: "cus_terms", paymentIntent: "pi_terms", amount: 700n },
+  { id: "ch_sold", customer: null, paymentIntent: "pi_sold", amount: 500n },
+  { id: "ch_long", customer: null, paymentIntent: "pi_long", amount: 300n },
+].map((charge) => chargeObject({ ...shared, ...charge, createdAt: paidAt }));
+
+describe("A backfill of Stripe, of what was bought", function suite() {
+  this.timeout(60_000);
+  let doors: Doors;
+
+  before(async () => {
+    doors = await openDoors();
+    const lists: [string, JsonObject[]][] = [
+      ["/v1/charges", charges],
+      ["/v1/invoices", [invoice]],
+      ["/v1/invoice_payments", [paid]],
+      ["/v1/checkout/sessions", listed],
+    ];
+    const others = ["products", "subscriptions", "refunds", "disputes", "credit_notes"];
+    for (const name of others) doors.stripeApi.lists.set(`/v1/${name}`, []);
+    for (const [path, objects] of lists) doors.stripeApi.lists.set(path, objects);
+    const ofLong = "/v1/checkout/sessions/cs_long/line_items";
+    doors.stripeApi.objects.set(ofLong, linesOf("prod_long"));
+    // Told by a webhook before, without a key: nobody could say what it sold.
+    const told = {
+      type: "checkout.session.completed",
+      object: session,
+      at: paidAt,
+      version,
+    } as const;
+    await doors.deliver(eventBody(stripeEvent({ ...told, id: "evt_sold" })));
+    const made = await doors.manage("POST", `/workspaces/${doors.workspace}/integrations`, {
+      provider: "stripe",
+      environment: "Production",
+      credentials: { signing_secret: signingSecret, api_key: apiKey },
+    });
+    const path = `/workspaces/${doors.workspace}/integrations/${made.json.data.id}/backfill`;
+    await doors.manage("POST", path, { from: "2026-01-01" });
+    for (;;) {
+      const { state, problem } = (await doors.manage("GET", path)).json.data;
+      if (state === "done") break;
+      expect(state, problem ?? "").to.be.oneOf(["reading", "comparing"]);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  });
+
+  it("should know it where the invoice was made before the asked date", async () => {
+    expect(await transactionOf(7)).to.deep.equal({
+      type: "subscription",
+      customer_country: "DE",
+      tax_amount: 0,
+      sold: ["prod_terms"],
+    });
+  });
+
+  const sold = [
+    ["is no invoice, but a checkout session", 5, "prod_sold"],
+    ["are more lines than the list of sessions shows", 3, "prod_long"],
+  ] as const;
+  for (const [what, amount, product] of sold) {
+    it(`should know it where there ${what}`, async () => {
+      // Lines that are asked for come when the rest is booked.
+      while ((await skusOf(amount)).length === 0) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      expect(await transactionOf(amount)).to.deep.equal({
+        type: "one_time",
+        customer_country: "FR",
+        tax_amount: 0.8,
+        sold: [product],
+      });
+    });
+  }
+
+  async function transactionOf(amount: number) {
+    const { data } = await read("/v1/transactions");
+    const found = data.find((row: { gross_amount: number }) => row.gross_amount === amount);
+    const { type, customer_country, tax_amount } = found;
+    return { type, customer_country, tax_amount, sold: await skusOf(amount) };
+  }
+
+  async function skusOf(revenue: number): Promise<string[]> {
+    const { data } = await read("/v1/products?period=lifetime");
+    const skus: { external_id: string; revenue: number }[] = data.flatMap(
+      (product: { providers: unknown[] }) => product.providers,
+    );
+    return skus
+      .filter((sku) => sku.revenue === revenue && sku.external_id !== "")
+      .map(({ external_id: id }) => id);
+  }
+
+  async function read(path: string) {
+    const headers = { authorization: `Bearer ${doors.readKey}` };
+    return (await doors.call(path, { headers })).json;
+  }
+});

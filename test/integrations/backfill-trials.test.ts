@@ -1,0 +1,179 @@
+/** Trials in Stripe's history: one that nobody paid for after its end was never worth anything. */
+import { expect } from "chai";
+import type { HistoryEvent } from "../../providers/backfill.js";
+import { decode } from "../../providers/stripe/decode.js";
+import { stripeBackfill } from "../../providers/stripe/history/backfill.js";
+import {
+  type JsonObject,
+  priceObject,
+  subscriptionObject,
+  type SubscriptionInput,
+} from "../../ops/payloads/stripe.js";
+import { rowsOf } from "../model/tables/table.js";
+
+const createdAt = Date.UTC(2026, 0, 1);
+const dayMs = 24 * 60 * 60 * 1000;
+const secondMs = 1000;
+const trialDays = 14;
+const readOn = 60;
+const price = priceObject({
+  id: "price_trial",
+  product: "prod_trial",
+  currency: "eur",
+  unitAmount: 9900n,
+});
+
+/** Seconds after the trial's end; nothing: never. */
+function sinceTrial(text: string | undefined): number | null {
+  const trialEndsAt = createdAt + trialDays * dayMs;
+  return text === undefined || text === "-" ? null : trialEndsAt + Number(text) * secondMs;
+}
+
+function subscription(
+  status: SubscriptionInput["status"],
+  endedAt: number | null,
+  more: JsonObject,
+  quantity = 1,
+): JsonObject {
+  const object = subscriptionObject({
+    id: "sub_trial",
+    customer: "cus_trial",
+    currency: "eur",
+    status,
+    createdAt,
+    endedAt,
+    trialEndAt: createdAt + trialDays * dayMs,
+    version: "2025-09-30.clover",
+    items: [{ id: "si_trial", quantity, price }],
+  });
+  return { ...object, ...more };
+}
+
+const pauses = new Map([
+  ["trial", "trial_end_without_payment_method"],
+  ["request", "pause_requested"],
+  ["failure", "final_payment_failure"],
+]);
+
+function pauseOf(by: string | undefined, at: number | null): JsonObject {
+  const type = pauses.get(by ?? "");
+  if (type === undefined) return {};
+  const transitioned = at === null ? null : at / 1000;
+  return { status_details: { paused: { subscription: { type }, transitioned_at: transitioned } } };
+}
+
+function eventsOf(object: JsonObject, day: number): readonly HistoryEvent[] {
+  const list = stripeBackfill.lists.find(({ name }) => name === "subscriptions");
+  const page = { object: "list", data: [object], has_more: false };
+  return list?.read(page, createdAt + day * dayMs)?.events ?? [];
+}
+
+/** `day: minor units a month`, days since it was created. */
+function toldOf(object: JsonObject): string {
+  return toldBy(eventsOf(object, readOn));
+}
+
+function toldBy(events: readonly HistoryEvent[]): string {
+  return events
+    .flatMap(({ body }) => {
+      const decoded = decode(body);
+      return decoded.outcome === "facts" ? decoded.facts : [];
+    })
+    .flatMap(({ body }) => ("Subscription" in body ? [body.Subscription] : []))
+    .flatMap(({ steps }) => steps)
+    .map(({ at, items }) => {
+      const worth = items.reduce((sum, item) => sum + item.monthly_numerator, 0n);
+      return `${Math.floor((at - createdAt) / dayMs)}: ${worth}`;
+    })
+    .join("; ");
+}
+
+describe("A trial in the history of Stripe", () => {
+  const cases = rowsOf(`
+    what                           | status   | ended   | paused by | paused  | told
+    is over and goes on a moment   | trialing | -       | -         | -       | 13: 0
+    was converted                  | active   | -       | -         | -       | 14: 9900; 60: 9900
+    was converted, but is past due | past_due | -       | -         | -       | 14: 9900; 60: 9900
+    was cancelled before its end   | canceled | -864000 | -         | -       | 4: 0
+    was cancelled with it          | canceled | 0       | -         | -       | 14: 0
+    was cancelled seconds later    | canceled | 5       | -         | -       | 14: 0
+    was cancelled an hour later    | canceled | 3600    | -         | -       | 14: 0
+    was cancelled after an hour    | canceled | 3601    | -         | -       | 14: 9900; 14: 0
+    is paused, nobody says why     | paused   | -       | -         | -       | 60: 0
+    is paused for its end          | paused   | -       | trial     | 2       | 60: 0
+    was converted, then paused     | paused   | -       | request   | 864000  | 14: 9900; 60: 0
+    was converted, paused sometime | paused   | -       | failure   | -       | 14: 9900; 60: 0
+    was paused before its end      | paused   | -       | request   | -864000 | 60: 0
+  `);
+  for (const row of cases) {
+    it(`should be told that ${row["what"]}: ${row["told"]}`, () => {
+      const [status] = statuses.filter((known) => known === row["status"]);
+      if (status === undefined) throw new Error(`no status ${row["status"]}`);
+      const pause = pauseOf(row["paused by"], sinceTrial(row["paused"]));
+      const told = toldOf(subscription(status, sinceTrial(row["ended"]), pause));
+      expect(told).to.equal(`0: 0; ${row["told"]}`);
+    });
+  }
+});
+
+describe("A free month in the history of Stripe, given to a customer who paid", () => {
+  const startsAt = (days: number) => ({ trial_start: (createdAt + days * dayMs) / 1000 });
+  const cases = rowsOf(`
+    what                  | status   | since | ended  | told
+    goes on               | trialing | 10    | -      | 0: 9900; 10: 0; 13: 0
+    is paid again         | active   | 10    | -      | 0: 9900; 10: 0; 14: 9900; 60: 9900
+    is cancelled with it  | canceled | 10    | 0      | 0: 9900; 10: 0; 14: 0
+    is cancelled later    | canceled | 10    | 864000 | 0: 9900; 10: 0; 14: 9900; 24: 0
+    began within the hour | active   | 0.04  | -      | 0: 0; 14: 9900; 60: 9900
+    began after it        | active   | 0.05  | -      | 0: 9900; 0: 0; 14: 9900; 60: 9900
+  `);
+  for (const row of cases) {
+    it(`should be told where it ${row["what"]}: ${row["told"]}`, () => {
+      const [status] = statuses.filter((known) => known === row["status"]);
+      if (status === undefined) throw new Error(`no status ${row["status"]}`);
+      const since = startsAt(Number(row["since"]));
+      expect(toldOf(subscription(status, sinceTrial(row["ended"]), since))).to.equal(row["told"]);
+    });
+  }
+
+  it("should be told by events that are not taken for one", () => {
+    const object = subscription("active", null, startsAt(10));
+    const ids = eventsOf(object, readOn).map(({ nativeId }) => nativeId);
+    expect(new Set(ids).size).to.equal(ids.length);
+  });
+
+  it("should begin and end though the trial before it was read in an earlier backfill", () => {
+    const months = [30, 60].map((days) => {
+      const since = (createdAt + days * dayMs) / 1000;
+      return { trial_start: since, trial_end: since + (trialDays * dayMs) / 1000 };
+    });
+    const readings = [
+      eventsOf(subscription("active", null, {}), 20),
+      ...months.map((month, index) => {
+        return eventsOf(subscription("active", null, month), index === 0 ? 50 : 80);
+      }),
+    ];
+    expect(toldBy(firstOfEach(readings.flat()))).to.equal(
+      "0: 0; 14: 9900; 20: 9900; 30: 0; 44: 9900; 50: 9900; 60: 0; 74: 9900; 80: 9900",
+    );
+  });
+});
+
+describe("A price in the history of Stripe", () => {
+  it("should be what it was read last, though it was that before", () => {
+    const untried = { trial_end: null };
+    const cheap = subscription("active", null, untried);
+    const dear = subscription("active", null, untried, 2);
+    const readings = [eventsOf(cheap, 20), eventsOf(dear, 40), eventsOf(cheap, 60)];
+    const told = toldBy(firstOfEach(readings.flat()));
+    expect(told).to.equal("0: 9900; 20: 9900; 40: 19800; 60: 9900");
+  });
+});
+
+/** What has an id that was taken before is not booked again. */
+function firstOfEach(events: readonly HistoryEvent[]): HistoryEvent[] {
+  const ids = events.map(({ nativeId }) => nativeId);
+  return events.filter(({ nativeId }, index) => ids.indexOf(nativeId) === index);
+}
+
+const statuses = ["trialing", "active", "past_due", "canceled", "paused"] as const;

@@ -1,0 +1,579 @@
+/** Reading Stripe's history, from a real HTTP server that lists it as Stripe does. */
+import { setTimeout as pause } from "node:timers/promises";
+import { expect } from "chai";
+import { limits } from "../../config.js";
+import { backfill as backfillCommand } from "../../ops/backfill.js";
+import {
+  type Json,
+  eventBody,
+  type JsonObject,
+  priceObject,
+  productObject,
+  stripeEvent,
+  subscriptionObject,
+} from "../../ops/payloads/stripe.js";
+import {
+  chargeObject,
+  creditNoteObject,
+  disputeObject,
+  invoiceObject,
+  invoicePaymentObject,
+  refundObject,
+} from "../../ops/payloads/stripe-money.js";
+import { type Doors, expectError, openDoors, stripe } from "../harness/doors.js";
+import { apiKey, send, type StripeApi } from "../apis/stripe-api.js";
+
+const version = "2025-09-30.clover";
+const day = 24 * 60 * 60 * 1000;
+const from = Date.UTC(2026, 0, 1);
+const customers = 110;
+
+/** A subscription of ten euros a month since some day of January, its invoice, its charge. */
+function bought(number: number) {
+  const createdAt = from + number * 6 * 60 * 60 * 1000;
+  const [customer, invoice, intent] = [`cus_h${number}`, `in_h${number}`, `pi_h${number}`];
+  const shared = { customer, currency: "eur", createdAt, version } as const;
+  const price = priceObject({
+    id: "price_h",
+    product: "prod_h",
+    currency: "eur",
+    unitAmount: 1000n,
+  });
+  return {
+    subscription: subscriptionObject({
+      ...shared,
+      id: `sub_h${number}`,
+      status: "active",
+      items: [{ id: `si_h${number}`, quantity: 1, price }],
+    }),
+    charge: {
+      ...chargeObject({ ...shared, id: `ch_h${number}`, paymentIntent: intent, amount: 1000n }),
+      balance_transaction: { id: `txn_${number}`, amount: 1000, fee: 54, currency: "eur" },
+    },
+    invoice: invoiceObject({
+      ...shared,
+      id: invoice,
+      paidAt: createdAt,
+      subscription: `sub_h${number}`,
+      country: "DE",
+      lines: [
+        {
+          id: `il_h${number}`,
+          product: "prod_h",
+          price: "price_h",
+          amount: 1000n,
+          subscription: `sub_h${number}`,
+        },
+      ],
+    }),
+    paid: invoicePaymentObject({
+      id: `inpay_h${number}`,
+      invoice,
+      payment: intent,
+      amount: 1000n,
+      currency: "eur",
+      paidAt: createdAt,
+    }),
+  };
+}
+
+const all = Array.from({ length: customers }, (_, number) => bought(number));
+const refund = refundObject({
+  id: "re_h0",
+  charge: "ch_h0",
+  paymentIntent: "pi_h0",
+  amount: 400n,
+  currency: "eur",
+  createdAt: from + 3 * day,
+});
+/** Authorized beside and never collected: a part of one charge, and all of another. */
+const held: JsonObject = {
+  ...all[5]?.charge,
+  id: "ch_held",
+  payment_intent: "pi_held",
+  balance_transaction: null,
+  captured: false,
+  amount_captured: 0,
+  amount_refunded: 1000,
+};
+const releases = [
+  ["re_h5", "ch_h5", "pi_h5", 250n],
+  ["re_held", "ch_held", "pi_held", 1000n],
+] as const;
+const released = releases.map(([id, charge, paymentIntent, amount]) =>
+  refundObject({
+    id,
+    charge,
+    paymentIntent,
+    amount,
+    currency: "eur",
+    createdAt: from + 5 * day,
+    isRelease: true,
+  }),
+);
+const dispute = disputeObject({
+  id: "du_h1",
+  charge: "ch_h1",
+  paymentIntent: "pi_h1",
+  amount: 1000n,
+  currency: "eur",
+  createdAt: from + 4 * day,
+  status: "lost",
+  withdrawnAt: from + 4 * day,
+});
+/** Paid outside Stripe, and partly returned there. */
+const outside = invoiceObject({
+  id: "in_outside",
+  customer: "cus_outside",
+  currency: "eur",
+  createdAt: from + 35 * day,
+  paidAt: from + 36 * day,
+  version,
+  outOfBand: true,
+  lines: [{ id: "il_outside", product: "prod_outside", price: "price_outside", amount: 1200n }],
+});
+const notes = [
+  { id: "cn_issued", amountOutside: 500n },
+  { id: "cn_void", amountOutside: 200n, voidedAt: from + 38 * day },
+].map((note) => {
+  const createdAt = from + 37 * day;
+  return creditNoteObject({ ...note, invoice: "in_outside", currency: "eur", createdAt });
+});
+const [releasedPart] = released;
+const partly: JsonObject = {
+  ...all[5]?.charge,
+  amount: 1250,
+  amount_refunded: 250,
+  refunds: { object: "list", data: releasedPart === undefined ? [] : [releasedPart] },
+};
+/** Since 2025-03-31 no refund is made of what a capture leaves: as much was refunded here. */
+const refundedPart: JsonObject = {
+  ...all[8]?.charge,
+  amount: 1250,
+  amount_refunded: 250,
+  refunds: { object: "list", data: [] },
+};
+const refundOfPart = refundObject({
+  id: "re_h8",
+  charge: "ch_h8",
+  paymentIntent: "pi_h8",
+  amount: 250n,
+  currency: "eur",
+  createdAt: from + 6 * day,
+});
+const refundedCharge: JsonObject = { ...all[0]?.charge, amount_refunded: 400 };
+const ended: JsonObject = {
+  ...all[2]?.subscription,
+  status: "canceled",
+  ended_at: (from + 40 * day) / 1000,
+};
+
+function itemsAt(unitAmount: bigint, id: string): JsonObject {
+  const price = priceObject({ id: "price_dear", product: "prod_h", currency: "eur", unitAmount });
+  return { data: [{ id, quantity: 1, price }] };
+}
+
+function history(): [string, JsonObject[]][] {
+  const without = (list: readonly JsonObject[], instead: JsonObject): JsonObject[] =>
+    list.map((object) => (object.id === instead.id ? instead : object));
+  const product = productObject({ id: "prod_h", name: "From history", createdAt: from });
+  return [
+    ["/v1/products", [product]],
+    [
+      "/v1/subscriptions",
+      without(
+        all.map(({ subscription }) => subscription),
+        ended,
+      ),
+    ],
+    [
+      "/v1/charges",
+      [
+        held,
+        ...[refundedCharge, partly, refundedPart].reduce(
+          without,
+          all.map(({ charge }): JsonObject => charge),
+        ),
+      ],
+    ],
+    ["/v1/invoices", [...all.map(({ invoice }) => invoice), outside]],
+    ["/v1/invoice_payments", all.map(({ paid }) => paid)],
+    ["/v1/checkout/sessions", []],
+    ["/v1/refunds", [refund, refundOfPart, ...released]],
+    ["/v1/disputes", [dispute]],
+    ["/v1/credit_notes", notes],
+  ];
+}
+
+describe("A backfill of Stripe", function suite() {
+  this.timeout(120_000);
+  let doors: Doors;
+  let api: StripeApi;
+  let integration: string;
+  let webhook: string;
+  const secret = "whsec_of_history";
+
+  before(async () => {
+    doors = await openDoors();
+    api = doors.stripeApi;
+    for (const [path, objects] of history()) api.lists.set(path, objects);
+    ({ integration, webhook } = await connect({ api_key: apiKey }));
+  });
+
+  afterEach(() => {
+    api.misbehave = null;
+  });
+
+  it("should read all, book it at its own dates, and find it as listed", async () => {
+    // What came by the webhook before must not count twice.
+    const [first] = all;
+    await deliver(stripeEvent({ ...told("charge.succeeded", first?.charge), id: "evt_h_before" }));
+    const started = await backfill({ from: "2026-01-01" });
+    expect(started.status, started.text).to.equal(202);
+    expect(started.json.data).to.include({ state: "reading", list: "products" });
+    expectError(await backfill({ from: "2026-01-01" }), { status: 409, code: "backfill_running" });
+    // The API fails now and then meanwhile.
+    let calls = 0;
+    api.misbehave = (_request, response) => {
+      calls += 1;
+      if (calls % 5 !== 0) return false;
+      if (calls % 2 === 0) response.destroy();
+      else send(response, 429, {}, { "retry-after": "0" });
+      return true;
+    };
+    const done = await whenEnded();
+    expect(done, done.problem ?? "").to.include({ state: "done", problem: null });
+    expect(done.counts).to.deep.equal({
+      products: 1,
+      subscriptions: customers,
+      charges: customers + 1,
+      invoices: customers + 1,
+      invoice_payments: customers,
+      checkout_sessions: 0,
+      refunds: 4,
+      disputes: 1,
+      credit_notes: 2,
+    });
+    const sums = done.comparison.map(({ month, currency, listed, booked, same }) => [
+      month,
+      currency,
+      listed.count,
+      listed.amount,
+      listed.refunded,
+      booked.count,
+      same,
+    ]);
+    expect(sums).to.deep.equal([["2026-01", "EUR", 110, 1100, 6.5, 110, true]]);
+  });
+
+  it("should have booked what webhooks would have told", async () => {
+    const transactions = await read("/v1/transactions?limit=200");
+    expect(transactions.data).to.have.lengthOf(customers + 1);
+    expect(transactions.data[0]).to.include({ gross_amount: 12, refunded_amount: 5 });
+    expect(transactions.data.at(-1)).to.include({
+      gross_amount: 10,
+      refunded_amount: 4,
+      fee_amount: 0.54,
+      status: "succeeded",
+      type: "subscription",
+      product_name: "From history",
+      customer_country: "DE",
+      timestamp: new Date(from).toISOString(),
+    });
+    expect(transactions.data.at(-2)).to.include({ status: "disputed" });
+    expect(await mrrAt("2026-01-15T00:00:00Z")).to.equal(57 * 10);
+    expect(await mrrAt("2026-01-31T23:00:00Z")).to.equal(customers * 10);
+    expect(await mrrAt("2026-03-01T00:00:00Z")).to.equal((customers - 1) * 10);
+    const products = await read("/v1/products?period=lifetime");
+    expect(products.data[0]).to.include({ name: "From history", total_sales: customers });
+    expect(products.data[0]?.total_revenue).to.equal(customers * 10 - 6.5 - 10);
+  });
+
+  it("should not send history to the live stream", async () => {
+    const rows = await doors.service.clickhouse.rows<{ backfill: number; rows: string }>(
+      `SELECT backfill, count() AS rows FROM transactions
+       WHERE workspace = {workspace:String} AND payment = 'pi_h5' GROUP BY backfill`,
+      { workspace: doors.workspace },
+    );
+    expect(rows.map(({ backfill: flag }) => flag)).to.deep.equal([1]);
+  });
+
+  it("should change nothing when webhooks tell the same, or it reads again", async () => {
+    const before = await figures();
+    const [, , third, fourth] = all;
+    await deliver(stripeEvent({ ...told("charge.succeeded", third?.charge), id: "evt_h_ch" }));
+    await deliver(stripeEvent({ ...told("invoice.paid", third?.invoice), id: "evt_h_in" }));
+    await deliver(
+      stripeEvent({
+        ...told("customer.subscription.created", fourth?.subscription),
+        id: "evt_h_sub",
+      }),
+    );
+    // A plan that changed since, which only Stripe's present state tells.
+    const subscriptions = api.lists.get("/v1/subscriptions") ?? [];
+    const dearer: JsonObject = { ...fourth?.subscription, items: itemsAt(3000n, "si_h3") };
+    api.lists.set(
+      "/v1/subscriptions",
+      subscriptions.map((object) => (object.id === dearer.id ? dearer : object)),
+    );
+    const past = await mrrAt("2026-02-01T00:00:00Z");
+    await backfill({ from: "2026-01-01" });
+    expect(await whenEnded()).to.include({ state: "done" });
+    api.lists.set("/v1/subscriptions", subscriptions);
+    expect(await mrrAt("2026-02-01T00:00:00Z")).to.equal(past);
+    expect((await read("/v1/metrics/mrr")).data.current_mrr).to.equal(before.mrr + 20);
+    expect({ ...(await figures()), mrr: before.mrr }).to.deep.equal(before);
+  });
+
+  it("should believe a webhook where both tell the same moment", async () => {
+    const dearer: JsonObject = { ...all[6]?.subscription, items: itemsAt(3000n, "si_h6") };
+    const before = await mrrAt("2026-02-01T00:00:00Z");
+    const event = told("customer.subscription.created", dearer);
+    await deliver(stripeEvent({ ...event, id: "evt_h_dear" }));
+    await until(async () => (await mrrAt("2026-02-01T00:00:00Z")) === before + 20);
+    // Now it is what Stripe listed as its present state.
+    expect((await read("/v1/metrics/mrr")).data.current_mrr).to.equal((customers - 1) * 10 + 20);
+  });
+
+  it("should not undo an end that is told while its page is under way", async () => {
+    const before = (await read("/v1/metrics/mrr")).data.current_mrr;
+    const running = { ...all[7]?.subscription, id: "sub_ending", customer: "cus_ending" };
+    let isTold = false;
+    api.misbehave = (request, response) => {
+      if (isTold || request.url?.startsWith("/v1/subscriptions?") !== true) return false;
+      isTold = true;
+      const endedAt = Math.floor(Date.now() / 1000);
+      const object = { ...running, status: "canceled", ended_at: endedAt };
+      const end = { ...told("customer.subscription.deleted", object), at: endedAt * 1000 };
+      void deliver(stripeEvent({ ...end, id: "evt_h_ending" }))
+        // As much as the dates of Stripe tell apart.
+        .then(() => pause(1_100))
+        .then(() => send(response, 200, { object: "list", data: [running], has_more: false }));
+      return true;
+    };
+    await backfill({ from: "2026-01-01" });
+    expect(await whenEnded()).to.include({ state: "done" });
+    expect(isTold).to.equal(true);
+    expect(await mrrAt("2026-03-01T00:00:00Z")).to.equal(before + 10);
+    expect((await read("/v1/metrics/mrr")).data.current_mrr).to.equal(before);
+  });
+
+  it("should report a difference, and not call it done", async () => {
+    const odd = { ...all[4]?.charge, currency: "zzz", id: "ch_odd", payment_intent: "pi_odd" };
+    const late = { ...all[4]?.charge, id: "ch_late", payment_intent: "pi_late" };
+    const charges = api.lists.get("/v1/charges") ?? [];
+    let reads = 0;
+    api.misbehave = (request) => {
+      // It appears between the reading and the comparison.
+      if (request.url?.startsWith("/v1/charges?") === true && !request.url.includes("after")) {
+        reads += 1;
+        if (reads === 2) api.lists.set("/v1/charges", [...charges, odd, late]);
+      }
+      return false;
+    };
+    await backfill({ from: "2026-01-01" });
+    const different = await whenEnded();
+    api.lists.set("/v1/charges", charges);
+    expect(different).to.include({ state: "different" });
+    const [january] = different.comparison;
+    expect(january?.same).to.equal(false);
+    expect(january?.listed.count).to.equal(customers + 1);
+    expect(january?.booked.count).to.equal(customers);
+  });
+
+  it("should wait while the API cannot be had, saying so, and go on where it was", async () => {
+    api.misbehave = (request, response) => {
+      if (request.url?.startsWith("/v1/charges?") !== true) return false;
+      send(response, 503, {});
+      return true;
+    };
+    await backfill({ from: "2026-01-01" });
+    await until(async () => (await shown()).problem !== null);
+    expect(await shown()).to.include({ state: "reading", list: "charges" });
+    const calls = api.calls.length;
+    api.misbehave = null;
+    expect(await whenEnded()).to.include({ state: "done" });
+    expect(api.calls.slice(calls).filter((path) => path.includes("/v1/products?"))).to.deep.equal(
+      [],
+    );
+  });
+
+  const morePages: [string, boolean, object][] = [
+    ["read a list again whose last object is deleted meanwhile", false, { state: "done" }],
+    ["fail when it is sent back from the same page twice", true, { state: "failed" }],
+  ];
+  for (const [title, always, expected] of morePages) {
+    it(`should ${title}`, async () => {
+      const products = api.lists.get("/v1/products") ?? [];
+      const more = Array.from({ length: 100 }, (_, number) =>
+        productObject({ id: `prod_h_${number}`, name: `No ${number}`, createdAt: from + number }),
+      );
+      api.lists.set("/v1/products", [...products, ...more]);
+      api.misbehave = (request, response) => {
+        const { pathname, searchParams } = new URL(request.url ?? "", api.url);
+        const after = searchParams.get("starting_after");
+        if (pathname !== "/v1/products" || after === null) return false;
+        if (always) send(response, 400, {});
+        const list = api.lists.get(pathname) ?? [];
+        if (!always) {
+          api.lists.set(
+            pathname,
+            list.filter(({ id }) => id !== after),
+          );
+        }
+        return always;
+      };
+      await backfill({ from: "2026-11-01" });
+      const last = await whenEnded();
+      api.lists.set("/v1/products", products);
+      expect(last, last.problem ?? "").to.include(expected);
+      expect(last.counts.products).to.equal(100);
+    });
+  }
+
+  it("should go on in the list it was in after a crash, and change nothing by it", async () => {
+    const before = await figures();
+    // As a crash leaves it between a page that is durable and its position.
+    await doors.service.postgres.query(
+      `UPDATE backfills SET state = 'reading', list = 'charges', after = NULL, comparison = NULL,
+         leased_until = now() WHERE id = $1`,
+      [(await shown()).id],
+    );
+    const calls = api.calls.length;
+    expect(await whenEnded()).to.include({ state: "done" });
+    const paths = api.calls.slice(calls);
+    expect(paths.some((path) => path.startsWith("/v1/charges?"))).to.equal(true);
+    expect(paths.some((path) => path.startsWith("/v1/subscriptions?"))).to.equal(false);
+    expect(await figures()).to.deep.equal(before);
+  });
+
+  it("should be a command, too, that tells how far it has come", async () => {
+    const lines: string[] = [];
+    const steps = {
+      // This service runs them already.
+      startProcessors: async () => undefined,
+      tell: (line: string) => lines.push(line),
+    };
+    const code = await backfillCommand(doors.service, { integration, from }, steps);
+    expect(code, lines.join("\n")).to.equal(0);
+    expect(lines[0]).to.match(/^reading /);
+    expect(lines.at(-1)).to.equal(
+      "2026-01 EUR  listed: 110 payments, 1100.00 paid, 6.50 refunded  booked: the same",
+    );
+    const nobody = { integration: "int_nobody", from };
+    expect(await backfillCommand(doors.service, nobody, steps)).to.equal(2);
+    for (const unbookable of [0, Date.now() + day]) {
+      const order = { integration, from: unbookable };
+      expect(await backfillCommand(doors.service, order, steps)).to.equal(2);
+      expect(lines.at(-1)).to.match(/^--from must lie between 2000-01-01 and now/);
+    }
+  });
+
+  const refusals: [string, object, object, string][] = [
+    ["no key", {}, { signing_secret: secret }, "no key"],
+    ["a wrong key", {}, { signing_secret: secret, api_key: "rk_wrong" }, "refused products"],
+  ];
+  for (const [title, _none, credentials, problem] of refusals) {
+    it(`should fail with ${title}, saying so`, async () => {
+      const other = await connect(credentials);
+      await backfill({ from: "2026-01-01" }, other.integration);
+      await until(async () => (await shown(other.integration)).state === "failed");
+      expect((await shown(other.integration)).problem).to.include(problem);
+    });
+  }
+
+  it("should refuse a date out of range, and show nothing where nothing was asked", async () => {
+    const other = await connect({});
+    const early = new Date(limits.eventEarliest - 1).toISOString();
+    for (const wrong of [early, "2999-01-01"]) {
+      const answer = await backfill({ from: wrong }, other.integration);
+      expectError(answer, { status: 422, code: "from_out_of_range", param: "from" });
+    }
+    const path = `/workspaces/${doors.workspace}/integrations/${other.integration}/backfill`;
+    expectError(await doors.manage("GET", path), { status: 404, code: "backfill_unknown" });
+  });
+
+  async function connect(more: object) {
+    const path = `/workspaces/${doors.workspace}/integrations`;
+    const made = await doors.manage("POST", path, {
+      provider: "stripe",
+      environment: "Production",
+      credentials: { signing_secret: secret, ...more },
+    });
+    const { id, webhook_path: hook } = made.json.data;
+    return { integration: String(id), webhook: String(hook) };
+  }
+
+  function backfill(body: object, id = integration) {
+    const path = `/workspaces/${doors.workspace}/integrations/${id}/backfill`;
+    return doors.manage("POST", path, body);
+  }
+
+  interface Sums {
+    count: number;
+    amount: number;
+    refunded: number;
+  }
+  interface Shown {
+    id: string;
+    state: string;
+    list: string;
+    problem: string | null;
+    counts: Record<string, number>;
+    comparison: {
+      month: string;
+      currency: string;
+      listed: Sums;
+      booked: Sums;
+      same: boolean;
+    }[];
+  }
+  async function shown(id = integration): Promise<Shown> {
+    const path = `/workspaces/${doors.workspace}/integrations/${id}/backfill`;
+    return (await doors.manage("GET", path)).json.data;
+  }
+  async function whenEnded(): Promise<Shown> {
+    await until(async () => !["reading", "comparing"].includes((await shown()).state));
+    return shown();
+  }
+
+  function told(type: string, object: Json | undefined) {
+    if (typeof object !== "object" || object === null || Array.isArray(object)) {
+      throw new Error("no object");
+    }
+    return { type, object, at: from + 5 * day, version } as const;
+  }
+  async function deliver(event: JsonObject): Promise<void> {
+    const body = eventBody(event);
+    const { headers } = stripe.sign(body, { signing_secret: secret }, Date.now());
+    const answer = await doors.call(webhook, { method: "POST", headers, body });
+    expect(answer.status, answer.text).to.equal(200);
+  }
+
+  async function read(path: string) {
+    const headers = { authorization: `Bearer ${doors.readKey}` };
+    const { json } = await doors.call(path, { headers });
+    return json;
+  }
+  async function mrrAt(at: string): Promise<number> {
+    return (await read(`/v1/metrics/mrr?at=${at}`)).data.current_mrr;
+  }
+  async function figures() {
+    const [mrr, transactions, products] = [
+      await read("/v1/metrics/mrr"),
+      await read("/v1/transactions?limit=200"),
+      await read("/v1/products?period=lifetime"),
+    ];
+    const [{ total_revenue: revenue, total_sales: sales }] = products.data;
+    const shownOf = ({ version: _version, ...rest }: Record<string, unknown>) => rest;
+    return {
+      mrr: Number(mrr.data.current_mrr),
+      revenue: Number(revenue),
+      sales: Number(sales),
+      transactions: transactions.data.map(shownOf),
+    };
+  }
+  async function until(isTrue: () => Promise<boolean>): Promise<void> {
+    while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+});

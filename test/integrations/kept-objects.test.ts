@@ -1,0 +1,348 @@
+/** Objects later events only name: a discount told by its own event completes a subscription. */
+import { expect } from "chai";
+import { keepObjects, recallObjects } from "../../provider-api/stored-objects.js";
+import { type Postgres, PostgresUnavailable } from "../../postgres/postgres.js";
+import { listRejects } from "../../rejects/rejects.js";
+import { Releases } from "../../runtime/releases.js";
+import { limits } from "../../config.js";
+import { lookAgain } from "../../processors/rejects/recheck.js";
+import { keptFor } from "../../processors/normalize/named-objects.js";
+import { conclude, openRaw } from "../../processors/normalize/read-raw.js";
+import { keepRejects } from "../../processors/rejects/retries.js";
+import { decode, keeps, needs } from "../../providers/stripe/decode.js";
+import {
+  discountObject,
+  eventBody,
+  type JsonObject,
+  priceObject,
+  stripeEvent,
+  subscriptionObject,
+} from "../../ops/payloads/stripe.js";
+import { type Doors, openDoors, stripe } from "../harness/doors.js";
+import { enrichingOver } from "../harness/enriching.js";
+import type { MrrAnswer } from "../../api/mrr/schema.js";
+import { topics } from "../../schemas/records/records.js";
+import { metaOf } from "../harness/facts.js";
+import { testLogger } from "../harness/stores.js";
+
+const version = "2025-09-30.clover";
+const createdAt = Date.UTC(2026, 5, 1);
+const half: JsonObject = {
+  ...discountObject({
+    id: "di_half",
+    percentOff: 50,
+    duration: "forever",
+    startAt: createdAt,
+    version,
+  }),
+  customer: "cus_kept",
+};
+const coupon: JsonObject = {
+  id: "HALF",
+  object: "coupon",
+  duration: "forever",
+  percent_off: 50,
+  amount_off: null,
+  currency: null,
+  name: "Half for friends",
+};
+const byCouponId: JsonObject = { ...half, source: { type: "coupon", coupon: "HALF" } };
+
+const subscription = stripeEvent({
+  id: "evt_kept_sub",
+  type: "customer.subscription.created",
+  at: createdAt,
+  version,
+  object: subscriptionObject({
+    id: "sub_kept",
+    customer: "cus_kept",
+    currency: "eur",
+    status: "active",
+    createdAt,
+    version,
+    discounts: ["di_half"],
+    items: [
+      {
+        id: "si_kept",
+        quantity: 1,
+        price: priceObject({
+          id: "price_kept",
+          product: "prod_kept",
+          currency: "eur",
+          unitAmount: 1000n,
+          interval: "month",
+          intervalCount: 1,
+        }),
+      },
+    ],
+  }),
+});
+const told = (id: string, type: string, object: JsonObject): JsonObject =>
+  stripeEvent({ id, type, at: createdAt, version, object });
+const discountCreated = told("evt_kept_di", "customer.discount.created", byCouponId);
+const couponCreated = told("evt_kept_coupon", "coupon.created", coupon);
+
+describe("What Stripe tells once and later only names", () => {
+  it("should name the discount a subscription needs", () => {
+    expect(needs(subscription)).to.deep.equal(["di_half"]);
+    expect(decode(subscription)).to.include({ reason: "enrichment_unavailable" });
+  });
+
+  it("should keep nothing of a discount that decoding does not need", () => {
+    const [kept] = keeps(told("evt", "customer.discount.created", half));
+    expect(Object.keys(kept?.object ?? {})).to.have.members(["id", "end", "source"]);
+    expect(JSON.stringify(keeps(couponCreated))).not.to.include("friends");
+  });
+
+  const cases: [string, JsonObject[]][] = [
+    ["a discount told whole", [told("evt", "customer.discount.created", half)]],
+    ["a discount and its coupon, each by its own event", [discountCreated, couponCreated]],
+  ];
+  for (const [title, events] of cases) {
+    it(`should price a subscription by ${title}`, () => {
+      const kept = new Map(
+        events.flatMap((event) => keeps(event).map(({ id, object }) => [id, object])),
+      );
+      const decoded = decode(subscription, { kept, answers: new Map() });
+      const [fact] = decoded.outcome === "facts" ? decoded.facts : [];
+      expect(fact?.body).to.have.nested.property(
+        "Subscription.steps[0].items[0].monthly_numerator",
+        500n,
+      );
+    });
+  }
+
+  it("should keep coupons of connected accounts apart, which may have one id", () => {
+    const ofAccount = (event: JsonObject, account: string) => ({ ...event, account });
+    const known = (account: string) => {
+      const events = [discountCreated, couponCreated].map((event) => ofAccount(event, account));
+      const objects = events.flatMap((event) => keeps(event));
+      const kept = new Map(objects.map(({ id, object }) => [id, object]));
+      return { kept, answers: new Map<string, unknown>() };
+    };
+    const body = ofAccount(subscription, "acct_1");
+    expect(needs(body)).to.deep.equal(["acct_1:di_half"]);
+    expect(decode(body, known("acct_1"))).to.include({ outcome: "facts" });
+    expect(decode(body, known("acct_2"))).to.include({ reason: "enrichment_unavailable" });
+    expect(decode(subscription, known("acct_1"))).to.include({ reason: "enrichment_unavailable" });
+  });
+
+  describe("on its way through the service", () => {
+    let doors: Doors;
+
+    before(async () => {
+      doors = await openDoors();
+    });
+
+    it("should list a subscription that waits, and book it when the discount comes", async () => {
+      await deliver(subscription);
+      await until(async () => (await openRejects()).length === 1);
+      expect((await openRejects())[0]).to.include({ reason: "enrichment_unavailable" });
+      await deliver(discountCreated);
+      await deliver(couponCreated);
+      await until(async () => (await mrr()) === 5);
+      await until(async () => (await openRejects()).length === 0);
+    }).timeout(30_000);
+
+    it("should book it also when who was told the discount was killed at once", async () => {
+      const { service } = doors;
+      await deliver(another("killed"));
+      await until(async () => (await openRejects()).length === 1);
+      await keep("killed");
+      const releases = new Releases(testLogger);
+      keepRejects({ ...service, releases });
+      await until(async () => (await mrr()) === 10);
+      await until(async () => (await openRejects()).length === 0);
+      await releases.release();
+    }).timeout(30_000);
+
+    it("should book it also when the discount is told before the reject is listed", async () => {
+      const { service } = doors;
+      await deliver(another("between"));
+      await until(async () => (await openRejects()).length === 1);
+      const open = { workspace: doors.workspace, state: "open" } as const;
+      const [place] = await listRejects(service.clickhouse, open, null, 1);
+      if (place === undefined) throw new Error("the reject is listed, but not there");
+      const { partition, offset } = place;
+      const [record] = await service.log.read(topics.raw, partition, BigInt(offset), 1);
+      if (record === undefined) throw new Error("the raw event is not on the log");
+      const news: string[] = [];
+      const normalizing = await enrichingOver(service, {
+        keptNews: (workspace) => news.push(workspace),
+      });
+      const opened = await openRaw(normalizing, record);
+      if (opened.kind === "rejected") throw new Error(opened.detail);
+      // Its integration has no key for the API, so that nothing was answered.
+      const outcome = await conclude(normalizing, opened, new Map());
+      await lookAgain(normalizing, [outcome]);
+      expect(news, "nothing was told yet").to.eql([]);
+      await keep("between");
+      await lookAgain(normalizing, [outcome]);
+      expect(news).to.eql([doors.workspace]);
+    }).timeout(30_000);
+
+    it("should let others have their turn while one workspace is told much", async () => {
+      const { clickhouse } = doors.service;
+      const releases = new Releases(testLogger);
+      let lists = 0;
+      let listsBeforeOthers: number | null = null;
+      const rows = async (sql: string, params: { readonly reason?: string } = {}) => {
+        if (sql.includes("state = 'replayed'")) listsBeforeOthers ??= lists;
+        if (params.reason !== "enrichment_unavailable") return [];
+        if (sql.startsWith("SELECT DISTINCT")) return [{ workspace: "ws_told" }];
+        if (!sql.includes("step = {step:String}")) return [];
+        lists += 1;
+        if (lists < 100) upkeep.replaySoon("ws_told");
+        return [];
+      };
+      const upkeep = keepRejects({
+        ...doors.service,
+        releases,
+        clickhouse: Object.assign(Object.create(clickhouse), { rows }),
+      });
+      await until(async () => listsBeforeOthers !== null);
+      await releases.release();
+      expect(listsBeforeOthers).to.equal(1);
+    }).timeout(30_000);
+
+    it("should tell of news also when the word that it is kept was lost", async () => {
+      const { postgres } = doors.service;
+      const losing: Postgres = {
+        ...postgres,
+        transaction: async (run) => {
+          await postgres.transaction(run);
+          throw new PostgresUnavailable("its answer was lost");
+        },
+      };
+      const news: string[] = [];
+      const keptNews = (workspace: string) => void news.push(workspace);
+      const event = metaOf({ workspace: doors.workspace, provider: "stripe" });
+      const body = told("evt", "customer.discount.created", { ...half, id: "di_lost" });
+      const [lost] = await Promise.allSettled([
+        keptFor({ postgres: losing, keptNews }, stripe, event, body),
+      ]);
+      expect(lost.status).to.equal("rejected");
+      await keptFor({ postgres, keptNews }, stripe, event, body);
+      expect(news).to.deep.equal([doors.workspace]);
+    });
+
+    it("should keep coupons of two accounts apart that chose one id for them", async () => {
+      const path = await newWorkspace();
+      const [first, second] = [await connect(path, "one"), await connect(path, "two")];
+      for (const [account, percentOff, at] of [
+        [first, 10, createdAt],
+        [second, 50, createdAt + 1000],
+      ] as const) {
+        const summer = { ...coupon, id: "SUMMER", percent_off: percentOff };
+        await account({ ...told("evt_summer", "coupon.created", summer), created: at / 1000 });
+      }
+      const own = JSON.stringify(subscription).replace(
+        '"di_half"',
+        JSON.stringify({ ...half, source: { type: "coupon", coupon: "SUMMER" } }),
+      );
+      for (const [name, account] of [
+        ["one", first],
+        ["two", second],
+      ] as const) {
+        await account(JSON.parse(own.replaceAll("_kept", `_${name}`)));
+      }
+      const key = await readKey(path);
+      await until(async () => (await figures(key)).active_subscribers === 2);
+      expect(await mrr(key)).to.equal(10 * 0.9 + 10 * 0.5);
+    }).timeout(30_000);
+
+    async function newWorkspace(): Promise<string> {
+      const made = await doors.manage("POST", "/workspaces", { name: "Two", base_currency: "EUR" });
+      return `/workspaces/${made.json.data.id}`;
+    }
+
+    async function readKey(workspace: string): Promise<string> {
+      const given = { environment: "Production", scope: "Read-only" };
+      return (await doors.manage("POST", `${workspace}/keys`, given)).json.data.key;
+    }
+
+    /** What delivers to an integration of its own; event ids are an account's own, too. */
+    async function connect(workspace: string, name: string) {
+      const credentials = { signing_secret: `whsec_${name}` };
+      const made = await doors.manage("POST", `${workspace}/integrations`, {
+        provider: "stripe",
+        environment: "Production",
+        credentials,
+      });
+      let sent = 0;
+      return async (event: JsonObject): Promise<void> => {
+        sent += 1;
+        const body = eventBody({ ...event, id: `evt_${name}_${sent}` });
+        const { headers } = stripe.sign(body, credentials, Date.now());
+        const init = { method: "POST", headers, body };
+        expect((await doors.call(made.json.data.webhook_path, init)).status).to.equal(200);
+      };
+    }
+
+    it("should gather what several events tell of one thing, once, in any order", async () => {
+      const { postgres } = doors.service;
+      const place = {
+        workspace: doors.workspace,
+        environment: "live",
+        provider: "x",
+        integration: null,
+      } as const;
+      const scope = { ...place, integration: null };
+      const gather = (object: object) =>
+        keepObjects(postgres, scope, [{ id: "one", toldAt: 0, refers: [], object, gathers: true }]);
+      const kept = async () => (await recallObjects(postgres, scope, ["one"])).get("one");
+      expect(await gather({ b: 2 })).to.equal(true);
+      expect(await gather({ a: 1 })).to.equal(true);
+      expect(await gather({ b: 3 }), "what was told first stays").to.equal(false);
+      expect(await kept()).to.deep.equal({ a: 1, b: 2 });
+      const many = Array.from({ length: limits.gatheredFieldsMax }, (_, index) => [index, 0]);
+      await gather(Object.fromEntries(many));
+      expect(await gather({ c: 4 }), "there is no more room").to.equal(false);
+    });
+
+    /** The subscription again, by another name, and its discount. */
+    function another(name: string): JsonObject {
+      return JSON.parse(
+        JSON.stringify(subscription)
+          .replaceAll("_kept", `_${name}`)
+          .replaceAll("di_half", `di_${name}`),
+      );
+    }
+
+    /** What a processor does first that is told the discount. */
+    async function keep(name: string): Promise<void> {
+      const given = told("evt", "customer.discount.created", { ...half, id: `di_${name}` });
+      const scope = {
+        workspace: doors.workspace,
+        environment: "live",
+        provider: "stripe",
+        integration: null,
+      } as const;
+      await keepObjects(doors.service.postgres, scope, keeps(given));
+    }
+
+    async function deliver(event: JsonObject): Promise<void> {
+      expect((await doors.deliver(eventBody(event))).status).to.equal(200);
+    }
+
+    async function openRejects(): Promise<Record<string, unknown>[]> {
+      const { json } = await doors.manage("GET", `/workspaces/${doors.workspace}/rejects`);
+      return json.data;
+    }
+
+    async function mrr(key = doors.readKey): Promise<number> {
+      return (await figures(key)).current_mrr;
+    }
+
+    async function figures(key: string): Promise<MrrAnswer["data"]> {
+      const answer = await doors.call("/v1/metrics/mrr", {
+        headers: { Authorization: `Bearer ${key}` },
+      });
+      return answer.json.data;
+    }
+
+    async function until(isTrue: () => Promise<boolean>): Promise<void> {
+      while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  });
+});

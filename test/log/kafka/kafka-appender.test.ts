@@ -1,0 +1,100 @@
+/** What an append to Kafka says when brokers fail in the middle of it; theirs are played here. */
+import kafkajs, { type Kafka, type ProducerRecord } from "kafkajs";
+import { expect } from "chai";
+import { KafkaAppender, Pending } from "../../../log/kafka/appender.js";
+import { AppendUncertain, LogUnavailable } from "../../../log/log.js";
+import { limits } from "../../../config.js";
+import { rejection } from "../log-contract.js";
+import { testLogger } from "../../harness/stores.js";
+
+describe("An append that takes several requests", () => {
+  const now = performance.now.bind(performance);
+  afterEach(() => {
+    performance.now = now;
+  });
+
+  const halfBatch = Buffer.alloc(limits.kafkaBatchBytesMax * 0.6);
+  const records = ["first", "second"].map((key) => ({ partition: 0, key, value: halfBatch }));
+
+  it("should say that some may be stored when only the first was sent", async () => {
+    const sent: string[] = [];
+    const appender = over((key) => {
+      sent.push(key);
+      // The second request would begin when the time of the append is over.
+      performance.now = () => now() + limits.kafkaAppendMsMax + 1;
+    });
+    const error = await rejection(appender.append(records));
+    expect(sent).to.deep.equal(["first"]);
+    expect(error).to.be.instanceOf(AppendUncertain);
+  });
+
+  it("should say that nothing was taken when none could be sent", async () => {
+    const appender = over(() => undefined, new Error("no broker"));
+    const error = await rejection(appender.append(records.slice(0, 1)));
+    expect(error).to.be.instanceOf(LogUnavailable);
+    expect(error).not.to.be.instanceOf(AppendUncertain);
+  });
+
+  it("should send again what kafkajs left out, and go on as another producer", async () => {
+    const sent: number[][] = [];
+    const told = [["7"], [undefined, "8"], ["9"]];
+    const { appender, played } = playBrokers(({ messages }, connection) => {
+      sent.push(messages.map(({ partition = 0 }) => partition));
+      if (sent.length === 1) connection.failedSends += 1;
+      return told[sent.length - 1] ?? [];
+    });
+    const small = { key: "k", value: Buffer.alloc(1) };
+    const places = await appender.append([0, 1].map((partition) => ({ partition, ...small })));
+    await appender.append([{ partition: 0, ...small }]);
+    expect(places.map(({ offset }) => offset)).to.deep.equal([7n, 8n]);
+    expect(sent).to.deep.equal([[0, 1], [1], [0]]);
+    expect(played()).to.equal(2);
+  });
+
+  /** Brokers that take whatever is sent. @param onSent is told the key of its first record */
+  function over(onSent: (key: string) => void, noConnection?: Error): KafkaAppender {
+    const answer = ({ messages }: ProducerRecord): string[] => {
+      onSent(String(messages[0]?.key));
+      return ["0"];
+    };
+    return playBrokers(answer, noConnection).appender;
+  }
+
+  /** @param answer the offset of each partition that is told, by its number */
+  function playBrokers(
+    answer: (sent: ProducerRecord, connection: { failedSends: number }) => (string | undefined)[],
+    noConnection?: Error,
+  ) {
+    let connections = 0;
+    const connect = () => {
+      connections += 1;
+      const kafka: Kafka = new kafkajs.Kafka({ brokers: ["127.0.0.1:1"] });
+      const connection = {
+        kafka,
+        failedSends: 0,
+        within: <T>(_ms: number, work: () => Promise<T>) => work(),
+        abandon: () => undefined,
+      };
+      const producer = {
+        ...kafka.producer(),
+        connect: async () => {
+          if (noConnection === undefined) return;
+          performance.now = () => now() + limits.kafkaAppendMsMax + 1;
+          throw noConnection;
+        },
+        send: async (sent: ProducerRecord) =>
+          answer(sent, connection).flatMap((baseOffset, partition) =>
+            baseOffset === undefined
+              ? []
+              : [{ topicName: "topic", partition, errorCode: 0, baseOffset }],
+          ),
+      };
+      kafka.producer = () => producer;
+      return connection;
+    };
+    const settings = { brokers: [], tls: null, sasl: null };
+    const pending = new Pending(limits.logPendingBytesMax);
+    const appender = new KafkaAppender(settings, "topic", pending, testLogger, connect);
+    return { appender, played: () => connections };
+  }
+});

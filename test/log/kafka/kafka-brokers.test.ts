@@ -1,0 +1,196 @@
+/** The log on a Kafka of three brokers, each of which dies once: leaders and coordinators move. */
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { expect } from "chai";
+import { openKafkaLog } from "../../../log/kafka/kafka-log.js";
+import { AppendUncertain, type Log, type LogRecord, LogUnavailable } from "../../../log/log.js";
+import { startKafka } from "../../../ops/servers/kafka.js";
+import type { LocalServer } from "../../../ops/servers/server.js";
+import { topics } from "../../../schemas/records/records.js";
+import { clusterProperties } from "./kafka-cluster.js";
+import { readAll, record, until } from "../log-contract.js";
+import { lmdbTopics } from "../log-topics.js";
+import {
+  needServers,
+  needTime,
+  openServerFolder,
+  type ServerFolder,
+} from "../../harness/real-servers.js";
+import { freePort } from "../../harness/service-process.js";
+import { testLogger } from "../../harness/stores.js";
+
+const topic = topics.raw;
+const brokerCount = 3;
+/** Appends between two deaths that somebody was told of. */
+const appendsPerDeath = 100;
+const keys = ["a", "b", "c", "d", "e", "f", "g", "h"];
+
+describe("Kafka with three brokers", function () {
+  this.timeout(240_000);
+  let folder: ServerFolder;
+  let cluster: Cluster;
+
+  before(async function () {
+    needTime(this);
+    await needServers(this, "kafka");
+    folder = await openServerFolder("kafka-brokers");
+    cluster = await Cluster.start(folder.path);
+  });
+  after(async () => {
+    await cluster?.stop();
+    await folder?.remove();
+  });
+
+  it("should lose nothing and keep its order while each broker dies once", async () => {
+    const prefix = `test-${randomUUID()}.`;
+    const open = () =>
+      openKafkaLog({
+        settings: { brokers: cluster.urls, tls: null, sasl: null },
+        topicPrefix: prefix,
+        replication: brokerCount,
+        topics: lmdbTopics({ partitions: 6 }),
+        logger: testLogger,
+      });
+    const [producer, one, other] = await Promise.all([open(), open(), open()]);
+    const seen = new Set<string>();
+    const handle = async (records: readonly LogRecord[]) => {
+      for (const { value } of records) seen.add(value.toString());
+    };
+    const consumers = [one, other].map((log) =>
+      log.consume({ topic, group: "g", batchRecordsMax: 50, handle }),
+    );
+    const tailed = new Set<string>();
+    const tail = one.tail(topic, ({ value }) => void tailed.add(value.toString()));
+    const load = new Load(producer);
+
+    // Kafka makes its own topics at the first use, and only while all copies can be made.
+    await load.goesOn();
+    await until(() => seen.size > 0);
+    for (let broker = 0; broker < brokerCount; broker += 1) {
+      await cluster.kill(broker);
+      await load.goesOn();
+      await cluster.startAgain(broker);
+      await load.goesOn();
+    }
+    await load.stop();
+
+    await until(() => load.acknowledged.every((value) => seen.has(value)));
+    await until(() => load.acknowledged.every((value) => tailed.has(value)));
+    await until(async () => {
+      const [committed, ends] = [await one.committed(topic, "g"), await one.ends(topic)];
+      return ends.every((end, partition) => committed[partition] === end);
+    });
+    const kept = await readAll(producer);
+    for (const key of keys) {
+      const values = kept.filter((found) => found.key === key).map(({ value }) => value.toString());
+      const acknowledged = new Set(load.acknowledgedOf(key));
+      expect(values.filter((value) => acknowledged.has(value))).to.eql([...acknowledged]);
+      // What nobody knows of may have come in, but once.
+      expect(load.sentOf(key)).to.include.members(values);
+      expect(values).to.have.length(new Set(values).size);
+    }
+    await Promise.all([...consumers, tail].map((subscription) => subscription.close()));
+    await Promise.all([producer, one, other].map((log) => log.close()));
+  });
+});
+
+/** One append after the other, a record of each key. */
+class Load {
+  readonly acknowledged: string[] = [];
+  readonly #sent: string[] = [];
+  readonly #stopping = new AbortController();
+  readonly #running: Promise<void>;
+  #appends = 0;
+
+  constructor(private readonly log: Log) {
+    this.#running = this.#run();
+    // Told by `stop`.
+    this.#running.catch(() => undefined);
+  }
+
+  async #run(): Promise<void> {
+    for (let round = 0; !this.#stopping.signal.aborted; round += 1) {
+      const values = keys.map((key) => `${key} ${round}`);
+      this.#sent.push(...values);
+      try {
+        await this.log.append(
+          topic,
+          keys.map((key, index) => record(key, values[index])),
+        );
+        this.acknowledged.push(...values);
+        this.#appends += 1;
+      } catch (error) {
+        if (!(error instanceof LogUnavailable || error instanceof AppendUncertain)) throw error;
+      }
+      await pause(5);
+    }
+  }
+
+  acknowledgedOf(key: string): string[] {
+    return this.acknowledged.filter((value) => value.startsWith(`${key} `));
+  }
+
+  sentOf(key: string): string[] {
+    return this.#sent.filter((value) => value.startsWith(`${key} `));
+  }
+
+  async goesOn(): Promise<void> {
+    const wanted = this.#appends + appendsPerDeath;
+    await Promise.race([until(() => this.#appends >= wanted), this.#running]);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+}
+
+class Cluster {
+  private constructor(
+    private readonly nodes: readonly Node[],
+    private readonly servers: LocalServer[],
+  ) {}
+
+  /** Together, since none is ready before most of them are. */
+  static async start(folder: string): Promise<Cluster> {
+    const ports = await Promise.all(
+      Array.from({ length: brokerCount }, () => Promise.all([freePort(), freePort()])),
+    );
+    const brokers = ports.map(([port, controllerPort]) => ({ port, controllerPort }));
+    const nodes = clusterProperties(brokers).map((properties, index) => ({
+      folder: join(folder, `broker-${index + 1}`),
+      port: brokers[index]?.port ?? 0,
+      properties,
+    }));
+    return new Cluster(nodes, await Promise.all(nodes.map(startKafka)));
+  }
+
+  get urls(): string[] {
+    return this.servers.map(({ url }) => url);
+  }
+
+  async kill(index: number): Promise<void> {
+    const { process } = this.#at(this.servers, index);
+    const exited = once(process, "exit");
+    process.kill("SIGKILL");
+    await exited;
+  }
+
+  async startAgain(index: number): Promise<void> {
+    this.servers[index] = await startKafka(this.#at(this.nodes, index));
+  }
+
+  #at<T>(all: readonly T[], index: number): T {
+    const found = all[index];
+    if (found === undefined) throw new Error(`there is no broker ${index}`);
+    return found;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.servers.map((server) => server.stop()));
+  }
+}
+
+type Node = Parameters<typeof startKafka>[0];

@@ -1,0 +1,47 @@
+/** Logs of tests on a real Kafka: a topic prefix each, so that one broker serves many. */
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import { openKafkaLog } from "../../../log/kafka/kafka-log.js";
+import type { KafkaSettings } from "../../../log/kafka/connection.js";
+import type { Log, TopicOptions } from "../../../log/log.js";
+import type { LogInstallation } from "../log-contract.js";
+import { lmdbTopics } from "../log-topics.js";
+import { testLogger } from "../../harness/stores.js";
+
+const appender = fileURLToPath(new URL("../log-appender.js", import.meta.url));
+
+export function openTestKafkaLog(
+  brokers: string,
+  topicPrefix: string,
+  options: Partial<TopicOptions> = {},
+  settings: Partial<KafkaSettings> = {},
+): Promise<Log> {
+  return openKafkaLog({
+    settings: { brokers: brokers.split(","), tls: null, sasl: null, ...settings },
+    topicPrefix,
+    replication: null,
+    topics: lmdbTopics(options),
+    logger: testLogger,
+  });
+}
+
+export interface KafkaInstallation extends LogInstallation {
+  /** Of its topics on the brokers. */
+  readonly prefix: string;
+  open(options?: Partial<TopicOptions>, settings?: Partial<KafkaSettings>): Promise<Log>;
+}
+
+export function installKafka(brokers: string): KafkaInstallation {
+  const prefix = `test-${randomUUID()}.`;
+  return {
+    prefix,
+    open: (options, settings) => openTestKafkaLog(brokers, prefix, options, settings),
+    spawnAppender: () =>
+      spawn(process.execPath, [appender, "kafka", brokers, prefix], {
+        stdio: ["ignore", "pipe", 2],
+      }),
+    // Topics end with their broker's folder.
+    remove: () => Promise.resolve(),
+  };
+}

@@ -1,0 +1,82 @@
+/** A Kafka where each role is a user with the rights that docs/operating.md lists, no others. */
+import kafkajs from "kafkajs";
+import { asAdmin, type KafkaSettings } from "../../../log/kafka/connection.js";
+import { topics } from "../../../schemas/records/records.js";
+import { type RoleName, roleNames } from "../../../start.js";
+import { testLogger } from "../../harness/stores.js";
+
+/** The password of each is its name. */
+const users = ["admin", ...roleNames];
+
+const jaas = [
+  "org.apache.kafka.common.security.plain.PlainLoginModule required",
+  'username="admin" password="admin"',
+  ...users.map((user) => `user_${user}="${user}"`),
+].join(" ");
+
+/** Of the broker; its users have no rights yet. */
+export const kafkaWithUsers = {
+  "listener.security.protocol.map": "PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
+  "sasl.enabled.mechanisms": "PLAIN",
+  "sasl.mechanism.inter.broker.protocol": "PLAIN",
+  "listener.name.plaintext.plain.sasl.jaas.config": `${jaas};`,
+  "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+  "super.users": "User:admin;User:ANONYMOUS",
+};
+
+export function loginOf(user: string) {
+  return {
+    KAFKA_SASL_MECHANISM: "plain",
+    KAFKA_SASL_USERNAME: user,
+    KAFKA_SASL_PASSWORD: user,
+  };
+}
+
+type Kind = "TOPIC" | "GROUP";
+type Operation = "READ" | "WRITE" | "CREATE" | "DESCRIBE";
+type Right = readonly [operation: Operation, on: Kind, names: readonly string[]];
+
+const { raw, incomplete, facts, transactions } = topics;
+/** What all names begin with. */
+const every = ["revenue."];
+
+const rights: Readonly<Record<RoleName, readonly Right[]>> = {
+  ingest: [["WRITE", "TOPIC", [raw]]],
+  processors: [
+    ["READ", "TOPIC", [raw, incomplete, facts]],
+    ["WRITE", "TOPIC", every],
+    ["READ", "GROUP", every],
+  ],
+  api: [
+    ["READ", "TOPIC", [raw, incomplete, facts, transactions]],
+    ["WRITE", "TOPIC", [raw]],
+  ],
+};
+const rightsOfAll: readonly Right[] = [
+  ["DESCRIBE", "TOPIC", every],
+  ["DESCRIBE", "GROUP", every],
+  // The first that starts makes the topics.
+  ["CREATE", "TOPIC", every],
+];
+
+export async function giveRights(brokers: string): Promise<void> {
+  const sasl = { mechanism: "plain", username: "admin", password: "admin" } as const;
+  const settings: KafkaSettings = { brokers: [brokers], tls: null, sasl };
+  const acl = roleNames.flatMap((role) =>
+    [...rightsOfAll, ...rights[role]].flatMap(([operation, on, names]) =>
+      names.map((name) => ({
+        resourceType: kafkajs.AclResourceTypes[on],
+        resourceName: name,
+        resourcePatternType:
+          names === every
+            ? kafkajs.ResourcePatternTypes.PREFIXED
+            : kafkajs.ResourcePatternTypes.LITERAL,
+        principal: `User:${role}`,
+        host: "*",
+        operation: kafkajs.AclOperationTypes[operation],
+        permissionType: kafkajs.AclPermissionTypes.ALLOW,
+      })),
+    ),
+  );
+  await asAdmin(settings, testLogger, (admin) => admin.createAcls({ acl }));
+}

@@ -1,0 +1,915 @@
+/**
+ * The log on a real Kafka: the same contract as the embedded one, and what only a broker, other
+ * members and a network can do to it. `TEST_KAFKA_BROKERS` runs the contract on another cluster.
+ */
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { readFile, writeFile } from "node:fs/promises";
+import { createServer, type Server } from "node:net";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { promisify } from "node:util";
+import { expect } from "chai";
+import kafkajs, { type AclEntry, type Admin } from "kafkajs";
+import { ConfigError, limits, readConfig } from "../../../config.js";
+import { Backlog } from "../../../watermark/backlog.js";
+import { cutTopics, groupOffsets, writeTopics } from "../../../backup/log-part.js";
+import { openKafkaLog } from "../../../log/kafka/kafka-log.js";
+import {
+  KafkaConnection,
+  type KafkaSettings,
+  asAdmin,
+  clientIdOf,
+  coordinatorOf,
+} from "../../../log/kafka/connection.js";
+import { partitionOf } from "../../../log/kafka/partitioner.js";
+import { kafkaSettings } from "../../../log/kafka/settings.js";
+import {
+  AppendUncertain,
+  type ConsumeOptions,
+  type Log,
+  type LogRecord,
+  LogUnavailable,
+  LogUnreadable,
+  type LogUse,
+  type Position,
+} from "../../../log/log.js";
+import { createLogger, type Logger } from "../../../runtime/logger.js";
+import { limitReading, startKafka } from "../../../ops/servers/kafka.js";
+import type { LocalServer } from "../../../ops/servers/server.js";
+import { type Topic, topics } from "../../../schemas/records/records.js";
+import { type KafkaInstallation, installKafka, openTestKafkaLog } from "./kafka-installation.js";
+import { describeLogContract, readAll, record, rejection, until } from "../log-contract.js";
+import { lmdbTopics } from "../log-topics.js";
+import { serveHttp } from "../../harness/loopback.js";
+import {
+  needServers,
+  needTime,
+  openServerFolder,
+  type ServerFolder,
+} from "../../harness/real-servers.js";
+import { freePort } from "../../harness/service-process.js";
+import { testLogger } from "../../harness/stores.js";
+
+const topic = topics.raw;
+/** Of appends to a broker that is away. */
+const appendMsMax = 2_000;
+
+describe("Kafka", function () {
+  this.timeout(120_000);
+  let folder: ServerFolder;
+  let port: number;
+  let controllerPort: number;
+  /** Where it answers, and names an address for itself that leads nowhere. */
+  let misleadingPort: number;
+  let server: LocalServer;
+  let brokers: string;
+
+  before(async function () {
+    needTime(this);
+    await needServers(this, "kafka");
+    folder = await openServerFolder("kafka");
+    port = await freePort();
+    controllerPort = await freePort();
+    misleadingPort = await freePort();
+    server = await start();
+    brokers = process.env.TEST_KAFKA_BROKERS ?? server.url;
+  });
+  after(async () => {
+    await server?.stop();
+    await folder?.remove();
+  });
+
+  function start(): Promise<LocalServer> {
+    const own = `PLAINTEXT://127.0.0.1:${port}`;
+    const controller = `CONTROLLER://127.0.0.1:${controllerPort}`;
+    const properties = {
+      "controller.quorum.voters": `1@127.0.0.1:${controllerPort}`,
+      listeners: `${own},MISLEADING://127.0.0.1:${misleadingPort},${controller}`,
+      "advertised.listeners": `${own},MISLEADING://kafka.invalid:9092`,
+      "listener.security.protocol.map":
+        "PLAINTEXT:PLAINTEXT,MISLEADING:PLAINTEXT,CONTROLLER:PLAINTEXT",
+      // Who is held back by a quota is so after two seconds of reading, not after ten.
+      "quota.window.num": "3",
+      // One that was killed may come back once its session has ended: after 3 seconds, not 9.
+      "broker.session.timeout.ms": "3000",
+      "broker.heartbeat.interval.ms": "500",
+    };
+    return startKafka({ folder: join(folder.path, "kafka"), port, properties });
+  }
+
+  describeLogContract("Kafka", async () => installKafka(brokers), { retention: true });
+
+  describe("The log on Kafka", () => {
+    const logs: Log[] = [];
+    afterEach(async () => {
+      await Promise.all(logs.splice(0).map((log) => log.close()));
+    });
+    async function open(
+      installation: KafkaInstallation = installKafka(server.url),
+      settings: Partial<KafkaSettings> = {},
+      count = 1,
+    ): Promise<Log[]> {
+      const opened = [];
+      while (opened.length < count) opened.push(await installation.open({}, settings));
+      logs.push(...opened);
+      return opened;
+    }
+
+    it("should keep a batch larger than one request in order", async () => {
+      const [log] = await open();
+      const values = Array.from({ length: 6 }, (_, n) => Buffer.alloc(700_000, n));
+      const told = await log?.append(
+        topic,
+        values.map((value) => ({ key: "a", value })),
+      );
+      expect(told?.map(({ offset }) => offset)).to.eql([0n, 1n, 2n, 3n, 4n, 5n]);
+      const found = await readAll(log ?? fail());
+      expect(found.map(({ value }) => value[0])).to.eql([0, 1, 2, 3, 4, 5]);
+    });
+
+    it("should lose nothing and finish each record when members come and go", async () => {
+      const installation = installKafka(server.url);
+      const [producer, ...members] = await open(installation, {}, 4);
+      const finished = new Map<string, number>();
+      const handle = async (records: readonly LogRecord[]) => {
+        await pause(5);
+        return { finished: finish(records) };
+      };
+      async function finish(records: readonly LogRecord[]): Promise<void> {
+        await pause(20);
+        for (const one of records) {
+          const place = `${one.partition}/${one.offset}`;
+          finished.set(place, (finished.get(place) ?? 0) + 1);
+        }
+      }
+      const consume = (log: Log) => log.consume({ topic, group: "g", batchRecordsMax: 10, handle });
+      const appended: Position[] = [];
+      const enough = new AbortController();
+      const load = (async () => {
+        for (let round = 0; !enough.signal.aborted; round += 1) {
+          const records = Array.from({ length: 20 }, (_, n) => record(`key ${n}`, String(round)));
+          appended.push(...((await producer?.append(topic, records)) ?? []));
+          await pause(10);
+        }
+      })();
+      const [one, other, third] = members.map(consume);
+      await until(() => finished.size > 200);
+      await one?.close();
+      await pause(500);
+      const fourth = consume(members[0] ?? fail());
+      await until(() => finished.size > 600);
+      await other?.close();
+      enough.abort();
+      await load;
+      await until(() => finished.size >= appended.length);
+      await Promise.all([third?.close(), fourth.close()]);
+      expect(appended.filter((at) => !finished.has(`${at.partition}/${at.offset}`))).to.eql([]);
+      // Partitions are given back when what ran on them is finished.
+      expect([...finished.values()].filter((times) => times > 1)).to.eql([]);
+      expect(await producer?.committed(topic, "g")).to.eql(await producer?.ends(topic));
+    });
+
+    it("should give a stalled member's work to another, whose offset it cannot move", async () => {
+      const installation = installKafka(server.url);
+      const [log, another] = await open(installation, { rebalanceMsMax: 1_000 }, 2);
+      const [place] = (await log?.append(topic, [record("a")])) ?? [];
+      let release = (): void => {};
+      const held = new Promise<void>((resolve) => (release = resolve));
+      let begun = false;
+      const stalled = log?.consume({
+        topic,
+        group: "g",
+        batchRecordsMax: 1,
+        async handle() {
+          begun = true;
+          await held;
+        },
+      });
+      await until(() => begun);
+      // Longer than a rebalance waits for running batches.
+      const given: bigint[] = [];
+      const taking = another?.consume({
+        topic,
+        group: "g",
+        batchRecordsMax: 1,
+        handle: async (records) => void given.push(...records.map((one) => one.offset)),
+      });
+      await log?.append(topic, [record("a"), record("a")]);
+      await until(async () => {
+        const committed = await another?.committed(topic, "g");
+        return given.length >= 3 || committed?.[place?.partition ?? 0] === 3n;
+      });
+      await taking?.close();
+      release();
+      await stalled?.close();
+      expect((await log?.committed(topic, "g"))?.[place?.partition ?? 0]).to.equal(3n);
+    });
+
+    it("should not wait for a member whose process is known to be dead", async () => {
+      const installation = installKafka(server.url);
+      const [log] = await open(installation);
+      await log?.append(topic, [record("a")]);
+      const dead = await openMember(`${installation.prefix}${topic}`, "g");
+      const { generationId, memberId } = await dead.joinGroup();
+      await dead.broker.syncGroup({ ...dead.group, generationId, memberId, groupAssignment: [] });
+      dead.connection.abandon();
+      const given: bigint[] = [];
+      const processes = { own: "new", silent: async () => new Set(["dead"]) };
+      const [another] = await open(installation, { processes });
+      const taking = another?.consume({
+        topic,
+        group: "g",
+        batchRecordsMax: 1,
+        handle: async (records) => void given.push(...records.map((one) => one.offset)),
+      });
+      await until(() => given.length === 1);
+      await taking?.close();
+    });
+
+    it("should give the first records at once and let those after them gather", async () => {
+      const [log] = await open(installKafka(server.url));
+      const given = new Map<string, number>();
+      const consume = (group: string, options?: Pick<ConsumeOptions, "gatherMs">) =>
+        log?.consume({
+          topic,
+          group,
+          batchRecordsMax: 1,
+          handle: async (records) =>
+            void given.set(group, (given.get(group) ?? 0) + records.length),
+          ...options,
+        });
+      const [unhurried, hurried] = [
+        consume("unhurried", { gatherMs: 600_000 }),
+        consume("hurried"),
+      ];
+      for (const count of [1, 2, 3]) {
+        await log?.append(topic, [record("a")]);
+        await until(() => given.get("hurried") === count);
+        await until(() => given.has("unhurried"));
+      }
+      expect(given.get("unhurried")).to.equal(1);
+      await Promise.all([unhurried?.close(), hurried?.close()]);
+    });
+
+    it("should keep its name in the group when others come while it joins", async () => {
+      const installation = installKafka(server.url);
+      const [log] = await open(installation);
+      const other = await openMember(`${installation.prefix}${topic}`, "g");
+      const { memberId } = await other.joinGroup();
+      const handle = async () => undefined;
+      const consumer = log?.consume({ topic, group: "g", batchRecordsMax: 1, handle });
+      const both = async (userData: string): Promise<string[]> => {
+        for (;;) {
+          const { members } = await other.joinGroup(memberId, userData);
+          if (members.length === 2) return members.map((one) => one.memberId).toSorted();
+          await pause(20);
+        }
+      };
+      const before = await both("");
+      // It waits for what the other, who leads the group, gives it; the other joins anew instead.
+      expect(await both("changed")).to.eql(before);
+      other.connection.abandon();
+      await consumer?.close();
+    });
+
+    /** Of the process `dead`; a member that nobody waits less than ten minutes for. */
+    async function openMember(name: string, group: string) {
+      const settings = { brokers: [server.url], tls: null, sasl: null };
+      const processes = { own: "dead", silent: async () => new Set<string>() };
+      const connection = new KafkaConnection({ ...settings, processes }, testLogger);
+      const groupId = `${name}.${group}`;
+      const broker = await coordinatorOf(await connection.ready(name), groupId);
+      const { MemberMetadata } = kafkajs.AssignerProtocol;
+      const joinGroup = (memberId = "", told = "") => {
+        const userData = Buffer.from(told);
+        const metadata = MemberMetadata.encode({ version: 0, topics: [name], userData });
+        return broker.joinGroup({
+          groupId,
+          memberId,
+          sessionTimeout: 600_000,
+          rebalanceTimeout: 600_000,
+          groupProtocols: [{ name: "RoundRobinAssigner", metadata }],
+        });
+      };
+      return { connection, broker, group: { groupId }, joinGroup };
+    }
+
+    it("should tell an append that may still be stored from one that cannot", async () => {
+      const [log] = await open(installKafka(server.url), { appendMsMax });
+      await log?.append(topic, [record("a", "before")]);
+      server.process.kill("SIGSTOP");
+      // The signal takes a moment, in which the broker may answer one more.
+      let appended: Promise<unknown>;
+      do appended = log?.append(topic, [record("a", "sent")]) ?? fail();
+      while (await Promise.race([appended.then(() => true), pause(200, false)]));
+      const sent = rejection(appended);
+      const waiting = rejection(log?.append(topic, [record("a", "never sent")]) ?? fail());
+      const errors = await Promise.all([sent, waiting]).finally(() =>
+        server.process.kill("SIGCONT"),
+      );
+      expect(errors[0]).to.be.instanceOf(AppendUncertain);
+      expect(errors[1]).to.be.instanceOf(LogUnavailable);
+      expect(errors[1]).not.to.be.instanceOf(AppendUncertain);
+      await log?.append(topic, [record("a", "after")]);
+    });
+
+    it("should lose nothing acknowledged and go on when the broker is killed", async () => {
+      const [log] = await open(installKafka(server.url), { appendMsMax });
+      const acknowledged: string[] = [];
+      const given = new Set<string>();
+      const tailed = new Set<string>();
+      let refused = 0;
+      const consumer = log?.consume({
+        topic,
+        group: "g",
+        batchRecordsMax: 50,
+        handle: async (records) => {
+          for (const one of records) given.add(one.value.toString());
+        },
+      });
+      const tail = log?.tail(topic, (one) => void tailed.add(one.value.toString()));
+      const enough = new AbortController();
+      const writers = Array.from({ length: 4 }, async (_, writer) => {
+        for (let round = 0; !enough.signal.aborted; round += 1) {
+          const value = `${writer}/${round}`;
+          try {
+            await log?.append(topic, [record(`key ${writer}`, value)]);
+            acknowledged.push(value);
+          } catch (error) {
+            expect(error).to.be.instanceOf(LogUnavailable);
+            refused += 1;
+          }
+        }
+      });
+      await until(() => acknowledged.length > 500);
+      server.process.kill("SIGKILL");
+      await once(server.process, "exit");
+      const before = acknowledged.length;
+      const asked = rejection(log?.ends(topic) ?? fail());
+      await until(() => refused > 0);
+      expect(await asked).to.be.instanceOf(LogUnreadable);
+      server = await start();
+      await until(() => acknowledged.length > before + 500);
+      enough.abort();
+      await Promise.all(writers);
+      await until(() => acknowledged.every((value) => given.has(value) && tailed.has(value)));
+      const found = await readAll(log ?? fail());
+      for (let writer = 0; writer < 4; writer += 1) {
+        const own = acknowledged.filter((value) => value.startsWith(`${writer}/`));
+        const kept = found.map(({ value }) => value.toString());
+        const order = own.map((value) => kept.indexOf(value));
+        expect(order).not.to.include(-1);
+        expect(order).to.eql(order.toSorted((a, b) => a - b));
+      }
+      await tail?.close();
+      await consumer?.close();
+      expect(await log?.committed(topic, "g")).to.eql(await log?.ends(topic));
+    });
+
+    it("should not take a broker that holds it back for the end of the log", async () => {
+      const installation = installKafka(server.url);
+      const [log] = await open(installation);
+      const valueBytes = 20_000;
+      for (let round = 0; round < 4; round += 1) {
+        await log?.append(
+          topic,
+          Array.from({ length: 10 }, () => ({ key: "a", value: randomBytes(valueBytes) })),
+        );
+      }
+      await limitReading(server.url, clientIdOf("slow"), 400_000);
+      const processes = { own: "slow", silent: async () => new Set<string>() };
+      const [slow = fail()] = await open(installation, { processes });
+      const cut = await cutTopics(slow, await groupOffsets(slow));
+      // Each reads more than the quota leaves to the next.
+      for (let look = 0; look < 2; look += 1) {
+        const backlog = new Backlog(slow, topic, "g", () => ({ receivedAt: 1 }));
+        expect(await backlog.earliestWaiting()).to.equal(1);
+      }
+      const files = await writeTopics(slow, cut, folder.path);
+      const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+      expect(bytes).to.be.greaterThan(40 * valueBytes);
+    });
+
+    it("should put records where another log had them", async () => {
+      const [log] = await open();
+      await log?.begin(topic, 2, 100n);
+      await log?.place(topic, 2, 100n, [record("a", "1"), record("b", "2")]);
+      await log?.place(topic, 2, 102n, [record("c", "3")]);
+      expect(await log?.earliest(topic)).to.eql([0n, 0n, 100n, 0n]);
+      expect((await log?.read(topic, 2, 0n, 10))?.map((one) => one.value.toString())).to.eql([
+        "1",
+        "2",
+        "3",
+      ]);
+      const given: string[] = [];
+      const consumer = log?.consume({
+        topic,
+        group: "g",
+        batchRecordsMax: 10,
+        handle: async (records) => void given.push(...records.map((one) => one.value.toString())),
+      });
+      await until(() => given.length >= 3);
+      await consumer?.close();
+      expect(given).to.eql(["1", "2", "3"]);
+    });
+
+    it("should say what it does, for who looks for a fault", async () => {
+      const said = await readFile(join(folder.path, "kafka", "kafka.log"), "utf8");
+      expect(said).to.match(/^\d{4}-.* INFO .* Kafka Server started$/m);
+    });
+
+    it("should say in one sentence that a topic is compacted", async () => {
+      const prefix = "compacted.";
+      await asAdmin({ brokers: [server.url], tls: null, sasl: null }, testLogger, (admin) =>
+        admin.createTopics({
+          topics: [
+            {
+              topic: prefix + topic,
+              numPartitions: lmdbTopics()[topic].partitions,
+              configEntries: [
+                { name: "cleanup.policy", value: "compact,delete" },
+                { name: "max.message.bytes", value: String(limits.kafkaMessageBytesMax) },
+              ],
+            },
+          ],
+        }),
+      );
+      const error = await rejection(openTestKafkaLog(server.url, prefix));
+      expect(error).to.be.instanceOf(ConfigError);
+      expect(String(error)).to.match(/topic compacted\.revenue\.raw is compacted.*cleanup\.policy/);
+    });
+
+    type Unusable = [title: string, port: () => number, replication: number | null, told: RegExp];
+    const unusable: Unusable[] = [
+      ["nobody listens", () => 1, null, /KAFKA_BROKERS: Kafka at 127\.0\.0\.1:1 cannot be reached/],
+      [
+        "a controller is named",
+        () => controllerPort,
+        null,
+        /KAFKA_BROKERS: Kafka at .* is a controller, which takes no records: name the port/,
+      ],
+      [
+        "brokers name addresses that lead nowhere",
+        () => misleadingPort,
+        null,
+        /KAFKA_BROKERS: .* names its broker kafka\.invalid:9092, .* Set advertised\.listeners/,
+      ],
+      ["too many copies are asked for", () => port, 3, /KAFKA_REPLICATION: the topic/],
+    ];
+    for (const [title, portOf, replication, told] of unusable) {
+      it(`should say in one sentence that ${title}`, async () => {
+        const error = await rejection(
+          openKafkaLog({
+            settings: { brokers: [`127.0.0.1:${portOf()}`], tls: null, sasl: null },
+            topicPrefix: "unusable.",
+            startMsMax: 500,
+            replication,
+            topics: lmdbTopics(),
+            logger: testLogger,
+          }),
+        );
+        expect(error).to.be.instanceOf(ConfigError);
+        expect(String(error)).to.match(told);
+      });
+    }
+  });
+});
+
+describe("The partition of a key", () => {
+  const javaPartitioner = kafkajs.Partitioners.DefaultPartitioner();
+  const partitionMetadata = Array.from({ length: 8 }, (_, partitionId) => ({
+    partitionId,
+    partitionErrorCode: 0,
+    leader: 1,
+    replicas: [],
+    isr: [],
+  }));
+
+  it("should be the one other clients of Kafka find it in", () => {
+    const keys = Array.from({ length: 200 }, (_, length) => "aé😀7".repeat(50).slice(0, length));
+    for (const key of [...keys, ...keys.map((one, index) => `${one}${index}`)]) {
+      const message = { key: Buffer.from(key), value: null };
+      const theirs = javaPartitioner({ topic: "", partitionMetadata, message });
+      expect(partitionOf(key, 8), key).to.equal(theirs);
+    }
+  });
+});
+
+describe("Kafka with TLS and a login", function () {
+  this.timeout(120_000);
+  let folder: ServerFolder;
+  let server: LocalServer;
+  const file = (name: string): string => join(folder.path, name);
+
+  before(async function () {
+    needTime(this);
+    await needServers(this, "kafka");
+    folder = await openServerFolder("kafka-login");
+    await makeCertificate(folder.path);
+    const module = "org.apache.kafka.common.security.plain.PlainLoginModule required";
+    const users = 'user_admin="secret" user_guest="guest"';
+    const jaas = `${module} username="admin" password="secret" ${users};`;
+    server = await startKafka({
+      folder: file("kafka"),
+      port: await freePort(),
+      properties: {
+        "listener.security.protocol.map": "PLAINTEXT:SASL_SSL,CONTROLLER:PLAINTEXT",
+        "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512",
+        "listener.name.plaintext.scram-sha-512.sasl.jaas.config":
+          "org.apache.kafka.common.security.scram.ScramLoginModule required;",
+        "sasl.mechanism.inter.broker.protocol": "PLAIN",
+        "listener.name.plaintext.plain.sasl.jaas.config": jaas,
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": file("both.pem"),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": file("certificate.pem"),
+        "listener.name.plaintext.ssl.client.auth": "required",
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:admin;User:scrambled;User:ANONYMOUS",
+      },
+      scramUsers: { scrambled: "eggs" },
+    });
+  });
+  after(async () => {
+    await server?.stop();
+    await folder?.remove();
+  });
+
+  /** As an operator writes them. */
+  function settings(more: Readonly<Record<string, string>> = {}): KafkaSettings {
+    const config = readConfig({
+      KAFKA_BROKERS: server.url,
+      KAFKA_TLS: "on",
+      KAFKA_TLS_CA_FILE: file("certificate.pem"),
+      KAFKA_TLS_CERT_FILE: file("certificate.pem"),
+      KAFKA_TLS_KEY_FILE: file("key.pem"),
+      KAFKA_SASL_MECHANISM: "plain",
+      KAFKA_SASL_USERNAME: "admin",
+      KAFKA_SASL_PASSWORD: "secret",
+      ...more,
+      ...(more.KAFKA_BROKERS && {
+        KAFKA_BROKERS: server.url.replace("127.0.0.1", more.KAFKA_BROKERS),
+      }),
+    });
+    return kafkaSettings(config);
+  }
+
+  function open(
+    more: Readonly<Record<string, string>> = {},
+    options: { readonly use?: LogUse; readonly logger?: Logger } = {},
+  ): Promise<Log> {
+    return openKafkaLog({
+      settings: settings(more),
+      topicPrefix: "",
+      startMsMax: 2_000,
+      replication: null,
+      topics: lmdbTopics({ groups: ["g"] }),
+      logger: testLogger,
+      ...options,
+    });
+  }
+
+  const scram = { KAFKA_SASL_MECHANISM: "scram-sha-512", KAFKA_SASL_USERNAME: "scrambled" };
+
+  it("should take a login by SCRAM", async () => {
+    const log = await open({ ...scram, KAFKA_SASL_PASSWORD: "eggs" });
+    const [place] = await log.append(topics.rejected, [record("a", "by SCRAM")]);
+    const found = await log.read(topics.rejected, place?.partition ?? 0, 0n, 1);
+    await log.close();
+    expect(found.map(({ value }) => value.toString())).to.eql(["by SCRAM"]);
+  });
+
+  it("should work for a user with all rights", async () => {
+    const log = await open();
+    await log.append(topic, [record("a", "kept")]);
+    expect((await readAll(log)).map(({ value }) => value.toString())).to.eql(["kept"]);
+    const given: string[] = [];
+    const consumer = log.consume({
+      topic,
+      group: "g",
+      batchRecordsMax: 10,
+      handle: async (records) => void given.push(...records.map(({ key }) => key)),
+    });
+    await until(() => given.length > 0);
+    await consumer.close();
+    expect(given).to.eql(["a"]);
+    await log.close();
+  });
+
+  const refused: [title: string, more: Readonly<Record<string, string>>, told: RegExp][] = [
+    [
+      "a wrong password",
+      { KAFKA_SASL_PASSWORD: "wrong" },
+      /KAFKA_SASL_PASSWORD: Kafka at .* refused the login/,
+    ],
+    [
+      "a wrong password by SCRAM",
+      { ...scram, KAFKA_SASL_PASSWORD: "wrong" },
+      /KAFKA_SASL_PASSWORD: Kafka at .* refused the login/,
+    ],
+    [
+      "a user without rights",
+      { KAFKA_SASL_USERNAME: "guest", KAFKA_SASL_PASSWORD: "guest" },
+      /may not have the topic revenue\.raw/,
+    ],
+    [
+      "brokers whose certificate is not trusted",
+      { KAFKA_TLS_CA_FILE: "" },
+      /KAFKA_TLS_CA_FILE: the certificate of Kafka at .* is not trusted: .*self-signed/,
+    ],
+    [
+      "a certificate of its own that is missing",
+      { KAFKA_TLS_CERT_FILE: "", KAFKA_TLS_KEY_FILE: "" },
+      /KAFKA_TLS_CERT_FILE, KAFKA_TLS_KEY_FILE: Kafka at .* refused the certificate of this/,
+    ],
+    [
+      "TLS that is off",
+      {
+        KAFKA_TLS: "off",
+        KAFKA_TLS_CA_FILE: "",
+        KAFKA_TLS_CERT_FILE: "",
+        KAFKA_TLS_KEY_FILE: "",
+      },
+      /KAFKA_TLS: Kafka at .* asks for TLS: set KAFKA_TLS=on/,
+    ],
+    [
+      "a mechanism they do not have",
+      { KAFKA_SASL_MECHANISM: "scram-sha-256" },
+      /KAFKA_SASL_MECHANISM: Kafka at .* takes no login by scram-sha-256/,
+    ],
+    [
+      "a login that is left out",
+      { KAFKA_SASL_MECHANISM: "", KAFKA_SASL_USERNAME: "", KAFKA_SASL_PASSWORD: "" },
+      /closes the connection: it asks for a login \(KAFKA_SASL_MECHANISM\), or is no Kafka/,
+    ],
+    [
+      "a certificate of another name",
+      { KAFKA_BROKERS: "localhost" },
+      /KAFKA_BROKERS: the certificate of Kafka at localhost:\d+ is of another name/,
+    ],
+  ];
+  for (const [title, more, told] of refused) {
+    it(`should tell ${title} in one sentence`, async () => {
+      const error = await rejection(open(more));
+      expect(error).to.be.instanceOf(ConfigError);
+      expect(String(error)).to.match(told);
+    });
+  }
+
+  describe("for a user with some rights", () => {
+    const guest = { KAFKA_SASL_USERNAME: "guest", KAFKA_SASL_PASSWORD: "guest" };
+    const every = { reads: Object.values(topics), appends: Object.values(topics), consumes: true };
+    const allowed = (list: readonly Topic[], operation: Operation): Right[] =>
+      list.map((name) => ({ on: "TOPIC", name, operation }));
+    const inGroups = (operation: Operation): Right[] =>
+      Object.values(topics).map((name) => ({ on: "GROUP", name: `${name}.g`, operation }));
+    const all = [
+      ...allowed(every.reads, "READ"),
+      ...allowed(every.appends, "WRITE"),
+      ...inGroups("READ"),
+    ];
+    const admin = <T>(work: (admin: Admin) => Promise<T>): Promise<T> =>
+      asAdmin(settings(), testLogger, work);
+    const opened: Log[] = [];
+
+    before(async () => (await open()).close());
+    beforeEach(() => admin((one) => one.deleteAcls({ filters: [anyAcl] })));
+    afterEach(() => Promise.all(opened.splice(0).map((log) => log.close())));
+
+    function give(rights: readonly Right[]): Promise<unknown> {
+      return admin((one) => one.createAcls({ acl: rights.map(aclOf) }));
+    }
+
+    /** The controller says yes before the broker knows. */
+    async function told(use: LogUse): Promise<string> {
+      let before = "";
+      for (;;) {
+        const now = await open(guest, { use }).then(
+          async (log) => (await log.close(), "nothing"),
+          String,
+        );
+        if (now === before) return now;
+        before = now;
+        await pause(200);
+      }
+    }
+
+    const { raw, facts } = topics;
+    const without = (on: Right["on"], name: string, operation: Operation): Right[] =>
+      all.filter(
+        (right) => right.on !== on || right.name !== name || right.operation !== operation,
+      );
+    const lacking: [title: string, rights: Right[], use: LogUse, told: RegExp][] = [
+      [
+        "that it may only look",
+        [...allowed(every.reads, "DESCRIBE"), ...inGroups("DESCRIBE")],
+        every,
+        new RegExp(
+          "KAFKA_SASL_USERNAME: Kafka does not let the user guest .*: give it Read on the topics " +
+            "revenue\\.raw, .*revenue\\.mrr-movements; Write on the topics revenue\\.raw, .*; " +
+            "Read on the groups revenue\\.raw\\.g, .*$",
+        ),
+      ],
+      ["Read", without("TOPIC", facts, "READ"), every, /give it Read on the topic revenue\.facts$/],
+      ["Write", without("TOPIC", raw, "WRITE"), every, /give it Write on the topic revenue\.raw$/],
+      [
+        "Read on a group",
+        without("GROUP", `${raw}.g`, "READ"),
+        every,
+        /give it Read on the group revenue\.raw\.g$/,
+      ],
+      [
+        "Describe on a group",
+        without("GROUP", `${raw}.g`, "READ"),
+        { reads: [], appends: [raw], consumes: false },
+        /give it Describe on the group revenue\.raw\.g$/,
+      ],
+      [
+        "Describe on a topic that it neither reads nor writes",
+        [...allowed([raw], "WRITE"), ...inGroups("DESCRIBE")],
+        { reads: [], appends: [raw], consumes: false },
+        /give it Describe on the topics revenue\.incomplete, .*revenue\.mrr-movements$/,
+      ],
+      ["nothing where all are there", all, every, /^nothing$/],
+      [
+        "nothing where all are there that this process needs",
+        [
+          ...allowed(every.reads, "DESCRIBE"),
+          ...allowed([raw], "WRITE"),
+          ...allowed([facts], "READ"),
+          ...inGroups("DESCRIBE"),
+        ],
+        { reads: [facts], appends: [raw], consumes: false },
+        /^nothing$/,
+      ],
+    ];
+    for (const [title, rights, use, sentence] of lacking) {
+      it(`should tell ${title}`, async () => {
+        await give(rights);
+        expect(await told(use)).to.match(sentence);
+      });
+    }
+
+    it("should leave no record where it asked whether it may write", async () => {
+      await give(all);
+      const log = await open();
+      opened.push(log);
+      const ends = await log.ends(raw);
+      expect(await told(every)).to.equal("nothing");
+      expect(await log.ends(raw)).to.eql(ends);
+    });
+
+    it("should tell a right that was taken away once in a while, and go on with it", async () => {
+      await give(all);
+      await told(every);
+      const lines: string[] = [];
+      const logger = createLogger("info", { write: (line) => void lines.push(line) });
+      const log = await open(guest, { use: every, logger });
+      opened.push(log);
+      await log.append(raw, [record("a")]);
+      // Of its start.
+      lines.length = 0;
+      await admin((one) => one.deleteAcls({ filters: [anyAcl] }));
+      const isTaken = () => log.append(raw, [record("a")]).then(Boolean, () => false);
+      while (await isTaken());
+      for (let again = 0; again < 20; again += 1) {
+        expect(await rejection(log.append(raw, [record("a")]))).to.be.instanceOf(LogUnavailable);
+      }
+      expect(String(await rejection(log.ends(raw)))).to.match(/LogUnreadable: Kafka does not give/);
+      expect(lines).to.have.length(1);
+      expect(lines[0]).to.match(/does not give this user the right Write on the topic rev/);
+      await give(all);
+      while (!(await isTaken()));
+      expect(lines).to.have.length(1);
+    });
+  });
+});
+
+type Operation = "READ" | "WRITE" | "DESCRIBE";
+interface Right {
+  readonly on: "TOPIC" | "GROUP";
+  readonly name: string;
+  readonly operation: Operation;
+}
+
+const anyAcl = {
+  resourceType: kafkajs.AclResourceTypes.ANY,
+  resourcePatternType: kafkajs.ResourcePatternTypes.ANY,
+  operation: kafkajs.AclOperationTypes.ANY,
+  permissionType: kafkajs.AclPermissionTypes.ANY,
+};
+
+function aclOf({ on, name, operation }: Right): AclEntry {
+  return {
+    resourceType: kafkajs.AclResourceTypes[on],
+    resourceName: name,
+    resourcePatternType: kafkajs.ResourcePatternTypes.LITERAL,
+    principal: "User:guest",
+    host: "*",
+    operation: kafkajs.AclOperationTypes[operation],
+    permissionType: kafkajs.AclPermissionTypes.ALLOW,
+  };
+}
+
+describe("A Kafka that says nothing", function () {
+  this.timeout(60_000);
+  let silent: Server;
+  before(async () => {
+    silent = createServer(() => undefined).listen(0, "127.0.0.1");
+    await once(silent, "listening");
+  });
+  after(() => silent.close());
+
+  async function told(where: string, tls: string): Promise<string> {
+    const opening = openKafkaLog({
+      settings: kafkaSettings(readConfig({ KAFKA_BROKERS: where, KAFKA_TLS: tls })),
+      topicPrefix: "",
+      startMsMax: 0,
+      replication: null,
+      topics: lmdbTopics(),
+      logger: testLogger,
+    });
+    const error = await rejection(opening);
+    expect(error).to.be.instanceOf(ConfigError);
+    return String(error);
+  }
+
+  for (const tls of ["off", "on"]) {
+    it(`should be told as a Kafka that hangs, or is not for KAFKA_TLS=${tls}`, async () => {
+      const address = silent.address();
+      if (address === null || typeof address === "string") throw new Error("it has no port");
+      const where = `127.0.0.1:${address.port}`;
+      expect(await told(where, tls)).to.include(
+        `KAFKA_BROKERS: Kafka at ${where} gives no answer: it does not work, or cannot be used ` +
+          `with KAFKA_TLS=${tls}: `,
+      );
+    });
+  }
+
+  it("should be told as what it is when it answers by HTTP", async () => {
+    const where = new URL(await serveHttp("no Kafka", (_, response) => response.end())).host;
+    expect(await told(where, "off")).to.include(
+      `KAFKA_BROKERS: what answers at ${where} is an HTTP server and no Kafka: name the port`,
+    );
+    expect(await told(where, "on")).to.include(
+      `KAFKA_TLS: Kafka at ${where} does not speak TLS: set KAFKA_TLS=off`,
+    );
+  });
+
+  for (const where of ["127.0.0.1:1", "kafka.invalid:9092"]) {
+    it(`should not be thought of where nobody listens: ${where}`, async () => {
+      expect(await told(where, "off")).to.include(
+        `KAFKA_BROKERS: Kafka at ${where} cannot be reached: Connection error: `,
+      );
+    });
+  }
+});
+
+describe("The settings of Kafka", () => {
+  const wrong: [title: string, settings: Readonly<Record<string, string>>, told: RegExp][] = [
+    [
+      "files of certificates without TLS",
+      { KAFKA_TLS_CA_FILE: "ca.pem", KAFKA_TLS_KEY_FILE: "key.pem" },
+      /KAFKA_TLS_CA_FILE, KAFKA_TLS_KEY_FILE: set KAFKA_TLS=on/,
+    ],
+    [
+      "a certificate without its key",
+      { KAFKA_TLS: "on", KAFKA_TLS_CERT_FILE: "cert.pem" },
+      /KAFKA_TLS_CERT_FILE, KAFKA_TLS_KEY_FILE: set both or neither/,
+    ],
+    [
+      "a file that is not there",
+      { KAFKA_TLS: "on", KAFKA_TLS_CA_FILE: "/nowhere/ca.pem" },
+      /KAFKA_TLS_CA_FILE: .*\/nowhere\/ca\.pem/,
+    ],
+    [
+      "a user without a password",
+      { KAFKA_SASL_MECHANISM: "plain", KAFKA_SASL_USERNAME: "admin" },
+      /KAFKA_SASL_PASSWORD: set all of them or none/,
+    ],
+    ["a mechanism nobody knows", { KAFKA_SASL_MECHANISM: "magic" }, /KAFKA_SASL_MECHANISM/],
+  ];
+  for (const [title, settings, told] of wrong) {
+    it(`should refuse ${title}, by name`, () => {
+      const read = () => kafkaSettings(readConfig({ KAFKA_BROKERS: "kafka:9092", ...settings }));
+      expect(read).to.throw(ConfigError, told);
+    });
+  }
+});
+
+/** Signed by itself, for 127.0.0.1, for the broker and for who calls it. */
+async function makeCertificate(folder: string): Promise<void> {
+  const [key, certificate] = [join(folder, "key.pem"), join(folder, "certificate.pem")];
+  const subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"];
+  const files = ["-keyout", key, "-out", certificate];
+  const made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", ...subject, ...files];
+  await promisify(execFile)("openssl", made);
+  const both = [await readFile(key, "utf8"), await readFile(certificate, "utf8")];
+  await writeFile(join(folder, "both.pem"), both.join(""));
+}
+
+function fail(): never {
+  throw new Error("the log is not open");
+}

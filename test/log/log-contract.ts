@@ -1,0 +1,574 @@
+/** The contract of log/log.ts as tests, for every implementation. */
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { setTimeout as pause } from "node:timers/promises";
+import { expect } from "chai";
+import { limits } from "../../config.js";
+import { type Log, type LogRecord, LogUnavailable, type TopicOptions } from "../../log/log.js";
+import { topics } from "../../schemas/records/records.js";
+
+/** One place that keeps a log; opened again and again, as by one process after another. */
+export interface LogInstallation {
+  open(options?: Partial<TopicOptions>): Promise<Log>;
+  /** A process that appends to `revenue.raw` and prints `partition offset value` when durable. */
+  spawnAppender(): ChildProcess;
+  remove(): Promise<void>;
+}
+
+const topic = topics.raw;
+const keys = Array.from({ length: 20 }, (_, index) => `customer ${index}`);
+
+/** @param own what is left to tests of the implementation's own */
+export function describeLogContract(
+  name: string,
+  install: () => Promise<LogInstallation>,
+  own: { readonly retention: boolean } = { retention: false },
+): void {
+  describe(`The log on ${name}`, () => {
+    let installation: LogInstallation;
+    let log: Log;
+
+    beforeEach(async () => {
+      installation = await install();
+      log = await installation.open();
+    });
+    afterEach(async () => {
+      await log.close();
+      await installation.remove();
+    });
+
+    async function reopen(options?: Partial<TopicOptions>): Promise<void> {
+      await log.close();
+      log = await installation.open(options);
+    }
+
+    it("should keep what was appended, in order per key, when opened again", async () => {
+      const batches = Array.from({ length: 10 }, (_, round) =>
+        keys.map((key) => ({ key, value: Buffer.from(`${key}/${round}`) })),
+      );
+      await Promise.all(batches.map((records) => log.append(topic, records)));
+      await reopen();
+      const found = await readAll(log);
+      expect(found).to.have.length(200);
+      for (const key of keys) {
+        const partitions = new Set(found.filter((one) => one.key === key).map((r) => r.partition));
+        expect(partitions).to.have.property("size", 1);
+        expect(found.filter((one) => one.key === key).map((one) => one.value.toString())).to.eql(
+          Array.from({ length: 10 }, (_, round) => `${key}/${round}`),
+        );
+      }
+    });
+
+    it("should tell each record's place, growing by one and never given twice", async () => {
+      const told = (
+        await Promise.all(keys.map((key) => log.append(topic, [record(key), record(key)])))
+      ).flat();
+      await reopen();
+      told.push(...(await log.append(topic, [record(keys[0])])));
+      const places = told.map(({ partition, offset }) => `${partition}/${offset}`);
+      expect(new Set(places)).to.have.property("size", 41);
+      for (const [partition, end] of (await log.ends(topic)).entries()) {
+        const offsets = told.filter((one) => one.partition === partition).map((one) => one.offset);
+        expect(offsets.sort(byNumber)).to.eql(
+          Array.from({ length: Number(end) }, (_, n) => BigInt(n)),
+        );
+      }
+    });
+
+    it("should take nothing but give no error for an empty append", async () => {
+      expect(await log.append(topic, [])).to.eql([]);
+      expect(await readAll(log)).to.eql([]);
+    });
+
+    it("should keep bytes and keys as they are", async () => {
+      const value = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+      await log.append(topic, [
+        { key: "é😀\0\n", value },
+        { key: "", value: Buffer.alloc(0) },
+      ]);
+      const found = await readAll(log);
+      expect(found.map((one) => one.key).sort()).to.eql(["", "é😀\0\n"]);
+      expect(found.find((one) => one.key !== "")?.value.equals(value)).to.equal(true);
+      expect(found.find((one) => one.key === "")?.value.length).to.equal(0);
+    });
+
+    it("should have every acknowledged record after kill -9", async () => {
+      await log.close();
+      const child = installation.spawnAppender();
+      const acknowledged: string[] = [];
+      if (!child.stdout) throw new Error("the appender has no output");
+      for await (const line of createInterface({ input: child.stdout })) {
+        acknowledged.push(line);
+        if (acknowledged.length === 2_000) child.kill("SIGKILL");
+      }
+      if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+      log = await installation.open();
+      const found = new Set(
+        (await readAll(log)).map((one) => `${one.partition} ${one.offset} ${one.value.toString()}`),
+      );
+      expect(acknowledged.length).to.be.at.least(2_000);
+      // The last line may be cut short by the kill.
+      expect(acknowledged.slice(0, -1).filter((line) => !found.has(line))).to.eql([]);
+    });
+
+    it("should give what comes while a group rests to its next batch", async () => {
+      const batches: string[][] = [];
+      const from = (text: string) => ({ key: "one customer", value: Buffer.from(text) });
+      const subscription = log.consume({
+        topic,
+        group: "g",
+        batchRecordsMax: 10,
+        shareMax: 1 / 20,
+        handle: async (records) => {
+          batches.push(records.map((one) => one.value.toString()));
+          if (batches.length > 1) return;
+          // It is there when the group begins to rest, for a second or longer.
+          await log.append(topic, [from("second")]);
+          await pause(60);
+        },
+      });
+      await log.append(topic, [from("first")]);
+      await until(() => batches.length > 0);
+      await pause(200);
+      await log.append(topic, [from("third")]);
+      await until(() => batches.flat().length >= 3);
+      await subscription.close();
+      expect(batches).to.eql([["first"], ["second", "third"]]);
+    });
+
+    it("should give each partition's records to a group in order, in batches, once", async () => {
+      await log.append(
+        topic,
+        keys.flatMap((key) => Array.from({ length: 30 }, () => record(key))),
+      );
+      const batches: LogRecord[][] = [];
+      const subscription = log.consume({
+        topic,
+        group: "g",
+        batchRecordsMax: 7,
+        handle: async (records) => void batches.push([...records]),
+      });
+      await until(() => batches.flat().length >= 600);
+      await subscription.close();
+      await reopen();
+      expect(batches.every((batch) => batch.length >= 1 && batch.length <= 7)).to.equal(true);
+      expect(batches.flat()).to.have.length(600);
+      for (const batch of batches) {
+        expect(new Set(batch.map((one) => one.partition))).to.have.property("size", 1);
+      }
+      for (const [partition, end] of (await log.ends(topic)).entries()) {
+        const given = batches.flat().filter((one) => one.partition === partition);
+        expect(given.map((one) => one.offset)).to.eql(
+          Array.from({ length: Number(end) }, (_, offset) => BigInt(offset)),
+        );
+      }
+      expect(await log.committed(topic, "g")).to.eql(await log.ends(topic));
+    });
+
+    it("should move a group's offset only after its handler, and repeat what was cut", async () => {
+      await log.append(topic, [record("a")]);
+      const [partition] = await partitionsWithRecords(log);
+      const held = gate();
+      const subscription = log.consume({
+        topic,
+        group: "g",
+        batchRecordsMax: 5,
+        handle: () => held.enter(),
+      });
+      await held.entered;
+      expect((await log.committed(topic, "g"))[partition ?? 0]).to.equal(0n);
+      held.open();
+      await subscription.close();
+      expect((await log.committed(topic, "g"))[partition ?? 0]).to.equal(1n);
+    });
+
+    it("should give the same batch again after a failure while other partitions run", async () => {
+      await log.append(
+        topic,
+        keys.map((key) => record(key)),
+      );
+      const parts = await partitionsWithRecords(log);
+      expect(parts.length).to.be.greaterThan(1);
+      const failing = parts[0];
+      const attempts: string[] = [];
+      const handled: LogRecord[] = [];
+      const subscription = log.consume({
+        topic,
+        group: "g",
+        batchRecordsMax: 100,
+        async handle(records) {
+          if (records[0]?.partition === failing) {
+            attempts.push(records.map((one) => one.offset).join());
+            if (attempts.length < 3) throw new Error("the world fails");
+          }
+          handled.push(...records);
+        },
+      });
+      await until(() => handled.some((one) => one.partition !== failing));
+      await until(() => handled.length >= 20);
+      await subscription.close();
+      expect(attempts).to.have.length(3);
+      expect(new Set(attempts)).to.have.property("size", 1);
+      expect(handled).to.have.length(20);
+    });
+
+    it("should move the offset when a batch is finished, giving later ones meanwhile", async () => {
+      const [place] = await log.append(topic, [record("a")]);
+      await log.append(topic, [record("a"), record("a")]);
+      const partition = place?.partition ?? 0;
+      const [first, others] = [gate(), gate()];
+      let handled = 0;
+      const subscription = log.consume({
+        topic,
+        group: "g",
+        batchRecordsMax: 1,
+        async handle() {
+          handled += 1;
+          return { finished: (handled === 1 ? first : others).enter() };
+        },
+      });
+      await until(() => handled === 3);
+      others.open();
+      await pause(30);
+      expect((await log.committed(topic, "g"))[partition]).to.equal(0n);
+      expect((await log.handled(topic, "g"))[partition]).to.equal(3n);
+      first.open();
+      await subscription.close();
+      expect((await log.committed(topic, "g"))[partition]).to.equal(3n);
+    });
+
+    it("should give everything again from where finishing failed", async () => {
+      await log.append(
+        topic,
+        Array.from({ length: 3 }, () => record("a")),
+      );
+      const failing = gate();
+      const given: bigint[] = [];
+      const subscription = log.consume({
+        topic,
+        group: "g",
+        batchRecordsMax: 1,
+        async handle([one]) {
+          given.push(one?.offset ?? -1n);
+          if (given.length !== 2) return undefined;
+          const finished = failing.enter().then(() => {
+            throw new Error("the world fails");
+          });
+          return { finished };
+        },
+      });
+      await until(() => given.length >= 3);
+      failing.open();
+      await until(() => given.length >= 5);
+      await subscription.close();
+      expect(given).to.eql([0n, 1n, 2n, 1n, 2n]);
+      expect((await log.committed(topic, "g")).reduce((sum, one) => sum + one, 0n)).to.equal(3n);
+    });
+
+    it("should give up to consumedBytesMax at once, and any single record", async () => {
+      const value = Buffer.alloc(limits.consumedBytesMax / 4 - 1);
+      const batches: (readonly LogRecord[])[] = [];
+      for (let count = 0; count < 6; count += 1) await log.append(topic, [{ key: "a", value }]);
+      const subscription = log.consume({
+        topic,
+        group: "g",
+        batchRecordsMax: 100,
+        handle: async (records) => void batches.push(records),
+      });
+      await until(() => batches.flat().length >= 6);
+      await subscription.close();
+      for (const records of batches) {
+        const bytes = records.reduce((sum, one) => sum + one.value.length, 0);
+        expect(bytes).to.be.at.most(limits.consumedBytesMax);
+      }
+      expect(batches.flat()).to.have.length(6);
+    });
+
+    it("should let members of one group share the work, each record to one of them", async () => {
+      const given: string[] = [];
+      const handle = async (records: readonly LogRecord[]): Promise<void> => {
+        await pause(1);
+        given.push(...records.map((one) => `${one.partition}/${one.offset}`));
+      };
+      const members = [1, 2].map(() =>
+        log.consume({ topic, group: "g", batchRecordsMax: 3, handle }),
+      );
+      await log.append(
+        topic,
+        keys.map((key) => record(key)),
+      );
+      await until(() => given.length >= 20);
+      await Promise.all(members.map((member) => member.close()));
+      expect(new Set(given)).to.have.property("size", 20);
+      expect(given).to.have.length(20);
+    });
+
+    it("should let a close wait for the running batch and begin no other", async () => {
+      await log.append(
+        topic,
+        Array.from({ length: 3 }, () => record("a")),
+      );
+      const held = gate();
+      const subscription = log.consume({
+        topic,
+        group: "g",
+        batchRecordsMax: 1,
+        handle: () => held.enter(),
+      });
+      await held.entered;
+      let closed = false;
+      const closing = subscription.close().then(() => (closed = true));
+      await pause(30);
+      expect(closed).to.equal(false);
+      held.open();
+      await closing;
+      await subscription.close();
+      expect(held.entries()).to.equal(1);
+      const committed = await log.committed(topic, "g");
+      expect(committed.reduce((sum, offset) => sum + offset, 0n)).to.equal(1n);
+    });
+
+    it("should tail what comes from now on, in order", async () => {
+      await log.append(topic, [record("a", "before")]);
+      const given: string[] = [];
+      const tail = log.tail(topic, (one) => void given.push(one.value.toString()));
+      for (const value of ["1", "2", "3"]) await log.append(topic, [record("a", value)]);
+      await until(() => given.length >= 3);
+      await tail.close();
+      expect(given).to.eql(["1", "2", "3"]);
+    });
+
+    it("should tail from given offsets, one call at a time, without moving any group", async () => {
+      await log.append(
+        topic,
+        Array.from({ length: 6 }, (_, n) => record("a", String(n))),
+      );
+      const [partition = 0] = await partitionsWithRecords(log);
+      const given: string[] = [];
+      let running = 0;
+      let together = 0;
+      const tail = log.tail(
+        topic,
+        async (one) => {
+          running += 1;
+          together = Math.max(together, running);
+          await pause(1);
+          given.push(one.value.toString());
+          running -= 1;
+        },
+        new Map([[partition, 2n]]),
+      );
+      await until(() => given.length >= 4);
+      await tail.close();
+      expect(given).to.eql(["2", "3", "4", "5"]);
+      expect(together).to.equal(1);
+      expect((await log.committed(topic, "tail"))[partition]).to.equal(0n);
+    });
+
+    it("should go on with a tail whose handler failed", async () => {
+      const given: string[] = [];
+      const tail = log.tail(topic, (one) => {
+        given.push(one.value.toString());
+        if (given.length === 1) throw new Error("a socket is gone");
+      });
+      await log.append(topic, [record("a", "1"), record("a", "2")]);
+      await until(() => given.length >= 2);
+      await tail.close();
+      expect(given).to.eql(["1", "2"]);
+    });
+
+    it("should set a group back for a replay, but not while it runs", async () => {
+      await log.append(topic, [record("a"), record("a")]);
+      const [partition = 0] = await partitionsWithRecords(log);
+      const given: bigint[] = [];
+      const options = {
+        topic,
+        group: "g",
+        batchRecordsMax: 10,
+        handle: async (records: readonly LogRecord[]) =>
+          void given.push(...records.map((one) => one.offset)),
+      };
+      const first = log.consume(options);
+      await until(() => given.length >= 2);
+      expect(await rejection(log.seek(topic, "g", new Map([[partition, 0n]])))).to.be.an("error");
+      await first.close();
+      await log.seek(topic, "g", new Map([[partition, 1n]]));
+      const second = log.consume(options);
+      await until(() => given.length >= 3);
+      await second.close();
+      expect(given).to.eql([0n, 1n, 1n]);
+    });
+
+    if (!own.retention) describeRetention();
+
+    it("should put records where another log had them, and go on from there", async () => {
+      await log.begin(topic, 2, 5n);
+      await log.place(topic, 2, 5n, [record("x", "five"), record("y", "six")]);
+      await log.begin(topic, 3, 4n);
+      await log.place(topic, 2, 7n, [record("z", "seven")]);
+      await reopen();
+      expect((await log.ends(topic)).slice(2)).to.eql([8n, 4n]);
+      expect((await log.earliest(topic)).slice(2)).to.eql([5n, 4n]);
+      const found = await log.read(topic, 2, 5n, 10);
+      expect(found.map((one) => `${one.offset} ${one.key} ${one.value.toString()}`)).to.eql([
+        "5 x five",
+        "6 y six",
+        "7 z seven",
+      ]);
+      for (const offset of [7n, 9n]) {
+        const refusal = await rejection(log.place(topic, 2, offset, [record()]));
+        expect(String(refusal)).to.match(new RegExp(`ends at 8 and cannot take ${offset}`));
+      }
+    });
+
+    it("should begin where a restore says, without what an interrupted one left", async () => {
+      const [place] = await log.append(topic, [record("a"), record("a"), record("a")]);
+      const { partition } = place ?? { partition: 0 };
+      const bounds = async () => [
+        (await log.earliest(topic))[partition],
+        (await log.ends(topic))[partition],
+      ];
+      await log.begin(topic, partition, 3n);
+      expect(await bounds()).to.eql([3n, 3n]);
+      await reopen();
+      expect(await bounds()).to.eql([3n, 3n]);
+      await log.place(topic, partition, 3n, [record("b", "three"), record("c", "four")]);
+      await log.begin(topic, partition, 3n);
+      expect(await bounds()).to.eql([3n, 5n]);
+      expect((await log.read(topic, partition, 0n, 10)).map(({ offset }) => offset)).to.eql([
+        3n,
+        4n,
+      ]);
+      await log.begin(topic, partition, 4n);
+      expect(await bounds()).to.eql([4n, 5n]);
+      await log.begin(topic, partition, 9n);
+      expect(await bounds()).to.eql([9n, 9n]);
+      await reopen();
+      expect(await bounds()).to.eql([9n, 9n]);
+    });
+
+    it("should be widened for a restore, at its end", async () => {
+      await log.append(topic, [record("a", "kept")]);
+      const before = await log.ends(topic);
+      await log.widen(topic, 6);
+      await log.widen(topic, 5);
+      await log.place(topic, 5, 0n, [record("b", "new")]);
+      expect(await log.ends(topic)).to.eql([...before, 0n, 1n]);
+    });
+
+    it("should refuse to open with another number of partitions", async () => {
+      await log.close();
+      const error = await rejection(installation.open({ partitions: 3 }));
+      log = await installation.open();
+      expect(String(error)).to.match(/made with 4 partitions/);
+    });
+
+    it("should say that it is unavailable when it cannot take records", async () => {
+      await log.close();
+      expect(await rejection(log.append(topic, [record("a")]))).to.be.instanceOf(LogUnavailable);
+      log = await installation.open();
+    });
+
+    function describeRetention(): void {
+      it("should take away records older than the retention, the end staying", async () => {
+        await log.append(
+          topic,
+          Array.from({ length: 50 }, (_, n) => record("a", String(n))),
+        );
+        const [partition = 0] = await partitionsWithRecords(log);
+        await pause(20);
+        await reopen({ retentionMs: 10 });
+        await until(async () => ((await log.earliest(topic))[partition] ?? 0n) > 0n);
+        await reopen();
+        expect((await log.ends(topic))[partition]).to.equal(50n);
+        const [place] = await log.append(topic, [record("a", "new")]);
+        expect(place).to.eql({ partition, offset: 50n });
+        const left = await log.read(topic, partition, 0n, 100);
+        expect(left[0]?.offset).to.equal((await log.earliest(topic))[partition]);
+        expect(left.at(-1)?.value.toString()).to.equal("new");
+      });
+
+      it("should keep a topic near the size it may have", async () => {
+        const value = Buffer.alloc(10_000, 1);
+        await log.append(
+          topic,
+          Array.from({ length: 200 }, () => ({ key: "a", value })),
+        );
+        const [partition = 0] = await partitionsWithRecords(log);
+        await reopen({ retentionBytes: 4 * 500_000 });
+        await until(async () => ((await log.earliest(topic))[partition] ?? 0n) > 0n);
+        await pause(50);
+        const left =
+          Number((await log.ends(topic))[partition]) -
+          Number((await log.earliest(topic))[partition]);
+        expect(left).to.be.within(10, 60);
+      });
+
+      it("should keep everything where no retention is set", async () => {
+        await log.append(topic, [record("a"), record("a")]);
+        await reopen();
+        await pause(20);
+        expect(await readAll(log)).to.have.length(2);
+      });
+    }
+  });
+}
+
+export function record(key = "a", value = "v"): { key: string; value: Buffer } {
+  return { key, value: Buffer.from(value) };
+}
+
+export async function readAll(log: Log): Promise<LogRecord[]> {
+  const found: LogRecord[] = [];
+  for (const [partition, end] of (await log.ends(topic)).entries()) {
+    for (let from = (await log.earliest(topic))[partition] ?? 0n; from < end;) {
+      const records = await log.read(topic, partition, from, 1_000);
+      found.push(...records);
+      from = (records.at(-1)?.offset ?? end) + 1n;
+    }
+  }
+  return found;
+}
+
+async function partitionsWithRecords(log: Log): Promise<number[]> {
+  return [...(await log.ends(topic)).entries()]
+    .filter(([, end]) => end > 0n)
+    .map(([number]) => number);
+}
+
+/** Mocha's own limit ends a wait that never comes true. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await pause(2);
+}
+
+export async function rejection(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error("it should have been rejected");
+}
+
+function gate() {
+  let open = (): void => {};
+  let enterOnce = (): void => {};
+  let entries = 0;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  const entered = new Promise<void>((resolve) => (enterOnce = resolve));
+  return {
+    open: () => open(),
+    entered,
+    entries: () => entries,
+    async enter(): Promise<void> {
+      entries += 1;
+      enterOnce();
+      await opened;
+    },
+  };
+}
+
+function byNumber(one: bigint, other: bigint): number {
+  return one < other ? -1 : Number(one > other);
+}

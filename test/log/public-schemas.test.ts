@@ -1,0 +1,187 @@
+/**
+ * The promise to data teams: every released version of a public schema reads what every other one
+ * wrote. `UPDATE_SCHEMAS=1 npm test` writes the text of a version that has none yet; a text that is
+ * there never changes.
+ */
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { expect } from "chai";
+import { releasedText } from "../../log/registry/public-schemas.js";
+import { projectFile } from "../../runtime/project-root.js";
+import { nameOnce, translator } from "../../schemas/records/avro.js";
+import {
+  publicSchemas,
+  publicTopics,
+  releases,
+  subjectOf,
+} from "../../schemas/records/public-topics.js";
+
+/** By id, for ever: messages that name an id lie in other people's files, too. */
+const released: Readonly<Record<number, string>> = {
+  1_900_001_001: "e22ffe0dfa6939c1",
+  1_900_002_001: "540202d4f9cd5895",
+};
+
+describe("the public schemas", () => {
+  for (const topic of publicTopics) {
+    const versions = releases.filter((release) => release.topic === topic);
+
+    it(`should keep every version of ${topic}, the newest as the code writes it`, () => {
+      expect(versions.map(({ version }) => version)).to.deep.equal(
+        versions.map((_release, index) => index + 1),
+      );
+      const newest = versions.at(-1) ?? { topic, version: 0 };
+      const file = projectFile("schemas", "released", `${topic}.${newest.version}.avsc`);
+      const text = JSON.stringify(nameOnce(publicSchemas[topic]), null, 2);
+      if (process.env.UPDATE_SCHEMAS === "1" && !existsSync(file)) {
+        writeFileSync(file, `${text}\n`);
+      }
+      const advice =
+        "a changed schema is a new version: add it to schemas/records/public-topics.ts";
+      expect(JSON.parse(releasedText(newest)), advice).to.deep.equal(JSON.parse(text));
+    });
+
+    it(`should let every version of ${topic} read every other one`, () => {
+      const texts = versions.map((release) => releasedText(release));
+      for (const writer of texts) {
+        for (const reader of texts) {
+          expect(problemOf(JSON.parse(writer), JSON.parse(reader))).to.equal(null);
+        }
+      }
+    });
+  }
+
+  it("should have one file and one id for each version, and the subjects of consumers", () => {
+    const files = readdirSync(projectFile("schemas", "released")).sort();
+    const names = releases.map(({ topic, version }) => `${topic}.${version}.avsc`);
+    expect(files).to.deep.equal(names.sort());
+    expect(publicTopics.map((topic) => subjectOf(topic, ""))).to.deep.equal([
+      "revenue.transactions-value",
+      "revenue.mrr-movements-value",
+    ]);
+  });
+
+  it("should never change what was released", () => {
+    const now = releases.map((release) => {
+      const digest = createHash("sha256").update(releasedText(release)).digest("hex");
+      return [release.ownId, digest.slice(0, 16)];
+    });
+    expect(Object.fromEntries(now)).to.deep.equal(released);
+  });
+
+  const changes: readonly {
+    readonly name: string;
+    readonly change: (fields: Field[]) => Field[];
+    /** Which of the two cannot read the other. */
+    readonly blind: readonly ("old" | "new")[];
+  }[] = [
+    {
+      name: "a field with a default is added",
+      change: (fields) => [...fields, { name: "channel", type: "string", default: "" }],
+      blind: [],
+    },
+    {
+      name: "a field without a default is added",
+      change: (fields) => [...fields, { name: "channel", type: "string" }],
+      blind: ["new"],
+    },
+    {
+      name: "a field without a default is removed",
+      change: (fields) => fields.filter(({ name }) => name !== "account"),
+      blind: ["old"],
+    },
+    {
+      name: "a field is renamed",
+      change: (fields) => fields.map((field) => onField(field, "account", { name: "customer" })),
+      blind: ["new", "old"],
+    },
+    {
+      name: "a field is renamed, the old name kept as an alias: only the new one knows it",
+      change: (fields) =>
+        fields.map((field) =>
+          onField(field, "account", { name: "customer", aliases: ["account"] }),
+        ),
+      blind: ["old"],
+    },
+    {
+      name: "a number becomes wider",
+      change: (fields) => fields.map((field) => onField(field, "version", { type: "long" })),
+      blind: ["old"],
+    },
+    {
+      name: "an amount becomes text",
+      change: (fields) => fields.map((field) => onField(field, "gross_amount", { type: "string" })),
+      blind: ["new", "old"],
+    },
+    {
+      name: "a field may be null from now on",
+      change: (fields) =>
+        fields.map((field) => onField(field, "account", { type: ["null", "string"] })),
+      blind: ["old"],
+    },
+    {
+      name: "a symbol is added where readers have one for what they do not know",
+      change: (fields) =>
+        fields.map((field) => onEnum(field, "type", (symbols) => [...symbols, "tip"])),
+      blind: [],
+    },
+    {
+      name: "a symbol is added where readers have none for it",
+      change: (fields) =>
+        fields.map((field) => onEnum(field, "environment", (symbols) => [...symbols, "demo"])),
+      blind: ["old"],
+    },
+    {
+      name: "the unit of a time changes",
+      change: (fields) =>
+        fields.map((field) =>
+          onField(field, "timestamp", { type: { type: "long", logicalType: "timestamp-micros" } }),
+        ),
+      blind: ["old"],
+    },
+  ];
+  for (const { name, change, blind } of changes) {
+    const readers = blind.length === 0 ? "let all read on" : `see that ${blind.join(" and ")}`;
+    it(`should ${readers}${blind.length === 0 ? "" : " cannot read"} when ${name}`, () => {
+      const now = recordOf(releasedText({ topic: "revenue.transactions", version: 1 }));
+      const next = { ...now, fields: change(now.fields) };
+      const found = [
+        ...(problemOf(now, next) === null ? [] : ["new"]),
+        ...(problemOf(next, now) === null ? [] : ["old"]),
+      ];
+      expect(found).to.deep.equal(blind);
+    });
+  }
+});
+
+/** Why what the one schema writes cannot be read by the other, or null. */
+function problemOf(writer: unknown, reader: unknown): string | null {
+  try {
+    translator(writer, reader);
+    return null;
+  } catch (error) {
+    return String(error);
+  }
+}
+
+interface Field {
+  readonly name: string;
+  readonly type: unknown;
+  readonly default?: unknown;
+  readonly aliases?: readonly string[];
+}
+
+function recordOf(text: string): { readonly fields: Field[] } {
+  const schema: { fields: Field[] } = JSON.parse(text);
+  return schema;
+}
+
+function onField(field: Field, name: string, change: Partial<Field>): Field {
+  return field.name === name ? { ...field, ...change } : field;
+}
+
+function onEnum(field: Field, name: string, change: (symbols: string[]) => string[]): Field {
+  if (field.name !== name) return field;
+  const type: { symbols: string[] } = JSON.parse(JSON.stringify(field.type));
+  return { ...field, type: { ...type, symbols: change(type.symbols) } };
+}

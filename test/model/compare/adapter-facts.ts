@@ -1,0 +1,182 @@
+/** What the adapters read, in the model's words: what both read can then be compared. */
+import { parseBody } from "../../../http/strict-body.js";
+import type { DecodedFact, KeptObject, Known, Provider } from "../../../providers/provider.js";
+import type { FactBody, Line } from "../../../schemas/records/records.js";
+import type { BareFact, Fact, ModelEvent } from "../facts.js";
+import { fraction } from "../fraction.js";
+import { must } from "../readers/json.js";
+import { webhooks } from "../stories/webhooks.js";
+
+/** What an adapter reads in one event. */
+export interface DecodedEvent {
+  readonly event: ModelEvent;
+  readonly facts: readonly DecodedFact[];
+}
+
+/**
+ * One event after the other, as the processors do it: what one tells of an object is kept for the
+ * next. Without those of another environment.
+ * @throws when an event is rejected: stories tell nothing that cannot be understood
+ */
+export function decodedBy(provider: Provider, events: readonly ModelEvent[]): DecodedEvent[] {
+  const kept = new KeptInMemory();
+  return events.flatMap((event): DecodedEvent[] => {
+    const { source, body: sent, receivedAt } = event;
+    if (source === "record") throw new Error("a record has no adapter");
+    const parsed = parseBody(provider, webhooks[source].bytes(sent));
+    if (!parsed.ok) throw new Error(parsed.message);
+    const body = parsed.value;
+    kept.keep(provider.keeps?.(body) ?? []);
+    const known: Known = {
+      kept: kept.recall(provider.needs?.(body) ?? []),
+      answers: new Map(),
+      receivedAt,
+      firstReceivedAt: receivedAt,
+    };
+    kept.keep(provider.keepsAnswered?.(body, known) ?? []);
+    const decoded = provider.decode(body, known);
+    if (decoded.outcome === "rejected") throw new Error(`${decoded.reason}: ${decoded.detail}`);
+    if (decoded.outcome === "ignored") return [];
+    const isTest = decoded.sandbox ?? must(provider.heading(body), "a heading").sandbox;
+    return isTest === true ? [] : [{ event, facts: decoded.facts }];
+  });
+}
+
+export function inWordsOfModel(decoded: readonly DecodedEvent[]): Fact[] {
+  return decoded.flatMap(({ event, facts }) => {
+    const told = { eventId: event.id, provider: event.source };
+    return facts.map((fact): Fact => ({ ...bareFact(fact), ...told, toldAt: fact.happenedAt }));
+  });
+}
+
+/** `provider-api/stored-objects.ts` without a database. */
+class KeptInMemory {
+  readonly #objects = new Map<string, KeptObject>();
+
+  keep(told: readonly KeptObject[]): void {
+    for (const one of told) {
+      const before = this.#objects.get(one.id);
+      if (before === undefined || (!one.gathers && before.toldAt < one.toldAt)) {
+        this.#objects.set(one.id, one);
+      } else if (one.gathers) {
+        const object = Object.assign({}, one.object, before.object);
+        this.#objects.set(one.id, { ...before, object });
+      }
+    }
+  }
+
+  recall(ids: readonly string[]): ReadonlyMap<string, unknown> {
+    const found = ids.flatMap((id) => this.#objects.get(id) ?? []);
+    return new Map(found.map(({ id, object }) => [id, object]));
+  }
+}
+
+function bareFact({ body }: DecodedFact): BareFact {
+  if ("Payment" in body) return saleOf(body.Payment);
+  if ("Purchase" in body) {
+    const { purchase, country, type, tax, lines, total = null } = body.Purchase;
+    const whole = total === null ? {} : { total };
+    return { kind: "purchase", purchase, country, type, tax, lines: lines.map(lineOf), ...whole };
+  }
+  if ("Link" in body) {
+    const { payment, purchase, as_of: asOf = null, part = null } = body.Link;
+    return {
+      kind: "link",
+      payment,
+      purchase,
+      ...(asOf === null ? {} : { asOf }),
+      ...(part === null ? {} : { part: { ...part, ...recordOf(part) } }),
+    };
+  }
+  if ("Refund" in body) return refundOf(body.Refund);
+  if ("RefundTotal" in body) {
+    const { witness, ...total } = body.RefundTotal;
+    return { kind: "refund_total", ...total, ...(witness ? { witness } : {}) };
+  }
+  if ("Dispute" in body) return disputeOf(body.Dispute);
+  if ("Subscription" in body) return changeOf(body.Subscription);
+  if ("Sku" in body) return { kind: "naming", sku: body.Sku.external_id, name: body.Sku.name };
+  throw new Error("only records leave subscriptions without a name");
+}
+
+type Body<Name extends string> = Extract<FactBody, Readonly<Record<Name, unknown>>>[Name];
+
+function saleOf(payment: Body<"Payment">): BareFact {
+  const { at, amount, currency, country, type, tax, fee, lines } = payment;
+  return {
+    kind: "sale",
+    payment: payment.payment,
+    at,
+    amount,
+    currency,
+    country,
+    type,
+    tax,
+    ...(fee === null ? {} : { fee }),
+    ...recordOf(payment),
+    lines: lines.map(lineOf),
+  };
+}
+
+function refundOf(told: Body<"Refund">): BareFact {
+  const { refund, payment, at, amount, currency, failed_at: failedAt, country, lines } = told;
+  const { tax = null, purchase = null } = told;
+  const [line] = lines;
+  return {
+    kind: "refund",
+    refund,
+    payment,
+    at,
+    amount,
+    currency,
+    failedAt,
+    country,
+    sku: line?.external_id ? line.external_id : null,
+    ...(line?.item ? { line: line.item } : {}),
+    ...(tax === null ? {} : { tax }),
+    ...(purchase === null ? {} : { purchase }),
+  };
+}
+
+const certainties = { money: 2, notice: 1, outcome: 0 } as const;
+
+function disputeOf(told: Body<"Dispute">): BareFact {
+  const { dispute, payment, amount, currency, told_by: toldBy, lines = [] } = told;
+  const { withdrawn_at: withdrawnAt, returned_at: returnedAt } = told;
+  const { returned_amount: returned = null, tax = null } = told;
+  const [line] = lines;
+  return {
+    kind: "dispute",
+    dispute,
+    payment,
+    amount,
+    currency,
+    withdrawnAt,
+    returnedAt,
+    certainty: certainties[toldBy],
+    ...(returned === null ? {} : { returned }),
+    ...(line?.item ? { line: line.item } : {}),
+    ...(tax === null ? {} : { tax }),
+  };
+}
+
+function changeOf(told: Body<"Subscription">): BareFact {
+  const { subscription, account, phase, currency, country } = told;
+  const steps = told.steps.map(({ at, items }) => ({
+    at,
+    items: items.map((item) => ({
+      item: item.item,
+      sku: item.external_id,
+      monthly: fraction(item.monthly_numerator, item.monthly_denominator),
+    })),
+  }));
+  return { kind: "change", subscription, account, phase, currency, country, steps };
+}
+
+function lineOf({ external_id: sku, weight, item }: Line) {
+  return { sku, weight, ...(item ? { id: item } : {}) };
+}
+
+function recordOf({ record }: { readonly record?: string | undefined }) {
+  return record ? { record } : {};
+}

@@ -1,0 +1,57 @@
+/** Everything a merchant can read, to hold one installation against another. */
+import { expect } from "chai";
+import { at, list, text } from "../readers/json.js";
+import { type Merchant, read, readPages } from "../merchant.js";
+
+/** Moments to ask for: `at`, and `known_at` where it is told. */
+export interface Clocks {
+  readonly at: string;
+  readonly known_at?: string;
+}
+
+/** Transactions opened down to their events; the lists themselves are whole. */
+const openedMax = 10;
+
+/** By question: the answer's data, without what tells the time of asking. */
+export async function answersOf(
+  merchant: Merchant,
+  clocks: readonly Clocks[],
+): Promise<ReadonlyMap<string, unknown>> {
+  const answers = new Map<string, unknown>();
+  const ask = async (path: string, query: Readonly<Record<string, string>> = {}) => {
+    const data = at(await read(merchant, path, query), "data");
+    answers.set(`${path} ${JSON.stringify(query)}`, data);
+    return data;
+  };
+  for (const { at: moment, known_at: knownAt } of clocks) {
+    const clock = { at: moment, ...(knownAt === undefined ? {} : { known_at: knownAt }) };
+    for (const path of ["mrr", "cohorts", "summary", "revenue", "mrr/movements"]) {
+      await ask(`/v1/metrics/${path}`, clock);
+    }
+    for (const path of ["/v1/transactions", "/v1/products"]) {
+      const query = path === "/v1/products" ? { ...clock, period: "lifetime" } : clock;
+      answers.set(`${path} ${JSON.stringify(query)}`, await readPages(merchant, path, query));
+    }
+    if (knownAt === undefined) continue;
+    const query = { from_known_at: knownAt, at: moment };
+    answers.set("changes", await readPages(merchant, "/v1/metrics/mrr/changes", query));
+  }
+  const transactions = await readPages(merchant, "/v1/transactions", {});
+  for (const row of transactions.slice(0, openedMax)) {
+    const opened = await ask(`/v1/transactions/${text(row, "id")}`);
+    const entries = list(opened, "ledger");
+    for (const entry of entries) expect(text(entry, "booked_at")).to.not.equal("");
+    const events = new Set(entries.map((entry) => text(entry, "event_id")));
+    expect(events.size, "events behind a transaction").to.be.greaterThan(0);
+    for (const event of events) await ask(`/v1/events/${event}`);
+  }
+  return answers;
+}
+
+export function expectSameAnswers(
+  found: ReadonlyMap<string, unknown>,
+  expected: ReadonlyMap<string, unknown>,
+): void {
+  expect([...found.keys()]).to.deep.equal([...expected.keys()]);
+  for (const [asked, answer] of expected) expect(found.get(asked), asked).to.deep.equal(answer);
+}

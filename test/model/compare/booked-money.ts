@@ -1,0 +1,58 @@
+/** The money of decoded events as the processors book it, in the memory of the test. */
+import { limits } from "../../../config.js";
+import { completeFacts } from "../../../processors/normalize/facts.js";
+import { KnownKeys } from "../../../processors/book/money/known-keys.js";
+import { lookFirst } from "../../../processors/book/money/payment-fact-loader.js";
+import { type Recordings, recordings } from "../../../processors/book/payment/payment-versions.js";
+import type { Fact, Quote } from "../../../schemas/records/records.js";
+import { metaOf } from "../../harness/facts.js";
+import type { DecodedEvent } from "./adapter-facts.js";
+import type { Fraction } from "../fraction.js";
+import type { Quotes } from "../quotes.js";
+
+/**
+ * What is recorded about each payment, all of it told in one batch.
+ * @throws when an event cannot be converted
+ */
+export async function bookedMoney(
+  decoded: readonly DecodedEvent[],
+  base: string,
+  quotes: Quotes,
+): Promise<Recordings[]> {
+  const facts = decoded.flatMap((event) => completed(event, base, quotes));
+  const { payments } = await lookFirst(nothingStored, facts, new KnownKeys());
+  return payments.map((known) => recordings(known.payment, known.facts));
+}
+
+/** All facts are at hand. */
+const nothingStored = { rows: () => Promise.resolve([]) };
+
+function completed({ event, facts }: DecodedEvent, base: string, quotes: Quotes): Fact[] {
+  const { id: event_id, source: provider, receivedAt: received_at } = event;
+  const done = completeFacts(facts, {
+    meta: metaOf({ event_id, provider, received_at }),
+    position: { partition: 0, offset: 0n },
+    baseCurrency: base,
+    amountMinorMax: limits.amountMinorMax,
+    earliest: limits.eventEarliest,
+    latest: received_at,
+    hashAccount: (account) => account,
+    quote: (currency, at) => quoteOf(quotes.quote(currency, base, at), currency, base),
+  });
+  if (done.outcome === "rejected") throw new Error(`${done.reason}: ${done.detail}`);
+  return done.facts.filter(({ body }) => !("Subscription" in body) && !("Sku" in body));
+}
+
+function quoteOf(rate: Fraction | null, currency: string, base: string): Quote | null {
+  if (rate === null) return null;
+  const told = { currency, base_currency: base, date: "", source: "ecb", edition: 1 };
+  return { ...told, rate: decimalOf(rate) };
+}
+
+/** Ten significant digits: a rate's text ends. */
+function decimalOf({ n, d }: Fraction): string {
+  let scale = 0;
+  while ((n * 10n ** BigInt(scale)) % d !== 0n) scale += 1;
+  const digits = ((n * 10n ** BigInt(scale)) / d).toString().padStart(scale + 1, "0");
+  return `${digits.slice(0, digits.length - scale)}.${digits.slice(digits.length - scale)}0`;
+}

@@ -1,0 +1,20 @@
+/** A portfolio that is the same in each run, for tests of what becomes of a whole installation. */
+import { expect } from "chai";
+import * as fc from "fast-check";
+import { toldByDoors } from "../merchant.js";
+import { portfolios } from "./portfolio.js";
+import type { Sent } from "./story.js";
+
+const seed = 20_261_121;
+
+/**
+ * The largest of many, so that every provider and kind of event is there.
+ * @param end ms since 1970, by which all has happened
+ */
+export function largestPortfolio(end: number): readonly Sent[] {
+  const drawn = fc.sample(portfolios(end), { numRuns: 30, seed });
+  const told = drawn.map(({ deliveries }) => toldByDoors(deliveries));
+  const [largest = []] = told.sort((one, other) => other.length - one.length);
+  expect(largest).to.have.lengthOf.above(20);
+  return largest;
+}

@@ -1,0 +1,480 @@
+/** Random histories of one Stripe payment: its charge, invoice and link, refunds and disputes. */
+import * as fc from "fast-check";
+import { type ApiVersion, isNewLayout, type JsonObject } from "../../../ops/payloads/stripe.js";
+import {
+  chargeObject,
+  creditNoteObject,
+  disputeObject,
+  invoiceObject,
+  invoicePaymentObject,
+  refundObject,
+  sessionObject,
+} from "../../../ops/payloads/stripe-money.js";
+import {
+  after,
+  type Drawn,
+  gaps,
+  type Moment,
+  type Script,
+  seldom,
+  stripeAmount,
+} from "./story.js";
+
+/** Who pays, and how their events look. */
+export interface Payer {
+  readonly customer: string;
+  readonly currency: string;
+  readonly country: string | null;
+  readonly version: ApiVersion;
+  readonly livemode: boolean;
+  readonly account: string | null;
+}
+
+export interface BoughtLine {
+  readonly sku: string;
+  /** Minor units of ISO 4217, before the discount; negative for a credited proration. */
+  readonly amount: bigint;
+  readonly discount: bigint;
+}
+
+const refunds = fc.record({
+  gap: gaps,
+  /** Of what is left, in percent. */
+  percent: fc.constantFrom(100, 100, 1, 33, 50),
+  told: fc.constantFrom("refund", "charge", "both"),
+  /** In two refunds of one second, each of which the charge shows in turn. */
+  isSplit: fc.nat(3).map((drawn) => drawn === 0),
+  failsAfter: seldom(gaps),
+  fails: fc.constantFrom("failed", "canceled"),
+  failsBy: fc.constantFrom("refund.failed", "refund.updated", "charge.refund.updated"),
+});
+
+const disputes = fc.record({
+  gap: gaps,
+  closesAfter: gaps,
+  outcome: fc.constantFrom("won", "lost", "part", "open", "inquiry", "prevented"),
+  /** Of the charge. */
+  percent: fc.constantFrom(100, 100, 40),
+  isExact: fc.boolean(),
+  /** Of two events in one second the one with the greater id does not show the return yet. */
+  isStale: fc.boolean(),
+});
+
+const notes = fc.record({
+  gap: gaps,
+  percent: fc.constantFrom(100, 30, 50, 67),
+  voidedAfter: seldom(gaps),
+});
+
+export const paymentFates = fc.record({
+  refunds: fc.oneof(
+    { weight: 3, arbitrary: fc.array(refunds, { maxLength: 0 }) },
+    { weight: 1, arbitrary: fc.array(refunds, { minLength: 1, maxLength: 3 }) },
+  ),
+  dispute: seldom(disputes),
+  /** Deliveries that never come. */
+  lost: fc.constantFrom("none", "none", "none", "none", "charge", "invoice", "link"),
+  /** Paid after the checkout, as by bank debit. */
+  isDelayed: fc.nat(3).map((drawn) => drawn === 0),
+  isOutOfBand: fc.nat(9).map((drawn) => drawn === 0),
+  /** Of money from outside: who tells it, where payment records can. */
+  outsideToldBy: fc.constantFrom("invoice", "records", "both"),
+  /** Within every other line, instead of on top. */
+  isTaxInside: fc.nat(3).map((drawn) => drawn === 0),
+  /** An invoice paid little by little: how many payments there are, and the days between. */
+  parts: fc.constantFrom(1, 1, 1, 1, 2, 3),
+  partGap: gaps,
+  /** Credit notes of money given back outside Stripe, in percent of the invoice. */
+  notes: fc.oneof(
+    { weight: 4, arbitrary: fc.array(notes, { maxLength: 0 }) },
+    { weight: 1, arbitrary: fc.array(notes, { minLength: 1, maxLength: 2 }) },
+  ),
+  /** Authorized beside and given back uncaptured: more of the charge, or another one. */
+  released: fc.constantFrom("none", "none", "none", "none", "none", "none", "part", "whole"),
+});
+export type PaymentFate = Drawn<typeof paymentFates>;
+type Refunding = Drawn<typeof refunds>;
+type Disputing = Drawn<typeof disputes>;
+
+/**
+ * @param lines empty: a one-off payment without an invoice
+ * @param subscription null: a one-off invoice
+ */
+export function tellPayment(
+  script: Script,
+  payer: Payer,
+  at: number,
+  lines: readonly BoughtLine[],
+  subscription: string | null,
+  net: bigint,
+  fate: PaymentFate,
+): void {
+  if (net <= 0n || at > script.end) return;
+  const ids = {
+    charge: script.id("ch"),
+    paymentIntent: script.id("pi"),
+    invoice: script.id("in"),
+  };
+  const isInvoiced = lines.length > 0;
+  const isOutOfBand = isInvoiced && fate.isOutOfBand;
+  const inside = fate.isTaxInside ? lines.map(taxInside) : [];
+  const taxInLines = inside.reduce((sum, one) => sum + one, 0n);
+  const tax = !isInvoiced ? 0n : fate.isTaxInside ? taxInLines : net / 7n;
+  const count = isInvoiced ? fate.parts : 1;
+  if (isInvoiced) {
+    const taxOnTop = fate.isTaxInside ? 0n : tax;
+    const first = count > 1 && !isOutOfBand ? firstPart(net + tax) : null;
+    const bought = { lines, inside, taxOnTop, subscription, first };
+    tellInvoice(script, payer, at, ids, bought, fate);
+  }
+  // Beside refunds and disputes more might go back than was paid.
+  if (isInvoiced && fate.refunds.length === 0 && fate.dispute === null) {
+    tellNotes(script, payer, at, ids.invoice, { amount: net + tax, tax }, fate.notes);
+  }
+  let left = net + tax;
+  let time = at;
+  if (isOutOfBand) {
+    for (let part = 1; part <= count && left > 0n && areRecorded(payer, fate); part += 1) {
+      const amount = part === count ? left : firstPart(left);
+      const record = { ...ids, paymentIntent: script.id("pr") };
+      tellLink(script, payer, at, record, amount, isInvoiced, false);
+      left -= amount;
+    }
+    return;
+  }
+  for (let part = 1; part <= count && left > 0n && time <= script.end; part += 1) {
+    const amount = part === count ? left : firstPart(left);
+    const own = { charge: script.id("ch"), paymentIntent: script.id("pi") };
+    tellCharge(
+      script,
+      payer,
+      time,
+      part === 1 ? ids : { ...ids, ...own },
+      amount,
+      isInvoiced,
+      fate,
+    );
+    left -= amount;
+    time = after(time, atLeastASecond(fate.partGap));
+  }
+}
+
+function firstPart(whole: bigint): bigint {
+  return whole / 3n + 1n;
+}
+
+/** A quarter of what every other line brings in. */
+function taxInside({ amount, discount }: BoughtLine, place: number): bigint {
+  return place % 2 === 0 && amount > discount ? (amount - discount) / 4n : 0n;
+}
+
+/** Only since 2025-03-31. */
+function areRecorded({ version }: Payer, { outsideToldBy }: PaymentFate): boolean {
+  return isNewLayout(version) && outsideToldBy !== "invoice";
+}
+
+/** One charge, the link to what it paid, and what became of it. */
+function tellCharge(
+  script: Script,
+  payer: Payer,
+  at: number,
+  ids: Ids,
+  amount: bigint,
+  isInvoiced: boolean,
+  fate: PaymentFate,
+): void {
+  if (fate.lost !== "link") {
+    tellLink(script, payer, at, ids, amount, isInvoiced, fate.isDelayed);
+  }
+  const { standingAt, actions } = refundsOf(fate.refunds, at, amount);
+  const released = fate.released === "part" ? amount / 2n + 1n : 0n;
+  const tellsRelease = !isNewLayout(payer.version);
+  const chargeAt = (time: number, standing = standingAt(time)): JsonObject =>
+    chargeObject({
+      id: ids.charge,
+      paymentIntent: ids.paymentIntent,
+      customer: payer.customer,
+      amount: stripeAmount(amount + released, payer.currency),
+      amountCaptured: stripeAmount(amount, payer.currency),
+      currency: payer.currency,
+      createdAt: at,
+      version: payer.version,
+      country: payer.country,
+      invoice: isInvoiced ? ids.invoice : null,
+      amountRefunded: stripeAmount(standing + (tellsRelease ? released : 0n), payer.currency),
+    });
+  const say = (type: string, time: number, object: JsonObject) =>
+    script.stripe({ ...payer, type, at: time, object });
+  const isTold = fate.lost !== "charge";
+  if (isTold) say("charge.succeeded", at, chargeAt(at));
+  if (released > 0n && tellsRelease) tellRelease(script, payer, at, ids, released);
+  if (fate.released === "whole") {
+    const other = { ...ids, charge: script.id("ch"), paymentIntent: script.id("pi") };
+    const { charge: id, paymentIntent } = other;
+    say("charge.succeeded", at, { ...chargeAt(at), id, payment_intent: paymentIntent, ...held });
+    if (tellsRelease) tellRelease(script, payer, at, other, amount);
+  }
+  // Without its sale each refund is converted apart: one is enough to see that.
+  const refundings = isTold ? actions : actions.slice(0, 1);
+  for (const { refund, time, failedAt, fails, failsBy, told, standing } of refundings) {
+    const refundId = script.id(`re_${refund}`);
+    const objectOf = (status: "succeeded" | Refunding["fails"]) =>
+      refundObject({
+        ...ids,
+        id: refundId,
+        amount: stripeAmount(refund, payer.currency),
+        currency: payer.currency,
+        createdAt: time,
+        status,
+      });
+    if (told !== "charge" || !isTold) say("refund.created", time, objectOf("succeeded"));
+    if (told !== "refund" && isTold) say("charge.refunded", time, chargeAt(time, standing));
+    if (failedAt !== null && isTold) say(failsBy, failedAt, objectOf(fails));
+  }
+  if (fate.dispute !== null && isTold) tellDispute(script, payer, at, ids, amount, fate.dispute);
+}
+
+/** @param whole what the invoice came to */
+function tellNotes(
+  script: Script,
+  { currency, ...payer }: Payer,
+  at: number,
+  invoice: string,
+  whole: { readonly amount: bigint; readonly tax: bigint },
+  plans: PaymentFate["notes"],
+): void {
+  let left = whole.amount;
+  let time = at;
+  for (const { gap, percent, voidedAfter } of plans) {
+    time = after(time, atLeastASecond(gap));
+    const createdAt = time;
+    const amount = (whole.amount * BigInt(percent)) / 100n;
+    if (amount <= 0n || amount > left) continue;
+    const id = script.id("cn");
+    const tax = (whole.tax * BigInt(percent)) / 100n;
+    const objectOf = (voidedAt?: number) =>
+      creditNoteObject({
+        id,
+        invoice,
+        currency,
+        createdAt,
+        amountOutside: stripeAmount(amount, currency),
+        tax: stripeAmount(tax, currency),
+        ...(voidedAt === undefined ? {} : { voidedAt }),
+      });
+    script.stripe({ ...payer, type: "credit_note.created", at: createdAt, object: objectOf() });
+    if (voidedAfter === null) left -= amount;
+    else {
+      time = after(time, atLeastASecond(voidedAfter));
+      script.stripe({ ...payer, type: "credit_note.voided", at: time, object: objectOf(time) });
+    }
+  }
+}
+
+/** As of an authorization that is never captured. */
+const held: JsonObject = { captured: false, amount_captured: 0, balance_transaction: null };
+
+/** Until 2025-03-31 Stripe made a refund of it, though nothing was collected. */
+function tellRelease(script: Script, payer: Payer, at: number, ids: Ids, amount: bigint): void {
+  const { currency } = payer;
+  const object = refundObject({
+    ...ids,
+    id: script.id("re_released"),
+    amount: stripeAmount(amount, currency),
+    currency,
+    createdAt: at,
+    isRelease: true,
+  });
+  script.stripe({ ...payer, type: "refund.created", at, object });
+}
+
+interface Ids {
+  readonly charge: string;
+  readonly paymentIntent: string;
+  readonly invoice: string;
+}
+
+interface Bought {
+  readonly lines: readonly BoughtLine[];
+  /** Tax within each line, beside its amount; empty: none. */
+  readonly inside: readonly bigint[];
+  readonly taxOnTop: bigint;
+  readonly subscription: string | null;
+  /** Of several payments the first, after which the invoice is open; null: it is paid at once. */
+  readonly first: bigint | null;
+}
+
+function tellInvoice(
+  script: Script,
+  payer: Payer,
+  at: number,
+  ids: Ids,
+  { lines, inside, taxOnTop, subscription, first }: Bought,
+  fate: PaymentFate,
+): void {
+  const { currency, version } = payer;
+  const { isOutOfBand } = fate;
+  const object = invoiceObject({
+    id: ids.invoice,
+    customer: payer.customer,
+    currency,
+    createdAt: at,
+    paidAt: at,
+    version,
+    subscription,
+    country: payer.country,
+    outOfBand: isOutOfBand,
+    tax: stripeAmount(taxOnTop, currency),
+    ...(isOutOfBand ? {} : { paymentIntent: ids.paymentIntent, charge: ids.charge }),
+    lines: lines.map(({ sku, amount, discount }, index) => ({
+      id: `${ids.invoice}_line_${index}`,
+      product: sku,
+      price: `price_${sku}`,
+      amount: stripeAmount(amount + (inside[index] ?? 0n), currency),
+      discount: stripeAmount(discount, currency),
+      taxInside: stripeAmount(inside[index] ?? 0n, currency),
+      ...(subscription === null ? {} : { subscription }),
+    })),
+  });
+  const say = (type: string, told: JsonObject) =>
+    script.stripe({ ...payer, type, at, object: told });
+  if (first !== null) {
+    const paid = Number(stripeAmount(first, currency));
+    say("invoice.updated", { ...object, ...open, amount_paid: paid });
+  }
+  if (fate.lost === "invoice" && !isOutOfBand) return;
+  const { amount_paid_off_stripe: _outside, ...silent } = object;
+  const isSilent = areRecorded(payer, fate) && fate.outsideToldBy === "records";
+  say("invoice.paid", isSilent ? silent : object);
+  say("invoice.payment_succeeded", isSilent ? silent : object);
+}
+
+/** As it stands until all of it is paid. */
+const open: JsonObject = { paid: false, status: "open" };
+
+/** What ties the payment to what was bought; the old layout's invoice names its payment itself. */
+function tellLink(
+  script: Script,
+  payer: Payer,
+  at: number,
+  ids: Ids,
+  amount: bigint,
+  isInvoiced: boolean,
+  isDelayed: boolean,
+): void {
+  const { currency, customer, country } = payer;
+  const sent = stripeAmount(amount, currency);
+  if (isInvoiced && isNewLayout(payer.version)) {
+    const { invoice, paymentIntent: payment } = ids;
+    const id = script.id("inpay");
+    const object = invoicePaymentObject({
+      id,
+      invoice,
+      payment,
+      amount: sent,
+      currency,
+      paidAt: at,
+    });
+    script.stripe({ ...payer, type: "invoice_payment.paid", at, object });
+  } else if (!isInvoiced) {
+    const id = script.id("cs");
+    const objectOf = (paymentStatus: "paid" | "unpaid") =>
+      sessionObject({
+        id,
+        mode: "payment",
+        paymentStatus,
+        amount: sent,
+        currency,
+        createdAt: at,
+        customer,
+        country,
+        paymentIntent: ids.paymentIntent,
+        tax: stripeAmount(amount / 6n, currency),
+      });
+    const say = (type: string, object: JsonObject) =>
+      script.stripe({ ...payer, type: `checkout.session.${type}`, at, object });
+    say("completed", objectOf(isDelayed ? "unpaid" : "paid"));
+    if (isDelayed) say("async_payment_succeeded", objectOf("paid"));
+  }
+}
+
+interface RefundAction extends Pick<Refunding, "told" | "fails" | "failsBy"> {
+  readonly refund: bigint;
+  readonly time: number;
+  readonly failedAt: number | null;
+  /** All that is refunded with it. */
+  readonly standing: bigint;
+}
+
+function refundsOf(plans: readonly Refunding[], at: number, amount: bigint) {
+  const actions: RefundAction[] = [];
+  const standingAt = (time: number) =>
+    actions
+      .filter((action) => action.time <= time && (action.failedAt ?? Infinity) > time)
+      .reduce((sum, { refund }) => sum + refund, 0n);
+  let time = at;
+  for (const { gap, percent, isSplit, failsAfter, told, fails, failsBy } of plans) {
+    time = after(time, atLeastASecond(gap));
+    const left = amount - actions.reduce((sum, { refund }) => sum + refund, 0n);
+    const refund = (left * BigInt(percent)) / 100n;
+    if (refund <= 0n) continue;
+    const failedAt = failsAfter === null ? null : after(time, atLeastASecond(failsAfter));
+    const first = isSplit ? refund / 3n : 0n;
+    const standing = standingAt(time) + refund;
+    const how = { time, failedAt, fails, failsBy, told };
+    actions.push({ ...how, refund: refund - first, standing });
+    // The event with the greater id shows the charge as it was before the other.
+    if (first > 0n) {
+      actions.push({ ...how, refund: first, standing: standing - refund + first });
+    }
+  }
+  return { standingAt, actions };
+}
+
+function tellDispute(
+  script: Script,
+  payer: Payer,
+  at: number,
+  ids: Ids,
+  charged: bigint,
+  plan: Disputing,
+): void {
+  const id = script.id("dp");
+  const opened = after(at, atLeastASecond(plan.gap));
+  const closed = after(opened, atLeastASecond(plan.closesAfter));
+  const { outcome } = plan;
+  const amount = (charged * BigInt(plan.percent)) / 100n;
+  if (amount === 0n) return;
+  // Only the money tells how much of it came back.
+  const isExact = plan.isExact || outcome === "part";
+  const returned = outcome === "part" ? amount / 3n + 1n : amount;
+  const tell = (type: string, time: number, status: string, moved: number) => {
+    const object = disputeObject({
+      ...ids,
+      id,
+      amount: stripeAmount(amount, payer.currency),
+      currency: payer.currency,
+      createdAt: opened,
+      status,
+      ...(isExact && moved > 0 ? { withdrawnAt: opened } : {}),
+      ...(isExact && moved > 1 ? { returnedAt: closed } : {}),
+      returnedAmount: stripeAmount(returned, payer.currency),
+    });
+    script.stripe({ ...payer, type: `charge.dispute.${type}`, at: time, object });
+  };
+  if (outcome === "inquiry" || outcome === "prevented") {
+    tell("created", opened, "warning_needs_response", 0);
+    tell("closed", closed, outcome === "inquiry" ? "warning_closed" : "prevented", 0);
+    return;
+  }
+  tell("created", opened, "needs_response", 1);
+  tell("funds_withdrawn", opened, "needs_response", 1);
+  if (outcome === "open") return;
+  const status = outcome === "won" ? "won" : "lost";
+  if (outcome !== "lost") tell("funds_reinstated", closed, status, 2);
+  tell("closed", closed, status, outcome === "lost" || plan.isStale ? 1 : 2);
+}
+
+function atLeastASecond(gap: Moment): Moment {
+  return { days: gap.days, seconds: gap.seconds + 1 };
+}

@@ -1,0 +1,111 @@
+/**
+ * Random portfolios: whole histories of merchants' customers as provider events, which of them
+ * arrive, and in which order (any, with repeats).
+ */
+import * as fc from "fast-check";
+import { apiVersions, productObject } from "../../../ops/payloads/stripe.js";
+import { applePlans, tellApple } from "./apple-story.js";
+import { customPlans, tellCustom } from "./custom-story.js";
+import { googlePlans, tellGoogle } from "./google-story.js";
+import { text } from "../readers/json.js";
+import { lemonPlans, tellLemonSqueezy } from "./lemonsqueezy-story.js";
+import { paddlePlans, tellPaddle } from "./paddle-story.js";
+import { recordPlans, tellRecords } from "./record-story.js";
+import { inOrder, losses, Script, type Sent, withoutLost } from "./story.js";
+import { gumroadPlans, tellGumroad } from "./gumroad-story.js";
+import { revenueCatPlans, tellRevenueCat } from "./revenuecat-story.js";
+import { stripePlans, tellStripe } from "./stripe-story.js";
+
+export interface Portfolio {
+  readonly base: string;
+  /** In order of arrival; an event may come more than once. */
+  readonly deliveries: readonly Sent[];
+  /** What a failure prints; the seed and the path repeat the rest. */
+  [fc.toStringMethod](): string;
+}
+
+/** One customer's history; `index` counts the customers of a portfolio. */
+type Chapter = (script: Script, index: number) => void;
+
+/** Up to `max` customers of one provider. */
+function chapters<T>(
+  customersOf: fc.Arbitrary<T>,
+  tell: (script: Script, plan: T, index: number) => void,
+  max: number,
+): fc.Arbitrary<Chapter[]> {
+  const chapter = customersOf.map((plan): Chapter => {
+    return (script, index) => tell(script, plan, index);
+  });
+  return fc.array(chapter, { minLength: 1, maxLength: max });
+}
+
+/** Stripe's stories have the most in them, and records are told by several providers. */
+const providers = fc.oneof(
+  { weight: 4, arbitrary: chapters(stripePlans, tellStripe, 3) },
+  { weight: 2, arbitrary: chapters(recordPlans, tellRecords, 6) },
+  chapters(applePlans, tellApple, 2),
+  chapters(googlePlans, tellGoogle, 2),
+  chapters(paddlePlans, tellPaddle, 2),
+  chapters(lemonPlans, tellLemonSqueezy, 2),
+  chapters(revenueCatPlans, tellRevenueCat, 2),
+  chapters(gumroadPlans, tellGumroad, 2),
+  chapters(customPlans, tellCustom, 3),
+);
+
+/** How many providers' customers a portfolio tells of. */
+export interface Told {
+  readonly minLength: number;
+  readonly maxLength: number;
+}
+
+const plansOf = (told: Told) =>
+  fc.record({
+    base: fc.constantFrom("USD", "EUR", "GBP", "INR", "JPY"),
+    /** Which products are named, and how: equal names make one product. */
+    names: fc.subarray([
+      ["prod_alpha", "Team Plan"],
+      ["prod_beta", "Team plan"],
+      ["prod_gamma", "Extra Seats"],
+    ] as const),
+    told: fc.array(providers, { ...told, size: "large" }),
+    lost: fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, losses),
+    /** Drawn again and again, they sort the deliveries; all 0 is the order in which it happened. */
+    order: fc.array(fc.nat(1_000), { minLength: 1, maxLength: 50 }),
+    repeats: fc.array(fc.nat(10_000), { maxLength: 20 }),
+  });
+
+/** Enough to meet every rule, little enough to be drawn by the hundred. */
+const fewTold: Told = { minLength: 1, maxLength: 4 };
+
+/** @param end nothing is dated later, ms since 1970 (a whole second) */
+export function portfolios(end: number, many: Told = fewTold): fc.Arbitrary<Portfolio> {
+  return plansOf(many).map(({ base, names, told, lost, order, repeats }) => {
+    const script = new Script(end);
+    for (const [sku, name] of names) nameProduct(script, sku, name);
+    for (const [index, tell] of told.flat().entries()) tell(script, index);
+    const deliveries = delivered(withoutLost(script.sent, lost), order, repeats);
+    const described = deliveries.map(({ id, body }) => `${id} ${nameOf(body)}`).join(", ");
+    return { base, deliveries, [fc.toStringMethod]: () => `${base}: ${described}` };
+  });
+}
+
+function nameProduct(script: Script, id: string, name: string): void {
+  const object = productObject({ id, name, createdAt: script.end });
+  const [version] = apiVersions;
+  const type = "product.created";
+  script.stripe({ type, at: script.end, object, version, livemode: true, account: null });
+}
+
+function delivered(
+  sent: readonly Sent[],
+  order: readonly number[],
+  repeats: readonly number[],
+): Sent[] {
+  const again = sent.length === 0 ? [] : repeats.map((index) => sent[index % sent.length]);
+  const all = [...sent, ...again].filter((event) => event !== undefined);
+  return inOrder(all, order);
+}
+
+function nameOf(body: Sent["body"]): string {
+  return text(body, "type") ?? text(body, "event_type") ?? text(body, "notificationType") ?? "";
+}

@@ -1,0 +1,121 @@
+/**
+ * The commands as an operator runs them over servers, where the service is one process: beside it
+ * and after it. That they wait for each other is proved by sole-process.test.ts, and what carries
+ * an installation from one kind of backend to the other by move.test.ts.
+ */
+import type { ChildProcess } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { onServers } from "../harness/backends.js";
+import { bundledQuotes } from "../model/bundled-quotes.js";
+import { expectFigures } from "../model/compare/compare.js";
+import type { ModelEvent } from "../model/facts.js";
+import { figuresOf } from "../model/figures.js";
+import { largestPortfolio } from "../model/stories/largest-portfolio.js";
+import { type Merchant, openMerchant, sendAll, whenBooked } from "../model/merchant.js";
+import { type Sent, dayMs, secondMs } from "../model/stories/story.js";
+import {
+  doorOf,
+  freePort,
+  kill,
+  runCommand,
+  startService,
+  stop,
+  whenReady,
+} from "../harness/service-process.js";
+import { prepareProcess } from "../harness/stores.js";
+
+const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
+type Settings = Readonly<Record<string, string>>;
+
+describe("The commands over servers", function suite() {
+  this.timeout(300_000);
+  const root = mkdtempSync(join(tmpdir(), "revenue-commands-"));
+  const unused = join(root, "unused");
+  let settings: Settings;
+  let child: ChildProcess | undefined;
+  let merchant: Merchant;
+  let events: readonly Sent[];
+  let sent: ModelEvent[];
+  let backup: Awaited<ReturnType<typeof runCommand>>;
+
+  before(async function begin() {
+    if (!onServers) {
+      process.stderr.write("The commands over servers: BACKENDS=servers runs them\n");
+      this.skip();
+    }
+    settings = await prepareProcess(unused);
+    const port = await start(settings);
+    merchant = await openMerchant(doorOf(unused, port, settings), "EUR");
+    events = largestPortfolio(end);
+    const half = Math.floor(events.length / 2);
+    sent = await sendAll(merchant, events.slice(0, half));
+    await whenBooked(merchant);
+    const beside = { ...settings, PORT: String(port) };
+    const asking = runCommand(unused, ["backup", "--to", join(root, "backups")], beside);
+    sent.push(...(await sendAll(merchant, events.slice(half))));
+    backup = await asking;
+    await whenBooked(merchant);
+    await stopService();
+  });
+
+  after(async () => {
+    if (child !== undefined) await kill(child);
+    rmSync(root, { recursive: true });
+  });
+
+  it("should find nothing wrong, and have nothing to rebuild", async () => {
+    const audited = await runCommand(unused, ["audit"], settings);
+    expect(audited.told).to.match(/^Everything is as it should be \([1-9]\d* rows compared\)/);
+    const rebuilt = await runCommand(unused, ["rebuild"], settings);
+    expect(rebuilt.told).to.include("Movements are what the changes say");
+  });
+
+  it("should make empty tables from the log again", async () => {
+    const empty = await prepareProcess(unused);
+    const replaced = { ...settings, CLICKHOUSE_URL: empty.CLICKHOUSE_URL ?? "" };
+    const replayed = await runCommand(unused, ["replay"], replaced);
+    expect(replayed.told).to.include("Replayed.");
+    await expectModelAt(replaced);
+  });
+
+  it("should restore what was backed up while events came, and go on from there", async () => {
+    const { VAULT_ENCRYPTION_KEY: key = "" } = settings;
+    const restored = { ...(await prepareProcess(unused)), VAULT_ENCRYPTION_KEY: key };
+    const [, from = ""] = /Made (\S+)/.exec(backup.told) ?? [];
+    const { told } = await runCommand(unused, ["restore", "--from", from], restored);
+    expect(told, backup.told).to.include("Restored.");
+    await expectModelAt(restored, () => sendAll(merchant, events));
+  });
+
+  /** @param first done at the service that is started there */
+  async function expectModelAt(
+    given: Settings,
+    first: () => Promise<unknown> = () => Promise.resolve(),
+  ): Promise<void> {
+    const port = await start(given);
+    merchant = { ...merchant, door: doorOf(unused, port, given) };
+    await first();
+    await whenBooked(merchant);
+    const model = figuresOf(sent, "EUR", bundledQuotes());
+    await expectFigures(merchant, model, end + secondMs);
+    await stopService();
+    const audited = await runCommand(unused, ["audit"], given);
+    expect(audited.told).to.match(/^Everything is as it should be \([1-9]/);
+  }
+
+  /** @returns the port it listens on */
+  async function start(given: Settings): Promise<number> {
+    const port = await freePort();
+    child = startService(unused, port, given);
+    await whenReady(child, port);
+    return port;
+  }
+
+  async function stopService(): Promise<void> {
+    if (child !== undefined) await stop(child);
+    child = undefined;
+  }
+});

@@ -1,0 +1,211 @@
+/** The demo's made-up business, at the real door: the service must know what it sold. */
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { readConfig } from "../../config.js";
+import { makeBusiness } from "../../ops/demo/business.js";
+import { Chance } from "../../ops/demo/chance.js";
+import { deliverAll } from "../../ops/demo/deliver.js";
+import { demoTokens } from "../../ops/demo/doors.js";
+import { DemoFolder, FolderRefused } from "../../ops/demo/folder.js";
+import type { Journal, Sold } from "../../ops/demo/journal.js";
+import { LiveBusiness } from "../../ops/demo/live.js";
+import {
+  ask,
+  type Merchant,
+  openMerchant,
+  salesUpTo,
+  whenBooked,
+} from "../../ops/demo/merchant.js";
+import { demoEnvironment } from "../../ops/demo/service-process.js";
+import { knownExponentOf } from "../../schemas/money/currencies.js";
+import { cohortsAnswer } from "../../api/cohorts/schema.js";
+import { mrrAnswer } from "../../api/mrr/schema.js";
+import { productsAnswer } from "../../api/products/schema.js";
+import {
+  type Transaction,
+  type TransactionsAnswer,
+  transactionsAnswer,
+} from "../../schemas/http/transactions.js";
+import { majorToMinor } from "../../schemas/money/money.js";
+import { openTestService } from "../harness/service.js";
+
+/** A seed, and a day, whose few customers live through nearly everything. */
+const end = Date.UTC(2026, 5, 30, 12);
+const plan = {
+  seed: "small 76",
+  days: 90,
+  customers: 16,
+  customersAtFirst: 6,
+  customersElsewhere: 40,
+  end,
+};
+const liveHappenings = 40;
+
+describe("the demo", () => {
+  let merchant: Merchant;
+  before(async () => {
+    const { base, adminToken } = await openTestService();
+    merchant = await openMerchant(base, adminToken, "USD");
+  });
+
+  it("should not work on servers or with secrets that are set for something else", () => {
+    const servers = {
+      ADMIN_TOKEN: "t".repeat(32),
+      CLICKHOUSE_CLUSTER: "revenue",
+      CLICKHOUSE_SHARD_URLS: "http://host:8123",
+      CLICKHOUSE_URL: "http://host:8123",
+      DATABASE_URL: "postgres://user@host/database",
+      KAFKA_BROKERS: "host:9092",
+      PUBLIC_URL: "http://host",
+      SCHEMA_REGISTRY_URL: "http://host:8081",
+      VAULT_ENCRYPTION_KEY: "ab".repeat(32),
+      VAULT_ENCRYPTION_KEY_PREVIOUS: "cd".repeat(32),
+    };
+    expect(Object.keys(readConfig(servers))).to.include.members(Object.keys(servers));
+    expect(readConfig(demoEnvironment(servers))).to.deep.equal(readConfig({}));
+    expect(demoEnvironment({ ...servers, PORT: "3001" })).to.deep.equal({ PORT: "3001" });
+  });
+
+  it("should make the same business from the same seed, and another from another", () => {
+    const { deliveries } = makeBusiness(plan);
+    expect(makeBusiness(plan).deliveries).to.deep.equal(deliveries);
+    expect(makeBusiness({ ...plan, seed: "other" }).deliveries).to.not.deep.equal(deliveries);
+  });
+
+  it("should be booked as the business kept its own books, however often it is sent", async () => {
+    const { journal, deliveries } = makeBusiness(plan);
+    const sold = [...journal.sold.values()];
+    expect(sold.length, "currencies").to.be.greaterThan(2);
+    expect(sold.some(({ refunded }) => refunded > 0n)).to.equal(true);
+    expect(sold.some(({ disputes }) => disputes > 0)).to.equal(true);
+    expect(new Set(deliveries).size, "some come twice").to.be.lessThan(deliveries.length);
+    await deliverAll(merchant, deliveries);
+    await expectBooks(merchant, journal, journal.subscribers);
+    await deliverAll(merchant, deliveries.slice(0, 100));
+    await expectBooks(merchant, journal, journal.subscribers);
+    expect(await salesUpTo(merchant, journal.end)).to.equal(journal.payments);
+
+    expect(new Set(deliveries.map(({ provider }) => provider))).to.have.all.keys(...demoTokens);
+    const { data: mrr } = await ask(merchant, "/v1/metrics/mrr", mrrAnswer);
+    expect(mrr.breakdown_by_provider).to.include.all.keys("stripe", "paddle", "apple");
+
+    const { data } = await ask(merchant, "/v1/metrics/cohorts", cohortsAnswer);
+    expect(data.cohorts.length).to.be.within(3, 4);
+    for (const cohort of data.cohorts) expect(cohort.retention_curve[0]).to.equal(100);
+  });
+
+  it("should keep books of its live events too", async () => {
+    const { base, adminToken } = await openTestService();
+    const another = await openMerchant(base, adminToken, "EUR");
+    const live = new LiveBusiness("live", new Chance("live"));
+    const told = Array.from({ length: liveHappenings }, (_, count) =>
+      live.next(end + count * 1000),
+    );
+    await deliverAll(another, told.flat());
+    await expectBooks(another, live.journal, live.subscribers);
+  });
+});
+
+describe("the demo's folder", () => {
+  let above: string;
+  let path: string;
+  const open = (fresh: boolean, now: number) => DemoFolder.open(path, { fresh, seed: "s", now });
+  beforeEach(() => {
+    above = mkdtempSync(join(tmpdir(), "demo-"));
+    path = join(above, "demo-data");
+  });
+  afterEach(() => rmSync(above, { recursive: true }));
+
+  it("should go on with what it finds, unless it shall begin anew", () => {
+    const door = { webhookPath: "/w", account: { credentials: { signing_secret: "s" } } };
+    const doors = {
+      stripe: door,
+      paddle: door,
+      lemonsqueezy: door,
+      gumroad: door,
+      revenuecat: door,
+      apple: door,
+      custom: door,
+    };
+    const made = { url: "http://one", key: "k", doors };
+    open(false, 1).remember(made);
+    expect(statSync(join(path, "demo.json")).mode & 0o077).to.equal(0);
+    const again = open(false, 2);
+    expect(again.end).to.equal(1);
+    expect(again.merchantAt("http://two")).to.deep.equal({ ...made, url: "http://two" });
+    const fresh = open(true, 3);
+    expect(fresh.end).to.equal(3);
+    expect(fresh.merchantAt("http://two")).to.equal(null);
+  });
+
+  it("should refuse, and never remove, a folder that is no demo's", () => {
+    path = above;
+    const file = join(path, "letters.txt");
+    writeFileSync(file, "dear");
+    for (const fresh of [false, true]) {
+      expect(() => open(fresh, 1)).to.throw(FolderRefused, /holds something, but no demo/);
+    }
+    expect(existsSync(file)).to.equal(true);
+  });
+});
+
+async function expectBooks(merchant: Merchant, journal: Journal, active: number): Promise<void> {
+  await whenBooked(merchant);
+  expect(booksOf(await allTransactions(merchant))).to.deep.equal(new Map(sorted(journal.sold)));
+
+  const { data: mrr } = await ask(merchant, "/v1/metrics/mrr", mrrAnswer);
+  expect(mrr.active_subscribers).to.equal(active).and.to.be.greaterThan(0);
+  // The cheapest seat costs about 13 dollars a month, the dearest subscription about 470.
+  expect(mrr.current_mrr / active).to.be.within(8, 500);
+
+  const path = "/v1/products?period=lifetime&limit=200";
+  const { data: products } = await ask(merchant, path, productsAnswer);
+  const subscriptions = products.map((product) => product.active_subscriptions);
+  expect(subscriptions.reduce((sum, count) => sum + count, 0)).to.equal(active);
+  const sales = products.map((product) => product.total_sales);
+  expect(sales.reduce((sum, count) => sum + count, 0)).to.equal(journal.payments);
+  expect(products.map(({ name }) => name)).to.not.include("Unattributed");
+}
+
+/** The same books, from what the service answers. */
+function booksOf(transactions: readonly Transaction[]): Map<string, Sold> {
+  const books = new Map<string, Sold>();
+  for (const row of transactions) {
+    const currency = row.original_currency;
+    const sold = books.get(currency) ?? { payments: 0, gross: 0n, refunded: 0n, disputes: 0 };
+    sold.payments += 1;
+    sold.gross += minor(row.gross_amount, currency);
+    sold.refunded += minor(row.refunded_amount, currency);
+    sold.disputes += row.status === "disputed" ? 1 : 0;
+    books.set(currency, sold);
+  }
+  return new Map(sorted(books));
+}
+
+function sorted<T>(map: ReadonlyMap<string, T>): [string, T][] {
+  return [...map].sort(([one], [other]) => (one < other ? -1 : 1));
+}
+
+function minor(major: number, currency: string): bigint {
+  const amount = majorToMinor(String(major), knownExponentOf(currency));
+  if (amount === null) throw new Error(`${major} is no amount of ${currency}`);
+  return amount;
+}
+
+async function allTransactions(merchant: Merchant): Promise<Transaction[]> {
+  const rows: Transaction[] = [];
+  let query = "limit=200";
+  for (;;) {
+    const page: TransactionsAnswer = await ask(
+      merchant,
+      `/v1/transactions?${query}`,
+      transactionsAnswer,
+    );
+    rows.push(...page.data);
+    const cursor = page.pagination.next_cursor;
+    if (cursor === null) return rows;
+    query = new URLSearchParams({ cursor, limit: "200" }).toString();
+  }
+}

@@ -1,0 +1,242 @@
+/** What several processes over the same servers agree on by Postgres. */
+import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import { expect } from "chai";
+import type { Doors } from "../../watermark/in-flight-receipts.js";
+import { alone, giveTurnBack, heldLeases, takeTurn, tryAlone } from "../../postgres/leases.js";
+import { type Postgres, PostgresUnavailable } from "../../postgres/postgres.js";
+import { openRates } from "../../rates/rates.js";
+import { Editions } from "../../rates/editions.js";
+import { Releases } from "../../runtime/releases.js";
+import { openSharedDoors } from "../../watermark/shared-watermark.js";
+import { beSoleProcess, OthersRun } from "../../runtime/exclusive-lease.js";
+import { readConfig } from "../../config.js";
+import { rejection } from "../log/log-contract.js";
+import { openTestPostgres, testLogger } from "../harness/stores.js";
+
+describe("Several processes", () => {
+  let postgres: Postgres;
+  let releases = new Releases(testLogger);
+  /** Of processes that found themselves beside others, in the place of their ends. */
+  let ends: OthersRun[];
+  const onOthers = (why: OthersRun): unknown => ends.push(why);
+  before(async () => {
+    postgres = await openTestPostgres();
+  });
+  beforeEach(() => {
+    ends = [];
+  });
+  afterEach(async () => {
+    await releases.release();
+    releases = new Releases(testLogger);
+  });
+
+  /** A process whose clock is off by so many ms. */
+  const openDoors = (offMs = 0, process = randomUUID()): Promise<Doors> =>
+    openSharedDoors({
+      process,
+      postgres,
+      logger: testLogger,
+      releases,
+      now: () => Date.now() + offMs,
+      onOthers,
+    });
+
+  describe("at their doors", () => {
+    for (const [clock, offMs] of [
+      ["right", 0],
+      ["ahead", 60_000],
+      ["behind", -60_000],
+    ] as const) {
+      it(`should wait for a call that another takes, whose clock is ${clock}`, async () => {
+        const [own, other] = [await openDoors(), await openDoors(offMs)];
+        const receipt = other.receive(0);
+        expect(await own.earliest()).to.be.at.most(receipt.receivedAt);
+        await pause(600);
+        expect(await own.earliest()).to.be.at.most(receipt.receivedAt);
+        receipt.settle();
+        if (offMs < 0) return;
+        const before = Date.now();
+        await eventually(async () => (await own.earliest()) > before - 300);
+      });
+    }
+
+    it("should wait for what another sent that was refused, though it stopped", async () => {
+      const own = await openDoors();
+      const [current, itsOwn] = [releases, new Releases(testLogger)];
+      releases = itsOwn;
+      const stopped = randomUUID();
+      const receipt = (await openDoors(0, stopped)).receive(0);
+      receipt.settleLater();
+      await itsOwn.release();
+      releases = current;
+      await pause(600);
+      expect(await own.earliest()).to.be.at.most(receipt.receivedAt);
+      await postgres.query("DELETE FROM doors WHERE process = $1", [stopped]);
+      await eventually(async () => (await own.earliest()) > receipt.receivedAt);
+    });
+
+    it("should stamp nothing at or before what another told, even a newcomer", async () => {
+      const own = await openDoors();
+      for (let time = 0; time < 20; time += 1) {
+        const told = (await own.earliest()) - 1;
+        expect(told).to.be.greaterThan(Date.now() - 2_000);
+        const [current, itsOwn] = [releases, new Releases(testLogger)];
+        releases = itsOwn;
+        const newcomer = await openDoors(-5_000);
+        expect(newcomer.receive(0).receivedAt).to.be.greaterThan(told);
+        await itsOwn.release();
+        releases = current;
+      }
+    });
+
+    it("should let no stamp count from before a silence in which others went on", async () => {
+      const own = await openDoors();
+      const old = own.receive(0);
+      own.check(old.receivedAt);
+      await postgres.query("UPDATE doors SET until = clock_timestamp() - interval '1 second'");
+      const told = (await (await openDoors()).earliest()) - 1;
+      // While it asks to be let in again, it refuses all.
+      await eventually(async () => isRefused(own, old.receivedAt) && !isRefused(own, Infinity));
+      expect(own.receive(0).receivedAt).to.be.greaterThan(told);
+      old.settle();
+    });
+  });
+
+  it("should learn of rates that another added", async () => {
+    const config = readConfig({ RATES_REFRESH: "off" });
+    const given = { postgres, config, logger: testLogger, releases, shared: true, seenMs: 100 };
+    const rates = await openRates(given);
+    const told = new Promise<number>((resolve) => rates.onEdition(resolve));
+    const other = await Editions.open(postgres);
+    await other.append("of another process", [
+      { source: "wide", day: "2026-11-01", currency: "XPF", perEur: "119.331742" },
+    ]);
+    expect(await told).to.equal(other.table.edition);
+    expect(rates.edition).to.equal(other.table.edition);
+  });
+
+  describe("beside a command that must be alone", () => {
+    const begin = (process = randomUUID()) =>
+      beSoleProcess({ process, postgres, logger: testLogger, releases, onOthers });
+    const lapse = (table: "doors" | "leases") =>
+      postgres.query(`UPDATE ${table} SET until = clock_timestamp() - interval '1 second'`);
+
+    it("should keep it away until they have gone", async () => {
+      await openDoors();
+      expect(String(await rejection(begin()))).to.match(/OthersRun: 1 process runs.*stop/);
+      await releases.release();
+      releases = new Releases(testLogger);
+      await begin();
+    });
+
+    it("should not start, nor begin another, until it has ended", async () => {
+      const own = randomUUID();
+      const sole = await begin(own);
+      await openDoors(0, own);
+      for (const refused of [openDoors, begin]) {
+        expect(String(await rejection(refused()))).to.match(/OthersRun: A command .*when it has/);
+      }
+      sole.check();
+      await releases.release();
+      releases = new Releases(testLogger);
+      await openDoors();
+    });
+
+    it("should never both go on when they come at the same moment", async () => {
+      for (let time = 0; time < 20; time += 1) {
+        const came = await Promise.allSettled([openDoors(), begin()]);
+        expect(came.filter(({ status }) => status === "fulfilled").length).to.be.at.most(1);
+        await releases.release();
+        releases = new Releases(testLogger);
+      }
+    });
+
+    it("should start when it is dead and its row has run out", async () => {
+      const dead = "INSERT INTO leases VALUES ('being alone', 'dead', now() + interval '1 hour')";
+      await postgres.query(dead);
+      expect(await rejection(openDoors())).to.be.instanceOf(OthersRun);
+      await lapse("leases");
+      await openDoors();
+    });
+
+    it("should end it, and let it write nothing more, once its row has run out", async () => {
+      const sole = await begin();
+      sole.check();
+      await lapse("leases");
+      await eventually(async () => ends.length > 0);
+      expect(() => sole.check()).to.throw(OthersRun, "run the command again");
+      await openDoors();
+      await pause(1_500);
+      expect(ends, "told once").to.have.length(1);
+    });
+
+    it("should end rather than go on after a silence in which it began", async () => {
+      await openDoors();
+      // As if it had begun between: nobody may look at the doors and find this one.
+      await postgres.query(
+        "INSERT INTO leases VALUES ('being alone', 'other', now() + interval '1 hour')",
+      );
+      await lapse("doors");
+      await eventually(async () => ends.length > 0);
+      expect(String(ends[0])).to.include("A command that must be alone works");
+      await lapse("leases");
+    });
+  });
+
+  describe("with something for one of them", () => {
+    it("should let one take its turn, and the next when it was given back", async () => {
+      const take = () => takeTurn(postgres, "test turn", 60_000);
+      const taken = await Promise.all([take(), take(), take()]);
+      expect(taken.filter(Boolean)).to.have.length(1);
+      expect(await take()).to.equal(false);
+      await giveTurnBack(postgres, "test turn");
+      expect(await take()).to.equal(true);
+    });
+
+    it("should do alone what is to be done alone, one after the other", async () => {
+      let [now, most] = [0, 0];
+      const work = async () => {
+        now += 1;
+        most = Math.max(most, now);
+        await pause(20);
+        now -= 1;
+      };
+      const refused = await alone(postgres, "test work", () =>
+        tryAlone(postgres, "test work", work),
+      );
+      expect(refused).to.equal(null);
+      await Promise.all(Array.from({ length: 4 }, () => alone(postgres, "test work", work)));
+      expect(most).to.equal(1);
+      expect(await heldLeases(postgres, "test work")).to.eql([]);
+    });
+
+    it("should go on with what a dead process was at, when its time is over", async () => {
+      await postgres.query(
+        "INSERT INTO leases VALUES ('test death', 'dead', now() + interval '1 hour')",
+      );
+      const attempt = () => tryAlone(postgres, "test death", async () => "done");
+      expect(await attempt()).to.equal(null);
+      expect(await heldLeases(postgres, "test death")).to.eql(["test death"]);
+      await postgres.query("UPDATE leases SET until = now() WHERE name = 'test death'");
+      expect(await attempt()).to.eql({ result: "done" });
+    });
+  });
+});
+
+function isRefused(doors: Doors, receivedAt: number): boolean {
+  try {
+    doors.check(receivedAt);
+    return false;
+  } catch (error) {
+    return error instanceof PostgresUnavailable;
+  }
+}
+
+async function eventually(holds: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 100; tries += 1) {
+    if (await holds()) return;
+    await pause(50);
+  }
+  throw new Error("it did not come to hold");
+}

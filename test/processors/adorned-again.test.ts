@@ -1,0 +1,104 @@
+/** An event whose provider answered in part at first, and more when it was asked again. */
+import { expect } from "chai";
+import { factRecords, incompleteRecords } from "../../log/internal-records.js";
+import { openProviderApis } from "../../provider-api/provider-api.js";
+import { sealRawEvent } from "../../log/raw-event.js";
+import { readConfig } from "../../config.js";
+import { adornEvents } from "../../processors/enrich/enrich-optional.js";
+import { lemonEvent, orderObject } from "../../ops/payloads/lemonsqueezy.js";
+import { type Fact, rawEventCodec, topics } from "../../schemas/records/records.js";
+import { openDoors } from "../harness/doors.js";
+import { enrichingOver } from "../harness/enriching.js";
+import { apiKey, openStripeApi, send } from "../apis/stripe-api.js";
+
+const orderPath = "/v1/order-items";
+const item = (product: number, price: number) => ({
+  attributes: { product_id: product, price, quantity: 1 },
+});
+
+describe("An event adorned again", () => {
+  it("should tell a fuller answer as another fact, and the same answer as the same", async () => {
+    const doors = await openDoors();
+    const { service, workspace } = doors;
+    // Any server that answers with objects.
+    const api = await openStripeApi();
+    api.objects.set("/v1/customers/7", { data: { attributes: { country: "DE" } } });
+    api.objects.set(orderPath, { data: [item(3, 600), item(4, 400)] });
+    let isDead = true;
+    api.misbehave = (request, response) => {
+      if (!isDead || request.url?.startsWith(orderPath) !== true) return false;
+      send(response, 500, {});
+      return true;
+    };
+    const made = await doors.manage("POST", `/workspaces/${workspace}/integrations`, {
+      provider: "lemonsqueezy",
+      environment: "Production",
+      credentials: { signing_secret: "of lemons", api_key: apiKey },
+    });
+    const facts: Fact[] = [];
+    const append = (topic: string, records: readonly { value: Buffer }[]) => {
+      if (topic === topics.facts)
+        facts.push(...records.map(({ value }) => factRecords.decode(value)));
+      return Promise.resolve([]);
+    };
+    const config = readConfig({ LEMONSQUEEZY_API_URL: api.url });
+    const enriching = await enrichingOver(service, {
+      // The reject of the part that was not answered is of no interest here.
+      clickhouse: { ...service.clickhouse, write: () => Promise.resolve() },
+      log: { ...service.log, append },
+    });
+    const ask = async (receivedAt: number): Promise<Fact[]> => {
+      facts.length = 0;
+      const record = recordOf(receivedAt, String(made.json.data.id));
+      // Nothing is remembered from the time before.
+      await adornEvents({ ...enriching, apis: openProviderApis(config) }, [record]);
+      return facts.filter(({ body }) => "Payment" in body);
+    };
+    const recordOf = (receivedAt: number, integration: string) => {
+      const order = orderObject({
+        id: 1,
+        customer: 7,
+        currency: "EUR",
+        total: 1_000n,
+        product: 3,
+        firstPrice: 600n,
+        createdAt: Date.UTC(2026, 2, 10, 9),
+      });
+      const meta = {
+        event_id: `evt_norm_${workspace}_order`,
+        workspace,
+        environment: "live" as const,
+        provider: "lemonsqueezy",
+        integration,
+        form: "webhook" as const,
+        native_id: "order_1",
+        native_type: "order_created",
+        received_at: receivedAt,
+        verdict: "signature",
+        rates_edition: service.rates.edition,
+      };
+      const body = Buffer.from(
+        JSON.stringify(lemonEvent({ name: "order_created", object: order })),
+      );
+      const raw = rawEventCodec.encode(sealRawEvent(service.vault, meta, body));
+      const place = { partition: 0, offset: 0n, received_at: receivedAt };
+      const value = incompleteRecords.encode({ step: "adorn", ...place, raw });
+      return { topic: topics.incomplete, partition: 0, offset: 0n, key: "order", value };
+    };
+    const now = Date.now();
+    const [partly] = await ask(now - 3_000);
+    isDead = false;
+    // Replayed because something was not to be had, and once more.
+    const [fully] = await ask(now - 2_000);
+    const [again] = await ask(now - 1_000);
+    expect(productsOf(partly)).to.deep.equal(["3"]);
+    expect(productsOf(fully)).to.deep.equal(["3", "4"]);
+    expect(fully?.fact_id).not.to.equal(partly?.fact_id);
+    expect(again?.fact_id).to.equal(fully?.fact_id);
+  });
+});
+
+function productsOf(fact: Fact | undefined): string[] {
+  if (fact === undefined || !("Payment" in fact.body)) return [];
+  return fact.body.Payment.lines.map(({ external_id: sku }) => sku);
+}

@@ -1,0 +1,130 @@
+/** What a provider's API adds to an event already booked is a second reading of that event. */
+import { expect } from "chai";
+import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import { adornsNews, toldToAll } from "../../processors/enrich/questions.js";
+import type { Opened } from "../../processors/normalize/read-raw.js";
+import { RecentlyTold } from "../../processors/enrich/recently-published.js";
+import { createPaddle } from "../../providers/paddle/index.js";
+import { paddleEvent, priceData, subscriptionData } from "../../ops/payloads/paddle.js";
+import { shouldBeSql } from "../../schemas/movements.js";
+import { insertChanges, newTenant, type TestChange } from "../harness/query-rows.js";
+import { openTestClickHouse } from "../harness/stores.js";
+
+const at = Date.UTC(2026, 3, 14, 10);
+const secondMs = 1000;
+
+/** The country of a Paddle subscription is asked for after the event was booked without. */
+const booked: TestChange = {
+  account: "",
+  change_id: "evt_1:0",
+  event_id: "evt_1",
+  at,
+  recorded_at: at + secondMs,
+  phase: "started",
+  mrr: "30",
+  country: "ZZ",
+};
+const adorned: TestChange = {
+  ...booked,
+  change_id: "evt_1:adorned:0",
+  recorded_at: at + 2 * secondMs,
+  country: "DE",
+};
+
+describe("two readings of one event", () => {
+  let clickhouse: ClickHouse;
+
+  before(async () => {
+    clickhouse = await openTestClickHouse();
+  });
+
+  for (const [order, changes] of [
+    ["in the order of receipt", [booked, adorned]],
+    ["the other way round", [adorned, booked]],
+  ] as const) {
+    it(`should count as the later one says, written ${order}`, async () => {
+      const tenant = newTenant();
+      const account = `account_${tenant.workspace}`;
+      for (const change of changes) {
+        await insertChanges(clickhouse, tenant, [{ ...change, account }]);
+      }
+      expect(await movementsOf(account, "recorded_at < '2100-01-01'")).to.deep.equal([
+        { country: "DE", kind: "new", mrr: 30 },
+      ]);
+      // As it was known before the answer came.
+      expect(await movementsOf(account, `change_id = '${booked.change_id}'`)).to.deep.equal([
+        { country: "ZZ", kind: "new", mrr: 30 },
+      ]);
+    });
+  }
+
+  async function movementsOf(account: string, known: string): Promise<unknown[]> {
+    const rows = await clickhouse.rows<{ country: string; kind: string; mrr: string }>(
+      `SELECT country, kind, mrr FROM (${shouldBeSql(`account = '${account}' AND ${known}`)})`,
+    );
+    return rows.map((row) => ({ ...row, mrr: Number(row.mrr) }));
+  }
+});
+
+describe("An event whose questions were answered lately", () => {
+  const answers = new Map([
+    ["/customers/ctm_1/addresses/add_1", {}],
+    ["/products/pro_1", {}],
+  ]);
+  const cases = [
+    ["still ask for its customer's country, to tell it of itself", "add_1", "live", true],
+    ["not wait for a product's name, which is known by now", null, "live", false],
+    ["wait for a name that was told to the other environment only", null, "test", true],
+  ] as const;
+  for (const [title, address, environment, expected] of cases) {
+    it(`should ${title}`, () => {
+      const opened = openedOf(createPaddle({ toleranceSeconds: 60 }), address);
+      const told = new RecentlyTold();
+      expect(adornsNews({ told }, opened, environment, new Map())).to.equal(true);
+      for (const question of toldToAll(opened, answers)) {
+        told.keep({ integration: "int_1", environment: "live" }, question);
+      }
+      expect(adornsNews({ told }, opened, environment, new Map())).to.equal(expected);
+    });
+  }
+
+  it("should ask again in a minute for a name the API does not have yet", () => {
+    const opened = openedOf(createPaddle({ toleranceSeconds: 60 }), null);
+    const [question] = toldToAll(opened, new Map([["/products/pro_1", null]]));
+    expect(question?.freshForMs).to.equal(60_000);
+  });
+
+  function openedOf(provider: Opened["provider"], address: string | null): Opened {
+    const price = priceData({ id: "pri_1", product: "pro_1", unitAmount: 1000n, currency: "EUR" });
+    const data = subscriptionData({
+      id: "sub_1",
+      customer: "ctm_1",
+      ...(address === null ? {} : { address }),
+      currency: "EUR",
+      status: "active",
+      startedAt: at,
+      items: [{ price, quantity: 1 }],
+    });
+    return {
+      kind: "opened",
+      record: { topic: "revenue.raw", partition: 0, offset: 0n, key: "", value: Buffer.alloc(0) },
+      event: {
+        event_id: "evt_norm_1",
+        workspace: "ws_1",
+        environment: "live",
+        provider: "paddle",
+        integration: "int_1",
+        form: "webhook",
+        native_id: "evt_1",
+        native_type: "subscription.created",
+        received_at: at,
+        verdict: "signature",
+        rates_edition: 1,
+      },
+      baseCurrency: "EUR",
+      provider,
+      body: paddleEvent({ id: "evt_1", type: "subscription.created", at, data }),
+      known: { kept: new Map(), answers: new Map() },
+    };
+  }
+});

@@ -1,0 +1,543 @@
+/** What events leave out is asked of the provider's API, and holds up nothing else. */
+import { basename } from "node:path";
+import { expect } from "chai";
+import { factRecords, incompleteRecords } from "../../log/internal-records.js";
+import { changeIntegration } from "../../workspaces/integration-records.js";
+import { LogUnavailable } from "../../log/log.js";
+import { openProviderApis } from "../../provider-api/provider-api.js";
+import { sealRawEvent } from "../../log/raw-event.js";
+import { adornEvents } from "../../processors/enrich/enrich-optional.js";
+import { asks, decode } from "../../providers/stripe/decode.js";
+import { paths } from "../../providers/stripe/answers.js";
+import {
+  discountObject,
+  eventBody,
+  type JsonObject,
+  priceObject,
+  productObject,
+  stripeEvent,
+  subscriptionObject,
+} from "../../ops/payloads/stripe.js";
+import { chargeObject, invoiceObject } from "../../ops/payloads/stripe-money.js";
+import { rawEventCodec, topics } from "../../schemas/records/records.js";
+import { type Doors, openDoors, stripe } from "../harness/doors.js";
+import { enrichingOver } from "../harness/enriching.js";
+import { rejection } from "../log/log-contract.js";
+import { apiKey, send, type StripeApi } from "../apis/stripe-api.js";
+
+const version = "2025-09-30.clover";
+const at = Date.UTC(2026, 5, 1, 9);
+const none = new Map<string, unknown>();
+
+function told(id: string, type: string, object: JsonObject): JsonObject {
+  return stripeEvent({ id: `evt_enrich_${id}`, type, at, version, object });
+}
+
+function charge(id: string): JsonObject {
+  const object = chargeObject({
+    id: `ch_${id}`,
+    paymentIntent: `pi_${id}`,
+    customer: "cus_1",
+    amount: 10_000n,
+    currency: "eur",
+    createdAt: at,
+    version,
+  });
+  return told(`charge_${id}`, "charge.succeeded", object);
+}
+
+function subscription(id: string, more: { discounts?: string[]; tiers?: boolean } = {}) {
+  const { discounts = [], tiers = false } = more;
+  const object = subscriptionObject({
+    id: `sub_${id}`,
+    customer: `cus_${id}`,
+    currency: "eur",
+    status: "active",
+    createdAt: at,
+    version,
+    discounts,
+    items: [
+      {
+        id: `si_${id}`,
+        quantity: 1,
+        price: priceObject({
+          id: `price_${id}`,
+          product: `prod_${id}`,
+          currency: "eur",
+          unitAmount: tiers ? null : 2000n,
+          ...(tiers ? { tiersMode: "volume" as const } : {}),
+        }),
+      },
+    ],
+  });
+  return told(`sub_${id}`, "customer.subscription.created", object);
+}
+
+function invoice(id: string, linesShown: number): JsonObject {
+  const object = invoiceObject({
+    id: `in_${id}`,
+    customer: "cus_1",
+    currency: "eur",
+    createdAt: at,
+    paidAt: at,
+    version,
+    hasMoreLines: true,
+    total: 3_000n,
+    lines: lines(id).slice(0, linesShown),
+  });
+  return told(`invoice_${id}`, "invoice.paid", object);
+}
+
+function lines(id: string) {
+  return [1000n, 1500n, 500n].map((amount, place) => ({
+    id: `il_${id}_${place}`,
+    product: `prod_${id}_${place}`,
+    price: `price_${id}_${place}`,
+    amount,
+  }));
+}
+
+function pageOf(data: JsonObject[], hasMore = false): JsonObject {
+  return { object: "list", data, has_more: hasMore };
+}
+
+/** Lines as the API shows them: an invoice's own. */
+function linePage(id: string, from: number, to: number, hasMore: boolean): JsonObject {
+  const whole = invoiceObject({
+    id: `in_${id}`,
+    customer: "cus_1",
+    currency: "eur",
+    createdAt: at,
+    paidAt: at,
+    version,
+    lines: lines(id).slice(from, to),
+  });
+  const { data } = Object(whole.lines);
+  return pageOf(data, hasMore);
+}
+
+const half = discountObject({
+  id: "di_half",
+  percentOff: 50,
+  duration: "forever",
+  startAt: at,
+  version,
+});
+const byCouponId: JsonObject = { ...half, source: { type: "coupon", coupon: "HALF" } };
+const coupon: JsonObject = { id: "HALF", object: "coupon", duration: "forever", percent_off: 50 };
+
+const linesPath = paths.invoiceLines("in_cut", null);
+const nextLinesPath = paths.invoiceLines("in_cut", "il_cut_1");
+const discountsPath = paths.subscriptionDiscounts("sub_off");
+const answeredDiscount = { id: "sub_off", discounts: [byCouponId], items: { data: [] } };
+
+describe("What Stripe is asked", () => {
+  const rows: [string, JsonObject, Record<string, unknown>, string[]][] = [
+    ["a charge's fee", charge("fee"), {}, ["adorns /v1/balance_transactions/txn_ch_fee"]],
+    ["a name", subscription("name"), {}, ["adorns /v1/products/prod_name"]],
+    [
+      "tiers",
+      subscription("tiered", { tiers: true }),
+      {},
+      ["needed /v1/prices/price_tiered?expand[]=tiers", "adorns /v1/products/prod_tiered"],
+    ],
+    [
+      "a discount",
+      subscription("off", { discounts: ["di_half"] }),
+      {},
+      [`needed ${discountsPath}`, "adorns /v1/products/prod_off"],
+    ],
+    [
+      "then its coupon",
+      subscription("off", { discounts: ["di_half"] }),
+      { [discountsPath]: answeredDiscount },
+      [`needed ${paths.coupon("HALF")}`, "adorns /v1/products/prod_off"],
+    ],
+    [
+      "nothing more of a discount that is gone",
+      subscription("off", { discounts: ["di_half"] }),
+      { [discountsPath]: { id: "sub_off", discounts: [], items: { data: [] } } },
+      [`needed ${discountsPath}`, "adorns /v1/products/prod_off"],
+    ],
+    ["an invoice's lines", invoice("cut", 0), {}, [`needed ${linesPath}`]],
+    [
+      "and their next page",
+      invoice("cut", 0),
+      { [linesPath]: linePage("cut", 0, 2, true) },
+      [`needed ${nextLinesPath}`],
+    ],
+    [
+      "and nothing after the last",
+      invoice("cut", 0),
+      {
+        [linesPath]: linePage("cut", 0, 2, true),
+        [nextLinesPath]: linePage("cut", 2, 3, false),
+      },
+      [],
+    ],
+    [
+      "a connected account's fee of that account",
+      { ...charge("fee"), account: "acct_1" },
+      {},
+      ["adorns /v1/balance_transactions/txn_ch_fee acct_1"],
+    ],
+    ["nothing of what it does not read", told("x", "payment_intent.created", { id: "pi" }), {}, []],
+  ];
+  for (const [title, event, answers, expected] of rows) {
+    it(`should be ${title}`, () => {
+      const questions = asks(event, { kept: none, answers: new Map(Object.entries(answers)) });
+      const asked = questions.map(({ importance, path, headers }) =>
+        [importance, path, ...Object.values(headers ?? {})].join(" "),
+      );
+      expect(asked).to.deep.equal(expected);
+    });
+  }
+
+  const fees: [string, JsonObject, bigint][] = [
+    ["in the payment's currency", { amount: 10_000, fee: 320, currency: "eur" }, 320n],
+    ["in another as its part", { amount: 10_810, fee: 346, currency: "usd" }, 320n],
+    ["in yen, rounded to the cent", { amount: 16_000, fee: 511, currency: "jpy" }, 319n],
+  ];
+  for (const [title, balance, expected] of fees) {
+    it(`should read a fee ${title}`, () => {
+      const path = paths.balanceTransaction("txn_ch_fee");
+      const decoded = decode(charge("fee"), { kept: none, answers: new Map([[path, balance]]) });
+      const [fact] = decoded.outcome === "facts" ? decoded.facts : [];
+      expect(fact?.body).to.have.nested.property("Payment.fee", expected);
+    });
+  }
+});
+
+describe("Events that ask", function suite() {
+  this.timeout(60_000);
+  let doors: Doors;
+  let api: StripeApi;
+  let webhook: string;
+  let integration: string;
+  const secret = "whsec_of_enrichment";
+
+  before(async () => {
+    doors = await openDoors();
+    api = doors.stripeApi;
+    const path = `/workspaces/${doors.workspace}/integrations`;
+    const made = await doors.manage("POST", path, {
+      provider: "stripe",
+      environment: "Production",
+      credentials: { signing_secret: secret, api_key: apiKey },
+    });
+    webhook = String(made.json.data.webhook_path);
+    integration = `${path}/${String(made.json.data.id)}`;
+  });
+
+  afterEach(() => {
+    api.misbehave = null;
+  });
+
+  it("should book a charge at once, and its fee when it is answered", async () => {
+    let answer = (): void => {};
+    api.misbehave = (request, response) => {
+      if (!request.url?.startsWith("/v1/balance_transactions/")) return false;
+      answer = () => send(response, 200, { id: "txn", amount: 10_000, fee: 320, currency: "eur" });
+      return true;
+    };
+    await deliver(charge("adorned"));
+    await until(async () => (await transaction())?.gross_amount === 100);
+    expect(await transaction()).to.include({ fee_amount: null, version: 1 });
+    // What only adorns holds up no figure.
+    const booked = new Date().toISOString();
+    await until(async () => (await completeTo()) > booked);
+    const before = await completeTo();
+    await until(() => Promise.resolve(api.calls.some((path) => path.includes("txn_ch_adorned"))));
+    answer();
+    await until(async () => (await transaction())?.fee_amount === 3.2);
+    expect(await transaction()).to.include({ gross_amount: 100, version: 2 });
+    // What was told as known then stays as it was.
+    expect(await transaction(`?known_at=${encodeURIComponent(before)}`)).to.include({ version: 1 });
+  });
+
+  it("should receive an answer anew that could not be handed on", async () => {
+    const { service } = doors;
+    api.objects.set("/v1/balance_transactions/txn_ch_later", {
+      id: "txn_ch_later",
+      amount: 10_000,
+      fee: 320,
+      currency: "eur",
+    });
+    const incomplete = await incompleteRecord(charge("later"), "adorn");
+    const record = { topic: topics.incomplete, partition: 0, offset: 0n, ...incomplete };
+    const received: number[] = [];
+    let isAway = true;
+    const append = (_topic: string, records: readonly { value: Buffer }[]) => {
+      if (isAway) return Promise.reject(new LogUnavailable("away"));
+      for (const { value } of records) received.push(factRecords.decode(value).received_at);
+      return Promise.resolve([]);
+    };
+    const enriching = await enrichingOver(service, { log: { ...service.log, append } });
+    expect(await rejection(adornEvents(enriching, [record]))).to.be.instanceOf(LogUnavailable);
+    const failedAt = Date.now();
+    await until(async () => Date.parse(await completeTo()) > failedAt);
+    const complete = Date.parse(await completeTo());
+    isAway = false;
+    await adornEvents(enriching, [record]);
+    expect(received).to.have.length(1);
+    expect(received[0]).to.be.above(complete);
+    // The same again, as a replay of the log tells it: as it was received.
+    await adornEvents(enriching, [record]);
+    expect(received[1]).to.equal(received[0]);
+  });
+
+  it("should keep nothing of what may ask nobody", async () => {
+    const { service } = doors;
+    const { key, value } = await incompleteRecord(charge("mute"), "adorn");
+    const record = { topic: topics.incomplete, partition: 0, offset: 0n, key, value };
+    const apis = openProviderApis(service.config);
+    const enriching = await enrichingOver(service, {
+      log: { ...service.log, append: () => Promise.reject(new Error("nothing to tell")) },
+      apis: { ...apis, ask: () => Promise.resolve({ outcome: "silent" }) },
+    });
+    await adornEvents(enriching, [record]);
+    const kept = await service.postgres.query("SELECT 1 FROM kept_answers WHERE event_id = $1", [
+      key,
+    ]);
+    expect(kept).to.deep.equal([]);
+  });
+
+  it("should name a product that no event names", async () => {
+    api.objects.set(
+      "/v1/products/prod_named",
+      productObject({ id: "prod_named", name: "Named by the API", createdAt: at }),
+    );
+    const before = await mrr();
+    await deliver(subscription("named"));
+    await until(async () => (await productNames()).includes("Named by the API"));
+    // Names and movements are booked apart; what comes next counts from here.
+    await until(async () => (await mrr()) === before + 20);
+  });
+
+  it("should price a subscription by the discount it only names", async () => {
+    api.objects.set("/v1/subscriptions/sub_half", { ...answeredDiscount, id: "sub_half" });
+    api.objects.set("/v1/coupons/HALF", coupon);
+    const before = await mrr();
+    await deliver(subscription("half", { discounts: ["di_half"] }));
+    await until(async () => (await mrr()) === before + 10);
+    expect(await outcomesOf("evt_enrich_sub_half")).to.deep.equal(["facts"]);
+  });
+
+  it("should call no figure complete before an event that asks is answered", async () => {
+    let answer = (): void => {};
+    api.objects.set("/v1/subscriptions/sub_slow", { ...answeredDiscount, id: "sub_slow" });
+    api.misbehave = (request, response) => {
+      if (request.url?.includes("sub_slow") !== true) return false;
+      answer = () => send(response, 200, { ...answeredDiscount, id: "sub_slow" });
+      return true;
+    };
+    const elsewhere = await readKeyElsewhere();
+    const before = await mrr();
+    await deliver(subscription("slow", { discounts: ["di_half"] }));
+    const taken = new Date().toISOString();
+    await until(() => Promise.resolve(api.calls.some((path) => path.includes("sub_slow"))));
+    await deliver(subscription("swift"));
+    await until(async () => (await mrr()) === before + 20);
+    expect((await completeTo("/v1/metrics/mrr")) < taken).to.equal(true);
+    // Who has nothing to do with that API does not wait for it.
+    const { json } = await read("/v1/transactions", elsewhere);
+    expect(json.complete_to > taken, json.complete_to).to.equal(true);
+    answer();
+    await until(async () => (await completeTo("/v1/metrics/mrr")) > taken);
+    expect(await mrr()).to.equal(before + 30);
+  });
+
+  it("should ask for others while one gets no answer", async () => {
+    let answer = (): void => {};
+    api.objects.set("/v1/subscriptions/sub_stuck", { ...answeredDiscount, id: "sub_stuck" });
+    api.objects.set("/v1/subscriptions/sub_behind", { ...answeredDiscount, id: "sub_behind" });
+    api.misbehave = (request, response) => {
+      if (request.url?.includes("sub_stuck") !== true) return false;
+      answer = () => send(response, 200, { ...answeredDiscount, id: "sub_stuck" });
+      return true;
+    };
+    const before = await mrr();
+    await deliver(subscription("stuck", { discounts: ["di_half"] }));
+    await until(() => Promise.resolve(api.calls.some((path) => path.includes("sub_stuck"))));
+    await deliver(subscription("behind", { discounts: ["di_half"] }));
+    await until(async () => (await mrr()) === before + 10);
+    expect(await outcomesOf("evt_enrich_sub_stuck")).to.deep.equal([]);
+    answer();
+    await until(async () => (await mrr()) === before + 20);
+  });
+
+  it("should hand on what is answered before the others it was taken with", async () => {
+    let answer = (): void => {};
+    for (const id of ["sub_last", "sub_first"]) {
+      api.objects.set(`/v1/subscriptions/${id}`, { ...answeredDiscount, id });
+    }
+    api.misbehave = (request, response) => {
+      if (request.url?.includes("sub_last") !== true) return false;
+      answer = () => send(response, 200, { ...answeredDiscount, id: "sub_last" });
+      return true;
+    };
+    const before = await mrr();
+    const events = ["last", "first"].map((id) => subscription(id, { discounts: ["di_half"] }));
+    const records = await Promise.all(events.map((event) => incompleteRecord(event, "complete")));
+    await doors.service.log.append(topics.incomplete, records);
+    await until(async () => (await mrr()) === before + 10);
+    answer();
+    await until(async () => (await mrr()) === before + 20);
+  });
+
+  it("should read the same again without asking, in a replay of the topic", async () => {
+    const record = await rawRecordOf("evt_enrich_sub_half");
+    const calls = api.calls.length;
+    const before = await mrr();
+    await doors.service.log.append(topics.raw, [record]);
+    await until(async () => (await outcomesOf("evt_enrich_sub_half")).length === 2);
+    expect(await outcomesOf("evt_enrich_sub_half")).to.deep.equal(["facts", "facts"]);
+    const isCompleting = (path: string) => /subscriptions\/sub_half|coupons/.test(path);
+    expect(api.calls.slice(calls).filter(isCompleting)).to.deep.equal([]);
+    expect(await mrr()).to.equal(before);
+  });
+
+  it("should reject what cannot be had, hold up nothing, and book it when it can", async () => {
+    let isDead = true;
+    api.objects.set("/v1/subscriptions/sub_late", { ...answeredDiscount, id: "sub_late" });
+    api.misbehave = (request, response) => {
+      if (!isDead || request.url?.includes("sub_late") !== true) return false;
+      send(response, 500, {});
+      return true;
+    };
+    const before = await mrr();
+    await deliver(subscription("late", { discounts: ["di_half"] }));
+    await deliver(subscription("plain"));
+    await until(async () => (await mrr()) === before + 20);
+    await until(async () => (await openRejects()).length === 1);
+    const [reject] = await openRejects();
+    expect(reject).to.include({ step: "complete", reason: "enrichment_unavailable" });
+    isDead = false;
+    await until(async () => (await mrr()) === before + 30);
+    await until(async () => (await openRejects()).length === 0);
+  });
+
+  it("should list what the API refuses, and leave it to a person", async () => {
+    api.misbehave = (request, response) => {
+      if (request.url?.includes("sub_refused") !== true) return false;
+      send(response, 403, {});
+      return true;
+    };
+    await deliver(subscription("refused", { discounts: ["di_half"] }));
+    await until(async () => (await openRejects()).length === 1);
+    expect((await openRejects())[0]).to.include({ step: "complete", reason: "enrichment_refused" });
+  });
+
+  it("should book what was refused when the integration is given other credentials", async () => {
+    api.objects.set("/v1/subscriptions/sub_refused", { ...answeredDiscount, id: "sub_refused" });
+    const before = await mrr();
+    const credentials = { signing_secret: secret, api_key: apiKey };
+    const changed = await doors.manage("PATCH", integration, { credentials });
+    expect(changed.status, changed.text).to.equal(200);
+    await until(async () => (await mrr()) === before + 10);
+    await until(async () => (await openRejects()).length === 0);
+  });
+
+  it("should book it also when whoever took the credentials died at once", async () => {
+    let isRefused = true;
+    api.objects.set("/v1/subscriptions/sub_died", { ...answeredDiscount, id: "sub_died" });
+    api.misbehave = (request, response) => {
+      if (!isRefused || request.url?.includes("sub_died") !== true) return false;
+      send(response, 403, {});
+      return true;
+    };
+    const before = await mrr();
+    await deliver(subscription("died", { discounts: ["di_half"] }));
+    await until(async () => (await openRejects()).length === 1);
+    isRefused = false;
+    const { postgres, vault } = doors.service;
+    const change = { credentials: { signing_secret: secret, api_key: apiKey }, expireOld: false };
+    await changeIntegration(postgres, vault, basename(integration), change, new Date());
+    await until(async () => (await mrr()) === before + 10);
+    await until(async () => (await openRejects()).length === 0);
+  });
+
+  /** As normalizing leaves it: sealed by the door, for the topic of questions. */
+  async function incompleteRecord(body: JsonObject, step: "complete" | "adorn") {
+    const { service, workspace } = doors;
+    const heading = stripe.heading(body, {}, Date.now());
+    if (heading === null) throw new Error("no event");
+    const integrations = await doors.manage("GET", `/workspaces/${workspace}/integrations`);
+    const meta = {
+      event_id: `evt_norm_${workspace}_${heading.nativeId}`,
+      workspace,
+      environment: "live" as const,
+      provider: "stripe",
+      integration: String(integrations.json.data[0].id),
+      form: "webhook" as const,
+      native_id: heading.nativeId,
+      native_type: heading.nativeType,
+      received_at: Date.now(),
+      verdict: "signature",
+      rates_edition: service.rates.edition,
+    };
+    const raw = rawEventCodec.encode(
+      sealRawEvent(service.vault, meta, Buffer.from(JSON.stringify(body))),
+    );
+    const place = { partition: 0, offset: 0n, received_at: meta.received_at };
+    return { key: meta.event_id, value: incompleteRecords.encode({ step, ...place, raw }) };
+  }
+
+  async function deliver(event: JsonObject): Promise<void> {
+    const body = eventBody(event);
+    const { headers } = stripe.sign(body, { signing_secret: secret }, Date.now());
+    const answer = await doors.call(webhook, { method: "POST", headers, body });
+    expect(answer.status, answer.text).to.equal(200);
+  }
+
+  /** Of a workspace of its own. */
+  async function readKeyElsewhere(): Promise<string> {
+    const made = await doors.manage("POST", "/workspaces", {
+      name: "Elsewhere",
+      base_currency: "EUR",
+    });
+    const path = `/workspaces/${String(made.json.data.id)}/keys`;
+    const access = { environment: "Production", scope: "Read-only" };
+    return String((await doors.manage("POST", path, access)).json.data.key);
+  }
+
+  function read(path: string, key = doors.readKey) {
+    return doors.call(path, { headers: { authorization: `Bearer ${key}` } });
+  }
+  async function transaction(query = ""): Promise<Record<string, unknown> | undefined> {
+    const { json } = await read(`/v1/transactions${query}`);
+    return json.data[0];
+  }
+  async function completeTo(path = "/v1/transactions"): Promise<string> {
+    return String((await read(path)).json.complete_to);
+  }
+  async function mrr(): Promise<number> {
+    return (await read("/v1/metrics/mrr")).json.data.current_mrr;
+  }
+  async function productNames(): Promise<string[]> {
+    const { json } = await read("/v1/products");
+    return json.data.map(({ name }: { name: string }) => name);
+  }
+  async function openRejects(): Promise<Record<string, unknown>[]> {
+    const { json } = await doors.manage("GET", `/workspaces/${doors.workspace}/rejects`);
+    return json.data;
+  }
+  async function outcomesOf(nativeId: string): Promise<string[]> {
+    const rows = await doors.service.clickhouse.rows<{ outcome: string }>(
+      "SELECT outcome FROM raw_events FINAL WHERE native_id = {nativeId:String} ORDER BY offset",
+      { nativeId },
+    );
+    return rows.map(({ outcome }) => outcome);
+  }
+  async function rawRecordOf(nativeId: string) {
+    const records = await doors.service.log.read(topics.raw, 0, 0n, 100_000);
+    const found = records.find(
+      ({ value }) => rawEventCodec.decode(value).meta.native_id === nativeId,
+    );
+    if (found === undefined) throw new Error(`no raw record of ${nativeId}`);
+    return { key: found.key, value: found.value };
+  }
+  async function until(isTrue: () => Promise<boolean>): Promise<void> {
+    while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+});

@@ -1,0 +1,40 @@
+/** Who has the process to itself while callers crowd at the doors. */
+import { setImmediate as turn } from "node:timers/promises";
+import { expect } from "chai";
+import { Slices, giveWay } from "../../processors/yield-to-event-loop.js";
+
+describe("booking beside the doors", () => {
+  it("should take turns one by one while few call", async () => {
+    expect(await turnsOfOthers({ callsAtTheDoor: 3 })).to.be.below(5);
+  });
+
+  it("should leave callers who crowd many turns for one of its own, and go on", async () => {
+    expect(await turnsOfOthers({ callsAtTheDoor: 64 })).to.be.above(20);
+  });
+
+  it("should begin as soon as the crowd is gone", async () => {
+    const watermark = { callsAtTheDoor: 64 };
+    let hasBegun = false;
+    const begun = giveWay(watermark).then(() => (hasBegun = true));
+    await turn();
+    expect(hasBegun).to.equal(false);
+    watermark.callsAtTheDoor = 0;
+    expect(await begun).to.equal(true);
+  });
+});
+
+/** Turns that others have had when a slice of some work is followed by the next. */
+async function turnsOfOthers(watermark: { callsAtTheDoor: number }): Promise<number> {
+  const slices = new Slices(watermark);
+  let turns = 0;
+  const over = new AbortController();
+  const others = (async () => {
+    for (; !over.signal.aborted; turns += 1) await turn();
+  })();
+  const until = performance.now() + 10;
+  while (performance.now() < until);
+  await slices.letOthersRun();
+  over.abort();
+  await others;
+  return turns;
+}

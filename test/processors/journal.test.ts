@@ -1,0 +1,41 @@
+/** The journal: what became of each raw event, written behind normalizing. */
+import { expect } from "chai";
+import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import type { LogRecord } from "../../log/log.js";
+import { keepJournal, RecentOutcomes } from "../../processors/normalize/journal.js";
+import { topics } from "../../schemas/records/records.js";
+import { type Doors, openDoors } from "../harness/doors.js";
+import { enrichingOver } from "../harness/enriching.js";
+import { metaOf } from "../harness/facts.js";
+
+describe("The journal", () => {
+  let doors: Doors;
+  before(async () => {
+    doors = await openDoors();
+  });
+
+  it("should tell what an event came to, though its row was not written at first", async () => {
+    const { service, workspace } = doors;
+    const recent = new RecentOutcomes();
+    const journalOn = (clickhouse: ClickHouse) => enrichingOver(service, { clickhouse, recent });
+    // Read again it would be no raw event.
+    const value = Buffer.from("none");
+    const record: LogRecord = { topic: topics.raw, partition: 9, offset: 9n, key: "", value };
+    const event = metaOf({ workspace, event_id: "evt_journal" });
+    recent.keep([{ kind: "ignored", record, event, reason: "mirrored" }]);
+    const full: ClickHouse = {
+      ...service.clickhouse,
+      write: () => Promise.reject(new Error("no space left on the disk")),
+    };
+    const [failed] = await Promise.allSettled([keepJournal(await journalOn(full), [record])]);
+    expect(failed.status).to.equal("rejected");
+    await keepJournal(await journalOn(service.clickhouse), [record]);
+    const rows = await service.clickhouse.rows(
+      `SELECT outcome, reason FROM raw_events
+       WHERE workspace = {workspace:String} AND event_id = 'evt_journal'`,
+      { workspace },
+    );
+    expect(rows).to.deep.equal([{ outcome: "ignored", reason: "mirrored" }]);
+    expect(recent.get(record), "it is written").to.equal(undefined);
+  });
+});

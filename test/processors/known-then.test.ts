@@ -1,0 +1,143 @@
+/** Readings of the past, and what is told of it, where events are booked together. */
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { expect } from "chai";
+import { readMovements } from "../../api/reading/movement-reading.js";
+import { type MrrRow, mrrQuery } from "../../api/mrr/query.js";
+import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import { openLmdbLog } from "../../log/lmdb/lmdb-log.js";
+import type { Log } from "../../log/log.js";
+import { bookSubscriptions } from "../../processors/book/subscriptions/book-subscriptions.js";
+import { movementCodec, topics, type Fact, type FactBody } from "../../schemas/records/records.js";
+import { factOf, recordsOf } from "../harness/facts.js";
+import { lmdbTopics } from "../log/log-topics.js";
+import { openTestClickHouse, testFolder, testLogger, testReleases } from "../harness/stores.js";
+
+/** Of what happened, and of what was received later. */
+const happened = Date.parse("2026-03-10T12:00:00Z");
+const received = Date.parse("2026-03-20T12:00:00Z");
+
+describe("MRR as it was known", () => {
+  let clickhouse: ClickHouse;
+  let log: Log;
+  let workspace: string;
+  before(async () => {
+    clickhouse = await openTestClickHouse();
+    const path = join(testFolder, "log-of-known-then");
+    log = openLmdbLog({ path, topics: lmdbTopics({ partitions: 1 }), logger: testLogger });
+    testReleases.push("log of known then", () => log.close());
+  });
+  beforeEach(() => {
+    workspace = `ws_${randomUUID()}`;
+  });
+
+  /** @param order of receipt, in seconds */
+  function told(order: number, body: FactBody): Fact {
+    const quote = { currency: "EUR", base_currency: "EUR", rate: "1", date: "2026-03-01" };
+    return factOf(body, {
+      fact_id: `f${order}`,
+      event_id: `e${order}`,
+      workspace,
+      provider: "custom",
+      native_type: "subscription.churn",
+      received_at: received + order * 1000,
+      quote: { ...quote, source: "same", edition: 1 },
+    });
+  }
+
+  function priced(order: number, second: number, euros: bigint, subscription = "s"): Fact {
+    const at = happened + second * 1000;
+    const item = { item: "i", external_id: "sku", monthly_denominator: 1n };
+    const items = euros === 0n ? [] : [{ ...item, monthly_numerator: euros * 100n }];
+    return told(order, {
+      Subscription: {
+        subscription,
+        account: subscription,
+        country: null,
+        currency: "EUR",
+        phase: "changed",
+        steps: [{ at, items }],
+      },
+    });
+  }
+
+  function side(order: number, second: number, which: "start" | "churn", name: string): Fact {
+    const at = happened + second * 1000;
+    const pool = { pool: "pool", side: which, subscription: name, account: name };
+    return told(order, { Anonymous: { at, ...pool } });
+  }
+
+  async function book(...batches: readonly Fact[][]): Promise<void> {
+    const skus = { see: async () => {}, name: async () => {}, productName: async () => "" };
+    const service = { clickhouse, log, logger: testLogger, skus };
+    for (const batch of batches) await bookSubscriptions(service, recordsOf(batch));
+  }
+
+  /** As of a second, as known after each of so many events. */
+  async function readings(second: number, events: number): Promise<number[]> {
+    const read: number[] = [];
+    for (let order = 1; order <= events; order += 1) {
+      const asOf = { workspace, environment: "live", at: happened + second * 1000 } as const;
+      const knownAt = received + order * 1000;
+      const rows = await readMovements<MrrRow>(clickhouse, mrrQuery, { ...asOf, knownAt });
+      read.push(rows.reduce((sum, { mrr }) => sum + Number(mrr), 0));
+    }
+    return read;
+  }
+
+  it("should show a change that was taken back by another of the same moment", async () => {
+    await book([priced(1, 0, 10n)], [priced(2, 5, 30n), priced(3, 5, 10n)]);
+    expect(await readings(9, 3)).to.deep.equal([10, 30, 10]);
+  });
+
+  it("should show an end that was moved to after the moment asked about", async () => {
+    // The churn of second 6 ends `a`, until a start before it is told: then that of second 9 does.
+    await book(
+      [priced(1, 5, 10n, "a"), { ...side(1, 5, "start", "a"), fact_id: "f1a" }],
+      [
+        side(2, 6, "churn", ""),
+        side(3, 9, "churn", ""),
+        priced(4, 1, 10n, "b"),
+        { ...side(4, 1, "start", "b"), fact_id: "f4b" },
+      ],
+    );
+    expect(await readings(7, 4)).to.deep.equal([10, 0, 0, 10]);
+  });
+
+  it("should hold the rate over a pause, whatever is told late", async () => {
+    const rated = (fact: Fact, rate: string): Fact => {
+      return { ...fact, quote: fact.quote && { ...fact.quote, rate } };
+    };
+    const ended = (fact: Fact): Fact => {
+      if (!("Subscription" in fact.body)) return fact;
+      return { ...fact, body: { Subscription: { ...fact.body.Subscription, phase: "ended" } } };
+    };
+    await book(
+      [rated(priced(1, 0, 10n), "1.1")],
+      [rated(priced(2, 60, 10n), "1.2")],
+      [priced(3, 50, 0n)],
+      [priced(4, 20, 0n)],
+      [rated(priced(5, 30, 10n), "1.3")],
+      [rated(priced(6, 10, 20n), "1.4")],
+      [ended(priced(7, 55, 0n))],
+    );
+    // A pause of second 20 is told fourth, its end of second 30 fifth, with a price set there.
+    expect(await readings(35, 7)).to.deep.equal([11, 11, 11, 0, 11, 13, 13]);
+    // One of second 50 is told third, after its end of second 60, and last that it was an end.
+    expect(await readings(65, 7)).to.deep.equal([11, 11, 11, 11, 11, 13, 12]);
+  });
+
+  it("should tell under one id one movement, also when its event comes again", async () => {
+    const raised = priced(2, 5, 30n);
+    await book([priced(1, 0, 10n)], [raised], [priced(3, 5, 10n)]);
+    // What a later event says again is booked beside another delivery of the first that said it.
+    const again = { ...raised, received_at: received + 5000, offset: 1n };
+    await book([priced(4, 5, 30n), again]);
+    const records = await log.read(topics.movements, 0, 0n, 1000);
+    const movements = records
+      .map(({ value }) => movementCodec.decode(value))
+      .filter((movement) => movement.workspace === workspace);
+    expect(movements.map(({ mrr }) => Number(mrr))).to.deep.equal([10, 20, -20, 20]);
+    expect(new Set(movements.map(({ id }) => id))).to.have.property("size", 4);
+  });
+});

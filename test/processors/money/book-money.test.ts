@@ -1,0 +1,395 @@
+/** Booking beside others: partitions of the facts topic, each booked by a process of its own. */
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
+import type { Log } from "../../../log/log.js";
+import { limits } from "../../../config.js";
+import {
+  bookMoney,
+  type BookingService,
+  openSoleWriter,
+} from "../../../processors/book/money/book-money.js";
+import {
+  type Fact,
+  type FactBody,
+  topics,
+  transactionCodec,
+  type TransactionRecord,
+} from "../../../schemas/records/records.js";
+import { bookFacts, factOf, recordsOf } from "../../harness/facts.js";
+import { openTestClickHouse, testLogger } from "../../harness/stores.js";
+
+const charge: FactBody = {
+  Payment: {
+    payment: "pi",
+    at: 1_000,
+    amount: 1_000n,
+    currency: "EUR",
+    account: null,
+    country: "DE",
+    type: null,
+    tax: null,
+    fee: null,
+    lines: [],
+  },
+};
+const invoicePurchase = {
+  purchase: "in",
+  account: null,
+  country: null,
+  type: "subscription" as const,
+  tax: null,
+  fee: null,
+  lines: [{ external_id: "prod", weight: 1_000n }],
+};
+const invoice: FactBody = { Purchase: invoicePurchase };
+const link: FactBody = { Link: { payment: "pi", purchase: "in" } };
+const refunded: FactBody = {
+  RefundTotal: { payment: "pi", at: 2_000, amount: 1_000n, currency: "EUR" },
+};
+
+describe("Booking money beside others", () => {
+  let clickhouse: ClickHouse;
+  before(async () => {
+    clickhouse = await openTestClickHouse();
+  });
+
+  /** The facts by name, received in the order of their ids, and a process that books batches. */
+  function open() {
+    const workspace = `ws_${randomUUID()}`;
+    const told: TransactionRecord[] = [];
+    const service = serviceOver(clickhouse, { told });
+    const facts = {
+      charge: toldFact(workspace, "e1:0", 1, charge),
+      refunded: toldFact(workspace, "e2:0", 2, refunded),
+      tie: toldFact(workspace, "e3:0", 3, link),
+      invoice: toldFact(workspace, "e4:0", 4, invoice),
+      link: toldFact(workspace, "e4:1", 4, link),
+    };
+    return {
+      facts,
+      book: (...batch: Fact[]) => bookFacts(service, batch),
+      /** When each row was booked, in the order of versions and entries. */
+      times: () =>
+        clickhouse.rows(
+          `SELECT booked_at FROM (
+             SELECT fact_id, '' AS entry, booked_at FROM transactions
+             WHERE workspace = {workspace:String}
+             UNION ALL
+             SELECT fact_id, entry, booked_at FROM ledger WHERE workspace = {workspace:String}
+           ) ORDER BY fact_id, entry`,
+          { workspace },
+        ),
+      /** What the newest row says, and the newest message. */
+      newest: async () => {
+        const [row] = await clickhouse.rows<Record<string, unknown>>(
+          `SELECT type, status, external_id, version FROM transactions
+           WHERE workspace = {workspace:String}
+           ORDER BY recorded_at DESC, fact_id DESC, version DESC LIMIT 1`,
+          { workspace },
+        );
+        const message = told.toSorted((a, b) => a.version - b.version).at(-1);
+        const { type, status, external_id, version } = message ?? {};
+        return { row, message: { type, status, external_id, version } };
+      },
+    };
+  }
+
+  it("should keep the times of the first booking when a batch is repeated", async () => {
+    const { facts, book, times } = open();
+    await book(facts.charge, facts.refunded);
+    const first = await times();
+    expect(first).to.have.lengthOf(4);
+    await book(facts.charge, facts.refunded);
+    await book(facts.refunded);
+    expect(await times()).to.eql(first);
+  });
+
+  it("should hide what was made of a link without the purchase it names", async () => {
+    const { facts, book, newest } = open();
+    // The partition of the payment has the links, and makes them anew with a late refund.
+    await book(facts.charge, facts.tie, facts.link);
+    await book(facts.refunded);
+    // The partition of the purchase, behind the other one, has both facts of the last event.
+    await book(facts.invoice, facts.link);
+    const expected = {
+      type: "subscription",
+      status: "refunded",
+      external_id: "prod",
+      version: 5,
+    };
+    expect(await newest()).to.eql({ row: expected, message: expected });
+  });
+
+  it("should come to the same in whatever order and however often they are booked", async () => {
+    for (const order of [
+      ["charge", "invoice", "link", "refunded"],
+      ["refunded", "link", "charge", "invoice"],
+      ["link", "invoice", "link", "refunded", "charge"],
+      ["invoice", "link", "refunded", "link", "charge", "invoice"],
+    ] as const) {
+      const { facts, book, newest } = open();
+      for (const name of order) await book(facts[name]);
+      const { row, message } = await newest();
+      expect(row).to.include({ type: "subscription", status: "refunded", external_id: "prod" });
+      expect(message).to.eql(row);
+    }
+  });
+});
+
+describe("Booking a reading that changes nothing beside others", () => {
+  it("should record what one who has not seen it leaves to it", async () => {
+    const clickhouse = await openTestClickHouse();
+    const workspace = `ws_${randomUUID()}`;
+    const opened = (write: ClickHouse["write"]) => serviceOver({ ...clickhouse, write });
+    const other = serviceOver(clickhouse);
+    // Told later than the reading that counts, of an earlier moment.
+    const reading = { ...toldFact(workspace, "e5:0", 5, invoice), happened_at: 1_000 };
+    await bookFacts(other, [toldFact(workspace, "e2:0", 2, invoice)]);
+    let isTold = false;
+    const slow = opened(async (sql, params, lane) => {
+      if (lane === "money" && !isTold) {
+        isTold = true;
+        await bookFacts(other, [reading]);
+      }
+      return clickhouse.write(sql, params, lane);
+    });
+    const paid = [toldFact(workspace, "e3:0", 3, charge), toldFact(workspace, "e3:1", 3, link)];
+    await bookFacts(slow, paid);
+    expect(
+      await clickhouse.rows(
+        "SELECT sum(amount) AS amount FROM ledger WHERE workspace = {workspace:String}",
+        { workspace },
+      ),
+    ).to.eql([{ amount: "1000" }]);
+  });
+});
+
+describe("Booking two deliveries of one event at once", () => {
+  it("should record what follows from the one that is stored", async () => {
+    const clickhouse = await openTestClickHouse();
+    const workspace = `ws_${randomUUID()}`;
+    const opened = (write: ClickHouse["write"]) => serviceOver({ ...clickhouse, write });
+    const early = toldFact(workspace, "e1:0", 3, charge);
+    const late = { ...early, received_at: 5_000 };
+    let go = (): void => {};
+    const gone = new Promise<void>((resolve) => (go = resolve));
+    let stop = (): void => {};
+    const stopped = new Promise<void>((resolve) => (stop = resolve));
+    // Stops before it writes to the ledger what it worked out, like a process that lost its turn.
+    const slow = opened(async (sql, params, lane) => {
+      if (lane === "money") {
+        stop();
+        await gone;
+      }
+      return clickhouse.write(sql, params, lane);
+    });
+    // Between its look and its write the slow one does both.
+    const slowly: Promise<unknown>[] = [];
+    const quick = opened(async (sql, params, lane) => {
+      if (slowly.length === 0) slowly.push(bookFacts(slow, [late]));
+      await stopped;
+      return clickhouse.write(sql, params, lane);
+    });
+    await bookFacts(quick, [early]);
+    go();
+    await Promise.all(slowly);
+    const receipts = async (sql: string) =>
+      (await clickhouse.rows<{ at: string }>(sql, { workspace })).map(({ at }) => at);
+    const stored = await receipts(
+      `SELECT min(received_at) AS at FROM money_facts
+       WHERE workspace = {workspace:String} GROUP BY fact_id`,
+    );
+    const booked = await receipts(
+      `SELECT recorded_at AS at FROM ledger WHERE workspace = {workspace:String}
+       GROUP BY recorded_at HAVING sum(amount) != 0`,
+    );
+    expect(booked).to.eql(stored);
+  });
+});
+
+describe("Booking a payment whose readings date it differently", () => {
+  for (const isShared of [false, true]) {
+    it(`should list it once, whichever is first${isShared ? ", beside others" : ""}`, async () => {
+      const clickhouse = await openTestClickHouse();
+      const workspace = `ws_${randomUUID()}`;
+      const service = serviceOver(clickhouse, { isShared });
+      const order = toldFact(workspace, "e1:0", 1, chargeAt(5_000));
+      const invoiced = toldFact(workspace, "e2:0", 2, chargeAt(7_000));
+      // Two doors: what was received later is on the topic first.
+      await bookFacts(service, [invoiced]);
+      await bookFacts(service, [order]);
+      await bookFacts(service, [order, invoiced]);
+      const places = await placesOf(clickhouse, workspace);
+      const entries = await clickhouse.rows(
+        `SELECT toUnixTimestamp64Milli(happened_at) AS at, sum(amount) AS amount FROM ledger
+         WHERE workspace = {workspace:String} GROUP BY happened_at HAVING amount != 0`,
+        { workspace },
+      );
+      expect({ places, entries }).to.eql({
+        places: [{ at: "7000" }],
+        entries: [{ at: "7000", amount: "1000" }],
+      });
+    });
+  }
+});
+
+describe("Booking alone, killed when versions are written and nothing else is", () => {
+  it("should list the payment once, though more is on the topic when it goes on", async () => {
+    const clickhouse = await openTestClickHouse();
+    const workspace = `ws_${randomUUID()}`;
+    const order = toldFact(workspace, "e1:0", 1, chargeAt(5_000));
+    const invoiced = toldFact(workspace, "e2:0", 2, chargeAt(7_000));
+    let kill = (): void => {};
+    const killed = new Promise<void>((resolve) => (kill = resolve));
+    const dying = serviceOver(
+      {
+        ...clickhouse,
+        write: (sql, params, lane) => {
+          if (lane === "versions") return clickhouse.write(sql, params, lane);
+          kill();
+          return new Promise<never>(() => {});
+        },
+      },
+      { isShared: false },
+    );
+    const log: Log = { ...dying.log, ends: async () => [0n] };
+    const soleWriter = await openSoleWriter({ ...dying, log });
+    // Two doors: what was received later is on the topic first.
+    await bookMoney({ ...dying, soleWriter }, recordsOf([invoiced]));
+    await killed;
+    await bookFacts(serviceOver(clickhouse, { isShared: false }), [invoiced, order]);
+    expect(await placesOf(clickhouse, workspace)).to.eql([{ at: "7000" }]);
+  });
+});
+
+describe("Booking alone, when the rows of a batch cannot follow", () => {
+  it("should list the payment once, though its next reading was in hand already", async () => {
+    const clickhouse = await openTestClickHouse();
+    const workspace = `ws_${randomUUID()}`;
+    let hasFailed = false;
+    const alone = serviceOver(
+      {
+        ...clickhouse,
+        write(sql, params, lane) {
+          if (lane !== "facts" || hasFailed) return clickhouse.write(sql, params, lane);
+          hasFailed = true;
+          return Promise.reject(new Error("no memory is left"));
+        },
+      },
+      { isShared: false },
+    );
+    const log: Log = { ...alone.log, ends: async () => [0n] };
+    const service = { ...alone, soleWriter: await openSoleWriter({ ...alone, log }) };
+    const readings = [
+      toldFact(workspace, "e1:0", 1, chargeAt(5_000)),
+      toldFact(workspace, "e2:0", 2, chargeAt(8_000)),
+    ];
+    const [order, invoiced] = recordsOf(readings).map((record) => [record]);
+    const failed = (work: Promise<unknown> | undefined): Promise<boolean> | undefined =>
+      work?.then(
+        () => false,
+        () => true,
+      );
+    expect(await failed((await bookMoney(service, order ?? []))?.finished)).to.equal(true);
+    // As the consumer does: it had the next one in hand, and then gives both again.
+    expect(await failed(bookMoney(service, invoiced ?? []))).to.equal(true);
+    await (
+      await bookMoney(service, recordsOf(readings))
+    )?.finished;
+    expect(await placesOf(clickhouse, workspace)).to.eql([{ at: "5000" }]);
+  });
+});
+
+function chargeAt(at: number): FactBody {
+  if (!("Payment" in charge)) throw new Error("a charge is a payment");
+  return { Payment: { ...charge.Payment, at } };
+}
+
+/** Under which times its transactions are listed. */
+function placesOf(clickhouse: ClickHouse, workspace: string): Promise<unknown[]> {
+  return clickhouse.rows(
+    `SELECT DISTINCT toUnixTimestamp64Milli(timestamp) AS at FROM transactions
+     WHERE workspace = {workspace:String}`,
+    { workspace },
+  );
+}
+
+describe("Booking the invoices of a subscription", () => {
+  it("should book one after however many events, and leave it alone after more", async () => {
+    const clickhouse = await openTestClickHouse();
+    const workspace = `ws_${randomUUID()}`;
+    const told: TransactionRecord[] = [];
+    const service = serviceOver(clickhouse, { told });
+    const days = limits.factsPerPaymentMax + 200;
+    const subscription = (day: number, product: string): Fact =>
+      toldFact(workspace, `s${String(day).padStart(5, "0")}:0`, day, {
+        Purchase: { ...invoicePurchase, lines: [{ external_id: product, weight: 1n }] },
+      });
+    const events = Array.from({ length: days }, (_, day) => subscription(day + 1, "prod"));
+    await bookFacts(service, events);
+    const paid = toldFact(workspace, "t1:0", days + 1, charge);
+    const asOf = toldFact(workspace, "t1:1", days + 1, {
+      Link: { payment: "pi", purchase: "in", as_of: days * 1_000 },
+    });
+    await bookFacts(service, [paid, asOf]);
+    expect(told.map(({ external_id, type }) => [external_id, type])).to.eql([
+      ["prod", "subscription"],
+    ]);
+    await bookFacts(service, [subscription(days + 2, "other")]);
+    expect(told, "messages after a later event").to.have.length(1);
+  });
+});
+
+/** A process that books beside others, unless told not to. @param told gets its messages */
+function serviceOver(
+  clickhouse: ClickHouse,
+  { isShared = true, told = [] }: { isShared?: boolean; told?: TransactionRecord[] } = {},
+): BookingService {
+  const log = onlyAppends((value) => told.push(transactionCodec.decode(value)));
+  return {
+    clickhouse: { ...clickhouse, isShared },
+    log: { ...log, shared: isShared },
+    logger: testLogger,
+    skus: { see: async () => {}, name: async () => {}, productName: async () => "" },
+  };
+}
+
+function toldFact(workspace: string, id: string, second: number, body: FactBody): Fact {
+  const isConverted = "Payment" in body || "RefundTotal" in body;
+  const quote = { currency: "EUR", base_currency: "EUR", rate: "1", date: "2026-01-01" };
+  return factOf(body, {
+    fact_id: id,
+    event_id: id.split(":")[0] ?? "",
+    workspace,
+    received_at: second * 1_000,
+    happened_at: second * 1_000,
+    quote: isConverted ? { ...quote, source: "ecb", edition: 1 } : null,
+  });
+}
+
+/** All that booking asks of a log that others share. */
+function onlyAppends(take: (value: Buffer) => void): BookingService["log"] {
+  const refuse = (): never => {
+    throw new Error("booking does not read its log");
+  };
+  return {
+    shared: true,
+    async append(topic, records) {
+      if (topic === topics.transactions) for (const { value } of records) take(value);
+      return [];
+    },
+    consume: refuse,
+    tail: refuse,
+    read: refuse,
+    ends: refuse,
+    earliest: refuse,
+    committed: refuse,
+    handled: refuse,
+    seek: refuse,
+    widen: refuse,
+    begin: refuse,
+    place: refuse,
+    close: refuse,
+  };
+}

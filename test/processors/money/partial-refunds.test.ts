@@ -1,0 +1,192 @@
+/**
+ * However a sale is given back, in however many parts and told in whichever way and order, whatever
+ * products the parts name and whichever of them fail: never more money or tax goes back than came
+ * in, and the part that completes it leaves nothing, in each product.
+ */
+import { expect } from "chai";
+import * as fc from "fast-check";
+import { type Entry, entriesOf } from "../../../processors/book/payment/entries.js";
+import { paymentState } from "../../../processors/book/payment/payment.js";
+import { convertMinor } from "../../../schemas/money/money.js";
+import type { Fact, FactBody } from "../../../schemas/records/records.js";
+import { factOf } from "../../harness/facts.js";
+
+/** Weights of what is given back one after the other; the tax told with each, of a hundred. */
+const parts = fc.array(
+  fc.record({
+    weight: fc.bigInt({ min: 1n, max: 1_000n }),
+    told: fc.constantFrom("single", "total"),
+    taxPercent: fc.option(fc.bigInt({ min: 0n, max: 120n })),
+    /** Of a refund told alone: the line it names, which may be none of the sale's. */
+    line: fc.option(fc.nat(4), { freq: 3 }),
+    /** Of one told alone. */
+    hasFailed: fc.nat(4).map((drawn) => drawn === 0),
+  }),
+  { minLength: 1, maxLength: 12 },
+);
+const given = fc.record({
+  amount: fc.oneof(fc.bigInt({ min: 1n, max: 30n }), fc.bigInt({ min: 1n, max: 10n ** 13n })),
+  taxPercent: fc.bigInt({ min: 0n, max: 100n }),
+  fee: fc.bigInt({ min: 0n, max: 1_000n }),
+  money: fc.constantFrom(
+    { currency: "EUR", base: "EUR", rate: "1" },
+    { currency: "EUR", base: "JPY", rate: "163.7" },
+    { currency: "JPY", base: "USD", rate: "0.006702413" },
+    { currency: "KWD", base: "GBP", rate: "2.421730077" },
+    { currency: "USD", base: "EUR", rate: "0.8802258023" },
+  ),
+  lines: fc.array(fc.bigInt({ min: 0n, max: 1_000n }), { maxLength: 4 }),
+  parts,
+  isDisputedLast: fc.boolean(),
+  order: fc.array(fc.nat(1_000), { minLength: 27, maxLength: 27 }),
+});
+type Given = typeof given extends fc.Arbitrary<infer T> ? T : never;
+
+describe("A sale that is given back in parts", () => {
+  it("should never give back more than it brought, and end with nothing left", () => {
+    fc.assert(
+      fc.property(given, (drawn) => {
+        const facts = factsOf(drawn);
+        const entries = ledgerOf(facts);
+        const sale = entries.filter(({ kind }) => kind === "sale");
+        const [paid, tax] = [sum(sale, "amount"), sum(sale, "tax")];
+        const skus = new Set(entries.map(({ external_id: id }) => id));
+        for (const at of new Set(entries.map(({ happened_at: moment }) => moment))) {
+          const until = entries.filter(({ happened_at: moment }) => moment <= at);
+          const out = until.filter(({ kind }) => kind !== "sale");
+          expectBetween(0n, -sum(out, "amount"), paid);
+          expectBetween(0n, -sum(out, "tax"), tax);
+          expect(sum(out, "fee")).to.equal(0n);
+          for (const sku of skus) {
+            const left = ofSku(until, sku);
+            for (const measure of ["original_amount", "amount", "tax"] as const) {
+              expectBetween(0n, sum(left, measure), sum(ofSku(sale, sku), measure));
+            }
+          }
+        }
+        for (const part of [entries, ...Array.from(skus, (sku) => ofSku(entries, sku))]) {
+          expect(sum(part, "original_amount")).to.equal(0n);
+          expect(sum(part, "amount")).to.equal(0n);
+          expect(sum(part, "tax")).to.equal(0n);
+        }
+        expect(sum(entries, "fee")).to.equal(inBase(drawn, drawn.fee));
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it("should be the same in whichever order it is told", () => {
+    fc.assert(
+      fc.property(given, (drawn) => {
+        const facts = factsOf(drawn);
+        const place = ({ fact_id: id }: Fact) => drawn.order[Number(id)] ?? 0;
+        const shuffled = [...facts].sort((one, other) => place(one) - place(other));
+        expect(ledgerOf(shuffled)).to.deep.equal(ledgerOf(facts));
+      }),
+    );
+  });
+});
+
+function ledgerOf(facts: readonly Fact[]): Entry[] {
+  return paymentState("p", facts).moves.flatMap(entriesOf);
+}
+
+function factsOf(drawn: Given): Fact[] {
+  const { amount, money, fee, lines } = drawn;
+  const { currency, base, rate } = money;
+  const tax = (amount * drawn.taxPercent) / 100n;
+  const bodies: FactBody[] = [
+    {
+      Payment: {
+        payment: "p",
+        at: 0,
+        amount,
+        currency,
+        account: null,
+        country: null,
+        type: "one_time",
+        tax,
+        fee,
+        lines: lines.map((weight, index) => ({ external_id: `sku-${index}`, weight })),
+      },
+    },
+    ...refundsOf(drawn),
+  ];
+  return bodies.map((body, index) =>
+    factOf(body, {
+      fact_id: index.toString(),
+      event_id: `e${index}`,
+      received_at: index,
+      base_currency: base,
+      quote: {
+        currency,
+        base_currency: base,
+        rate,
+        date: "2026-01-01",
+        source: "ecb",
+        edition: 1,
+      },
+    }),
+  );
+}
+
+/** The last of them completes the sale. */
+function refundsOf({ amount, money: { currency }, parts: all, isDisputedLast }: Given): FactBody[] {
+  const whole = all.reduce((running, { weight }) => running + weight, 0n);
+  let out = 0n;
+  const refunds = all.flatMap(
+    ({ weight, told, taxPercent, line, hasFailed }, index): FactBody[] => {
+      const part = (amount * weight) / whole;
+      const at = (index + 1) * 1_000;
+      const isLast = index === all.length - 1;
+      if (part === 0n || isLast) return [];
+      const before = out;
+      out += part;
+      const total = { payment: "p", at, amount: out, currency };
+      if (told === "total") return [{ RefundTotal: total }];
+      if (hasFailed) out = before;
+      const tax = taxPercent === null ? null : (part * taxPercent) / 100n;
+      const lines = line === null ? [] : [{ external_id: `sku-${line}`, weight: part }];
+      const one = refundOf(`r${index}`, at, part, currency);
+      // What is told alone is in every later total, too.
+      return [
+        { Refund: { ...one, tax, lines, failed_at: hasFailed ? at + 1 : null } },
+        { RefundTotal: { ...total, at: at + 2, amount: out } },
+      ];
+    },
+  );
+  const [at, rest] = [all.length * 1_000, amount - out];
+  const times = { withdrawn_at: at, returned_at: null, told_by: "money" as const };
+  const dispute = { dispute: "d", payment: "p", amount: rest, currency, ...times };
+  if (isDisputedLast) return [...refunds, { Dispute: dispute }];
+  const named = all.at(-1)?.line ?? null;
+  const lines = named === null ? [] : [{ external_id: `sku-${named}`, weight: rest }];
+  return [
+    ...refunds,
+    { Refund: { ...refundOf("last", at, rest, currency), lines } },
+    { RefundTotal: { payment: "p", at: at + 1, amount, currency } },
+  ];
+}
+
+function refundOf(refund: string, at: number, amount: bigint, currency: string) {
+  const unsaid = { failed_at: null, account: null, country: null };
+  return { refund, payment: "p", at, amount, currency, ...unsaid };
+}
+
+function ofSku(entries: readonly Entry[], sku: string): Entry[] {
+  return entries.filter(({ external_id: id }) => id === sku);
+}
+
+function inBase({ money: { currency, base, rate } }: Given, amount: bigint): bigint {
+  return convertMinor(amount, rate, currency, base);
+}
+
+type Sums = "original_amount" | "amount" | "tax" | "fee";
+
+function sum(entries: readonly Entry[], of: Sums): bigint {
+  return entries.reduce((running, entry) => running + entry[of], 0n);
+}
+
+function expectBetween(least: bigint, actual: bigint, most: bigint): void {
+  if (actual < least || actual > most) expect.fail(`${least} <= ${actual} <= ${most}`);
+}

@@ -1,0 +1,186 @@
+/** The tax in refunds, told or not, worked out by hand. */
+import { expect } from "chai";
+import { entriesOf } from "../../../processors/book/payment/entries.js";
+import { paymentState } from "../../../processors/book/payment/payment.js";
+import type { Fact, FactBody } from "../../../schemas/records/records.js";
+import { factOf } from "../../harness/facts.js";
+import { cell, rowsOf } from "../../model/tables/table.js";
+
+/** A sale of 120.00 with 20.00 of tax, and what is told after it, in the order of time. */
+const cases: [string, string][] = [
+  [
+    "a refund of nothing but tax, and the rest of it",
+    `
+    told        | refund | tax told | tax back
+    r1          |  20.00 |    20.00 |    20.00
+    r2          | 100.00 |     0.00 |     0.00
+    `,
+  ],
+  [
+    "a part with the tax it is told with",
+    `
+    told        | refund | tax told | tax back
+    r1          |  50.00 |     5.00 |     5.00
+    r2          |  10.00 |     1.67 |     1.67
+    `,
+  ],
+  [
+    "what is not told as its part of what is left",
+    `
+    told        | refund | tax told | tax back
+    r1          |  30.00 |          |     5.00
+    r2          |  30.00 |     0.00 |     0.00
+    r3          |  40.00 |          |    10.00  # 15.00 of tax are in the 60.00 left
+    r4          |  20.00 |          |     5.00
+    `,
+  ],
+  [
+    "all the tax with the last of the money",
+    `
+    told        | refund | tax told | tax back
+    r1          |  60.00 |     0.00 |     0.00
+    r2          |  60.00 |     1.00 |    20.00
+    `,
+  ],
+  [
+    "no more than there was",
+    `
+    told        | refund | tax told | tax back
+    r1          |  60.00 |    25.00 |    20.00
+    r2          |  10.00 |     5.00 |     0.00
+    r1 fails    |        |          |   -15.00  # the other's 5.00 stay
+    `,
+  ],
+  [
+    "what a failed refund took",
+    `
+    told        | refund | tax told | tax back
+    r1          |  30.00 |          |     5.00
+    r2          |  30.00 |    10.00 |    10.00
+    r1 fails    |        |          |    -5.00
+    r3          |  90.00 |          |    10.00
+    r2 fails    |        |          |   -10.00
+    `,
+  ],
+  [
+    "a refund that a reading told in part before",
+    `
+    told        | refund | tax told | tax back
+    in all      |  10.00 |          |     1.67
+    r1          |  40.00 |     8.00 |     6.00  # of 30.00 more
+    in all      | 120.00 |          |    12.33
+    `,
+  ],
+  [
+    "a reading that takes back what was told",
+    `
+    told        | refund | tax told | tax back
+    r1          |  60.00 |     4.00 |     4.00
+    in all      |  90.00 |          |     8.00
+    r1 fails    |        |          |    -4.00
+    `,
+  ],
+];
+
+describe("The tax of a refund", () => {
+  for (const [title, table] of cases) {
+    it(`should be booked for ${title}`, () => {
+      const rows = rowsOf(table);
+      const facts = [
+        received(sale, 0),
+        ...rows.map((row, place) => received(told(row, rows), place + 1)),
+      ];
+      const { moves } = paymentState("p", facts);
+      const back = moves
+        .filter(({ kind }) => kind === "refund")
+        .map(({ tax }) => tax.to - tax.from);
+      expect(back).to.eql(rows.map((row) => minor(cell(row, "tax back"))));
+      const booked = moves.flatMap(entriesOf).filter(({ kind }) => kind === "refund");
+      expect(booked.map(({ tax }) => -tax)).to.eql(back);
+    });
+  }
+
+  it("should be what is told while the sale is unknown or in another currency", () => {
+    const alone = refund("r1", 5_000n, 1, 800n, null);
+    expect(taxes([received(alone, 1)])).to.eql([-800n]);
+    const inYen = { ...sale.Payment, currency: "JPY" };
+    expect(taxes([received({ Payment: inYen }, 0), received(alone, 1)])).to.eql([2_000n, -800n]);
+  });
+
+  it("should be nothing where nobody told the sale's", () => {
+    const untaxed = received({ Payment: { ...sale.Payment, tax: null } }, 0);
+    expect(taxes([untaxed, received(refund("r1", 5_000n, 1, 800n, null), 1)])).to.eql([0n, 0n]);
+  });
+
+  it("should never be more than the sale's when more than the sale is refunded", () => {
+    const over = [received(sale, 0), received(refund("r1", 13_000n, 1, null, null), 1)];
+    expect(taxes(over)).to.eql([2_000n, -2_000n]);
+  });
+});
+
+function taxes(facts: readonly Fact[]): bigint[] {
+  return paymentState("p", facts)
+    .moves.flatMap(entriesOf)
+    .map(({ tax }) => tax);
+}
+
+const sale = {
+  Payment: {
+    payment: "p",
+    at: 0,
+    amount: 12_000n,
+    currency: "EUR",
+    account: null,
+    country: null,
+    type: null,
+    tax: 2_000n,
+    fee: null,
+    lines: [],
+  },
+};
+
+/** Each row happens a second after the one before it. */
+function told(
+  row: Readonly<Record<string, string>>,
+  rows: readonly Readonly<Record<string, string>>[],
+): FactBody {
+  const place = rows.indexOf(row) + 1;
+  const [id = "", what] = cell(row, "told").split(" ");
+  if (id === "in") {
+    const amount = minor(cell(row, "refund"));
+    return { RefundTotal: { payment: "p", at: place * 1_000, amount, currency: "EUR" } };
+  }
+  const made = rows.findIndex((one) => cell(one, "told") === id);
+  const { refund: amount = "", "tax told": tax = "" } = rows[made] ?? {};
+  const failedAt = what === "fails" ? place * 1_000 : null;
+  return refund(id, minor(amount), made + 1, tax === "" ? null : minor(tax), failedAt);
+}
+
+function refund(
+  id: string,
+  amount: bigint,
+  second: number,
+  tax: bigint | null,
+  failedAt: number | null,
+): FactBody {
+  const money = { at: second * 1_000, amount, currency: "EUR", failed_at: failedAt };
+  const more = { account: null, country: null, lines: [], tax };
+  return { Refund: { refund: id, payment: "p", ...money, ...more } };
+}
+
+function received(body: FactBody, place: number): Fact {
+  const currency = "Payment" in body ? body.Payment.currency : "EUR";
+  const quote = { currency, base_currency: "EUR", rate: currency === "JPY" ? "0.01" : "1" };
+  return factOf(body, {
+    fact_id: `f${place}`,
+    event_id: `e${place}`,
+    provider: "paddle",
+    received_at: place,
+    happened_at: place,
+    quote: { ...quote, date: "2026-01-01", source: "ecb", edition: 1 },
+  });
+}
+
+function minor(text: string): bigint {
+  return BigInt(text.replace(".", ""));
+}

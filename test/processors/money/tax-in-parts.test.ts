@@ -1,0 +1,124 @@
+/** Tax that is told in total only, however its lines and payments share it: nothing is lost. */
+import { expect } from "chai";
+import * as fc from "fast-check";
+import { type Entry, entriesOf } from "../../../processors/book/payment/entries.js";
+import { paymentState } from "../../../processors/book/payment/payment.js";
+import { convertMinor } from "../../../schemas/money/money.js";
+import type { Fact, FactBody, Quote } from "../../../schemas/records/records.js";
+import { factOf } from "../../harness/facts.js";
+
+const given = fc.record({
+  total: fc.oneof(fc.bigInt({ min: 1n, max: 50n }), fc.bigInt({ min: 1n, max: 10n ** 12n })),
+  taxPercent: fc.bigInt({ min: 0n, max: 100n }),
+  weights: fc.array(fc.bigInt({ min: 0n, max: 999n }), { minLength: 1, maxLength: 6 }),
+  /** How much of the invoice each payment pays, by weight. */
+  payments: fc.array(fc.bigInt({ min: 1n, max: 9n }), { minLength: 1, maxLength: 4 }),
+  money: fc.constantFrom(
+    { currency: "JPY", base: "JPY", rate: "1" },
+    { currency: "EUR", base: "EUR", rate: "1" },
+    { currency: "KWD", base: "KWD", rate: "1" },
+    { currency: "EUR", base: "JPY", rate: "163.7" },
+    { currency: "JPY", base: "KWD", rate: "0.002067" },
+    { currency: "KWD", base: "USD", rate: "3.2573" },
+  ),
+  /** Of each payment, what goes back first, in percent. */
+  firstPercent: fc.bigInt({ min: 0n, max: 100n }),
+});
+type Given = typeof given extends fc.Arbitrary<infer T> ? T : never;
+
+describe("The tax of an invoice of several lines", () => {
+  it("should add up over lines and payments, and go back to nothing", () => {
+    fc.assert(
+      fc.property(given, (drawn) => {
+        const { currency, base, rate } = drawn.money;
+        const parts = partsOf(drawn);
+        const tax = (drawn.total * drawn.taxPercent) / 100n;
+        let told = 0n;
+        for (const [place] of parts.entries()) {
+          const { document, moves } = paymentState(`p${place}`, factsOf(drawn, parts, tax, place));
+          const own = document?.tax_amount ?? 0n;
+          told += own;
+          const entries = moves.flatMap(entriesOf);
+          const sale = entries.filter(({ kind }) => kind === "sale");
+          expect(taxIn(sale)).to.equal(convertMinor(own, rate, currency, base));
+          for (const sku of new Set(entries.map(({ external_id: id }) => id))) {
+            expect(taxIn(entries.filter(({ external_id: id }) => id === sku))).to.equal(0n);
+          }
+        }
+        expect(told).to.equal(tax);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+function taxIn(entries: readonly Entry[]): bigint {
+  return entries.reduce((sum, { tax }) => sum + tax, 0n);
+}
+
+/** Of the invoice; what comes to nothing is no payment. */
+function partsOf({ total, payments }: Given): bigint[] {
+  const whole = payments.reduce((sum, weight) => sum + weight, 0n);
+  let [weights, paid] = [0n, 0n];
+  return payments
+    .map((weight) => {
+      weights += weight;
+      const part = (total * weights) / whole - paid;
+      paid += part;
+      return part;
+    })
+    .filter((part) => part > 0n);
+}
+
+/** The invoice, all its links, and one of its payments, which goes back in two refunds. */
+function factsOf(drawn: Given, parts: readonly bigint[], tax: bigint, place: number): Fact[] {
+  const { money, total, weights } = drawn;
+  const { currency, base, rate } = money;
+  const unsaid = { account: null, country: null, fee: null };
+  const lines = weights.map((weight, line) => ({ external_id: `sku-${line}`, weight }));
+  const payment = `p${place}`;
+  const amount = parts[place] ?? 0n;
+  const first = (amount * drawn.firstPercent) / 100n;
+  const refundAt = (at: number, back: bigint): FactBody[] => {
+    const refund = { refund: `r${at}`, payment, at, amount: back, currency, failed_at: null };
+    return back === 0n ? [] : [{ Refund: { ...refund, account: null, country: null, lines: [] } }];
+  };
+  const bodies: FactBody[] = [
+    { Purchase: { purchase: "in", ...unsaid, type: "one_time", tax, lines, total } },
+    ...parts.map((part, index) => ({
+      Link: { payment: `p${index}`, purchase: "in", part: { amount: part, at: index } },
+    })),
+    {
+      Payment: {
+        payment,
+        at: place,
+        amount,
+        currency,
+        ...unsaid,
+        type: null,
+        tax: null,
+        lines: [],
+      },
+    },
+    ...refundAt(1_000, first),
+    ...refundAt(2_000, amount - first),
+  ];
+  const quote: Quote = {
+    currency,
+    base_currency: base,
+    rate,
+    date: "2026-01-01",
+    source: "ecb",
+    edition: 1,
+  };
+  return bodies.map((body, index) => {
+    const ids = { fact_id: `f${index}`, event_id: `e${index}` };
+    return factOf(body, {
+      ...ids,
+      received_at: index,
+      happened_at: index,
+      base_currency: base,
+      quote,
+    });
+  });
+}

@@ -1,0 +1,217 @@
+/** What an event brings, however odd: facts that can be stored or a reject, never an exception. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "chai";
+import { projectFile } from "../../runtime/project-root.js";
+import { limits } from "../../config.js";
+import { completeFacts } from "../../processors/normalize/facts.js";
+import { signNotification } from "../../ops/payloads/apple.js";
+import { makeTestChain } from "../../ops/payloads/apple-test-chain.js";
+import type { Known, Provider } from "../../providers/provider.js";
+import { factCodec, type RawEventMeta } from "../../schemas/records/records.js";
+import { isStorable } from "../../schemas/text-bounds.js";
+import { metaOf } from "../harness/facts.js";
+import { providers } from "../harness/provider-cases.js";
+
+const receivedAt = Date.UTC(2026, 10, 20);
+const signer = makeTestChain();
+
+const long = "x".repeat(66_000);
+/** Instead of any field, whatever it holds. */
+const oddValues: readonly unknown[] = [
+  long,
+  "a\u0000b",
+  "\ud800",
+  "",
+  "constructor",
+  -1,
+  0.5,
+  1e300,
+  Number.MAX_SAFE_INTEGER,
+  253_402_300_799,
+  null,
+  true,
+  {},
+  [],
+  [long],
+];
+/** Numbers a form or a text of JSON may hold. */
+const oddTexts: readonly string[] = ["-1", "1e9", "9".repeat(40), "0.1.2", "9999-12-31T23:59:59Z"];
+
+type Path = readonly (string | number)[];
+
+function* pathsIn(value: unknown, path: Path = []): Generator<Path> {
+  if (path.length > 0) yield path;
+  if (typeof value !== "object" || value === null) return;
+  const isList = Array.isArray(value);
+  for (const [key, inside] of Object.entries(value)) {
+    yield* pathsIn(inside, [...path, isList ? Number(key) : key]);
+  }
+}
+
+function replaced(value: unknown, [key, ...rest]: Path, by: (old: unknown) => unknown): unknown {
+  if (key === undefined) return by(value);
+  if (Array.isArray(value)) {
+    return value.map((part, index) => (index === key ? replaced(part, rest, by) : part));
+  }
+  return Object.fromEntries(
+    Object.entries(Object(value)).map(([name, part]) => [
+      name,
+      name === key ? replaced(part, rest, by) : part,
+    ]),
+  );
+}
+
+function oddOnes(old: unknown): readonly unknown[] {
+  if (Array.isArray(old)) {
+    const many = old.length === 0 ? [] : [Array.from({ length: 1_500 }, () => old[0])];
+    return [...oddValues, ...many];
+  }
+  return typeof old === "string" ? [...oddValues, ...oddTexts] : oddValues;
+}
+
+/** Bodies that are read alike; all of Apple's have one transaction inside. */
+function kindOf({ token }: Provider, file: string): string {
+  return token === "apple" ? "" : (file.split(".")[0] ?? "");
+}
+
+/** As the door and the processor read it. */
+function readLikeTheService(
+  provider: Provider,
+  sent: unknown,
+  kept: Known["kept"],
+  answers: Known["answers"],
+): void {
+  const body: unknown =
+    provider.token === "apple"
+      ? JSON.parse(signNotification(Buffer.from(JSON.stringify(sent)), signer).toString())
+      : sent;
+  const heading = provider.heading(body, { "webhook-id": "msg" }, receivedAt);
+  if (heading === null) return;
+  expect(isStorable(heading.nativeId, 500), "native id").to.equal(true);
+  const known = {
+    kept,
+    answers,
+    nativeId: heading.nativeId,
+    receivedAt,
+    firstReceivedAt: receivedAt,
+  };
+  provider.keeps?.(body);
+  provider.keepsAnswered?.(body, known);
+  provider.needs?.(body);
+  provider.asks?.(body, { ...known, answers: new Map() });
+  provider.asks?.(body, known);
+  const decoded = provider.decode(body, known);
+  if (decoded.outcome !== "facts") return;
+  const completed = completeFacts(decoded.facts, {
+    meta: metaOf({ received_at: receivedAt }) satisfies RawEventMeta,
+    position: { partition: 0, offset: 0n },
+    baseCurrency: "USD",
+    amountMinorMax: limits.amountMinorMax,
+    earliest: limits.eventEarliest,
+    latest: receivedAt + limits.eventAheadMsMax,
+    hashAccount: (account) => account,
+    quote: (currency) => ({
+      currency,
+      base_currency: "USD",
+      rate: "1",
+      date: "2026-01-01",
+      source: "ecb",
+      edition: 1,
+    }),
+  });
+  if (completed.outcome === "facts") completed.facts.forEach((fact) => factCodec.encode(fact));
+}
+
+interface Body {
+  readonly name: string;
+  readonly body: unknown;
+  readonly kept: Known["kept"];
+  readonly answers: Known["answers"];
+}
+
+function bodiesOf(provider: Provider): Body[] {
+  const folder = projectFile("providers", provider.token, "fixtures");
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((file) => /(?<!\.facts|\.answers|\.kept)\.(json|form)$/.test(file))
+    .map((file) => {
+      const text = readFileSync(join(folder, file), "utf8");
+      const body: unknown = file.endsWith(".form")
+        ? Object.fromEntries(new URLSearchParams(text.trim()))
+        : JSON.parse(text);
+      const beside = (kind: string): Known["kept"] => {
+        const path = join(folder, file.replace(/(json|form)$/, `${kind}.json`));
+        return new Map(
+          existsSync(path) ? Object.entries(Object(JSON.parse(readFileSync(path, "utf8")))) : [],
+        );
+      };
+      return { name: file, body, kept: beside("kept"), answers: beside("answers") };
+    });
+}
+
+/** Each field of each place once: bodies of one kind, and the items of one list, are read alike. */
+function withOddFields(
+  given: readonly { readonly kind: string; readonly value: unknown; readonly depthMin: number }[],
+  check: (index: number, odd: unknown) => void,
+): void {
+  const tried = new Set<string>();
+  for (const [index, { kind, value, depthMin }] of given.entries()) {
+    for (const path of pathsIn(value)) {
+      const names = path.slice(depthMin - 1).filter((key) => typeof key === "string");
+      const place = `${kind} ${names.join(".")}`;
+      if (path.length < depthMin || tried.has(place)) continue;
+      tried.add(place);
+      let values: readonly unknown[] = [];
+      replaced(value, path, (old) => (values = oddOnes(old)));
+      for (const odd of values) {
+        try {
+          check(
+            index,
+            replaced(value, path, () => odd),
+          );
+        } catch (error) {
+          const shown = JSON.stringify(odd)?.slice(0, 60);
+          throw new Error(`${index}: ${path.join(".")} = ${shown}`, { cause: error });
+        }
+      }
+    }
+  }
+}
+
+describe("An adapter and one odd field", () => {
+  for (const provider of providers.values()) {
+    it(`should make facts or a reject of a body of ${provider.token}`, function () {
+      this.timeout(120_000);
+      const bodies = bodiesOf(provider);
+      withOddFields(
+        bodies.map(({ name, body }) => ({
+          kind: kindOf(provider, name),
+          value: body,
+          depthMin: 1,
+        })),
+        (index, odd) => {
+          const { kept = new Map(), answers = new Map() } = bodies[index] ?? {};
+          readLikeTheService(provider, odd, kept, answers);
+        },
+      );
+    });
+
+    if (provider.asks === undefined) continue;
+    it(`should make facts or a reject with an answer of ${provider.token}'s API`, function () {
+      this.timeout(120_000);
+      const bodies = bodiesOf(provider);
+      withOddFields(
+        bodies.map(({ name, answers }) => ({
+          kind: kindOf(provider, name),
+          value: Object.fromEntries(answers),
+          depthMin: 2,
+        })),
+        (index, odd) => {
+          const { body, kept = new Map() } = bodies[index] ?? {};
+          readLikeTheService(provider, body, kept, new Map(Object.entries(Object(odd))));
+        },
+      );
+    });
+  }
+});

@@ -1,0 +1,94 @@
+/** A subscription of the App Store that took another's place, as MRR is read of both. */
+import { setTimeout as pause } from "node:timers/promises";
+import { expect } from "chai";
+import { createApple } from "../../../providers/apple/index.js";
+import {
+  appleNotification,
+  type AppInput,
+  notificationBody,
+  transactionInfo,
+} from "../../../ops/payloads/apple.js";
+import { makeTestChain } from "../../../ops/payloads/apple-test-chain.js";
+import { type Doors, openDoors } from "../../harness/doors.js";
+
+const dayMs = 86_400_000;
+const now = Date.now();
+const signer = makeTestChain();
+const app: AppInput = { bundleId: "com.example.next", appAppleId: 1, environment: "Production" };
+
+interface Told {
+  readonly type: string;
+  readonly id: string;
+  readonly transaction?: string;
+  readonly previousId?: string;
+  readonly price: bigint;
+  readonly daysAgo: number;
+}
+
+function told({ type, id, transaction = id, price, daysAgo, ...more }: Told) {
+  const at = now - daysAgo * dayMs;
+  const notification = appleNotification(app, {
+    id: `n-${type}-${transaction}`,
+    type,
+    status: 1,
+    signedAt: at,
+    transaction: transactionInfo(app, {
+      ...more,
+      id: transaction,
+      originalId: id,
+      product: "pro",
+      purchasedAt: at,
+      expiresAt: at + 30 * dayMs,
+      signedAt: at,
+      price,
+      currency: "EUR",
+    }),
+  });
+  const body = createApple().sign(notificationBody(notification), signer, at).body.toString();
+  const payload: unknown = JSON.parse(body);
+  return { provider: "apple", event_type: type, payload };
+}
+
+describe("A subscription of the App Store that took another's place", () => {
+  let doors: Doors;
+  before(async function openDoorsOnce() {
+    this.timeout(60_000);
+    doors = await openDoors();
+  });
+
+  const one = told({ type: "SUBSCRIBED", id: "71", price: 10_000n, daysAgo: 20 });
+  const bundled = { id: "72", previousId: "71", price: 15_000n };
+  const bundle = told({ ...bundled, type: "SUBSCRIBED", daysAgo: 10 });
+  const renewed = told({ ...bundled, type: "DID_RENEW", transaction: "73", daysAgo: 5 });
+  const expired = told({ ...bundled, type: "EXPIRED", daysAgo: 1 });
+  const back = { type: "SUBSCRIBED", id: "71", transaction: "74", previousId: "72" };
+  const again = told({ ...back, price: 10_000n, daysAgo: 2 });
+  const cases: readonly [title: string, events: readonly object[], mrr: number][] = [
+    ["should count alone", [one, bundle], 15],
+    ["should count alone, told before the one it replaced", [bundle, one], 15],
+    ["should count alone where only its renewal was told", [one, renewed], 15],
+    ["should make way for the first one again", [one, bundle, renewed, again], 10],
+    ["should make way in whatever order it is told", [again, renewed, bundle, one], 10],
+    ["should end nothing by its end", [one, bundle, again, expired], 10],
+  ];
+  for (const [title, events, mrr] of cases) {
+    it(title, async () => {
+      expect(await mrrOf(events)).to.equal(mrr);
+    });
+  }
+
+  async function mrrOf(events: readonly object[]): Promise<number> {
+    const named = { name: "Successors", base_currency: "EUR" };
+    const { id } = (await doors.manage("POST", "/workspaces", named)).json.data;
+    const wanted = { environment: "Production", scope: "Full Ingress" };
+    const made = await doors.manage("POST", `/workspaces/${id}/keys`, wanted);
+    const headers = { authorization: `Bearer ${made.json.data.key}` };
+    for (const event of events) {
+      const { status, text } = await doors.ingest(event, headers);
+      expect(status, text).to.equal(202);
+    }
+    const sent = Date.now();
+    while ((await doors.service.watermark.completeTo()) < sent) await pause(10);
+    return (await doors.call("/v1/metrics/mrr", { headers })).json.data.current_mrr;
+  }
+});

@@ -1,0 +1,183 @@
+import { expect } from "chai";
+import { hasExtension, oidElement } from "../../../providers/apple/der.js";
+import { createApple } from "../../../providers/apple/index.js";
+import {
+  appleNotification,
+  type AppInput,
+  notificationBody,
+  renewalInfo,
+  type TransactionInput,
+  transactionInfo,
+} from "../../../ops/payloads/apple.js";
+import { makeTestChain } from "../../../ops/payloads/apple-test-chain.js";
+
+const apple = createApple();
+const signer = makeTestChain();
+const day = 24 * 60 * 60 * 1000;
+const at = Date.UTC(2026, 4, 4, 12);
+const app: AppInput = { bundleId: "com.example.atlas", appAppleId: 1, environment: "Production" };
+const bought: TransactionInput = {
+  id: "20000001",
+  originalId: "20000001",
+  product: "atlas.pro",
+  purchasedAt: at,
+  expiresAt: at + 31 * day,
+  signedAt: at,
+  price: 9990n,
+  currency: "USD",
+};
+
+/** As the door gets it, parsed. */
+function made(type: string, subtype?: string, more: Partial<TransactionInput> = {}, status = 1) {
+  const notification = appleNotification(app, {
+    id: "n-1",
+    type,
+    ...(subtype === undefined ? {} : { subtype }),
+    status,
+    signedAt: at + 2 * day,
+    transaction: transactionInfo(app, { ...bought, ...more }),
+    renewal: renewalInfo(app, {
+      originalId: bought.originalId,
+      product: "atlas.pro",
+      signedAt: at,
+    }),
+  });
+  const body: unknown = JSON.parse(
+    apple.sign(notificationBody(notification), signer, at).body.toString(),
+  );
+  return body;
+}
+
+function told(body: unknown): string {
+  const decoded = apple.decode(body);
+  if (decoded.outcome !== "facts") return decoded.outcome;
+  return decoded.facts.flatMap(({ body: fact }) => Object.keys(fact)).join(" ");
+}
+
+/** The makers are believed by other tests: what they make must mean what their names say. */
+describe("Made App Store notifications", () => {
+  const cases: readonly [type: string, subtype: string, more: Partial<TransactionInput>, string][] =
+    [
+      ["SUBSCRIBED", "INITIAL_BUY", {}, "Payment Subscription"],
+      ["SUBSCRIBED", "INITIAL_BUY", { offer: "FREE_TRIAL" }, "Subscription"],
+      ["SUBSCRIBED", "INITIAL_BUY", { price: null }, "rejected"],
+      ["SUBSCRIBED", "INITIAL_BUY", { ownership: "FAMILY_SHARED" }, "ignored"],
+      ["SUBSCRIBED", "INITIAL_BUY", { ownership: "ASSIGNED" }, "ignored"],
+      ["DID_RENEW", "BILLING_RECOVERY", { reason: "RENEWAL" }, "Payment Subscription"],
+      ["DID_RENEW", "", { isUpgraded: true }, "Payment"],
+      ["DID_CHANGE_RENEWAL_PREF", "UPGRADE", {}, "Payment Subscription"],
+      ["DID_CHANGE_RENEWAL_PREF", "DOWNGRADE", {}, "ignored"],
+      ["ONE_TIME_CHARGE", "", { kind: "Consumable", expiresAt: null, quantity: 2 }, "Payment"],
+      ["EXPIRED", "VOLUNTARY", {}, "Subscription"],
+      ["EXPIRED", "VOLUNTARY", { kind: "Non-Consumable", expiresAt: null }, "ignored"],
+      ["REFUND", "", { revokedAt: at + day }, "RefundTotal"],
+      ["REFUND", "", { revokedAt: at + day, offer: "FREE_TRIAL" }, "ignored"],
+      ["REFUND_REVERSED", "", {}, "RefundTotal Subscription"],
+      ["REFUND_REVERSED", "", { isUpgraded: true }, "RefundTotal"],
+      ["REVOKE", "", { ownership: "FAMILY_SHARED" }, "ignored"],
+    ];
+  for (const [type, subtype, more, facts] of cases) {
+    it(`should tell of ${type} ${subtype} ${Object.keys(more).join(" ")}: ${facts}`, () => {
+      expect(told(made(type, subtype, more))).to.equal(facts);
+    });
+  }
+
+  it("should end a subscription by a refund only when Apple revoked it", () => {
+    const revokedAt = at + day;
+    expect(told(made("REFUND", "", { revokedAt }, 5))).to.equal("RefundTotal Subscription");
+    const once = { revokedAt, kind: "Consumable", expiresAt: null } as const;
+    expect(told(made("REFUND", "", once, 5))).to.equal("RefundTotal");
+  });
+
+  it("should end what is told more than two days late when it is told: Apple had retried", () => {
+    const late: readonly [subtype: string, expiresAt: number, endsAt: number][] = [
+      ["VOLUNTARY", at, at],
+      ["VOLUNTARY", at - 1, at + 2 * day],
+      ["PRICE_INCREASE", at - 30 * day, at + 2 * day],
+      ["BILLING_RETRY", at + day, at + 2 * day],
+    ];
+    for (const [subtype, expiresAt, endsAt] of late) {
+      const decoded = apple.decode(made("EXPIRED", subtype, { expiresAt }));
+      const bodies = "facts" in decoded ? decoded.facts.map(({ body }) => body) : [];
+      const ends = bodies.flatMap((body) =>
+        "Subscription" in body ? body.Subscription.steps : [],
+      );
+      expect(ends, subtype).to.deep.equal([{ at: endsAt, items: [] }]);
+    }
+  });
+
+  it("should refuse a price that JSON cannot hold", () => {
+    expect(() => made("DID_RENEW", "", { price: 2n ** 60n })).to.throw(RangeError);
+  });
+});
+
+describe("Apple's heading", () => {
+  it("should name the notification, its environment and the subscription", () => {
+    expect(apple.heading(made("DID_RENEW"), {})).to.deep.equal({
+      nativeId: "n-1",
+      nativeType: "DID_RENEW",
+      sandbox: false,
+      accountHint: "20000001",
+    });
+  });
+
+  it("should believe nothing that Xcode signed, not even from a key's holder", () => {
+    const local = appleNotification(app, { id: "n-1", type: "DID_RENEW", signedAt: at });
+    const data = { ...Object(local["data"]), environment: "Xcode" };
+    const body = apple.sign(notificationBody({ ...local, data }), signer, at).body.toString();
+    expect(apple.decode(JSON.parse(body))).to.include({ reason: "environment_untrusted" });
+    expect(apple.heading(JSON.parse(body), {})).to.include({ sandbox: true });
+  });
+});
+
+describe("Apple's credentials", () => {
+  const bundle_id = "com.example.atlas";
+  const [leaf = "", , root = ""] = signer.x5c;
+  const cases: readonly [title: string, given: unknown, expected: unknown][] = [
+    ["the bundle id alone", { bundle_id }, { bundle_id }],
+    ["blanks around it", { bundle_id: ` ${bundle_id} ` }, { bundle_id }],
+    ["a number as text", { bundle_id, app_apple_id: "12" }, { bundle_id, app_apple_id: 12 }],
+    [
+      "a root broken into lines",
+      { bundle_id, root_certificates: [`${root.slice(0, 64)}\n${root.slice(64)}`] },
+      { bundle_id, root_certificates: [root] },
+    ],
+    ["no bundle id", { app_apple_id: 12 }, null],
+    ["a number that is none", { bundle_id, app_apple_id: "12a" }, null],
+    ["no root at all", { bundle_id, root_certificates: [] }, null],
+    ["a root that may not issue", { bundle_id, root_certificates: [leaf] }, null],
+    ["a root that is no certificate", { bundle_id, root_certificates: ["AAAA"] }, null],
+  ];
+  for (const [title, given, expected] of cases) {
+    it(`should ${expected === null ? "refuse" : "take"} ${title}`, () => {
+      expect(apple.credentials.safeParse(given).data ?? null).to.deep.equal(expected);
+    });
+  }
+});
+
+describe("Extensions of a certificate", () => {
+  const certificate = Buffer.from(signer.x5c[0] ?? "", "base64");
+  const dotted = "1.2.840.113635.100.6.11.1";
+  const mark = oidElement(dotted);
+
+  it("should be found by their whole name", () => {
+    expect(hasExtension(certificate, mark)).to.equal(true);
+    expect(hasExtension(certificate, oidElement("1.2.840.113635.100.6.11"))).to.equal(false);
+    expect(hasExtension(certificate, oidElement(`${dotted}.1`))).to.equal(false);
+  });
+
+  it("should not be found in what is cut short, and nothing should throw", () => {
+    for (let length = 0; length < certificate.length; length += 1) {
+      expect(hasExtension(certificate.subarray(0, length), mark), `${length}`).to.equal(false);
+    }
+  });
+
+  it("should be read within bounds whatever byte is wrong", () => {
+    for (let place = 0; place < certificate.length; place += 1) {
+      const wrong = Buffer.from(certificate);
+      wrong[place] = 0xff;
+      expect(hasExtension(wrong, mark), `${place}`).to.be.a("boolean");
+    }
+    expect(hasExtension(Buffer.alloc(20_000, 0x30), mark)).to.equal(false);
+  });
+});

@@ -1,0 +1,300 @@
+/** Google Play through the whole service: pushes in any order, the API asked over HTTP. */
+import { setTimeout as pause } from "node:timers/promises";
+import { expect } from "chai";
+import { webhookRoute } from "../../../ingest/webhooks.js";
+import { createGoogle } from "../../../providers/google/index.js";
+import {
+  type JsonObject,
+  orderAnswer,
+  type OrderInput,
+  type PurchaseInput,
+  pushBody,
+  pushBytes,
+  subscriptionNotification,
+  subscriptionProduct,
+  subscriptionPurchase,
+  voidedPurchaseNotification,
+} from "../../../ops/payloads/google.js";
+import { subscriptionPath, subscriptionProductPath } from "../../../providers/google/paths.js";
+import { type Answer, type Doors, expectError, openDoors } from "../../harness/doors.js";
+import { credentialsOf, makeSigner, packageName } from "../../apis/google-signer.js";
+import { send } from "../../apis/stripe-api.js";
+
+const google = createGoogle();
+const signer = makeSigner("of-the-service");
+const bookedWithinMs = 20_000;
+const bought = Date.parse("2026-06-10T09:00:00Z");
+const renewed = Date.parse("2026-07-10T09:00:00Z");
+const upgraded = Date.parse("2026-07-20T12:00:00Z");
+const charged = Date.parse("2026-08-02T12:00:00Z");
+const base = "GPA.3344-1111-2222-33301";
+const upgrade = "GPA.3344-1111-2222-33302";
+
+describe("Google Play, through the service", () => {
+  let doors: Doors;
+  let webhook: string;
+  let testKey: string;
+
+  before(async () => {
+    doors = await openDoors();
+    const path = `/workspaces/${doors.workspace}`;
+    const integration = await doors.manage("POST", `${path}/integrations`, {
+      provider: "google",
+      environment: "Production",
+      credentials: {
+        ...credentialsOf(signer),
+        service_account_key: doors.play.serviceAccountKey,
+      },
+    });
+    expect(integration.status, integration.text).to.equal(201);
+    webhook = integration.json.data.webhook_path;
+    const key = await doors.manage("POST", `${path}/keys`, {
+      environment: "Test",
+      scope: "Read-only",
+    });
+    testKey = key.json.data.key;
+    tellWorld();
+  });
+
+  /** As Google answers in the end: bought, renewed, upgraded; the renewal was charged back. */
+  function tellWorld(): void {
+    purchase("ada", {
+      state: "EXPIRED",
+      startAt: bought,
+      isReplaced: true,
+      items: [item("atlas.pro", upgraded - 400, `${base}..0`)],
+    });
+    order({ id: base, token: "ada", createdAt: bought }, 999n, bought, renewed);
+    const refund = { at: charged, isChargeback: true };
+    const back = { id: `${base}..0`, token: "ada", createdAt: renewed, refund };
+    order({ ...back, state: "REFUNDED" }, 999n, renewed, Date.parse("2026-08-10T09:00:00Z"));
+    purchase("eve", {
+      startAt: upgraded,
+      replaces: "ada",
+      items: [item("atlas.team", Date.parse("2026-08-20T12:00:00Z"), upgrade)],
+    });
+    const until = Date.parse("2026-08-20T12:00:00Z");
+    order({ id: upgrade, token: "eve", createdAt: upgraded }, 2999n, upgraded, until, "atlas.team");
+    purchase("tester", { startAt: bought, isTest: true, items: [item("atlas.pro", renewed, "T")] });
+    order({ id: "T", token: "tester", createdAt: bought }, 999n, bought, renewed);
+    for (const [product, title] of [
+      ["atlas.pro", "Atlas Pro"],
+      ["atlas.team", "Atlas Team"],
+    ] as const) {
+      const answer = subscriptionProduct({ packageName, product, title, basePlans: { m: "P1M" } });
+      doors.play.answers.set(subscriptionProductPath(packageName, product), answer);
+    }
+  }
+
+  function item(product: string, expiresAt: number, latestOrder: string) {
+    return { product, basePlan: "m", expiresAt, latestOrder };
+  }
+
+  function purchase(
+    token: string,
+    more: Partial<PurchaseInput> & Pick<PurchaseInput, "items" | "startAt">,
+  ): void {
+    const answer = subscriptionPurchase({ state: "ACTIVE", country: "DE", ...more });
+    doors.play.answers.set(subscriptionPath(packageName, token), answer);
+  }
+
+  function order(
+    input: Omit<OrderInput, "currency" | "lines">,
+    price: bigint,
+    from: number,
+    until: number,
+    product = "atlas.pro",
+  ): void {
+    const period = { basePlan: "m", from, until, phase: "base" as const };
+    const line = { product, title: "?", listingPrice: price, total: price, tax: 0n, period };
+    doors.play.orders.set(input.id, orderAnswer({ ...input, currency: "EUR", lines: [line] }));
+  }
+
+  async function push(notification: JsonObject, at: number): Promise<Answer> {
+    const messageId = `${at}${JSON.stringify(notification).length}`;
+    const body = pushBytes(pushBody({ messageId, packageName, at, notification }));
+    const { headers } = google.sign(body, signer, Date.now());
+    return doors.call(webhook, { method: "POST", headers, body: new Uint8Array(body) });
+  }
+
+  async function read(path: string, key = doors.key): Promise<Answer> {
+    return doors.call(path, { headers: { authorization: `Bearer ${key}` } });
+  }
+
+  async function untilBooked(path: string, key = doors.key): Promise<Answer> {
+    const from = Date.now();
+    for (;;) {
+      const answer = await read(path, key);
+      if (Date.parse(answer.json.complete_to) >= from) return answer;
+      if (Date.now() - from > bookedWithinMs) throw new Error(`stuck: ${answer.text}`);
+      await pause(50);
+    }
+  }
+
+  /** Names only adorn: they follow what is booked. */
+  async function untilNamed(key = doors.key): Promise<(readonly [number, string, string])[]> {
+    const from = Date.now();
+    for (;;) {
+      const { json } = await read("/v1/transactions?provider=google", key);
+      const rows = json.data.map(
+        (row: { gross_amount: number; status: string; product_name: string }) =>
+          [row.gross_amount, row.status, row.product_name] as const,
+      );
+      const isNamed = rows.every(([, , name]: [number, string, string]) =>
+        name.startsWith("Atlas"),
+      );
+      if (isNamed || Date.now() - from > bookedWithinMs) return rows;
+      await pause(50);
+    }
+  }
+
+  it("should book purchases told in any order, each order and account once", async () => {
+    const told: readonly [JsonObject, number][] = [
+      [subscriptionNotification(4, "eve"), upgraded + 3_000],
+      [subscriptionNotification(13, "ada"), upgraded + 4_000],
+      [subscriptionNotification(2, "ada"), renewed + 1_000],
+      [subscriptionNotification(4, "ada"), bought + 2_000],
+      [subscriptionNotification(4, "eve"), upgraded + 3_000],
+    ];
+    for (const [notification, at] of told) {
+      const answer = await push(notification, at);
+      expect(answer.status, answer.text).to.equal(200);
+    }
+    const { json } = await untilBooked("/v1/metrics/mrr");
+    expect(json.data).to.include({ current_mrr: 29.99, active_subscribers: 1 });
+    const transactions = await untilNamed();
+    expect(transactions).to.deep.equal([
+      [29.99, "succeeded", "Atlas Team"],
+      [9.99, "disputed", "Atlas Pro"],
+      [9.99, "succeeded", "Atlas Pro"],
+    ]);
+    const before = await read("/v1/metrics/mrr?at=2026-07-15T00:00:00Z");
+    expect(before.json.data).to.include({ current_mrr: 9.99, active_subscribers: 1 });
+    const cohorts = (await read("/v1/metrics/cohorts")).json.data.cohorts;
+    expect(cohorts.map((cohort: { vintage: string }) => cohort.vintage)).to.deep.equal(["2026-06"]);
+    expect(cohorts[0].starting_mrr).to.equal(9.99);
+  });
+
+  it("should keep an account when Google has forgotten where its chain began", async () => {
+    const id = "GPA.3344-1111-2222-33303";
+    const until = Date.parse("2026-09-02T13:00:00Z");
+    const items = [item("atlas.pro", until, id)];
+    purchase("ivy", { startAt: charged + 3_600_000, replaces: "eve", items });
+    order({ id, token: "ivy", createdAt: charged }, 999n, charged + 3_600_000, until);
+    await push(subscriptionNotification(4, "ivy"), charged + 3_601_000);
+    await untilBooked("/v1/metrics/mrr");
+    for (const gone of ["ada", "eve"])
+      doors.play.answers.delete(subscriptionPath(packageName, gone));
+    await push(subscriptionNotification(7, "ivy"), charged + 7_200_000);
+    const { json } = await untilBooked("/v1/metrics/mrr");
+    expect(json.data).to.include({ current_mrr: 9.99, active_subscribers: 1 });
+  });
+
+  it("should keep a test purchase to the test environment, which only the API tells", async () => {
+    await push(subscriptionNotification(4, "tester"), bought + 5_000);
+    const { json } = await untilBooked("/v1/metrics/mrr");
+    expect(json.data.current_mrr).to.equal(9.99);
+    expect(json.data.active_subscribers).to.equal(1);
+    const tested = await untilBooked("/v1/metrics/mrr", testKey);
+    expect(tested.json.data.current_mrr).to.equal(9.99);
+    expect((await read("/v1/transactions", testKey)).json.data).to.have.lengthOf(1);
+  });
+
+  it("should name a product also to the environment that did not ask for it first", async () => {
+    await untilNamed(testKey);
+    const { json } = await read("/v1/transactions", testKey);
+    expect(json.data[0].product_name).to.equal("Atlas Pro");
+  });
+
+  it("should explain a test purchase to the key that sees it, and to no other", async () => {
+    const [row] = (await read("/v1/transactions", testKey)).json.data;
+    const { json } = await read(`/v1/transactions/${row.id}`, testKey);
+    const [version] = json.data.versions;
+    const path = `/v1/events/${version.event_id}`;
+    const from = Date.now();
+    let event = await read(path, testKey);
+    // The journal is written a moment behind.
+    while (event.status !== 200 && Date.now() - from < bookedWithinMs) {
+      await pause(50);
+      event = await read(path, testKey);
+    }
+    expect(event.status, event.text).to.equal(200);
+    expect(event.json.data).to.include({ native_type: "SUBSCRIPTION_PURCHASED" });
+    expect(event.json.data.movements).to.have.lengthOf(1);
+    expect((await read(path)).status).to.equal(404);
+  });
+
+  it("should reject what Google knows nothing of: anyone on the topic could send it", async () => {
+    const purchaseToken = "forged";
+    const voided = { purchaseToken, orderId: "GPA.9", isSubscription: false };
+    expect((await push(subscriptionNotification(2, purchaseToken), renewed)).status).to.equal(200);
+    expect((await push(voidedPurchaseNotification(voided), renewed)).status).to.equal(200);
+    await untilBooked("/v1/metrics/mrr");
+    const reasons = await reasonsOf(`/workspaces/${doors.workspace}/rejects`);
+    expect(reasons).to.deep.equal(["order_unknown", "purchase_unknown"]);
+  });
+
+  it("should tell a purchase of another app from credentials that are refused", async () => {
+    const path = `/workspaces/${doors.workspace}/rejects`;
+    const reasonsBefore = await reasonsOf(path);
+    const answers = [
+      ["of-another-app", 400],
+      ["that-the-account-may-not-see", 403],
+    ] as const;
+    doors.play.misbehave = (request, response) => {
+      const [, status] = answers.find(([token]) => request.url?.endsWith(token)) ?? [];
+      if (status !== undefined) send(response, status, { error: { code: status } });
+      return status !== undefined;
+    };
+    for (const [token] of answers) await push(subscriptionNotification(2, token), renewed);
+    await untilBooked("/v1/metrics/mrr");
+    doors.play.misbehave = null;
+    expect(await reasonsOf(path)).to.deep.equal(
+      [...reasonsBefore, "enrichment_refused", "purchase_unknown"].sort(),
+    );
+  });
+
+  async function reasonsOf(path: string): Promise<string[]> {
+    const { json } = await doors.manage("GET", path);
+    return json.data.map(({ reason }: { reason: string }) => reason).sort();
+  }
+
+  it("should refuse a push whose token is another's", async () => {
+    const body = pushBytes(pushBody({ messageId: "1", packageName, at: bought, notification: {} }));
+    const { headers } = google.sign(body, makeSigner("of-the-service"), Date.now());
+    const answer = await doors.call(webhook, {
+      method: "POST",
+      headers,
+      body: new Uint8Array(body),
+    });
+    expect(answer.status).to.equal(401);
+    expect(answer.json.error.code).to.equal("signature_mismatch");
+  });
+
+  it("should answer 503 while Google's keys cannot be fetched, and take nothing", async () => {
+    const { audience, email } = signer;
+    const credentials = {
+      audience,
+      service_account_email: email,
+      package_name: packageName,
+    };
+    const path = `/workspaces/${doors.workspace}/integrations`;
+    const body = { provider: "google", environment: "Production", credentials };
+    const made = await doors.manage("POST", path, body);
+    const token = String(made.json.data.webhook_path).split("/").at(-1) ?? "";
+    // The same door, in front of an adapter whose keys are where nobody answers.
+    const unreachable = createGoogle({ keysUrl: "http://127.0.0.1:9/certs" });
+    const providers = new Map([["google", unreachable]]);
+    doors.service.router.post("/unreachable/:token", webhookRoute(doors.service, providers));
+    const before = await doors.taken();
+    const bytes = pushBytes(
+      pushBody({ messageId: "2", packageName, at: bought, notification: {} }),
+    );
+    const { headers } = google.sign(bytes, signer, Date.now());
+    const init = { method: "POST", headers, body: new Uint8Array(bytes) };
+    const answer = await doors.call(`/unreachable/${token}`, init);
+    expectError(answer, { status: 503, code: "keys_unavailable", type: "unavailable" });
+    expect(answer.headers.get("retry-after")).to.equal("1");
+    expect(await doors.taken()).to.equal(before);
+  });
+});

@@ -1,0 +1,318 @@
+/** Numbers nobody can book: a reject of the one event, whichever adapter told it. */
+import { expect } from "chai";
+import { limits } from "../../config.js";
+import { completeFacts } from "../../processors/normalize/facts.js";
+import { recordings } from "../../processors/book/payment/payment-versions.js";
+import { createPaddle } from "../../providers/paddle/index.js";
+import {
+  eventBody,
+  paddleEvent,
+  productData,
+  subscriptionData,
+} from "../../ops/payloads/paddle.js";
+import { type FactBody, factCodec } from "../../schemas/records/records.js";
+import { type Doors, openDoors } from "../harness/doors.js";
+import { until } from "../log/log-contract.js";
+import { factOf, metaOf } from "../harness/facts.js";
+
+const max = limits.amountMinorMax;
+const none = { account: null, country: null, type: null, tax: null, fee: null, lines: [] };
+const payment = { payment: "pi", at: 1_000, amount: 100n, currency: "USD", ...none };
+const item = { item: "i", external_id: "p", monthly_numerator: 1n, monthly_denominator: 1n };
+const line = { external_id: "p", weight: 1n };
+
+const paddle = createPaddle({ toleranceSeconds: 300 });
+const paddleSecret = "pdl_ntfset_of_the_bounds";
+
+function subscriptionOf(monthly: Partial<typeof item>): FactBody {
+  const steps = [{ at: 1_000, items: [{ ...item, ...monthly }] }];
+  const priced = { currency: "USD", phase: "started", steps } as const;
+  return { Subscription: { subscription: "s", account: "a", country: null, ...priced } };
+}
+
+/** Below year 0 and beyond 9999, as four digits and an offset from UTC can still say. */
+const belowZero = Date.parse("0000-01-01T00:00:00+01:00");
+const beyondAll = Date.parse("9999-12-31T23:59:59-01:00");
+/** `latest` of `completed` */
+const latest = 2_000;
+const daysEnd = Date.UTC(2149, 5, 7);
+const money = { amount: 100n, currency: "USD" };
+const ofRefund = { ...money, account: null, country: null, lines: [] };
+const dispute = { dispute: "d", payment: "pi", ...money, told_by: "money" } as const;
+
+function stepsOf(...steps: readonly [at: number, items: (typeof item)[]][]): FactBody {
+  const told = { phase: "changed", steps: steps.map(([at, items]) => ({ at, items })) } as const;
+  return {
+    Subscription: { subscription: "s", account: "a", country: null, currency: "USD", ...told },
+  };
+}
+
+function completed(body: FactBody, happenedAt = 1_000) {
+  return completeFacts([{ happenedAt, body }], {
+    meta: metaOf({ received_at: 1_000 }),
+    position: { partition: 0, offset: 0n },
+    baseCurrency: "JPY",
+    amountMinorMax: max,
+    earliest: 0,
+    latest,
+    hashAccount: (account) => account,
+    quote: (currency) => ({
+      currency,
+      base_currency: "JPY",
+      rate: "150",
+      date: "2026-01-01",
+      source: "ecb",
+      edition: 1,
+    }),
+  });
+}
+
+const tooLarge: readonly [what: string, body: FactBody][] = [
+  ["an amount beyond 15 digits in base currency", { Payment: { ...payment, amount: max } }],
+  ["a fee beyond 64 bits", { Payment: { ...payment, fee: 10n ** 24n } }],
+  ["a fee that only the base currency cannot hold", { Payment: { ...payment, fee: -max } }],
+  ["a tax beyond 15 digits", { Payment: { ...payment, tax: max + 1n } }],
+  [
+    "a weight beyond 15 digits",
+    { Payment: { ...payment, lines: [{ ...line, weight: -2n * max }] } },
+  ],
+  ["a purchase's fee", { Purchase: { purchase: "in", ...none, fee: max + 1n } }],
+  ["a purchase's total", { Purchase: { purchase: "in", ...none, total: max + 1n } }],
+  ["a monthly price above 64 bits", subscriptionOf({ monthly_numerator: 2n ** 63n })],
+  ["a monthly price below 64 bits", subscriptionOf({ monthly_denominator: 2n ** 63n })],
+];
+
+const misdated: readonly [what: string, body: FactBody, happenedAt?: number][] = [
+  ["a name told beyond the year 9999", { Sku: { external_id: "p", name: "P" } }, beyondAll],
+  ["a name told below the year 0", { Sku: { external_id: "p", name: "P" } }, belowZero],
+  ["what was told at no time", { Sku: { external_id: "p", name: "P" } }, NaN],
+  ["what was told too far ahead", { Payment: { ...payment } }, latest + 1],
+  ["a payment too far ahead", { Payment: { ...payment, at: latest + 1 } }],
+  ["an end beyond the days there are", stepsOf([daysEnd, []])],
+  ["an end below the year 0", stepsOf([belowZero, []])],
+  ["a price too far ahead", stepsOf([latest + 1, [item]])],
+  ["a price at no time", stepsOf([1_000, []], [NaN, [item]])],
+  [
+    "a refund's failure",
+    { Refund: { refund: "r", payment: "pi", at: 1_000, failed_at: beyondAll, ...ofRefund } },
+  ],
+  ["a withdrawal", { Dispute: { ...dispute, withdrawn_at: belowZero, returned_at: null } }],
+  [
+    "a return of what was withdrawn in time",
+    { Dispute: { ...dispute, withdrawn_at: 1_000, returned_at: beyondAll } },
+  ],
+  ["a link's reading", { Link: { payment: "pi", purchase: "in", as_of: beyondAll } }],
+  [
+    "a part's payment",
+    { Link: { payment: "pi", purchase: "in", part: { amount: 1n, at: latest + 1 } } },
+  ],
+];
+
+describe("The bounds of a fact", () => {
+  for (const [what, body, happenedAt] of misdated) {
+    it(`should refuse the date of ${what}`, () => {
+      const told = completed(body, happenedAt);
+      expect(told).to.include({ outcome: "rejected", reason: "date_out_of_range" });
+    });
+  }
+
+  it("should leave out what is announced for later than the days there are", () => {
+    const last = Date.UTC(2148, 11, 31);
+    const told = completed(
+      stepsOf([1_000, [item]], [last, []], [daysEnd, [item]], [beyondAll, []]),
+    );
+    if (told.outcome !== "facts") throw new Error(told.detail);
+    const bodies = told.facts.map(({ body }) => body);
+    expect(bodies).to.deep.equal([stepsOf([1_000, [item]], [last, []])]);
+  });
+
+  it("should take an end that lies ahead", () => {
+    expect(completed(stepsOf([latest + 1, []]))).to.include({ outcome: "facts" });
+  });
+
+  for (const [what, body] of tooLarge) {
+    it(`should refuse ${what}`, () => {
+      expect(completed(body)).to.include({ outcome: "rejected", reason: "amount_too_large" });
+    });
+  }
+
+  it("should take the largest there are, and write them down", () => {
+    const lines = [{ ...line, weight: max }];
+    for (const body of [
+      { Payment: { ...payment, amount: max / 2n, tax: -max / 2n, lines } },
+      { Purchase: { purchase: "in", ...none, tax: max, total: max, lines } },
+      subscriptionOf({ monthly_numerator: 2n ** 63n - 1n, monthly_denominator: 2n ** 63n - 1n }),
+    ]) {
+      const told = completed(body);
+      if (told.outcome !== "facts") throw new Error(told.detail);
+      for (const fact of told.facts) factCodec.decode(factCodec.encode(fact));
+    }
+  });
+
+  it("should keep out of the ledger what its rows cannot hold", () => {
+    const lines = [
+      { external_id: "a", weight: max },
+      { external_id: "b", weight: 1n - max },
+    ];
+    const quote = { currency: "USD", base_currency: "USD", rate: "1", date: "", source: "same" };
+    const fact = factOf(
+      { Payment: { ...payment, amount: max, lines } },
+      {
+        base_currency: "USD",
+        quote: { ...quote, edition: 1 },
+      },
+    );
+    const { ledger, versions, beyond } = recordings("pi", [fact]);
+    expect([ledger.length, versions.length, beyond]).to.deep.equal([0, 0, [fact]]);
+  });
+});
+
+describe("An event whose numbers nobody can book", () => {
+  let doors: Doors;
+  before(async () => {
+    doors = await openDoors();
+  });
+
+  it("should be a reject, and hold up nothing", async () => {
+    const charge = {
+      id: "ch_bounds",
+      object: "charge",
+      amount: 999_999_999_999_999,
+      currency: "eur",
+      created: 1_700_000_000,
+      captured: true,
+      status: "succeeded",
+      paid: true,
+      balance_transaction: { id: "txn", amount: 1, fee: 999_999_999, currency: "usd" },
+    };
+    const event = {
+      id: "evt_bounds",
+      object: "event",
+      type: "charge.succeeded",
+      created: 1_700_000_000,
+      livemode: true,
+      data: { object: charge },
+    };
+    expect((await doors.deliver(JSON.stringify(event))).status).to.equal(200);
+    const sale = {
+      provider: "custom",
+      event_type: "transaction.sale",
+      event_id: "bounds-after",
+      occurred_at: "2026-10-01T00:00:00Z",
+      amount: 12.5,
+      currency: "EUR",
+    };
+    expect((await doors.ingest(sale)).status).to.equal(202);
+    const rejects = `/workspaces/${doors.workspace}/rejects`;
+    const shown = async () => {
+      const headers = { authorization: `Bearer ${doors.readKey}` };
+      const { json: list } = await doors.call("/v1/transactions", { headers });
+      const { json: rejected } = await doors.manage("GET", rejects);
+      return [
+        list.data.map((row: Record<string, unknown>) => row["gross_amount"]),
+        rejected.data.map((row: Record<string, unknown>) => row["reason"]),
+      ];
+    };
+    const all = [[12.5], ["amount_too_large"]];
+    await until(async () => (await shown()).every(({ length }) => length > 0));
+    expect(await shown()).to.deep.equal(all);
+  });
+
+  it("should be a reject, and hold up nothing, when no store can hold its date", async () => {
+    const { webhook_path: path } = await paddleIntegration();
+    const at = Date.now();
+    const ended = {
+      ...subscriptionData({
+        id: "sub_bounds",
+        customer: "ctm_bounds",
+        status: "canceled",
+        currency: "EUR",
+        items: [],
+        startedAt: at,
+      }),
+      canceled_at: "9999-12-31T23:59:59.000000-01:00",
+    };
+    const named = productData({ id: "pro_bounds", name: "Bounds", createdAt: at });
+    for (const event of [
+      paddleEvent({ id: "evt_ended", type: "subscription.canceled", at, data: ended }),
+      {
+        ...paddleEvent({ id: "evt_named", type: "product.created", at, data: named }),
+        occurred_at: "0000-01-01T00:00:00.000000+01:00",
+      },
+    ]) {
+      const body = eventBody(event);
+      const { headers } = paddle.sign(body, { signing_secret: paddleSecret }, Date.now());
+      expect((await doors.call(path, { method: "POST", headers, body })).status).to.equal(200);
+    }
+    const begun = {
+      provider: "custom",
+      event_type: "subscription.new",
+      event_id: "bounds-begun",
+      subscription_id: "bounds",
+      amount: 7,
+      currency: "EUR",
+    };
+    expect((await doors.ingest(begun)).status).to.equal(202);
+    const headers = { authorization: `Bearer ${doors.readKey}` };
+    await until(async () => {
+      const { json: mrr } = await doors.call("/v1/metrics/mrr", { headers });
+      const { json: list } = await doors.call("/v1/transactions", { headers });
+      return mrr.data.current_mrr === 7 && list.data[0].gross_amount === 7;
+    });
+    const { json: rejects } = await doors.manage("GET", `/workspaces/${doors.workspace}/rejects`);
+    const told = rejects.data.filter((row: { provider: string }) => row.provider === "paddle");
+    const reasons = told.map((row: { reason: string }) => row.reason);
+    expect(reasons).to.deep.equal(["date_out_of_range", "date_out_of_range"]);
+  });
+
+  it("should be a reject, and hold up nothing, when a text of it is too long", async () => {
+    const long = "x".repeat(66_000);
+    const charge = { object: "charge", amount: 100, currency: "eur", captured: true, paid: true };
+    const event = (id: string, fields: object) => ({
+      id,
+      object: "event",
+      type: "charge.succeeded",
+      created: 1_700_000_000,
+      livemode: true,
+      data: { object: { ...charge, id: "ch_l", created: 1_700_000_000, ...fields } },
+    });
+    const odd = [
+      event("evt_payment", { payment_intent: long }),
+      event("evt_account", { customer: long }),
+      event("evt_charge", { id: long }),
+      event(`evt_${long}`, {}),
+    ];
+    for (const [index, body] of odd.entries()) {
+      expect((await doors.deliver(JSON.stringify(body))).status).to.equal(200);
+      const native = { provider: "stripe", event_type: body.type, payload: body };
+      const refused = await doors.ingest(native);
+      expect(refused.status, refused.text).to.equal(422);
+      expect(refused.json.error, index.toString()).to.include({ code: "malformed" });
+      expect(refused.json.error.param).to.equal("payload");
+    }
+    const sale = { provider: "custom", event_type: "transaction.sale", amount: 1, currency: "EUR" };
+    for (const field of ["event_id", "product_id", "subscription_id", "customer_id"]) {
+      const refused = await doors.ingest({ ...sale, [field]: "é".repeat(128) });
+      expect(refused.status, refused.text).to.equal(422);
+      expect(refused.json.error.param).to.equal(field);
+    }
+    expect((await doors.ingest({ ...sale, amount: 77 })).status).to.equal(202);
+    const headers = { authorization: `Bearer ${doors.readKey}` };
+    await until(async () => {
+      const { json: list } = await doors.call("/v1/transactions", { headers });
+      return list.data.some((row: Record<string, unknown>) => row["gross_amount"] === 77);
+    });
+    const { json: rejects } = await doors.manage("GET", `/workspaces/${doors.workspace}/rejects`);
+    const reasons = rejects.data.map((row: { reason: string }) => row.reason);
+    expect(reasons.filter((reason: string) => reason === "malformed")).to.have.length(4);
+  });
+
+  async function paddleIntegration(): Promise<{ webhook_path: string }> {
+    const made = await doors.manage("POST", `/workspaces/${doors.workspace}/integrations`, {
+      provider: "paddle",
+      environment: "Production",
+      credentials: { signing_secret: paddleSecret },
+    });
+    return made.json.data;
+  }
+});

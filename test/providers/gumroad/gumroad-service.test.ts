@@ -1,0 +1,204 @@
+/** Gumroad through the whole service: unsigned pings, each sale looked up over HTTP. */
+import { setTimeout as pause } from "node:timers/promises";
+import { expect } from "chai";
+import { createGumroad } from "../../../providers/gumroad/index.js";
+import {
+  membershipPing,
+  type RecordInput,
+  type SaleInput,
+  salePing,
+  type SaleResource,
+} from "../../../ops/payloads/gumroad.js";
+import { type Answer, type Doors, openDoors } from "../../harness/doors.js";
+
+const gumroad = createGumroad();
+const seller = { seller_id: "c2VsbGVyLXRlc3Q=" };
+const bookedWithinMs = 20_000;
+const at = Date.parse("2026-06-10T09:00:00Z");
+const product = "prd-brushes==";
+const once: SaleInput & RecordInput = { sale: "once==", at, product, cents: 1249n };
+const club = { subscription: "mem-1==", recurrence: "monthly", purchaser: "77" } as const;
+const first = { sale: "first==", at, product: "prd-club==", cents: 1000n, ...club };
+
+describe("Gumroad, through the service", () => {
+  let doors: Doors;
+  let webhook: string;
+
+  before(async () => {
+    doors = await openDoors();
+    const integration = await doors.manage("POST", `/workspaces/${doors.workspace}/integrations`, {
+      provider: "gumroad",
+      environment: "Production",
+      credentials: { ...seller, access_token: doors.gumroadApi.accessToken },
+    });
+    expect(integration.status, integration.text).to.equal(201);
+    webhook = integration.json.data.webhook_path;
+  });
+
+  async function post(ping: Buffer): Promise<void> {
+    const { headers, body } = gumroad.sign(ping, seller, Date.now());
+    const call = { method: "POST", headers, body: new Uint8Array(body) };
+    const answer = await doors.call(webhook, call);
+    expect(answer.status, answer.text).to.equal(200);
+  }
+
+  const tell = (resource: SaleResource, sale: SaleInput) => post(salePing(resource, sale));
+
+  async function untilBooked(path: string): Promise<Answer> {
+    const from = Date.now();
+    for (;;) {
+      const answer = await doors.call(path, { headers: { authorization: `Bearer ${doors.key}` } });
+      if (Date.parse(answer.json.complete_to) >= from) return answer;
+      if (Date.now() - from > bookedWithinMs) throw new Error(`stuck: ${answer.text}`);
+      await pause(50);
+    }
+  }
+
+  const amounts = async (field: string) =>
+    (await untilBooked("/v1/transactions")).json.data.map(
+      (row: Record<string, unknown>) => row[field],
+    );
+
+  const reasons = async () => {
+    const open = await doors.manage("GET", `/workspaces/${doors.workspace}/rejects`);
+    return open.json.data.map(({ reason }: { reason: string }) => reason).sort();
+  };
+
+  it("should not book what Gumroad does not know, however genuine it looks", async () => {
+    await tell("sale", { ...once, sale: "forged==" });
+    expect(await amounts("gross_amount")).to.deep.equal([]);
+    expect(await reasons()).to.deep.equal(["sale_unknown"]);
+  });
+
+  it("should book a sale at the price Gumroad has, not at the ping's", async () => {
+    doors.gumroadApi.tell(once);
+    await tell("sale", { ...once, cents: 999_900n });
+    expect(await amounts("gross_amount")).to.deep.equal([12.49]);
+  });
+
+  it("should book two parts refunded by equal pings, and a repetition of one never", async () => {
+    doors.gumroadApi.tell({ ...once, partiallyRefunded: true, refundable: "8.50" });
+    await tell("refund", once);
+    expect(await amounts("refunded_amount")).to.deep.equal([3.99]);
+    doors.gumroadApi.tell({ ...once, partiallyRefunded: true, refundable: "5" });
+    await tell("refund", once);
+    await tell("refund", once);
+    expect(await amounts("refunded_amount")).to.deep.equal([7.49]);
+    expect(await amounts("status")).to.deep.equal(["succeeded"]);
+  });
+
+  it("should start a membership with its first charge, for which a plan change waits", async () => {
+    await post(
+      membershipPing(
+        { ...club, product: "prd-club==", user: club.purchaser, createdAt: at },
+        {
+          resource: "subscription_updated",
+          type: "upgrade",
+          effectiveAt: Date.parse("2026-07-01T00:00:00Z"),
+          before: { tier: "Pro", recurrence: "monthly", price: 1000n },
+          after: { tier: "Max", recurrence: "monthly", price: 2500n },
+        },
+      ),
+    );
+    await untilBooked("/v1/metrics/mrr");
+    expect(await reasons()).to.include("enrichment_unavailable");
+    const trial = { ...first, sale: "trial==", subscription: "mem-2==" };
+    doors.gumroadApi.tell({ ...trial, recurring: false, trialEndsOn: "Jul 1, 2026" });
+    await tell("sale", trial);
+    doors.gumroadApi.tell({ ...first, recurring: false });
+    await tell("sale", first);
+    const worth = async (moment: string): Promise<number> =>
+      (await untilBooked(`/v1/metrics/mrr?at=${moment}`)).json.data.current_mrr;
+    const before = await worth("2026-06-20T00:00:00Z");
+    expect(before).to.be.greaterThan(0);
+    // What waited is replayed some seconds later.
+    const deadline = Date.now() + bookedWithinMs;
+    while ((await worth("2026-07-02T00:00:00Z")) === before && Date.now() < deadline) {
+      await pause(200);
+    }
+    const after = await worth("2026-07-02T00:00:00Z");
+    // In dollars 10.00 and 25.00, each at the quote of its own day.
+    expect(after / before).to.be.within(2.4, 2.6);
+    expect(await amounts("gross_amount")).to.have.members([12.49, 10]);
+  });
+
+  it("should take instalments of what is sold once for payments, never for MRR", async () => {
+    const worth = async () => (await untilBooked("/v1/metrics/mrr")).json.data.current_mrr;
+    const before = await worth();
+    const plan = { ...first, sale: "part-1==", subscription: "mem-3==", cents: 10_000n };
+    const part = { ...plan, sale: "part-2==", at: at + 30 * 86_400_000, recurring: true };
+    doors.gumroadApi.tell({ ...plan, recurring: false, recurringBilling: false });
+    doors.gumroadApi.tell({ ...part, recurringBilling: false });
+    await tell("sale", plan);
+    await tell("sale", part);
+    await untilBooked("/v1/transactions");
+    await post(
+      membershipPing(
+        { ...club, subscription: plan.subscription, product: plan.product, createdAt: at },
+        { resource: "subscription_restarted", restartedAt: Date.parse("2026-09-01T00:00:00Z") },
+      ),
+    );
+    expect(await worth()).to.equal(before);
+    const { data } = (await untilBooked("/v1/transactions")).json;
+    const parts = data.filter(({ gross_amount }: { gross_amount: number }) => gross_amount === 100);
+    expect(parts.map(({ type }: { type: string }) => type)).to.deep.equal(["one_time", "one_time"]);
+  });
+
+  it("should end a membership whose product was made one that is sold once meanwhile", async () => {
+    const worth = async () => (await untilBooked("/v1/metrics/mrr")).json.data.current_mrr;
+    const before = await worth();
+    const begun = { ...first, sale: "club-1==", subscription: "mem-5==" };
+    const renewal = { ...begun, sale: "club-2==", at: at + 30 * 86_400_000, recurring: true };
+    doors.gumroadApi.tell({ ...begun, recurring: false, recurringBilling: true });
+    doors.gumroadApi.tell({ ...renewal, recurringBilling: false });
+    await tell("sale", begun);
+    await untilBooked("/v1/transactions");
+    await tell("sale", renewal);
+    expect(await worth()).to.be.greaterThan(before);
+    const { subscription, product: sold } = begun;
+    const endedAt = Date.parse("2026-08-20T00:00:00Z");
+    await post(
+      membershipPing(
+        { ...club, subscription, product: sold, createdAt: at, user: club.purchaser },
+        { resource: "subscription_ended", endedAt },
+      ),
+    );
+    expect(await worth()).to.equal(before);
+  });
+
+  it("should keep a yearly price where an end is taken back before a new plan", async () => {
+    const worth = async () => (await untilBooked("/v1/metrics/mrr")).json.data.current_mrr;
+    const yearly = { ...first, sale: "year==", subscription: "mem-4==", cents: 12_000n };
+    const sold = { ...yearly, recurrence: "yearly" as const };
+    doors.gumroadApi.tell({ ...sold, recurring: false });
+    await tell("sale", sold);
+    const before = await worth();
+    const rejected = await reasons();
+    const named = { ...club, subscription: sold.subscription, recurrence: sold.recurrence };
+    const membership = { ...named, product: sold.product, user: club.purchaser, createdAt: at };
+    const announced = membershipPing(membership, {
+      resource: "subscription_updated",
+      type: "downgrade",
+      effectiveAt: Date.now() + 200 * 86_400_000,
+      before: { tier: "Pro", recurrence: "yearly", price: 12_000n },
+      after: { tier: "Small", recurrence: "monthly", price: 600n },
+    });
+    await post(announced);
+    expect(await worth()).to.equal(before);
+    const restartedAt = Date.now() - 1000;
+    await post(membershipPing(membership, { resource: "subscription_restarted", restartedAt }));
+    expect(await worth()).to.equal(before);
+    expect(await reasons()).to.deep.equal(rejected);
+  });
+
+  it("should let nobody in who names another seller", async () => {
+    const { headers, body } = gumroad.sign(salePing("sale", once), { seller_id: "x" }, Date.now());
+    const answer = await doors.call(webhook, {
+      method: "POST",
+      headers,
+      body: new Uint8Array(body),
+    });
+    expect(answer.status).to.equal(401);
+    expect(answer.json.error.code).to.equal("signature_mismatch");
+  });
+});

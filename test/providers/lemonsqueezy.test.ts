@@ -1,0 +1,301 @@
+/** What Lemon Squeezy is asked, what is kept of its events, and how an event is told apart. */
+import { expect } from "chai";
+import { createLemonSqueezy } from "../../providers/lemonsqueezy/index.js";
+import {
+  answerOf,
+  invoiceObject,
+  type JsonObject,
+  type LemonObject,
+  lemonEvent,
+  listAnswer,
+  orderObject,
+  priceAttributes,
+  subscriptionObject,
+} from "../../ops/payloads/lemonsqueezy.js";
+
+const lemon = createLemonSqueezy();
+const at = Date.UTC(2026, 2, 10, 9);
+const order = orderObject({
+  id: 1,
+  customer: 7,
+  currency: "EUR",
+  total: 1000n,
+  product: 3,
+  createdAt: at,
+});
+const invoice = (reason: "initial" | "renewal"): LemonObject =>
+  invoiceObject({
+    id: 1,
+    subscription: 9,
+    customer: 7,
+    reason,
+    currency: "EUR",
+    total: 1000n,
+    createdAt: at + 1,
+  });
+const subscription = (status: "active" | "on_trial", quantity = 1): LemonObject =>
+  subscriptionObject({
+    quantity,
+    id: 9,
+    customer: 7,
+    order: 1,
+    product: 3,
+    price: 4,
+    item: 5,
+    status,
+    createdAt: at,
+    updatedAt: at,
+  });
+const event = (name: string, object: LemonObject, testMode = false) =>
+  lemonEvent({ name, object, testMode });
+const nothing = { kept: new Map(), answers: new Map() };
+const redemptions = "/v1/discount-redemptions?filter[order_id]=1&page[size]=100";
+
+/** What earlier events told, as the database would recall it. */
+function keptOf(...bodies: unknown[]) {
+  const kept = bodies.flatMap((body) => lemon.keeps?.(body) ?? []);
+  return { ...nothing, kept: new Map(kept.map(({ id, object }) => [id, object])) };
+}
+
+describe("What Lemon Squeezy is asked", () => {
+  const several = { ...order, attributes: { ...order.attributes, subtotal: 1500 } };
+  const begun = keptOf(event("subscription_created", subscription("active")));
+  const plain = keptOf(event("order_created", order));
+  const cases: [title: string, body: unknown, known: typeof nothing, asked: string[]][] = [
+    ["the country of an order", event("order_created", order), nothing, ["adorns /v1/customers/7"]],
+    [
+      "the further items of an order",
+      event("order_created", several),
+      nothing,
+      ["adorns /v1/customers/7", "adorns /v1/order-items?filter[order_id]=1&page[size]=100"],
+    ],
+    [
+      "which order an initial invoice paid",
+      event("subscription_payment_success", invoice("initial")),
+      nothing,
+      ["adorns /v1/customers/7", "needed /v1/subscriptions/9"],
+    ],
+    [
+      "not that when the subscription has told it",
+      event("subscription_payment_success", invoice("initial")),
+      begun,
+      ["adorns /v1/customers/7"],
+    ],
+    [
+      "nothing more of a renewal",
+      event("subscription_payment_success", invoice("renewal")),
+      nothing,
+      ["adorns /v1/customers/7"],
+    ],
+    [
+      "price, currency, discounts and what was charged of a subscription that counts",
+      event("subscription_updated", subscription("active")),
+      nothing,
+      [
+        "adorns /v1/customers/7",
+        "needed /v1/stores/1",
+        "needed /v1/prices/4",
+        "needed /v1/orders/1",
+        `needed ${redemptions}`,
+      ],
+    ],
+    [
+      "no discounts when the order had none",
+      event("subscription_updated", subscription("active")),
+      plain,
+      ["adorns /v1/customers/7", "needed /v1/stores/1", "needed /v1/prices/4"],
+    ],
+    [
+      "no price of a trial",
+      event("subscription_created", subscription("on_trial")),
+      nothing,
+      ["adorns /v1/customers/7"],
+    ],
+    [
+      "nothing of a payment that failed",
+      event("subscription_payment_failed", invoice("initial")),
+      nothing,
+      [],
+    ],
+    ["nothing of what is no event", [], nothing, []],
+  ];
+  for (const [title, body, known, asked] of cases) {
+    it(`should be ${title}`, () => {
+      const questions = lemon.asks?.(body, known) ?? [];
+      expect(questions.map(({ importance, path }) => `${importance} ${path}`)).to.deep.equal(asked);
+    });
+  }
+
+  const silent: [string, object][] = [
+    ["of a trial, which shows no price", { subtotal: 0, total: 0 }],
+    ["of a trial with a setup fee", { subtotal: 500, total: 500, setup_fee: 500 }],
+    ["with a discount", { subtotal: 1980, total: 990, discount_total: 990 }],
+  ];
+  for (const [title, more] of silent) {
+    it(`should be for discounts after an order ${title}`, () => {
+      const told = { ...order, attributes: { ...order.attributes, ...more } };
+      const known = keptOf(event("order_created", told));
+      const questions = lemon.asks?.(event("subscription_updated", subscription("active")), known);
+      expect(questions?.map(({ path }) => path)).to.include(redemptions);
+    });
+  }
+
+  it("should go by what the order said last of its discount", () => {
+    const [first] = lemon.keeps?.(event("order_created", order)) ?? [];
+    const { attributes } = orderObject({
+      id: 1,
+      customer: 7,
+      currency: "EUR",
+      total: 500n,
+      discount: 500n,
+      product: 3,
+      createdAt: at,
+      refundedAmount: 100n,
+      updatedAt: at + 1000,
+    });
+    const [later] = lemon.keeps?.(event("order_refunded", { ...order, attributes })) ?? [];
+    expect(later?.id).to.equal(first?.id);
+    expect(later?.toldAt).to.be.greaterThan(first?.toldAt ?? Infinity);
+  });
+
+  it("should name what earlier events may have told", () => {
+    const first = event("subscription_payment_success", invoice("initial"));
+    expect(lemon.needs?.(first)).to.deep.equal(["subscription:9"]);
+    expect(lemon.needs?.(event("subscription_updated", subscription("active")))).to.deep.equal([
+      "order:1",
+    ]);
+    expect(lemon.needs?.(event("order_created", order))).to.deep.equal([]);
+  });
+
+  it("should be what was charged after an order an older release kept", () => {
+    const known = { ...nothing, kept: new Map([["order:1", { undiscounted: true }]]) };
+    const asked = lemon.asks?.(event("subscription_updated", subscription("active")), known);
+    expect(asked?.map(({ path }) => path)).to.include("/v1/orders/1");
+  });
+
+  it("should join the initial invoice and its order in one payment", () => {
+    const first = event("subscription_payment_success", invoice("initial"));
+    const paymentOf = (body: unknown, known: typeof nothing) => {
+      const decoded = lemon.decode(body, known);
+      const facts = decoded.outcome === "facts" ? decoded.facts : [];
+      return facts.flatMap(({ body: fact }) => ("Payment" in fact ? fact.Payment.payment : []));
+    };
+    expect(paymentOf(event("order_created", order), nothing)).to.deep.equal(["order:1"]);
+    expect(paymentOf(first, begun)).to.deep.equal(["order:1"]);
+    expect(lemon.decode(first, nothing)).to.include({ reason: "enrichment_unavailable" });
+  });
+});
+
+describe("What a subscription of Lemon Squeezy costs", () => {
+  const listed = priceAttributes({ unitPrice: 1000n });
+  const exact = { ...listed, unit_price_decimal: "1000.4" };
+  const packages = { ...listed, scheme: "package", package_size: 2 };
+  const charged = (item: JsonObject, more: JsonObject = {}): JsonObject => ({
+    currency: "USD",
+    subtotal: 1500,
+    setup_fee: 0,
+    first_order_item: { price_id: 4, price: 750, quantity: 2, ...item },
+    ...more,
+  });
+  const asListed = charged({ price: 1000 }, { subtotal: 2000 });
+  const cases: [title: string, price: JsonObject, order: JsonObject | null, expected: string][] = [
+    ["the amount its checkout set", listed, charged({}), "1500"],
+    ["that beside a setup fee", listed, charged({}, { subtotal: 1800, setup_fee: 300 }), "1500"],
+    ["that before a discount", listed, charged({}, { discount_total: 500 }), "1500"],
+    ["the price, charged as it is listed", listed, asListed, "2000"],
+    ["the price, to a fraction of a cent", exact, asListed, "10004/5"],
+    ["the price of packages", packages, charged({}), "1000"],
+    ["the price of another plan than the order's", listed, charged({ price_id: 9 }), "2000"],
+    [
+      "the price where the order is in another currency",
+      listed,
+      charged({}, { currency: "EUR" }),
+      "2000",
+    ],
+    ["the price after a trial", listed, charged({ price: 0 }, { subtotal: 0 }), "2000"],
+    ["the price where the order is of more", listed, charged({}, { subtotal: 2400 }), "2000"],
+    ["the price where nobody knows the order", listed, null, "2000"],
+  ];
+  for (const [title, price, told, expected] of cases) {
+    it(`should be ${title}`, () => {
+      const known = {
+        ...nothing,
+        answers: new Map<string, unknown>([
+          ["/v1/prices/4", answerOf("prices", 4, price)],
+          ["/v1/stores/1", answerOf("stores", 1, { currency: "USD" })],
+          [redemptions, listAnswer("discount-redemptions", [])],
+          ["/v1/orders/1", told && answerOf("orders", 1, told)],
+        ]),
+      };
+      const body = event("subscription_updated", subscription("active", 2));
+      expect(monthlyIn(body, known)).to.equal(expected);
+      if (told === null) return;
+      const own = { ...order, attributes: { ...order.attributes, ...told } };
+      const kept = keptOf(event("order_created", own)).kept;
+      const answers = new Map([...known.answers].filter(([path]) => path !== "/v1/orders/1"));
+      expect(monthlyIn(body, { kept, answers }), "by its event").to.equal(expected);
+    });
+  }
+});
+
+/** Minor units, as a fraction where they are none. */
+function monthlyIn(body: unknown, known: Parameters<typeof lemon.decode>[1]): string {
+  const decoded = lemon.decode(body, known);
+  const [fact] = decoded.outcome === "facts" ? decoded.facts : [];
+  if (fact === undefined || !("Subscription" in fact.body)) throw new Error("no subscription");
+  const [item] = fact.body.Subscription.steps.flatMap(({ items }) => items);
+  const { monthly_numerator: above = 0n, monthly_denominator: below = 1n } = item ?? {};
+  return below === 1n ? `${above}` : `${above}/${below}`;
+}
+
+describe("Lemon Squeezy's heading", () => {
+  const time = "2026-03-10T09:00:00.000000Z";
+
+  it("should tell events apart by what is told of which object as of when", () => {
+    const { nativeId, ...heading } = { ...lemon.heading(event("order_created", order)) };
+    expect(nativeId).to.match(new RegExp(`^order_created:orders:1:${time}:[0-9a-f]{32}$`));
+    expect(heading).to.deep.equal({
+      nativeType: "order_created",
+      sandbox: false,
+      accountHint: "7",
+    });
+  });
+
+  it("should know a change of the item alone for another event", () => {
+    const later = "2026-03-11T10:00:00.000000Z";
+    const told = (updated_at: string) => {
+      const attributes = { updated_at: time, first_subscription_item: { updated_at } };
+      const data = { type: "subscriptions", id: "3", attributes };
+      return lemon.heading({ meta: { event_name: "subscription_updated" }, data })?.nativeId;
+    };
+    expect(told("2026-03-09T10:00:00.000000Z")).to.include(
+      `subscription_updated:subscriptions:3:${time}:`,
+    );
+    expect(told(later)).to.include(`subscription_updated:subscriptions:3:${later}:`);
+  });
+
+  it("should know two changes of one second for two events, and what is sent again for one", () => {
+    const told = (more: object, webhook_id = "one") => {
+      const attributes = { updated_at: time, variant_id: 1, ...more };
+      const data = { type: "subscriptions", id: "3", attributes };
+      return lemon.heading({ meta: { event_name: "subscription_updated", webhook_id }, data })
+        ?.nativeId;
+    };
+    const links = (signature: string) => ({ urls: { customer_portal: `https://x/?${signature}` } });
+    const ids = [told({}), told({ variant_id: 2 }), told({ status: "paused" })];
+    expect(new Set(ids).size).to.equal(3);
+    expect(told({})).to.equal(told({}, "another"));
+    expect(told(links("a"))).to.equal(told(links("b")));
+  });
+
+  it("should read the sandbox flag of the envelope, else of the object", () => {
+    expect(lemon.heading(event("order_created", order, true))).to.include({ sandbox: true });
+    const attributes = { updated_at: time, test_mode: true };
+    const bare = { meta: { event_name: "x" }, data: { type: "orders", id: "1", attributes } };
+    expect(lemon.heading(bare)).to.include({ sandbox: true, accountHint: "1" });
+  });
+
+  it("should be none of an object without an event", () => {
+    expect(lemon.heading({ data: { type: "orders", id: "1", attributes: {} } })).to.equal(null);
+  });
+});

@@ -1,0 +1,167 @@
+/** Which chargeback money that comes back belongs to, read from Paddle's own events. */
+import { expect } from "chai";
+import { entriesOf } from "../../processors/book/payment/entries.js";
+import { paymentState } from "../../processors/book/payment/payment.js";
+import { decode } from "../../providers/paddle/decode.js";
+import { type JsonObject, paddleEvent, priceData, productData } from "../../ops/payloads/paddle.js";
+import {
+  type AdjustmentInput,
+  adjustmentData,
+  transactionData,
+} from "../../ops/payloads/paddle-money.js";
+import { minorToMajor } from "../../schemas/money/money.js";
+import type { Fact } from "../../schemas/records/records.js";
+import { factOf } from "../harness/facts.js";
+import { cell, minorUnits, type Row, rowsOf } from "../model/tables/table.js";
+
+/** A sale of 60.00 for a and 30.00 for b; what is left of each after each row, and the status. */
+const cases: [string, string][] = [
+  [
+    "to the one of as much",
+    `
+    told     | amount | names | a     | b     | status
+    taken    |  60.00 | a     |  0.00 | 30.00 | disputed
+    taken    |  30.00 | b     |  0.00 |  0.00 | disputed
+    returned |  30.00 | b     |  0.00 | 30.00 | disputed
+    returned |  60.00 | a     | 60.00 | 30.00 | succeeded
+    `,
+  ],
+  [
+    "to the one from the same lines",
+    `
+    told     | amount | names | a     | b     | status
+    taken    |  20.00 | a     | 40.00 | 30.00 | disputed
+    taken    |  20.00 | b     | 40.00 | 10.00 | disputed
+    returned |  20.00 | b     | 40.00 | 30.00 | disputed
+    `,
+  ],
+  [
+    "to one of two alike after the other",
+    `
+    told     | amount | names | a     | b     | status
+    taken    |  20.00 | a     | 40.00 | 30.00 | disputed
+    returned |  20.00 | a     | 60.00 | 30.00 | succeeded
+    taken    |  20.00 | a     | 40.00 | 30.00 | disputed
+    returned |  20.00 | a     | 60.00 | 30.00 | succeeded
+    `,
+  ],
+  [
+    "as much as came back, and no more",
+    `
+    told     | amount | names | a     | b     | status
+    taken    |  90.00 |       |  0.00 |  0.00 | disputed
+    returned |  30.00 |       | 20.00 | 10.00 | disputed
+    returned |  60.00 |       | 60.00 | 30.00 | succeeded
+    `,
+  ],
+  [
+    "to several at once",
+    `
+    told     | amount | names | a     | b     | status
+    taken    |  60.00 | a     |  0.00 | 30.00 | disputed
+    taken    |  30.00 | b     |  0.00 |  0.00 | disputed
+    returned |  90.00 |       | 60.00 | 30.00 | succeeded
+    `,
+  ],
+  [
+    "no more than was taken, nor before it was",
+    `
+    told     | amount | names | a     | b     | status
+    returned |  30.00 | b     | 60.00 | 30.00 | succeeded
+    taken    |  20.00 | b     | 60.00 | 10.00 | disputed
+    returned |  30.00 | b     | 60.00 | 30.00 | succeeded
+    `,
+  ],
+];
+
+describe("Money that Paddle returns of a chargeback", () => {
+  for (const [title, table] of cases) {
+    it(`should go ${title}, whatever is told first`, () => {
+      const rows = rowsOf(table);
+      const told = [sale, ...rows.map(adjustment)].map(moneyFact);
+      const expected = rows.map((row) => ["a", "b", "status"].map((name) => cell(row, name)));
+      for (const order of ordersOf(told)) {
+        const facts = order.map((fact, receipt) => ({ ...fact, received_at: receipt }));
+        const left = rows.map((_, place) => leftAt(facts, place));
+        expect(left, order.map((fact) => fact.event_id).join()).to.deep.equal(expected);
+      }
+    });
+  }
+});
+
+const second = 1000;
+const start = Date.UTC(2026, 2, 10);
+const currency = "EUR";
+const customer = "ctm_1";
+const sale = paddleEvent({
+  id: "evt_sale",
+  type: "transaction.completed",
+  at: start,
+  data: transactionData({
+    id: "txn_1",
+    customer,
+    currency,
+    createdAt: start,
+    paidAt: start,
+    lines: [line("a", 6000n), line("b", 3000n)],
+  }),
+});
+
+function line(name: string, subtotal: bigint) {
+  const price = priceData({ id: `pri_${name}`, product: name, unitAmount: subtotal, currency });
+  const product = productData({ id: name, name, createdAt: start });
+  return { id: `txnitm_${name}`, price, product, subtotal };
+}
+
+/** Each row a second after the one before. */
+function adjustment(row: Row, place: number): JsonObject {
+  const at = start + (place + 1) * second;
+  const action = cell(row, "told") === "taken" ? "chargeback" : "chargeback_reverse";
+  const amount = minorUnits(cell(row, "amount"));
+  const names = cell(row, "names");
+  const told: Pick<AdjustmentInput, "type" | "items" | "total"> =
+    names === ""
+      ? { type: "full", total: amount }
+      : { type: "partial", items: [{ line: `txnitm_${names}`, amount }] };
+  const id = `adj_${place}`;
+  const what = { id, transaction: "txn_1", customer, currency, createdAt: at, action } as const;
+  const data = adjustmentData({ ...what, ...told, status: "approved" });
+  return paddleEvent({ id: `evt_${place}`, type: "adjustment.created", at, data });
+}
+
+/** The one of money: others are names of products. */
+function moneyFact(body: JsonObject, place: number): Fact {
+  const decoded = decode(body);
+  const [told] = decoded.outcome === "facts" ? decoded.facts : [];
+  if (told === undefined) throw new Error("no money");
+  const quote = { currency, base_currency: currency, rate: "1", date: "", source: "same" };
+  const id = `evt_${place}`;
+  return factOf(told.body, {
+    fact_id: id,
+    event_id: id,
+    provider: "paddle",
+    happened_at: told.happenedAt,
+    quote: { ...quote, edition: 1 },
+  });
+}
+
+/** What the products have left when the row of that place was told, by all that was ever told. */
+function leftAt(facts: readonly Fact[], place: number): string[] {
+  const at = start + (place + 1) * second;
+  const isTold = (fact: Fact): boolean => fact.happened_at <= at;
+  const { document } = paymentState("txn_1", facts.filter(isTold));
+  const entries = paymentState("txn_1", facts).moves.flatMap(entriesOf);
+  const left = ["a", "b"].map((sku) =>
+    entries
+      .filter((entry) => entry.external_id === sku && entry.happened_at <= at)
+      .reduce((sum, entry) => sum + entry.original_amount, 0n),
+  );
+  return [...left.map((amount) => minorToMajor(amount, 2)), document?.status ?? ""];
+}
+
+function ordersOf(facts: readonly Fact[]): Fact[][] {
+  if (facts.length === 0) return [[]];
+  return facts.flatMap((fact) =>
+    ordersOf(facts.filter((other) => other !== fact)).map((rest) => [fact, ...rest]),
+  );
+}

@@ -1,0 +1,224 @@
+/** Events leave out for which products a coupon is, and its other currencies: Stripe is asked. */
+import { expect } from "chai";
+import { paths } from "../../../providers/stripe/answers.js";
+import { stripeBackfill } from "../../../providers/stripe/history/backfill.js";
+import { asks, decode } from "../../../providers/stripe/decode.js";
+import {
+  type Json,
+  type JsonObject,
+  priceObject,
+  stripeEvent,
+  subscriptionObject,
+} from "../../../ops/payloads/stripe.js";
+
+const version = "2025-09-30.clover";
+const at = Date.UTC(2026, 2, 10, 9);
+const none = new Map<string, unknown>();
+const couponPath = paths.coupon("HALF");
+const metered = { usage_type: "metered" };
+const half = { id: "HALF", duration: "forever", percent_off: 50 };
+
+/** Items of 10.00 each, one for each product. */
+function subscription(coupon: Json, products: readonly string[]) {
+  const object = subscriptionObject({
+    id: "sub_1",
+    customer: "cus_1",
+    currency: "eur",
+    status: "active",
+    createdAt: at,
+    version,
+    items: products.map((product, place) => ({
+      id: `si_${place}`,
+      quantity: 1,
+      price: priceObject({ id: `price_${place}`, product, currency: "eur", unitAmount: 1000n }),
+    })),
+  });
+  const discounts = [{ id: "di_1", object: "discount", end: null, source: { coupon } }];
+  const type = "customer.subscription.created";
+  return stripeEvent({ id: "evt_1", type, at, object: { ...object, discounts }, version });
+}
+
+/** Minor units a month of each item. */
+function worth(body: unknown, answers: ReadonlyMap<string, unknown>): string[] {
+  const decoded = decode(body, { kept: none, answers });
+  if (decoded.outcome !== "facts") return [decoded.outcome];
+  return decoded.facts.flatMap(({ body: told }) =>
+    "Subscription" in told
+      ? (told.Subscription.steps[0]?.items ?? []).map((item) => `${item.monthly_numerator}`)
+      : [],
+  );
+}
+
+describe("What events leave out of a Stripe coupon", () => {
+  const two = ["prod_1", "prod_2"];
+  const limited = { applies_to: { products: ["prod_2"] } };
+  const inDollars = { id: "HALF", duration: "forever", amount_off: 200, currency: "usd" };
+  const answer = (more: object) => new Map([[couponPath, { id: "HALF", ...more }]]);
+  const cases: [
+    title: string,
+    coupon: JsonObject,
+    products: readonly string[],
+    answers: ReadonlyMap<string, unknown>,
+    asked: string[],
+    worth: string[],
+  ][] = [
+    ["count for all until Stripe says so", half, two, none, [couponPath], ["500", "500"]],
+    [
+      "count for those Stripe answers",
+      half,
+      two,
+      answer({ ...half, ...limited }),
+      [],
+      ["1000", "500"],
+    ],
+    ["count for all where Stripe names none", half, two, answer(half), [], ["500", "500"]],
+    ["count for those the event shows", { ...half, ...limited }, two, none, [], ["1000", "500"]],
+    [
+      "ask for its amount in the subscription's currency",
+      inDollars,
+      ["prod_1"],
+      none,
+      [couponPath],
+      ["rejected"],
+    ],
+    [
+      "count by that amount",
+      inDollars,
+      ["prod_1"],
+      answer({ ...inDollars, currency_options: { eur: { amount_off: 150 } } }),
+      [],
+      ["850"],
+    ],
+    ["be asked for where all is one product, too", half, ["prod_1"], none, [couponPath], ["500"]],
+    [
+      "take nothing off another product",
+      half,
+      ["prod_1"],
+      answer({ ...half, ...limited }),
+      [],
+      ["1000"],
+    ],
+    ["need none when used once", { ...half, duration: "once" }, two, none, [], ["1000", "1000"]],
+  ];
+  for (const [title, coupon, products, answers, asked, expected] of cases) {
+    it(`should ${title}`, () => {
+      const body = subscription(coupon, products);
+      const questions = asks(body, { kept: none, answers });
+      const needed = questions.filter(
+        ({ path, importance }) => importance === "needed" && !answers.has(path),
+      );
+      expect(needed.map(({ path }) => path)).to.deep.equal(asked);
+      expect(worth(body, answers)).to.deep.equal(expected);
+    });
+  }
+
+  it("should not count for metered items alone", () => {
+    const body = subscription(half, two);
+    const object: JsonObject = Object(body.data).object;
+    const [first, second] = Object(object.items).data;
+    const price = { ...second.price, recurring: { ...second.price.recurring, ...metered } };
+    const items = { data: [first, { ...second, price }] };
+    const mixed = { ...body, data: { object: { ...object, items } } };
+    const [question] = asks(mixed, { kept: none, answers: none });
+    expect(question?.path).to.equal(couponPath);
+    expect(worth(mixed, answer({ ...half, ...limited }))).to.deep.equal(["1000"]);
+  });
+
+  it("should be asked about although an event told all else of it", () => {
+    const kept = new Map<string, unknown>([["coupon:HALF", half]]);
+    const body = subscription("HALF", two);
+    const [question] = asks(body, { kept, answers: none });
+    expect(question?.path).to.equal(couponPath);
+  });
+});
+
+describe("A Stripe coupon that was deleted", () => {
+  const gone = new Map<string, unknown>([[couponPath, null]]);
+  const limited = { ...half, applies_to: { products: ["prod_2"] } };
+  const discount = (coupon: Json) => ({ id: "di_1", end: null, source: { coupon } });
+  const ofWhole = new Map([
+    ...gone,
+    [paths.subscriptionDiscounts("sub_1"), { id: "sub_1", discounts: [discount(limited)] }],
+  ]);
+  const ofItem = new Map([
+    ...gone,
+    [paths.itemDiscounts("sub_1"), { data: [{ id: "si_0", discounts: [discount(half)] }] }],
+  ]);
+  const whole = subscription("HALF", ["prod_1", "prod_2"]);
+  const byId = withDiscounts(whole, ["di_1"], []);
+  const onItem = withDiscounts(whole, [], [discount("HALF")]);
+  const onItemById = withDiscounts(whole, [], ["di_1"]);
+  const cases: [
+    title: string,
+    body: JsonObject,
+    answers: ReadonlyMap<string, unknown>,
+    asked: string[],
+    worth: string[],
+  ][] = [
+    ["be asked for like the others", whole, none, [couponPath], ["rejected"]],
+    [
+      "be looked for in the subscription that has it",
+      whole,
+      gone,
+      [paths.subscriptionDiscounts("sub_1")],
+      ["rejected"],
+    ],
+    ["count as it was, for its products", whole, ofWhole, [], ["1000", "500"]],
+    ["count by its discount's id, too", byId, ofWhole, [], ["1000", "500"]],
+    [
+      "be looked for in the items, where one has it",
+      onItem,
+      gone,
+      [paths.itemDiscounts("sub_1")],
+      ["rejected"],
+    ],
+    ["count for the item that has it", onItem, ofItem, [], ["500", "1000"]],
+    ["count for that item by its discount's id, too", onItemById, ofItem, [], ["500", "1000"]],
+  ];
+  for (const [title, body, answers, asked, expected] of cases) {
+    it(`should ${title}`, () => {
+      const questions = asks(body, { kept: none, answers });
+      const open = questions.filter(
+        ({ path, importance }) => importance === "needed" && !answers.has(path),
+      );
+      expect(open.map(({ path }) => path)).to.deep.equal(asked);
+      expect(worth(body, answers)).to.deep.equal(expected);
+    });
+  }
+
+  it("should count where a kept discount names it", () => {
+    const kept = new Map<string, unknown>([["di_1", discount("HALF")]]);
+    const decoded = decode(byId, { kept, answers: ofWhole });
+    expect(decoded.outcome).to.equal("facts");
+  });
+
+  it("should be told inside the discounts of a history", () => {
+    const list = stripeBackfill.lists.find(({ name }) => name === "subscriptions");
+    const path = list?.path({ from: at, to: at }, null) ?? "";
+    const expands = [...new URL(path, "http://stripe.test").searchParams]
+      .filter(([name]) => name.startsWith("expand"))
+      .map(([, value]) => value);
+    expect(expands).to.include("data.discounts.source.coupon");
+    // Stripe refuses what goes deeper.
+    for (const expand of expands) expect(expand.split(".").length).to.be.at.most(4);
+  });
+
+  it("should not make new events of a history when others use it", () => {
+    const list = stripeBackfill.lists.find(({ name }) => name === "subscriptions");
+    const idsOf = (timesRedeemed: number) => {
+      const coupon = { ...half, times_redeemed: timesRedeemed, valid: timesRedeemed < 2 };
+      const object: JsonObject = Object(subscription(coupon, ["prod_1"]).data).object;
+      const page = { object: "list", data: [object], has_more: false };
+      return list?.read(page, at)?.events.map(({ nativeId }) => nativeId);
+    };
+    expect(idsOf(1)).to.deep.equal(idsOf(2));
+  });
+});
+
+/** @param ofItem of the first */
+function withDiscounts(body: JsonObject, ofWhole: Json[], ofItem: Json[]): JsonObject {
+  const object: JsonObject = Object(body.data).object;
+  const [first, ...others] = Object(object.items).data;
+  const items = { data: [{ ...first, discounts: ofItem }, ...others] };
+  return { ...body, data: { object: { ...object, discounts: ofWhole, items } } };
+}

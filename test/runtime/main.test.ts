@@ -1,0 +1,137 @@
+/** The program as a person runs it: processes, signals, what it says. */
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { expect } from "chai";
+
+const program = fileURLToPath(new URL("../../main.js", import.meta.url));
+
+describe("The program", () => {
+  let folder: string;
+  let running: Run[] = [];
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), "program-"));
+  });
+  afterEach(() => {
+    for (const { child } of running) child.kill("SIGKILL");
+    running = [];
+  });
+  after(() => rmSync(folder, { recursive: true }));
+
+  function run(settings: Record<string, string> = {}, roles: string[] = []): Run {
+    const child = spawn(process.execPath, [program, ...roles], {
+      env: {
+        PATH: process.env.PATH,
+        UV_THREADPOOL_SIZE: "16",
+        PORT: "0",
+        DATA_DIR: join(folder, "data"),
+        RATES_REFRESH: "off",
+        ...settings,
+      },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const one = new Run(child);
+    running.push(one);
+    return one;
+  }
+
+  it("should say what its first start made and what is next, and go on with it", async function () {
+    // Four starts, of which the first compiles all: on one busy core each takes half a minute.
+    this.timeout(240_000);
+    const first = run();
+    const base = await first.ready();
+    const token = readFileSync(join(folder, "data", "admin.token"), "utf8").trim();
+    expect(first.said).to.match(/Made .*vault\.key \(mode 0600/);
+    expect(first.said).to.contain(`curl -s ${base}/v1/manage/workspaces`);
+    expect(first.said + first.logged).to.not.contain(token);
+    expect((await fetch(`${base}/readyz`)).status).to.equal(200);
+
+    const second = run();
+    expect(await second.ended()).to.equal(1);
+    expect(second.said).to.match(/is in use by process \d+/);
+
+    // Told before anything is made.
+    const sameDoor = run({ PORT: new URL(base).port, DATA_DIR: join(folder, "other") });
+    expect(await sameDoor.ended()).to.equal(1);
+    expect(sameDoor.said).to.match(/PORT: \d+ is in use; set PORT to another one/);
+    expect(existsSync(join(folder, "other"))).to.equal(false);
+
+    // Then it goes on with the same data, also after kill -9.
+    const key = readFileSync(join(folder, "data", "vault.key"), "utf8");
+    first.child.kill("SIGKILL");
+    await first.ended();
+    const again = run();
+    expect((await fetch(`${await again.ready()}/readyz`)).status).to.equal(200);
+    expect(again.said).to.not.contain("Made");
+    expect(readFileSync(join(folder, "data", "vault.key"), "utf8")).to.equal(key);
+    // SIGTERM is what crash.test.ts ends a process with.
+    again.child.kill("SIGINT");
+    expect(await again.ended()).to.equal(0);
+  });
+
+  const refused: [what: string, settings: Record<string, string>, roles: string[], said: RegExp][] =
+    [
+      ["wrong settings, all at once", { PORT: "x", LOG_LEVEL: "y" }, [], /PORT: .*\n.*LOG_LEVEL: /],
+      ["a malformed vault key", { VAULT_ENCRYPTION_KEY: "ab" }, [], /openssl rand -hex 32/],
+      [
+        "a role on its own without servers",
+        {},
+        ["ingest"],
+        /must run all roles; set KAFKA_BROKERS/,
+      ],
+      ["an unknown role", {}, ["ingest", "dance"], /there is no dance; there are ingest,/],
+    ];
+  for (const [what, settings, roles, said] of refused) {
+    it(`should refuse ${what}, in a sentence`, async () => {
+      const one = run({ ...settings, DATA_DIR: join(folder, "never") }, roles);
+      expect(await one.ended()).to.equal(1);
+      expect(one.said).to.match(said);
+      expect(one.said).to.not.contain("    at ");
+    });
+  }
+
+  it("should print the settings without secrets and make nothing", async () => {
+    const secrets = {
+      ADMIN_TOKEN: "secret-".repeat(6),
+      VAULT_ENCRYPTION_KEY: "5ec2e7".repeat(10) + "abcd",
+      DATABASE_URL: "postgres://user:secret-word@db/revenue",
+    };
+    const one = run({ ...secrets, PORT: "4000" }, ["check"]);
+    expect(await one.ended()).to.equal(0);
+    expect(one.logged).to.contain("PORT=4000\n").and.contain("ADMIN_TOKEN=(set)\n");
+    expect(one.logged).to.not.match(/secret-|5ec2e7/);
+  });
+});
+
+class Run {
+  /** Standard error, for a person. */
+  said = "";
+  /** Standard output. */
+  logged = "";
+  readonly #exit: Promise<unknown[]>;
+
+  constructor(readonly child: ChildProcessByStdio<null, Readable, Readable>) {
+    child.stderr.on("data", (chunk: Buffer) => (this.said += chunk.toString()));
+    child.stdout.on("data", (chunk: Buffer) => (this.logged += chunk.toString()));
+    this.#exit = once(child, "close");
+  }
+
+  /** The exit code; null when a signal ended it. */
+  async ended(): Promise<unknown> {
+    return (await this.#exit)[0];
+  }
+
+  /** The address it listens at. @throws when it ends instead */
+  async ready(): Promise<string> {
+    for (;;) {
+      const url = /Running at (http:\S+?),?\s/.exec(this.said)?.[1];
+      if (url !== undefined) return url;
+      const next = await Promise.race([once(this.child.stderr, "data"), this.#exit]);
+      if (typeof next[0] === "number" || next[0] === null) throw new Error(this.said || "it ended");
+    }
+  }
+}

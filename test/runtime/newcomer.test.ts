@@ -1,0 +1,131 @@
+/** What a person gets wrong at first, and whether it is told in a sentence that helps. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { expect } from "chai";
+import { DataFolderRefused, openDataFolder } from "../../runtime/data-folder.js";
+import { askForBackup } from "../../ops/backup-online.js";
+import { ConfigError, readConfig } from "../../config.js";
+import { mistypedSettings } from "../../ops/mistyped-settings.js";
+
+const program = fileURLToPath(new URL("../../main.js", import.meta.url));
+
+describe("A newcomer", () => {
+  let folder: string;
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), "newcomer-"));
+  });
+  after(() => rmSync(folder, { recursive: true }));
+
+  const settings: [name: string, value: string, said: string][] = [
+    ["PORT", "http", "PORT: must be a number"],
+    ["PORT", "80.5", "PORT: must be a whole number"],
+    ["PORT", "70000", "PORT: must not be above 65535"],
+    ["RATE_LIMIT_PER_KEY", "0", "RATE_LIMIT_PER_KEY: must be above 0"],
+    ["PUBLIC_URL", "example.com", "PUBLIC_URL: must be a URL as https://host:port"],
+    ["CLICKHOUSE_URL", "localhost:8123", "CLICKHOUSE_URL: must be a URL as https://host:port"],
+    ["CLICKHOUSE_CLUSTER", "revenue", "CLICKHOUSE_CLUSTER: needs CLICKHOUSE_URL"],
+    ["CLICKHOUSE_SHARD_URLS", "http://h:1", "CLICKHOUSE_SHARD_URLS: needs CLICKHOUSE_CLUSTER"],
+    ["DATABASE_URL", "mysql://u@h/d", "DATABASE_URL: must be a URL as postgres://user:"],
+  ];
+  for (const [name, value, said] of settings) {
+    it(`should be told what is wrong with ${name}=${value}`, () => {
+      expect(() => readConfig({ [name]: value })).to.throw(ConfigError, said);
+    });
+  }
+
+  const names: [env: Record<string, string>, said: string[]][] = [
+    [{ KAFKA_BROKER: "k:9092" }, ["did you mean KAFKA_BROKERS?"]],
+    [{ DATABSE_URL: "postgres://u@h/d" }, ["did you mean DATABASE_URL?"]],
+    [{ VAULT_ENCRYPTION_KEY_PREVIUOS: "x" }, ["did you mean VAULT_ENCRYPTION_KEY_PREVIOUS?"]],
+    [{ DATADIR: "/srv", log_level: "warn" }, ["mean DATA_DIR?", "mean LOG_LEVEL?"]],
+    [{ PORTS: "1", POST: "2" }, []],
+    [{ KAFKA_BROKERS: "k:9092", DATA_DIR: "/srv", RATES_REFRESH: "off" }, []],
+    [{ KAFKA_BROKER: "", KAFKA_PARTITION: "" }, []],
+    [{ CLICKHOUSE_USER: "u", STRIPE_API_KEY: "k", HOSTNAME: "h", PGDATABASE: "d" }, []],
+    [{ CLICKHOUSE_URL: "http://h:8123", CLICKHOUSE_URI: "http://h:8123" }, []],
+  ];
+  for (const [env, said] of names) {
+    it(`should be told of settings that are nearly named: ${Object.keys(env).join(", ")}`, () => {
+      const told = mistypedSettings(env);
+      expect(told).to.have.lengthOf(said.length);
+      for (const [index, words] of said.entries()) expect(told[index]).to.include(words);
+    });
+  }
+
+  const folders: [title: string, path: string, why: string][] = [
+    ["a file", "taken", "it is a file, not a folder"],
+    ["below a file", "taken/data", "a part of it is a file, not a folder"],
+  ];
+  for (const [title, path, why] of folders) {
+    it(`should be told of a data folder that is ${title}`, () => {
+      writeFileSync(join(folder, "taken"), "");
+      expect(() => openDataFolder({ DATA_DIR: join(folder, path) })).to.throw(
+        DataFolderRefused,
+        new RegExp(`^DATA_DIR: .*taken.* cannot be used: ${why}\\.$`),
+      );
+    });
+  }
+
+  it("should be told what a backup beside a running service lacks", async () => {
+    const order = { to: folder, keep: null, withKey: false };
+    const config = readConfig({ DATA_DIR: join(folder, "nowhere") });
+    const refused = await askForBackup(config, order).catch(String);
+    expect(refused).to.match(/there is no .*admin\.token\. Give this command the ADMIN_TOKEN of/);
+  });
+
+  const words: [words: string, code: number, said: string][] = [
+    ["--help", 0, "npm start -- check"],
+    ["ops --help", 0, "npm run ops -- servers start"],
+    ["ops dance", 2, "There is no command dance.\nnpm run ops -- audit"],
+    ["check", 0, "RATES_REFRESH=on"],
+    ["ops backup", 2, "--to is missing.\nnpm run ops -- audit"],
+    ["ops replay --from 2026-11-01T00:00", 2, "is no time in UTC; for example 2026-11-01"],
+    ["ops replay --from 2026-02-30", 2, "is no time in UTC; for example 2026-11-01"],
+    ["ops audit --from x", 2, "audit takes no --from.\nnpm run ops -- audit"],
+  ];
+  it("should be answered by the program which words there are", async function answered() {
+    this.timeout(60_000);
+    const env = { PATH: process.env.PATH, DATA_DIR: join(folder, "never"), LOGLEVEL: "warn" };
+    const runs = words.map(async ([line, code, said]) => {
+      const args = [...process.execArgv, program, ...line.split(" ")];
+      const child = spawn(process.execPath, args, { env });
+      const told = [text(child.stdout), text(child.stderr)];
+      const [ended] = await once(child, "close");
+      const [answer, complaint] = await Promise.all(told);
+      expect(ended, line).to.equal(code);
+      expect(code === 0 ? answer : complaint, line).to.include(said);
+      expect(complaint, line).to.match(/^LOGLEVEL is no setting and changes nothing; did you/);
+    });
+    await Promise.all(runs);
+  });
+
+  const nowhere: [words: string, where: string, said: RegExp][] = [
+    ["audit", "never", /There is no installation in .*never \(no log, no postgres\)\. Give this/],
+    ["backup --to copies", "never", /There is no installation in .*never/],
+    ["move --to slip.env --through copies", "never", /DATABSE_URL is no setting .* DATABASE_URL\?/],
+    ["move --to none.env --through copies", "never", /--to: none\.env cannot be read: ENOENT/],
+    ["replay --from 2026-11-01T00:00Z", "another", /no installation in .*another \(no log\)/],
+  ];
+  it("should be told by a command that finds no installation, and get none", async function none() {
+    this.timeout(60_000);
+    mkdirSync(join(folder, "another", "postgres"), { recursive: true });
+    writeFileSync(join(folder, "slip.env"), "DATABSE_URL=postgres://user@host/database");
+    const runs = nowhere.map(async ([line, where, said]) => {
+      const env = { PATH: process.env.PATH, DATA_DIR: join(folder, where) };
+      const args = [...process.execArgv, program, "ops", ...line.split(" ")];
+      const child = spawn(process.execPath, args, { env, cwd: folder });
+      const answer = text(child.stderr);
+      const [ended] = await once(child, "close");
+      expect(await answer, line).to.match(said);
+      expect(ended, line).to.equal(2);
+    });
+    await Promise.all(runs);
+    expect(readdirSync(folder)).to.not.include("never").and.not.include("copies");
+    expect(readdirSync(join(folder, "another"))).to.eql(["postgres"]);
+  });
+});

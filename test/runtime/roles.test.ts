@@ -1,0 +1,358 @@
+/**
+ * The roles apart, two processes of each, over real Kafka, ClickHouse and Postgres: events go in
+ * at either door, and either interface tells the same.
+ */
+import { once } from "node:events";
+import { setTimeout as pause } from "node:timers/promises";
+import { expect } from "chai";
+import * as fc from "fast-check";
+import { WebSocket } from "ws";
+import { limits } from "../../config.js";
+import { Proxy } from "../chaos/proxy.js";
+import { rejection } from "../log/log-contract.js";
+import { bundledQuotes } from "../model/bundled-quotes.js";
+import { expectFigures } from "../model/compare/compare.js";
+import type { ModelEvent } from "../model/facts.js";
+import { figuresOf } from "../model/figures.js";
+import { at, list, must, number, text } from "../model/readers/json.js";
+import {
+  type Merchant,
+  openMerchant,
+  readPages,
+  send,
+  toldByDoors,
+  whenBooked,
+} from "../model/merchant.js";
+import { portfolios } from "../model/stories/portfolio.js";
+import { dayMs, secondMs, type Sent } from "../model/stories/story.js";
+import { needServers, needTime } from "../harness/real-servers.js";
+import { Installation, type RoleProcess } from "../harness/role-processes.js";
+
+const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
+/** `docs/definitions.md`, Keys: how soon every process refuses a revoked key. */
+const revocationSeenMs = 5_000;
+/** Keyed by payment: of so many, every process that books has some. */
+const salesPerRound = 20;
+
+describe("The roles apart", function suite() {
+  this.timeout(300_000);
+  let installation: Installation;
+  let ingest: readonly [RoleProcess, RoleProcess];
+  let api: readonly [RoleProcess, RoleProcess];
+  let processors: [RoleProcess, RoleProcess];
+
+  before(async function () {
+    needTime(this);
+    await needServers(this, "kafka", "clickhouse", "postgres");
+    installation = await Installation.open();
+    // The first has nothing to talk to: no topic, no table, nobody who books.
+    const firstApi = await installation.start("api");
+    const [firstProcessors, firstIngest] = await Promise.all([
+      installation.start("processors"),
+      installation.start("ingest"),
+    ]);
+    const [secondIngest, secondApi, secondProcessors] = await Promise.all([
+      installation.start("ingest"),
+      installation.start("api"),
+      installation.start("processors"),
+    ]);
+    ingest = [firstIngest, secondIngest];
+    api = [firstApi, secondApi];
+    processors = [firstProcessors, secondProcessors];
+  });
+  after(() => installation?.close());
+
+  const newMerchant = () =>
+    openMerchant({ base: api[0].base, adminToken: installation.adminToken }, "EUR");
+  /** The same merchant, at another process. */
+  const via = (merchant: Merchant, { base }: RoleProcess): Merchant => ({
+    ...merchant,
+    door: { ...merchant.door, base },
+  });
+
+  it("should tell the model's figures everywhere, though one that books is killed", async () => {
+    const merchant = await newMerchant();
+    const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 1_000_000);
+    const events = largestPortfolio(seed);
+    const sockets = await Promise.all(api.map((one) => listen(one, merchant.key)));
+    const told: ModelEvent[] = [];
+    const waiting = [...events];
+    const sender = async (door: RoleProcess) => {
+      for (let event = waiting.shift(); event !== undefined; event = waiting.shift()) {
+        told.push(await send(via(merchant, door), event));
+      }
+    };
+    const senders = [...ingest, ...ingest].map(sender);
+    while (waiting.length > events.length / 2) await pause(5);
+    processors[0].child.kill("SIGKILL");
+    await Promise.all(senders);
+    const figures = figuresOf(told, "EUR", bundledQuotes());
+    try {
+      for (const one of api) {
+        const reader = via(merchant, one);
+        await whenBooked(reader);
+        await expectFigures(reader, figures, end + secondMs);
+      }
+      const listed = await readPages(merchant, "/v1/transactions", {});
+      for (const socket of sockets) await socket.hasSeen(listed);
+    } catch (error) {
+      throw new Error(`repeat with FUZZ_SEED=${seed}`, { cause: error });
+    } finally {
+      for (const socket of sockets) socket.close();
+    }
+    processors = [await installation.start("processors"), processors[1]];
+  });
+
+  it("should resume a stream at another process than it began at", async () => {
+    const merchant = await newMerchant();
+    const first = await listen(api[0], merchant.key);
+    await sell(via(merchant, ingest[0]), { event_id: "one" });
+    await first.hasMessages(1);
+    const cursor = must(text(first.messages[0], "cursor"), "a cursor");
+    first.close();
+    await sell(via(merchant, ingest[1]), { event_id: "two" });
+    const second = await listen(api[1], merchant.key, cursor);
+    await second.hasMessages(1);
+    expect(text(second.messages[0], "id")).to.not.equal(text(first.messages[0], "id"));
+    second.close();
+  });
+
+  it("should answer a key sent to two doors at once with one event", async () => {
+    const merchant = await newMerchant();
+    const keys = Array.from({ length: 20 }, (_, index) => `both-doors-${index}`);
+    const answers = await Promise.all(
+      keys.map((key) =>
+        Promise.all(
+          ingest.map((door) => sell(via(merchant, door), {}, { "idempotency-key": key })),
+        ),
+      ),
+    );
+    for (const [one, other] of answers) {
+      expect(at(one, "event_id")).to.be.a("string").and.equal(at(other, "event_id"));
+      expect(at(one, "normalized")).to.eql(at(other, "normalized"));
+    }
+    await whenBooked(merchant);
+    expect(await readPages(merchant, "/v1/transactions", {})).to.have.length(keys.length);
+  });
+
+  it("should refuse a revoked key everywhere, and close its sockets", async () => {
+    const merchant = await newMerchant();
+    const doors = [...api, ...ingest];
+    const statuses = () => Promise.all(doors.map(({ base }) => statusOf(base, merchant.key)));
+    expect(await statuses()).to.eql([200, 200, 422, 422]);
+    const socket = await listen(api[1], merchant.key);
+    await revokeKeys(api[0].base, installation.adminToken, merchant.key);
+    await pause(revocationSeenMs);
+    expect(await statuses()).to.eql([401, 401, 401, 401]);
+    expect(await socket.closed).to.equal(1008);
+  });
+
+  it("should answer 503 while Postgres is away, and go on when it is back", async () => {
+    const merchant = await newMerchant();
+    await installation.postgres.stop();
+    // Longer than look-ups are kept.
+    await pause(revocationSeenMs);
+    for (const { base } of api) {
+      const headers = { authorization: `Bearer ${merchant.key}` };
+      const answer = await fetch(`${base}/v1/transactions`, { headers });
+      const told: unknown = await answer.json();
+      expect([answer.status, text(told, "error", "code")]).to.eql([503, "metadata_unavailable"]);
+    }
+    for (const door of ingest) {
+      const refused = await rejection(sell(via(merchant, door)));
+      expect(String(refused)).to.match(/answered 503.*metadata_unavailable/);
+    }
+    await installation.restartPostgres();
+    await sellWhenBack(via(merchant, ingest[1]));
+    await whenBooked(via(merchant, api[1]));
+    expect(await readPages(via(merchant, api[1]), "/v1/transactions", {})).to.have.length(1);
+  });
+
+  it("should lose and double nothing where one that books is cut off from Postgres", async () => {
+    const merchant = await newMerchant();
+    const server = new URL(installation.postgres.url);
+    const proxy = await Proxy.open(0, Number(server.port));
+    server.port = String(proxy.port);
+    const cutOff = await installation.start("processors", { DATABASE_URL: server.href });
+    try {
+      // Beside the others it has partitions of its own; what it knows of these SKUs it has to ask.
+      const sellAll = async (round: string): Promise<void> => {
+        for (let index = 0; index < salesPerRound; index += 1) {
+          const one = `${round}-${index}`;
+          await sell(via(merchant, ingest[index % 2 === 0 ? 0 : 1]), {
+            event_id: one,
+            product_id: one,
+          });
+        }
+      };
+      await sellAll("before");
+      await whenBooked(merchant);
+      proxy.isParted = true;
+      proxy.deafen();
+      await sellAll("meanwhile");
+      await whenReadinessIs(cutOff, 503, "postgres");
+      await pause(limits.doorsLeaseMs);
+      proxy.heal();
+      await whenBooked(merchant);
+      await whenReadinessIs(cutOff, 200, "success");
+      await sellAll("after");
+      await whenBooked(merchant);
+      const listed = await readPages(merchant, "/v1/transactions", {});
+      expect(listed).to.have.length(3 * salesPerRound);
+      const revenue = await readPages(merchant, "/v1/products", { period: "lifetime" });
+      expect(revenue.map((row) => number(row, "total_sales"))).to.eql(listed.map(() => 1));
+    } finally {
+      proxy.heal();
+      cutOff.child.kill("SIGTERM");
+      await once(cutOff.child, "exit");
+      await proxy.close();
+    }
+  });
+
+  it("should take events while ClickHouse is away, also from a start on", async () => {
+    const merchant = await newMerchant();
+    const late = await installation.start("ingest", { CLICKHOUSE_URL: "http://127.0.0.1:1" });
+    const [event] = largestPortfolio(1);
+    await send(via(merchant, late), must(event ?? null, "an event"));
+    await whenBooked(merchant);
+    late.child.kill("SIGTERM");
+    await once(late.child, "exit");
+    expect(late.child.exitCode).to.equal(0);
+  });
+
+  it("should stop in good order when asked to, each by itself", async () => {
+    for (const { child } of [...ingest, ...processors, ...api]) {
+      const exited = once(child, "exit");
+      child.kill("SIGTERM");
+      expect((await exited)[0]).to.equal(0);
+    }
+  });
+});
+
+/** A sale of a till of the merchant's own; the answer of the ingest endpoint. */
+async function sell(
+  merchant: Merchant,
+  more: Readonly<Record<string, unknown>> = {},
+  headers: Readonly<Record<string, string>> = {},
+): Promise<unknown> {
+  const answer = await fetch(`${merchant.door.base}/v1/events/ingest`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${merchant.key}`,
+      "content-type": "application/json",
+      ...headers,
+    },
+    body: JSON.stringify({
+      provider: "custom",
+      event_type: "transaction.sale",
+      amount: 10,
+      currency: "EUR",
+      ...more,
+    }),
+  });
+  const told: unknown = await answer.json();
+  if (answer.status !== 202) throw new Error(`answered ${answer.status}: ${JSON.stringify(told)}`);
+  return told;
+}
+
+async function sellWhenBack(merchant: Merchant): Promise<void> {
+  for (;;) {
+    try {
+      await sell(merchant, { event_id: "after the break" });
+      return;
+    } catch (error) {
+      if (!String(error).includes("answered 503")) throw error;
+      await pause(100);
+    }
+  }
+}
+
+/** @param word of its answer */
+async function whenReadinessIs(role: RoleProcess, status: number, word: string): Promise<void> {
+  for (;;) {
+    const answer = await fetch(`${role.base}/readyz`);
+    const told = await answer.text();
+    if (answer.status === status && told.includes(word)) return;
+    await pause(200);
+  }
+}
+
+/** Of a read at an interface, of a sale that says too little at a door. */
+async function statusOf(base: string, key: string): Promise<number> {
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const asked = await fetch(`${base}/v1/transactions`, { headers });
+  if (asked.status !== 404) return asked.status;
+  const body = JSON.stringify({ provider: "custom" });
+  return (await fetch(`${base}/v1/events/ingest`, { method: "POST", headers, body })).status;
+}
+
+/** All keys of the workspace the key belongs to. */
+async function revokeKeys(base: string, adminToken: string, key: string): Promise<void> {
+  const manage = async (method: string, path: string): Promise<unknown> => {
+    const headers = { authorization: `Bearer ${adminToken}` };
+    const answer = await fetch(`${base}/v1/manage${path}`, { method, headers });
+    if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}`);
+    return answer.status === 204 ? null : answer.json();
+  };
+  for (const workspace of list(await manage("GET", "/workspaces"), "data")) {
+    const path = `/workspaces/${text(workspace, "id")}/keys`;
+    for (const one of list(await manage("GET", path), "data")) {
+      const isIts = key.startsWith(must(text(one, "prefix"), "a prefix"));
+      if (isIts) await manage("DELETE", `${path}/${text(one, "id")}`);
+    }
+  }
+}
+
+interface Listening {
+  readonly messages: unknown[];
+  /** Its close code. */
+  readonly closed: Promise<number>;
+  hasMessages(count: number): Promise<void>;
+  /** Resolves when the newest that was seen of each of these transactions says the same. */
+  hasSeen(rows: readonly unknown[]): Promise<void>;
+  close(): void;
+}
+
+async function listen(role: RoleProcess, key: string, after?: string): Promise<Listening> {
+  const query = after === undefined ? "" : `?after=${encodeURIComponent(after)}`;
+  const url = `${role.base.replace("http", "ws")}/v1/events/stream${query}`;
+  const socket = new WebSocket(url, { headers: { authorization: `Bearer ${key}` } });
+  const messages: unknown[] = [];
+  socket.on("message", (data: Buffer) => messages.push(JSON.parse(data.toString())));
+  const closed = once(socket, "close").then(([code]) => Number(code));
+  await once(socket, "open");
+  /** @param missing what has still to come */
+  const until = async (missing: () => readonly unknown[]) => {
+    for (let tries = 0; missing().length > 0; tries += 1) {
+      if (tries > 600) throw new Error(`never came: ${JSON.stringify(missing())}`);
+      await pause(50);
+    }
+  };
+  return {
+    messages,
+    closed,
+    hasMessages: (count) => until(() => Array.from({ length: count - messages.length })),
+    hasSeen: (rows) => until(() => rows.filter((row) => !isSame(newestOf(messages, row), row))),
+    close: () => socket.close(),
+  };
+}
+
+function newestOf(messages: readonly unknown[], row: unknown): unknown {
+  const version = (message: unknown) => number(message, "version") ?? 0;
+  return messages
+    .filter((message) => text(message, "id") === text(row, "id"))
+    .reduce<unknown>((last, next) => (version(next) > version(last) ? next : last), null);
+}
+
+/** A later version that says nothing new is listed and not sent. */
+function isSame(message: unknown, row: unknown): boolean {
+  const fields = ["status", "gross_amount", "normalized_amount", "refunded_amount", "timestamp"];
+  return fields.every((field) => at(message, field) === at(row, field));
+}
+
+/** Of several random ones, so that the load lasts. */
+function largestPortfolio(seed: number): readonly Sent[] {
+  const drawn = fc.sample(portfolios(end), { numRuns: 30, seed });
+  const told = drawn.map(({ deliveries }) => toldByDoors(deliveries));
+  return told.sort((a, b) => b.length - a.length)[0] ?? [];
+}

@@ -1,0 +1,325 @@
+import { expect } from "chai";
+import { accountHasher } from "../../vault/account-hash.js";
+import { openRawEvent, sealRawEvent } from "../../log/raw-event.js";
+import { changeIntegration, createIntegration } from "../../workspaces/integration-records.js";
+import { sealSecret } from "../../workspaces/integration-secrets.js";
+import { openIntegrations } from "../../workspaces/integrations.js";
+import {
+  keepPreviousKey,
+  leadsToAll,
+  learnPreviousKeys,
+  resealOwnSecrets,
+} from "../../vault/own-secrets.js";
+import { resealIntegrations, resealSecrets } from "../../vault/reseal.js";
+import { SealBroken, openVault } from "../../vault/vault.js";
+import { createWorkspace } from "../../workspaces/workspaces.js";
+import { limits } from "../../config.js";
+import type { RawEventMeta } from "../../schemas/records/records.js";
+import { rejection } from "../log/log-contract.js";
+import { openTestPostgres } from "../harness/stores.js";
+
+const key = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+const otherKey = "ff".repeat(32);
+const about = Buffer.from("about");
+
+describe("Vault", () => {
+  it("should open what it sealed, in this process and in the next", () => {
+    const sealed = openVault(key).seal(Buffer.from("body"), about);
+    expect(openVault(key).open(sealed, about).toString()).to.equal("body");
+    expect(sealed.includes("body")).to.equal(false);
+  });
+
+  it("should seal an empty body and one of a mebibyte", () => {
+    const vault = openVault(key);
+    for (const plain of [Buffer.alloc(0), Buffer.alloc(1024 * 1024, 7)]) {
+      expect(vault.open(vault.seal(plain, about), about).equals(plain)).to.equal(true);
+    }
+  });
+
+  it("should never seal the same twice alike", () => {
+    const vault = openVault(key);
+    const seals = Array.from({ length: 100 }, () =>
+      vault.seal(Buffer.from("x"), about).toString("hex"),
+    );
+    expect(new Set(seals).size).to.equal(seals.length);
+  });
+
+  it("should refuse when any single byte of the value was changed", () => {
+    const vault = openVault(key);
+    const sealed = vault.seal(Buffer.from("body"), about);
+    for (let at = 0; at < sealed.length; at++) {
+      const changed = Buffer.from(sealed);
+      changed.writeUInt8(changed.readUInt8(at) ^ 1, at);
+      expect(() => vault.open(changed, about), `byte ${at}`).to.throw(SealBroken);
+    }
+  });
+
+  it("should refuse what was cut short, and other associated data", () => {
+    const vault = openVault(key);
+    const sealed = vault.seal(Buffer.from("body"), about);
+    for (let length = 0; length < sealed.length; length++) {
+      expect(() => vault.open(sealed.subarray(0, length), about)).to.throw(SealBroken);
+    }
+    expect(() => vault.open(sealed, Buffer.from("About"))).to.throw(SealBroken);
+  });
+
+  it("should open with the previous key after a rotation, and not without it", () => {
+    const sealed = openVault(key).seal(Buffer.from("body"), about);
+    const rotated = openVault(otherKey, key);
+    expect(rotated.open(sealed, about).toString()).to.equal("body");
+    expect(rotated.isCurrent(sealed)).to.equal(false);
+    expect(rotated.isCurrent(rotated.seal(Buffer.from("body"), about))).to.equal(true);
+    expect(() => openVault(otherKey).open(sealed, about)).to.throw(SealBroken);
+  });
+
+  it("should read the seals of more starts than it keeps keys of", () => {
+    const seals = Array.from({ length: 600 }, (_, start) =>
+      openVault(key).seal(Buffer.from(`start ${start}`), about),
+    );
+    const vault = openVault(key);
+    for (const [start, sealed] of [...seals.entries(), ...seals.entries()]) {
+      expect(vault.open(sealed, about).toString()).to.equal(`start ${start}`);
+    }
+  });
+
+  it("should derive the same key for a purpose, and another for another", () => {
+    const one = openVault(key).deriveKey("cursors");
+    expect(one).to.have.length(32);
+    expect(openVault(key).deriveKey("cursors").equals(one)).to.equal(true);
+    expect(openVault(key).deriveKey("other").equals(one)).to.equal(false);
+    expect(openVault(otherKey).deriveKey("cursors").equals(one)).to.equal(false);
+  });
+
+  it("should refuse a key that is no key", () => {
+    for (const text of ["", "00", "g".repeat(64), "0".repeat(63)]) {
+      expect(() => openVault(text)).to.throw("64 hexadecimal");
+    }
+  });
+});
+
+describe("The seal of a raw event", () => {
+  const meta: RawEventMeta = {
+    event_id: "evt_norm_1",
+    workspace: "ws_1",
+    environment: "live",
+    provider: "stripe",
+    integration: "int_1",
+    form: "webhook",
+    native_id: "evt_1",
+    native_type: "charge.succeeded",
+    received_at: 1_700_000_000_000,
+    verdict: "signature",
+    rates_edition: 1,
+  };
+  const vault = openVault(key);
+  const raw = sealRawEvent(vault, meta, Buffer.from("{}"));
+
+  it("should open as it was sealed", () => {
+    expect(openRawEvent(vault, raw).toString()).to.equal("{}");
+  });
+
+  const changes: Partial<RawEventMeta>[] = [
+    { event_id: "evt_norm_2" },
+    { workspace: "ws_2" },
+    { environment: "test" },
+    { provider: "paddle" },
+    { integration: null },
+    { form: "native" },
+    { native_id: "evt_2" },
+    { native_type: "charge.refunded" },
+    { received_at: 1_700_000_000_001 },
+    { verdict: "api_key" },
+    { rates_edition: 2 },
+    { first_received_at: 1_600_000_000_000 },
+  ];
+  for (const change of changes) {
+    it(`should break when ${Object.keys(change)[0]} is another`, () => {
+      const forged = { ...raw, meta: { ...meta, ...change } };
+      expect(() => openRawEvent(vault, forged)).to.throw(SealBroken);
+    });
+  }
+
+  it("should break when the first receipt of a replay is another, or is taken away", () => {
+    const first_received_at = meta.received_at - 60_000;
+    const replayed = sealRawEvent(vault, { ...meta, first_received_at }, Buffer.from("{}"));
+    expect(openRawEvent(vault, replayed).toString()).to.equal("{}");
+    for (const forged of [first_received_at - 1, null]) {
+      const other = { ...replayed, meta: { ...meta, first_received_at: forged } };
+      expect(() => openRawEvent(vault, other)).to.throw(SealBroken);
+    }
+  });
+});
+
+describe("The hash of an account", () => {
+  it("should outlive a rotation of the vault key and need the previous one only once", async () => {
+    const postgres = await openTestPostgres();
+    await postgres.query("DELETE FROM sealed_secrets");
+    const before = await accountHasher(postgres, openVault(key));
+    const rotated = await accountHasher(postgres, openVault(otherKey, key));
+    const later = await accountHasher(postgres, openVault(otherKey));
+    const name = before("ws_1", "live", "stripe", "cus_1");
+    expect(name).to.match(/^[0-9A-Za-z]{32}$/);
+    expect(rotated("ws_1", "live", "stripe", "cus_1")).to.equal(name);
+    expect(later("ws_1", "live", "stripe", "cus_1")).to.equal(name);
+  });
+
+  it("should differ by each of its parts, wherever one ends and the next begins", async () => {
+    const hash = await accountHasher(await openTestPostgres(), openVault(otherKey));
+    const names = [
+      hash("ws_1", "live", "stripe", "cus_1"),
+      hash("ws_2", "live", "stripe", "cus_1"),
+      hash("ws_1", "test", "stripe", "cus_1"),
+      hash("ws_1", "live", "paddle", "cus_1"),
+      hash("ws_1", "live", "stripe", "cus_2"),
+      hash("ws_1", "live", "stripec", "us_1"),
+    ];
+    expect(new Set(names).size).to.equal(names.length);
+  });
+});
+
+describe("Previous vault keys", () => {
+  it("should be kept under the current one, rotation after rotation", async () => {
+    const postgres = await openTestPostgres();
+    await postgres.query("DELETE FROM integrations");
+    await postgres.query("DELETE FROM sealed_secrets");
+    const keys = [key, otherKey, "cd".repeat(32)] as const;
+    const sealed = keys.map((hex) => openVault(hex).seal(Buffer.from(hex), about));
+    const account = await accountHasher(postgres, openVault(keys[0]));
+    await resealSecrets(postgres, openVault(keys[1], keys[0]), keys[0]);
+    await resealSecrets(postgres, openVault(keys[2], keys[1]), keys[1]);
+
+    const vault = openVault(keys[2]);
+    await learnPreviousKeys(postgres, vault);
+    const opened = sealed.map((one) => vault.open(one, about).toString());
+    expect(opened).to.deep.equal(keys);
+    const name = account("ws_1", "live", "stripe", "cus_1");
+    const later = await accountHasher(postgres, vault);
+    expect(later("ws_1", "live", "stripe", "cus_1")).to.equal(name);
+    expect(await resealOwnSecrets(postgres, vault)).to.equal(0);
+    const wrong = await rejection(learnPreviousKeys(postgres, openVault(keys[0])));
+    expect(String(wrong)).to.include("VAULT_ENCRYPTION_KEY");
+    await postgres.query("DELETE FROM sealed_secrets");
+  });
+});
+
+describe("A rotation that was cut short", () => {
+  const next = openVault(otherKey, key);
+  before(async () => {
+    const postgres = await openTestPostgres();
+    await postgres.query("DELETE FROM integrations");
+    await postgres.query("DELETE FROM sealed_secrets");
+  });
+  after(async () => (await openTestPostgres()).query("DELETE FROM sealed_secrets"));
+
+  it("should leave what the new key opens, once the old one is in the ring", async () => {
+    const postgres = await openTestPostgres();
+    const account = await accountHasher(postgres, openVault(key));
+    expect(await leadsToAll(postgres, openVault(key))).to.equal(true);
+    expect(await leadsToAll(postgres, next)).to.equal(false);
+    await keepPreviousKey(postgres, next, key);
+
+    const later = openVault(otherKey);
+    expect(await leadsToAll(postgres, later)).to.equal(true);
+    await learnPreviousKeys(postgres, later);
+    const name = (await accountHasher(postgres, later))("ws_1", "live", "stripe", "cus_1");
+    expect(name).to.equal(account("ws_1", "live", "stripe", "cus_1"));
+    expect(await leadsToAll(postgres, openVault(key))).to.equal(false);
+  });
+});
+
+describe("The secrets of integrations", () => {
+  const hourMs = 60 * 60 * 1000;
+  const start = Date.UTC(2026, 0, 1);
+  const old = openVault(key);
+  const made = async () => {
+    const postgres = await openTestPostgres();
+    await postgres.query("DELETE FROM integrations");
+    const now = new Date(start);
+    const workspace = await createWorkspace(postgres, { name: "V", base_currency: "USD" }, now);
+    const { id, token } = await createIntegration(
+      postgres,
+      old,
+      workspace.id,
+      { provider: "stripe", environment: "live", name: null, credentials: { secret: 1 } },
+      now,
+    );
+    /** @param hour since it was made */
+    const rotate = (secret: number, hour: number) =>
+      changeIntegration(
+        postgres,
+        old,
+        id,
+        { credentials: { secret }, expireOld: false },
+        new Date(start + hour * hourMs),
+      );
+    const counting = async (hour: number, vault = old) => {
+      const integrations = openIntegrations({ postgres, vault, now: () => start + hour * hourMs });
+      const found = await integrations.byToken(token);
+      return found?.credentials;
+    };
+    return { postgres, id, rotate, counting };
+  };
+
+  it("should be sealed again after a rotation, so that the previous key may go", async () => {
+    const { postgres, rotate, counting } = await made();
+    await rotate(2, 0);
+    await rotate(3, 1);
+
+    const vault = openVault(otherKey);
+    expect(await leadsToAll(postgres, vault)).to.equal(false);
+    expect(await resealIntegrations(postgres, openVault(otherKey, key))).to.equal(1);
+    expect(await leadsToAll(postgres, vault)).to.equal(true);
+    expect(await resealIntegrations(postgres, vault)).to.equal(0);
+    expect(await counting(2, vault)).to.deep.equal([{ secret: 3 }, { secret: 2 }, { secret: 1 }]);
+  });
+
+  it("should be sealed again where none was replaced", async () => {
+    const { postgres, counting } = await made();
+    expect(await resealIntegrations(postgres, openVault(otherKey, key))).to.equal(1);
+    expect(await counting(0, openVault(otherKey))).to.deep.equal([{ secret: 1 }]);
+  });
+
+  it("should each count for a day after they were replaced", async () => {
+    const { rotate, counting } = await made();
+    await rotate(2, 0);
+    await rotate(3, 12);
+    await rotate(3, 20);
+    expect(await counting(23)).to.deep.equal([{ secret: 3 }, { secret: 2 }, { secret: 1 }]);
+    expect(await counting(25)).to.deep.equal([{ secret: 3 }, { secret: 2 }]);
+    expect(await counting(37)).to.deep.equal([{ secret: 3 }]);
+  });
+
+  it("should be among those that count once, however often they are taken up again", async () => {
+    const { rotate, counting } = await made();
+    for (let hour = 0; hour < 12; hour += 1) await rotate(hour % 2 === 0 ? 2 : 1, hour);
+    expect(await counting(12)).to.deep.equal([{ secret: 1 }, { secret: 2 }]);
+  });
+
+  it("should be no more than can be held against a delivery", async () => {
+    const { rotate, counting } = await made();
+    const most = limits.oldCredentialsMax + 1;
+    for (let secret = 2; secret <= most; secret += 1)
+      expect(await rotate(secret, 0)).to.equal(true);
+    expect(await rotate(most + 1, 1)).to.equal(false);
+    expect(await counting(1)).to.have.length(most);
+    expect(await rotate(most + 1, 25)).to.equal(true);
+    expect(await counting(25)).to.deep.equal([{ secret: most + 1 }, { secret: most }]);
+  });
+
+  it("should count as they were written before there could be several old ones", async () => {
+    const { postgres, id, rotate, counting } = await made();
+    await postgres.query(
+      `UPDATE integrations SET previous_credentials_sealed = $2, previous_valid_until = $3
+       WHERE id = $1`,
+      [
+        id,
+        sealSecret(old, id, "credentials", JSON.stringify({ secret: 0 })),
+        new Date(start + 5 * hourMs),
+      ],
+    );
+    expect(await counting(4)).to.deep.equal([{ secret: 1 }, { secret: 0 }]);
+    await rotate(2, 4);
+    expect(await counting(4)).to.deep.equal([{ secret: 2 }, { secret: 1 }, { secret: 0 }]);
+    expect(await counting(6)).to.deep.equal([{ secret: 2 }, { secret: 1 }]);
+  });
+});

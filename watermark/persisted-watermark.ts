@@ -1,0 +1,78 @@
+/**
+ * Up to when `complete_to` was told, kept in Postgres across restarts and always a little ahead, so
+ * that an answer need not wait for a write. A process that starts by a clock that was set back
+ * meanwhile stamps nothing at or before it: what was told as known at a moment stays as it was.
+ */
+import { limits } from "../config.js";
+import type { Logger } from "../runtime/logger.js";
+import type { Postgres } from "../postgres/postgres.js";
+
+export class ToldTime {
+  #keeping: Promise<void> | null = null;
+  #latest = 0;
+
+  private constructor(
+    private readonly postgres: Postgres,
+    private readonly logger: Logger,
+    /** ms: what is kept is ahead of the clock by that much. */
+    private readonly aheadMs: number,
+    /** ms since 1970: what others told before is not later. */
+    readonly floor: number,
+    private kept: number,
+  ) {}
+
+  /** @param now ms since 1970, by the clock that is told by */
+  static async open(
+    { postgres, logger }: { readonly postgres: Postgres; readonly logger: Logger },
+    now: number,
+    aheadMs: number,
+  ): Promise<ToldTime> {
+    const [row] = await postgres.query<{ until: bigint }>("SELECT until FROM told_time");
+    const before = Number(row?.until ?? 0n);
+    const behindMs = before - now;
+    // By a clock that was that wrong, nothing that was told is worth stopping for.
+    const floor = behindMs > limits.clockSetBackMsMax ? 0 : before;
+    if (behindMs > aheadMs) {
+      const told = { behindSeconds: Math.round(behindMs / 1000), isKept: floor > 0 };
+      logger.warn(told, "the clock was set back: complete_to stands still until it is there again");
+    }
+    const opened = new ToldTime(postgres, logger, aheadMs, floor, floor);
+    await opened.#keep(Math.max(floor, now + aheadMs));
+    return opened;
+  }
+
+  /** @returns `at`, ms since 1970, once it may be told. Mostly it may already. */
+  async upTo(at: number): Promise<number> {
+    // Ahead of time nobody waits for it, and when it fails the next one tries again.
+    if (at > this.kept - this.aheadMs / 2) this.#keepAhead(at).catch(() => undefined);
+    while (at > this.kept) await this.#keepAhead(at);
+    this.#latest = Math.max(this.#latest, at);
+    return at;
+  }
+
+  /** For who is alone: the next process need not begin ahead of the clock. */
+  async end(): Promise<void> {
+    await this.#keeping?.catch(() => undefined);
+    try {
+      const until = Math.max(this.floor, this.#latest);
+      await this.postgres.query("UPDATE told_time SET until = $1", [until]);
+    } catch (error) {
+      this.logger.warn({ err: error }, "complete_to is kept a moment ahead of what was told");
+    }
+  }
+
+  #keepAhead(at: number): Promise<void> {
+    this.#keeping ??= this.#keep(at + this.aheadMs).finally(() => (this.#keeping = null));
+    return this.#keeping;
+  }
+
+  async #keep(until: number): Promise<void> {
+    await this.postgres.query(
+      `INSERT INTO told_time (until) VALUES ($1) ON CONFLICT (one) DO UPDATE
+       SET until = CASE WHEN told_time.until > $2 THEN excluded.until
+                        ELSE greatest(told_time.until, excluded.until) END`,
+      [until, until + limits.clockSetBackMsMax],
+    );
+    this.kept = until;
+  }
+}

@@ -1,0 +1,205 @@
+/**
+ * The doors of several processes over one log. Each promises in Postgres, several times a second,
+ * to stamp nothing earlier than a moment, which is that of the earliest call it is taking; the
+ * earliest promise bounds what any process may tell as complete (docs/decisions/, several
+ * processes). Clocks need not agree: a stamp is held against this process's own promise only.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import { limits } from "../config.js";
+import { type Doors, OwnDoors, type Receipt } from "./in-flight-receipts.js";
+import type { Logger } from "../runtime/logger.js";
+import { type Postgres, PostgresUnavailable } from "../postgres/postgres.js";
+import type { Releases } from "../runtime/releases.js";
+import { OthersRun, refuseBesideCommand } from "../runtime/exclusive-lease.js";
+import { ToldTime } from "./persisted-watermark.js";
+
+const promiseEveryMs = 200;
+/** Answers of Postgres that callers share. */
+const askEveryMs = 50;
+/** Before a promise lapses: for what a statement may take on its way. */
+const marginMs = 2_000;
+
+/** @throws OthersRun beside a command that must be alone */
+export async function openSharedDoors(given: DoorsGiven): Promise<Doors> {
+  const { process, postgres, logger, now, onOthers } = given;
+  const doors = new SharedDoors(process, postgres, logger, now, onOthers);
+  given.releases.push("promises of the doors", () => doors.close());
+  await doors.open();
+  return doors;
+}
+
+interface DoorsGiven {
+  /** The name of this process, which no other has or had. */
+  readonly process: string;
+  readonly postgres: Postgres;
+  readonly logger: Logger;
+  readonly releases: Releases;
+  readonly now: () => number;
+  /**
+   * Called when it was silent for so long that a command could begin which must be alone: it
+   * should end at once.
+   */
+  readonly onOthers: (why: OthersRun) => void;
+}
+
+/** Processes that have promised nothing for a while: killed, stopped or cut off. */
+export async function silentProcesses(postgres: Postgres): Promise<Set<string>> {
+  const rows = await postgres.query<{ process: string }>(
+    `SELECT process FROM doors WHERE until < clock_timestamp() + $1::float8 * ${ms}`,
+    [limits.doorsLeaseMs - silentMs],
+  );
+  return new Set(rows.map(({ process }) => process));
+}
+
+/** Ten promises missed. */
+const silentMs = 10 * promiseEveryMs;
+
+class SharedDoors implements Doors {
+  readonly #own: OwnDoors;
+  readonly #stopping = new AbortController();
+  #ended: Promise<void> = Promise.resolve();
+  /** ms since 1970: the last promise, or the moment of joining. Later stamps are not below it. */
+  #promised = 0;
+  /** On `performance.now()`: until then the last promise holds. */
+  #holdsUntil = 0;
+  /** ms since 1970: stamps before it are from a time whose promise lapsed. */
+  #joinedAt = 0;
+  #told: ToldTime | null = null;
+  #asked: { readonly earliest: Promise<number>; readonly until: number } | null = null;
+
+  constructor(
+    private readonly process: string,
+    readonly postgres: Postgres,
+    readonly logger: Logger,
+    now: () => number,
+    private readonly onOthers: (why: OthersRun) => void,
+  ) {
+    this.#own = new OwnDoors(now);
+  }
+
+  async open(): Promise<void> {
+    const [row] = await this.postgres.query<{ at: bigint }>(`SELECT ${clock} AS at`);
+    if (row === undefined) throw new Error("Postgres has no clock");
+    this.#told = await ToldTime.open(this, Number(row.at), promiseEveryMs);
+    await this.#join();
+    this.#ended = this.#keepPromising();
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    await this.#ended;
+    const { lateMs } = this.#own;
+    // The last promise stays for as long as records may follow that were sent and refused.
+    const left =
+      lateMs === 0
+        ? this.postgres.query("DELETE FROM doors WHERE process = $1", [this.process])
+        : this.postgres.query(
+            `UPDATE doors SET until = clock_timestamp() + $2::float8 * ${ms} WHERE process = $1`,
+            [this.process, lateMs],
+          );
+    await left.catch((error: unknown) =>
+      this.logger.warn({ err: error }, "a promise is left to lapse"),
+    );
+  }
+
+  receive(notBefore: number): Receipt {
+    this.#assertHolds();
+    return this.#own.receive(Math.max(notBefore, this.#promised));
+  }
+
+  check(receivedAt: number): void {
+    this.#assertHolds();
+    if (receivedAt < this.#joinedAt) throw new PostgresUnavailable("its receipt time has lapsed");
+  }
+
+  get calls(): number {
+    return this.#own.calls;
+  }
+
+  earliest(): Promise<number> {
+    const at = performance.now();
+    if (this.#asked === null || this.#asked.until <= at) {
+      const earliest = this.#ask();
+      this.#asked = { earliest, until: at + askEveryMs };
+      earliest.catch(() => (this.#asked = null));
+    }
+    return this.#asked.earliest;
+  }
+
+  #assertHolds(): void {
+    if (performance.now() < this.#holdsUntil) return;
+    throw new PostgresUnavailable("no receipt times can be promised now");
+  }
+
+  async #keepPromising(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      try {
+        if (!(await this.#promise())) await this.#join();
+      } catch (error) {
+        if (error instanceof OthersRun) return this.onOthers(error);
+        if (performance.now() > this.#holdsUntil) {
+          this.logger.error({ err: error }, "no receipt times can be promised; nothing is taken");
+        }
+      }
+      // Rejects when stopping: that is the end of the loop.
+      await pause(promiseEveryMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** @returns false when the last promise has lapsed, or nearly */
+  async #promise(): Promise<boolean> {
+    const begun = performance.now();
+    const earliest = this.#own.earliestNow;
+    // From here on, so that no stamp slips below while Postgres is told.
+    this.#promised = Math.max(this.#promised, earliest);
+    const kept = await this.postgres.query(
+      `UPDATE doors SET earliest = $2, until = clock_timestamp() + $3::float8 * ${ms}
+       WHERE process = $1 AND until > clock_timestamp() + $4::float8 * ${ms} RETURNING process`,
+      [this.process, earliest, limits.doorsLeaseMs, marginMs],
+    );
+    if (kept.length === 0) return false;
+    this.#holdsUntil = begun + limits.doorsLeaseMs - marginMs;
+    return true;
+  }
+
+  /**
+   * The moment is asked for after the row is there for all to see: whoever told something complete
+   * without having seen it told an earlier moment.
+   */
+  async #join(): Promise<void> {
+    this.#holdsUntil = 0;
+    const begun = performance.now();
+    await this.postgres.query(
+      `INSERT INTO doors (process, earliest, until)
+       VALUES ($1, ${clock}, clock_timestamp() + $2::float8 * ${ms})
+       ON CONFLICT (process) DO UPDATE SET earliest = excluded.earliest, until = excluded.until`,
+      [this.process, limits.doorsLeaseMs],
+    );
+    await refuseBesideCommand(this.postgres, this.process);
+    const [row] = await this.postgres.query<{ at: bigint }>(`SELECT ${clock} AS at`);
+    if (row === undefined) throw new Error("Postgres has no clock");
+    this.#joinedAt = Math.max(Number(row.at), this.#told?.floor ?? 0) + 1;
+    this.#promised = Math.max(this.#promised, this.#joinedAt);
+    await this.postgres.query(
+      `DELETE FROM doors WHERE until < clock_timestamp() - $1::float8 * ${ms}`,
+      [limits.doorsLeaseMs],
+    );
+    this.#holdsUntil = begun + limits.doorsLeaseMs - marginMs;
+  }
+
+  /** Without any promise, that of the next to come: it will be later than now. */
+  async #ask(): Promise<number> {
+    const [row] = await this.postgres.query<{ at: bigint; earliest: bigint | null }>(
+      `SELECT ${clock} AS at, min(earliest) AS earliest FROM doors WHERE until > clock_timestamp()`,
+    );
+    if (row === undefined) throw new Error("Postgres has no clock");
+    const { at, earliest } = row;
+    const told = Number(earliest === null || earliest > at ? at : earliest);
+    return this.#told === null ? told : this.#told.upTo(told);
+  }
+}
+
+const ms = "interval '1 millisecond'";
+/** Of Postgres, in ms since 1970. */
+const clock = "floor(extract(epoch FROM statement_timestamp()) * 1000)::int8";

@@ -1,0 +1,150 @@
+/**
+ * The receipt clock and `complete_to`: the receipt time up to which everything taken has been
+ * booked. The door stamps with it, answers carry it.
+ *
+ * A receipt time is never at or before a `complete_to` already told, so an answer "as known at T"
+ * is final. What is not booked yet is looked for in the order an event travels (at the door, on
+ * the raw topic, on the facts topic), so that none can slip from behind the look to before it.
+ */
+import { type Topic, rawEventCodec, topics } from "../schemas/records/records.js";
+import { limits } from "../config.js";
+import { Backlog, type ReadableLog, type Waits } from "./backlog.js";
+import { type Doors, OwnDoors, type Receipt } from "./in-flight-receipts.js";
+import { factRecords, incompleteRecords } from "../log/internal-records.js";
+import type { LogRecord } from "../log/log.js";
+
+/**
+ * The consumer groups; the figures of an event are complete when all passed it but the journal and
+ * `adorn`, whose facts are received when they are answered.
+ */
+export const groups = {
+  journal: "journal",
+  normalize: "normalize",
+  complete: "complete",
+  adorn: "adorn",
+  money: "book-money",
+  subscriptions: "book-subscriptions",
+} as const;
+
+/** Which group follows which topic, in the order an event travels. */
+export const passages: readonly (readonly [Topic, string])[] = [
+  [topics.raw, groups.normalize],
+  [topics.raw, groups.journal],
+  [topics.incomplete, groups.complete],
+  [topics.incomplete, groups.adorn],
+  [topics.facts, groups.money],
+  [topics.facts, groups.subscriptions],
+];
+
+/**
+ * Transactions are written first; the ledger follows a moment later, and MRR, which takes the
+ * engine longer, within a second.
+ */
+export type Figures = "transactions" | "money" | "all";
+
+export class Watermark {
+  /** By what is asked for: the consumers it has to pass, in the order an event does. */
+  readonly #passages: Readonly<Record<Figures, readonly Backlog[]>>;
+  readonly #doors: Doors;
+  readonly #told: Record<Figures, ToldMoments>;
+
+  /** @param doors of all processes over the log; its own when left out */
+  constructor(log: ReadableLog, now: () => number = Date.now, doors: Doors = new OwnDoors(now)) {
+    const normalized = [
+      new Backlog(log, topics.raw, groups.normalize, rawWaits),
+      new Backlog(log, topics.incomplete, groups.complete, incompleteWaits),
+    ];
+    const written = new Backlog(log, topics.facts, groups.money, factWaits, "handled");
+    const money = new Backlog(log, topics.facts, groups.money, factWaits);
+    const subscriptions = new Backlog(log, topics.facts, groups.subscriptions, factWaits);
+    this.#passages = {
+      transactions: [...normalized, written],
+      money: [...normalized, money],
+      all: [...normalized, money, subscriptions],
+    };
+    this.#doors = doors;
+    this.#told = {
+      transactions: new ToldMoments(),
+      money: new ToldMoments(),
+      all: new ToldMoments(),
+    };
+  }
+
+  /**
+   * Stamps a call; until `settle`, `complete_to` stays below its time.
+   * @param notBefore ms since 1970, where it has to come after something received before
+   * @throws PostgresUnavailable when several processes share the log and it cannot be promised
+   */
+  receive(notBefore = 0): Receipt {
+    const told = Math.max(...Object.values(this.#told).map(({ latest }) => latest));
+    return this.#doors.receive(Math.max(notBefore, told + 1));
+  }
+
+  /**
+   * To be asked right before what was stamped goes to the log.
+   * @throws PostgresUnavailable when this process was silent for so long that others went on
+   */
+  check(receivedAt: number): void {
+    this.#doors.check(receivedAt);
+  }
+
+  /** Calls that are being taken by this process. */
+  get callsAtTheDoor(): number {
+    return this.#doors.calls;
+  }
+
+  /**
+   * ms since 1970; everything received up to then (inclusive) is booked, rejected or ignored, as
+   * far as `figures` go. Never goes back.
+   * @param workspace whose figures are told; left out: of all of them
+   */
+  async completeTo(figures: Figures = "all", workspace?: string): Promise<number> {
+    let complete = (await this.#doors.earliest()) - 1;
+    for (const backlog of this.#passages[figures]) {
+      complete = Math.min(complete, (await backlog.earliestWaiting(workspace)) - 1);
+    }
+    // A call stamped while this looked is later than all that has been found.
+    return this.#told[figures].tell(workspace ?? everyone, complete);
+  }
+}
+
+/** No workspace has an empty id. */
+const everyone = "";
+
+/** The latest moment each was told. */
+class ToldMoments {
+  readonly #moments = new Map<string, number>();
+  /** The latest of all. */
+  latest = 0;
+
+  /**
+   * @returns `moment`, or the later one that was told before: a group that is set back tells less.
+   *   Beyond `limits.toldMomentsMax` who asked the longest ago is forgotten.
+   */
+  tell(whom: string, moment: number): number {
+    const told = Math.max(this.#moments.get(whom) ?? 0, moment);
+    this.#moments.delete(whom);
+    this.#moments.set(whom, told);
+    const [oldest] = this.#moments.keys();
+    if (this.#moments.size > limits.toldMomentsMax && oldest !== undefined) {
+      this.#moments.delete(oldest);
+    }
+    this.latest = Math.max(this.latest, told);
+    return told;
+  }
+}
+
+function rawWaits({ value }: LogRecord): Waits {
+  return { receivedAt: rawEventCodec.decode(value).meta.received_at };
+}
+
+function factWaits({ value }: LogRecord): Waits {
+  const { received_at: receivedAt, workspace } = factRecords.decode(value);
+  return { receivedAt, workspace };
+}
+
+function incompleteWaits({ value }: LogRecord): Waits {
+  const { step, received_at: receivedAt, raw } = incompleteRecords.decode(value);
+  if (step !== "complete") return { receivedAt: Number.POSITIVE_INFINITY };
+  return { receivedAt, workspace: rawEventCodec.decode(raw).meta.workspace };
+}

@@ -1,0 +1,184 @@
+/** Integrations as people manage them; what the webhook door looks up is integrations.ts. */
+import { limits } from "../config.js";
+import type { Environment } from "../schemas/records/records.js";
+import { oweReplay } from "../rejects/credential-replays.js";
+import { openSecret, sealSecret } from "./integration-secrets.js";
+import { hashToken } from "./integrations.js";
+import type { ListPage } from "./list-page.js";
+import type { Postgres } from "../postgres/postgres.js";
+import {
+  areSameCredentials,
+  openPrevious,
+  sealPrevious,
+  type SealedPrevious,
+  withReplaced,
+} from "./previous-credentials.js";
+import { randomBase62 } from "../vault/random.js";
+import type { Vault } from "../vault/vault.js";
+
+export interface IntegrationRecord {
+  readonly id: string;
+  readonly provider: string;
+  readonly environment: Environment;
+  readonly name: string | null;
+  /** The last part of the webhook URL. */
+  readonly token: string;
+  readonly created_at: Date;
+  /** When the last of its old credentials ends. */
+  readonly previous_valid_until: Date | null;
+}
+
+interface Row extends Omit<IntegrationRecord, "token"> {
+  readonly token_sealed: Buffer;
+}
+
+const columns = "id, provider, environment, name, token_sealed, created_at, previous_valid_until";
+const tokenLength = 32;
+
+export async function createIntegration(
+  postgres: Postgres,
+  vault: Vault,
+  workspace: string,
+  given: Pick<IntegrationRecord, "provider" | "environment" | "name"> & {
+    readonly credentials: unknown;
+  },
+  now: Date,
+): Promise<IntegrationRecord> {
+  const id = `int_${randomBase62(20)}`;
+  const token = randomBase62(tokenLength);
+  const { provider, environment, name } = given;
+  await postgres.transaction((sql) =>
+    sql.query(
+      `INSERT INTO integrations (id, workspace, provider, environment, name, token_hash,
+         token_sealed, credentials_sealed, created_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+      [
+        id,
+        workspace,
+        provider,
+        environment,
+        name,
+        hashToken(token),
+        sealSecret(vault, id, "token", token),
+        sealSecret(vault, id, "credentials", JSON.stringify(given.credentials)),
+        now,
+      ],
+    ),
+  );
+  return { id, provider, environment, name, token, created_at: now, previous_valid_until: null };
+}
+
+export async function listIntegrations(
+  postgres: Postgres,
+  vault: Vault,
+  workspace: string,
+  page: ListPage,
+): Promise<IntegrationRecord[]> {
+  const rows = await postgres.query<Row>(
+    `SELECT ${columns} FROM integrations
+     WHERE workspace = $4 AND deleted_at IS NULL
+       AND ($2::timestamptz IS NULL OR (created_at, id) < ($2, $3))
+     ORDER BY created_at DESC, id DESC LIMIT $1`,
+    [page.rowsMax, page.after?.createdAt ?? null, page.after?.id ?? null, workspace],
+  );
+  return rows.map((row) => recordOf(vault, row));
+}
+
+export async function findIntegrationRecord(
+  postgres: Postgres,
+  vault: Vault,
+  workspace: string,
+  id: string,
+): Promise<IntegrationRecord | null> {
+  const [row] = await postgres.query<Row>(
+    `SELECT ${columns} FROM integrations WHERE workspace = $1 AND id = $2 AND deleted_at IS NULL`,
+    [workspace, id],
+  );
+  return row === undefined ? null : recordOf(vault, row);
+}
+
+/**
+ * New credentials count at once; those before them for another 24 hours each, so that deliveries
+ * signed meanwhile still pass, unless `expireOld`. The same ones once more (a call repeated after a
+ * time-out) change nothing.
+ * @returns false, and nothing is changed, when more than `limits.oldCredentialsMax` would count
+ */
+export async function changeIntegration(
+  postgres: Postgres,
+  vault: Vault,
+  id: string,
+  change: {
+    readonly name?: string | null | undefined;
+    readonly credentials?: unknown;
+    readonly expireOld: boolean;
+  },
+  now: Date,
+): Promise<boolean> {
+  return postgres.transaction(async (sql) => {
+    if (change.credentials !== undefined) {
+      const isRotated = await rotate(sql, vault, id, { ...change, now: now.getTime() });
+      if (!isRotated) return false;
+      // They may open what the old ones could not, or the same ones may by now.
+      await oweReplay(sql, id);
+    }
+    if (change.name !== undefined) {
+      await sql.query("UPDATE integrations SET name = $2 WHERE id = $1", [id, change.name]);
+    }
+    if (change.expireOld) {
+      await sql.query(
+        `UPDATE integrations SET previous_credentials_sealed = NULL, previous_valid_until = NULL
+         WHERE id = $1`,
+        [id],
+      );
+    }
+    return true;
+  });
+}
+
+async function rotate(
+  sql: Pick<Postgres, "query">,
+  vault: Vault,
+  id: string,
+  change: { readonly credentials?: unknown; readonly expireOld: boolean; readonly now: number },
+): Promise<boolean> {
+  // Two at a time would each replace what the other has not yet written.
+  const [row] = await sql.query<SealedPrevious & { readonly credentials_sealed: Buffer }>(
+    `SELECT credentials_sealed, previous_credentials_sealed, previous_valid_until
+     FROM integrations WHERE id = $1 FOR UPDATE`,
+    [id],
+  );
+  if (row === undefined) return true;
+  const current: unknown = JSON.parse(openSecret(vault, id, "credentials", row.credentials_sealed));
+  if (areSameCredentials(current, change.credentials)) return true;
+  const before = openPrevious(vault, id, row);
+  const old = change.expireOld ? [] : withReplaced(before, current, change.credentials, change.now);
+  if (old.length > limits.oldCredentialsMax) return false;
+  const previous = sealPrevious(vault, id, old);
+  await sql.query(
+    `UPDATE integrations SET credentials_sealed = $2, previous_credentials_sealed = $3,
+       previous_valid_until = $4 WHERE id = $1`,
+    [
+      id,
+      sealSecret(vault, id, "credentials", JSON.stringify(change.credentials)),
+      previous.previous_credentials_sealed,
+      previous.previous_valid_until,
+    ],
+  );
+  return true;
+}
+
+/** Its URL is unknown from now on; what it delivered stays. */
+export async function deleteIntegration(postgres: Postgres, id: string, now: Date): Promise<void> {
+  await postgres.transaction((sql) =>
+    sql.query(
+      `UPDATE integrations SET deleted_at = $2, previous_credentials_sealed = NULL,
+         previous_valid_until = NULL WHERE id = $1`,
+      [id, now],
+    ),
+  );
+}
+
+function recordOf(vault: Vault, row: Row): IntegrationRecord {
+  const { token_sealed, ...record } = row;
+  return { ...record, token: openSecret(vault, row.id, "token", token_sealed) };
+}

@@ -1,0 +1,135 @@
+/**
+ * Integrations, as the webhook door sees them: looked up by the token in the URL, with the
+ * credentials a delivery may be signed with. Tokens are looked up by their SHA-256; tokens and
+ * credentials are stored sealed.
+ */
+import { createHash } from "node:crypto";
+import type { Environment } from "../schemas/records/records.js";
+import { ExpiringCache } from "../runtime/expiring-cache.js";
+import { openSecret } from "./integration-secrets.js";
+import type { Postgres } from "../postgres/postgres.js";
+import {
+  openPrevious,
+  type PreviousCredentials,
+  type SealedPrevious,
+} from "./previous-credentials.js";
+import type { Vault } from "../vault/vault.js";
+
+export interface Integration {
+  readonly id: string;
+  readonly workspace: string;
+  readonly provider: string;
+  readonly environment: Environment;
+  /** As the provider's adapter wants them: the current ones, then old ones that still count. */
+  readonly credentials: readonly unknown[];
+}
+
+export interface Integrations {
+  /** Cached: a change by another process is seen after 5 s at the latest. */
+  byToken(token: string): Promise<Integration | null>;
+  /** Null also for a deleted one. Only the current credentials; cached alike. */
+  byId(id: string): Promise<Integration | null>;
+  /** After a change made by this process. */
+  forget(): void;
+}
+
+/** With the time of the look-up itself, below what is promised. */
+const cacheMs = 4_000;
+const cacheEntriesMax = 10_000;
+
+export function openIntegrations(options: {
+  readonly postgres: Postgres;
+  readonly vault: Vault;
+  readonly now?: () => number;
+}): Integrations {
+  const { postgres, vault, now = () => Date.now() } = options;
+  const cache = new ExpiringCache({
+    ttlMs: cacheMs,
+    entriesMax: cacheEntriesMax,
+    load: (hash) => findIntegration(postgres, vault, "token_hash", Buffer.from(hash, "base64")),
+  });
+  const cacheById = new ExpiringCache({
+    ttlMs: cacheMs,
+    entriesMax: cacheEntriesMax,
+    load: (id) => findIntegration(postgres, vault, "id", id),
+  });
+  return {
+    async byToken(token) {
+      const found = await cache.get(hashToken(token).toString("base64"));
+      if (found === null) return null;
+      const { current, previous, ...integration } = found;
+      const counting = previous.filter(({ validUntil }) => validUntil > now());
+      const old = counting.map(({ credentials }) => credentials);
+      return { ...integration, credentials: [current, ...old] };
+    },
+    async byId(id) {
+      const found = await cacheById.get(id);
+      if (found === null) return null;
+      const { current, previous: _previous, ...integration } = found;
+      return { ...integration, credentials: [current] };
+    },
+    forget() {
+      cache.clear();
+      cacheById.clear();
+    },
+  };
+}
+
+export function hashToken(token: string): Buffer {
+  return createHash("sha256").update(token).digest();
+}
+
+/**
+ * Whether the workspace had one that was neither made after nor deleted by a moment.
+ * @param of.environments any of which it was made for
+ */
+export async function hadIntegration(
+  postgres: Postgres,
+  of: {
+    readonly workspace: string;
+    readonly environments: readonly Environment[];
+    readonly provider: string;
+  },
+  at: number,
+): Promise<boolean> {
+  const rows = await postgres.query(
+    `SELECT 1 FROM integrations
+     WHERE workspace = $1 AND environment = ANY($2) AND provider = $3
+       AND created_at <= $4 AND (deleted_at IS NULL OR deleted_at > $4) LIMIT 1`,
+    [of.workspace, of.environments, of.provider, new Date(at)],
+  );
+  return rows.length > 0;
+}
+
+interface Found extends Omit<Integration, "credentials"> {
+  readonly current: unknown;
+  readonly previous: readonly PreviousCredentials[];
+}
+
+interface Row extends Omit<Integration, "credentials">, SealedPrevious {
+  readonly credentials_sealed: Buffer;
+}
+
+async function findIntegration(
+  postgres: Postgres,
+  vault: Vault,
+  column: "token_hash" | "id",
+  value: Buffer | string,
+): Promise<Found | null> {
+  const [row] = await postgres.query<Row>(
+    `SELECT id, workspace, provider, environment, credentials_sealed, previous_credentials_sealed,
+       previous_valid_until
+     FROM integrations WHERE ${column} = $1 AND deleted_at IS NULL`,
+    [value],
+  );
+  if (row === undefined) return null;
+  const { id, workspace, provider, environment } = row;
+  return {
+    id,
+    workspace,
+    provider,
+    environment,
+    current: JSON.parse(openSecret(vault, id, "credentials", row.credentials_sealed)),
+    previous: openPrevious(vault, id, row),
+  };
+}

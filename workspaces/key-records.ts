@@ -1,0 +1,88 @@
+/** API keys as people manage them: made, listed, revoked. Looking one up is keys.ts. */
+import type { Environment } from "../schemas/records/records.js";
+import { type Scope, drawKey, hashKey, keyPrefix } from "./keys.js";
+import type { ListPage } from "./list-page.js";
+import type { Postgres } from "../postgres/postgres.js";
+import { randomBase62 } from "../vault/random.js";
+
+export interface KeyRecord {
+  readonly id: string;
+  readonly prefix: string;
+  readonly environment: Environment;
+  readonly scope: Scope;
+  readonly name: string | null;
+  readonly created_at: Date;
+  readonly expires_at: Date | null;
+  readonly revoked_at: Date | null;
+  readonly last_used_at: Date | null;
+}
+
+const columns =
+  "id, prefix, environment, scope, name, created_at, expires_at, revoked_at, last_used_at";
+
+/** @returns the key itself too: it can be shown now and never again */
+export async function createKey(
+  postgres: Postgres,
+  workspace: string,
+  given: Pick<KeyRecord, "environment" | "scope" | "name" | "expires_at">,
+  now: Date,
+): Promise<{ readonly key: string; readonly record: KeyRecord }> {
+  const key = drawKey(given.environment);
+  const record: KeyRecord = {
+    id: `key_${randomBase62(20)}`,
+    prefix: keyPrefix(key),
+    ...given,
+    created_at: now,
+    revoked_at: null,
+    last_used_at: null,
+  };
+  await postgres.transaction((sql) =>
+    sql.query(
+      `INSERT INTO api_keys (id, workspace, environment, scope, name, prefix, key_hash, created_at,
+         expires_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+      [
+        record.id,
+        workspace,
+        record.environment,
+        record.scope,
+        record.name,
+        record.prefix,
+        hashKey(key),
+        record.created_at,
+        record.expires_at,
+      ],
+    ),
+  );
+  return { key, record };
+}
+
+export function listKeys(
+  postgres: Postgres,
+  workspace: string,
+  page: ListPage,
+): Promise<KeyRecord[]> {
+  return postgres.query<KeyRecord>(
+    `SELECT ${columns} FROM api_keys
+     WHERE workspace = $4 AND ($2::timestamptz IS NULL OR (created_at, id) < ($2, $3))
+     ORDER BY created_at DESC, id DESC LIMIT $1`,
+    [page.rowsMax, page.after?.createdAt ?? null, page.after?.id ?? null, workspace],
+  );
+}
+
+/** A second revocation changes nothing. @returns null when there is no such key */
+export async function revokeKey(
+  postgres: Postgres,
+  workspace: string,
+  id: string,
+  now: Date,
+): Promise<KeyRecord | null> {
+  const [row] = await postgres.transaction((sql) =>
+    sql.query<KeyRecord>(
+      `UPDATE api_keys SET revoked_at = coalesce(revoked_at, $3)
+       WHERE workspace = $1 AND id = $2 RETURNING ${columns}`,
+      [workspace, id, now],
+    ),
+  );
+  return row ?? null;
+}

@@ -1,0 +1,143 @@
+/**
+ * API keys: `svc_live_` or `svc_test_`, 32 random base62 characters, 6 of checksum. Stored as
+ * SHA-256 only (190 random bits need no slow hash), shown once, revocable, with optional expiry
+ * (`definitions.md`, Keys).
+ */
+import { createHash } from "node:crypto";
+import { base62 } from "../schemas/base62.js";
+import type { Environment } from "../schemas/records/records.js";
+import { ExpiringCache } from "../runtime/expiring-cache.js";
+import type { Logger } from "../runtime/logger.js";
+import type { Postgres } from "../postgres/postgres.js";
+import { randomBase62 } from "../vault/random.js";
+
+export const scopes = ["Read-only", "Full Ingress"] as const;
+export type Scope = (typeof scopes)[number];
+
+/** Who is calling. */
+export interface Access {
+  readonly workspace: string;
+  readonly environment: Environment;
+  readonly keyId: string;
+  readonly scope: Scope;
+  readonly baseCurrency: string;
+}
+
+export type KeyLookup =
+  | { readonly ok: true; readonly access: Access }
+  | {
+      readonly ok: false;
+      readonly code: "key_malformed" | "key_unknown" | "key_revoked" | "key_expired";
+    };
+
+export interface Keys {
+  /** Cached: a revocation by another process is seen after 5 s at the latest. */
+  look(key: string): Promise<KeyLookup>;
+  /** After a change made by this process. */
+  forget(): void;
+}
+
+const cacheMs = 4_000;
+const cacheEntriesMax = 10_000;
+const lastUseWrittenEveryMs = 60_000;
+const randomLength = 32;
+const checksumLength = 6;
+
+export function openKeys(options: {
+  readonly postgres: Postgres;
+  readonly logger: Logger;
+  readonly now?: () => number;
+  /** ms by a clock that is never set */
+  readonly elapsed?: () => number;
+}): Keys {
+  const { postgres, logger, now = Date.now, elapsed = () => performance.now() } = options;
+  const cache = new ExpiringCache({
+    ttlMs: cacheMs,
+    entriesMax: cacheEntriesMax,
+    elapsed,
+    load: (hash) => findKey(postgres, Buffer.from(hash, "base64")),
+  });
+  const lastUseWritten = new Map<string, number>();
+
+  /** Not awaited by the call: a use that is not written down harms nobody. */
+  function noteUse(keyId: string): void {
+    const at = elapsed();
+    const before = lastUseWritten.get(keyId);
+    if (before !== undefined && at - before < lastUseWrittenEveryMs) return;
+    if (lastUseWritten.size >= cacheEntriesMax) lastUseWritten.clear();
+    lastUseWritten.set(keyId, at);
+    postgres
+      .query("UPDATE api_keys SET last_used_at = $2 WHERE id = $1", [keyId, new Date(now())])
+      .catch((error: unknown) => logger.warn({ err: error, keyId }, "last use not written"));
+  }
+
+  return {
+    async look(key) {
+      if (!isWellFormed(key)) return { ok: false, code: "key_malformed" };
+      const row = await cache.get(hashKey(key).toString("base64"));
+      if (row === null) return { ok: false, code: "key_unknown" };
+      if (row.revoked) return { ok: false, code: "key_revoked" };
+      if (row.expiresAt !== null && row.expiresAt <= now())
+        return { ok: false, code: "key_expired" };
+      noteUse(row.access.keyId);
+      return { ok: true, access: row.access };
+    },
+    forget: () => cache.clear(),
+  };
+}
+
+/** A new key for the environment; the caller shows it once and stores `hashKey` of it. */
+export function drawKey(environment: Environment): string {
+  const body = `svc_${environment}_${randomBase62(randomLength)}`;
+  return body + checksum(body);
+}
+
+export function hashKey(key: string): Buffer {
+  return createHash("sha256").update(key).digest();
+}
+
+/** What of a key may be shown for ever: enough to tell it from others. */
+export function keyPrefix(key: string): string {
+  return key.slice(0, "svc_live_".length + 4);
+}
+
+/** The checksum tells a typing error from an unknown key without asking the database. */
+function isWellFormed(key: string): boolean {
+  if (!/^svc_(?:live|test)_[0-9A-Za-z]{38}$/.test(key)) return false;
+  return checksum(key.slice(0, -checksumLength)) === key.slice(-checksumLength);
+}
+
+function checksum(text: string): string {
+  const digest = createHash("sha256").update(`checksum:${text}`).digest();
+  return base62(digest.subarray(0, 5)).slice(-checksumLength);
+}
+
+interface KeyRow {
+  readonly access: Access;
+  readonly revoked: boolean;
+  /** ms since 1970 */
+  readonly expiresAt: number | null;
+}
+
+async function findKey(postgres: Postgres, hash: Buffer): Promise<KeyRow | null> {
+  const [row] = await postgres.query<{
+    id: string;
+    workspace: string;
+    environment: Environment;
+    scope: Scope;
+    base_currency: string;
+    expires_at: Date | null;
+    revoked_at: Date | null;
+  }>(
+    `SELECT k.id, k.workspace, k.environment, k.scope, w.base_currency, k.expires_at, k.revoked_at
+     FROM api_keys k JOIN workspaces w ON w.id = k.workspace WHERE k.key_hash = $1`,
+    [hash],
+  );
+  if (row === undefined) return null;
+  const { id, workspace, environment, scope } = row;
+  return {
+    access: { workspace, environment, keyId: id, scope, baseCurrency: row.base_currency },
+    revoked: row.revoked_at !== null,
+    expiresAt: row.expires_at?.getTime() ?? null,
+  };
+}

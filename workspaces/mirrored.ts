@@ -1,0 +1,32 @@
+/**
+ * The mirror rule: what the workspace's own integration of a store tells is not booked again from
+ * RevenueCat's copy (`definitions.md`, Providers; docs/decisions, The mirror rule).
+ */
+import type { Provider, ProviderToken } from "../providers/provider.js";
+import type { Environment } from "../schemas/records/records.js";
+import { hadIntegration } from "./integrations.js";
+import type { Postgres } from "../postgres/postgres.js";
+
+/** Whether a copy of what this store sold is kept and not booked; undefined: it is no copy. */
+export type IsMirrored = (store: ProviderToken | undefined) => Promise<boolean>;
+
+/**
+ * Each store is looked up once, however many events of one call ask.
+ * @param at ms since 1970: when the copy was received first
+ */
+export function mirrorsAt(
+  { postgres, providers }: { postgres: Postgres; providers: ReadonlyMap<string, Provider> },
+  { workspace, environment }: { workspace: string; environment: Environment },
+  at: number,
+): IsMirrored {
+  const known = new Map<ProviderToken, Promise<boolean>>();
+  return async (provider) => {
+    if (provider === undefined) return false;
+    const tellsBoth = providers.get(provider)?.tellsBothEnvironments === true;
+    const environments: Environment[] = tellsBoth ? ["live", "test"] : [environment];
+    const had =
+      known.get(provider) ?? hadIntegration(postgres, { workspace, environments, provider }, at);
+    known.set(provider, had);
+    return had;
+  };
+}

@@ -1,0 +1,78 @@
+/**
+ * Credentials an integration had before and that still count, each until its own end: sealed
+ * together in one value, so that whatever carries or seals secrets anew takes all of them
+ * (docs/decisions/2026-11-21-old-credentials.md).
+ */
+import { limits } from "../config.js";
+import { canonicalJson } from "../schemas/canonical-json.js";
+import { openSecret, sealSecret } from "./integration-secrets.js";
+import type { Vault } from "../vault/vault.js";
+
+export interface PreviousCredentials {
+  readonly credentials: unknown;
+  /** ms since 1970 */
+  readonly validUntil: number;
+}
+
+/** As an integration's row has them. */
+export interface SealedPrevious {
+  readonly previous_credentials_sealed: Buffer | null;
+  /** When the last of them ends. */
+  readonly previous_valid_until: Date | null;
+}
+
+/**
+ * What counts beside `next`, newest first: those from before that have not ended, and `current`,
+ * from now on for `limits.rotatedCredentialsTtlMs`. The same ones are among them once.
+ */
+export function withReplaced(
+  previous: readonly PreviousCredentials[],
+  current: unknown,
+  next: unknown,
+  now: number,
+): PreviousCredentials[] {
+  const others = previous.filter(
+    ({ credentials, validUntil }) =>
+      validUntil > now &&
+      !areSameCredentials(credentials, current) &&
+      !areSameCredentials(credentials, next),
+  );
+  return [{ credentials: current, validUntil: now + limits.rotatedCredentialsTtlMs }, ...others];
+}
+
+export function areSameCredentials(one: unknown, other: unknown): boolean {
+  return canonicalJson(one) === canonicalJson(other);
+}
+
+/** @throws SealBroken */
+export function openPrevious(vault: Vault, id: string, row: SealedPrevious): PreviousCredentials[] {
+  if (row.previous_credentials_sealed === null) return [];
+  const text = openSecret(vault, id, "credentials", row.previous_credentials_sealed);
+  const stored: unknown = JSON.parse(text);
+  if (Array.isArray(stored)) return stored.map(readEntry);
+  // Of a rotation before there was a list: the only ones, bare.
+  return [{ credentials: stored, validUntil: row.previous_valid_until?.getTime() ?? 0 }];
+}
+
+export function sealPrevious(
+  vault: Vault,
+  id: string,
+  previous: readonly PreviousCredentials[],
+): SealedPrevious {
+  if (previous.length === 0) {
+    return { previous_credentials_sealed: null, previous_valid_until: null };
+  }
+  const last = Math.max(...previous.map(({ validUntil }) => validUntil));
+  return {
+    previous_credentials_sealed: sealSecret(vault, id, "credentials", JSON.stringify(previous)),
+    previous_valid_until: new Date(last),
+  };
+}
+
+function readEntry(entry: unknown): PreviousCredentials {
+  const isEntry = typeof entry === "object" && entry !== null && "credentials" in entry;
+  if (!isEntry || !("validUntil" in entry) || typeof entry.validUntil !== "number") {
+    throw new Error("previous credentials are not as they were sealed");
+  }
+  return { credentials: entry.credentials, validUntil: entry.validUntil };
+}
