@@ -4,6 +4,7 @@
  * all end together.
  */
 const { readdirSync } = require("node:fs");
+const path = require("node:path");
 
 const folder = "dist/test";
 // Some of them only in CI: elsewhere they are over at once.
@@ -25,17 +26,17 @@ const longFirst = [
   "main",
   "enrich",
 ];
-const files = readdirSync(folder).filter((name) => name.endsWith(".test.js"));
-const isGone = longFirst.find((name) => !files.includes(fileOf(name)));
-if (isGone !== undefined) throw new Error(`there is no ${folder}/${fileOf(isGone)}`);
+const files = readdirSync(folder, { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".test.js"))
+  .map((name) => `${folder}/${name}`);
 
 /** Mocha would add these files to those that are named. */
 const isNamed = process.argv.some((word) => word.endsWith(".test.js"));
-const all = [...new Set([...longFirst.map(fileOf), ...files])].map((name) => `${folder}/${name}`);
+const all = [...new Set([...longFirst.map(fileOf), ...files])];
 
 module.exports = {
   spec: isNamed ? [] : all,
-  require: ["backends", "run", "empty-database"].map((name) => `./${folder}/${name}.js`),
+  require: ["backends", "run", "empty-database"].map((name) => `./${folder}/harness/${name}.js`),
   // A database that is given without more would be that of both.
   parallel:
     !isNamed && (process.env.BACKENDS !== undefined || process.env.TEST_DATABASE_URL === undefined),
@@ -45,5 +46,7 @@ module.exports = {
 };
 
 function fileOf(name) {
-  return `${name}.test.js`;
+  const file = files.find((one) => path.basename(one) === `${name}.test.js`);
+  if (file === undefined) throw new Error(`there is no ${name}.test.js in ${folder}`);
+  return file;
 }

@@ -27,7 +27,7 @@ COPY --from=build /build/dist dist
 COPY migrations migrations
 COPY schemas/released schemas/released
 COPY schemas/kept schemas/kept
-COPY rates/ecb-history.csv.br backends/rates/
+COPY rates/ecb-history.csv.br rates/
 COPY docs/providers docs/providers
 USER node
 EXPOSE 3000

@@ -1,7 +1,7 @@
 /**
- * Exchange rates of this process: the pure table of `schemas/money/rates.ts`, filled from the release,
- * from Postgres and from the sources, which are asked daily. Without a network it answers from
- * what it has and says how old that is.
+ * Exchange rates of this process: the pure table of `schemas/money/rates.ts`, filled from the
+ * release, from Postgres and from the sources, which are asked daily. Without a network it answers
+ * from what it has and says how old that is.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { schedule } from "node-cron";

@@ -1,7 +1,8 @@
 /**
  * Members whose process is dead. Kafka waits for one until its session is over, 6 s at least as
- * brokers are delivered, and gives nobody its partitions meanwhile. Processes hear of each other's
- * silence earlier (shared-watermark.ts), so who waits to join takes the silent ones out of the group.
+ * brokers are delivered, and gives nobody its partitions meanwhile. Processes notice each
+ * other's silence earlier (shared-watermark.ts), so a process that waits to join removes the silent
+ * ones from the group.
  *
  * To Kafka that is no different from the end of a session: one that lives after all can commit
  * nothing any more and joins again.

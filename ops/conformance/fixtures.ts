@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseBody } from "../../http/strict-body.js";
 import { projectFile } from "../../runtime/project-root.js";
-import { signNotification } from "../payloads/apple.js";
+import { signNotification } from "../../providers/apple/jws.js";
 import { makeTestChain } from "../payloads/apple-test-chain.js";
 import type { Decoded, Heading, Known, Provider } from "../../providers/provider.js";
 

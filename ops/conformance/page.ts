@@ -1,6 +1,7 @@
 /**
  * docs/providers.md: for each provider and event type what is read from it, made by reading the
- * examples in providers/<token>/fixtures. test/providers/conformance.test.ts says whether it is current.
+ * examples in providers/<token>/fixtures. test/providers/conformance.test.ts says whether it is
+ * current.
  */
 import type { Provider } from "../../providers/provider.js";
 import { type ReadFixture, readFixtures } from "./fixtures.js";

@@ -6,8 +6,6 @@
  * Inside a made notification `signedTransactionInfo` and `signedRenewalInfo` are objects: signing
  * turns them, and then the whole, into JWS.
  */
-import { type Signer, signJws } from "../../providers/apple/jws.js";
-
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 export type AppleEnvironment = "Production" | "Sandbox";
@@ -142,17 +140,6 @@ export function appleNotification(app: AppInput, input: NotificationInput): Json
 
 export function notificationBody(notification: JsonObject): Buffer {
   return Buffer.from(JSON.stringify(notification));
-}
-
-/**
- * The bytes Apple posts. What is a JWS already stays as it is.
- * @param body a notification as JSON
- */
-export function signNotification(body: Buffer, signer: Signer): Buffer {
-  const parsed: unknown = JSON.parse(body.toString("utf8"), (key, value: unknown) =>
-    /^signed[A-Za-z]+Info$/.test(key) && typeof value === "object" ? signJws(value, signer) : value,
-  );
-  return Buffer.from(JSON.stringify({ signedPayload: signJws(parsed, signer) }));
 }
 
 /** A JSON number of an amount; our own mistake when it does not hold it. */

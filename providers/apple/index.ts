@@ -8,10 +8,9 @@ import type { Provider } from "../provider.js";
 import { VerifiedChains } from "./chain.js";
 import { type AppleCredentials, credentialHelp, credentials } from "./credentials.js";
 import { decode, knownTypes } from "./decode.js";
-import type { Signer } from "./jws.js";
+import { type Signer, signNotification } from "./jws.js";
 import { appOf, field, readNotification, readPayload } from "./notification.js";
 import { verifySignature } from "./signature.js";
-import { signNotification } from "../../ops/payloads/apple.js";
 
 export function createApple(): Provider<AppleCredentials, Signer> {
   const chains = new VerifiedChains();

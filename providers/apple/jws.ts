@@ -95,3 +95,14 @@ export function signJws(payload: unknown, { key, x5c }: Signer): string {
   const signature = sign("sha256", Buffer.from(signed), { key, dsaEncoding: "ieee-p1363" });
   return `${signed}.${signature.toString("base64url")}`;
 }
+
+/**
+ * The bytes Apple posts. What is a JWS already stays as it is.
+ * @param body a notification as JSON
+ */
+export function signNotification(body: Buffer, signer: Signer): Buffer {
+  const parsed: unknown = JSON.parse(body.toString("utf8"), (key, value: unknown) =>
+    /^signed[A-Za-z]+Info$/.test(key) && typeof value === "object" ? signJws(value, signer) : value,
+  );
+  return Buffer.from(JSON.stringify({ signedPayload: signJws(parsed, signer) }));
+}

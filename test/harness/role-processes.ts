@@ -12,7 +12,7 @@ import { giveRights, kafkaWithUsers, loginOf } from "../log/kafka/kafka-users.js
 import { openServerFolder, type ServerFolder } from "./real-servers.js";
 import { freePort, kill, whenReady } from "./service-process.js";
 
-const [entry, withoutEmbedded] = ["../main.js", "without-embedded.js"].map((path) =>
+const [entry, withoutEmbedded] = ["../../main.js", "without-embedded.js"].map((path) =>
   fileURLToPath(new URL(path, import.meta.url)),
 );
 

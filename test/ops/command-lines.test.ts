@@ -4,11 +4,11 @@ import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 
 const programs: readonly (readonly [name: string, path: string, wrong: readonly string[]])[] = [
-  ["bench", "../ops/bench.js", ["dance"]],
-  ["chaos", "chaos.js", ["--minutes", "none"]],
-  ["demo", "../ops/demo.js", ["--stale"]],
-  ["fuzz", "fuzz.js", ["--seed"]],
-  ["import", "../ops/import.js", ["--from-line", "x"]],
+  ["bench", "../../ops/bench.js", ["dance"]],
+  ["chaos", "../chaos.js", ["--minutes", "none"]],
+  ["demo", "../../ops/demo.js", ["--stale"]],
+  ["fuzz", "../fuzz.js", ["--seed"]],
+  ["import", "../../ops/import.js", ["--from-line", "x"]],
 ];
 
 describe("The command line", () => {
@@ -33,6 +33,6 @@ describe("The command line", () => {
   }
 
   it("should tell how it goes when asked", () => {
-    expect(run("fuzz.js", ["--help"])).to.match(/^0\nnpm run fuzz/);
+    expect(run("../fuzz.js", ["--help"])).to.match(/^0\nnpm run fuzz/);
   });
 });

@@ -1,5 +1,6 @@
 /** The providers whose webhooks the portfolios draw: one entry each. */
-import { notificationBody, signNotification } from "../../../ops/payloads/apple.js";
+import { notificationBody } from "../../../ops/payloads/apple.js";
+import { signNotification } from "../../../providers/apple/jws.js";
 import { makeTestChain } from "../../../ops/payloads/apple-test-chain.js";
 import { pushBytes } from "../../../ops/payloads/google.js";
 import { signedHeaders } from "../../../providers/custom/signature.js";
