@@ -5,7 +5,7 @@ import { expect } from "chai";
 import { projectFile } from "../../runtime/project-root.js";
 import { limits } from "../../config.js";
 import { completeFacts } from "../../processors/normalize/facts.js";
-import { signNotification } from "../../ops/payloads/apple.js";
+import { signNotification } from "../../providers/apple/jws.js";
 import { makeTestChain } from "../../ops/payloads/apple-test-chain.js";
 import type { Known, Provider } from "../../providers/provider.js";
 import { factCodec, type RawEventMeta } from "../../schemas/records/records.js";
