@@ -8,9 +8,12 @@
  * ISO: XK is the one everybody uses.
  */
 
+/** ISO 3166's code for an unknown country. */
+export const unknownCountry = "ZZ";
+
 /** @param code alpha-2 in capitals; `ZZ`, the code for unknown, counts */
 export function isCountry(code: string): boolean {
-  return code === "ZZ" || alpha2Codes.has(code);
+  return code === unknownCountry || alpha2Codes.has(code);
 }
 
 /** @param code alpha-3 in any case; null when it is none */

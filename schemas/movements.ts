@@ -11,10 +11,14 @@
  *   it go through all that lies below, again and again,
  * - no array is named in a lambda over another's elements: the engine copies it for each of them.
  *
+ * A row with a country is none of a subscription: it says where the account's customer is. The
+ * earliest of an account counts for all its movements.
+ *
  * Reads top-down: revisions → histories → states → cells → parts → moments → movements.
  */
 
 import { bookedNow } from "./booked-at.js";
+import { unknownCountry } from "./countries.js";
 import { announcedBefore } from "./fact-bounds.js";
 import { movementId } from "./ids.js";
 import type { MovementRecord } from "./records/records.js";
@@ -90,31 +94,20 @@ const change = {
   id: 6,
   revision: 7,
   isVoid: 8,
-  country: 9,
-  steps: 10,
+  steps: 9,
 };
 const step = { at: 1, items: 2 };
-const state = { subscription: 1, country: 2, at: 3, items: 4, turns: 5 };
+const state = { subscription: 1, at: 2, items: 3, turns: 4 };
 const item = { name: 1, sku: 2, price: 3, mrr: 4 };
-const cell = { subscription: 1, item: 2, at: 3, sku: 4, country: 5, price: 6, mrr: 7, turn: 8 };
-const before = { sku: 1, country: 2, price: 3, turn: 4 };
-const part = { subscription: 1, sku: 2, at: 3, item: 4, mrr: 5, currency: 6, country: 7 };
-const counted = {
-  at: 1,
-  subscription: 3,
-  sku: 4,
-  currency: 5,
-  country: 6,
-  mrr: 8,
-  subscriptions: 9,
-};
+const cell = { subscription: 1, item: 2, at: 3, sku: 4, counts: 5, price: 6, mrr: 7, turn: 8 };
+const before = { sku: 1, counts: 2, price: 3, turn: 4 };
+const part = { subscription: 1, sku: 2, at: 3, item: 4, mrr: 5, currency: 6 };
+const counted = { at: 1, subscription: 3, sku: 4, currency: 5, mrr: 7, subscriptions: 8 };
 const row = { part: 1, number: 2, before: 3, after: 4 };
 
 /** Of each element the one before it; an empty one before the first. */
 const preceding = (array: string): string => `arrayShiftRight(${array}, 1)`;
 const nothing = "toDecimal128(0, 6)";
-/** In place of the country, of a cell that counts nothing. */
-const uncounted = "'-'";
 /** Of what was booked before facts left it out, too. */
 const reach = `toDateTime64('${announcedBefore} 00:00:00', 3, 'UTC')`;
 
@@ -140,7 +133,7 @@ export function firstMovementsSql(changesFilter: string): string {
   return movementsSql(changesFilter, "subscription_changes", {
     place: ", max((recorded_at, event_id))",
     account: "NOT arrayExists(parts -> length(parts) > 1, moments)",
-    columns: ", place.4.1 AS recorded_at, place.4.2 AS event_id",
+    columns: ", place.5.1 AS recorded_at, place.5.2 AS event_id",
   });
 }
 
@@ -152,9 +145,10 @@ function movementsSql(
   return `
 WITH
   revisions AS (
-    SELECT account, (any(workspace), any(environment), any(provider)${added.place}) AS place,
+    SELECT account, (any(workspace), any(environment), any(provider),
+             argMinIf(country, (at, event_id, change_id), country != '')${added.place}) AS place,
            arraySort(c -> (c.${change.id}, c.${change.revision}), groupArray((subscription, at,
-             phase, event_id, recorded_at, change_id, revision, void, country, steps))) AS revisions
+             phase, event_id, recorded_at, change_id, revision, void, steps))) AS revisions
     FROM ${changes}
     WHERE ${changesFilter}
     GROUP BY account
@@ -176,12 +170,12 @@ WITH
   -- price.
   states AS (
     SELECT account, place, arrayFlatten(arrayMap(
-             (subscription, country, phase, id, steps, next, next_at) -> arrayMap(
-               s -> (subscription, country, s.${step.at}, s.${step.items},
+             (subscription, phase, id, steps, next, next_at) -> arrayMap(
+               s -> (subscription, s.${step.at}, s.${step.items},
                  if(empty(s.${step.items}), phase = 'ended' OR endsWith(id, '${elsewhere}'), 1)),
                arrayFilter(s -> s.${step.at} < if(subscription = next, next_at, ${reach}), steps)),
-             changes.${change.subscription}, changes.${change.country}, changes.${change.phase},
-             changes.${change.id}, changes.${change.steps},
+             changes.${change.subscription}, changes.${change.phase}, changes.${change.id},
+             changes.${change.steps},
              arrayShiftLeft(changes.${change.subscription}, 1),
              arrayShiftLeft(changes.${change.at}, 1, ${reach}))) AS states
     FROM histories
@@ -190,17 +184,16 @@ WITH
   -- of them in a pause, with their prices; else without one.
   cells AS (
     SELECT account, place, arraySort(arrayFlatten(arrayMap(
-             (subscription, country, at, items, names, turns, turn, previous, names_before,
+             (subscription, at, items, names, turns, turn, previous, names_before,
               prices_before) -> arrayConcat(
-               arrayMap(i -> (subscription, i.${item.name}, at, i.${item.sku}, country,
+               arrayMap(i -> (subscription, i.${item.name}, at, i.${item.sku}, 1,
                  i.${item.price}, i.${item.mrr}, turn), items),
-               arrayMap((name, price) -> (subscription, name, at, '', ${uncounted}, price,
-                 ${nothing}, turn),
+               arrayMap((name, price) -> (subscription, name, at, '', 0, price, ${nothing}, turn),
                  if(subscription = previous, arrayExcept(names_before, names), []),
                  if(subscription = previous, arrayResize(if(turns, [], prices_before),
                    length(arrayExcept(names_before, names))), []))),
-             states.${state.subscription}, states.${state.country}, states.${state.at},
-             states.${state.items}, states.${state.items}.${item.name}, states.${state.turns},
+             states.${state.subscription}, states.${state.at}, states.${state.items},
+             states.${state.items}.${item.name}, states.${state.turns},
              arrayCumSum(states.${state.turns}), ${preceding(`states.${state.subscription}`)},
              ${preceding(`states.${state.items}.${item.name}`)},
              ${preceding(`states.${state.items}.${item.price}`)}))) AS cells
@@ -211,9 +204,9 @@ WITH
     SELECT account, place, cells, arrayMap((c, previous) -> if(
              c.${cell.item} = previous.${cell.item}
                AND c.${cell.subscription} = previous.${cell.subscription},
-             (previous.${cell.sku}, previous.${cell.country}, previous.${cell.price},
+             (previous.${cell.sku}, previous.${cell.counts}, previous.${cell.price},
                previous.${cell.turn}),
-             ('', ${uncounted}, '', 0)),
+             ('', 0, '', 0)),
              cells, ${preceding("cells")}) AS befores
     FROM cells
   ),
@@ -248,8 +241,8 @@ WITH
   sku_moments AS (
     SELECT account, place, arraySort(arrayMap(
              (p, is_first, base, before, after) -> (p.${part.at}, -abs(p.${part.mrr}),
-               p.${part.subscription}, p.${part.sku}, p.${part.currency}, p.${part.country},
-               p.${part.item}, p.${part.mrr}, if(is_first, (after > base) - (before > base), 0)),
+               p.${part.subscription}, p.${part.sku}, p.${part.currency}, p.${part.item},
+               p.${part.mrr}, if(is_first, (after > base) - (before > base), 0)),
              parts, is_first, arrayFill((sum, is_new) -> is_new, ${preceding("sums")}, is_new_sku),
              ${preceding("sums")}, arrayReverseFill((sum, is_last) -> is_last, sums,
                arrayShiftLeft(is_first, 1, true)))) AS parts
@@ -278,7 +271,7 @@ WITH
 SELECT place.1 AS workspace, place.2 AS environment, account, place.3 AS provider,
        r.${row.part}.${counted.subscription} AS subscription,
        r.${row.part}.${counted.sku} AS external_id, r.${row.part}.${counted.currency} AS currency,
-       r.${row.part}.${counted.country} AS country, r.${row.part}.${counted.at} AS at,
+       if(place.4 = '', '${unknownCountry}', place.4) AS country, r.${row.part}.${counted.at} AS at,
        if(r.${row.before} = 0, if(r.${row.part}.${counted.at} = first_at, 'new', 'reactivation'),
          multiIf(r.${row.after} = 0, 'churn', r.${row.after} >= r.${row.before}, 'expansion',
            'contraction')) AS kind,
@@ -293,26 +286,26 @@ const currencyOf = (price: string): string => `substringIndex(${price}, ':', 1)`
 
 /** Whether a cell `c` counts for what `b` counted for, which was there before. */
 const continues = [
+  `c.${cell.counts} = b.${before.counts}`,
   `c.${cell.sku} = b.${before.sku}`,
-  `c.${cell.country} = b.${before.country}`,
   `${currencyOf(`c.${cell.price}`)} = ${currencyOf(`b.${before.price}`)}`,
 ].join(" AND ");
 
 const gainSql = partSql(
   "c",
   cell,
-  `if(c.${cell.country} = ${uncounted}, ${nothing}, if(${continues}, value - previous, value))`,
+  `if(c.${cell.counts} = 0, ${nothing}, if(${continues}, value - previous, value))`,
 );
 
 const lossSql = partSql(
   "b",
   before,
-  `if(b.${before.country} = ${uncounted} OR (${continues}), ${nothing}, -previous)`,
+  `if(b.${before.counts} = 0 OR (${continues}), ${nothing}, -previous)`,
 );
 
 function partSql(side: "c" | "b", place: typeof before, mrr: string): string {
   return `(c.${cell.subscription}, ${side}.${place.sku}, c.${cell.at}, c.${cell.item}, ${mrr},
-               ${currencyOf(`${side}.${place.price}`)}, ${side}.${place.country})`;
+               ${currencyOf(`${side}.${place.price}`)})`;
 }
 
 /** Of each part, whether it differs in these from the one before it. */

@@ -40,6 +40,7 @@ export const factKinds = [
   "subscription",
   "anonymous",
   "sku",
+  "customer",
 ] as const;
 
 /** What an adapter read from a raw event, with the quote it was given. */

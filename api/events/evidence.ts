@@ -149,5 +149,6 @@ function telling(body: FactBody): Telling {
     };
   }
   if ("Anonymous" in body) return { kind: "anonymous", about: body.Anonymous.pool, ...nothing };
+  if ("Customer" in body) return { kind: "customer", about: body.Customer.account, ...nothing };
   return { kind: "sku", about: body.Sku.external_id, ...nothing };
 }

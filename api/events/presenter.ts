@@ -60,6 +60,7 @@ export function presentEvent(event: ExplainedEvent, shown: Shown): View {
       booked_at: bookedText(row.booked_at_ms),
     })),
     subscription_changes: event.changes
+      .filter(({ subscription }) => subscription !== "")
       .slice(0, rowsMax)
       .map((row) => presentChange(row, baseCurrency)),
     movements: event.movements

@@ -18,7 +18,7 @@ export interface CauseRow {
 
 /**
  * The events recorded after `from` and up to `knownAt`, newest first, that may have changed what
- * happened up to `at`: a revision may take back or move what did.
+ * happened up to `at`: a revision may take back or move what did, and a country moves all of it.
  *
  * @param from ms since 1970
  * @param until begins with this one; null: with the newest
@@ -34,7 +34,7 @@ export function causesQuery(
     tenantSql,
     `recorded_at > ${fromSql}`,
     `recorded_at <= ${knownAtSql}`,
-    `(at <= ${atSql} OR revision > 1)`,
+    `(at <= ${atSql} OR revision > 1 OR country != '')`,
     ...(provider === undefined ? [] : ["provider = {provider:String}"]),
     ...(until === null
       ? []

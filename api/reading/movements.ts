@@ -168,11 +168,11 @@ function correctionSources(asOf: AsOf): Source[] {
 /**
  * Accounts something was learned about after `known_at`. Changes tell it where what was booked
  * together left no movement (one takes another back); a revision may have moved what it replaces
- * to after `at`. The movements are asked too, since a booking may be seen half: its changes after
- * this query read them, its movements before.
+ * to after `at`, and a country counts for all movements. The movements are asked too, since a
+ * booking may be seen half: its changes after this query read them, its movements before.
  */
 const touchedSql = [
-  { table: "subscription_changes", condition: `(${upToAt} OR revision > 1)` },
+  { table: "subscription_changes", condition: `(${upToAt} OR revision > 1 OR country != '')` },
   { table: "mrr_movements", condition: upToAt },
 ]
   .map(

@@ -79,5 +79,6 @@ function mrrOf(body: FactBody): string[] {
 }
 
 function namesOf({ body }: DecodedFact): string[] {
+  if ("Customer" in body) return ["says where the customer is"];
   return "Sku" in body ? ["names the product"] : [];
 }

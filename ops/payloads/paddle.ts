@@ -77,6 +77,25 @@ export function productData(input: { id: string; name: string; createdAt: number
   };
 }
 
+export function addressData(input: { id: string; customer: string; country: string }): JsonObject {
+  return {
+    id: input.id,
+    customer_id: input.customer,
+    description: null,
+    first_line: null,
+    second_line: null,
+    city: null,
+    postal_code: null,
+    region: null,
+    country_code: input.country,
+    custom_data: null,
+    status: "active",
+    created_at: rfc3339(0),
+    updated_at: rfc3339(0),
+    import_meta: null,
+  };
+}
+
 export interface DiscountInput {
   readonly id: string;
   readonly type: "percentage" | "flat" | "flat_per_seat";

@@ -410,6 +410,22 @@ export function sessionObject(input: {
   };
 }
 
+export function customerObject(input: { id: string; country: string | null }): JsonObject {
+  return {
+    id: input.id,
+    object: "customer",
+    address: input.country === null ? null : address(input.country),
+    balance: 0,
+    created: 0,
+    currency: null,
+    email: null,
+    livemode: true,
+    metadata: {},
+    name: null,
+    shipping: null,
+  };
+}
+
 function address(country: string | null): JsonObject {
   return { city: null, country, line1: null, line2: null, postal_code: null, state: null };
 }

@@ -17,7 +17,7 @@ export async function* sharedSlices(
   clickhouse: Pick<ClickHouse, "rows">,
   tenant: Tenant,
 ): AsyncGenerator<Shared[]> {
-  const changes = `subscription_changes WHERE ${tenantSql(tenant)}`;
+  const changes = `subscription_changes WHERE ${tenantSql(tenant)} AND subscription != ''`;
   const [table] = await clickhouse.rows<{ rows: string }>(`SELECT count() AS rows FROM ${changes}`);
   const slices = Math.ceil(Number(table?.rows ?? 0) / limits.auditHashedRows);
   for (let slice = 0; slice < slices; slice += 1) {

@@ -8,6 +8,7 @@ import {
   malformedDetail,
   type Unconvertible,
 } from "../../schemas/money/conversion.js";
+import { unknownCountry } from "../../schemas/countries.js";
 import { announcedSteps } from "../../schemas/fact-bounds.js";
 import { paymentKey, purchaseKey } from "../../schemas/money-keys.js";
 import type { Fact, FactBody, RawEventMeta } from "../../schemas/records/records.js";
@@ -62,7 +63,34 @@ export function completeFacts(decoded: readonly DecodedFact[], by: Completion): 
       body: bookable(body, by.hashAccount),
     });
   }
-  return { outcome: "facts", facts };
+  return { outcome: "facts", facts: [...facts, ...customersIn(facts)] };
+}
+
+/**
+ * Where the customers of an event are: its country also decides where an account's MRR counts, and
+ * that has another writer than money. Each account once.
+ */
+function customersIn(facts: readonly Fact[]): Fact[] {
+  const customers = new Map<string, Fact>();
+  for (const fact of facts) {
+    const { account = null, country = null } = buyerIn(fact.body);
+    if (account === null || country === null || country === unknownCountry) continue;
+    const earlier = customers.get(account);
+    if (earlier !== undefined && earlier.happened_at <= fact.happened_at) continue;
+    const body = { Customer: { account, country } };
+    customers.set(account, { ...fact, fact_id: `${fact.fact_id}:customer`, quote: null, body });
+  }
+  return [...customers.values()];
+}
+
+function buyerIn(body: FactBody): {
+  readonly account?: string | null;
+  readonly country?: string | null;
+} {
+  if ("Payment" in body) return body.Payment;
+  if ("Purchase" in body) return body.Purchase;
+  if ("Refund" in body) return body.Refund;
+  return "Subscription" in body ? body.Subscription : {};
 }
 
 /**
@@ -97,6 +125,7 @@ export function subjects(body: FactBody): string[] {
   if ("RefundTotal" in body) return [paymentKey(body.RefundTotal.payment)];
   if ("Dispute" in body) return [paymentKey(body.Dispute.payment)];
   if ("Subscription" in body) return [`account:${body.Subscription.account}`];
+  if ("Customer" in body) return [`account:${body.Customer.account}`];
   if ("Anonymous" in body) return [`pool:${body.Anonymous.pool}`];
   return [skuKey(body.Sku.external_id)];
 }
@@ -140,6 +169,9 @@ function bookable(body: FactBody, hash: (account: string) => string): FactBody {
   }
   if ("Anonymous" in body) {
     return { Anonymous: { ...body.Anonymous, account: hash(body.Anonymous.account) } };
+  }
+  if ("Customer" in body) {
+    return { Customer: { ...body.Customer, account: hash(body.Customer.account) } };
   }
   return body;
 }

@@ -5,6 +5,7 @@ import type { FactBody } from "../../schemas/records/records.js";
 import { anyObject } from "../any-object.js";
 import { ignored, isUntold, malformed } from "../outcomes.js";
 import type { Decoded, KeptObject, Known } from "../provider.js";
+import { readAddress } from "./addresses.js";
 import { readAdjustment } from "./adjustments.js";
 import { keptDiscount } from "./discounts.js";
 import { field, type Reader } from "./event.js";
@@ -30,6 +31,9 @@ const readers: ReadonlyMap<string, Reader> = new Map([
   ["subscription.paused", readSubscription],
   ["subscription.resumed", readSubscription],
   ["subscription.canceled", readSubscription],
+  ["address.created", readAddress],
+  ["address.updated", readAddress],
+  ["address.imported", readAddress],
   ["product.created", readNames],
   ["product.updated", readNames],
   ["product.imported", readNames],

@@ -9,6 +9,7 @@ import { keptAndAnswered, withAnswers } from "./answers.js";
 import { asks as asksOf } from "./asks.js";
 import { readCharge } from "./charges.js";
 import { withOwnSkus } from "./connected.js";
+import { readCustomer } from "./customers.js";
 import { keptDiscounts } from "./discounts.js";
 import { readDispute } from "./disputes.js";
 import { field, type Reader } from "./event.js";
@@ -53,6 +54,8 @@ const readers: ReadonlyMap<string, Reader> = new Map([
   ["customer.subscription.paused", readSubscription],
   ["customer.subscription.resumed", readSubscription],
   ["customer.subscription.deleted", readSubscription],
+  ["customer.created", readCustomer],
+  ["customer.updated", readCustomer],
   ["product.created", readNames],
   ["product.updated", readNames],
   ["price.created", readNames],

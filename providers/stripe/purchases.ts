@@ -4,6 +4,7 @@ import { compiled } from "../compiled.js";
 import type { Line } from "../../schemas/records/records.js";
 import { ignored } from "../outcomes.js";
 import { type Answers, paths } from "./answers.js";
+import { customerIn } from "./customers.js";
 import { accountKey, field, reader } from "./event.js";
 import { paymentOutside } from "./invoices.js";
 import { isoMinor } from "./money.js";
@@ -53,19 +54,23 @@ const sessionShape = z.object({
 
 /**
  * A session adds type, country, tax and products to its payment. Without a payment intent (a
- * subscription's session) an invoice tells the same and more.
+ * subscription's session) an invoice tells the same and more, but not always the country.
  */
 export const readSession = reader(sessionShape, (session, event) => {
   if (session.payment_status !== "paid") return ignored("the session is not paid");
   const payment = session.payment_intent;
-  if (payment === null) return ignored("its invoice tells what was bought");
+  const country = session.customer_details?.address ?? null;
+  if (payment === null) {
+    const facts = customerIn(event, session.customer, country);
+    return facts.length > 0 ? facts : ignored("its invoice tells what was bought");
+  }
   const tax = session.total_details?.amount_tax ?? null;
   return [
     {
       Purchase: {
         purchase: session.id,
         account: accountKey(event, session.customer),
-        country: session.customer_details?.address ?? null,
+        country,
         type: session.mode === "subscription" ? "subscription" : "one_time",
         tax: tax === null || !session.currency ? null : isoMinor(tax, session.currency),
         fee: null,

@@ -358,6 +358,16 @@ const anonymousSchema = {
   ],
 } as const;
 
+/** Where a customer is. Of an account the earliest (happened_at, then event id) counts. */
+const customerSchema = {
+  type: "record",
+  name: "Customer",
+  fields: [
+    { name: "account", type: "string" },
+    { name: "country", type: "string", doc: "ISO 3166-1 alpha-2" },
+  ],
+} as const;
+
 /** A SKU was named. */
 const skuSchema = {
   type: "record",
@@ -413,6 +423,7 @@ export const factSchema = {
         subscriptionSchema,
         anonymousSchema,
         skuSchema,
+        customerSchema,
       ],
     },
   ],

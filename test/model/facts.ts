@@ -49,6 +49,8 @@ export interface Sale extends Told {
   readonly amount: bigint;
   readonly currency: string;
   readonly country: string | null;
+  /** Whose payment it is; left out: nobody knows. */
+  readonly account?: string | null;
   readonly type: PaymentType | null;
   readonly lines: readonly Line[];
   /** Within `amount`; left out: nobody told it. */
@@ -65,6 +67,7 @@ export interface Purchase extends Told {
   readonly kind: "purchase";
   readonly purchase: string;
   readonly country: string | null;
+  readonly account?: string | null;
   readonly type: PaymentType | null;
   readonly lines: readonly Line[];
   readonly tax?: bigint | null;
@@ -95,6 +98,7 @@ export interface Refund extends Told {
   /** The line of the sale it takes from, where it names no product. */
   readonly line?: string;
   readonly country: string | null;
+  readonly account?: string | null;
   /** Within `amount`; left out: nobody told it. */
   readonly tax?: bigint;
   /** What it is returned for, where it names that and not the payment. */
@@ -161,6 +165,13 @@ export interface Anonymous extends Told {
   readonly account: string;
 }
 
+/** Where a customer is. */
+export interface Customer extends Told {
+  readonly kind: "customer";
+  readonly account: string;
+  readonly country: string;
+}
+
 export interface Naming extends Told {
   readonly kind: "naming";
   readonly sku: string;
@@ -176,6 +187,7 @@ export type Fact =
   | Dispute
   | Change
   | Anonymous
+  | Customer
   | Naming;
 
 /** Without what is put in for all facts of an event. */

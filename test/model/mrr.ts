@@ -29,15 +29,32 @@ export interface Timeline {
 export function timelinesOf(facts: readonly Fact[], base: string, quotes: Quotes): Timeline[] {
   const changes = [...facts.filter(isChange), ...churnsOfPairs(facts)];
   const subscriptions = grouped(changes, (change) => `${change.provider} ${change.subscription}`);
+  const countries = countriesOf(facts);
   return [...subscriptions.values()].flatMap((told) => {
     const winners = winnersOf(told);
     const accounts = new Set(told.map(({ account }) => account));
     return [...accounts].map((account) => {
       const provider = told[0]?.provider ?? "";
-      const states = statesOf(asSeenBy(account, winners), base, quotes);
-      return { provider, account: `${provider} ${account}`, states };
+      const name = `${provider} ${account}`;
+      const country = countries.get(name) ?? "ZZ";
+      const states = statesOf(asSeenBy(account, winners), country, base, quotes);
+      return { provider, account: name, states };
     });
   });
+}
+
+/** Of each account the one its earliest fact names that names one. */
+function countriesOf(facts: readonly Fact[]): ReadonlyMap<string, string> {
+  const placed = facts.flatMap((fact) => {
+    if (!("country" in fact) || !("account" in fact)) return [];
+    const { account, country, provider, toldAt, eventId } = fact;
+    if (!account || !country) return [];
+    return [{ name: `${provider} ${account}`, country, toldAt, eventId }];
+  });
+  const latestFirst = placed.sort(
+    (a, b) => b.toldAt - a.toldAt || (a.eventId > b.eventId ? -1 : 1),
+  );
+  return new Map(latestFirst.map(({ name, country }) => [name, country]));
 }
 
 /** What is told of another account's subscription is its end here. */
@@ -67,7 +84,12 @@ const phaseRank: Record<Phase, number> = { started: 0, changed: 1, ended: 2 };
  * Changes in force one after the other, with their rates held while a price stands, also over a
  * time in which nothing counted, unless the subscription had ended.
  */
-function statesOf(winners: readonly Change[], base: string, quotes: Quotes): State[] {
+function statesOf(
+  winners: readonly Change[],
+  country: string,
+  base: string,
+  quotes: Quotes,
+): State[] {
   const states: State[] = [];
   let held = new Map<string, Held>();
   for (const [index, change] of winners.entries()) {
@@ -88,7 +110,6 @@ function statesOf(winners: readonly Change[], base: string, quotes: Quotes): Sta
       }
       const counting = [...now].filter(([, { monthly }]) => !isEqual(monthly, zero));
       if (counting.length > 0 || change.phase === "ended") held = new Map(counting);
-      const country = change.country ?? "ZZ";
       const items = [...now.values()].map(({ sku, currency, monthly, rate }) => ({
         sku,
         currency,

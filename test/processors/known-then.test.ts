@@ -3,7 +3,10 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { expect } from "chai";
 import { readMovements } from "../../api/reading/movement-reading.js";
+import { sumMovementsSql } from "../../api/reading/movements.js";
 import { type MrrRow, mrrQuery } from "../../api/mrr/query.js";
+import { asOfParams } from "../../api/reading/query.js";
+import { areAllRight } from "../../audits/movements.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import { openLmdbLog } from "../../log/lmdb/lmdb-log.js";
 import type { Log } from "../../log/log.js";
@@ -125,6 +128,86 @@ describe("MRR as it was known", () => {
     expect(await readings(35, 7)).to.deep.equal([11, 11, 11, 0, 11, 13, 13]);
     // One of second 50 is told third, after its end of second 60, and last that it was an end.
     expect(await readings(65, 7)).to.deep.equal([11, 11, 11, 11, 11, 13, 12]);
+  });
+
+  describe("by country", () => {
+    /** @param second when it happened */
+    const located = (order: number, second: number, country: string): Fact => ({
+      ...told(order, { Customer: { account: "s", country } }),
+      happened_at: happened + second * 1000,
+    });
+
+    /** MRR of each country as known after each of so many events, as of a second. */
+    async function countries(second: number, events: number): Promise<string[]> {
+      const read: string[] = [];
+      for (let order = 1; order <= events; order += 1) {
+        const asOf = { workspace, environment: "live", at: happened + second * 1000 } as const;
+        const rows = await readMovements<{ country: string; mrr: string }>(
+          clickhouse,
+          (moment) => ({
+            sql: sumMovementsSql(["country"], "by_day", moment, { measures: ["mrr"] }),
+            params: asOfParams(moment),
+          }),
+          { ...asOf, knownAt: received + order * 1000 },
+        );
+        const worth = rows.filter(({ mrr }) => Number(mrr) !== 0);
+        read.push(worth.map(({ country, mrr }) => `${country} ${Number(mrr)}`).join());
+      }
+      return read;
+    }
+
+    const cases: readonly [what: string, facts: () => Fact[], read: string[]][] = [
+      [
+        "should be unknown until an event names one, and then was that all along",
+        () => [priced(1, 0, 10n), priced(2, 5, 30n), located(3, 60, "DE")],
+        ["ZZ 10", "ZZ 30", "DE 30"],
+      ],
+      [
+        "should move to the one that happened earlier, and stay where they began",
+        () => [priced(1, 0, 10n), located(2, 60, "DE"), located(3, 80, "US"), located(4, 40, "JP")],
+        ["ZZ 10", "DE 10", "DE 10", "JP 10"],
+      ],
+      [
+        "should go by the id of the event where two happened at once",
+        () => [located(2, 60, "DE"), priced(3, 0, 10n), located(1, 60, "US")],
+        ["", "", "US 10"],
+      ],
+      [
+        "should count for what is subscribed to later, until it ends",
+        () => [located(1, -60, "JP"), priced(2, 0, 10n), priced(3, 5, 0n)],
+        ["", "JP 10", ""],
+      ],
+    ];
+    for (const [what, facts, read] of cases) {
+      for (const [how, batches] of [
+        ["one by one", (all: Fact[]) => all.map((one) => [one])],
+        ["at once", (all: Fact[]) => [all]],
+        ["backwards", (all: Fact[]) => all.map((one) => [one]).reverse()],
+      ] as const) {
+        it(`${what}: booked ${how}`, async () => {
+          const all = facts();
+          await book(...batches(all));
+          expect(await countries(9, all.length)).to.deep.equal(read);
+          expect(await areAllRight(clickhouse, [{ workspace, environment: "live" }])).to.equal(
+            true,
+          );
+        });
+      }
+    }
+
+    it("should leave out what cannot count any more", async () => {
+      await book(
+        [priced(1, 0, 10n), located(2, 60, "DE")],
+        [located(3, 70, "US"), located(4, 80, "DE")],
+        [located(5, 50, "JP"), located(6, 55, "US")],
+      );
+      const stored = await clickhouse.rows<{ country: string }>(
+        `SELECT country FROM subscription_changes
+         WHERE workspace = {workspace:String} AND subscription = '' ORDER BY recorded_at`,
+        { workspace },
+      );
+      expect(stored.map(({ country }) => country)).to.deep.equal(["DE", "JP"]);
+    });
   });
 
   it("should tell under one id one movement, also when its event comes again", async () => {

@@ -2,6 +2,7 @@
  * The ledger entries of a payment: what moved, when, and for which SKU. Pure. Rules:
  * `definitions.md`, Ledger and revenue.
  */
+import { unknownCountry } from "../../../schemas/countries.js";
 import { divideRounded } from "../../../schemas/money/decimal.js";
 import { convertMinor, splitByWeight } from "../../../schemas/money/money.js";
 import type { Fact, Line, Quote } from "../../../schemas/records/records.js";
@@ -34,9 +35,6 @@ export interface Entry {
   readonly fee: bigint;
   readonly sales: number;
 }
-
-/** ISO 3166's code for a country nobody told. */
-export const unknownCountry = "ZZ";
 
 /** What is known of the payment its refunds and disputes belong to. */
 export interface Known {

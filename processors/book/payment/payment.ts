@@ -9,7 +9,8 @@
 import type { Fact, FactBody, Line, Quote } from "../../../schemas/records/records.js";
 import { refundedOf } from "../../../schemas/money/refunded.js";
 import { disputesOf, isOpen } from "./disputes.js";
-import { bySku, inBase, largestLine, type Move, movesOf, unknownCountry } from "./entries.js";
+import { unknownCountry } from "../../../schemas/countries.js";
+import { bySku, inBase, largestLine, type Move, movesOf } from "./entries.js";
 import { countingOf, earlier } from "./prefix.js";
 import { addedUp } from "./outside-records.js";
 import { newestFirst, paymentsNewestFirst } from "./readings.js";

@@ -93,7 +93,7 @@ export async function largeAccounts(
 export function hasRoomSql(large: readonly Large[]): string {
   const { accountSizeMax: most, accountEndsMax: ends } = limits;
   return `(${hasLessSql(large, most)}
-    OR empty(steps[-1].items) AND ${hasLessSql(large, most + ends)})`;
+    OR empty(steps[-1].items) AND subscription != '' AND ${hasLessSql(large, most + ends)})`;
 }
 
 function hasLessSql(large: readonly Large[], size: number): string {

@@ -1,6 +1,6 @@
 /**
- * Books what subscriptions are worth: changes, anonymous pairs, MRR movements. Apart from money,
- * because working out movements takes the engine longer than a payment may wait (see
+ * Books what subscriptions are worth: changes, countries, anonymous pairs, MRR movements. Apart
+ * from money, because working out movements takes the engine longer than a payment may wait (see
  * docs/decisions). The steps below are the whole of it; each may be repeated at any time.
  */
 import { fromClickhouseTime } from "../../../clickhouse/rows.js";
@@ -10,6 +10,7 @@ import type { AccountSizes } from "./account-quota.js";
 import { bookAnonymous } from "./unidentified-churn.js";
 import type { BookingService } from "../money/book-money.js";
 import { insertChanges, subscriptionChange } from "./changes.js";
+import { countryChange, newCountries, ofSubscribers } from "./countries.js";
 import { readFacts } from "../fact-batch.js";
 import { mapInTurns } from "../../yield-to-event-loop.js";
 import { insertDifferences, recordedMovements, type TouchedAccount } from "./movements.js";
@@ -31,8 +32,11 @@ export async function bookSubscriptions(
 
   // 3. Insert the changes that are not there yet, where their accounts have room.
   const told = (await mapInTurns(batch, subscriptionChange)).filter((row) => row !== null);
+  const located = (await mapInTurns(batch, countryChange)).filter((row) => row !== null);
+  const countries = await newCountries(service.clickhouse, located);
   const { accountSizes = null } = service;
-  const beyond = new Set(await insertChanges(service.clickhouse, told, accountSizes));
+  const wanted = [...told, ...countries];
+  const beyond = new Set(await insertChanges(service.clickhouse, wanted, accountSizes));
   const changes = told.filter((change) => !beyond.has(change));
 
   // 4. Pair anonymous churns with the subscriptions they end, and end what went to another account:
@@ -47,7 +51,12 @@ export async function bookSubscriptions(
     ...batch.filter(({ fact_id: id }) => left.has(id)).map((fact) => tooLarge(fact, fact)),
     ...ended.refused.map(endTooLarge),
   ]);
-  const changed = [...changes, ...ended.touched, ...moved.ended];
+  // Who has bought once and subscribed to nothing has no movements.
+  const relocated = await ofSubscribers(
+    service.clickhouse,
+    countries.filter((row) => !beyond.has(row)),
+  );
+  const changed = [...changes, ...ended.touched, ...moved.ended, ...relocated];
   if (changed.length === 0) return;
   await insertDifferences(service.clickhouse, touchedAccounts(changed));
 

@@ -22,6 +22,7 @@ export interface Change {
   readonly event_id: string;
   readonly recorded_at: string;
   readonly currency: string;
+  /** Where the account's customer is: such a row is none of a subscription. Else empty. */
   readonly country: string;
   readonly steps: readonly {
     readonly at: string;
@@ -39,7 +40,7 @@ export interface Change {
 /** @returns null for a fact that is no subscription change */
 export function subscriptionChange(fact: Fact): Change | null {
   if (!("Subscription" in fact.body)) return null;
-  const { subscription, account, country, currency, phase, steps } = fact.body.Subscription;
+  const { subscription, account, currency, phase, steps } = fact.body.Subscription;
   const rate = fact.quote?.rate ?? "1";
   return {
     ...rowScope(fact),
@@ -51,7 +52,7 @@ export function subscriptionChange(fact: Fact): Change | null {
     at: clickhouseTime(steps[0]?.at ?? fact.happened_at),
     phase,
     currency,
-    country: country ?? "ZZ",
+    country: "",
     steps: steps.map((step) => ({
       at: clickhouseTime(step.at),
       items: step.items.map((item) => {

@@ -11,7 +11,7 @@ import { elsewhere } from "../../../schemas/movements.js";
 import type { Change } from "./changes.js";
 
 /** Of a change, what its place among those of its subscription needs. */
-export type Told = Omit<Change, "revision" | "void" | "steps" | "currency">;
+export type Told = Omit<Change, "revision" | "void" | "steps" | "currency" | "country">;
 
 /** SQL condition: the change was told of its account, and is no end that another led to. */
 export const isToldSql = `NOT endsWith(change_id, '${elsewhere}')
@@ -50,6 +50,7 @@ function endFor(account: string, shown: Told): Change {
     revision: 1,
     void: 0,
     currency: "",
+    country: "",
     steps: [{ at: shown.at, items: [] }],
   };
 }

@@ -65,7 +65,7 @@ export async function endsOf(
   const isKnown = knownTo === null ? "" : `AND recorded_at <= '${clickhouseTime(knownTo)}'`;
   const told = await clickhouse.rows<Told>(
     `SELECT workspace, environment, provider, subscription, account, change_id, at, phase,
-            event_id, recorded_at, country
+            event_id, recorded_at
      FROM subscription_changes WHERE ${inShared} AND ${isToldSql} ${isKnown}
      ORDER BY workspace, environment, provider, subscription, at DESC
      LIMIT ${limits.changesOfSharedMax} BY workspace, environment, provider, subscription`,

@@ -287,7 +287,7 @@ function endChange(start: Side, at: string | null, cause: Side, revision: number
     event_id: cause.event_id,
     recorded_at: cause.recorded_at,
     currency: "",
-    country: "ZZ",
+    country: "",
     steps: [{ at: at ?? start.at, items: [] }],
   };
 }

@@ -74,9 +74,10 @@ class KeptInMemory {
 function bareFact({ body }: DecodedFact): BareFact {
   if ("Payment" in body) return saleOf(body.Payment);
   if ("Purchase" in body) {
-    const { purchase, country, type, tax, lines, total = null } = body.Purchase;
+    const { purchase, account, country, type, tax, lines, total = null } = body.Purchase;
     const whole = total === null ? {} : { total };
-    return { kind: "purchase", purchase, country, type, tax, lines: lines.map(lineOf), ...whole };
+    const told = { kind: "purchase", purchase, account, country, type, tax } as const;
+    return { ...told, lines: lines.map(lineOf), ...whole };
   }
   if ("Link" in body) {
     const { payment, purchase, as_of: asOf = null, part = null } = body.Link;
@@ -95,6 +96,7 @@ function bareFact({ body }: DecodedFact): BareFact {
   }
   if ("Dispute" in body) return disputeOf(body.Dispute);
   if ("Subscription" in body) return changeOf(body.Subscription);
+  if ("Customer" in body) return { kind: "customer", ...body.Customer };
   if ("Sku" in body) return { kind: "naming", sku: body.Sku.external_id, name: body.Sku.name };
   throw new Error("only records leave subscriptions without a name");
 }
@@ -102,13 +104,14 @@ function bareFact({ body }: DecodedFact): BareFact {
 type Body<Name extends string> = Extract<FactBody, Readonly<Record<Name, unknown>>>[Name];
 
 function saleOf(payment: Body<"Payment">): BareFact {
-  const { at, amount, currency, country, type, tax, fee, lines } = payment;
+  const { at, amount, currency, account, country, type, tax, fee, lines } = payment;
   return {
     kind: "sale",
     payment: payment.payment,
     at,
     amount,
     currency,
+    account,
     country,
     type,
     tax,
@@ -120,7 +123,7 @@ function saleOf(payment: Body<"Payment">): BareFact {
 
 function refundOf(told: Body<"Refund">): BareFact {
   const { refund, payment, at, amount, currency, failed_at: failedAt, country, lines } = told;
-  const { tax = null, purchase = null } = told;
+  const { account, tax = null, purchase = null } = told;
   const [line] = lines;
   return {
     kind: "refund",
@@ -130,6 +133,7 @@ function refundOf(told: Body<"Refund">): BareFact {
     amount,
     currency,
     failedAt,
+    account,
     country,
     sku: line?.external_id ? line.external_id : null,
     ...(line?.item ? { line: line.item } : {}),

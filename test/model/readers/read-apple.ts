@@ -53,6 +53,7 @@ function readPurchase(transaction: unknown, phase: Phase): BareFact[] {
       at: time,
       amount,
       currency: currencyOf(transaction),
+      account: must(text(transaction, "originalTransactionId"), "an original transaction"),
       country: countryOf(transaction),
       type: isSubscription(transaction) ? "subscription" : "one_time",
       lines: [{ sku: skuOf(transaction), weight: 1n }],

@@ -18,7 +18,9 @@ export function readGoogle(body: unknown): readonly BareFact[] {
   const account = isSubscription ? (replaced.at(-1) ?? token) : token;
   const country = text(purchase, "regionCode");
   const orders = ordersIn(body);
-  const money = orders.flatMap((order) => readOrder(order, country));
+  // Of what Google no longer answers for, nobody knows whose it was.
+  const buyer = { account: purchase === undefined ? null : account, region: country };
+  const money = orders.flatMap((order) => readOrder(order, buyer));
   if (!isSubscription) return money;
   const change = (subscription: string, phase: Phase, time: number, items: Items = []): Change => ({
     kind: "change",
@@ -68,6 +70,11 @@ export function toldAtOf(body: unknown): number {
   return Number(must(text(dataOf(body), "eventTimeMillis"), "an event time"));
 }
 
+interface Buyer {
+  readonly account: string | null;
+  readonly region: string | null;
+}
+
 type Change = Extract<BareFact, { kind: "change" }>;
 type Items = Change["steps"][number]["items"];
 
@@ -96,7 +103,7 @@ function ordersIn(body: unknown): unknown[] {
     .sort((a, b) => timeOf(a, "createTime") - timeOf(b, "createTime"));
 }
 
-function readOrder(order: unknown, region: string | null): BareFact[] {
+function readOrder(order: unknown, { account, region }: Buyer): BareFact[] {
   const amount = minorOf(at(order, "total"));
   if (amount === 0n) return [];
   const payment = must(text(order, "orderId"), "an order id");
@@ -109,6 +116,7 @@ function readOrder(order: unknown, region: string | null): BareFact[] {
       at: timeOf(order, "createTime"),
       amount,
       currency,
+      account,
       country: text(order, "buyerAddress", "buyerCountry") ?? region,
       type: at(periodOf(order)) === undefined ? "one_time" : "subscription",
       tax,

@@ -60,6 +60,7 @@ function readSale(ping: unknown): BareFact[] {
     at,
     amount,
     currency: "USD",
+    account: accountOf(ping),
     country,
     type: subscription === null ? "one_time" : "subscription",
     lines: [{ sku: must(text(ping, "product_id"), "a product"), weight: 1n }],
@@ -90,12 +91,10 @@ function changeOf(
 ): BareFact {
   const recurrence = must(months[text(ping, "recurrence") ?? ""], "a recurrence");
   const sku = must(text(ping, "product_id"), "a product");
-  const email = text(ping, "email") ?? text(ping, "user_email") ?? "";
-  const user = text(ping, "purchaser_id") ?? (text(ping, "user_id") || null);
   return {
     kind: "change",
     subscription: must(text(ping, "subscription_id"), "a membership"),
-    account: user ?? email.trim().toLowerCase(),
+    account: accountOf(ping),
     phase,
     country,
     currency: cents === 0n ? "" : "USD",
@@ -106,6 +105,12 @@ function changeOf(
       },
     ],
   };
+}
+
+function accountOf(ping: unknown): string {
+  const email = text(ping, "email") ?? text(ping, "user_email") ?? "";
+  const user = text(ping, "purchaser_id") ?? (text(ping, "user_id") || null);
+  return user ?? email.trim().toLowerCase();
 }
 
 function timeOf(ping: unknown, name: string): number {

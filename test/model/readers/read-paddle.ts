@@ -12,6 +12,10 @@ export function readPaddle(event: unknown): readonly BareFact[] {
   const [entity] = must(text(event, "event_type"), "a type").split(".");
   if (entity === "transaction") return readTransaction(data);
   if (entity === "adjustment") return readAdjustment(event, data);
+  if (entity === "address") {
+    const account = must(text(data, "customer_id"), "a customer");
+    return [{ kind: "customer", account, country: must(text(data, "country_code"), "a country") }];
+  }
   return entity === "subscription" ? readSubscription(event, data) : [];
 }
 

@@ -41,6 +41,7 @@ export function readRecord(record: unknown, receivedAt: number): readonly BareFa
       at: time,
       amount,
       currency,
+      account,
       country,
       type: type === "subscription.new" || named !== null ? "subscription" : "one_time",
       lines: sku === "" ? [] : [{ sku, weight: 1n }],
@@ -56,6 +57,7 @@ export function readRecord(record: unknown, receivedAt: number): readonly BareFa
       currency,
       failedAt: null,
       sku: text(record, "product_id"),
+      account,
       country,
     });
   }

@@ -55,6 +55,7 @@ function saleOf(event: unknown, type: "subscription" | "one_time"): BareFact[] {
       at: timeOf(event, "purchased_at_ms"),
       amount,
       currency: currencyOf(event),
+      account: accountOf(event),
       country: text(event, "country_code"),
       type,
       lines: [{ sku: must(text(event, "product_id"), "a product"), weight: 1n }],
@@ -87,12 +88,16 @@ function changeOf(
   return {
     kind: "change",
     subscription: must(text(event, "original_transaction_id"), "a subscription"),
-    account: must(text(event, "original_app_user_id"), "a customer"),
+    account: accountOf(event),
     phase,
     currency: items.length === 0 ? "" : currencyOf(event),
     country: text(event, "country_code"),
     steps: [{ at: time, items }],
   };
+}
+
+function accountOf(event: unknown): string {
+  return must(text(event, "original_app_user_id"), "a customer");
 }
 
 /** In the currency of the purchase, else RevenueCat's estimate in dollars. */

@@ -9,8 +9,26 @@ import { readSubscription } from "./read-subscription.js";
 
 export function readStripe(event: unknown): readonly BareFact[] {
   const connected = text(event, "account");
-  const facts = readObject(event);
+  const facts = readObject(event).map((fact) => ofCustomer(fact, event));
   return connected === null ? facts : facts.map((fact) => withOwnSkus(fact, connected));
+}
+
+/** What says where its customer is. */
+function ofCustomer(fact: BareFact, event: unknown): BareFact {
+  const customer = idOf(event, "data", "object", "customer");
+  if ((fact.kind !== "sale" && fact.kind !== "purchase") || customer === null) return fact;
+  return { ...fact, account: accountOf(event, customer) };
+}
+
+/** Customers of connected accounts are others than those of the same id. */
+function accountOf(event: unknown, customer: string): string {
+  const connected = text(event, "account");
+  return connected === null ? customer : `${connected}:${customer}`;
+}
+
+function placed(event: unknown, customer: string | null, country: string | null): BareFact[] {
+  if (customer === null || country === null) return [];
+  return [{ kind: "customer", account: accountOf(event, customer), country }];
 }
 
 /** Each connected account has products of its own, which may have the same ids. */
@@ -45,7 +63,9 @@ function readObject(event: unknown): readonly BareFact[] {
     case "invoice_payment":
       return type === "invoice_payment.paid" ? readInvoicePayment(object) : [];
     case "checkout.session":
-      return readSession(object);
+      return readSession(event, object);
+    case "customer":
+      return placed(event, text(object, "id"), text(object, "address", "country"));
     case "subscription":
       return readSubscription(event, object);
     case "product":
@@ -281,17 +301,18 @@ function readInvoicePayment(object: unknown): BareFact[] {
   ];
 }
 
-function readSession(session: unknown): BareFact[] {
+function readSession(event: unknown, session: unknown): BareFact[] {
   if (text(session, "payment_status") !== "paid") return [];
   const purchase = must(text(session, "id"), "a session id");
   const type = text(session, "mode") === "subscription" ? "subscription" : "one_time";
   const country = text(session, "customer_details", "address", "country");
   const payment = idOf(session, "payment_intent");
+  if (payment === null) return placed(event, idOf(session, "customer"), country);
   const told = number(session, "total_details", "amount_tax");
   const currency = text(session, "currency");
   const tax = told === null || currency === null ? null : minorOf(told, currency.toUpperCase());
   const facts: BareFact[] = [{ kind: "purchase", purchase, country, type, lines: [], tax }];
-  if (payment !== null) facts.push({ kind: "link", payment, purchase });
+  facts.push({ kind: "link", payment, purchase });
   return facts;
 }
 

@@ -1,6 +1,7 @@
 /** Random histories of Paddle customers: subscriptions with all that befalls them, and sales. */
 import * as fc from "fast-check";
 import {
+  addressData,
   type JsonObject,
   paddleEvent,
   priceData,
@@ -93,6 +94,9 @@ export const paddlePlans = fc.record({
   fate: fates,
   steps: fc.array(steps, { maxLength: 8, size: "large" }),
   oneOff: seldom(fc.record({ item: items, fate: fates })),
+  addresses: fc.array(fc.record({ start: starts, country: fc.constantFrom("DE", "US", "JP") }), {
+    maxLength: 2,
+  }),
 });
 export type PaddlePlan = Drawn<typeof paddlePlans>;
 
@@ -114,6 +118,13 @@ interface Standing {
 export function tellPaddle(script: Script, plan: PaddlePlan): void {
   const start = momentBefore(script.end, plan.start);
   const customer = script.id("ctm");
+  for (const [order, { start: moved, country }] of plan.addresses.entries()) {
+    const type = `address.${order === 0 ? "created" : "updated"}`;
+    const id = script.id("add");
+    send(script, type, momentBefore(script.end, moved), () =>
+      addressData({ id, customer, country }),
+    );
+  }
   if (plan.oneOff !== null) {
     const { item, fate } = plan.oneOff;
     const lines = [{ price: script.id("pri"), plan: item }];

@@ -12,6 +12,7 @@ import {
 } from "../../../ops/payloads/stripe-money.js";
 import {
   after,
+  countries,
   type Drawn,
   gaps,
   type Moment,
@@ -67,6 +68,8 @@ const notes = fc.record({
 });
 
 export const paymentFates = fc.record({
+  /** Where the customer says to be this time; null: where they always are. */
+  country: seldom(countries),
   refunds: fc.oneof(
     { weight: 3, arbitrary: fc.array(refunds, { maxLength: 0 }) },
     { weight: 1, arbitrary: fc.array(refunds, { minLength: 1, maxLength: 3 }) },
@@ -102,7 +105,7 @@ type Disputing = Drawn<typeof disputes>;
  */
 export function tellPayment(
   script: Script,
-  payer: Payer,
+  usual: Payer,
   at: number,
   lines: readonly BoughtLine[],
   subscription: string | null,
@@ -110,6 +113,7 @@ export function tellPayment(
   fate: PaymentFate,
 ): void {
   if (net <= 0n || at > script.end) return;
+  const payer = { ...usual, country: fate.country ?? usual.country };
   const ids = {
     charge: script.id("ch"),
     paymentIntent: script.id("pi"),

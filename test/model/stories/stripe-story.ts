@@ -1,6 +1,7 @@
 /** Random histories of Stripe customers: their subscriptions, and what they bought once. */
 import * as fc from "fast-check";
 import { apiVersions } from "../../../ops/payloads/stripe.js";
+import { customerObject } from "../../../ops/payloads/stripe-money.js";
 import { paymentFates, type Payer, tellPayment } from "./payment-story.js";
 import {
   amounts,
@@ -30,6 +31,7 @@ export const stripePlans = fc.record({
   isConnected: fc.nat(5).map((drawn) => drawn === 0),
   subscriptions: fc.array(fc.record({ start: starts, plan: subscriptionPlans }), { maxLength: 3 }),
   oneOffs: fc.array(oneOffs, { maxLength: 2 }),
+  addresses: fc.array(fc.record({ start: starts, country: countries }), { maxLength: 2 }),
 });
 export type StripePlan = Drawn<typeof stripePlans>;
 
@@ -53,5 +55,10 @@ export function tellStripe(script: Script, plan: StripePlan, index: number): voi
   for (const { start, amount, sku, fate } of plan.oneOffs) {
     const lines = sku === null ? [] : [{ sku, amount, discount: 0n }];
     tellPayment(script, payer, startOf(start), lines, null, amount, fate);
+  }
+  for (const [order, { start, country: there }] of plan.addresses.entries()) {
+    const type = `customer.${order === 0 ? "created" : "updated"}`;
+    const object = customerObject({ id: payer.customer, country: there });
+    script.stripe({ ...payer, type, at: startOf(start), object });
   }
 }

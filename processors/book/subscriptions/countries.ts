@@ -1,0 +1,94 @@
+/**
+ * Where customers are: rows of `subscription_changes` without a subscription, of which the earliest
+ * of an account decides the country of all its MRR (`definitions.md`, MRR). Payments say it again
+ * and again, so what another row already outweighs, at any moment it may be asked for, is left out.
+ */
+import { clickhouseTime, rowsIn } from "../../../clickhouse/rows.js";
+import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
+import type { Fact } from "../../../schemas/records/records.js";
+import { type Change, rowScope } from "./changes.js";
+
+/** What decides between two rows of an account. Times as ClickHouse writes them. */
+export type Located = Pick<Change, "account" | "at" | "event_id" | "change_id" | "recorded_at">;
+
+/** @returns null for a fact that does not say where its customer is */
+export function countryChange(fact: Fact): Change | null {
+  if (!("Customer" in fact.body)) return null;
+  const { account, country } = fact.body.Customer;
+  return {
+    ...rowScope(fact),
+    account,
+    subscription: "",
+    change_id: fact.fact_id,
+    revision: 1,
+    void: 0,
+    at: clickhouseTime(fact.happened_at),
+    phase: "changed",
+    currency: "",
+    country,
+    steps: [],
+  };
+}
+
+/** Those of a batch that may count, beside what is stored of their accounts. */
+export async function newCountries(
+  clickhouse: Pick<ClickHouse, "rows">,
+  located: readonly Change[],
+): Promise<Change[]> {
+  if (located.length === 0) return [];
+  const stored = await clickhouse.rows<Located>(
+    `SELECT account, at, event_id, change_id, recorded_at FROM subscription_changes
+     WHERE ${inAccounts(located)} AND subscription = '' AND country != ''`,
+  );
+  return withoutOutweighed(located, stored);
+}
+
+/** Those whose accounts have subscriptions. To be called when the countries are stored. */
+export async function ofSubscribers(
+  clickhouse: Pick<ClickHouse, "rows">,
+  countries: readonly Change[],
+): Promise<Change[]> {
+  if (countries.length === 0) return [];
+  const found = await clickhouse.rows<Pick<Change, "account">>(
+    `SELECT DISTINCT account FROM subscription_changes
+     WHERE ${inAccounts(countries)} AND subscription != ''`,
+  );
+  const subscribed = new Set(found.map(({ account }) => account));
+  return countries.filter(({ account }) => subscribed.has(account));
+}
+
+function inAccounts(rows: readonly Change[]): string {
+  const places = rows.map((row) => [row.workspace, row.environment, row.account]);
+  return rowsIn("(workspace, environment, account)", places);
+}
+
+/**
+ * Without those that happened later than one that was recorded no later: that one counts whenever
+ * they could. What is stored stays, so that a batch that comes again touches its accounts again.
+ */
+export function withoutOutweighed<Row extends Located>(
+  located: readonly Row[],
+  stored: readonly Located[],
+): Row[] {
+  const rows = new Map([...located, ...stored].map((row) => [nameOf(row), row]));
+  const inTime = [...rows.values()].sort((one, other) => (timeOf(one) < timeOf(other) ? -1 : 1));
+  const firstRecorded = new Map<string, string>();
+  const counting = new Set<string>();
+  for (const row of inTime) {
+    const recorded = `${row.recorded_at} ${row.event_id}`;
+    const first = firstRecorded.get(row.account);
+    if (first !== undefined && first <= recorded) continue;
+    firstRecorded.set(row.account, recorded);
+    counting.add(nameOf(row));
+  }
+  return located.filter((row) => counting.has(nameOf(row)));
+}
+
+/** The order in which they count (`schemas/movements.ts`). */
+function timeOf({ at, event_id: event, change_id: id }: Located): string {
+  return [at, event, id].join(" ");
+}
+
+function nameOf({ account, change_id: id }: Located): string {
+  return `${account} ${id}`;
+}
