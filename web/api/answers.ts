@@ -1,0 +1,26 @@
+/** What each call answers: the service's own schemas, of which only the types are taken. */
+import type { AccountCohortsAnswer, CohortsAnswer } from "../../api/cohorts/schema.js";
+import type { EventAnswer } from "../../api/events/schema.js";
+import type { MovementsAnswer } from "../../api/movement-series/schema.js";
+import type { MrrChangesAnswer } from "../../api/mrr-changes/schema.js";
+import type { MrrAnswer } from "../../api/mrr/schema.js";
+import type { ProductsAnswer } from "../../api/products/schema.js";
+import type { RecordedMovementsAnswer } from "../../api/recorded-movements/schema.js";
+import type { RevenueAnswer } from "../../api/revenue/schema.js";
+import type { SummaryAnswer } from "../../api/summary/schema.js";
+import type { TransactionAnswer } from "../../api/transaction/schema.js";
+import type { TransactionsAnswer } from "../../schemas/http/transactions.js";
+
+export interface Answers {
+  readonly "/v1/metrics/mrr": MrrAnswer;
+  readonly "/v1/metrics/mrr/movements": MovementsAnswer;
+  readonly "/v1/metrics/mrr/changes": MrrChangesAnswer;
+  readonly "/v1/metrics/cohorts": CohortsAnswer | AccountCohortsAnswer;
+  readonly "/v1/metrics/revenue": RevenueAnswer;
+  readonly "/v1/metrics/summary": SummaryAnswer;
+  readonly "/v1/products": ProductsAnswer;
+  readonly "/v1/transactions": TransactionsAnswer;
+  readonly [one: `/v1/transactions/${string}`]: TransactionAnswer;
+  readonly [event: `/v1/events/${string}`]: EventAnswer;
+  readonly "/v1/mrr-movements": RecordedMovementsAnswer;
+}

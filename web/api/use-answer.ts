@@ -1,0 +1,110 @@
+/**
+ * Answers for screens. An answer is kept and shown again at once while it is asked for anew; while
+ * another range loads, the one before stays, marked as stale, so that nothing jumps.
+ */
+import { signal } from "@preact/signals";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { loadSession } from "../state/session.js";
+import { useView } from "../state/view.js";
+import type { Answers } from "./answers.js";
+import { CallError, type Params, call, urlOf } from "./client.js";
+
+export interface Loaded<Answer> {
+  /** Null until the first answer came. */
+  readonly answer: Answer | null;
+  readonly error: CallError | null;
+  /** The answer shown belongs to another question. */
+  readonly isStale: boolean;
+}
+
+/** Grows when figures may have changed; every answer on the screen is then asked for anew. */
+const epoch = signal(0);
+
+export function refreshAnswers(): void {
+  epoch.value += 1;
+}
+
+/** The newest moment any answer was complete to. */
+export const completeTo = signal<string | null>(null);
+
+const keptMax = 100;
+const retryMs = 5_000;
+const kept = new Map<string, unknown>();
+
+/** @param path null: nothing to ask yet. Workspace, environment and clocks are added. */
+export function useAnswer<Path extends keyof Answers>(
+  path: Path | null,
+  params: Params = {},
+): Loaded<Answers[Path]> {
+  const view = useView();
+  const url =
+    path === null || view.workspace === null
+      ? null
+      : urlOf(path, { ...view.tenant, ...view.clocks, ...params });
+  return useUrl<Answers[Path]>(url);
+}
+
+/** @param url with its query; null: nothing to ask yet */
+export function useUrl<Answer>(url: string | null): Loaded<Answer> {
+  const [, redraw] = useState(0);
+  const shown = useRef<{ url: string; answer: Answer } | null>(null);
+  const failed = useRef<{ url: string; error: CallError } | null>(null);
+  const wanted = epoch.value;
+
+  useEffect(() => {
+    if (url === null) return undefined;
+    const aborter = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const load = async (): Promise<void> => {
+      try {
+        const answer = await call<Answer>("GET", url, { signal: aborter.signal });
+        if (aborter.signal.aborted) return;
+        keep(url, answer);
+        shown.current = { url, answer };
+        failed.current = null;
+      } catch (thrown) {
+        if (aborter.signal.aborted) return;
+        const error = CallError.of(thrown);
+        failed.current = { url, error };
+        if (error.status === 401) void loadSession();
+        if (error.status === 0 || error.status === 503) {
+          timer = setTimeout(() => void load(), retryMs);
+        }
+      }
+      redraw((count) => count + 1);
+    };
+    void load();
+    return () => {
+      aborter.abort();
+      clearTimeout(timer);
+    };
+  }, [url, wanted]);
+
+  const known = url === null ? undefined : kept.get(url);
+  const error = failed.current?.url === url ? failed.current.error : null;
+  if (url === null) return { answer: null, error: null, isStale: false };
+  if (isAnswer(known, shown.current?.answer)) return { answer: known, error, isStale: false };
+  return { answer: shown.current?.answer ?? null, error, isStale: shown.current !== null };
+}
+
+function keep(url: string, answer: unknown): void {
+  kept.delete(url);
+  kept.set(url, answer);
+  const [oldest] = kept.keys();
+  if (kept.size > keptMax && oldest !== undefined) kept.delete(oldest);
+  if (typeof answer !== "object" || answer === null || !("complete_to" in answer)) return;
+  const { complete_to: moment } = answer;
+  if (typeof moment === "string" && moment > (completeTo.peek() ?? "")) completeTo.value = moment;
+}
+
+/** What is kept under a URL is what a call to it answered. */
+function isAnswer<Answer>(known: unknown, _like: Answer | undefined): known is Answer {
+  return known !== undefined;
+}
+
+/** After a change of the workspace shown, or of its data by hand. */
+export function forgetAnswers(): void {
+  kept.clear();
+  completeTo.value = null;
+  refreshAnswers();
+}

@@ -1,0 +1,61 @@
+/** The lines and labels behind a chart. */
+import type { ScaleLinear } from "d3-scale";
+import type { Frame } from "./frame.js";
+
+const pxPerTick = 52;
+const pxPerLabel = 64;
+
+export function ValueAxis(props: {
+  readonly frame: Frame;
+  readonly scale: ScaleLinear<number, number>;
+  readonly format: (value: number) => string;
+}) {
+  const { frame, scale, format } = props;
+  const ticks = scale.ticks(Math.max(2, Math.floor((frame.bottom - frame.top) / pxPerTick)));
+  return (
+    <g aria-hidden="true">
+      {ticks.map((tick) => {
+        const y = Math.round(scale(tick)) + 0.5;
+        return (
+          <g key={tick}>
+            <line
+              class={tick === 0 ? "zero" : "grid"}
+              x1={frame.left}
+              x2={frame.right}
+              y1={y}
+              y2={y}
+            />
+            <text x={frame.left - 8} y={y} dy="0.32em" text-anchor="end">
+              {format(tick)}
+            </text>
+          </g>
+        );
+      })}
+    </g>
+  );
+}
+
+/** Labels below the columns, as many as fit. */
+export function ColumnAxis(props: {
+  readonly frame: Frame;
+  readonly labels: readonly string[];
+  /** The middle of a column. */
+  readonly x: (index: number) => number;
+}) {
+  const { frame, labels, x } = props;
+  const fitting = Math.max(1, Math.floor((frame.right - frame.left) / pxPerLabel));
+  const step = Math.max(1, Math.ceil(labels.length / fitting));
+  // Counted from the end, so that the newest column always has its label.
+  const offset = (labels.length - 1) % step;
+  return (
+    <g aria-hidden="true">
+      {labels.map((label, index) =>
+        index % step === offset ? (
+          <text key={label + String(index)} x={x(index)} y={frame.bottom + 17} text-anchor="middle">
+            {label}
+          </text>
+        ) : null,
+      )}
+    </g>
+  );
+}

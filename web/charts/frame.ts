@@ -1,0 +1,50 @@
+/** The room a chart has: its size follows the page, its margins leave room for the axes. */
+import type { RefObject } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+
+export interface Frame {
+  readonly width: number;
+  readonly height: number;
+  /** Of the drawing, without the axes. */
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+  readonly bottom: number;
+}
+
+/** Other than that of most charts; styles/charts.css has them. */
+export type ChartHeight = "low" | "high";
+
+const margins = { left: 46, right: 8, top: 10, bottom: 24 };
+
+export function useFrame(): {
+  readonly holder: RefObject<HTMLDivElement | null>;
+  readonly frame: Frame;
+} {
+  const holder = useRef<HTMLDivElement>(null);
+  const [size, setSize] = useState({ width: 0, height: 0 });
+  useLayoutEffect(() => {
+    const element = holder.current;
+    if (element === null) return undefined;
+    const measure = (): void => {
+      const { clientWidth: width, clientHeight: height } = element;
+      setSize((before) =>
+        before.width === width && before.height === height ? before : { width, height },
+      );
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return {
+    holder,
+    frame: {
+      ...size,
+      left: margins.left,
+      right: Math.max(margins.left + 1, size.width - margins.right),
+      top: margins.top,
+      bottom: Math.max(margins.top + 1, size.height - margins.bottom),
+    },
+  };
+}

@@ -1,0 +1,43 @@
+/** Tokens of the interface as people read them. */
+import type { ProviderToken } from "../../schemas/provider-tokens.js";
+
+const providers = {
+  stripe: "Stripe",
+  paddle: "Paddle",
+  lemonsqueezy: "Lemon Squeezy",
+  revenuecat: "RevenueCat",
+  gumroad: "Gumroad",
+  apple: "App Store",
+  google: "Google Play",
+  custom: "Custom",
+} satisfies Readonly<Record<ProviderToken, string>>;
+
+const providerNames = new Map<string, string>(Object.entries(providers));
+
+export const providerTokens = [...providerNames.keys()];
+
+export function providerName(token: string): string {
+  return providerNames.get(token) ?? token;
+}
+
+const countries = new Intl.DisplayNames(undefined, { type: "region", fallback: "code" });
+
+export function countryName(code: string): string {
+  if (code === "ZZ") return "Unknown country";
+  try {
+    return countries.of(code) ?? code;
+  } catch {
+    return code;
+  }
+}
+
+/** `acct_…` hashes are long; the beginning is enough to know one again. */
+export function shortId(id: string): string {
+  return id.length > 16 ? `${id.slice(0, 12)}…` : id;
+}
+
+/** `one_time` → `One time` */
+export function words(token: string): string {
+  const text = token.replaceAll("_", " ");
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

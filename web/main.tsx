@@ -1,0 +1,6 @@
+/** The dashboard. Where to read on: app.tsx has the screens, README.md says how to add one. */
+import { render } from "preact";
+import { App } from "./app.js";
+
+const root = document.getElementById("app");
+if (root !== null) render(<App />, root);

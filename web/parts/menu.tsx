@@ -1,0 +1,76 @@
+/** A button that opens a popover below it. The browser closes it by Escape or a click outside. */
+import type { ComponentChildren } from "preact";
+import { useId, useRef } from "preact/hooks";
+import { Icon, type IconName } from "./icon.js";
+
+export function Menu(props: {
+  readonly label: ComponentChildren;
+  /** Said in front of the label to those who do not see where it stands. */
+  readonly name?: string;
+  readonly icon?: IconName;
+  readonly isPlain?: boolean;
+  readonly hasChevron?: boolean;
+  readonly children: ComponentChildren;
+}) {
+  const id = useId();
+  const button = useRef<HTMLButtonElement>(null);
+  const { name, icon, isPlain = false, hasChevron = true } = props;
+  return (
+    <>
+      <button
+        type="button"
+        class={isPlain ? "button plain" : "menu-button"}
+        popovertarget={id}
+        ref={button}
+      >
+        {name === undefined ? null : <span class="unseen">{name}: </span>}
+        {icon === undefined ? null : <Icon name={icon} />}
+        {props.label}
+        {hasChevron && !isPlain ? <Icon name="chevron" /> : null}
+      </button>
+      <div
+        id={id}
+        class="menu"
+        popover="auto"
+        onToggle={(event) => {
+          if (event.newState === "open" && button.current !== null) {
+            place(event.currentTarget, button.current);
+          }
+        }}
+        onClick={(event) => {
+          // A choice was made; the page stays, so nothing else would close it.
+          const chosen = event.target instanceof Element ? event.target.closest("a") : null;
+          if (chosen !== null) event.currentTarget.hidePopover();
+        }}
+      >
+        {props.children}
+      </div>
+    </>
+  );
+}
+
+/** One of several values; the one that holds is marked. */
+export function Choice(props: {
+  readonly href: string;
+  readonly isCurrent?: boolean;
+  readonly children: ComponentChildren;
+}) {
+  return (
+    <a href={props.href} aria-current={props.isCurrent === true ? "true" : undefined}>
+      {props.children}
+    </a>
+  );
+}
+
+const gapPx = 4;
+
+/** Below the anchor, or above it where there is no room; never beyond the window. */
+export function place(popover: HTMLElement, anchor: Element): void {
+  const at = anchor.getBoundingClientRect();
+  const { offsetWidth: width, offsetHeight: height } = popover;
+  const left = Math.max(gapPx, Math.min(at.left, innerWidth - width - gapPx));
+  const below = at.bottom + gapPx;
+  const isBelow = below + height <= innerHeight || at.top - gapPx - height < 0;
+  popover.style.left = `${left}px`;
+  popover.style.top = `${isBelow ? below : at.top - gapPx - height}px`;
+}

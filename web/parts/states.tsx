@@ -1,0 +1,72 @@
+/** What stands where figures are not, or not yet. */
+import type { ComponentChildren } from "preact";
+import type { CallError } from "../api/client.js";
+
+/** Text of the right width for a figure that is on its way. */
+export function Skeleton({ of }: { readonly of: string }) {
+  return (
+    <span class="skeleton">
+      <span aria-hidden="true">{of}</span>
+      <span class="unseen">on its way</span>
+    </span>
+  );
+}
+
+export function SkeletonTable({
+  rows,
+  columns,
+}: {
+  readonly rows: number;
+  readonly columns: number;
+}) {
+  return (
+    <table class="table" aria-hidden="true">
+      <tbody>
+        {Array.from({ length: rows }, (_row, row) => (
+          <tr key={row}>
+            {Array.from({ length: columns }, (_cell, cell) => (
+              <td key={cell}>
+                <Skeleton of={cell === 0 ? "a longer name" : "1,234.56"} />
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** Nothing to show, and the next step. */
+export function Empty(props: {
+  readonly title: string;
+  readonly children?: ComponentChildren;
+  readonly action?: { readonly href: string; readonly label: string };
+}) {
+  return (
+    <div class="empty">
+      <h2>{props.title}</h2>
+      <p>{props.children}</p>
+      {props.action === undefined ? null : (
+        <a class="button" href={props.action.href}>
+          {props.action.label}
+        </a>
+      )}
+    </div>
+  );
+}
+
+export function Failure({ error }: { readonly error: CallError }) {
+  return (
+    <div class="failure" role="alert">
+      <p>
+        <strong>{error.message}</strong>
+      </p>
+      <p>{error.advice}</p>
+      {error.requestId === null ? null : (
+        <p class="small">
+          Request <code>{error.requestId}</code>
+        </p>
+      )}
+    </div>
+  );
+}

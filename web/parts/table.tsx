@@ -1,0 +1,79 @@
+/** A table of rows by columns; the first column names the row. */
+import type { ComponentChildren } from "preact";
+
+export interface Column<Row> {
+  readonly key: string;
+  readonly head: ComponentChildren;
+  readonly cell: (row: Row) => ComponentChildren;
+  readonly isNumber?: boolean;
+  readonly foot?: ComponentChildren;
+}
+
+export function Table<Row>(props: {
+  /** What the table holds, for those who do not see where it stands. */
+  readonly caption: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly rowKey: (row: Row) => string;
+  readonly isCurrent?: (row: Row) => boolean;
+}) {
+  const { columns, rows } = props;
+  const hasFoot = columns.some(({ foot }) => foot !== undefined);
+  return (
+    // A wide table scrolls by itself, by the keyboard too.
+    <div class="table-holder" tabIndex={0} role="region" aria-label={props.caption}>
+      <table class="table">
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th key={column.key} scope="col" class={classOf(column)}>
+                {column.head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr
+              key={props.rowKey(row)}
+              aria-current={props.isCurrent?.(row) === true ? "true" : undefined}
+            >
+              {columns.map((column, index) =>
+                index === 0 ? (
+                  <th key={column.key} scope="row" class={classOf(column)}>
+                    {column.cell(row)}
+                  </th>
+                ) : (
+                  <td key={column.key} class={classOf(column)}>
+                    {column.cell(row)}
+                  </td>
+                ),
+              )}
+            </tr>
+          ))}
+        </tbody>
+        {hasFoot ? (
+          <tfoot>
+            <tr>
+              {columns.map((column, index) =>
+                index === 0 ? (
+                  <th key={column.key} scope="row" class={classOf(column)}>
+                    {column.foot}
+                  </th>
+                ) : (
+                  <td key={column.key} class={classOf(column)}>
+                    {column.foot}
+                  </td>
+                ),
+              )}
+            </tr>
+          </tfoot>
+        ) : null}
+      </table>
+    </div>
+  );
+}
+
+function classOf({ isNumber }: { readonly isNumber?: boolean }): string | undefined {
+  return isNumber === true ? "number" : undefined;
+}

@@ -1,0 +1,52 @@
+/** The newest transactions, as they are booked. */
+import { liveRows, liveState } from "../../api/live.js";
+import { useAnswer } from "../../api/use-answer.js";
+import { shortMoment } from "../../format/dates.js";
+import { money } from "../../format/numbers.js";
+import { providerName, words } from "../../format/names.js";
+import { Skeleton } from "../../parts/states.js";
+import { useView } from "../../state/view.js";
+
+const shownMax = 9;
+
+export function Strip() {
+  const view = useView();
+  const { answer } = useAnswer("/v1/transactions", { limit: String(shownMax) });
+  const live = view.isFrozen ? [] : liveRows.value;
+  const ids = new Set(live.map(({ id }) => id));
+  const listed = (answer?.data ?? []).filter(({ id }) => !ids.has(id));
+  const rows = [...live, ...listed]
+    .sort((one, other) => other.timestamp.localeCompare(one.timestamp))
+    .slice(0, shownMax);
+  return (
+    <section class="strip">
+      <h2>
+        Newest transactions
+        <a href={view.to("/live")}>{liveState.value === "live" ? "Live" : "All"}</a>
+      </h2>
+      <ul>
+        {rows.map((row) => (
+          <li key={row.id}>
+            <a href={view.to("/transactions", { open: row.id })}>{row.product_name}</a>
+            <span>{money(row.gross_amount, row.original_currency)}</span>
+            <span class="soft small">
+              {providerName(row.provider)} · {shortMoment(row.timestamp)}
+            </span>
+            <span class="soft small">{row.status === "succeeded" ? "" : words(row.status)}</span>
+          </li>
+        ))}
+        {answer === null
+          ? Array.from({ length: shownMax }, (_row, index) => (
+              <li key={index}>
+                <Skeleton of="A product's name" />
+                <Skeleton of="12.34" />
+                <span class="small">
+                  <Skeleton of="Provider and day" />
+                </span>
+              </li>
+            ))
+          : null}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,202 @@
+/** The bar above every screen: its title, then range, interval, comparison, filters and freeze. */
+import type { ComponentChildren } from "preact";
+import { completeTo } from "../api/use-answer.js";
+import { liveState } from "../api/live.js";
+import { dayAfter, dayBefore, ranges } from "../state/ranges.js";
+import { useView } from "../state/view.js";
+import { range as rangeText, time } from "../format/dates.js";
+import { words } from "../format/names.js";
+import { fieldOf } from "../parts/field.js";
+import { Icon } from "../parts/icon.js";
+import { Choice, Menu } from "../parts/menu.js";
+import { Filters } from "./filters.js";
+import { frozen } from "./freeze.js";
+import { isSideOpen } from "./side-open.js";
+import { useLocation } from "preact-iso";
+import { useEffect } from "preact/hooks";
+import { SavedViews } from "./saved-views.js";
+
+export interface Controls {
+  readonly range?: boolean;
+  readonly interval?: boolean;
+  readonly compare?: boolean;
+  readonly filters?: readonly ("provider" | "product" | "currency" | "country")[];
+}
+
+const intervals = ["day", "week", "month", "quarter", "year"] as const;
+
+export function Bar(props: {
+  readonly title: string;
+  readonly controls?: Controls;
+  /** What only this screen has. */
+  readonly children?: ComponentChildren;
+}) {
+  const { controls = {} } = props;
+  useEffect(() => {
+    document.title = props.title;
+  }, [props.title]);
+  return (
+    <div class="bar">
+      <button
+        type="button"
+        class="button plain side-open"
+        aria-label="Navigation"
+        onClick={() => (isSideOpen.value = !isSideOpen.value)}
+      >
+        <Icon name="menu" />
+      </button>
+      <h1>{props.title}</h1>
+      <div class="controls">
+        {controls.range === true ? <RangeMenu /> : null}
+        {controls.interval === true ? <IntervalMenu /> : null}
+        {controls.compare === true ? <CompareMenu /> : null}
+        {controls.filters === undefined ? null : <Filters names={controls.filters} />}
+        {props.children}
+      </div>
+      <div class="right">
+        <SavedViews />
+        <FreezeLink />
+        <CompleteBadge />
+      </div>
+    </div>
+  );
+}
+
+function RangeMenu() {
+  const view = useView();
+  const { route } = useLocation();
+  const { range, rangeName } = view;
+  const label = rangeName === "own" ? rangeText(range) : ranges[rangeName];
+  return (
+    <Menu name="Range" label={label}>
+      {Object.entries(ranges).map(([name, text]) => (
+        <Choice
+          key={name}
+          href={view.with({ range: name, from: null, to: null, interval: null })}
+          isCurrent={name === rangeName}
+        >
+          {text}
+        </Choice>
+      ))}
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          const from = fieldOf(event.currentTarget, "from");
+          const last = fieldOf(event.currentTarget, "last");
+          if (from === "" || last === "" || last < from) return;
+          event.currentTarget.closest<HTMLElement>("[popover]")?.hidePopover();
+          route(view.with({ range: null, from, to: dayAfter(last), interval: null }));
+        }}
+      >
+        <label>
+          <span class="soft small">First day</span>
+          <br />
+          <input type="date" name="from" value={range.from} required />
+        </label>
+        <label>
+          <span class="soft small">Last day</span>
+          <br />
+          <input type="date" name="last" value={dayBefore(range.to)} required />
+        </label>
+        <button type="submit" class="button">
+          Show these days
+        </button>
+      </form>
+    </Menu>
+  );
+}
+
+function IntervalMenu() {
+  const view = useView();
+  return (
+    <Menu name="By" label={words(view.interval)}>
+      {intervals.map((interval) => (
+        <Choice
+          key={interval}
+          href={view.with({ interval })}
+          isCurrent={interval === view.interval}
+        >
+          {words(interval)}
+        </Choice>
+      ))}
+    </Menu>
+  );
+}
+
+const comparisons = {
+  none: "No comparison",
+  previous: "Period before",
+  year: "Year before",
+  known: "As we knew it then",
+} as const;
+
+function CompareMenu() {
+  const view = useView();
+  const { route } = useLocation();
+  return (
+    <Menu name="Compared with" label={comparisons[view.comparison]}>
+      {(["none", "previous", "year"] as const).map((name) => (
+        <Choice
+          key={name}
+          href={view.with({ compare: name, compare_known_at: null })}
+          isCurrent={name === view.comparison}
+        >
+          {comparisons[name]}
+        </Choice>
+      ))}
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          const day = fieldOf(event.currentTarget, "day");
+          if (day === "") return;
+          event.currentTarget.closest<HTMLElement>("[popover]")?.hidePopover();
+          const known = `${day}T00:00:00Z`;
+          route(view.with({ compare: "known", compare_known_at: known }));
+        }}
+      >
+        <label>
+          <span class="soft small">As we knew it on</span>
+          <br />
+          <input
+            type="date"
+            name="day"
+            max={new Date().toISOString().slice(0, 10)}
+            value={view.comparedKnownAt?.slice(0, 10) ?? ""}
+            required
+          />
+        </label>
+        <button type="submit" class="button">
+          Compare
+        </button>
+      </form>
+    </Menu>
+  );
+}
+
+function FreezeLink() {
+  const view = useView();
+  return (
+    <a
+      class="button plain"
+      href={frozen(view, completeTo.value)}
+      title={view.isFrozen ? "Back to now" : "A link that shows these figures for ever"}
+    >
+      <Icon name="freeze" />
+      {view.isFrozen ? "Frozen" : "Freeze"}
+    </a>
+  );
+}
+
+function CompleteBadge() {
+  const view = useView();
+  const moment = view.knownAt ?? completeTo.value;
+  const isLive = liveState.value === "live" && !view.isFrozen;
+  return (
+    <span
+      class={isLive ? "badge live" : "badge"}
+      title="Everything received up to then (UTC) is in these figures."
+    >
+      {moment === null ? "complete to –" : `complete to ${time(moment)}`}
+    </span>
+  );
+}

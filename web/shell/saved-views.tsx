@@ -1,0 +1,4 @@
+/** Views that were saved in the workspace. */
+export function SavedViews() {
+  return null;
+}

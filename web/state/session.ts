@@ -1,0 +1,44 @@
+/** Who is signed in, and which workspaces they see. */
+import { signal } from "@preact/signals";
+import { CallError, call } from "../api/client.js";
+
+export interface Workspace {
+  readonly id: string;
+  readonly name: string;
+  readonly base_currency: string;
+  readonly role: "owner" | "admin" | "viewer";
+}
+
+export interface Session {
+  readonly user: { readonly id: string; readonly name: string };
+  readonly workspaces: readonly Workspace[];
+}
+
+export type SessionState =
+  | { readonly is: "loading" }
+  | { readonly is: "out" }
+  | { readonly is: "failed"; readonly error: CallError }
+  | { readonly is: "in"; readonly session: Session };
+
+export const session = signal<SessionState>({ is: "loading" });
+
+export async function loadSession(): Promise<void> {
+  try {
+    const { data } = await call<{ data: Session }>("GET", "/v1/session");
+    session.value = { is: "in", session: data };
+  } catch (error) {
+    const known = CallError.of(error);
+    session.value = known.status === 401 ? { is: "out" } : { is: "failed", error: known };
+  }
+}
+
+export function workspaceOf(id: string | null): Workspace | null {
+  const now = session.value;
+  if (now.is !== "in") return null;
+  return now.session.workspaces.find((workspace) => workspace.id === id) ?? null;
+}
+
+/** `admin` may change what the workspace shows; `owner` may also change the workspace. */
+export function mayManage(workspace: Workspace | null): boolean {
+  return workspace?.role === "owner" || workspace?.role === "admin";
+}

@@ -1,0 +1,170 @@
+/**
+ * The state of a screen is its URL. A View is that URL, read: the range, the comparison, the
+ * filters, the two clocks; links are made by changing some of it.
+ */
+import { useLocation } from "preact-iso";
+import { useMemo } from "preact/hooks";
+import type { Interval } from "../../schemas/http/series.js";
+import {
+  type Range,
+  type RangeName,
+  comparedRange,
+  intervalFor,
+  isRangeName,
+  rangeOf,
+} from "./ranges.js";
+
+export type Comparison = "none" | "previous" | "year" | "known";
+/** Undefined and null remove a parameter. */
+export type Changes = Readonly<Record<string, string | null | undefined>>;
+
+/** Parameters that go along from screen to screen; all others belong to one screen. */
+const carried = [
+  "workspace",
+  "environment",
+  "range",
+  "from",
+  "to",
+  "compare",
+  "compare_known_at",
+  "provider",
+  "product",
+  "currency",
+  "country",
+  "at",
+  "known_at",
+] as const;
+
+export const filterNames = ["provider", "product", "currency", "country"] as const;
+export type FilterName = (typeof filterNames)[number];
+export type Filters = Readonly<Partial<Record<FilterName, string>>>;
+
+const intervals: readonly Interval[] = ["day", "week", "month", "quarter", "year"];
+const comparisons: readonly Comparison[] = ["none", "previous", "year", "known"];
+
+export class View {
+  readonly #params: URLSearchParams;
+
+  constructor(
+    readonly path: string,
+    search: string,
+    private readonly today = Date.now(),
+  ) {
+    this.#params = new URLSearchParams(search);
+  }
+
+  get(name: string): string | null {
+    return this.#params.get(name);
+  }
+
+  get workspace(): string | null {
+    return this.get("workspace");
+  }
+
+  get environment(): "live" | "test" {
+    return this.get("environment") === "test" ? "test" : "live";
+  }
+
+  /** The moment figures are read at; null: now. */
+  get at(): string | null {
+    return this.get("at");
+  }
+
+  get knownAt(): string | null {
+    return this.get("known_at");
+  }
+
+  get isFrozen(): boolean {
+    return this.at !== null || this.knownAt !== null;
+  }
+
+  /** `own` when the days were chosen one by one. */
+  get rangeName(): RangeName | "own" {
+    if (this.get("from") !== null) return "own";
+    const name = this.get("range") ?? "";
+    return isRangeName(name) ? name : "12m";
+  }
+
+  /** Days, half-open. */
+  get range(): Range {
+    const end = Date.parse(this.at ?? this.knownAt ?? "");
+    return rangeOf(
+      this.rangeName,
+      Number.isNaN(end) ? this.today : end,
+      this.get("from"),
+      this.get("to"),
+    );
+  }
+
+  get interval(): Interval {
+    return (
+      intervals.find((interval) => interval === this.get("interval")) ?? intervalFor(this.range)
+    );
+  }
+
+  get comparison(): Comparison {
+    return comparisons.find((name) => name === this.get("compare")) ?? "previous";
+  }
+
+  /** What figures are compared with; null: with nothing, or with an earlier reading. */
+  get compared(): Range | null {
+    return comparedRange(this.range, this.comparison);
+  }
+
+  /** The earlier reading that figures are compared with. */
+  get comparedKnownAt(): string | null {
+    return this.comparison === "known" ? this.get("compare_known_at") : null;
+  }
+
+  get filters(): Filters {
+    return Object.fromEntries(
+      filterNames.flatMap((name) => {
+        const value = this.get(name);
+        return value === null ? [] : [[name, value]];
+      }),
+    );
+  }
+
+  /** What every call about figures is asked with. */
+  get clocks(): Changes {
+    return { at: this.at, known_at: this.knownAt };
+  }
+
+  get tenant(): Changes {
+    return { workspace: this.workspace, environment: this.environment };
+  }
+
+  /** Of the same screen, with changes. */
+  with(changes: Changes): string {
+    return hrefOf(this.path, new URLSearchParams(this.#params), changes);
+  }
+
+  /** Of another screen: range, filters and clocks go along. */
+  to(path: string, changes: Changes = {}): string {
+    const params = new URLSearchParams();
+    for (const name of carried) {
+      const value = this.get(name);
+      if (value !== null) params.set(name, value);
+    }
+    return hrefOf(path, params, changes);
+  }
+}
+
+export function useView(): View {
+  const { url } = useLocation();
+  return useMemo(() => viewOf(url), [url]);
+}
+
+export function viewOf(url: string): View {
+  const { pathname, search } = new URL(url, "http://here");
+  return new View(pathname.replace(/(?<=.)\/+$/, ""), search);
+}
+
+function hrefOf(path: string, params: URLSearchParams, changes: Changes): string {
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null || value === undefined) params.delete(name);
+    else params.set(name, value);
+  }
+  const query = params.toString();
+  return query === "" ? path : `${path}?${query}`;
+}
