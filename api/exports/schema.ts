@@ -3,6 +3,7 @@ import { z } from "zod";
 import { accountCohort, cohort } from "../cohorts/schema.js";
 import { movementsRow } from "../movement-series/schema.js";
 import { revenueRow } from "../revenue/schema.js";
+import { summaryFigures } from "../summary/schema.js";
 import { transactionVersion } from "../transaction/schema.js";
 import { providerToken } from "../../schemas/http/transactions.js";
 
@@ -14,6 +15,12 @@ export const mrrExportRow = z.object({ provider: providerToken, mrr: z.number(),
 export const movementsExportRow = movementsRow.extend({ currency });
 
 export const revenueExportRow = revenueRow.extend({ currency });
+
+export const summaryExportRow = z.object({
+  reading: z.enum(["asked", "compared"]),
+  ...summaryFigures.shape,
+  currency,
+});
 
 /** Intervals since the vintage. */
 const period = z.int();

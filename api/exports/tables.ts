@@ -6,6 +6,7 @@ import {
   movementsExportRow,
   mrrExportRow,
   revenueExportRow,
+  summaryExportRow,
   versionExportRow,
 } from "./schema.js";
 import type { MovementGroup, MovementsAnswer } from "../movement-series/schema.js";
@@ -15,7 +16,7 @@ import { recordedMovement } from "../recorded-movements/schema.js";
 import { product } from "../products/schema.js";
 import type { RevenueAnswer } from "../revenue/schema.js";
 import type { CellGroup } from "../../schemas/http/series.js";
-import { summaryAnswer } from "../summary/schema.js";
+import type { SummaryAnswer } from "../summary/schema.js";
 import type { TransactionAnswer } from "../transaction/schema.js";
 import { transaction } from "../../schemas/http/transactions.js";
 import { isOfGroup } from "../reading/groups.js";
@@ -40,7 +41,6 @@ export const tables = {
     name: "mrr-movements-recorded",
     columns: columnsOf(recordedMovement, special),
   },
-  summary: { name: "summary", columns: columnsOf(summaryAnswer.shape.data) },
   products: { name: "products", columns: columnsOf(product) },
   transactions: { name: "transactions", columns: columnsOf(transaction, special) },
   versions: { name: "transaction-versions", columns: columnsOf(versionExportRow, special) },
@@ -72,6 +72,26 @@ export function revenueTable(group: CellGroup | undefined): Table {
 
 export function movementsTable(group: MovementGroup | undefined): Table {
   return groupTable("mrr-movements", columnsOf(movementsExportRow), group);
+}
+
+/** @param isCompared whether another time was asked for, too */
+export function summaryTable(isCompared: boolean): Table {
+  const columns = columnsOf(summaryExportRow);
+  return {
+    name: "summary",
+    columns: columns.filter(({ name }) => isCompared || name !== "reading"),
+  };
+}
+
+/** One row, or one for each interval where they were asked for; then those compared with. */
+export function summaryRows({ compare, currency, ...asked }: SummaryAnswer["data"]): ExportRow[] {
+  const rowsOf = (reading: string, { series, ...whole }: Omit<typeof asked, "currency">) =>
+    (series ?? [whole]).map((row) => ({ reading, currency, ...row }));
+  const isCompared = compare !== undefined;
+  const rows = rowsOf("asked", asked).map(({ reading, ...row }) =>
+    isCompared ? { reading, ...row } : row,
+  );
+  return compare ? [...rows, ...rowsOf("compared", compare)] : rows;
 }
 
 function groupTable(name: string, columns: readonly Column[], group: string | undefined): Table {

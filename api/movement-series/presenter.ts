@@ -15,9 +15,18 @@ import { roundToMinor, toJsonNumber } from "../../schemas/money/money.js";
 import { utcDay } from "../../schemas/money/rates.js";
 import type { Cell } from "../reading/metric-filters.js";
 import { groupFields, groupKey } from "../reading/groups.js";
+import {
+  type Balance,
+  type Sums,
+  balanceAfter,
+  kindOf,
+  nothing,
+  rowsByStart,
+  sumsOf,
+} from "../movement-sums.js";
 import { type MovementSeriesRow, beforeAll } from "./query.js";
 import { type Series, type SeriesPart, tooLong } from "../reading/series.js";
-import { mrrOf, mrrPlaces } from "../reading/amounts.js";
+import { mrrPlaces } from "../reading/amounts.js";
 
 export function presentMovements(
   rows: readonly MovementSeriesRow[],
@@ -46,7 +55,7 @@ export function presentMovements(
     }),
   );
   const before = rows.filter((row) => row.start === beforeAll);
-  const first = balanceAfter({ mrr: 0n, accounts: 0 }, sumsOf(before));
+  const first = balanceAfter(nothing, sumsOf(before));
   const whole = sumsOf(rows.filter((row) => row.start !== beforeAll));
   return {
     currency,
@@ -87,13 +96,8 @@ function bridgeOf(
   isGroup: boolean,
   show: Show,
 ): { readonly shown: MovementsRow; readonly isEmpty: boolean }[] {
-  const byStart = new Map<string, MovementSeriesRow[]>();
-  for (const row of rows) {
-    const sameStart = byStart.get(row.start);
-    if (sameStart) sameStart.push(row);
-    else byStart.set(row.start, [row]);
-  }
-  let balance = balanceAfter({ mrr: 0n, accounts: 0 }, sumsOf(byStart.get(beforeAll) ?? []));
+  const byStart = rowsByStart(rows);
+  let balance = balanceAfter(nothing, sumsOf(byStart.get(beforeAll) ?? []));
   return series.parts.map((part) => {
     const start = balance;
     const moved = sumsOf(byStart.get(utcDay(part.start)) ?? []);
@@ -106,38 +110,6 @@ function bridgeOf(
 }
 
 type Days = Pick<SeriesPart, "from" | "to">;
-
-/** MRR in millionths of the base currency. */
-interface Balance {
-  readonly mrr: bigint;
-  readonly accounts: number;
-}
-
-type Sums = ReadonlyMap<MovementKind, Balance>;
-
-function sumsOf(rows: readonly MovementSeriesRow[]): Sums {
-  return new Map(
-    movementKinds.map((kind) => {
-      const mine = rows.filter((row) => row.kind === kind);
-      const mrr = mine.reduce((sum, row) => sum + mrrOf(row.mrr), 0n);
-      return [kind, { mrr, accounts: mine.reduce((sum, row) => sum + Number(row.accounts), 0) }];
-    }),
-  );
-}
-
-function kindOf({ kind }: MovementSeriesRow): MovementKind {
-  const known = movementKinds.find((each) => each === kind);
-  if (known === undefined) throw new Error(`no such kind of movement: ${kind}`);
-  return known;
-}
-
-function balanceAfter(start: Balance, moved: Sums): Balance {
-  const all = [start, ...moved.values()];
-  return {
-    mrr: all.reduce((sum, each) => sum + each.mrr, 0n),
-    accounts: all.reduce((sum, each) => sum + each.accounts, 0),
-  };
-}
 
 function presentRow(
   days: Days,

@@ -10,7 +10,7 @@ import type { Service } from "../../runtime/service.js";
 import { limits } from "../../config.js";
 import { type MrrChangesAnswer, mrrChangesQueryParameters } from "./schema.js";
 import { providerTokens } from "../../schemas/provider-tokens.js";
-import type { Clocks } from "../reading/as-of.js";
+import { type Clocks, checkKnownAt } from "../reading/as-of.js";
 import type { Cursors } from "../reading/cursors.js";
 import { formatOf, refusePages } from "../exports/formats.js";
 import type { Exports } from "../exports/send.js";
@@ -90,24 +90,12 @@ export function mrrChangesRoute(
   });
 }
 
-/** As `readAsOf` checks moments, by the names they have here. */
 function checkReadings(
   given: Readonly<Record<"from_known_at" | "to_known_at", number | undefined>>,
   clocks: Clocks,
 ): void {
   for (const [name, moment] of Object.entries(given)) {
-    if (moment === undefined) continue;
-    if (moment > clocks.now) {
-      throw unprocessable("moment_in_future", `${name} lies in the future.`, name);
-    }
-    if (moment > clocks.completeTo) {
-      throw unprocessable(
-        "known_at_incomplete",
-        `Not everything received up to ${name} is booked yet; complete_to is ` +
-          `${completeText(clocks)}.`,
-        name,
-      );
-    }
+    if (moment !== undefined) checkKnownAt(moment, clocks, name);
   }
   const { from_known_at: from, to_known_at: to = clocks.completeTo } = given;
   if (from === undefined) {

@@ -22,6 +22,20 @@ export interface Clocks {
   readonly now: number;
 }
 
+/** @throws ApiError 422 for a moment up to which not all is booked yet, or that is to come */
+export function checkKnownAt(knownAt: number, clocks: Clocks, param: string): void {
+  if (knownAt > clocks.now) {
+    throw unprocessable("moment_in_future", `${param} lies in the future.`, param);
+  }
+  if (knownAt <= clocks.completeTo) return;
+  const complete = new Date(clocks.completeTo).toISOString();
+  throw unprocessable(
+    "known_at_incomplete",
+    `Not everything received up to ${param} is booked yet; complete_to is ${complete}.`,
+    param,
+  );
+}
+
 /**
  * @param query the parameters as given, ms since 1970
  * @throws ApiError 422 for a moment in the future, or for a `known_at` that is not all booked yet
@@ -31,19 +45,10 @@ export function readAsOf(
   query: { readonly at?: number | undefined; readonly known_at?: number | undefined },
   clocks: Clocks,
 ): AsOf {
-  for (const param of ["at", "known_at"] as const) {
-    if ((query[param] ?? 0) > clocks.now) {
-      throw unprocessable("moment_in_future", `${param} lies in the future.`, param);
-    }
+  if ((query.at ?? 0) > clocks.now) {
+    throw unprocessable("moment_in_future", "at lies in the future.", "at");
   }
-  if ((query.known_at ?? 0) > clocks.completeTo) {
-    const complete = new Date(clocks.completeTo).toISOString();
-    throw unprocessable(
-      "known_at_incomplete",
-      `Not everything received up to known_at is booked yet; complete_to is ${complete}.`,
-      "known_at",
-    );
-  }
+  if (query.known_at !== undefined) checkKnownAt(query.known_at, clocks, "known_at");
   return {
     workspace: access.workspace,
     environment: access.environment,

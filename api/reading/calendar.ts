@@ -54,6 +54,10 @@ export function startOfMonth(at: number): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
 }
 
+export function isStartOfMonth(at: number): boolean {
+  return startOfMonth(at) === at;
+}
+
 /** The month's end is nearer than its beginning. */
 export function isLateInMonth(at: number): boolean {
   return 2 * at > startOfMonth(at) + nextInterval("month", startOfMonth(at));
@@ -72,7 +76,7 @@ export function monthText(month: number): string {
 }
 
 /** The same time on `day` that many months earlier, or on the month's last day when shorter. */
-function monthsBefore(at: number, months: number, day = new Date(at).getUTCDate()): number {
+export function monthsBefore(at: number, months: number, day = new Date(at).getUTCDate()): number {
   const first = new Date(startOfMonth(at));
   first.setUTCMonth(first.getUTCMonth() - months);
   const days = daysInMonth(first.getUTCFullYear(), first.getUTCMonth());

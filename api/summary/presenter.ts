@@ -1,48 +1,65 @@
 /** The ratios of `docs/metrics.md`, from all movements up to two moments. */
+import { knownExponentOf } from "../../schemas/money/currencies.js";
+import { decimalText } from "../../schemas/money/decimal.js";
 import type { MovementKind } from "../movement-series/schema.js";
-import type { SummaryAnswer } from "./schema.js";
-import type { MovementKindRow } from "./movement-kinds.js";
-import { mrrOf, percent, ratio, showMrr } from "../reading/amounts.js";
+import type { SummaryFigures } from "./schema.js";
+import { roundToMinor, toJsonNumber } from "../../schemas/money/money.js";
+import { type Sums, balanceOf } from "../movement-sums.js";
+import { mrrPlaces, percent, ratio, showMrr } from "../reading/amounts.js";
 
-type Figures = Omit<SummaryAnswer["data"], "currency" | "since" | "until">;
+export interface SummaryOf {
+  readonly currency: string;
+  /** Whether the accounts of the sums are whole accounts. */
+  readonly hasAccounts: boolean;
+}
 
-/** @param now up to `at` @param then up to the beginning of the days looked back at */
+/** @param now up to the end of the period @param then up to its beginning */
 export function presentSummary(
-  now: readonly MovementKindRow[],
-  then: readonly MovementKindRow[],
-  currency: string,
-): Figures {
-  const mrr = totalMrr(now);
-  const mrrThen = totalMrr(then);
-  const accounts = totalAccounts(now);
-  const accountsThen = totalAccounts(then);
-  const moved = (kind: MovementKind) => totalMrr(only(now, kind)) - totalMrr(only(then, kind));
-  const churned = totalAccounts(only(then, "churn")) - totalAccounts(only(now, "churn"));
+  now: Sums,
+  then: Sums,
+  { since, until }: { readonly since: number; readonly until: number },
+  { currency, hasAccounts }: SummaryOf,
+): SummaryFigures {
+  const [end, start] = [balanceOf(now), balanceOf(then)];
+  const moved = (kind: MovementKind) => (now.get(kind)?.mrr ?? 0n) - (then.get(kind)?.mrr ?? 0n);
+  const churned = (then.get("churn")?.accounts ?? 0) - (now.get("churn")?.accounts ?? 0);
   const lost = -(moved("contraction") + moved("churn"));
   const regained = moved("expansion") + moved("reactivation");
-  const nobodyLeft = accounts === 0n || accountsThen === 0n || churned === 0n;
+  const exponent = knownExponentOf(currency);
+  const minorOf = (mrr: bigint) =>
+    roundToMinor(decimalText({ digits: mrr, scale: mrrPlaces }), exponent);
   return {
-    mrr: showMrr(mrr, currency),
-    arr: showMrr(mrr * 12n, currency),
-    active_subscribers: Number(accounts),
-    arpa: accounts === 0n ? null : showMrr(mrr, currency, accounts),
-    customer_churn_rate_pct: accountsThen === 0n ? null : percent(churned, accountsThen, 2),
-    gross_revenue_churn_rate_pct: mrrThen === 0n ? null : percent(lost, mrrThen, 2),
-    net_revenue_churn_rate_pct: mrrThen === 0n ? null : percent(lost - regained, mrrThen, 2),
+    since: new Date(since).toISOString(),
+    until: new Date(until).toISOString(),
+    mrr: showMrr(end.mrr, currency),
+    arr: showMrr(end.mrr * 12n, currency),
+    start_mrr: showMrr(start.mrr, currency),
+    // Of the balances as they are shown, so that the three add up.
+    net_new_mrr: toJsonNumber(minorOf(end.mrr) - minorOf(start.mrr), exponent),
+    gross_revenue_churn_rate_pct: start.mrr === 0n ? null : percent(lost, start.mrr, 2),
+    net_revenue_churn_rate_pct: start.mrr === 0n ? null : percent(lost - regained, start.mrr, 2),
     quick_ratio: lost === 0n ? null : ratio(moved("new") + regained, lost, 2),
-    // ARPA ÷ churn rate, with nothing rounded in between.
-    ltv: nobodyLeft ? null : showMrr(mrr * accountsThen, currency, accounts * churned),
+    ...(hasAccounts
+      ? ofAccounts(end, start.accounts, churned, currency)
+      : { active_subscribers: null, arpa: null, customer_churn_rate_pct: null, ltv: null }),
   };
 }
 
-function only(rows: readonly MovementKindRow[], kind: MovementKind): MovementKindRow[] {
-  return rows.filter((row) => row.kind === kind);
-}
-
-function totalMrr(rows: readonly MovementKindRow[]): bigint {
-  return rows.reduce((sum, row) => sum + mrrOf(row.mrr), 0n);
-}
-
-function totalAccounts(rows: readonly MovementKindRow[]): bigint {
-  return rows.reduce((sum, row) => sum + BigInt(row.accounts), 0n);
+function ofAccounts(
+  { mrr, accounts }: { readonly mrr: bigint; readonly accounts: number },
+  accountsThen: number,
+  churned: number,
+  currency: string,
+) {
+  const nobodyLeft = accounts === 0 || accountsThen === 0 || churned === 0;
+  const rate = accountsThen === 0 ? null : percent(BigInt(churned), BigInt(accountsThen), 2);
+  return {
+    active_subscribers: accounts,
+    arpa: accounts === 0 ? null : showMrr(mrr, currency, BigInt(accounts)),
+    customer_churn_rate_pct: rate,
+    // ARPA ÷ churn rate, with nothing rounded in between.
+    ltv: nobodyLeft
+      ? null
+      : showMrr(mrr * BigInt(accountsThen), currency, BigInt(accounts) * BigInt(churned)),
+  };
 }

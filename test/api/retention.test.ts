@@ -211,6 +211,8 @@ describe("retention", () => {
         until: "2026-04-10T00:00:00.000Z",
         mrr: 23,
         arr: 276,
+        start_mrr: 35,
+        net_new_mrr: -12,
         active_subscribers: 2,
         arpa: 11.5,
         customer_churn_rate_pct: 50,
@@ -291,13 +293,132 @@ describe("retention", () => {
       }
     });
 
+    const balances = async (query: Query) => {
+      const { since, until, start_mrr: start, net_new_mrr: moved, mrr } = await summary(query);
+      return [since.slice(0, 10), until.slice(0, 10), start, moved, mrr];
+    };
+
+    const periods: readonly (readonly [query: Query, shown: readonly (string | number)[]])[] = [
+      [{ from: "2026-03-01", to: "2026-04-01" }, ["2026-03-01", "2026-04-01", 35, -20, 15]],
+      [{ from: "2026-01-01", at: "2026-06-10T00:00:00Z" }, ["2026-01-01", "2026-06-10", 0, 41, 41]],
+      [{ to: "2026-04-01" }, ["2026-03-02", "2026-04-01", 35, -20, 15]],
+      [{ from: "2026-06-10", to: "2026-06-11" }, ["2026-06-10", "2026-06-11", 11, 30, 41]],
+    ];
+    for (const [query, shown] of periods) {
+      it(`should be about any period: ${JSON.stringify(query)}`, async () => {
+        expect(await balances(query)).to.deep.equal(shown);
+      });
+    }
+
+    it("should begin and end a period with the balances the movements do", async () => {
+      for (const cell of [{}, { provider: "apple" }, { currency: "USD" }, { country: "US" }]) {
+        for (const interval of ["month", "quarter"] as const) {
+          const query = { from: "2026-01-01", to: "2026-07-01", interval, ...cell };
+          const { series = [], ...whole } = await summary(query);
+          const { json } = await get("mrr/movements", query);
+          const { movements, totals } = json.data;
+          const shown = [...series, whole].map((row) => [row.start_mrr, row.mrr]);
+          const rows: { start_mrr: number; end_mrr: number }[] = [...movements, totals];
+          expect(shown).to.deep.equal(rows.map((row) => [row.start_mrr, row.end_mrr]));
+        }
+      }
+    });
+
+    it("should tell of each interval what it tells of that time alone", async () => {
+      const span = { from: "2026-01-01", to: "2026-07-01", at: "2026-06-10T12:00:00Z" };
+      const { series = [], ...whole } = await summary({ ...span, interval: "month" });
+      expect(series).to.have.length(6);
+      for (const row of series) {
+        const days = { from: row.since.slice(0, 10), to: row.until.slice(0, 10) };
+        const to = row.until === span.at.replace("Z", ".000Z") ? "2026-07-01" : days.to;
+        const { currency: _same, ...alone } = await summary({ ...span, from: days.from, to });
+        expect(alone).to.deep.equal(row);
+      }
+      expect(await summary(span)).to.deep.equal(whole);
+    });
+
+    const compared: readonly (readonly [asked: Query, with_: Query])[] = [
+      [
+        { from: "2026-03-01", to: "2026-04-01", compare: "previous_period" },
+        { from: "2026-02-01", to: "2026-03-01" },
+      ],
+      [
+        { from: "2026-04-01", to: "2026-07-01", compare: "previous_period" },
+        { from: "2026-01-01", to: "2026-04-01" },
+      ],
+      [
+        { from: "2026-03-02", to: "2026-03-12", compare: "previous_period" },
+        { from: "2026-02-20", to: "2026-03-02" },
+      ],
+      [
+        {
+          from: "2026-06-01",
+          to: "2026-07-01",
+          at: "2026-06-10T12:00:00Z",
+          compare: "previous_period",
+          interval: "week",
+        },
+        { from: "2026-05-01", to: "2026-05-11", at: "2026-05-10T12:00:00Z", interval: "week" },
+      ],
+      [
+        { from: "2026-03-01", to: "2026-04-01", compare: "previous_year" },
+        { from: "2025-03-01", to: "2025-04-01" },
+      ],
+      [{ at: "2026-05-20T00:00:00Z", compare: "previous_period" }, { at: "2026-04-20T00:00:00Z" }],
+      [{ at: "2026-05-20T00:00:00Z", compare: "previous_year" }, { at: "2025-05-20T00:00:00Z" }],
+    ];
+    for (const [asked, other] of compared) {
+      it(`should compare ${Object.values(asked).join(" ")}`, async () => {
+        const { currency: _same, ...alone } = await summary(other);
+        expect((await summary(asked)).compare).to.deep.equal(alone);
+      });
+    }
+
+    it("should compare with nothing before 1970", async () => {
+      const old = await summary({ at: "1970-01-02T00:00:00Z", compare: "previous_year" });
+      expect(old.compare).to.equal(null);
+    });
+
+    it("should compare with the same time as it was known then", async () => {
+      const known = "2026-04-01T00:00:00Z";
+      const query = { from: "2026-03-01", to: "2026-07-01" };
+      const { compare } = await summary({
+        ...query,
+        compare: "known_then",
+        compare_known_at: known,
+      });
+      const { currency: _same, ...then } = await summary({
+        ...query,
+        known_at: known,
+        at: new Date(Date.now() - 60_000).toISOString(),
+      });
+      expect(compare).to.deep.equal(then);
+    });
+
+    for (const [query, param] of [
+      [{ compare: "known_then" }, "compare_known_at"],
+      [{ compare_known_at: "2026-04-01T00:00:00Z" }, "compare"],
+      [{ compare: "last_week" }, "compare"],
+    ] as const) {
+      it(`should refuse ${JSON.stringify(query)}`, async () => {
+        const answer = await get("summary", query);
+        expect([answer.status, answer.json.error.param]).to.deep.equal([400, param]);
+      });
+    }
+
+    it("should count no accounts in a part that cuts them", async () => {
+      const { active_subscribers: active, arpa, ltv, mrr } = await summary({ country: "US" });
+      expect([active, arpa, ltv]).to.deep.equal([null, null, null]);
+      expect(mrr).to.be.above(0);
+    });
+
     it("should look at one provider", async () => {
       const apple = await summary({ at: "2026-06-10T00:00:00Z", provider: "apple" });
       expect([apple.mrr, apple.active_subscribers, apple.arpa]).to.deep.equal([8, 1, 8]);
-      expectError(await get("summary", { product: product("prod_b") }), {
+      expectError(await get("summary", { account: "somebody" }), {
         status: 400,
         code: "parameter_unknown",
-        param: "product",
+        param: "account",
       });
     });
   });

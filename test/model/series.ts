@@ -231,6 +231,12 @@ export function summaryOf(
   return {
     mrr: shownMicros(mrr, base),
     arr: shownMicros(mrr * 12n, base),
+    start_mrr: shownMicros(mrrThen, base),
+    net_new_mrr: shownMinor(
+      rounded(times(unitsOf(mrr), tenTo(exponentOf(base)))) -
+        rounded(times(unitsOf(mrrThen), tenTo(exponentOf(base)))),
+      base,
+    ),
     active_subscribers: Number(accounts),
     arpa: money(mrr, accounts),
     customer_churn_rate_pct: percent(left, accountsThen),
