@@ -33,6 +33,9 @@ const secretSettings: ReadonlySet<string> = new Set([
   "SCHEMA_REGISTRY_URL",
 ]);
 
+/** Ctrl-C reaches this process twice when npm runs it: from the terminal and from npm. */
+const sameSignalMs = 2_000;
+
 const usage = `npm start                      all roles in one process
 npm start -- <role> [<role>]   some of ${roleNames.join(", ")}, on servers
 npm start -- check             the settings as understood, without secrets
@@ -78,10 +81,13 @@ async function main(words: readonly string[]): Promise<void> {
 
   const roles = rolesOf(words);
   const started = await start(config, roles, logger);
-  let stopping = false;
+  let stoppingSince: number | null = null;
   const stop = (signal: NodeJS.Signals): void => {
-    if (stopping) process.exit(1);
-    stopping = true;
+    if (stoppingSince !== null) {
+      if (performance.now() - stoppingSince > sameSignalMs) process.exit(1);
+      return;
+    }
+    stoppingSince = performance.now();
     logger.info({ signal }, "stopping");
     setTimeout(() => {
       logger.error("stopping took too long; what was taken is in the log and goes on next time");

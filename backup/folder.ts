@@ -1,6 +1,7 @@
 /** The folder with backups: each in one of its own, which has its name only once it is whole. */
+import { realpathSync } from "node:fs";
 import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
-import { basename, join, resolve } from "node:path";
+import { basename, dirname, join, resolve, sep } from "node:path";
 import { FolderLocked, lockFolder } from "../runtime/folder-lock.js";
 import { makeFolder } from "../runtime/make-folder.js";
 import { BackupRefused, readManifest } from "./manifest.js";
@@ -60,6 +61,30 @@ export async function refuseAmongOthers(to: string, installation: string): Promi
       `${join(to, name)} is a backup of another installation (${owner}, this one is ` +
         `${installation}). Give each installation a folder of its own.`,
     );
+  }
+}
+
+/**
+ * A backup that is lost with what it is a backup of is none, and the engines take every file in
+ * their folders for one of theirs.
+ * @throws BackupRefused when `to`, its symbolic links followed, lies in the data folder
+ */
+export function refuseInside(to: string, dataFolder: string): void {
+  const [inner, outer] = [realPath(to), realPath(dataFolder)];
+  if (inner !== outer && !inner.startsWith(`${outer}${sep}`)) return;
+  throw new BackupRefused(
+    `${to} is in the data folder ${dataFolder}. Back up to another place, best on another disk.`,
+  );
+}
+
+/** Of a path whose last parts may have yet to be made. */
+function realPath(path: string): string {
+  const whole = resolve(path);
+  try {
+    return realpathSync(whole);
+  } catch {
+    const parent = dirname(whole);
+    return parent === whole ? whole : join(realPath(parent), basename(whole));
   }
 }
 

@@ -17,11 +17,12 @@ import { mkdir, open, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { installationId } from "../vault/account-hash.js";
+import { embeddedBackends } from "../runtime/open.js";
 import { leadsToAll } from "../vault/own-secrets.js";
 import { projectFile } from "../runtime/project-root.js";
 import type { Service } from "../runtime/service.js";
 import { clickhouseFile, clickhouseTables, writeRows } from "./clickhouse-part.js";
-import { addBackup, refuseAmongOthers, syncFolder } from "./folder.js";
+import { addBackup, refuseAmongOthers, refuseInside, syncFolder } from "./folder.js";
 import { cutTopics, groupOffsets, writeTopics } from "./log-part.js";
 import {
   type BackupFile,
@@ -33,7 +34,7 @@ import {
 } from "./manifest.js";
 import { postgresFile, postgresTables, readAheadTables, writeTables } from "./postgres-part.js";
 
-export type BackedUp = Pick<Service, "log" | "clickhouse" | "postgres" | "vault">;
+export type BackedUp = Pick<Service, "config" | "log" | "clickhouse" | "postgres" | "vault">;
 
 export interface BackupOrder {
   /** The folder that holds the backups; made when absent. */
@@ -62,6 +63,9 @@ export async function writeBackup(service: BackedUp, order: BackupOrder): Promis
       "A rotation of the vault key did not end, and a backup of now could not be opened by one " +
         "key. Run npm run ops -- rotate-key again.",
     );
+  }
+  if (embeddedBackends(service.config).length > 0) {
+    refuseInside(order.to, service.config.DATA_DIR);
   }
   const madeAt = new Date();
   const installation = await installationId(postgres, vault);

@@ -2,8 +2,9 @@
 import { type FileHandle, mkdir, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { PGlite, types } from "@electric-sql/pglite";
-import type { Postgres } from "./postgres.js";
+import { type Postgres, PostgresUnavailable } from "./postgres.js";
 import { columns } from "./columns.js";
+import { isUnavailable } from "./errors.js";
 
 export async function openPglite(path: string): Promise<Postgres> {
   await mkdir(path, { recursive: true, mode: 0o700 });
@@ -16,21 +17,30 @@ export async function openPglite(path: string): Promise<Postgres> {
     },
   });
   return {
-    async query<T>(sql: string, values: readonly unknown[] = []) {
-      return (await database.query<T>(sql, [...values])).rows;
-    },
-    async transaction(run) {
-      const result = await database.transaction((transaction) =>
-        run({
-          query: async <T>(sql: string, values: readonly unknown[] = []) =>
-            (await transaction.query<T>(sql, [...values])).rows,
-        }),
-      );
-      await syncFiles(join(path, "pg_wal"));
-      return result;
-    },
+    query: <T>(sql: string, values: readonly unknown[] = []) =>
+      orUnavailable(async () => (await database.query<T>(sql, [...values])).rows),
+    transaction: (run) =>
+      orUnavailable(async () => {
+        const result = await database.transaction((transaction) =>
+          run({
+            query: async <T>(sql: string, values: readonly unknown[] = []) =>
+              (await transaction.query<T>(sql, [...values])).rows,
+          }),
+        );
+        await syncFiles(join(path, "pg_wal"));
+        return result;
+      }),
     close: () => database.close(),
   };
+}
+
+/** A full disk passes, as it does on a server. */
+async function orUnavailable<Result>(ask: () => Promise<Result>): Promise<Result> {
+  try {
+    return await ask();
+  } catch (error) {
+    throw isUnavailable(error) ? new PostgresUnavailable("no room", { cause: error }) : error;
+  }
 }
 
 /** PGlite writes its log without fsync; as in any Postgres, the log alone brings all back. */

@@ -257,11 +257,11 @@ class LiveRates implements Rates {
 
   /** One process asks for all; the next one when it failed. */
   async #refreshInTurn(): Promise<void> {
-    if (!this.#isShared) {
-      await this.refresh();
-      return;
-    }
     try {
+      if (!this.#isShared) {
+        await this.refresh();
+        return;
+      }
       if (!(await takeTurn(this.#postgres, refreshTurn, refreshTurnMs))) return;
       const { failed } = await this.refresh();
       if (failed.length > 0) await giveTurnBack(this.#postgres, refreshTurn);

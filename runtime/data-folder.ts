@@ -1,6 +1,7 @@
 /** The folder of the embedded backends: one process at a time, its secrets for its owner only. */
 import { randomBytes } from "node:crypto";
 import {
+  chmodSync,
   closeSync,
   existsSync,
   fsyncSync,
@@ -31,6 +32,8 @@ export interface DataFolder extends Secrets {
   readonly path: string;
   /** Files made by this start, for a person to be told. */
   readonly made: readonly string[];
+  /** Others could read it, until this start closed it to them. */
+  readonly isClosed: boolean;
   readonly unlock: () => void;
 }
 
@@ -52,6 +55,7 @@ export function openDataFolder(
   const path = resolve(config.DATA_DIR);
   const unlock = takeFolder(path);
   try {
+    const isClosed = closeToOthers(path);
     const made: string[] = [];
     const secret = (name: string, shape: RegExp, draw: () => string): string => {
       const file = join(path, name);
@@ -70,6 +74,7 @@ export function openDataFolder(
         config.ADMIN_TOKEN ??
         secret(tokenFile, /^[\x21-\x7e]{32,}$/, () => randomBase62(tokenLength)),
       made,
+      isClosed,
       unlock,
     };
   } catch (error) {
@@ -142,6 +147,21 @@ function takeFolder(path: string): () => void {
     const why = folderProblems[code];
     if (why === undefined) throw error;
     throw new DataFolderRefused(`DATA_DIR: ${path} cannot be used: ${why}.`);
+  }
+}
+
+/** Secrets have modes of their own; the files of the engines are as open as the folder is. */
+function closeToOthers(path: string): boolean {
+  // Windows has no such modes.
+  if (process.platform === "win32" || (statSync(path).mode & 0o077) === 0) return false;
+  try {
+    chmodSync(path, 0o700);
+    return true;
+  } catch {
+    throw new DataFolderRefused(
+      `${path} can be read by others on this machine, and belongs to another user. ` +
+        `Close it with: chmod 700 ${path}`,
+    );
   }
 }
 

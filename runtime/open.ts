@@ -82,7 +82,7 @@ export async function openService(
   }: OpenOptions,
 ): Promise<OpenedService> {
   if (existing) expectInstallation(config);
-  const { vaultKey, adminToken, made, nextVaultKey } = openSecrets(config, releases);
+  const { vaultKey, adminToken, made, nextVaultKey } = openSecrets(config, logger, releases);
   const vault = openVault(vaultKey, config.VAULT_ENCRYPTION_KEY_PREVIOUS);
   if (nextVaultKey !== null) vault.learn(nextVaultKey);
   const postgres = await openMetadata(config, logger, releases);
@@ -178,10 +178,15 @@ async function refuseHalfRestored(postgres: Postgres): Promise<void> {
 
 function openSecrets(
   config: Config,
+  logger: Logger,
   releases: Releases,
 ): Pick<DataFolder, keyof Secrets | "made" | "nextVaultKey"> {
   if (embeddedBackends(config).length > 0) {
     const folder = openDataFolder(config);
+    if (folder.isClosed) {
+      const { path } = folder;
+      logger.warn({ path }, "others could read the data folder; its mode is 700 now");
+    }
     releases.push("data folder", folder.unlock);
     return folder;
   }

@@ -36,6 +36,9 @@ export function openLmdbLog(given: LmdbLogOptions): Log {
     pageSize: pageBytes,
     // A commit then resolves when it is on disk, not before.
     overlappingSync: false,
+    // Batching by turns of the event loop adds a promise that nobody can catch: on a full disk its
+    // rejection would end the process. Every write here is part of an explicit batch anyway.
+    eventTurnBatching: false,
   });
   const settings = root.openDB<number, string>({ name: "settings", encoding: "json" });
   const groupOffsets = root.openDB<number, string>({ name: "groups", encoding: "json" });

@@ -2,6 +2,7 @@
  * Group commit: whatever is waiting goes into one LMDB transaction, synced to disk, then the next.
  * One at a time, so that a transaction that fails leaves no gap in the offsets.
  */
+import { setTimeout as pause } from "node:timers/promises";
 import type { RootDatabase } from "lmdb";
 import { limits } from "../../config.js";
 import { LogUnavailable } from "../log.js";
@@ -98,13 +99,18 @@ export class Writer {
   }
 }
 
-/** LMDB rejects with "see commitError"; that promise rejects with what happened. */
-async function reason(error: unknown): Promise<unknown> {
-  if (!(error instanceof Error && "commitError" in error)) return error;
+/**
+ * LMDB rejects with "see commitError"; that promise rejects with what happened, mostly a moment
+ * later and sometimes never.
+ */
+async function reason(thrown: unknown): Promise<unknown> {
+  if (!(thrown instanceof Error && "commitError" in thrown)) return thrown;
   try {
-    await error.commitError;
-    return error;
+    await Promise.race([thrown.commitError, pause(reasonMsMax)]);
+    return thrown;
   } catch (cause) {
     return cause;
   }
 }
+
+const reasonMsMax = 100;

@@ -1,10 +1,18 @@
 /** Whose backups a folder holds: one installation's, or it is refused. */
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { expect } from "chai";
 import { accountHasher, installationId } from "../../vault/account-hash.js";
-import { addBackup, refuseAmongOthers } from "../../backup/folder.js";
+import { addBackup, refuseAmongOthers, refuseInside } from "../../backup/folder.js";
 import { BackupRefused, type Manifest, manifestText } from "../../backup/manifest.js";
 import { openVault } from "../../vault/vault.js";
 import { topics } from "../../schemas/records/records.js";
@@ -33,6 +41,19 @@ describe("A folder of backups", () => {
     await accountHasher(one, vault);
     expect(await installationId(one, vault)).to.equal(id);
     expect(await installationId(other, vault)).not.to.equal(id);
+  });
+
+  it("should be refused anywhere in the data folder, through symbolic links too", () => {
+    const data = join(root, "data");
+    mkdirSync(join(data, "log"), { recursive: true });
+    symlinkSync(data, join(root, "link"));
+    symlinkSync(join(data, "log"), join(root, "deep"));
+    const inside = ["data", "data/backups", "data/log/a/b", "link/backups", "deep", "data/../link"];
+    for (const to of inside) {
+      expect(() => refuseInside(join(root, to), data), to).to.throw(BackupRefused, /data folder/);
+      expect(() => refuseInside(join(root, to), join(root, "link")), to).to.throw(BackupRefused);
+    }
+    for (const to of ["backups", "data2", "."]) refuseInside(join(root, to), data);
   });
 
   /** @param installation undefined: as versions before did */

@@ -11,6 +11,7 @@ import type { RoleName } from "../../start.js";
 import { giveRights, kafkaWithUsers, loginOf } from "../log/kafka/kafka-users.js";
 import { openServerFolder, type ServerFolder } from "./real-servers.js";
 import { freePort, kill, whenReady } from "./service-process.js";
+import { type UnderNpm, startUnderNpm } from "../under-npm.js";
 
 const [entry, withoutEmbedded] = ["../../main.js", "without-embedded.js"].map((path) =>
   fileURLToPath(new URL(path, import.meta.url)),
@@ -67,23 +68,35 @@ export class Installation {
     const words = ["--import", withoutEmbedded ?? "", entry ?? "", role];
     const child = spawn(process.execPath, [...process.execArgv, ...words], {
       cwd: join(this.folder.path, "empty"),
-      env: {
-        PATH: process.env.PATH,
-        ...settingsOf(this.servers),
-        ...loginOf(role),
-        VAULT_ENCRYPTION_KEY: this.#vaultKey,
-        ADMIN_TOKEN: this.adminToken,
-        PORT: String(port),
-        RATES_REFRESH: "off",
-        LOG_LEVEL: process.env.LOG_LEVEL ?? "fatal",
-        ...settings,
-      },
+      env: { ...this.#environment(role, port), ...settings },
       stdio: ["ignore", "inherit", "ignore"],
     });
     const started = { child, base: `http://127.0.0.1:${port}` };
     this.#processes.push(started);
     await whenReady(child, port);
     return started;
+  }
+
+  /** By `npm start -- <role>`. Resolves when it is ready. */
+  async startByNpm(role: RoleName): Promise<UnderNpm> {
+    const port = await freePort();
+    const env = { ...this.#environment(role, port), LOG_LEVEL: "info" };
+    const npm = startUnderNpm(join(this.folder.path, "npm", role), [role], env);
+    await whenReady(npm.child, port);
+    return npm;
+  }
+
+  #environment(role: RoleName, port: number): NodeJS.ProcessEnv {
+    return {
+      PATH: process.env.PATH,
+      ...settingsOf(this.servers),
+      ...loginOf(role),
+      VAULT_ENCRYPTION_KEY: this.#vaultKey,
+      ADMIN_TOKEN: this.adminToken,
+      PORT: String(port),
+      RATES_REFRESH: "off",
+      LOG_LEVEL: process.env.LOG_LEVEL ?? "fatal",
+    };
   }
 
   async close(): Promise<void> {

@@ -41,7 +41,17 @@ describe("The data folder", () => {
       adminToken: first.adminToken,
       nextVaultKey: null,
       made: [],
+      isClosed: false,
     });
+  });
+
+  it("should be closed to others who could read it", () => {
+    mkdirSync(DATA_DIR);
+    chmodSync(DATA_DIR, 0o755);
+    const { isClosed, unlock } = openDataFolder({ DATA_DIR });
+    unlock();
+    expect(isClosed).to.equal(true);
+    expect(modeOf(DATA_DIR)).to.equal(0o700);
   });
 
   it("should be refused where no folder can be made", () => {

@@ -7,6 +7,8 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
+import { freePort, whenReady } from "../harness/service-process.js";
+import { startUnderNpm } from "../under-npm.js";
 
 const program = fileURLToPath(new URL("../../main.js", import.meta.url));
 
@@ -71,6 +73,21 @@ describe("The program", () => {
     // SIGTERM is what crash.test.ts ends a process with.
     again.child.kill("SIGINT");
     expect(await again.ended()).to.equal(0);
+  });
+
+  it("should stop in order at Ctrl-C under npm start, which sends it twice", async function () {
+    this.timeout(120_000);
+    const port = await freePort();
+    const npm = startUnderNpm(join(folder, "npm"), [], {
+      ...process.env,
+      PORT: String(port),
+      DATA_DIR: join(folder, "npm-data"),
+      RATES_REFRESH: "off",
+      LOG_LEVEL: "info",
+    });
+    await whenReady(npm.child, port);
+    expect(await npm.ctrlC()).to.equal(0);
+    expect(npm.logged()).to.match(/"msg":"stopping"[^]*"msg":"stopped"/);
   });
 
   const refused: [what: string, settings: Record<string, string>, roles: string[], said: RegExp][] =

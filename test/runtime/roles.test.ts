@@ -27,6 +27,7 @@ import { portfolios } from "../model/stories/portfolio.js";
 import { dayMs, secondMs, type Sent } from "../model/stories/story.js";
 import { needServers, needTime } from "../harness/real-servers.js";
 import { Installation, type RoleProcess } from "../harness/role-processes.js";
+import { roleNames } from "../../start.js";
 
 const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
 /** `docs/definitions.md`, Keys: how soon every process refuses a revoked key. */
@@ -219,6 +220,14 @@ describe("The roles apart", function suite() {
     await once(late.child, "exit");
     expect(late.child.exitCode).to.equal(0);
   });
+
+  for (const role of roleNames) {
+    it(`should stop ${role} in order at Ctrl-C under npm start`, async () => {
+      const npm = await installation.startByNpm(role);
+      expect(await npm.ctrlC()).to.equal(0);
+      expect(npm.logged()).to.match(/"msg":"stopping"[^]*"msg":"stopped"/);
+    });
+  }
 
   it("should stop in good order when asked to, each by itself", async () => {
     for (const { child } of [...ingest, ...processors, ...api]) {
