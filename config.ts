@@ -334,6 +334,21 @@ const settings = z.object({
     })
     .optional(),
   SCHEMA_REGISTRY_URL: url.optional(),
+  /** Identity providers for sign-in: an id and its secret, and where each one is. */
+  GOOGLE_CLIENT_ID: z.string().optional(),
+  GOOGLE_CLIENT_SECRET: z.string().optional(),
+  GOOGLE_ISSUER: url.default("https://accounts.google.com"),
+  GITHUB_CLIENT_ID: z.string().optional(),
+  GITHUB_CLIENT_SECRET: z.string().optional(),
+  GITHUB_URL: url.default("https://github.com"),
+  GITHUB_API_URL: url.default("https://api.github.com"),
+  /** Left as it is: an issuer is compared letter by letter, a slash at the end included. */
+  OIDC_ISSUER: http.optional(),
+  OIDC_CLIENT_ID: z.string().optional(),
+  OIDC_CLIENT_SECRET: z.string().optional(),
+  OIDC_LABEL: z.string().max(50).optional(),
+  /** Who may create workspaces besides the administrator: the installation's owner, or members. */
+  WORKSPACE_CREATION: z.enum(["owner", "members"]).default("owner"),
   LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
   /** Where each provider's API is: scheme and host; absent where the credentials decide. */
   STRIPE_API_URL: url.default("https://api.stripe.com"),
@@ -417,4 +432,12 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
 const companions = [
   ["CLICKHOUSE_CLUSTER", "CLICKHOUSE_URL", "the address of one of its servers"],
   ["CLICKHOUSE_SHARD_URLS", "CLICKHOUSE_CLUSTER", "whose shards they are"],
+  ["GOOGLE_CLIENT_ID", "GOOGLE_CLIENT_SECRET", "the secret of this client"],
+  ["GOOGLE_CLIENT_SECRET", "GOOGLE_CLIENT_ID", "the client whose secret it is"],
+  ["GITHUB_CLIENT_ID", "GITHUB_CLIENT_SECRET", "the secret of this client"],
+  ["GITHUB_CLIENT_SECRET", "GITHUB_CLIENT_ID", "the client whose secret it is"],
+  ["OIDC_ISSUER", "OIDC_CLIENT_ID", "the client's id at this issuer"],
+  ["OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET", "the secret of this client"],
+  ["OIDC_CLIENT_SECRET", "OIDC_ISSUER", "the address of the identity provider"],
+  ["OIDC_LABEL", "OIDC_ISSUER", "the identity provider it names"],
 ] as const;

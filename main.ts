@@ -26,6 +26,9 @@ const secretSettings: ReadonlySet<string> = new Set([
   "VAULT_ENCRYPTION_KEY",
   "VAULT_ENCRYPTION_KEY_PREVIOUS",
   "KAFKA_SASL_PASSWORD",
+  "GOOGLE_CLIENT_SECRET",
+  "GITHUB_CLIENT_SECRET",
+  "OIDC_CLIENT_SECRET",
   // URLs may carry a user and a password.
   "CLICKHOUSE_URL",
   "CLICKHOUSE_SHARD_URLS",
@@ -152,17 +155,25 @@ function describe(config: Config): string {
 }
 
 /** For the person at the terminal; the log's JSON lines go to standard output. */
-function welcome(config: Config, roles: readonly RoleName[], { url, made }: Started): string {
+function welcome(config: Config, roles: readonly RoleName[], started: Started): string {
+  const { url, made, setupToken } = started;
   const where = embeddedBackends(config).length > 0 ? `data in ${config.DATA_DIR}` : "on servers";
   if (!roles.includes("api")) return `\nRunning at ${url}, ${where}: ${roles.join(", ")}\n`;
-  if (made.length === 0) return `\nRunning at ${url}, ${where}; all calls: ${url}/docs\n`;
+  const setup =
+    setupToken === null
+      ? ""
+      : `\nBecome the owner of the dashboard (this link counts once, for an hour):\n
+  ${url}/setup#${setupToken}\n`;
+  if (made.length === 0) {
+    return `\nRunning at ${url}, ${where}; all calls: ${url}/docs\n${setup}`;
+  }
   const token = join(config.DATA_DIR, tokenFile);
   return `
 Running at ${url}
 Data       ${config.DATA_DIR}
 ${made.map((file) => `Made       ${relative(".", file)} (mode 0600; back it up)`).join("\n")}
-
-Next, create a workspace:
+${setup}
+Or create a workspace from here:
 
   curl -s ${url}/v1/manage/workspaces \\
     -H "Authorization: Bearer ${config.ADMIN_TOKEN ? "$ADMIN_TOKEN" : `$(cat ${token})`}" \\

@@ -12,6 +12,7 @@ import { healthRoutes, metricsRoute } from "./http/health.js";
 import { createHttpServer, rawAnswer } from "./http/server.js";
 import type { LogUse } from "./log/log.js";
 import type { Logger } from "./runtime/logger.js";
+import { drawSetupLink } from "./backends/members/first-run.js";
 import { embeddedBackends, openService } from "./runtime/open.js";
 import { Releases } from "./runtime/releases.js";
 import type { Service } from "./runtime/service.js";
@@ -43,6 +44,8 @@ export interface Started {
   /** Null where `/metrics` is served there, too. */
   readonly metricsUrl: string | null;
   readonly made: readonly string[];
+  /** Of the link that makes an owner; null: there is one, or no dashboard here. */
+  readonly setupToken: string | null;
   /** Doors close, running work ends, backends close. Safe to call twice. */
   stop(): Promise<void>;
 }
@@ -75,9 +78,12 @@ export async function start(
     await service.rates.catchUp();
     for (const role of loaded) await role.start(service);
     if (!names.includes("ingest")) doorsElsewhere(service.router);
+    const setupToken = names.includes("api")
+      ? await drawSetupLink(service.postgres, new Date())
+      : null;
     const metricsUrl = await serveMetrics(service);
     const url = await listen(service);
-    return { service, url, metricsUrl, made, stop: () => releases.release() };
+    return { service, url, metricsUrl, made, setupToken, stop: () => releases.release() };
   } catch (error) {
     // The first failure is what a person needs to see; those of the releases are in the log.
     await releases.release().catch(() => undefined);

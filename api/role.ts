@@ -9,6 +9,7 @@ import { topics } from "../schemas/records/records.js";
 import { createCursors } from "./reading/cursors.js";
 import { docsRoutes } from "./docs/routes.js";
 import { createExports } from "./exports/send.js";
+import { dashboardRoutes } from "./dashboard.js";
 import { manageRoutes } from "./manage/routes.js";
 import { eventsRoute } from "./events/route.js";
 import { cohortsRoute } from "./cohorts/route.js";
@@ -22,6 +23,7 @@ import { revenueRoute } from "./revenue/route.js";
 import { summaryRoute } from "./summary/route.js";
 import { transactionRoute } from "./transaction/route.js";
 import { transactionsRoute } from "./transactions/route.js";
+import { sessionRoutes } from "./session/routes.js";
 import { openStream } from "./stream/stream.js";
 import { streamPath } from "./stream/subscriber.js";
 
@@ -50,6 +52,8 @@ export async function start(service: Service): Promise<void> {
   mrrChangesRoute(router, service, cursors, catalogues, exports);
   recordedMovementsRoute(router, service, cursors, catalogues, exports);
   router.use(manageRoutes(service, catalogues).routes());
+  router.use(sessionRoutes(service).routes());
+  dashboardRoutes(router, service);
   docsRoutes(router);
   registryRoutes(router, service);
   await openStream(service, cursors, catalogues);

@@ -28,6 +28,14 @@ export const postgresTables = [
   "audits",
   "integration_calls",
   "credential_replays",
+  "users",
+  "identities",
+  "passkeys",
+  "memberships",
+  "invitations",
+  "activity",
+  "saved_views",
+  "annotations",
 ] as const;
 type PostgresTable = (typeof postgresTables)[number];
 
@@ -60,7 +68,8 @@ export async function writeTables(
 
 /** Takes the place of all rows there are, in the transaction it is given. */
 export async function readTables(sql: Pick<Postgres, "query">, folder: string): Promise<void> {
-  await sql.query(`TRUNCATE ${postgresTables.join(", ")}`);
+  // Sessions are not in a backup, and end with the members they belong to.
+  await sql.query(`TRUNCATE ${postgresTables.join(", ")}, sessions`);
   for (const table of postgresTables) {
     const file = createReadStream(join(folder, postgresFile(table)));
     await pipeline(file, createGunzip(), async (bytes: AsyncIterable<Buffer>) => {

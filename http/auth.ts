@@ -1,56 +1,265 @@
-/** Who may call: workspace keys for the interface, the administrator token for `/v1/manage/`. */
+/**
+ * Who may call what: the one place that decides, for workspace keys, the administrator token and
+ * sessions of the dashboard alike (`definitions.md`, Dashboard and sign-in).
+ */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Context, Middleware, Next } from "koa";
 import type { Access, KeyLookup } from "../workspaces/keys.js";
+import { type Role, includesRole } from "../backends/members/roles.js";
+import { type Session, sessionMsMax } from "../backends/members/sessions.js";
 import type { Service } from "../runtime/service.js";
-import { forbidden, unauthenticated } from "./errors.js";
+import { isFromOwnPage, readCookie, sessionCookie, setCookie } from "../backends/http/cookies.js";
+import { ApiError, forbidden, malformed, notFound, unauthenticated } from "./errors.js";
 import "./state.js";
 
-/** `read`: every key. `ingest`: keys with the scope Full Ingress. */
-export type Need = "read" | "ingest";
+export type Caller =
+  | { readonly kind: "key"; readonly access: Access }
+  | { readonly kind: "administrator" }
+  | { readonly kind: "member"; readonly session: Session };
 
-/** Lets calls with a good key through, counts them, and leaves who calls in `ctx.state.access`. */
+/** What a call needs: which bearer token opens it, and who else may. */
+interface Need {
+  readonly bearer: "key" | "ingest key" | "administrator" | "nobody";
+  /** A member of the workspace with this role; of the installation; or anybody signed in. */
+  readonly session: Role | "installation owner" | "workspace founder" | "anybody" | "nobody";
+}
+
+const needs = {
+  /** The workspace interface. */
+  read: { bearer: "key", session: "viewer" },
+  ingest: { bearer: "ingest key", session: "nobody" },
+  /** The management interface of one workspace. */
+  look: { bearer: "administrator", session: "viewer" },
+  manage: { bearer: "administrator", session: "admin" },
+  own: { bearer: "administrator", session: "owner" },
+  /** Of the installation. */
+  enter: { bearer: "administrator", session: "anybody" },
+  found: { bearer: "administrator", session: "workspace founder" },
+  operate: { bearer: "administrator", session: "installation owner" },
+  /** What people do with their own session. */
+  self: { bearer: "nobody", session: "anybody" },
+} as const satisfies Record<string, Need>;
+export type Right = keyof typeof needs;
+
+type AuthService = Pick<Service, "adminToken" | "config" | "keys" | "limits" | "sessions">;
+type Request = Pick<IncomingMessage, "headers" | "method" | "url">;
+
+/** The workspace interface: counts the call and leaves who calls in `ctx.state.access`. */
 export function requireKey(
-  service: Pick<Service, "keys" | "limits">,
-  options: { readonly scope: Need },
+  service: AuthService,
+  options: { readonly scope: "read" | "ingest" },
 ): Middleware {
   return async (ctx: Context, next: Next) => {
-    const access = await authorize(service, ctx.req, options.scope);
+    const caller = await identify(service, ctx.req, options.scope);
+    ctx.state.caller = caller;
+    await renew(service, ctx, caller);
+    const { access, querystring } = workspaceAccess(service, ctx.req, caller, options.scope);
+    // Of a session these two say whose figures; no route needs to know of them.
+    if (querystring !== undefined) ctx.querystring = querystring;
     ctx.state.access = access;
     ctx.set(await service.limits.countKey(access.keyId));
     await next();
   };
 }
 
-/**
- * The same for a call that has no Koa context (an upgrade to a socket); does not count it.
- * @throws ApiError 401 when the key is missing or no good, 403 when its scope does not allow this
- */
-export async function authorize(
-  service: Pick<Service, "keys">,
-  request: Pick<IncomingMessage, "headers" | "url">,
-  need: Need,
-): Promise<Access> {
-  const found = await service.keys.look(bearer(request));
-  if (!found.ok) throw unauthenticated(found.code, keyMessages[found.code]);
-  if (need === "ingest" && found.access.scope !== "Full Ingress") {
-    throw forbidden("scope_insufficient", "This key is Read-only; this call needs Full Ingress.");
-  }
-  return found.access;
-}
-
-/** The management interface: never open to workspace keys. */
-export function requireAdministrator(service: Pick<Service, "adminToken">): Middleware {
-  const expected = sha256(service.adminToken);
+/** Everything else; `workspace` is the one in the path, if there is one. */
+export function requireRight(service: AuthService, right: Right): Middleware {
   return async (ctx: Context, next: Next) => {
-    // Hashes have one length, so the comparison takes the same time for every token.
-    if (!timingSafeEqual(sha256(bearer(ctx.req, "administrator token")), expected)) {
-      throw unauthenticated("admin_token_wrong", "This is not the administrator token.");
-    }
-    ctx.state.administrator = true;
+    const caller = await identify(service, ctx.req, right);
+    ctx.state.caller = caller;
+    if (caller.kind === "member") ctx.set(await service.limits.countKey(caller.session.id));
+    await renew(service, ctx, caller);
+    const { workspace } = ctx.params;
+    decide(service, caller, right, typeof workspace === "string" ? workspace : null);
     await next();
   };
+}
+
+/**
+ * For a call that asks to become a socket: it has no Koa context, and is not counted.
+ * @throws ApiError
+ */
+export async function authorizeSocket(
+  service: AuthService,
+  request: Request,
+): Promise<{ readonly caller: Caller; readonly access: Access; readonly querystring: string }> {
+  const caller = await identify(service, request, "read");
+  // Browsers let any page open a socket, with our cookie.
+  if (caller.kind === "member" && !isFromOwnPage(request)) throw foreignOrigin();
+  const { access, querystring } = workspaceAccess(service, request, caller, "read");
+  return { caller, access, querystring: querystring ?? queryOf(request).toString() };
+}
+
+/** Whether who opened a socket may still have it. */
+export async function stillAuthorized(
+  service: AuthService,
+  request: Request,
+  caller: Caller,
+  access: Access,
+): Promise<ApiError | null> {
+  try {
+    if (caller.kind !== "member") {
+      await identify(service, request, "read");
+      return null;
+    }
+    const session = await service.sessions.find(caller.session.id);
+    if (session === null) return noSession();
+    decide(service, { kind: "member", session }, "read", access.workspace);
+    return null;
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    // A database that is away ends nothing.
+    return null;
+  }
+}
+
+/** @throws ApiError 400, 401, 403: by who calls alone */
+async function identify(service: AuthService, request: Request, right: Right): Promise<Caller> {
+  const { bearer } = needs[right];
+  const cookie = readCookie(request, sessionCookie);
+  if (cookie !== undefined && request.headers.authorization !== undefined) {
+    throw malformed(
+      "credentials_ambiguous",
+      "Send a session or an Authorization header, not both.",
+    );
+  }
+  if (cookie !== undefined || bearer === "nobody") {
+    refuseKeyInUrl(request);
+    const session = cookie === undefined ? null : await service.sessions.look(cookie);
+    if (session === null) throw noSession();
+    const isWrite = request.method !== "GET" && request.method !== "HEAD";
+    if (isWrite && !isFromOwnPage(request)) throw foreignOrigin();
+    return { kind: "member", session };
+  }
+  if (bearer === "administrator") {
+    if (!isToken(service.adminToken, bearerToken(request, "administrator token"))) {
+      throw unauthenticated("admin_token_wrong", "This is not the administrator token.");
+    }
+    return { kind: "administrator" };
+  }
+  const found = await service.keys.look(bearerToken(request, "key"));
+  if (!found.ok) throw unauthenticated(found.code, keyMessages[found.code]);
+  if (bearer === "ingest key" && found.access.scope !== "Full Ingress") {
+    throw forbidden("scope_insufficient", "This key is Read-only; this call needs Full Ingress.");
+  }
+  return { kind: "key", access: found.access };
+}
+
+/**
+ * @param workspace null for a call that is about none
+ * @throws ApiError 404 where the caller is no member, so that nobody learns what there is; 403
+ * where the role does not allow it
+ */
+function decide(
+  { config }: Pick<AuthService, "config">,
+  caller: Caller,
+  right: Right,
+  workspace: string | null,
+): void {
+  if (caller.kind !== "member") return;
+  const { session } = needs[right];
+  const { user, memberships } = caller.session;
+  if (session === "nobody") throw forbidden("session_insufficient", "This call needs an API key.");
+  if (session === "anybody") return;
+  if (session === "installation owner" || session === "workspace founder") {
+    const isFounder =
+      session === "workspace founder" && mayCreateWorkspaces(config, caller.session);
+    if (!user.ownsInstallation && !isFounder) {
+      throw forbidden("role_insufficient", "Only the owner of the installation may do this.");
+    }
+    return;
+  }
+  const role = memberships.get(workspace ?? "")?.role;
+  if (role === undefined) throw notFound("workspace_unknown", "There is no such workspace.");
+  if (!includesRole(role, session)) {
+    throw forbidden("role_insufficient", `This needs the role ${session}; yours is ${role}.`);
+  }
+}
+
+export function mayCreateWorkspaces(
+  { WORKSPACE_CREATION: who }: AuthService["config"],
+  { user }: Session,
+): boolean {
+  return user.ownsInstallation || who === "members";
+}
+
+/** What a member may give or take away: roles up to their own, and owners only by owners. */
+export function mayGrant(caller: Caller, workspace: string, role: Role): boolean {
+  if (caller.kind === "administrator") return true;
+  if (caller.kind === "key") return false;
+  const own = caller.session.memberships.get(workspace)?.role;
+  return own !== undefined && includesRole(own, "admin") && includesRole(own, role);
+}
+
+/** @throws ApiError: a session names its workspace and environment, a key has its own */
+function workspaceAccess(
+  service: AuthService,
+  request: Request,
+  caller: Caller,
+  right: "read" | "ingest",
+): { readonly access: Access; readonly querystring?: string } {
+  if (caller.kind === "key") return { access: caller.access };
+  if (caller.kind === "administrator") throw new Error("no key, and no session");
+  const query = queryOf(request);
+  const workspace = onlyValue(query, "workspace");
+  const environment = onlyValue(query, "environment");
+  decide(service, caller, right, workspace);
+  if (environment !== "live" && environment !== "test") {
+    const message = "environment must be live or test.";
+    throw malformed("parameter_invalid", message, "environment");
+  }
+  query.delete("workspace");
+  query.delete("environment");
+  const membership = caller.session.memberships.get(workspace);
+  if (membership === undefined) throw notFound("workspace_unknown", "There is no such workspace.");
+  const access: Access = {
+    workspace,
+    environment,
+    keyId: caller.session.id,
+    scope: "Read-only",
+    baseCurrency: membership.baseCurrency,
+  };
+  return { access, querystring: query.toString() };
+}
+
+function onlyValue(query: URLSearchParams, name: string): string {
+  const [value, ...more] = query.getAll(name);
+  if (value === undefined) {
+    throw malformed("parameter_missing", `With a session, ${name} says which.`, name);
+  }
+  if (more.length > 0) {
+    throw malformed("parameter_repeated", `The parameter ${name} is given twice.`, name);
+  }
+  return value;
+}
+
+function queryOf({ url = "" }: Request): URLSearchParams {
+  const mark = url.indexOf("?");
+  return new URLSearchParams(mark < 0 ? "" : url.slice(mark + 1));
+}
+
+/** Somebody's role changed: a token that was seen before is not to carry what is new. */
+async function renew(
+  { sessions }: Pick<AuthService, "sessions">,
+  ctx: Context,
+  caller: Caller,
+): Promise<void> {
+  if (caller.kind !== "member" || !caller.session.renew) return;
+  const token = await sessions.renew(caller.session, readCookie(ctx.req, sessionCookie) ?? "");
+  if (token !== null) setSession(ctx, token);
+}
+
+export function setSession(ctx: Context, token: string): void {
+  setCookie(ctx, sessionCookie, token, sessionMsMax / 1000);
+}
+
+function noSession(): ApiError {
+  return unauthenticated("session_missing", "Sign in: there is no session, or it has ended.");
+}
+
+function foreignOrigin(): ApiError {
+  return forbidden("origin_foreign", "Only pages of the dashboard may do this with a session.");
 }
 
 const keyMessages: Readonly<Record<Exclude<KeyLookup, { ok: true }>["code"], string>> = {
@@ -64,11 +273,8 @@ const keyMessages: Readonly<Record<Exclude<KeyLookup, { ok: true }>["code"], str
  * The token of `Authorization: Bearer <token>`.
  * @param what it has to be, for a caller who sends none
  */
-function bearer(request: Pick<IncomingMessage, "headers" | "url">, what = "key"): string {
-  // URLs end up in logs and browser histories, so a key there is refused even if it is good.
-  if (/svc_(?:live|test)_/.test(request.url ?? "")) {
-    throw unauthenticated("key_in_url", "A key never goes into the URL; revoke this one.");
-  }
+function bearerToken(request: Request, what: string): string {
+  refuseKeyInUrl(request);
   const header = request.headers.authorization;
   if (header === undefined) {
     const needed = `This call needs the header Authorization: Bearer <${what}>.`;
@@ -79,6 +285,17 @@ function bearer(request: Pick<IncomingMessage, "headers" | "url">, what = "key")
     throw unauthenticated("authorization_malformed", `Authorization must be: Bearer <${what}>.`);
   }
   return token;
+}
+
+/** URLs end up in logs and browser histories, so a key there is refused even if it is good. */
+function refuseKeyInUrl({ url = "" }: Request): void {
+  if (!/svc_(?:live|test)_/.test(url)) return;
+  throw unauthenticated("key_in_url", "A key never goes into the URL; revoke this one.");
+}
+
+/** Hashes have one length, so the comparison takes the same time for every token. */
+function isToken(expected: string, given: string): boolean {
+  return timingSafeEqual(sha256(given), sha256(expected));
 }
 
 function sha256(text: string): Buffer {

@@ -33,7 +33,7 @@ export class CallLimits {
    */
   async refuse(ctx: Pick<Context, "ip" | "state">, error: ApiError): Promise<ApiError> {
     const guess = error.status === 401 || error.status === 404;
-    if (!guess || ctx.state.access !== undefined || ctx.state.administrator) return error;
+    if (!guess || ctx.state.caller !== undefined) return error;
     const used = await this.#refused.count(network(ctx.ip));
     if (!used.over) return error;
     return limited("refused_too_often", "Too many refused calls from here.", used.headers);

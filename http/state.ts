@@ -1,20 +1,36 @@
 /** What middleware leaves on `ctx.state` for what comes after it. */
 import type { ParameterizedContext } from "koa";
 import type { Access } from "../workspaces/keys.js";
+import type { Caller } from "./auth.js";
 
 declare module "koa" {
   interface DefaultState {
     requestId: string;
+    /** Set by `requireKey` and `requireRight`. */
+    caller?: Caller;
     /** Set by `requireKey`. */
     access?: Access;
-    /** Set by `requireAdministrator`. */
-    administrator?: true;
   }
 }
 
-/** Who is calling, on a route behind `requireKey`. */
-export function accessOf(ctx: Pick<ParameterizedContext, "state">): Access {
+type State = Pick<ParameterizedContext, "state">;
+
+/** Whose figures are asked for, on a route behind `requireKey`. */
+export function accessOf(ctx: State): Access {
   const { access } = ctx.state;
   if (access === undefined) throw new Error("a route without requireKey asked who is calling");
   return access;
+}
+
+/** Who is calling, on a route behind `requireRight`. */
+export function callerOf(ctx: State): Caller {
+  const { caller } = ctx.state;
+  if (caller === undefined) throw new Error("a route without requireRight asked who is calling");
+  return caller;
+}
+
+/** As the activity log names them. */
+export function actorOf(ctx: State): string {
+  const caller = callerOf(ctx);
+  return caller.kind === "member" ? caller.session.user.id : caller.kind;
 }

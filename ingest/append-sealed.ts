@@ -14,6 +14,7 @@ export interface Taken {
 /** What the doors need of the service. */
 export type DoorService = Pick<
   Service,
+  | "adminToken"
   | "config"
   | "integrations"
   | "keys"
@@ -25,6 +26,7 @@ export type DoorService = Pick<
   | "rates"
   | "releases"
   | "router"
+  | "sessions"
   | "vault"
   | "watermark"
 >;

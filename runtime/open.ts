@@ -23,6 +23,7 @@ import { alone } from "../postgres/leases.js";
 import type { Processes } from "../log/kafka/connection.js";
 import type { Log, LogUse } from "../log/log.js";
 import type { Logger } from "./logger.js";
+import { openSessions } from "../backends/members/sessions.js";
 import { createMetrics } from "./metrics.js";
 import { migrateClickHouse, migratePostgres } from "./migrations.js";
 import { learnPreviousKeys } from "../vault/own-secrets.js";
@@ -131,6 +132,7 @@ export async function openService(
     rates,
     watermark: new Watermark(log, Date.now, doors),
     keys: openKeys({ postgres, logger }),
+    sessions: openSessions({ postgres, vault, logger }),
     integrations: openIntegrations({ postgres, vault }),
     limits: new CallLimits(config),
     metrics: createMetrics(),

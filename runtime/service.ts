@@ -9,6 +9,7 @@ import type { Integrations } from "../workspaces/integrations.js";
 import type { Keys } from "../workspaces/keys.js";
 import type { Log } from "../log/log.js";
 import type { Logger } from "./logger.js";
+import type { Sessions } from "../backends/members/sessions.js";
 import type { Metrics } from "./metrics.js";
 import type { Postgres } from "../postgres/postgres.js";
 import type { PublicSchemas } from "../log/registry/public-schemas.js";
@@ -32,6 +33,8 @@ export interface Service {
   readonly watermark: Watermark;
   /** Look-ups of API keys, cached: `openKeys({ postgres, logger })`. */
   readonly keys: Keys;
+  /** Look-ups of the dashboard's sessions, cached: `openSessions({ postgres, vault, logger })`. */
+  readonly sessions: Sessions;
   /** Look-ups of webhook tokens, cached: `openIntegrations({ postgres, vault })`. */
   readonly integrations: Integrations;
   /** How often calls are answered: `new CallLimits(config)`. */

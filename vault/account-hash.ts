@@ -3,11 +3,11 @@
  * list of customer ids (`definitions.md`, Vault). The key is drawn once, kept sealed, and outlives
  * a rotation of the vault key, because accounts must keep their names for ever.
  */
-import { createHmac, createSecretKey, randomBytes } from "node:crypto";
+import { createHmac, createSecretKey } from "node:crypto";
 import { base62 } from "../schemas/base62.js";
 import type { Environment } from "../schemas/records/records.js";
 import type { Postgres } from "../postgres/postgres.js";
-import { ownSecretAssociated } from "./own-secrets.js";
+import { ownSecret } from "./own-secrets.js";
 import type { Vault } from "./vault.js";
 
 /** 32 base62 characters. */
@@ -18,8 +18,6 @@ export type HashAccount = (
   account: string,
 ) => string;
 
-const secretName = "account_hash_key";
-const associated = ownSecretAssociated(secretName);
 /** 184 bits need 31 characters; 186 would be the most that fit in 32. */
 const hashBytes = 23;
 const hashLength = 32;
@@ -43,23 +41,6 @@ export async function installationId(postgres: Postgres, vault: Vault): Promise<
   return createHmac("sha256", key).update("installation").digest("hex").slice(0, 16);
 }
 
-async function accountKey(postgres: Postgres, vault: Vault): Promise<Buffer> {
-  // Two processes may start at once: both then read the one that was first.
-  await postgres.query(
-    "INSERT INTO sealed_secrets (name, sealed) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
-    [secretName, vault.seal(randomBytes(32), associated)],
-  );
-  const [row] = await postgres.query<{ sealed: Buffer }>(
-    "SELECT sealed FROM sealed_secrets WHERE name = $1",
-    [secretName],
-  );
-  if (row === undefined) throw new Error("the account key is not there right after it was written");
-  const key = vault.open(row.sealed, associated);
-  if (!vault.isCurrent(row.sealed)) {
-    await postgres.query("UPDATE sealed_secrets SET sealed = $2 WHERE name = $1", [
-      secretName,
-      vault.seal(key, associated),
-    ]);
-  }
-  return key;
+function accountKey(postgres: Postgres, vault: Vault): Promise<Buffer> {
+  return ownSecret(postgres, vault, "account_hash_key");
 }

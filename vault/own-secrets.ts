@@ -3,6 +3,7 @@
  * hashed with, and the previous vault keys. So whoever holds the current vault key can open all
  * that was ever sealed, and nobody has to keep an old one (docs/decisions, The key ring).
  */
+import { randomBytes } from "node:crypto";
 import { ConfigError } from "../config.js";
 import type { Postgres } from "../postgres/postgres.js";
 import { type Vault, SealBroken, sealedUnder, vaultKeyId } from "./vault.js";
@@ -10,6 +11,32 @@ import { type Vault, SealBroken, sealedUnder, vaultKeyId } from "./vault.js";
 /** What a sealed secret is bound to. */
 export function ownSecretAssociated(name: string): Buffer {
   return Buffer.from(`sealed_secrets:${name}`);
+}
+
+/**
+ * 32 random bytes, drawn once and the same ever since: what is hashed with them keeps its hash
+ * through rotations of the vault key.
+ */
+export async function ownSecret(postgres: Postgres, vault: Vault, name: string): Promise<Buffer> {
+  const associated = ownSecretAssociated(name);
+  // Two processes may start at once: both then read the one that was first.
+  await postgres.query(
+    "INSERT INTO sealed_secrets (name, sealed) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
+    [name, vault.seal(randomBytes(32), associated)],
+  );
+  const [row] = await postgres.query<{ sealed: Buffer }>(
+    "SELECT sealed FROM sealed_secrets WHERE name = $1",
+    [name],
+  );
+  if (row === undefined) throw new Error(`${name} is not there right after it was written`);
+  const secret = vault.open(row.sealed, associated);
+  if (!vault.isCurrent(row.sealed)) {
+    await postgres.query("UPDATE sealed_secrets SET sealed = $2 WHERE name = $1", [
+      name,
+      vault.seal(secret, associated),
+    ]);
+  }
+  return secret;
 }
 
 /**

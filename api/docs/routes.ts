@@ -16,9 +16,6 @@ export function docsRoutes(router: Router): void {
   const page = docsPage(document);
   const styleHash = createHash("sha256").update(pageStyle).digest("base64");
 
-  // Who opens the address the start printed is shown what there is to ask.
-  router.get("/", (ctx) => ctx.redirect("/docs"));
-
   router.get("/openapi.json", (ctx) => {
     ctx.type = "application/json";
     ctx.body = json;

@@ -1,6 +1,8 @@
 import type Router from "@koa/router";
+import type { Context } from "koa";
 import { readJson } from "../../http/body.js";
 import { readQuery, refuseParameters } from "../../http/query.js";
+import { callerOf } from "../../http/state.js";
 import type { Service } from "../../runtime/service.js";
 import { createWorkspace, listWorkspaces } from "../../workspaces/workspaces.js";
 import { listQuery, newWorkspace } from "../../schemas/http/manage.js";
@@ -13,7 +15,9 @@ export function workspaceRoutes(router: Router, service: Service, cursors: Curso
   const { postgres } = service;
 
   router.post("/workspaces", async (ctx) => {
-    const created = await createWorkspace(postgres, readJson(ctx, newWorkspace), new Date());
+    const given = readJson(ctx, newWorkspace);
+    const created = await createWorkspace(postgres, given, new Date(), memberOf(ctx));
+    service.sessions.forget();
     ctx.status = 201;
     ctx.body = { status: "success", data: workspaceView(created) };
   });
@@ -21,7 +25,7 @@ export function workspaceRoutes(router: Router, service: Service, cursors: Curso
   router.get("/workspaces", async (ctx) => {
     const query = readQuery(ctx, listQuery);
     const list = openList({ cursors, scope: ["manage/workspaces"], query, filters: {} });
-    const rows = await listWorkspaces(postgres, pageOf(list));
+    const rows = await listWorkspaces(postgres, pageOf(list), memberOf(ctx));
     ctx.body = list.answer(rows, markOf, workspaceView);
   });
 
@@ -29,4 +33,10 @@ export function workspaceRoutes(router: Router, service: Service, cursors: Curso
     refuseParameters(ctx);
     ctx.body = { status: "success", data: workspaceView(await workspaceOf(ctx, service)) };
   });
+}
+
+/** Null: the administrator. */
+function memberOf(ctx: Context): string | null {
+  const caller = callerOf(ctx);
+  return caller.kind === "member" ? caller.session.user.id : null;
 }

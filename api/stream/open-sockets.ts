@@ -1,11 +1,12 @@
 /** The sockets of this process: how many a key may have, their heartbeat, and their end. */
+import type { IncomingMessage } from "node:http";
 import type { WebSocket } from "ws";
-import { authorize } from "../../http/auth.js";
+import { type Caller, stillAuthorized } from "../../http/auth.js";
 import { ApiError } from "../../http/errors.js";
+import type { Access } from "../../workspaces/keys.js";
 import type { Service } from "../../runtime/service.js";
 import { limits } from "../../config.js";
-
-import { type Subscriber, streamPath } from "./subscriber.js";
+import type { Subscriber } from "./subscriber.js";
 
 /** The look-up is cached for a few seconds, so this mostly costs nothing. */
 const keyCheckMs = 1_000;
@@ -15,32 +16,33 @@ const goodbyeMsMax = 1_000;
 interface Open {
   readonly subscriber: Subscriber;
   readonly webSocket: WebSocket;
-  readonly keyId: string;
   /** As sent: what proves that the key is still good. */
-  readonly authorization: string;
+  readonly request: Pick<IncomingMessage, "headers" | "method" | "url">;
+  readonly caller: Caller;
+  readonly access: Access;
 }
 
 export class OpenSockets {
   readonly #open = new Set<Open>();
   readonly #timers: readonly NodeJS.Timeout[];
 
-  constructor(private readonly service: Pick<Service, "keys" | "logger">) {
+  constructor(private readonly service: Service) {
     this.#timers = [
       setInterval(() => this.#ping(), limits.socketPingMs),
-      setInterval(() => void this.#checkKeys(), keyCheckMs),
+      setInterval(() => void this.#checkCallers(), keyCheckMs),
     ];
     for (const timer of this.#timers) timer.unref();
   }
 
-  /** @throws ApiError 429 when the key has as many sockets as it may */
+  /** @throws ApiError 429 when the key or session has as many sockets as it may */
   admit(keyId: string): void {
-    const count = [...this.#open].filter((open) => open.keyId === keyId).length;
+    const count = [...this.#open].filter(({ access }) => access.keyId === keyId).length;
     if (count < limits.socketsPerKeyMax) return;
     throw new ApiError(
       429,
       "rate_limited",
       "sockets_too_many",
-      `A key may have ${limits.socketsPerKeyMax} sockets open.`,
+      `A key or session may have ${limits.socketsPerKeyMax} sockets open.`,
       { headers: { "Retry-After": "1" } },
     );
   }
@@ -67,18 +69,11 @@ export class OpenSockets {
     for (const { subscriber } of this.#open) subscriber.ping();
   }
 
-  /** A revoked or expired key closes its sockets. A database that is away closes none. */
-  async #checkKeys(): Promise<void> {
-    for (const authorization of new Set([...this.#open].map((open) => open.authorization))) {
-      const request = { headers: { authorization }, url: streamPath };
-      const refusal = await authorize(this.service, request, "read").then(
-        () => null,
-        (error: unknown) => error,
-      );
-      if (!(refusal instanceof ApiError)) continue;
-      for (const open of this.#open) {
-        if (open.authorization === authorization) open.subscriber.close(1008, refusal.message);
-      }
+  /** A key revoked, a session ended, a member removed: their sockets close. */
+  async #checkCallers(): Promise<void> {
+    for (const { request, caller, access, subscriber } of this.#open) {
+      const refusal = await stillAuthorized(this.service, request, caller, access);
+      if (refusal !== null) subscriber.close(1008, refusal.message);
     }
   }
 }

@@ -9,7 +9,7 @@ import { WebSocketServer } from "ws";
 import { z } from "zod";
 import type { CatalogueView } from "../../catalogue/view.js";
 import { knownError } from "../../http/app.js";
-import { authorize } from "../../http/auth.js";
+import { authorizeSocket } from "../../http/auth.js";
 import { ApiError } from "../../http/errors.js";
 import { readQuery } from "../../http/query.js";
 import { rawAnswer } from "../../http/server.js";
@@ -51,13 +51,9 @@ export async function openStream(
     const ignore = (): void => undefined;
     socket.on("error", ignore);
     try {
-      const access = await authorize(service, request, "read");
-      const { authorization = "" } = request.headers;
+      const { caller, access, querystring } = await authorizeSocket(service, request);
       await service.limits.countKey(access.keyId);
-      const { after, ...filters } = readQuery(
-        { querystring: queryOf(request) },
-        streamQueryParameters,
-      );
+      const { after, ...filters } = readQuery({ querystring }, streamQueryParameters);
       const place = after === undefined ? null : readPlace(cursors, access, after);
       sockets.admit(access.keyId);
       begins.set(request, hub.cursorAt(access, place ?? hub.next));
@@ -65,8 +61,7 @@ export async function openStream(
       server.handleUpgrade(request, socket, head, (webSocket) => {
         socket.off("error", ignore);
         const subscriber = new Subscriber(webSocket, hub, service.log, access, filters);
-        const { keyId } = access;
-        sockets.add({ subscriber, webSocket, keyId, authorization });
+        sockets.add({ subscriber, webSocket, request, caller, access });
         subscriber.start(place).catch((error: unknown) => {
           service.logger.error({ err: error }, "a socket could not catch up");
           subscriber.lose();
@@ -90,12 +85,6 @@ function noHandshake(why: string): ApiError {
   return new ApiError(400, "invalid_request", "handshake_malformed", message, {
     headers: { "Sec-WebSocket-Version": "13" },
   });
-}
-
-function queryOf(request: IncomingMessage): string {
-  const url = request.url ?? "";
-  const mark = url.indexOf("?");
-  return mark < 0 ? "" : url.slice(mark + 1);
 }
 
 const placeSchema = z.array(z.string().regex(/^\d+$/));

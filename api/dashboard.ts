@@ -1,0 +1,162 @@
+/**
+ * The dashboard's files, as the build of `web/` left them in `dist/web`: read once, held in memory.
+ * Names of assets hold a hash of their content, so browsers keep them; the page itself is asked for
+ * each time.
+ */
+import { readFileSync, readdirSync, statSync } from "node:fs";
+import { extname, join, relative, sep } from "node:path";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import type Router from "@koa/router";
+import type { Context } from "koa";
+import { projectFile } from "../runtime/project-root.js";
+import type { Service } from "../runtime/service.js";
+import { plainPage } from "./plain-page.js";
+
+/** First parts of the paths that the web app reads itself; whatever comes below them, too. */
+const clientPaths = [
+  "setup",
+  "invite",
+  "sign-in",
+  "welcome",
+  "overview",
+  "mrr",
+  "revenue",
+  "retention",
+  "products",
+  "transactions",
+  "accounts",
+  "live",
+  "why",
+  "events",
+  "settings",
+  "installation",
+];
+
+interface File {
+  readonly type: string;
+  readonly bytes: Buffer;
+  /** By content coding; none for what is compressed already. */
+  readonly compressed: Readonly<Record<string, Buffer>>;
+}
+
+export function dashboardRoutes(
+  router: Router,
+  { config }: Pick<Service, "config">,
+  folder = projectFile("dist", "web"),
+): void {
+  const hsts = config.PUBLIC_URL?.startsWith("https:") === true;
+  let files = readFiles(folder);
+
+  const page = (ctx: Context): void => {
+    // Built after the start, while somebody works on it.
+    if (!files.has("index.html")) files = readFiles(folder);
+    const index = files.get("index.html");
+    setHeaders(ctx, hsts);
+    if (index === undefined) {
+      plainPage(ctx, 503, "The dashboard is not built", [
+        "Run npm run build, then reload this page.",
+        "The interface itself works; all its calls are listed at /docs.",
+      ]);
+      return;
+    }
+    ctx.set("Cache-Control", "no-cache");
+    send(ctx, index);
+  };
+
+  router.get("/", page);
+  for (const path of clientPaths) {
+    router.get(`/${path}`, page);
+    router.get(`/${path}/*rest`, page);
+  }
+  router.get("/assets/:name", (ctx, next) => {
+    const file = files.get(`assets/${String(ctx.params.name)}`);
+    // What an old page asks for after an upgrade is gone; that is the JSON 404.
+    if (file === undefined) return next();
+    setHeaders(ctx, hsts);
+    ctx.set("Cache-Control", "public, max-age=31536000, immutable");
+    return send(ctx, file);
+  });
+  for (const name of ["icon.svg", "scheme.js", "robots.txt", "manifest.webmanifest"]) {
+    router.get(`/${name}`, (ctx, next) => {
+      const file = files.get(name);
+      if (file === undefined) return next();
+      setHeaders(ctx, hsts);
+      ctx.set("Cache-Control", "public, max-age=3600");
+      return send(ctx, file);
+    });
+  }
+}
+
+/** Nothing from elsewhere, nothing written into the page, nobody's frame. */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data: blob:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+function setHeaders(ctx: Context, hsts: boolean): void {
+  ctx.set({
+    "Content-Security-Policy": contentSecurityPolicy,
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "Referrer-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+  });
+  if (hsts) ctx.set("Strict-Transport-Security", "max-age=31536000");
+}
+
+function send(ctx: Context, { type, bytes, compressed }: File): void {
+  ctx.type = type;
+  ctx.vary("Accept-Encoding");
+  const coding = ctx.acceptsEncodings(...Object.keys(compressed), "identity");
+  const chosen = typeof coding === "string" ? compressed[coding] : undefined;
+  if (typeof coding === "string" && chosen !== undefined) ctx.set("Content-Encoding", coding);
+  ctx.body = chosen ?? bytes;
+}
+
+const types: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".json": "application/json",
+  ".txt": "text/plain; charset=utf-8",
+  ".webmanifest": "application/manifest+json",
+  ".png": "image/png",
+  ".ico": "image/x-icon",
+  ".woff2": "font/woff2",
+};
+const isCompressedAlready = /\.(?:png|ico|woff2)$/;
+
+/** @returns by path within the folder; empty when it is not there */
+function readFiles(folder: string): ReadonlyMap<string, File> {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return new Map();
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && types[extname(entry.name)] !== undefined)
+    .map((entry) => join(entry.parentPath, entry.name));
+  return new Map(
+    files.map((path) => {
+      const bytes = readFileSync(path);
+      const compressed: Record<string, Buffer> = isCompressedAlready.test(path)
+        ? {}
+        : { br: brotli(bytes), gzip: gzipSync(bytes) };
+      const type = types[extname(path)] ?? "application/octet-stream";
+      return [relative(folder, path).split(sep).join("/"), { type, bytes, compressed }] as const;
+    }),
+  );
+}
+
+/** The highest quality would hold up a start for a second, and save a hundredth. */
+const brotliQuality = 9;
+
+function brotli(bytes: Buffer): Buffer {
+  return brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: brotliQuality } });
+}

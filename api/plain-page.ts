@@ -1,0 +1,45 @@
+/** A page of a few sentences, for what a person sees outside of the web app. */
+import { createHash } from "node:crypto";
+import type { Context } from "koa";
+
+const style =
+  "body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:15vh auto;padding:0 1rem}" +
+  ":root{color-scheme:light dark}";
+const styleHash = createHash("sha256").update(style).digest("base64");
+
+/** @param sentences one paragraph each; text, never markup */
+export function plainPage(
+  ctx: Context,
+  status: number,
+  title: string,
+  sentences: readonly string[],
+): void {
+  ctx.status = status;
+  ctx.set({
+    "Content-Security-Policy":
+      `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; ` +
+      "form-action 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Frame-Options": "DENY",
+  });
+  ctx.type = "text/html; charset=utf-8";
+  ctx.body = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escape(title)}</title>
+<style>${style}</style>
+</head>
+<body>
+<h1>${escape(title)}</h1>
+${sentences.map((sentence) => `<p>${escape(sentence)}</p>`).join("\n")}
+<p><a href="/">To the dashboard</a></p>
+</body>
+</html>
+`;
+}
+
+function escape(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}

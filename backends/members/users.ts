@@ -1,0 +1,91 @@
+/** People who may sign in, and who they are to identity providers. */
+import type { Postgres } from "../../postgres/postgres.js";
+import { randomBase62 } from "../../vault/random.js";
+import type { Vault } from "../../vault/vault.js";
+import { sealPersonal } from "./personal.js";
+
+type Sql = Pick<Postgres, "query">;
+
+export interface NewUser {
+  readonly name: string;
+  readonly email?: string | null;
+  readonly ownsInstallation?: boolean;
+}
+
+/** @param id drawn before where something is bound to it already */
+export async function createUser(
+  sql: Sql,
+  vault: Vault,
+  given: NewUser,
+  now: Date,
+  id = drawUserId(),
+): Promise<string> {
+  const { name, email = null, ownsInstallation = false } = given;
+  await sql.query(
+    `INSERT INTO users (id, name_sealed, email_sealed, owns_installation, created_at)
+     VALUES ($1, $2, $3, $4, $5)`,
+    [
+      id,
+      sealPersonal(vault, id, "name", name),
+      email === null ? null : sealPersonal(vault, id, "email", email),
+      ownsInstallation,
+      now,
+    ],
+  );
+  return id;
+}
+
+export function drawUserId(): string {
+  return `usr_${randomBase62(20)}`;
+}
+
+export interface Identity {
+  /** The name of the provider in the settings. */
+  readonly provider: string;
+  readonly issuer: string;
+  readonly subjectHash: Buffer;
+}
+
+/** @returns the user's id */
+export async function findIdentity(
+  sql: Sql,
+  { issuer, subjectHash }: Pick<Identity, "issuer" | "subjectHash">,
+): Promise<string | null> {
+  const [row] = await sql.query<{ member: string }>(
+    "SELECT member FROM identities WHERE issuer = $1 AND subject_hash = $2",
+    [issuer, subjectHash],
+  );
+  return row?.member ?? null;
+}
+
+/** @returns false when somebody has it already */
+export async function addIdentity(
+  sql: Sql,
+  member: string,
+  { provider, issuer, subjectHash }: Identity,
+  now: Date,
+): Promise<boolean> {
+  const rows = await sql.query(
+    `INSERT INTO identities (id, member, provider, issuer, subject_hash, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (issuer, subject_hash) DO NOTHING RETURNING id`,
+    [`idn_${randomBase62(20)}`, member, provider, issuer, subjectHash, now],
+  );
+  return rows.length === 1;
+}
+
+/** Members, and the owner of the installation; nobody else may come in. */
+export async function mayEnter(sql: Sql, member: string): Promise<boolean> {
+  const rows = await sql.query(
+    `SELECT 1 FROM users WHERE id = $1 AND (owns_installation
+       OR EXISTS (SELECT 1 FROM memberships WHERE memberships.member = users.id))`,
+    [member],
+  );
+  return rows.length === 1;
+}
+
+export async function installationOwner(sql: Sql): Promise<string | null> {
+  const [row] = await sql.query<{ id: string }>(
+    "SELECT id FROM users WHERE owns_installation ORDER BY created_at LIMIT 1",
+  );
+  return row?.id ?? null;
+}
