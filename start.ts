@@ -12,7 +12,7 @@ import { healthRoutes, metricsRoute } from "./http/health.js";
 import { createHttpServer, rawAnswer } from "./http/server.js";
 import type { LogUse } from "./log/log.js";
 import type { Logger } from "./runtime/logger.js";
-import { drawSetupLink } from "./backends/members/first-run.js";
+import { drawSetupLink } from "./members/first-run.js";
 import { embeddedBackends, openService } from "./runtime/open.js";
 import { Releases } from "./runtime/releases.js";
 import type { Service } from "./runtime/service.js";

@@ -52,7 +52,7 @@ export async function start(service: Service): Promise<void> {
   mrrChangesRoute(router, service, cursors, catalogues, exports);
   recordedMovementsRoute(router, service, cursors, catalogues, exports);
   router.use(manageRoutes(service, catalogues).routes());
-  router.use(sessionRoutes(service).routes());
+  await sessionRoutes(router, service);
   dashboardRoutes(router, service);
   docsRoutes(router);
   registryRoutes(router, service);

@@ -6,10 +6,10 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Context, Middleware, Next } from "koa";
 import type { Access, KeyLookup } from "../workspaces/keys.js";
-import { type Role, includesRole } from "../backends/members/roles.js";
-import { type Session, sessionMsMax } from "../backends/members/sessions.js";
+import { type Role, includesRole } from "../members/roles.js";
+import { type Session, sessionMsMax } from "../members/sessions.js";
 import type { Service } from "../runtime/service.js";
-import { isFromOwnPage, readCookie, sessionCookie, setCookie } from "../backends/http/cookies.js";
+import { isFromOwnPage, readCookie, sessionCookie, setCookie } from "./cookies.js";
 import { ApiError, forbidden, malformed, notFound, unauthenticated } from "./errors.js";
 import "./state.js";
 

@@ -23,7 +23,7 @@ import { alone } from "../postgres/leases.js";
 import type { Processes } from "../log/kafka/connection.js";
 import type { Log, LogUse } from "../log/log.js";
 import type { Logger } from "./logger.js";
-import { openSessions } from "../backends/members/sessions.js";
+import { openSessions } from "../members/sessions.js";
 import { createMetrics } from "./metrics.js";
 import { migrateClickHouse, migratePostgres } from "./migrations.js";
 import { learnPreviousKeys } from "../vault/own-secrets.js";

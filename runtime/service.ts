@@ -9,7 +9,7 @@ import type { Integrations } from "../workspaces/integrations.js";
 import type { Keys } from "../workspaces/keys.js";
 import type { Log } from "../log/log.js";
 import type { Logger } from "./logger.js";
-import type { Sessions } from "../backends/members/sessions.js";
+import type { Sessions } from "../members/sessions.js";
 import type { Metrics } from "./metrics.js";
 import type { Postgres } from "../postgres/postgres.js";
 import type { PublicSchemas } from "../log/registry/public-schemas.js";

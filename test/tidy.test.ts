@@ -26,6 +26,7 @@ const subjects = [
   "clickhouse",
   "http",
   "log",
+  "members",
   "postgres",
   "provider-api",
   "rates",

@@ -1,6 +1,6 @@
 /** Workspaces: a name and a base currency, which is fixed at creation. */
 import type { ListPage } from "./list-page.js";
-import { join } from "../backends/members/memberships.js";
+import { join } from "../members/memberships.js";
 import type { Postgres } from "../postgres/postgres.js";
 import { randomBase62 } from "../vault/random.js";
 

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type Router from "@koa/router";
 import type { Context } from "koa";
 import type { z } from "zod";
+import { mayGrant } from "../../http/auth.js";
 import { readJson } from "../../http/body.js";
 import { notFound, unprocessable } from "../../http/errors.js";
 import { readQuery } from "../../http/query.js";
@@ -13,6 +14,7 @@ import {
   findIntegrationRecord,
   listIntegrations,
 } from "../../workspaces/integration-records.js";
+import { callerOf } from "../../http/state.js";
 import type { Service } from "../../runtime/service.js";
 import { limits } from "../../config.js";
 import type { Provider } from "../../providers/provider.js";
@@ -37,7 +39,10 @@ export function integrationRoutes(
   const { postgres, vault } = service;
   const view = (ctx: Context) => {
     const publicUrl = service.config.PUBLIC_URL ?? `${ctx.protocol}://${ctx.host}`;
-    return (row: IntegrationRecord) => integrationView(row, publicUrl);
+    // Whoever knows the URL can deliver to it: it is for those who may connect a provider.
+    const isShown = mayGrant(callerOf(ctx), String(ctx.params.workspace), "admin");
+    return (row: IntegrationRecord) =>
+      integrationView(isShown ? row : { ...row, token: "…" }, publicUrl);
   };
 
   router.post(path, async (ctx) => {

@@ -10,19 +10,23 @@ import { requireRight } from "../../http/auth.js";
 import { jsonBody } from "../../http/body.js";
 import { refuseParameters } from "../../http/query.js";
 import type { Service } from "../../runtime/service.js";
-import { recordActivity } from "../../backends/members/activity.js";
+import { recordActivity } from "../../members/activity.js";
 import { actorOf } from "../../http/state.js";
 import { createProviders } from "../../providers/index.js";
 import { createCursors } from "../reading/cursors.js";
 import { backfillRoutes } from "./backfill.js";
+import { activityRoutes } from "./activity.js";
+import { annotationRoutes } from "./annotations.js";
 import { auditRoutes } from "./audits.js";
 import { backupRoutes } from "./backups.js";
 import { type ManageCall, manageCalls } from "./calls.js";
 import { integrationRoutes } from "./integrations.js";
 import { keyRoutes } from "./keys.js";
+import { memberRoutes } from "./members.js";
 import { productRoutes } from "./products.js";
 import { providerRoutes } from "./providers.js";
 import { rejectRoutes } from "./rejects.js";
+import { savedViewRoutes } from "./saved-views.js";
 import { workspaceRoutes } from "./workspaces.js";
 
 const prefix = "/v1/manage";
@@ -38,6 +42,10 @@ export function manageRoutes(service: Service, catalogues: CatalogueView): Route
   backfillRoutes(router, service, providers);
   productRoutes(router, service, cursors, catalogues);
   rejectRoutes(router, service, cursors);
+  memberRoutes(router, service, cursors);
+  activityRoutes(router, service, cursors);
+  savedViewRoutes(router, service, cursors);
+  annotationRoutes(router, service, cursors);
   auditRoutes(router, service, cursors);
   backupRoutes(router, service);
   // Part of each route: `router.use` would match the path once more, and by rules of its own.

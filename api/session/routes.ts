@@ -1,31 +1,45 @@
 /** `/v1/session`: who is signed in, the first link, and the sessions somebody has. */
-import Router from "@koa/router";
-import type { Context } from "koa";
-import { mayCreateWorkspaces, requireRight, setSession } from "../../http/auth.js";
+import type Router from "@koa/router";
+import { requireRight } from "../../http/auth.js";
 import { jsonBody, readJson } from "../../http/body.js";
-import { isFromForeignPage } from "../../backends/http/cookies.js";
-import { forbidden, notFound, unauthenticated } from "../../http/errors.js";
+import { notFound, unauthenticated } from "../../http/errors.js";
 import { refuseParameters } from "../../http/query.js";
-import { callerOf } from "../../http/state.js";
-import { recordActivity } from "../../backends/members/activity.js";
-import { openLink } from "../../backends/members/first-run.js";
-import { endSession, listSessions } from "../../backends/members/session-records.js";
-import type { Session } from "../../backends/members/sessions.js";
+import { recordActivity } from "../../members/activity.js";
+import { openLink } from "../../members/first-run.js";
+import { endSession, listSessions } from "../../members/session-records.js";
 import type { Service } from "../../runtime/service.js";
-import { baseCurrency } from "../../schemas/http/manage.js";
-import { type SessionView, setup } from "../../schemas/http-session.js";
+import { answerNewSession, refuseForeignPage, sessionOf, sessionView } from "./answers.js";
+import { passkeyRoutes } from "./passkeys.js";
+import { identityProviders } from "./providers.js";
+import { signInRoutes } from "./sign-in.js";
+import { signOutRoutes } from "./sign-out.js";
+import { subjectHasher } from "../../members/personal.js";
+import { setup } from "../../schemas/http/session.js";
 
-export function sessionRoutes(service: Service): Router {
+const path = "/v1/session";
+
+export async function sessionRoutes(router: Router, service: Service): Promise<void> {
   const { config, postgres, sessions, vault } = service;
-  const router = new Router({ prefix: "/v1/session", sensitive: true });
+  const providers = identityProviders(config);
+  const hashSubject = await subjectHasher(postgres, vault);
   const self = requireRight(service, "self");
+  // Before the sign-in by the name of a provider: none is called that.
+  signOutRoutes(router, service, providers, hashSubject);
+  signInRoutes(router, service, providers, hashSubject);
+  passkeyRoutes(router, service);
 
-  router.get("/", self, (ctx) => {
+  router.get(`${path}/providers`, (ctx) => {
+    refuseParameters(ctx);
+    const data = [...providers.values()].map(({ name, label }) => ({ name, label }));
+    ctx.body = { status: "success", data };
+  });
+
+  router.get(path, self, (ctx) => {
     refuseParameters(ctx);
     ctx.body = { status: "success", data: sessionView(config, sessionOf(ctx)) };
   });
 
-  router.post("/setup", jsonBody(), async (ctx) => {
+  router.post(`${path}/setup`, jsonBody(), async (ctx) => {
     refuseForeignPage(ctx);
     refuseParameters(ctx);
     const { token, name = "Owner" } = readJson(ctx, setup);
@@ -38,7 +52,7 @@ export function sessionRoutes(service: Service): Router {
     await answerNewSession(ctx, service, opened.token);
   });
 
-  router.get("/sessions", self, async (ctx) => {
+  router.get(`${path}/sessions`, self, async (ctx) => {
     refuseParameters(ctx);
     const { id, user } = sessionOf(ctx);
     const rows = await listSessions(postgres, user.id, new Date());
@@ -53,7 +67,7 @@ export function sessionRoutes(service: Service): Router {
     ctx.body = { status: "success", data };
   });
 
-  router.delete("/sessions/:session", self, async (ctx) => {
+  router.delete(`${path}/sessions/:session`, self, async (ctx) => {
     refuseParameters(ctx);
     const { user } = sessionOf(ctx);
     const ended = await postgres.transaction(async (sql) => {
@@ -71,53 +85,4 @@ export function sessionRoutes(service: Service): Router {
     sessions.forget();
     ctx.body = { status: "success", data: { id: ended.id } };
   });
-  return router;
-}
-
-/** Sets the cookie and answers 201 as `GET /v1/session` would now. */
-export async function answerNewSession(
-  ctx: Context,
-  { config, sessions }: Pick<Service, "config" | "sessions">,
-  token: string,
-): Promise<void> {
-  const begun = await sessions.look(token);
-  if (begun === null) throw new Error("a session is not there right after it began");
-  setSession(ctx, token);
-  ctx.status = 201;
-  ctx.body = { status: "success", data: sessionView(config, begun) };
-}
-
-/** Whose session it is, on a route behind the right `self`. */
-export function sessionOf(ctx: Context): Session {
-  const caller = callerOf(ctx);
-  if (caller.kind !== "member") throw new Error("a route for sessions let another caller in");
-  return caller.session;
-}
-
-/**
- * For calls that begin a session: programs without one may make them, pages of others may not, or
- * they could sign somebody in as somebody else.
- */
-export function refuseForeignPage(ctx: Context): void {
-  if (!isFromForeignPage(ctx.req)) return;
-  throw forbidden("origin_foreign", "Only pages of the dashboard may do this.");
-}
-
-function sessionView(config: Service["config"], session: Session): SessionView {
-  const { id, user, memberships } = session;
-  return {
-    user: {
-      id: user.id,
-      name: user.name,
-      owns_installation: user.ownsInstallation,
-      creates_workspaces: mayCreateWorkspaces(config, session),
-    },
-    session_id: id,
-    workspaces: [...memberships].map(([workspace, { name, baseCurrency: currency, role }]) => ({
-      id: workspace,
-      name,
-      base_currency: baseCurrency.parse(currency),
-      role,
-    })),
-  };
 }

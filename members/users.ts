@@ -1,7 +1,7 @@
 /** People who may sign in, and who they are to identity providers. */
-import type { Postgres } from "../../postgres/postgres.js";
-import { randomBase62 } from "../../vault/random.js";
-import type { Vault } from "../../vault/vault.js";
+import type { Postgres } from "../postgres/postgres.js";
+import { randomBase62 } from "../vault/random.js";
+import type { Vault } from "../vault/vault.js";
 import { sealPersonal } from "./personal.js";
 
 type Sql = Pick<Postgres, "query">;

@@ -1,8 +1,8 @@
 /** Names and e-mails of members, sealed; and what identity providers call them, hashed. */
 import { createHash, createHmac } from "node:crypto";
-import { ownSecret } from "../../vault/own-secrets.js";
-import type { Postgres } from "../../postgres/postgres.js";
-import type { Vault } from "../../vault/vault.js";
+import { ownSecret } from "../vault/own-secrets.js";
+import type { Postgres } from "../postgres/postgres.js";
+import type { Vault } from "../vault/vault.js";
 
 export type Personal = "name" | "email" | "id_token";
 

@@ -3,11 +3,11 @@
  * cached, so a session ended by another process is refused there after 5 s at the latest.
  */
 import { randomBytes } from "node:crypto";
-import { ExpiringCache } from "../../runtime/expiring-cache.js";
-import type { Logger } from "../../runtime/logger.js";
-import type { Postgres } from "../../postgres/postgres.js";
-import { randomBase62 } from "../../vault/random.js";
-import type { Vault } from "../../vault/vault.js";
+import { ExpiringCache } from "../runtime/expiring-cache.js";
+import type { Logger } from "../runtime/logger.js";
+import type { Postgres } from "../postgres/postgres.js";
+import { randomBase62 } from "../vault/random.js";
+import type { Vault } from "../vault/vault.js";
 import { hashToken, openPersonal, sealPersonal } from "./personal.js";
 import type { Role } from "./roles.js";
 

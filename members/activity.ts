@@ -1,7 +1,7 @@
 /** The activity log: one row for each change, appended and never edited. Never a secret or name. */
-import type { ListPage } from "../../workspaces/list-page.js";
-import type { Postgres } from "../../postgres/postgres.js";
-import { randomBase62 } from "../../vault/random.js";
+import type { ListPage } from "../workspaces/list-page.js";
+import type { Postgres } from "../postgres/postgres.js";
+import { randomBase62 } from "../vault/random.js";
 
 type Sql = Pick<Postgres, "query">;
 

@@ -1,6 +1,6 @@
 /** Sign-in and sessions (`definitions.md`, Dashboard and sign-in): bodies, answers, queries. */
 import { z } from "zod";
-import { baseCurrency } from "./http/manage.js";
+import { baseCurrency } from "./manage.js";
 
 const timestamp = z.iso.datetime({ offset: true });
 const name = z.string().trim().min(1).max(200);
@@ -65,9 +65,32 @@ export const passkeyOptionsRequest = z.strictObject({
   name: name.optional().describe("How others see who joins; with an invitation"),
 });
 /** As WebAuthn Level 3 has them in JSON; the browser makes and reads them. */
-export const webAuthnJson = z.looseObject({});
+const webAuthnText = z.string().max(100_000);
+const credential = {
+  id: webAuthnText,
+  rawId: webAuthnText,
+  type: z.literal("public-key"),
+  clientExtensionResults: z.looseObject({}),
+};
+const registrationResponse = z.looseObject({
+  ...credential,
+  response: z.looseObject({
+    clientDataJSON: webAuthnText,
+    attestationObject: webAuthnText,
+    transports: z.array(z.string().max(50)).max(10).exactOptional(),
+  }),
+});
+const authenticationResponse = z.looseObject({
+  ...credential,
+  response: z.looseObject({
+    clientDataJSON: webAuthnText,
+    authenticatorData: webAuthnText,
+    signature: webAuthnText,
+    userHandle: webAuthnText.exactOptional(),
+  }),
+});
 export const newPasskey = z.strictObject({
-  response: webAuthnJson.describe("What `PublicKeyCredential.toJSON()` returns"),
+  response: registrationResponse.describe("What `PublicKeyCredential.toJSON()` returns"),
   name: name.optional().describe("Of the passkey, for its list"),
 });
 export const passkey = z.object({
@@ -77,5 +100,5 @@ export const passkey = z.object({
   last_used_at: timestamp.nullable(),
 });
 export const passkeySignIn = z.strictObject({
-  response: webAuthnJson.describe("What `PublicKeyCredential.toJSON()` returns"),
+  response: authenticationResponse.describe("What `PublicKeyCredential.toJSON()` returns"),
 });

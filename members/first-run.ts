@@ -5,8 +5,8 @@
 import { rmSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import type { Postgres } from "../../postgres/postgres.js";
-import type { Service } from "../../runtime/service.js";
+import type { Postgres } from "../postgres/postgres.js";
+import type { Service } from "../runtime/service.js";
 import { recordActivity } from "./activity.js";
 import { ownWorkspacesOfNobody } from "./memberships.js";
 import { drawLink, forgetSetupLinks, linkMsMax, spendLink } from "./one-time-tokens.js";

@@ -1,6 +1,6 @@
 /** Sessions as people manage them: listed, ended. Looking one up is sessions.ts. */
-import type { Postgres } from "../../postgres/postgres.js";
-import type { Vault } from "../../vault/vault.js";
+import type { Postgres } from "../postgres/postgres.js";
+import type { Vault } from "../vault/vault.js";
 import { openPersonal } from "./personal.js";
 import { idleMsMax } from "./sessions.js";
 

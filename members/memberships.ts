@@ -1,6 +1,6 @@
 /** Who belongs to a workspace, and as what. Every change gives the member's sessions new tokens. */
-import type { Postgres } from "../../postgres/postgres.js";
-import type { Vault } from "../../vault/vault.js";
+import type { Postgres } from "../postgres/postgres.js";
+import type { Vault } from "../vault/vault.js";
 import { openPersonal } from "./personal.js";
 import { type Role, includesRole } from "./roles.js";
 import { renewSessions } from "./session-records.js";

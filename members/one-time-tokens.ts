@@ -1,5 +1,5 @@
 /** Tokens that count once: links that sign the owner in, and what must not be used twice. */
-import type { Postgres } from "../../postgres/postgres.js";
+import type { Postgres } from "../postgres/postgres.js";
 import { hashToken } from "./personal.js";
 import { drawToken } from "./sessions.js";
 

@@ -1,0 +1,58 @@
+/** What calls about sessions have in common: who it is, and the answer that begins one. */
+import type { Context } from "koa";
+import { mayCreateWorkspaces, setSession } from "../../http/auth.js";
+import { isFromForeignPage } from "../../http/cookies.js";
+import { forbidden } from "../../http/errors.js";
+import { callerOf } from "../../http/state.js";
+import type { Session } from "../../members/sessions.js";
+import type { Service } from "../../runtime/service.js";
+import { baseCurrency } from "../../schemas/http/manage.js";
+import type { SessionView } from "../../schemas/http/session.js";
+
+/** Sets the cookie and answers 201 as `GET /v1/session` would now. */
+export async function answerNewSession(
+  ctx: Context,
+  { config, sessions }: Pick<Service, "config" | "sessions">,
+  token: string,
+): Promise<void> {
+  const begun = await sessions.look(token);
+  if (begun === null) throw new Error("a session is not there right after it began");
+  setSession(ctx, token);
+  ctx.status = 201;
+  ctx.body = { status: "success", data: sessionView(config, begun) };
+}
+
+/** Whose session it is, on a route behind the right `self`. */
+export function sessionOf(ctx: Context): Session {
+  const caller = callerOf(ctx);
+  if (caller.kind !== "member") throw new Error("a route for sessions let another caller in");
+  return caller.session;
+}
+
+/**
+ * For calls that begin a session: programs without one may make them, pages of others may not, or
+ * they could sign somebody in as somebody else.
+ */
+export function refuseForeignPage(ctx: Context): void {
+  if (!isFromForeignPage(ctx.req)) return;
+  throw forbidden("origin_foreign", "Only pages of the dashboard may do this.");
+}
+
+export function sessionView(config: Service["config"], session: Session): SessionView {
+  const { id, user, memberships } = session;
+  return {
+    user: {
+      id: user.id,
+      name: user.name,
+      owns_installation: user.ownsInstallation,
+      creates_workspaces: mayCreateWorkspaces(config, session),
+    },
+    session_id: id,
+    workspaces: [...memberships].map(([workspace, { name, baseCurrency: currency, role }]) => ({
+      id: workspace,
+      name,
+      base_currency: baseCurrency.parse(currency),
+      role,
+    })),
+  };
+}

@@ -1,0 +1,242 @@
+/** `/v1/session/passkeys`: sign-in and invitations where there is no identity provider. */
+import type Router from "@koa/router";
+import * as webAuthn from "@simplewebauthn/server";
+import type { Context } from "koa";
+import { z } from "zod";
+import { requireRight } from "../../http/auth.js";
+import { jsonBody, readJson } from "../../http/body.js";
+import { originOf } from "../../http/cookies.js";
+import { forbidden, malformed, notFound, unauthenticated } from "../../http/errors.js";
+import { refuseParameters } from "../../http/query.js";
+import { recordActivity } from "../../members/activity.js";
+import { findInvitation, isFor, spendInvitation } from "../../members/invitations.js";
+import { spendOnce } from "../../members/one-time-tokens.js";
+import {
+  type Passkey,
+  addPasskey,
+  deletePasskey,
+  findPasskey,
+  listPasskeys,
+  notePasskeyUse,
+} from "../../members/passkeys.js";
+import { createUser, drawUserId, mayEnter } from "../../members/users.js";
+import type { Service } from "../../runtime/service.js";
+import { newPasskey, passkeyOptionsRequest, passkeySignIn } from "../../schemas/http/session.js";
+import { answerNewSession, refuseForeignPage, sessionOf } from "./answers.js";
+import { SealedCookie, sealedCookieMsMax } from "./sealed-cookie.js";
+import { invitationInvalid } from "./sign-in.js";
+
+const begun = z.object({
+  challenge: z.string(),
+  /** Null: somebody signs in, and their passkey will say who. */
+  member: z.string().nullable(),
+  invitation: z.string().nullable(),
+  name: z.string(),
+});
+
+const path = "/v1/session/passkeys";
+
+export function passkeyRoutes(router: Router, service: Service): void {
+  const { postgres, sessions, vault } = service;
+  const cookie = new SealedCookie("passkey", begun, vault);
+  const self = requireRight(service, "self");
+  const json = jsonBody();
+
+  router.get(path, self, async (ctx) => {
+    refuseParameters(ctx);
+    const rows = await listPasskeys(postgres, sessionOf(ctx).user.id);
+    ctx.body = { status: "success", data: rows.map(passkeyView) };
+  });
+
+  router.delete(`${path}/:passkey`, self, async (ctx) => {
+    refuseParameters(ctx);
+    const { id: actor } = sessionOf(ctx).user;
+    const { requestId } = ctx.state;
+    const deleted = await postgres.transaction(async (sql) => {
+      const found = await deletePasskey(sql, actor, String(ctx.params.passkey));
+      if (found === null) return null;
+      const done = { workspace: null, actor, action: "passkey.deleted", object: found.id };
+      await recordActivity(sql, { ...done, requestId }, new Date());
+      return found;
+    });
+    if (deleted === null) throw notFound("passkey_unknown", "There is no such passkey.");
+    ctx.body = { status: "success", data: passkeyView(deleted) };
+  });
+
+  /** For a passkey of who is signed in, or of somebody who joins by an invitation. */
+  router.post(`${path}/options`, json, async (ctx) => {
+    const given = readJson(ctx, passkeyOptionsRequest);
+    if (given.invitation === undefined) await self(ctx, async () => {});
+    else await usableInvitation(service, ctx, given.invitation);
+    const user = given.invitation === undefined ? sessionOf(ctx).user : null;
+    const name = user?.name ?? given.name ?? "Member";
+    const member = user?.id ?? drawUserId();
+    const known = user === null ? [] : await listPasskeys(postgres, user.id);
+    const options = await webAuthn.generateRegistrationOptions({
+      rpName: "Revenue",
+      rpID: hostOf(ctx),
+      userName: name,
+      userDisplayName: name,
+      userID: new Uint8Array(Buffer.from(member)),
+      attestationType: "none",
+      excludeCredentials: known.map(({ credential }) => ({ id: credential })),
+      authenticatorSelection: { residentKey: "required", userVerification: "required" },
+    });
+    const invitation = given.invitation ?? null;
+    cookie.write(ctx, { challenge: options.challenge, member, invitation, name }, new Date());
+    ctx.body = { status: "success", data: options };
+  });
+
+  router.post(path, json, async (ctx) => {
+    const now = new Date();
+    const { response, name: label = null } = readJson(ctx, newPasskey);
+    const held = cookie.take(ctx, now);
+    if (held === null || held.member === null) throw challengeInvalid();
+    const { member, invitation } = held;
+    if (invitation === null) await self(ctx, async () => {});
+    else refuseForeignPage(ctx);
+    if (invitation === null && sessionOf(ctx).user.id !== member) throw challengeInvalid();
+    if (!(await spendOnce(postgres, `passkey:${held.challenge}`, now, sealedCookieMsMax))) {
+      throw challengeInvalid();
+    }
+    const { registrationInfo: made } = await verified(() =>
+      webAuthn.verifyRegistrationResponse({
+        response,
+        expectedChallenge: held.challenge,
+        expectedOrigin: originOf(ctx.req),
+        expectedRPID: hostOf(ctx),
+      }),
+    );
+    if (made === undefined) throw refused();
+    const { requestId } = ctx.state;
+    const token = await postgres.transaction(async (sql) => {
+      const record = (workspace: string | null, action: string, object: string) =>
+        recordActivity(sql, { workspace, actor: member, action, object, requestId }, now);
+      if (invitation !== null) {
+        const found = await findInvitation(sql, vault, invitation, now);
+        if (found === null) throw invitationInvalid();
+        await createUser(sql, vault, { name: held.name }, now, member);
+        if (!(await spendInvitation(sql, found, member, now))) throw invitationInvalid();
+        await record(found.workspace, "invitation.accepted", found.id);
+      }
+      const passkey = await addPasskey(
+        sql,
+        {
+          member,
+          credential: made.credential.id,
+          public_key: Buffer.from(made.credential.publicKey),
+          counter: BigInt(made.credential.counter),
+          transports: made.credential.transports ?? [],
+          name: label,
+        },
+        now,
+      );
+      if (passkey === null) throw malformed("passkey_known", "This passkey is registered already.");
+      await record(null, "passkey.added", passkey.id);
+      if (invitation === null) {
+        ctx.status = 201;
+        ctx.body = { status: "success", data: passkeyView(passkey) };
+        return null;
+      }
+      return sessions.begin(sql, { user: member, by: "passkey" });
+    });
+    if (token !== null) await answerNewSession(ctx, service, token);
+  });
+
+  router.post(`${path}/sign-in/options`, async (ctx) => {
+    refuseForeignPage(ctx);
+    const options = await webAuthn.generateAuthenticationOptions({
+      rpID: hostOf(ctx),
+      userVerification: "required",
+    });
+    const { challenge } = options;
+    cookie.write(ctx, { challenge, member: null, invitation: null, name: "" }, new Date());
+    ctx.body = { status: "success", data: options };
+  });
+
+  router.post(`${path}/sign-in`, json, async (ctx) => {
+    refuseForeignPage(ctx);
+    const now = new Date();
+    const { response } = readJson(ctx, passkeySignIn);
+    const held = cookie.take(ctx, now);
+    if (held === null || held.member !== null) throw challengeInvalid();
+    if (!(await spendOnce(postgres, `passkey:${held.challenge}`, now, sealedCookieMsMax))) {
+      throw challengeInvalid();
+    }
+    const passkey = await findPasskey(postgres, response.id);
+    if (passkey === null) throw refused();
+    const { verified: isGood, authenticationInfo: used } = await verified(() =>
+      webAuthn.verifyAuthenticationResponse({
+        response,
+        expectedChallenge: held.challenge,
+        expectedOrigin: originOf(ctx.req),
+        expectedRPID: hostOf(ctx),
+        credential: {
+          id: passkey.credential,
+          publicKey: new Uint8Array(passkey.public_key),
+          counter: Number(passkey.counter),
+        },
+      }),
+    );
+    if (!isGood) throw refused();
+    const { member } = passkey;
+    const { requestId } = ctx.state;
+    const token = await postgres.transaction(async (sql) => {
+      if (!(await mayEnter(sql, member))) {
+        throw forbidden("not_a_member", "You are no member here any more.");
+      }
+      await notePasskeyUse(sql, passkey.id, BigInt(used.newCounter), now);
+      const done = { workspace: null, actor: member, action: "session.started", object: "passkey" };
+      await recordActivity(sql, { ...done, requestId }, now);
+      return sessions.begin(sql, { user: member, by: "passkey" });
+    });
+    await answerNewSession(ctx, service, token);
+  });
+}
+
+/** @throws ApiError 401, or 403 for one that only an identity provider can open */
+async function usableInvitation(
+  { postgres, vault }: Pick<Service, "postgres" | "vault">,
+  ctx: Context,
+  token: string,
+): Promise<void> {
+  refuseForeignPage(ctx);
+  const found = await findInvitation(postgres, vault, token, new Date());
+  if (found === null) throw invitationInvalid();
+  if (isFor(found, null)) return;
+  const message =
+    "This invitation is for an e-mail address; sign in with a provider that knows it.";
+  throw forbidden("invitation_for_another", message);
+}
+
+/** The library throws for whatever is wrong with what a browser sent. */
+async function verified<T>(verify: () => Promise<T>): Promise<T> {
+  try {
+    return await verify();
+  } catch {
+    throw refused();
+  }
+}
+
+function refused() {
+  return unauthenticated("passkey_refused", "This passkey was not accepted.");
+}
+
+function challengeInvalid() {
+  const message = "This was used already, is too old, or was not begun here; begin again.";
+  return malformed("challenge_invalid", message);
+}
+
+/** Passkeys belong to a host, whatever its port. */
+function hostOf(ctx: Context): string {
+  return new URL(originOf(ctx.req)).hostname;
+}
+
+function passkeyView({ id, name, created_at: at, last_used_at: used }: Passkey) {
+  return {
+    id,
+    name,
+    created_at: at.toISOString(),
+    last_used_at: used?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,217 @@
+/** `/auth/<name>`: sign-in by an identity provider, from the first redirect to the session. */
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import type Router from "@koa/router";
+import type { Context } from "koa";
+import * as openid from "openid-client";
+import { z } from "zod";
+import { requireRight, setSession } from "../../http/auth.js";
+import { jsonBody, readJson } from "../../http/body.js";
+import { originOf, readCookie, sessionCookie } from "../../http/cookies.js";
+import { ApiError, malformed, notFound, unauthenticated } from "../../http/errors.js";
+import { readQuery } from "../../http/query.js";
+import { knownError } from "../../http/app.js";
+import { findInvitation } from "../../members/invitations.js";
+import { spendOnce } from "../../members/one-time-tokens.js";
+import type { HashSubject } from "../../members/personal.js";
+import { enter } from "../../members/sign-in.js";
+import type { Service } from "../../runtime/service.js";
+import { newIdentity } from "../../schemas/http/session.js";
+import { plainPage } from "../plain-page.js";
+import type { IdentityProvider, Person } from "./providers.js";
+import { sessionOf } from "./answers.js";
+import { SealedCookie, sealedCookieMsMax } from "./sealed-cookie.js";
+
+const begun = z.object({
+  provider: z.string(),
+  state: z.string(),
+  nonce: z.string(),
+  verifier: z.string(),
+  returnTo: z.string(),
+  invitation: z.string().nullable(),
+  /** The member who adds this way of signing in to those they have. */
+  member: z.string().nullable(),
+});
+type Begun = z.infer<typeof begun>;
+
+const beginQuery = z.object({
+  return_to: z.string().max(2_000).optional(),
+  invitation: z.string().min(1).max(200).optional(),
+});
+
+export function signInRoutes(
+  router: Router,
+  service: Service,
+  providers: ReadonlyMap<string, IdentityProvider>,
+  hashSubject: HashSubject,
+): void {
+  const { postgres, sessions, vault } = service;
+  const cookie = new SealedCookie("sign-in", begun, vault);
+
+  async function begin(
+    ctx: Context,
+    provider: IdentityProvider,
+    given: Pick<Begun, "returnTo" | "invitation" | "member">,
+  ): Promise<string> {
+    const verifier = openid.randomPKCECodeVerifier();
+    const checks = { state: drawText(), nonce: drawText(), verifier };
+    const url = await provider.begin(redirectUri(ctx, provider), checks);
+    cookie.write(ctx, { provider: provider.name, ...checks, ...given }, new Date());
+    return url.href;
+  }
+
+  router.get("/auth/:provider", (ctx) =>
+    asPage(service, ctx, async () => {
+      const provider = providerOf(providers, ctx);
+      const { return_to: returnTo = "/", invitation = null } = readQuery(ctx, beginQuery);
+      if (invitation !== null) {
+        const found = await findInvitation(postgres, vault, invitation, new Date());
+        if (found === null) throw invitationInvalid();
+      }
+      const given = { returnTo: ownPath(returnTo), invitation, member: null };
+      ctx.redirect(await begin(ctx, provider, given));
+    }),
+  );
+
+  router.get("/auth/:provider/callback", (ctx) =>
+    asPage(service, ctx, async () => {
+      const provider = providerOf(providers, ctx);
+      const now = new Date();
+      const held = cookie.take(ctx, now);
+      if (held === null || held.provider !== provider.name || !isState(ctx, held.state)) {
+        throw stateInvalid();
+      }
+      const isFresh = await spendOnce(postgres, `state:${held.state}`, now, sealedCookieMsMax);
+      if (!isFresh) throw stateInvalid();
+      const url = new URL(redirectUri(ctx, provider));
+      url.search = ctx.querystring;
+      const person = await finished(provider, url, held);
+      const token = await enter(service, identityOf(provider, person, hashSubject), {
+        invitation: held.invitation,
+        member: await memberStill(service, ctx, held.member),
+        requestId: ctx.state.requestId,
+        replaces: readCookie(ctx.req, sessionCookie) ?? null,
+      });
+      if (token !== null) setSession(ctx, token);
+      sessions.forget();
+      ctx.redirect(held.returnTo);
+    }),
+  );
+
+  router.post("/v1/session/identities", requireRight(service, "self"), jsonBody(), async (ctx) => {
+    const { provider: name, return_to: returnTo = "/" } = readJson(ctx, newIdentity);
+    const provider = providers.get(name);
+    if (provider === undefined) throw notFound("provider_unknown", "There is no such provider.");
+    const member = sessionOf(ctx).user.id;
+    const given = { returnTo: ownPath(returnTo), invitation: null, member };
+    ctx.status = 201;
+    ctx.body = { status: "success", data: { url: await begin(ctx, provider, given) } };
+  });
+}
+
+/** What people see is a page, not JSON. */
+async function asPage(service: Service, ctx: Context, run: () => Promise<void>): Promise<void> {
+  try {
+    await run();
+  } catch (thrown) {
+    const error = await service.limits.refuse(ctx, knownError(thrown));
+    if (!(thrown instanceof ApiError)) {
+      const { requestId } = ctx.state;
+      service.logger.error({ err: thrown, requestId }, "a sign-in failed");
+    }
+    plainPage(ctx, error.status, "Not signed in", [
+      error.message,
+      `If you ask for help, name this request: ${ctx.state.requestId}`,
+    ]);
+  }
+}
+
+/** @throws ApiError 404 */
+export function providerOf(
+  providers: ReadonlyMap<string, IdentityProvider>,
+  ctx: Context,
+): IdentityProvider {
+  const provider = providers.get(String(ctx.params.provider));
+  if (provider === undefined) throw notFound("provider_unknown", "There is no such provider.");
+  return provider;
+}
+
+function redirectUri(ctx: Context, { name }: IdentityProvider): string {
+  return `${originOf(ctx.req)}/auth/${name}/callback`;
+}
+
+/** @throws ApiError 400: it may lead nowhere but into the dashboard */
+function ownPath(text: string): string {
+  const base = "http://own.invalid";
+  // Parsed as a browser would: backslashes and line breaks have led elsewhere before.
+  const url = text.startsWith("/") && URL.canParse(text, base) ? new URL(text, base) : null;
+  if (url === null || url.origin !== base) {
+    throw malformed("return_to_foreign", "return_to must be a path of the dashboard.", "return_to");
+  }
+  return `${url.pathname}${url.search}${url.hash}`;
+}
+
+function isState(ctx: Context, expected: string): boolean {
+  const given = new URLSearchParams(ctx.querystring).getAll("state");
+  const [one = ""] = given;
+  const [mine, theirs] = [Buffer.from(expected), Buffer.from(one)];
+  return given.length === 1 && mine.length === theirs.length && timingSafeEqual(mine, theirs);
+}
+
+/** @throws ApiError 400 for what the provider or the browser got wrong, 503 when it is away */
+async function finished(provider: IdentityProvider, url: URL, held: Begun): Promise<Person> {
+  try {
+    return await provider.finish(url, held);
+  } catch (error) {
+    const isAway = error instanceof TypeError || (error instanceof Error && isNetwork(error));
+    if (isAway) {
+      const message = `${provider.label} cannot be reached now; try again.`;
+      throw new ApiError(503, "unavailable", "provider_unavailable", message);
+    }
+    const message = `${provider.label} did not confirm this sign-in; begin again.`;
+    throw malformed("sign_in_refused", message);
+  }
+}
+
+function isNetwork({ name, cause }: Error): boolean {
+  return name === "TimeoutError" || (cause instanceof Error && "errno" in cause);
+}
+
+/** Whoever adds a way to sign in is still the one who began to. */
+async function memberStill(
+  { sessions }: Pick<Service, "sessions">,
+  ctx: Context,
+  member: string | null,
+): Promise<string | null> {
+  if (member === null) return null;
+  const session = await sessions.look(readCookie(ctx.req, sessionCookie) ?? "");
+  if (session?.user.id !== member) throw stateInvalid();
+  return member;
+}
+
+export function identityOf(provider: IdentityProvider, person: Person, hashSubject: HashSubject) {
+  const { issuer, subject, sid } = person;
+  return {
+    provider: provider.name,
+    label: provider.label,
+    issuer,
+    subjectHash: hashSubject(issuer, subject),
+    sidHash: sid === null ? null : hashSubject(issuer, `sid:${sid}`),
+    idToken: person.idToken,
+    name: person.name,
+    email: person.email,
+  };
+}
+
+function stateInvalid(): ApiError {
+  const message = "This sign-in was used already, is too old, or was not begun here; begin again.";
+  return malformed("state_invalid", message, "state");
+}
+
+export function invitationInvalid(): ApiError {
+  const message = "This invitation was used already, is too old, or never was one.";
+  return unauthenticated("invitation_invalid", message);
+}
+
+function drawText(): string {
+  return randomBytes(32).toString("base64url");
+}

@@ -1,0 +1,147 @@
+/** Invitations to a workspace: single-use links, bound to an e-mail or a domain if wanted. */
+import type { ListPage } from "../workspaces/list-page.js";
+import type { Postgres } from "../postgres/postgres.js";
+import { randomBase62 } from "../vault/random.js";
+import type { Vault } from "../vault/vault.js";
+import { join } from "./memberships.js";
+import { hashToken, openPersonal, sealPersonal } from "./personal.js";
+import type { Role } from "./roles.js";
+import { drawToken } from "./sessions.js";
+
+type Sql = Pick<Postgres, "query">;
+
+export const invitationMsMax = 7 * 24 * 60 * 60 * 1000;
+
+export interface Invitation {
+  readonly id: string;
+  readonly workspace: string;
+  readonly role: Role;
+  readonly email: string | null;
+  readonly domain: string | null;
+  readonly created_at: Date;
+  readonly expires_at: Date;
+}
+
+interface Row extends Omit<Invitation, "email"> {
+  readonly email_sealed: Buffer | null;
+}
+
+const columns = "id, workspace, role, email_sealed, domain, created_at, expires_at";
+
+export async function createInvitation(
+  postgres: Postgres,
+  vault: Vault,
+  workspace: string,
+  given: Pick<Invitation, "role" | "email" | "domain">,
+  now: Date,
+): Promise<{ readonly token: string; readonly invitation: Invitation }> {
+  const token = drawToken();
+  const invitation: Invitation = {
+    id: `inv_${randomBase62(20)}`,
+    workspace,
+    ...given,
+    created_at: now,
+    expires_at: new Date(now.getTime() + invitationMsMax),
+  };
+  const { id, email } = invitation;
+  await postgres.transaction((sql) =>
+    sql.query(
+      `INSERT INTO invitations (id, workspace, role, token_hash, email_sealed, domain, created_at,
+         expires_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+      [
+        id,
+        workspace,
+        invitation.role,
+        hashToken(token),
+        email === null ? null : sealPersonal(vault, id, "email", email),
+        invitation.domain,
+        invitation.created_at,
+        invitation.expires_at,
+      ],
+    ),
+  );
+  return { token, invitation };
+}
+
+/** Those that can still be used. */
+export async function listInvitations(
+  postgres: Postgres,
+  vault: Vault,
+  workspace: string,
+  page: ListPage,
+  now: Date,
+): Promise<Invitation[]> {
+  const rows = await postgres.query<Row>(
+    `SELECT ${columns} FROM invitations
+     WHERE workspace = $4 AND spent_at IS NULL AND expires_at > $5
+       AND ($2::timestamptz IS NULL OR (created_at, id) < ($2, $3))
+     ORDER BY created_at DESC, id DESC LIMIT $1`,
+    [page.rowsMax, page.after?.createdAt ?? null, page.after?.id ?? null, workspace, now],
+  );
+  return rows.map((row) => opened(vault, row));
+}
+
+export async function findInvitationById(
+  postgres: Postgres,
+  vault: Vault,
+  workspace: string,
+  id: string,
+): Promise<Invitation | null> {
+  const [row] = await postgres.query<Row>(
+    `SELECT ${columns} FROM invitations WHERE workspace = $1 AND id = $2 AND spent_at IS NULL`,
+    [workspace, id],
+  );
+  return row === undefined ? null : opened(vault, row);
+}
+
+export async function revokeInvitation(postgres: Postgres, id: string): Promise<void> {
+  await postgres.transaction((sql) => sql.query("DELETE FROM invitations WHERE id = $1", [id]));
+}
+
+/** @returns null when it is spent, too old or unknown */
+export async function findInvitation(
+  sql: Sql,
+  vault: Vault,
+  token: string,
+  now: Date,
+): Promise<Invitation | null> {
+  const [row] = await sql.query<Row>(
+    `SELECT ${columns} FROM invitations
+     WHERE token_hash = $1 AND spent_at IS NULL AND expires_at > $2`,
+    [hashToken(token), now],
+  );
+  return row === undefined ? null : opened(vault, row);
+}
+
+/** @param email as an identity provider has verified it; null: nobody has */
+export function isFor(invitation: Invitation, email: string | null): boolean {
+  if (invitation.email === null && invitation.domain === null) return true;
+  if (email === null) return false;
+  const given = email.toLowerCase();
+  const domain = given.slice(given.lastIndexOf("@") + 1);
+  return (
+    (invitation.email === null || given === invitation.email.toLowerCase()) &&
+    (invitation.domain === null || domain === invitation.domain.toLowerCase())
+  );
+}
+
+/** @returns false when another call has spent it */
+export async function spendInvitation(
+  sql: Sql,
+  { id, workspace, role }: Invitation,
+  member: string,
+  now: Date,
+): Promise<boolean> {
+  const rows = await sql.query(
+    "UPDATE invitations SET spent_at = $2 WHERE id = $1 AND spent_at IS NULL RETURNING id",
+    [id, now],
+  );
+  if (rows.length === 0) return false;
+  await join(sql, workspace, member, role, now);
+  return true;
+}
+
+function opened(vault: Vault, { email_sealed: sealed, ...row }: Row): Invitation {
+  return { ...row, email: sealed === null ? null : openPersonal(vault, row.id, "email", sealed) };
+}

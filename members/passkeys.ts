@@ -1,0 +1,81 @@
+/** Passkeys of members: public keys only. */
+import type { Postgres } from "../postgres/postgres.js";
+import { randomBase62 } from "../vault/random.js";
+
+type Sql = Pick<Postgres, "query">;
+
+export interface Passkey {
+  readonly id: string;
+  readonly member: string;
+  /** As the authenticator names it, base64url. */
+  readonly credential: string;
+  readonly public_key: Buffer;
+  readonly counter: bigint;
+  readonly transports: readonly string[];
+  readonly name: string | null;
+  readonly created_at: Date;
+  readonly last_used_at: Date | null;
+}
+
+const columns =
+  "id, member, credential, public_key, counter, transports, name, created_at, last_used_at";
+
+export function listPasskeys(postgres: Postgres, member: string): Promise<Passkey[]> {
+  return postgres.query<Passkey>(
+    `SELECT ${columns} FROM passkeys WHERE member = $1 ORDER BY created_at DESC, id DESC`,
+    [member],
+  );
+}
+
+export async function findPasskey(sql: Sql, credential: string): Promise<Passkey | null> {
+  const [row] = await sql.query<Passkey>(`SELECT ${columns} FROM passkeys WHERE credential = $1`, [
+    credential,
+  ]);
+  return row ?? null;
+}
+
+/** @returns null when it is registered already */
+export async function addPasskey(
+  sql: Sql,
+  given: Pick<Passkey, "member" | "credential" | "public_key" | "counter" | "transports" | "name">,
+  now: Date,
+): Promise<Passkey | null> {
+  const [row] = await sql.query<Passkey>(
+    `INSERT INTO passkeys (id, member, credential, public_key, counter, transports, name,
+       created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+     ON CONFLICT (credential) DO NOTHING RETURNING ${columns}`,
+    [
+      `psk_${randomBase62(20)}`,
+      given.member,
+      given.credential,
+      given.public_key,
+      given.counter,
+      given.transports,
+      given.name,
+      now,
+    ],
+  );
+  return row ?? null;
+}
+
+export async function notePasskeyUse(
+  sql: Sql,
+  id: string,
+  counter: bigint,
+  now: Date,
+): Promise<void> {
+  await sql.query("UPDATE passkeys SET counter = $2, last_used_at = $3 WHERE id = $1", [
+    id,
+    counter,
+    now,
+  ]);
+}
+
+export async function deletePasskey(sql: Sql, member: string, id: string): Promise<Passkey | null> {
+  const [row] = await sql.query<Passkey>(
+    `DELETE FROM passkeys WHERE member = $1 AND id = $2 RETURNING ${columns}`,
+    [member, id],
+  );
+  return row ?? null;
+}
