@@ -1,6 +1,6 @@
 /**
  * Bodies. The doors read raw bytes, because a signature is over bytes; the management interface
- * reads JSON by koa-body (docs/decisions/2026-11-20-reading-bodies.md says why two). Both end in
+ * reads JSON by koa-body (docs/decisions/http-interface.md says why two). Both end in
  * strict JSON.
  */
 import { once } from "node:events";

@@ -1,6 +1,6 @@
 /**
  * `POST /v1/webhooks/<token>`: the door for providers. One token per integration; 2xx only after
- * the event is durable (`definitions.md`, Webhooks; `design.md`, hops 1 and 2).
+ * the event is durable (`definitions.md`, Webhooks; docs/architecture.md).
  */
 import type { Context, Middleware } from "koa";
 import { settledAfter } from "../watermark/in-flight-receipts.js";

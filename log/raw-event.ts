@@ -1,6 +1,6 @@
 /**
  * A raw event is the untouched body, sealed, with what the door wrote down about the call bound to
- * it: whoever can write to the topic still cannot book revenue (`design.md`, Verified once).
+ * it: whoever can write to the topic still cannot book revenue (docs/architecture.md).
  */
 import {
   type RawEvent,

@@ -2,7 +2,7 @@
  * The service on real servers while everything fails: `npm run chaos -- --minutes 10 --seed 1`.
  * Two processes of each role over Kafka, ClickHouse and Postgres, all started here on loopback; a
  * seeded load, seeded faults. In the end all is healed, and every figure must be the model's.
- * docs/chaos.md tells what it does and what was found.
+ * docs/testing.md says what it does.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { inspect } from "node:util";
@@ -26,7 +26,7 @@ const usage = `npm run chaos -- [options]
   --seed <n>     of a run that is to be repeated
   --brokers <n>  of Kafka (1), up to 3: topics have as many copies
   --keep         leaves logs and data behind, also of a run without a finding
-Needs Java and Maven for Kafka, and an installed Postgres; see docs/chaos.md
+Needs Java and Maven for Kafka, and an installed Postgres; see docs/testing.md
 `;
 const { values } = readWords(usage, {
   options: {

@@ -1,7 +1,7 @@
 /**
  * Credentials an integration had before and that still count, each until its own end: sealed
  * together in one value, so that whatever carries or seals secrets anew takes all of them
- * (docs/decisions/2026-11-21-old-credentials.md).
+ * (docs/decisions/http-interface.md).
  */
 import { limits } from "../config.js";
 import { canonicalJson } from "../schemas/canonical-json.js";

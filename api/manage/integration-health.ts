@@ -1,6 +1,6 @@
 /**
  * How an integration is doing, as its list tells: what came, what was refused at the door, what
- * could not be booked (docs/decisions/2026-11-21-integration-health.md).
+ * could not be booked (docs/decisions/http-interface.md).
  */
 import { type CallsRow, callsOf, takenVerdict } from "../../workspaces/integration-calls.js";
 import { type IntegrationRejects, openRejectsOf } from "../../rejects/rejects.js";

@@ -3,12 +3,12 @@
  *
  * `mrr_movements` is additive, so `at` is a condition on time: whole months or days come from
  * aggregate projections and the rest from rows, because a condition on the time itself would bypass
- * the projection (`design.md`, Tables). What is left to rows is the nearer part of the month: its
+ * the projection (docs/architecture.md). What is left to rows is the nearer part of the month: its
  * beginning is added, or its end taken off.
  *
  * `known_at` is more than a condition on `recorded_at`, for how events happened to be batched must
  * never show: the accounts something was learned about since then are taken out, and computed anew
- * from the changes known then (`design.md`, Tables). They are few where `known_at` is recent.
+ * from the changes known then (docs/architecture.md). They are few where `known_at` is recent.
  */
 import { eachShard } from "../../clickhouse/cluster/shard-statements.js";
 import { movementMeasures, shouldBeSql } from "../../schemas/movements.js";

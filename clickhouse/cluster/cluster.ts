@@ -2,7 +2,7 @@
  * A cluster of ClickHouse servers (shards): reads are asked of the one at CLICKHOUSE_URL, a write
  * is a statement for each shard (shard-statements.ts). So the lock of a write lane is where the
  * rows are: a `Distributed` insert would be under way at a shard that was stopped and goes on, when
- * its repeat looks for the rows (docs/decisions/2026-11-21-clickhouse-cluster.md).
+ * its repeat looks for the rows (docs/decisions/clickhouse.md).
  */
 import { allEnded } from "../../runtime/all-settled.js";
 import type { ClickHouseClient } from "@clickhouse/client";

@@ -1,7 +1,7 @@
 /**
  * Reading partitions from their leaders, without a group. kafkajs reads only for groups, in one
  * loop for all partitions of a broker that waits for the slowest of them; see
- * docs/decisions/2026-11-21-kafka.md.
+ * docs/decisions/log-and-kafka.md.
  */
 import type { Broker, Cluster } from "kafkajs";
 import { limits } from "../../config.js";

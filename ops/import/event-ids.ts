@@ -2,7 +2,7 @@
  * Event ids for rows that bring none: made from what the row says and from how many equal rows came
  * before it. The same file makes the same ids in any order of rows and columns: sent again, after a
  * line was mended too, nothing counts twice; and what stands in it twice counts twice
- * (docs/decisions/2026-11-21-csv-import.md).
+ * (docs/decisions/http-interface.md).
  */
 import { createHash } from "node:crypto";
 import { limits } from "../../config.js";

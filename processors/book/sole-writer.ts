@@ -1,7 +1,7 @@
 /**
  * What a process may rely on that is alone with its log and its tables (neither is shared): nobody
  * writes between its look and its write, so *should be minus is* needs no stored rows
- * (docs/decisions/2026-11-21-sole-writer.md). The exception is a batch that may have been booked in
+ * (docs/decisions/exactly-once.md). The exception is a batch that may have been booked in
  * part before: by the process that was killed, or by the attempt that failed.
  */
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";

@@ -94,7 +94,7 @@ function buyerIn(body: FactBody): {
 }
 
 /**
- * The keys a fact is handed on under: what must have one writer (`design.md`, Keys). A link goes
+ * The keys a fact is handed on under: what must have one writer (docs/architecture.md). A link goes
  * to both sides.
  */
 export function factKeys(fact: Fact): string[] {

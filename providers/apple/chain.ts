@@ -2,7 +2,7 @@
  * Is a chain of certificates Apple's? Root pinned, signatures, names, the two extensions by which
  * Apple marks what may sign App Store data, and from when to when all of it is valid. Done once for
  * each chain; the result is kept. Source: apple/app-store-server-library-node
- * `jws_verification.ts`; revocation (OCSP) is not asked: docs/decisions/2026-11-21-apple-chain.md.
+ * `jws_verification.ts`; revocation (OCSP) is not asked: docs/decisions/providers.md.
  */
 import { type KeyObject, X509Certificate } from "node:crypto";
 import { isIssuedBy } from "./certificate.js";

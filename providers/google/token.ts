@@ -1,7 +1,7 @@
 /**
  * The push's OpenID Connect token: `Authorization: Bearer <JWT>`, RS256, signed by Google for the
  * service account the merchant chose. It does not sign the body. Source: cloud.google.com/pubsub
- * /docs/authenticate-push-subscriptions. Why by hand: docs/decisions, 2026-11-21-google-token.md.
+ * /docs/authenticate-push-subscriptions. Why by hand: docs/decisions/providers.md.
  */
 import { createHash, type KeyObject, sign, verify } from "node:crypto";
 import { z } from "zod";

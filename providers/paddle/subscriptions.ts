@@ -229,7 +229,7 @@ function pricedItems(
   return priced;
 }
 
-/** docs/decisions/2026-11-21-paddle-converted-prices.md */
+/** docs/decisions/providers.md */
 const currenciesUnclear =
   "Paddle converts some of the items' prices and events leave out into what: put in their place " +
   "prices that are set in the subscription's currency";

@@ -146,7 +146,7 @@ function releasedOf(charge: Charge, captured: bigint): bigint {
  * Since 2025-03-31 no total has a release in it, but the version of the capture decides, which may
  * be older than the event's: a total of just the release, or of more than there was to refund, has
  * it. Before, it is in every total that is not less: single refunds, which are told apart, make up
- * for what that leaves out (docs/decisions/2026-11-21-releases-by-version.md).
+ * for what that leaves out (docs/decisions/payments.md).
  */
 function refundedOf(charge: Charge, captured: bigint, apiVersion: string | null): bigint {
   const total = charge.amount_refunded ?? 0n;

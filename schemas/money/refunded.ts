@@ -1,6 +1,6 @@
 /**
  * How much of a sale was refunded, in its own currency, where some of it was given back in others
- * (docs/decisions/2026-11-22-refunds-in-another-currency.md). Pure.
+ * (docs/decisions/refunds-and-disputes.md). Pure.
  */
 import { convertMinor } from "./money.js";
 

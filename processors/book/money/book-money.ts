@@ -1,7 +1,7 @@
 /**
  * Books money: payments, purchases, links, refunds, disputes, and what SKUs are called, since a
  * published payment carries the name of what was bought. The steps below are the whole of it;
- * each may be repeated at any time (`design.md`, Exactly once).
+ * each may be repeated at any time (docs/architecture.md).
  */
 import { allEnded } from "../../../runtime/all-settled.js";
 import type { LogRecord } from "../../../log/log.js";

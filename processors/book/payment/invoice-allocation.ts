@@ -2,7 +2,7 @@
  * Which part of a purchase each of its payments paid. An invoice may be paid by several: in order
  * of time they cover it one after the other, and each has of its tax and lines the difference of
  * two running totals. So the shares add up to what the invoice says, and a later payment changes
- * nothing of those before it (docs/decisions/2026-11-21-purchases-paid-in-parts.md). Pure.
+ * nothing of those before it (docs/decisions/payments.md). Pure.
  */
 import { limits } from "../../../config.js";
 import { divideRounded } from "../../../schemas/money/decimal.js";

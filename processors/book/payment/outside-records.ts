@@ -1,6 +1,6 @@
 /**
  * One payment told record by record (`record` of schemas/records/records.ts): money that came from
- * outside a provider, in several goes (docs/decisions/2026-11-21-payments-in-records.md). Pure.
+ * outside a provider, in several goes (docs/decisions/payments.md). Pure.
  */
 
 interface Reading {

@@ -2,7 +2,7 @@
  * Refunds that name what was bought and not by which payment it was paid: money returned outside
  * Stripe for an invoice. In order of time they cover the purchase one after the other, as its
  * payments do (invoice-allocation.ts), and each payment gives back what of its own part is covered
- * (docs/decisions/2026-11-21-refunds-of-a-purchase.md). Pure.
+ * (docs/decisions/refunds-and-disputes.md). Pure.
  */
 import { divideRounded } from "../../../schemas/money/decimal.js";
 import type { Fact, FactBody } from "../../../schemas/records/records.js";

@@ -1,7 +1,7 @@
 /**
  * What each line of a sale gives back of it. What names lines takes those, what names none its part
  * of each, and no line gives back more than it brought in while another has something left
- * (docs/decisions/2026-11-22-what-lines-give-back.md). It follows from the totals alone, so that
+ * (docs/decisions/refunds-and-disputes.md). It follows from the totals alone, so that
  * one move of the sale is the difference of two moments. Pure.
  */
 import { splitByWeight } from "../../../schemas/money/money.js";

@@ -2,7 +2,7 @@
  * The tax inside what was refunded of a sale. Where the provider tells it, as told; else as much of
  * the tax that is left as of the money that is left. So a full refund returns the sale's tax, and
  * what is refunded later changes nothing of what was before
- * (docs/decisions/2026-11-21-refunded-tax.md). Pure.
+ * (docs/decisions/refunds-and-disputes.md). Pure.
  */
 import { divideRounded } from "../../../schemas/money/decimal.js";
 
