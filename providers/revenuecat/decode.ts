@@ -19,8 +19,8 @@ type Told = readonly FactBody[] | Untold;
 type Reader = (event: RevenueCatEvent) => Told;
 
 /**
- * `PRODUCT_CHANGE`, `SUBSCRIPTION_PAUSED`, `UNCANCELLATION`, `BILLING_ISSUE` and the like announce
- * and change nothing: what they lead to comes as one of these.
+ * `SUBSCRIPTION_PAUSED`, `UNCANCELLATION`, `BILLING_ISSUE` and the like announce and change
+ * nothing: what they lead to comes as one of these. So does `PRODUCT_CHANGE`, but in Google Play.
  */
 const readers: ReadonlyMap<string, Reader> = new Map([
   ["INITIAL_PURCHASE", readPeriod],
@@ -29,6 +29,7 @@ const readers: ReadonlyMap<string, Reader> = new Map([
   ["CANCELLATION", readCancellation],
   ["REFUND_REVERSED", readReversal],
   ["EXPIRATION", readExpiration],
+  ["PRODUCT_CHANGE", readProductChange],
 ]);
 
 export const knownTypes: readonly string[] = [...readers.keys()];
@@ -157,6 +158,26 @@ function readReversal(event: RevenueCatEvent): Told {
   if ("outcome" in currencies) return currencies;
   if (currencies.length === 0) return unknownPrice;
   return refunded(event, 0n, currencies);
+}
+
+/**
+ * In Google Play the new plan may come under another original transaction, at once or with the next
+ * period, and nothing ever ends the old one. So it ends with its period, as `started`: a renewal
+ * that begins at that moment counts, and one that goes on was not interrupted and keeps its rate.
+ */
+function readProductChange(event: RevenueCatEvent): Told {
+  const subscription = subscriptionOf(event);
+  const { store, expiration_at_ms: end } = event;
+  if (store !== "PLAY_STORE" || subscription === null || typeof end !== "number") {
+    return ignored("announced: the next period shows the new product");
+  }
+  const account = accountOf(event);
+  if (account === null) return rejected("malformed", "event.original_app_user_id: missing");
+  const steps = [{ at: end, items: [] }];
+  const country = countryOf(event);
+  return [
+    { Subscription: { subscription, account, country, currency: "", phase: "started", steps } },
+  ];
 }
 
 /** What expires because it is paused has not ended: a resume brings it back as it was. */

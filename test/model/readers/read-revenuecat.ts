@@ -23,6 +23,11 @@ export function readRevenueCat(body: unknown): readonly BareFact[] {
       return amountOf(event) < 0n && !isFree ? refundTotal(event, -amountOf(event)) : [];
     case "REFUND_REVERSED":
       return isFree ? [] : refundTotal(event, 0n);
+    case "PRODUCT_CHANGE":
+      // Nothing else may end the old plan of Google Play; a renewal at that moment wins.
+      return text(event, "store") === "PLAY_STORE"
+        ? [changeOf(event, timeOf(event, "expiration_at_ms"), "started", [])]
+        : [];
     case "EXPIRATION": {
       const isPause = text(event, "expiration_reason") === "SUBSCRIPTION_PAUSED";
       const phase = isPause ? "changed" : "ended";

@@ -26,6 +26,7 @@ const whats = fc.constantFrom(
   ...(["renew", "renew", "renew", "price", "announce", "cancel", "giveUp", "pause"] as const),
   ...(["return", "return", "refund", "refundReversed", "refundAgain", "share"] as const),
   ...(["transfer", "transfer", "revoke", "uncancel"] as const),
+  ...(["replace", "replace", "replaceLater", "replaceLater"] as const),
 );
 const steps = fc.record({ what: whats, gap: gaps, price: amounts, product: skus });
 type Step = Drawn<typeof steps>;
@@ -33,7 +34,7 @@ type Step = Drawn<typeof steps>;
 export const revenueCatPlans = fc.record({
   start: starts,
   /** Stores of which no other integration tells the same. */
-  store: fc.constantFrom("AMAZON", "RC_BILLING", "ROKU"),
+  store: fc.constantFrom("AMAZON", "RC_BILLING", "ROKU", "PLAY_STORE"),
   // Of the Kuwaiti dinar only the newest quote is bundled.
   currency: currencies.filter((currency) => currency !== "KWD"),
   /** The store told RevenueCat no currency: its estimate in dollars is all there is. */
@@ -62,7 +63,7 @@ interface Period {
 }
 
 interface Standing {
-  readonly original: string;
+  original: string;
   readonly buyer: string;
   user: string;
   current: Period;
@@ -126,6 +127,21 @@ function takeStep(script: Script, plan: RevenueCatPlan, standing: Standing, step
       );
     case "price":
       return buy("RENEWAL", current.end, step.price, step.product);
+    case "replace":
+    case "replaceLater": {
+      // Under another original transaction, as in Google Play alone; nothing else ends the old.
+      if (plan.store !== "PLAY_STORE") return;
+      const at = step.what === "replace" ? middle : current.end;
+      const more = { amount: 0n, expirationAt: at, more: { new_product_id: step.product } };
+      say("PRODUCT_CHANGE", middle, more);
+      standing.original = script.id("txn");
+      return buy(
+        step.what === "replace" ? "INITIAL_PURCHASE" : "RENEWAL",
+        at,
+        step.price,
+        step.product,
+      );
+    }
     case "announce":
       say("PRODUCT_CHANGE", middle, { amount: 0n, more: { new_product_id: step.product } });
       return;
