@@ -18,7 +18,7 @@ import { type Order, readOrder, showsRefund } from "./orders.js";
 import { productPath, subscriptionPath } from "./paths.js";
 import { pricedPeriods } from "./periods.js";
 import { productOrderIds, productPurchaseShape } from "./products.js";
-import { latestOrdersOf, orderIdsOf, purchaseShape } from "./purchase.js";
+import { lacksOrder, latestOrdersOf, orderIdsOf, purchaseShape } from "./purchase.js";
 import { cataloguePath } from "./questions.js";
 import { unavailable } from "./reading.js";
 import { readPurchase } from "./subscriptions.js";
@@ -94,6 +94,9 @@ function readSubscription(notification: PurchaseNotification, known: Known): Tol
   const others = [...[order ?? []].flat(), ...ordersNamedBefore(token, known)];
   const ids = orderIdsOf(purchase.data, others);
   if ("outcome" in ids) return ids;
+  if (ids.length === 0 && lacksOrder(purchase.data)) {
+    return rejected("order_unknown", "Google names no order of a purchase that counts");
+  }
   const orders = ordersIn(packageName, ids, known);
   if (isUntold(orders)) return orders;
   const found = new Set(orders.map(({ orderId }) => orderId));

@@ -13,6 +13,8 @@ export const purchaseShape = compiled(
     startTime: time.nullish(),
     regionCode: country,
     linkedPurchaseToken: apiName.nullish(),
+    /** Deprecated; where no item names an order of its own, it is all there is. */
+    latestOrderId: apiName.nullish(),
     /** An object of nothing where it is a test purchase. */
     testPurchase: z.unknown().optional(),
     canceledStateContext: z.object({ replacementCancellation: z.unknown().optional() }).nullish(),
@@ -56,9 +58,19 @@ export function orderIdsOf(purchase: Purchase, others: readonly string[]): strin
 }
 
 /** One for each item. */
-export function latestOrdersOf({ lineItems }: Purchase): string[] {
-  return lineItems.flatMap((item) => item.latestSuccessfulOrderId ?? []);
+export function latestOrdersOf({ lineItems, latestOrderId }: Purchase): string[] {
+  const ofItems = lineItems.flatMap((item) => item.latestSuccessfulOrderId ?? []);
+  return ofItems.length > 0 ? ofItems : [latestOrderId ?? []].flat();
 }
+
+/** What counts was ordered. One that replaces another may be paid for only when that one is over. */
+export function lacksOrder({ subscriptionState: state, linkedPurchaseToken }: Purchase): boolean {
+  return countingStates.has(state) && !linkedPurchaseToken;
+}
+
+const countingStates: ReadonlySet<string> = new Set(
+  ["ACTIVE", "IN_GRACE_PERIOD", "CANCELED"].map((name) => `SUBSCRIPTION_STATE_${name}`),
+);
 
 const renewedId = /^(.+)\.\.(\d{1,9})$/;
 
