@@ -17,6 +17,7 @@ import { readInvoice } from "./invoices.js";
 import { productsIn } from "./products.js";
 import { readInvoicePayment, readSession } from "./purchases.js";
 import { readCreditNote, readRefund } from "./refunds.js";
+import { inNamesOfToday } from "./renames.js";
 import { neededBySubscription, readSubscription } from "./subscriptions.js";
 
 /** Names of products, which are read from every event of this table. */
@@ -98,7 +99,7 @@ export function decode(body: unknown, known?: Known): Decoded {
   const read = readers.get(type);
   if (read === undefined) return ignored(`events of type ${type} tell no money and no MRR`);
   const previous = data.previous_attributes ?? {};
-  const object = withAnswers(data.object, answers);
+  const object = withAnswers(inNamesOfToday(data.object), answers);
   const about = { type, at, apiVersion, account };
   const told = read({ ...about, object, previous, kept, answers });
   const named = [...productsIn(object), ...productsIn([...answers.values()])];
@@ -114,7 +115,7 @@ export function asks(body: unknown, known: Known): Question[] {
   if (!envelope.success || !readers.has(envelope.data.type)) return [];
   const { type, account, data } = envelope.data;
   const own = { ...known, kept: keptIn(account, known.kept) };
-  return asksOf({ type, account: account ?? null }, data.object, own);
+  return asksOf({ type, account: account ?? null }, inNamesOfToday(data.object), own);
 }
 
 /** Discounts and coupons, which subscriptions of recent API versions name by id only. */
@@ -133,7 +134,7 @@ export function needs(body: unknown): string[] {
   const envelope = envelopeShape.safeParse(body);
   if (!envelope.success || !envelope.data.type.startsWith("customer.subscription.")) return [];
   const { account, data } = envelope.data;
-  return neededBySubscription(data.object).map((id) => nameIn(account, id));
+  return neededBySubscription(inNamesOfToday(data.object)).map((id) => nameIn(account, id));
 }
 
 /** Merchants choose the ids of their coupons: each connected account has its own `SUMMER`. */
