@@ -55,6 +55,8 @@ export const limits = {
   amountMinorMax: 999_999_999_999_999n,
   /** An event may be dated this far ahead of the receipt. */
   eventAheadMsMax: 24 * 60 * 60 * 1000,
+  /** The same of the test environment: the test clocks of providers run ahead. */
+  eventAheadTestMsMax: 731 * 24 * 60 * 60 * 1000,
   /** Nothing this service books is older; also keeps a date of 0 or in seconds from being taken. */
   eventEarliest: Date.UTC(2000, 0, 1),
   idempotencyKeyTtlMs: 24 * 60 * 60 * 1000,
@@ -272,6 +274,11 @@ export const limits = {
   /** How long an ingest call waits for such days; they come behind its refusal. */
   ingestRatesMsMax: 5_000,
 } as const;
+
+/** How far ahead of its receipt an event may be dated. */
+export function eventAheadMs(environment: "live" | "test"): number {
+  return environment === "test" ? limits.eventAheadTestMsMax : limits.eventAheadMsMax;
+}
 
 const hex64 = z
   .string()

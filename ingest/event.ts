@@ -93,7 +93,7 @@ function readWhole(call: IngestCall, bytes: Buffer): ReadEvent & { readonly even
   const { access, receivedAt } = call;
   const { workspace, environment } = access;
   const value = strictJson(bytes);
-  const event = readIngestEvent(value, call.providers, receivedAt);
+  const event = readIngestEvent(value, call.providers, receivedAt, receivedAt, environment);
   if (!event.ok) throw unprocessable(event.code, event.message, event.param);
   const refusal = event.record && refusalAtTheDoor(event.record, prefixes[event.form]);
   if (refusal) throw unprocessable(refusal.code, refusal.message, refusal.param);

@@ -1,6 +1,6 @@
 /** The figures of the ingest answer: what will be booked, in the base currency (`spec.md` 4.5). */
 import { ApiError, unprocessable } from "../http/errors.js";
-import { limits } from "../config.js";
+import { eventAheadMs, limits } from "../config.js";
 import type { IngestEvent } from "../providers/ingest-event.js";
 import type { DecodedFact, ProviderToken } from "../providers/provider.js";
 import {
@@ -23,12 +23,13 @@ export function normalize(
   event: IngestEvent,
   identity: string,
   baseCurrency: string,
-  call: Pick<IngestCall, "receivedAt" | "service">,
+  call: Pick<IngestCall, "access" | "receivedAt" | "service">,
 ): IngestAnswer["normalized"] {
   const { receivedAt, service } = call;
   const quoteOf = (currency: string, at: number) => service.rates.quote(currency, baseCurrency, at);
   const facts = event.facts(identity);
-  refuseUnbookable(event, facts, quoteOf, receivedAt);
+  const latest = receivedAt + eventAheadMs(call.access.environment);
+  refuseUnbookable(event, facts, quoteOf, latest);
   const nothing = { amountMinor: 0n, currency: baseCurrency, at: receivedAt, provisional: false };
   const named = amountOf(event, facts, receivedAt) ?? nothing;
   const own = quoteOf(named.currency, named.at);
@@ -69,12 +70,12 @@ function refuseUnbookable(
   event: IngestEvent,
   facts: readonly DecodedFact[],
   quote: (currency: string, at: number) => Quote | null,
-  receivedAt: number,
+  latest: number,
 ): void {
   const by = {
     amountMinorMax: limits.amountMinorMax,
     earliest: limits.eventEarliest,
-    latest: receivedAt + limits.eventAheadMsMax,
+    latest,
     quote,
   };
   for (const fact of facts) {

@@ -3,10 +3,11 @@
  * door computes its answer from it, and the processor reads the sealed bytes again with the same
  * function and books what was answered.
  */
-import { limits } from "../config.js";
+import { eventAheadMs, limits } from "../config.js";
+import type { Environment } from "../schemas/records/records.js";
 import type { Decoded, DecodedFact, Heading, Provider, ProviderToken } from "./provider.js";
 import { type EventRecord, type RecordRefusal, eventRecordShape, eventTypes } from "./record.js";
-import { flatToRecord, ingestTokens, readRecord } from "./record.js";
+import { flatToRecord, ingestTokens, readRecord, tooFarAhead } from "./record.js";
 import { recordToFacts } from "./record-facts.js";
 
 export interface IngestEvent {
@@ -40,22 +41,24 @@ export function readIngestEvent(
   providers: Providers,
   receivedAt: number,
   firstReceivedAt = receivedAt,
+  environment: Environment = "live",
 ): IngestEvent | RecordRefusal {
   if (!isObject(value)) return refuse("body_not_an_object", "body", "must be a JSON object");
-  const received = { receivedAt, firstReceivedAt };
+  const received = { receivedAt, firstReceivedAt, environment };
   return Object.hasOwn(value, "payload")
     ? readNative(value, providers, received)
     : readFormA(value, received);
 }
 
-/** ms since 1970, both. */
 interface Received {
+  /** ms since 1970 */
   readonly receivedAt: number;
   readonly firstReceivedAt: number;
+  readonly environment: Environment;
 }
 
 function readFormA(value: JsonObject, received: Received): IngestEvent | RecordRefusal {
-  const reading = readRecord(value, received.receivedAt);
+  const reading = readRecord(value, received.receivedAt, received.environment);
   return reading.ok ? fromRecord("record", reading.record, received) : reading;
 }
 
@@ -84,7 +87,14 @@ function readNative(
     return readWhole({ provider, eventType, payload, adapter, heading, received });
   }
   const types = { ...neutralTypes, ...adapter?.flatTypes };
-  const reading = flatToRecord(provider, eventType, payload, types, received.receivedAt);
+  const reading = flatToRecord(
+    provider,
+    eventType,
+    payload,
+    types,
+    received.receivedAt,
+    received.environment,
+  );
   if (!reading.ok) return reading;
   const record = withOwnPayment(reading.record, adapter?.flatPayments ?? {}, eventType);
   return { ...fromRecord("native", record, received), eventType };
@@ -174,12 +184,15 @@ function readWhole(given: {
 
 type Told = Pick<Extract<Decoded, { readonly outcome: "facts" }>, "facts" | "mirrorOf">;
 
-function dateRefusal({ happenedAt }: DecodedFact, { receivedAt }: Received): RecordRefusal | null {
+function dateRefusal(
+  { happenedAt }: DecodedFact,
+  { receivedAt, environment }: Received,
+): RecordRefusal | null {
   if (happenedAt < limits.eventEarliest) {
     return refuse("occurred_at_too_early", "payload", "must not be dated before the year 2000");
   }
-  if (happenedAt > receivedAt + limits.eventAheadMsMax) {
-    return refuse("occurred_at_in_future", "payload", "must not be dated more than a day ahead");
+  if (happenedAt > receivedAt + eventAheadMs(environment)) {
+    return refuse("occurred_at_in_future", "payload", `must not be dated ${tooFarAhead}`);
   }
   return null;
 }

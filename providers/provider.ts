@@ -4,7 +4,7 @@
  */
 import type { z } from "zod";
 import { type ProviderToken, providerTokens } from "../schemas/provider-tokens.js";
-import type { FactBody } from "../schemas/records/records.js";
+import type { Environment, FactBody } from "../schemas/records/records.js";
 import type { Backfill } from "./backfill.js";
 import type { EventRecord } from "./record.js";
 
@@ -149,6 +149,8 @@ export interface Known {
   readonly receivedAt?: number;
   /** When the door took it first, ms since 1970: the date of what the provider does not date. */
   readonly firstReceivedAt?: number;
+  /** Of the call, where it is known: how far ahead of its receipt it may be dated. */
+  readonly environment?: Environment;
 }
 
 /** How the provider's API is reached; left out where nothing is ever asked. */

@@ -4,12 +4,13 @@
  */
 import { z } from "zod";
 import { compiled } from "./compiled.js";
-import { limits } from "../config.js";
+import { eventAheadMs, limits } from "../config.js";
 import { isCountry } from "../schemas/countries.js";
 import { exponentOf } from "../schemas/money/currencies.js";
 import { ExactNumber } from "../schemas/money/exact-number.js";
 import { majorToMinor } from "../schemas/money/money.js";
 import { providerTokens } from "../schemas/provider-tokens.js";
+import type { Environment } from "../schemas/records/records.js";
 import { idBytesMax, isStorable, isStorableName } from "../schemas/text-bounds.js";
 
 export const eventTypes = [
@@ -103,6 +104,9 @@ export interface RecordRefusal {
   readonly message: string;
   readonly param: string;
 }
+/** What a date may not be (`definitions.md`, Environments). */
+export const tooFarAhead = "more than a day ahead (two years in the test environment)";
+
 export type RecordReading = { readonly ok: true; readonly record: EventRecord } | RecordRefusal;
 
 /**
@@ -110,7 +114,11 @@ export type RecordReading = { readonly ok: true; readonly record: EventRecord } 
  * @param value strictly parsed JSON
  * @param receivedAt ms since 1970: bounds `occurred_at`
  */
-export function readRecord(value: unknown, receivedAt: number): RecordReading {
+export function readRecord(
+  value: unknown,
+  receivedAt: number,
+  environment: Environment = "live",
+): RecordReading {
   const parsed = compiledRecord.safeParse(value);
   if (!parsed.success) return refusalOf(parsed.error, value, "");
   const { amount, occurred_at: occurredAt, ...fields } = parsed.data;
@@ -121,7 +129,8 @@ export function readRecord(value: unknown, receivedAt: number): RecordReading {
     param: "amount",
     tooPrecise: "has more decimals than the currency",
   };
-  return finish(fields, money, { occurredAt, param: "occurred_at" }, receivedAt);
+  const latest = receivedAt + eventAheadMs(environment);
+  return finish(fields, money, { occurredAt, param: "occurred_at" }, latest);
 }
 
 /**
@@ -135,6 +144,7 @@ export function flatToRecord(
   payload: unknown,
   flatTypes: Readonly<Record<string, EventRecord["event_type"]>>,
   receivedAt: number,
+  environment: Environment = "live",
 ): RecordReading {
   const meaning = Object.hasOwn(flatTypes, eventType) ? flatTypes[eventType] : undefined;
   if (meaning === undefined) {
@@ -158,7 +168,7 @@ export function flatToRecord(
       occurredAt: timestamp ?? occurredAt,
       param: `payload.${timestamp ? "timestamp" : "occurred_at"}`,
     },
-    receivedAt,
+    receivedAt + eventAheadMs(environment),
   );
 }
 
@@ -191,7 +201,7 @@ function finish(
   fields: Fields,
   money: Money,
   date: { occurredAt: string | undefined; param: string },
-  receivedAt: number,
+  latest: number,
 ): RecordReading {
   const amount = minorOf(money.amount, money.places);
   if (typeof amount === "string") {
@@ -202,8 +212,8 @@ function finish(
   if (occurredAt !== null && occurredAt < limits.eventEarliest) {
     return refuse("occurred_at_too_early", date.param, "must not be before the year 2000");
   }
-  if (occurredAt !== null && occurredAt > receivedAt + limits.eventAheadMsMax) {
-    return refuse("occurred_at_in_future", date.param, "must not be more than a day ahead");
+  if (occurredAt !== null && occurredAt > latest) {
+    return refuse("occurred_at_in_future", date.param, `must not be ${tooFarAhead}`);
   }
   return {
     ok: true,

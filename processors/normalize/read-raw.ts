@@ -6,7 +6,7 @@ import { parseBody } from "../../http/strict-body.js";
 import type { LogRecord } from "../../log/log.js";
 import { mirrorsAt } from "../../workspaces/mirrored.js";
 import { firstReceivedAt, openIntact, readRawEvent } from "../../log/raw-event.js";
-import { limits } from "../../config.js";
+import { eventAheadMs, limits } from "../../config.js";
 import { readIngestEvent } from "../../providers/ingest-event.js";
 import type { Decoded, Known, Provider } from "../../providers/provider.js";
 import type { Fact, RawEventMeta } from "../../schemas/records/records.js";
@@ -93,6 +93,7 @@ export async function openRaw(
     nativeId: event.native_id,
     receivedAt: event.received_at,
     firstReceivedAt: firstReceivedAt(event),
+    environment: event.environment,
   };
   return { kind: "opened", record, event, baseCurrency, provider, body: json.value, known };
 }
@@ -126,7 +127,7 @@ export async function conclude(
     baseCurrency,
     amountMinorMax: limits.amountMinorMax,
     earliest: limits.eventEarliest,
-    latest: event.received_at + limits.eventAheadMsMax,
+    latest: event.received_at + eventAheadMs(meta.environment),
     hashAccount: (account) =>
       service.hashAccount(meta.workspace, meta.environment, meta.provider, account),
     quote: (currency, at) => service.rates.quote(currency, baseCurrency, at, event.rates_edition),
@@ -161,7 +162,13 @@ function decodeOpened(
       return { outcome: "rejected", reason: "adapter_failed", detail };
     }
   }
-  const read = readIngestEvent(body, providers, event.received_at, firstReceivedAt(event));
+  const read = readIngestEvent(
+    body,
+    providers,
+    event.received_at,
+    firstReceivedAt(event),
+    event.environment,
+  );
   if (!read.ok) return { outcome: "rejected", reason: read.code, detail: read.message };
   const { mirrorOf } = read;
   return {

@@ -74,11 +74,11 @@ function decode(body: unknown, known?: Known): Decoded {
   if ("provider" in body && body.provider !== "custom") {
     return rejected("provider_conflict", "provider must be custom, or left out");
   }
-  const { nativeId, receivedAt, firstReceivedAt } = known ?? {};
+  const { nativeId, receivedAt, firstReceivedAt, environment } = known ?? {};
   if (nativeId === undefined || receivedAt === undefined || firstReceivedAt === undefined) {
     return rejected("malformed", "An event without an id and a time of receipt.");
   }
-  const reading = readRecord({ ...body, provider: "custom" }, receivedAt);
+  const reading = readRecord({ ...body, provider: "custom" }, receivedAt, environment);
   if (!reading.ok) return rejected(reading.code, reading.message);
   const facts = recordToFacts(reading.record, nativeId, firstReceivedAt);
   return facts.length === 0

@@ -3,7 +3,7 @@
  * time anew, so that a lost or late notification costs nothing. Rules: `definitions.md`, MRR and
  * Providers (Google).
  */
-import { limits } from "../../config.js";
+import { eventAheadMs } from "../../config.js";
 import { isMonthlyWithinBounds } from "../../schemas/fact-bounds.js";
 import { zeroFraction } from "../../schemas/money/monthly.js";
 import type { FactBody, Item } from "../../schemas/records/records.js";
@@ -38,7 +38,8 @@ export function readPurchase(
   const { regionCode, linkedPurchaseToken } = purchase;
   const expiredAt = expiryOf(purchase, toldAt);
   const start = startOf(purchase, periods, expiredAt);
-  if (start === null || start > readAt + limits.eventAheadMsMax) return [];
+  const latest = readAt + eventAheadMs(purchase.testPurchase === undefined ? "live" : "test");
+  if (start === null || start > latest) return [];
   const change = (
     subscription: string,
     phase: SubscriptionFact["Subscription"]["phase"],
@@ -56,7 +57,7 @@ export function readPurchase(
   });
 
   const facts: SubscriptionFact[] = [];
-  for (const { at, worth } of historyOf(periods, start, readAt)) {
+  for (const { at, worth } of historyOf(periods, start, latest)) {
     if ("outcome" in worth) return worth;
     facts.push(change(token, at === start ? "started" : "changed", at, worth));
   }
@@ -112,12 +113,10 @@ function isReplaced({ canceledStateContext: context }: Purchase): boolean {
 function historyOf(
   periods: readonly PricedPeriod[],
   start: number,
-  readAt: number,
+  latest: number,
 ): { at: number; worth: Worth | Untold }[] {
   const first = firstOf(periods, start);
-  const later = periods.filter(
-    ({ from }) => from > start && from <= readAt + limits.eventAheadMsMax,
-  );
+  const later = periods.filter(({ from }) => from > start && from <= latest);
   const known = [
     ...first.map((period) => ({ ...period, from: start })),
     ...later.filter((period) => !first.includes(period)),

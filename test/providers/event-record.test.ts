@@ -21,6 +21,15 @@ function recordOf(fields: object): EventRecord {
 }
 
 describe("Form A", () => {
+  it("should be dated two years ahead in the test environment, where test clocks run ahead", () => {
+    const codeAt = (occurred_at: string) => {
+      const reading = readRecord({ ...sale, occurred_at }, receivedAt, "test");
+      return reading.ok ? "ok" : reading.code;
+    };
+    expect(codeAt("2028-11-20T12:00:00Z")).to.equal("ok");
+    expect(codeAt("2028-11-22T12:00:00Z")).to.equal("occurred_at_in_future");
+  });
+
   const cases: readonly [title: string, fields: object, code: string][] = [
     ["a sale", {}, "ok"],
     ["every optional field", everyField(), "ok"],
