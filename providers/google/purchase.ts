@@ -63,7 +63,7 @@ export function latestOrdersOf({ lineItems, latestOrderId }: Purchase): string[]
   return ofItems.length > 0 ? ofItems : [latestOrderId ?? []].flat();
 }
 
-/** What counts was ordered. One that replaces another may be paid for only when that one is over. */
+/** What counts was ordered; one that replaces another may be paid for when that one is over. */
 export function lacksOrder({ subscriptionState: state, linkedPurchaseToken }: Purchase): boolean {
   return countingStates.has(state) && !linkedPurchaseToken;
 }

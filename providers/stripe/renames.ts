@@ -5,7 +5,7 @@
 
 type Renamed = Readonly<Record<string, unknown>>;
 
-/** By kind of object: a field of today, and what stood for it. Source: docs.stripe.com/changelog. */
+/** By kind of object: a field of today and what stood for it (docs.stripe.com/changelog). */
 const renames: Readonly<Record<string, readonly (readonly [string, (old: Renamed) => unknown])[]>> =
   {
     invoice: [
