@@ -20,7 +20,7 @@ RUN npm pkg delete dependencies.chdb dependencies.lmdb dependencies.@electric-sq
 FROM node:20.20.2-bookworm-slim
 ENV NODE_ENV=production UV_THREADPOOL_SIZE=16
 WORKDIR /service
-COPY package.json LICENSE ./
+COPY package.json LICENSE README.md ./
 COPY --from=packages /build/node_modules node_modules
 COPY --from=build /build/dist dist
 # Read at run time (runtime/project-root.ts, projectFile).
@@ -28,7 +28,7 @@ COPY migrations migrations
 COPY schemas/released schemas/released
 COPY schemas/kept schemas/kept
 COPY rates/ecb-history.csv.br rates/
-COPY docs/providers docs/providers
+COPY docs docs
 USER node
 EXPOSE 3000
 ENTRYPOINT ["node", "dist/main.js"]

@@ -300,6 +300,8 @@ const settings = z.object({
   METRICS_PORT: port.optional(),
   DATA_DIR: z.string().min(1).default("./data"),
   PUBLIC_URL: url.optional(),
+  /** `on`: nobody but a proxy reaches the port, and what it says of a caller is believed. */
+  TRUST_PROXY: z.enum(["on", "off"]).default("off"),
   ADMIN_TOKEN: z.string().min(32, "must have at least 32 characters").optional(),
   VAULT_ENCRYPTION_KEY: hex64.optional(),
   VAULT_ENCRYPTION_KEY_PREVIOUS: hex64.optional(),

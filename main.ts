@@ -19,6 +19,7 @@ import { PostgresUnavailable } from "./postgres/postgres.js";
 import { OthersRun } from "./runtime/exclusive-lease.js";
 import { type Config, ConfigError, limits, readConfig } from "./config.js";
 import { mistypedSettings } from "./ops/mistyped-settings.js";
+import { baseCurrency } from "./schemas/http/manage.js";
 import { type RoleName, type Started, isRoleName, roleNames, start } from "./start.js";
 
 const secretSettings: ReadonlySet<string> = new Set([
@@ -71,7 +72,9 @@ async function main(words: readonly string[]): Promise<void> {
     process.stdout.write(`${describe(config)}\n`);
     return;
   }
-  const logger = createLogger(config.LOG_LEVEL);
+  const roles = rolesOf(words);
+  const role = roles.length === roleNames.length ? "all" : roles.join(",");
+  const logger = createLogger(config.LOG_LEVEL, { role });
   const fail = (error: unknown): never => {
     logger.fatal({ err: error }, "ended by an error nobody expected");
     process.exit(1);
@@ -82,7 +85,6 @@ async function main(words: readonly string[]): Promise<void> {
     logger.warn("UV_THREADPOOL_SIZE is not set: long queries can hold up the log; use npm start");
   }
 
-  const roles = rolesOf(words);
   const started = await start(config, roles, logger);
   let stoppingSince: number | null = null;
   const stop = (signal: NodeJS.Signals): void => {
@@ -179,6 +181,8 @@ Or create a workspace from here:
     -H "Authorization: Bearer ${config.ADMIN_TOKEN ? "$ADMIN_TOKEN" : `$(cat ${token})`}" \\
     -H "Content-Type: application/json" \\
     -d '{"name": "My company", "base_currency": "USD"}'
+
+The base currency is what all its figures are in, for good: ${baseCurrency.options.join(", ")}.
 
 All calls: ${url}/docs
 

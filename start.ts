@@ -9,7 +9,7 @@ import { createApp } from "./http/app.js";
 import { doorsElsewhere } from "./http/doors-elsewhere.js";
 import { notFound } from "./http/errors.js";
 import { healthRoutes, metricsRoute } from "./http/health.js";
-import { createHttpServer, rawAnswer } from "./http/server.js";
+import { createHttpServer, refuseRaw } from "./http/server.js";
 import type { LogUse } from "./log/log.js";
 import type { Logger } from "./runtime/logger.js";
 import { drawSetupLink } from "./members/first-run.js";
@@ -108,7 +108,7 @@ async function serveMetrics(service: Service): Promise<string | null> {
   }
   const router = new Router();
   metricsRoute(router, service);
-  const server = createHttpServer(createApp({ ...service, router }));
+  const server = createHttpServer(createApp({ ...service, router }), service);
   await listening(server, "METRICS_PORT", port);
   service.releases.push("metrics", async () => {
     server.close();
@@ -122,6 +122,7 @@ async function listen(service: Service): Promise<string> {
   let stopping = false;
   const server = createHttpServer(
     createApp(service, () => stopping),
+    service,
     (request, socket, head) => upgrade(service, request, socket, head),
   );
   const calls = countCalls(server);
@@ -166,7 +167,8 @@ function upgrade(service: Service, request: IncomingMessage, socket: Duplex, hea
   if (take) return take(request, socket, head);
   // A peer that is gone already would end the process with an unheard error.
   socket.on("error", () => socket.destroy());
-  socket.end(rawAnswer(notFound("path_unknown", "There is nothing at this path.")));
+  const error = notFound("path_unknown", "There is nothing at this path.");
+  refuseRaw(socket, error, service, request);
 }
 
 function countCalls(server: HttpServer): { ended(msMax: number): Promise<void> } {

@@ -2,7 +2,7 @@
  * The one Koa application. The life of a call: it gets an id, the time is taken, the router finds
  * its handler, and whatever is thrown becomes the error envelope in one place.
  */
-import { randomUUID } from "node:crypto";
+import { Stream } from "node:stream";
 import type { Layer } from "@koa/router";
 import Koa, { type Context, type Next } from "koa";
 import { isNotAllowed } from "../clickhouse/errors.js";
@@ -11,6 +11,7 @@ import { AppendUncertain, LogUnavailable, LogUnreadable } from "../log/log.js";
 import { PostgresUnavailable } from "../postgres/postgres.js";
 import type { Service } from "../runtime/service.js";
 import { ToldSeldom } from "../runtime/log-throttle.js";
+import { addressOf, pathWithoutSecret, requestIdOf, type Trust } from "./caller.js";
 import {
   ApiError,
   errorEnvelope,
@@ -21,11 +22,14 @@ import {
   unavailable,
 } from "./errors.js";
 
-type AppService = Pick<Service, "limits" | "logger" | "metrics" | "router">;
+type AppService = Pick<Service, "limits" | "logger" | "metrics" | "router"> & {
+  readonly config?: Trust;
+};
 
 /** @param isStopping true from the moment the process was told to stop: new calls get 503 */
 export function createApp(service: AppService, isStopping: () => boolean = () => false): Koa {
-  const app = new Koa();
+  const trust: Trust = service.config ?? { TRUST_PROXY: "off" };
+  const app = new Koa({ proxy: trust.TRUST_PROXY === "on" });
   const outages = new ToldSeldom();
   // Reached only by what goes wrong after the answer began: a peer that went away.
   app.on("error", (error: unknown) => service.logger.debug({ err: error }, "answer cut short"));
@@ -36,7 +40,8 @@ export function createApp(service: AppService, isStopping: () => boolean = () =>
 
   async function answer(ctx: Context, next: Next): Promise<void> {
     const startedAt = process.hrtime.bigint();
-    ctx.state.requestId = randomUUID();
+    ctx.state.requestId = requestIdOf(ctx.req, trust);
+    ctx.request.ip = addressOf(ctx.req, trust);
     ctx.set("X-Request-Id", ctx.state.requestId);
     // Answers repeat what callers wrote; no browser may take one for a page.
     ctx.set("X-Content-Type-Options", "nosniff");
@@ -46,12 +51,16 @@ export function createApp(service: AppService, isStopping: () => boolean = () =>
       if (isStopping()) throw stopping();
       checkRequest(ctx);
       await next();
+      endLine(ctx);
     } catch (thrown) {
       const error = await service.limits.refuse(ctx, knownError(thrown));
       if (error.status >= 500 && !(thrown instanceof ApiError)) tellFailure(ctx, error, thrown);
+      const { status, code } = error;
+      service.logger.debug({ ...callOf(ctx), status, code }, "call refused");
       ctx.status = error.status;
       ctx.set(error.headers);
       ctx.body = errorEnvelope(error, ctx.state.requestId);
+      endLine(ctx);
     }
     const seconds = Number(process.hrtime.bigint() - startedAt) / 1e9;
     service.metrics.requestSeconds.observe(
@@ -64,18 +73,31 @@ export function createApp(service: AppService, isStopping: () => boolean = () =>
     // Each mistake of ours is told; of a server that is away each call would tell the same.
     const unheard = error.type === "internal" ? 0 : outages.turn(error.code);
     if (unheard === null) return;
-    const { requestId } = ctx.state;
-    const path = pathWithoutSecret(ctx.path);
-    const more = unheard > 0 ? { alikeBefore: unheard } : {};
-    service.logger.error({ err: thrown, requestId, path, ...more }, "request failed");
+    const more = unheard > 0 ? { alike_before: unheard } : {};
+    service.logger.error({ err: thrown, ...callOf(ctx), ...more }, "request failed");
+  }
+
+  function callOf(ctx: Context) {
+    const { method, state } = ctx;
+    return { request_id: state.requestId, method, path: pathWithoutSecret(ctx.path) };
   }
 }
 
 /** @throws ApiError 400 */
-function checkRequest({ path, req }: Context): void {
+function checkRequest({ host, path, req }: Context): void {
   // HTTP/1.0 knew no Host, and load balancers still ask that way whether a process is well.
   if (req.headers.host === undefined && req.httpVersion !== "1.0") {
     throw malformed("host_missing", "A request needs a Host header.", "Host");
+  }
+  // Proxies differ in which of two they believe, and Node keeps the first of them.
+  if (req.rawHeaders.filter((name, at) => at % 2 === 0 && isHost.test(name)).length > 1) {
+    throw malformed("host_repeated", "A request has one Host header.", "Host");
+  }
+  // URLs that are shown begin with it where PUBLIC_URL is not set.
+  for (const name of [req.headers.host ?? "", host]) {
+    if (name !== "" && !hostAndPort.test(name)) {
+      throw malformed("host_malformed", "The Host header is not a host with its port.", "Host");
+    }
   }
   const { expect } = req.headers;
   if (expect !== undefined && expect.toLowerCase() !== "100-continue") {
@@ -86,6 +108,16 @@ function checkRequest({ path, req }: Context): void {
   if (!isReadable(path) && !path.startsWith("/v1/webhooks/")) {
     throw malformed("path_malformed", "The path is malformed.");
   }
+}
+
+const isHost = /^host$/i;
+const hostAndPort = /^(?:[\w.-]{1,255}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i;
+
+/** On a terminal the prompt then begins a line of its own. */
+function endLine(ctx: Context): void {
+  const body: unknown = ctx.body;
+  const isJson = typeof body === "object" && body !== null && !ArrayBuffer.isView(body);
+  if (isJson && !(body instanceof Stream)) ctx.body = `${JSON.stringify(body)}\n`;
 }
 
 /** The router would take what it cannot decode as it is. No id holds a NUL. */
@@ -145,11 +177,6 @@ export function knownError(thrown: unknown): ApiError {
     return unavailable("store_unavailable", "The figures cannot be read now.");
   }
   return internal();
-}
-
-/** The URL of a webhook is a secret, to some providers the only one. */
-function pathWithoutSecret(path: string): string {
-  return path.replace(/^(\/v1\/webhooks\/).+/, "$1…");
 }
 
 /** The pattern, not the path: a metric must not grow by what callers make up. */

@@ -3,9 +3,11 @@
  * that are not HTTP, or that ask for another protocol.
  */
 import { randomUUID } from "node:crypto";
-import { type IncomingMessage, type Server, createServer } from "node:http";
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { Duplex } from "node:stream";
 import type Koa from "koa";
+import type { Logger } from "../runtime/logger.js";
+import { pathWithoutSecret, requestIdOf, type Trust } from "./caller.js";
 import { ApiError, errorEnvelope } from "./errors.js";
 
 const headersMsMax = 10_000;
@@ -17,8 +19,17 @@ const keepAliveMs = 65_000;
 /** Takes over the connection of a call that asks for a WebSocket. */
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
-export function createHttpServer(app: Koa, upgrade?: Upgrade): Server {
+export interface RawCalls {
+  readonly config: Trust;
+  readonly logger: Logger;
+}
+
+export function createHttpServer(app: Koa, calls?: RawCalls, upgrade?: Upgrade): Server {
   const handle = app.callback();
+  const take = (request: IncomingMessage, response: ServerResponse): void => {
+    countUntilAnswered(response);
+    void handle(request, response);
+  };
   const server = createServer(
     {
       headersTimeout: headersMsMax,
@@ -27,17 +38,49 @@ export function createHttpServer(app: Koa, upgrade?: Upgrade): Server {
       // The app answers this itself, in the envelope.
       requireHostHeader: false,
     },
-    (request, response) => void handle(request, response),
+    take,
   );
-  server.on("clientError", answerMalformed);
+  server.on("clientError", (error, socket) => answerMalformed(error, socket, calls));
   // The app answers this, too.
-  server.on("checkExpectation", (request, response) => void handle(request, response));
+  server.on("checkExpectation", take);
   if (upgrade === undefined) return server;
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (/\bwebsocket\b/i.test(request.headers.upgrade ?? "")) upgrade(request, socket, head);
-    else answerAsIs(server, request, socket, head);
+    else whenAnswered(socket, () => answerAsIs(server, request, socket, head));
   });
   return server;
+}
+
+/** Answers that are not sent yet, of connections that have any, and what waits for them. */
+const unanswered = new WeakMap<Duplex, { count: number; waiting: (() => void) | null }>();
+
+function countUntilAnswered(response: ServerResponse): void {
+  // The answer itself knows its connection only when those before it are sent.
+  const { socket } = response.req;
+  const open = unanswered.get(socket) ?? { count: 0, waiting: null };
+  unanswered.set(socket, open);
+  open.count += 1;
+  response.once("close", () => {
+    open.count -= 1;
+    if (open.count > 0) return;
+    unanswered.delete(socket);
+    open.waiting?.();
+  });
+}
+
+/**
+ * Node forgets the answers it owes on a connection when it gives the connection away: what is read
+ * again waits until they are sent, or the next answer would never follow them.
+ */
+function whenAnswered(socket: Duplex, then: () => void): void {
+  const open = unanswered.get(socket);
+  if (open === undefined) return then();
+  const ignore = (): void => undefined;
+  socket.on("error", ignore);
+  open.waiting = () => {
+    socket.off("error", ignore);
+    if (!socket.destroyed) then();
+  };
 }
 
 /**
@@ -62,12 +105,12 @@ function withoutOffer(connection: string): string {
   return words.filter((word) => !/^(?:upgrade|http2-settings)$/i.test(word)).join(", ");
 }
 
-function answerMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
+function answerMalformed(error: NodeJS.ErrnoException, socket: Duplex, calls?: RawCalls): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
     return;
   }
-  socket.end(rawAnswer(protocolErrors[error.code ?? ""] ?? notHttp));
+  refuseRaw(socket, protocolErrors[error.code ?? ""] ?? notHttp, calls);
 }
 
 const notHttp = new ApiError(400, "invalid_request", "http_malformed", "This is not HTTP.");
@@ -98,10 +141,23 @@ const reasons: Readonly<Record<number, string>> = {
   503: "Service Unavailable",
 };
 
-/** A whole HTTP answer, for sockets that have no response object (malformed calls, upgrades). */
-export function rawAnswer(error: ApiError): string {
-  const requestId = randomUUID();
-  const body = JSON.stringify(errorEnvelope(error, requestId));
+/** Refuses a call that has no response object: a malformed one, or one that asks to upgrade. */
+export function refuseRaw(
+  socket: Duplex,
+  error: ApiError,
+  calls?: RawCalls,
+  request?: IncomingMessage,
+): void {
+  const isKnown = calls !== undefined && request !== undefined;
+  const requestId = isKnown ? requestIdOf(request, calls.config) : randomUUID();
+  const { status, code } = error;
+  const path = pathWithoutSecret((request?.url ?? "").split("?", 1)[0] ?? "");
+  calls?.logger.debug({ request_id: requestId, path, status, code }, "call refused");
+  socket.end(rawAnswer(error, requestId), () => socket.destroy());
+}
+
+function rawAnswer(error: ApiError, requestId: string): string {
+  const body = `${JSON.stringify(errorEnvelope(error, requestId))}\n`;
   const headers = {
     ...error.headers,
     "X-Request-Id": requestId,

@@ -18,7 +18,7 @@ import { deliver, deliverAll } from "./demo/deliver.js";
 import { DemoFolder, FolderRefused } from "./demo/folder.js";
 import { LiveBusiness } from "./demo/live.js";
 import { ask, type Merchant, openMerchant, salesUpTo, whenBooked } from "./demo/merchant.js";
-import { overwrite, Progress } from "./demo/progress.js";
+import { overwrite, Progress, whileWaiting } from "./demo/progress.js";
 import { type ServiceProcess, ServiceRefused, startService } from "./demo/service-process.js";
 
 const usage = "npm run demo [-- --fresh]    goes on with the last one, or begins anew\n";
@@ -55,8 +55,8 @@ async function main(): Promise<void> {
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(name, () => (signal.aborted ? process.exit(1) : stopping.abort()));
   }
-  out.write(`Starting the service, data in ./${folderPath}\n`);
-  const service = await startService(folder.data, folder.log);
+  const starting = `Starting the service, data in ./${folderPath}`;
+  const service = await whileWaiting(out, starting, startService(folder.data, folder.log));
   try {
     // What is under way at a stop fails when the service goes; nobody waits for it.
     const stopped = once(signal, "abort");
@@ -93,7 +93,7 @@ async function merchantOf(service: ServiceProcess, folder: DemoFolder): Promise<
  */
 async function playHistory(merchant: Merchant, folder: DemoFolder): Promise<void> {
   const { journal, deliveries } = makeBusiness({ ...business, seed: folder.seed, end: folder.end });
-  await whenBooked(merchant, { signal });
+  await whileWaiting(out, "Checking what is there", whenBooked(merchant, { signal }));
   if ((await salesUpTo(merchant, journal.end)) === journal.payments) {
     out.write("Two years are there already.\n");
     return;
@@ -135,8 +135,7 @@ async function sayStatus(merchant: Merchant, sent: number): Promise<void> {
 }
 
 function invitation({ url, key }: Merchant): string {
-  const get = (path: string): string =>
-    `  curl -s '${url}${path}' -H "Authorization: Bearer $KEY"\n`;
+  const get = (path: string): string => `  curl -s '${url}${path}' -H "$KEY"\n`;
   const aYearAgo = new Date(monthsAfter(Date.now(), -12)).toISOString().slice(0, 10);
   const sale =
     `{"provider": "custom", "event_type": "transaction.sale", ` +
@@ -144,16 +143,16 @@ function invitation({ url, key }: Merchant): string {
   return `
 Try more, in another terminal:
 
-  export KEY=${key}
+  export KEY="Authorization: Bearer ${key}"
 ${get(`/v1/metrics/mrr?at=${aYearAgo}T00:00:00Z`)}${get("/v1/metrics/cohorts")}\
 ${get("/v1/products?period=lifetime")}${get("/v1/transactions?status=disputed")}\
-  curl -s ${url}/v1/events/ingest -H "Authorization: Bearer $KEY" \\
+  curl -s ${url}/v1/events/ingest -H "$KEY" \\
     -H "Content-Type: application/json" -d '${sale}'
 
 Watch payments live, from this folder:
 
   node -e 'new (require("ws"))("${url.replace("http", "ws")}/v1/events/stream",
-    {headers: {authorization: "Bearer " + process.env.KEY}})
+    {headers: {authorization: process.env.KEY.slice(15)}})
     .on("message", m => console.log(m + ""))'
 
 All calls: ${url}/docs

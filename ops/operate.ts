@@ -22,23 +22,40 @@ export async function operate(
     return 0;
   }
   const installation = new Installation();
+  const signs = signsOfLife(words[0] ?? "");
   try {
     const { command, options } = readWords(words);
     const config = readConfig(env);
     const open = installation.open.bind(installation);
     const close = installation.close.bind(installation);
-    return await commands[command].run({ config, options, steps, open, close, tell });
+    const say = (line: string): void => {
+      signs.refresh();
+      tell(line);
+    };
+    return await commands[command].run({ config, options, steps, open, close, tell: say });
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     return 2;
   } finally {
+    clearInterval(signs);
     await installation.close();
   }
 }
 
+/** A line whenever the command has said nothing for a while. On standard error, as the log is. */
+function signsOfLife(command: string): NodeJS.Timeout {
+  const startedAt = performance.now();
+  return setInterval(() => {
+    const seconds = Math.round((performance.now() - startedAt) / 1000);
+    process.stderr.write(`${command}: at work for ${seconds} s\n`);
+  }, signEveryMs);
+}
+
+const signEveryMs = 10_000;
+
 /** One at a time: the engine in this process opens one folder. */
 class Installation {
-  readonly #logger = createLogger("warn");
+  readonly #logger = createLogger("warn", { role: "ops", descriptor: 2 });
   #releases = new Releases(this.#logger);
 
   async open(

@@ -302,6 +302,7 @@ class LiveRates implements Rates {
 
   async #refreshOnce(feeds: RateFeeds): Promise<RefreshOutcome> {
     const failed: RateSource[] = [];
+    const reasons: Partial<Record<RateSource, string>> = {};
     let added = false;
     // Each source on its own, ECB first: one that fails does not hold up the other.
     for (const source of rateSources) {
@@ -316,11 +317,11 @@ class LiveRates implements Rates {
         }
       } catch (error) {
         failed.push(source);
-        this.#warnOnceADay(`refresh ${source}`, "rates could not be refreshed", {
-          source,
-          reason: reasonOf(error),
-        });
+        reasons[source] = reasonOf(error);
       }
+    }
+    if (failed.length > 0) {
+      this.#warnOnceADay(`refresh ${failed.join()}`, "rates could not be refreshed", reasons);
     }
     return { added, failed };
   }
@@ -376,13 +377,8 @@ class LiveRates implements Rates {
 
   #warnWhenStale(): void {
     const ages = this.newestAgeDays();
-    for (const source of rateSources) {
-      if (ages[source] <= staleDays) continue;
-      this.#warnOnceADay(`stale ${source}`, "the newest rates are old", {
-        source,
-        ageDays: ages[source],
-      });
-    }
+    if (rateSources.every((source) => ages[source] <= staleDays)) return;
+    this.#warnOnceADay("stale", "the newest rates are old", { age_days: ages });
   }
 
   /** A machine without a network would say the same all day. */

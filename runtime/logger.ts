@@ -1,19 +1,60 @@
-/** JSON lines on standard output. */
-import { type DestinationStream, type Logger, pino, stdTimeFunctions } from "pino";
+/** The log: a readable line each on a terminal, JSON lines for machines everywhere else. */
+import { isatty } from "node:tty";
+import {
+  destination as fileDescriptor,
+  type DestinationStream,
+  type Logger,
+  pino,
+  stdTimeFunctions,
+} from "pino";
+import pretty from "pino-pretty";
 
 export type { Logger };
 
-/**
- * Never log bodies, headers or settings whole: they hold secrets and personal data.
- * @param destination standard output, unless told otherwise
- */
-export function createLogger(level: string, destination?: DestinationStream): Logger {
+export interface LogPlace {
+  /** What this process does, by name; in every line. */
+  readonly role?: string;
+  /** Standard output (1), or standard error (2) where the output is a command's own words. */
+  readonly descriptor?: 1 | 2;
+  /** Instead of both. */
+  readonly destination?: DestinationStream;
+}
+
+/** Never log bodies, headers or settings whole: they hold secrets and personal data. */
+export function createLogger(level: string, place: LogPlace = {}): Logger {
+  const { role, descriptor = 1, destination } = place;
   const options = {
     level,
-    base: null,
+    base: { ...(role === undefined ? {} : { role }), pid: process.pid },
     timestamp: stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
     // What the embedded Postgres hangs on its errors: the values of the statement.
     redact: { paths: ["err.params"], remove: true },
   };
-  return destination === undefined ? pino(options) : pino(options, destination);
+  if (destination !== undefined) return pino(options, destination);
+  if (!isatty(descriptor)) return pino(options, fileDescriptor(descriptor));
+  return pino(options, readableLines(level, descriptor));
+}
+
+/**
+ * @param destination a descriptor, or a stream
+ * @returns a stream that makes one line of each entry; a stack is shown at `debug` and below
+ */
+export function readableLines(level: string, destination: 1 | 2 | NodeJS.WritableStream) {
+  const hasStacks = level === "debug" || level === "trace";
+  return pretty({
+    destination,
+    sync: true,
+    colorize: destination === 1 || destination === 2,
+    singleLine: true,
+    translateTime: "SYS:HH:MM:ss",
+    ignore: hasStacks ? "pid,hostname,role" : "pid,hostname,role,err",
+    errorLikeObjectKeys: hasStacks ? ["err"] : [],
+    messageFormat: (entry, key) => `${String(entry[key])}${causeOf(entry["err"])}`,
+  });
+}
+
+function causeOf(error: unknown): string {
+  if (typeof error !== "object" || error === null || !("message" in error)) return "";
+  return `: ${String(error.message).split("\n", 1)[0]}`;
 }

@@ -43,15 +43,16 @@ export async function migratePostgres(
       applied_at timestamptz NOT NULL DEFAULT now()
     )`);
     const applied = await sql.query<Applied>("SELECT number, name, checksum FROM migrations");
-    for (const migration of missing("Postgres", known, applied)) {
+    const needed = missing("Postgres", known, applied);
+    for (const migration of needed) {
       for (const statement of migration.statements) await sql.query(statement);
       await sql.query("INSERT INTO migrations (number, name, checksum) VALUES ($1, $2, $3)", [
         migration.number,
         migration.name,
         migration.checksum,
       ]);
-      logger.info({ migration: migration.name }, "Postgres migrated");
     }
+    if (needed.length > 0) logger.info(described(needed), "Postgres migrated");
   };
   try {
     await postgres.transaction(migrate, { isUnhurried: true });
@@ -109,7 +110,8 @@ async function migrateNode(
     (number UInt32, name String, checksum String, applied_at DateTime64(3, 'UTC') DEFAULT now64(3))
     ENGINE = MergeTree ORDER BY number SETTINGS index_granularity = 8192${durableSettings}`);
   const applied = await node.rows<Applied>("SELECT number, name, checksum FROM migrations");
-  for (const migration of missing("ClickHouse", known, applied)) {
+  const needed = missing("ClickHouse", known, applied);
+  for (const migration of needed) {
     for (const statement of migration.statements) {
       await node.write(statement.replaceAll("${durable}", durableSettings));
     }
@@ -119,8 +121,14 @@ async function migrateNode(
        WHERE {number:UInt32} NOT IN (SELECT number FROM migrations)`,
       { number: migration.number, name: migration.name, checksum: migration.checksum },
     );
-    logger.info({ migration: migration.name, node: node.name }, "ClickHouse migrated");
   }
+  if (needed.length > 0) {
+    logger.info({ node: node.name, ...described(needed) }, "ClickHouse migrated");
+  }
+}
+
+function described(migrations: readonly Migration[]) {
+  return { migrations: migrations.length, to: migrations.at(-1)?.name };
 }
 
 /** Any number will do, as long as nothing else in the database takes the same. */

@@ -3,6 +3,7 @@
  * as schemas/openapi.json; test/api/openapi.test.ts says whether it is current.
  */
 import { z } from "zod";
+import { limits } from "../../config.js";
 import { errorAnswer } from "../../schemas/http/error.js";
 import { formats } from "../exports/formats.js";
 import { type Operation, operations } from "./operations.js";
@@ -134,8 +135,11 @@ function exportContent(): Content {
 function errorsOf({ errors, security, exports }: Operation): number[] {
   const keyed = security === null ? [] : [400, 401, 403, 429, 503];
   const always = exports === undefined ? keyed : [...keyed, 406];
-  return [...new Set([...errors, ...always])].sort((one, other) => one - other);
+  return [...new Set([...errors, ...always, headersTooLarge])].sort((one, other) => one - other);
 }
+
+/** Before a route is looked for, so of every path, and in the one envelope. */
+const headersTooLarge = 431;
 
 const errorNames: Readonly<Record<number, string>> = {
   400: "Malformed.",
@@ -148,11 +152,13 @@ const errorNames: Readonly<Record<number, string>> = {
   415: "Not this content type.",
   422: "Well-formed but wrong.",
   429: "Too often; see Retry-After.",
+  431: "The headers, the path among them, are too large.",
   503: "Not now; nothing was taken. See Retry-After.",
 };
 
 function errorOf(status: number, operation: Operation, components: Components) {
-  const { mediaType = "application/json", errorAnswer: shape = errorAnswer } = operation;
+  const own: Partial<Operation> = status === headersTooLarge ? {} : operation;
+  const { mediaType = "application/json", errorAnswer: shape = errorAnswer } = own;
   return {
     description: errorNames[status] ?? "An error.",
     content: content([mediaType], shape, "output", components),
@@ -174,14 +180,14 @@ function parametersOf(operation: Operation, components: Components): OpenApiPara
     name,
     in: "path" as const,
     required: true,
-    schema: { type: "string" },
+    schema: pathSchemas[name] ?? pathSchema,
   }));
   const inHeader = Object.entries(operation.headers ?? {}).map(([name, description]) => ({
     name,
     in: "header" as const,
     required: false,
     description,
-    schema: { type: "string" },
+    schema: { type: "string", minLength: 1, maxLength: limits.idempotencyKeyLengthMax },
   }));
   const inQuery = Object.entries(operation.query?.shape ?? {}).map(([name, schema]) => {
     const { description, ...json } = jsonSchema(
@@ -200,6 +206,13 @@ function parametersOf(operation: Operation, components: Components): OpenApiPara
   });
   return [...inPath, ...inHeader, ...inQuery];
 }
+
+/** A slash would be another path. No id is longer, and Node refuses headers over 16 KiB. */
+const pathSchema = { type: "string", minLength: 1, maxLength: 1_024, pattern: "^[^/]+$" };
+
+const pathSchemas: Readonly<Record<string, JsonSchema>> = {
+  version: { type: "string", pattern: "^(?:latest|-1|[1-9][0-9]{0,9})$" },
+};
 
 /** What has an `id` becomes a component, everything else stands in place. */
 function jsonSchema(

@@ -1,20 +1,30 @@
 /**
- * `GET /openapi.json`, `GET /docs` and the providers' pages below it: open to everybody, they hold
- * no data.
+ * `GET /openapi.json`, the API reference at `/docs` and the pages of `docs/` below it: open to
+ * everybody, they hold no data. All of it comes from here, under a policy that lets a browser
+ * load, run and ask nothing else.
  */
-import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
 import type Router from "@koa/router";
+import type { Context } from "koa";
+import { notFound } from "../../http/errors.js";
 import { projectFile } from "../../runtime/project-root.js";
-import { providerTokens } from "../../schemas/provider-tokens.js";
 import { openApiDocument } from "./openapi.js";
-import { docsPage, pageStyle } from "./page.js";
+import { pageStyle, readPages } from "./pages.js";
+import { referencePage, referenceScript } from "./reference.js";
 
 export function docsRoutes(router: Router): void {
   const document = openApiDocument();
-  const json = JSON.stringify(document);
-  const page = docsPage(document);
-  const styleHash = createHash("sha256").update(pageStyle).digest("base64");
+  const json = `${JSON.stringify(document)}\n`;
+  const pages = readPages();
+  const reference = referencePage(document, pages);
+  const files: Readonly<Record<string, () => Buffer | string>> = {
+    "pages.css": () => pageStyle,
+    "reference.js": () => referenceScript,
+    "swagger-ui.css": () => readFileSync(swaggerFile("swagger-ui.css")),
+    "swagger-ui-bundle.js": () => readFileSync(swaggerFile("swagger-ui-bundle.js")),
+  };
+  const packed = new Map<string, Buffer>();
 
   router.get("/openapi.json", (ctx) => {
     ctx.type = "application/json";
@@ -22,25 +32,46 @@ export function docsRoutes(router: Router): void {
   });
 
   router.get("/docs", (ctx) => {
-    ctx.set({
-      "Content-Security-Policy": [
-        "default-src 'none'",
-        `style-src 'sha256-${styleHash}'`,
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-      ].join("; "),
-      "Referrer-Policy": "no-referrer",
-    });
-    ctx.type = "text/html; charset=utf-8";
-    ctx.body = page;
+    sendPage(ctx, reference);
   });
-  // As text: the pages are Markdown that reads well as it is.
-  for (const token of providerTokens) {
-    const text = readFileSync(projectFile("docs", "providers", `${token}.md`), "utf8");
-    router.get(`/docs/providers/${token}`, (ctx) => {
-      ctx.type = "text/plain; charset=utf-8";
-      ctx.body = text;
-    });
-  }
+
+  router.get("/docs/*path", (ctx) => {
+    const path = String(ctx.params["path"]);
+    const page = pages.get(path) ?? pages.get(`${path}.md`);
+    if (page !== undefined) return sendPage(ctx, page.html());
+    const read = Object.hasOwn(files, path) ? files[path] : undefined;
+    if (read === undefined) throw notFound("page_unknown", "There is no such page.");
+    ctx.type = path.endsWith(".css") ? "text/css" : "text/javascript";
+    // No secret is in them, and they are large: kept for a day, unlike everything else.
+    ctx.set({ "Cache-Control": "public, max-age=86400", Vary: "Accept-Encoding" });
+    if (ctx.acceptsEncodings("gzip") !== "gzip") {
+      ctx.body = read();
+      return;
+    }
+    const bytes = packed.get(path) ?? gzipSync(read());
+    packed.set(path, bytes);
+    ctx.set("Content-Encoding", "gzip");
+    ctx.body = bytes;
+  });
+}
+
+const swaggerFile = (name: string): string => projectFile("node_modules", "swagger-ui-dist", name);
+
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  // The library's icons are in its style sheet.
+  "img-src 'self' data:",
+  // Calls that are tried go to the service they describe.
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+function sendPage(ctx: Context, html: string): void {
+  ctx.set({ "Content-Security-Policy": policy, "Referrer-Policy": "no-referrer" });
+  ctx.type = "text/html; charset=utf-8";
+  ctx.body = html;
 }

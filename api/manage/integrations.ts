@@ -4,7 +4,7 @@ import type { Context } from "koa";
 import type { z } from "zod";
 import { mayGrant } from "../../http/auth.js";
 import { readJson } from "../../http/body.js";
-import { notFound, unprocessable } from "../../http/errors.js";
+import { malformed, notFound, unprocessable } from "../../http/errors.js";
 import { readQuery } from "../../http/query.js";
 import {
   type IntegrationRecord,
@@ -38,7 +38,11 @@ export function integrationRoutes(
 ): void {
   const { postgres, vault } = service;
   const view = (ctx: Context) => {
-    const publicUrl = service.config.PUBLIC_URL ?? `${ctx.protocol}://${ctx.host}`;
+    const { PUBLIC_URL } = service.config;
+    if (PUBLIC_URL === undefined && ctx.host === "") {
+      throw malformed("host_missing", "A webhook URL begins with the Host of this call.", "Host");
+    }
+    const publicUrl = PUBLIC_URL ?? `${ctx.protocol}://${ctx.host}`;
     // Whoever knows the URL can deliver to it: it is for those who may connect a provider.
     const isShown = mayGrant(callerOf(ctx), String(ctx.params.workspace), "admin");
     return (row: IntegrationRecord) =>

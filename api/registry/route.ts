@@ -6,7 +6,12 @@ import type Router from "@koa/router";
 import type { Context } from "koa";
 import type { PublicSchema } from "../../log/registry/schema-ids.js";
 import type { Service } from "../../runtime/service.js";
-import { compatibility, registryErrors, registryMediaType } from "../../schemas/http/registry.js";
+import {
+  compatibility,
+  mode,
+  registryErrors,
+  registryMediaType,
+} from "../../schemas/http/registry.js";
 import { type PublicTopic, publicTopics } from "../../schemas/records/public-topics.js";
 
 export function registryRoutes(
@@ -32,6 +37,14 @@ export function registryRoutes(
     const { topic, version } = await schemaOf(id);
     return [{ subject: publicSchemas.subjectOf(topic), version }];
   });
+  get("/schemas/ids/:id/subjects", async ({ id }) => [
+    publicSchemas.subjectOf((await schemaOf(id)).topic),
+  ]);
+  // Consoles list all schemas by it.
+  get("/schemas", async () => {
+    const all = await Promise.all(publicTopics.map((topic) => publicSchemas.versions(topic)));
+    return all.flat().map(shown);
+  });
   get("/subjects", () =>
     Promise.resolve(publicTopics.map((topic) => publicSchemas.subjectOf(topic))),
   );
@@ -39,13 +52,30 @@ export function registryRoutes(
     (await publicSchemas.versions(topicOf(subject))).map(({ version }) => version),
   );
   get("/subjects/:subject/versions/:version", async ({ subject, version }) => {
-    const { topic, id, text, version: number } = await versionOf(subject, version);
-    return { subject: publicSchemas.subjectOf(topic), version: number, id, schema: text };
+    return shown(await versionOf(subject, version));
   });
   get("/subjects/:subject/versions/:version/schema", async ({ subject, version }) =>
     JSON.parse((await versionOf(subject, version)).text),
   );
+  get("/subjects/:subject/versions/:version/referencedby", async ({ subject, version }) => {
+    await versionOf(subject, version);
+    return [];
+  });
+  // The same of all, asked with a subject or without.
   get("/config", () => Promise.resolve({ compatibilityLevel: compatibility }));
+  get("/config/:subject", async ({ subject }) => {
+    topicOf(subject);
+    return { compatibilityLevel: compatibility };
+  });
+  get("/mode", () => Promise.resolve({ mode }));
+  get("/mode/:subject", async ({ subject }) => {
+    topicOf(subject);
+    return { mode };
+  });
+
+  function shown({ topic, id, text, version }: PublicSchema) {
+    return { subject: publicSchemas.subjectOf(topic), version, id, schema: text };
+  }
 
   function topicOf(subject = ""): PublicTopic {
     const topic = publicTopics.find((one) => publicSchemas.subjectOf(one) === subject);
@@ -96,5 +126,5 @@ const isId = /^[1-9]\d{0,9}$/;
 function send(ctx: Context, status: number, body: unknown): void {
   ctx.status = status;
   ctx.type = registryMediaType;
-  ctx.body = JSON.stringify(body);
+  ctx.body = `${JSON.stringify(body)}\n`;
 }

@@ -2,7 +2,6 @@
  * `GET /v1/events/stream`: the live stream (`spec.md` 4.6, `definitions.md`, Stream). Who may open
  * it is decided while the call is still HTTP, so a refusal is an HTTP answer in the envelope.
  */
-import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
@@ -10,9 +9,10 @@ import { z } from "zod";
 import type { CatalogueView } from "../../catalogue/view.js";
 import { knownError } from "../../http/app.js";
 import { authorizeSocket } from "../../http/auth.js";
+import { addressOf, requestIdOf } from "../../http/caller.js";
 import { ApiError } from "../../http/errors.js";
 import { readQuery } from "../../http/query.js";
-import { rawAnswer } from "../../http/server.js";
+import { refuseRaw } from "../../http/server.js";
 import type { Access } from "../../workspaces/keys.js";
 import type { Service } from "../../runtime/service.js";
 import { streamQueryParameters } from "../../schemas/http/transactions.js";
@@ -37,11 +37,13 @@ export async function openStream(
   const begins = new WeakMap<IncomingMessage, string>();
   server.on("headers", (headers, request) => {
     // As every answer has.
-    headers.push(`X-Request-Id: ${randomUUID()}`);
+    headers.push(`X-Request-Id: ${requestIdOf(request, service.config)}`);
     headers.push(`X-Cursor: ${begins.get(request)}`);
   });
   // A handshake the library cannot accept; its own answer would not be our envelope.
-  server.on("wsClientError", (error, socket) => refuse(socket, noHandshake(error.message)));
+  server.on("wsClientError", (error, socket, request) => {
+    refuseRaw(socket, noHandshake(error.message), service, request);
+  });
 
   service.upgrades.set(streamPath, (request, socket, head) => {
     void welcome(request, socket, head);
@@ -69,14 +71,11 @@ export async function openStream(
       });
     } catch (thrown) {
       if (!(thrown instanceof ApiError)) service.logger.error({ err: thrown }, "upgrade failed");
-      const caller = { ip: request.socket.remoteAddress ?? "", state: { requestId: "" } };
-      refuse(socket, await service.limits.refuse(caller, knownError(thrown)));
+      const caller = { ip: addressOf(request, service.config), state: { requestId: "" } };
+      const error = await service.limits.refuse(caller, knownError(thrown));
+      refuseRaw(socket, error, service, request);
     }
   }
-}
-
-function refuse(socket: Duplex, error: ApiError): void {
-  socket.end(rawAnswer(error), () => socket.destroy());
 }
 
 /** Tells the version that is spoken here, as RFC 6455, 4.4 has it. @param why a whole sentence */

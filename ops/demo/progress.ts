@@ -42,6 +42,31 @@ export class Progress {
   }
 }
 
+/** Says that something is under way, and for how long, until it has come to an end. */
+export async function whileWaiting<T>(
+  out: WriteStream,
+  label: string,
+  awaited: Promise<T>,
+): Promise<T> {
+  const startedAt = performance.now();
+  const seconds = (): number => Math.round((performance.now() - startedAt) / 1000);
+  const say = (): void => {
+    if (out.isTTY) overwrite(out, `${label} … ${seconds()} s`);
+    else out.write(`${label} … ${seconds()} s\n`);
+  };
+  if (out.isTTY) say();
+  else out.write(`${label}\n`);
+  const timer = setInterval(say, out.isTTY ? 1_000 : waitingLineMs);
+  try {
+    return await awaited;
+  } finally {
+    clearInterval(timer);
+    if (out.isTTY) out.write("\n");
+  }
+}
+
+const waitingLineMs = 10_000;
+
 /** Replaces the line the cursor is on. */
 export function overwrite(out: WriteStream, text: string): void {
   out.cursorTo(0);

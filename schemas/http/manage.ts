@@ -6,6 +6,11 @@ import { categories } from "../products.js";
 import { providerTokens } from "../provider-tokens.js";
 
 export const manageEnvironment = z.enum(["Production", "Test"]);
+/** What callers may write for it: the words of keys and figures, too. */
+const writtenEnvironment = z
+  .enum(["Production", "Test", "live", "test"])
+  .describe("`live` is `Production`, `test` is `Test`")
+  .transform((written) => (written === "live" || written === "Production" ? "Production" : "Test"));
 export const keyScope = z.enum(["Read-only", "Full Ingress"]);
 export const baseCurrency = z.enum(["USD", "EUR", "GBP", "INR", "JPY"]);
 
@@ -21,7 +26,10 @@ export const listAnswer = <T extends z.ZodType>(row: T) =>
 
 export const listQuery = z.object(pageQuery);
 
-export const newWorkspace = z.strictObject({ name, base_currency: baseCurrency });
+export const newWorkspace = z.strictObject({
+  name,
+  base_currency: baseCurrency.describe("What all figures are in, for good"),
+});
 export const workspace = z.object({
   id: z.string(),
   name: z.string(),
@@ -31,7 +39,7 @@ export const workspace = z.object({
 export type WorkspaceView = z.infer<typeof workspace>;
 
 export const newKey = z.strictObject({
-  environment: manageEnvironment,
+  environment: writtenEnvironment,
   scope: keyScope,
   name: name.optional(),
   expires_at: timestamp.optional(),
@@ -52,7 +60,7 @@ export const createdKey = key.extend({ key: z.string().describe("Shown only here
 
 export const newIntegration = z.strictObject({
   provider: z.string(),
-  environment: manageEnvironment,
+  environment: writtenEnvironment,
   credentials: z.record(z.string(), z.unknown()),
   name: name.optional(),
 });
@@ -161,7 +169,7 @@ const sku = z.strictObject({
   external_id: z.string().min(1).max(500),
 });
 const skusMax = 1_000;
-export const productsQuery = z.object({ ...pageQuery, environment: manageEnvironment.optional() });
+export const productsQuery = z.object({ ...pageQuery, environment: writtenEnvironment.optional() });
 export const changedProduct = z.strictObject({
   name: name.optional(),
   category: z.enum(categories).nullable().optional().describe("Null: as its providers say"),

@@ -1,12 +1,15 @@
 /**
  * The read part of a schema registry's interface, as Confluent's API reference describes it
- * (`/schemas`, `/subjects`, `/config`): ordinary Avro consumers ask it what an id stands for.
+ * (`/schemas`, `/subjects`, `/config`, `/mode`): ordinary Avro consumers ask it what an id stands
+ * for, and consoles show what there is.
  */
 import { z } from "zod";
 
 export const registryMediaType = "application/vnd.schemaregistry.v1+json";
 /** What a registry holds changes to: each version reads what every other one wrote. */
 export const compatibility = "FULL_TRANSITIVE";
+/** Nobody registers here. */
+export const mode = "READONLY";
 
 const schemaText = z.string().meta({ description: "The Avro schema's JSON, as text." });
 const subject = z.string();
@@ -14,6 +17,7 @@ const version = z.int().meta({ description: "Counts from 1." });
 const id = z.int().meta({ description: "What messages carry behind their zero byte." });
 
 export const schemaAnswer = z.object({ schema: schemaText });
+export const schemaSubjectsAnswer = z.array(subject);
 export const schemaTypesAnswer = z.array(z.literal("AVRO"));
 export const schemaVersionsAnswer = z.array(z.object({ subject, version }));
 export const subjectsAnswer = z.array(subject);
@@ -25,6 +29,10 @@ export const schemaTextAnswer = z
   .looseObject({})
   .meta({ description: "The Avro schema itself, not as text." });
 export const compatibilityAnswer = z.object({ compatibilityLevel: z.literal(compatibility) });
+
+export const modeAnswer = z.object({ mode: z.literal(mode) });
+/** No schema here is made of others. */
+export const referencesAnswer = z.array(id).max(0);
 
 export const registryErrors = {
   subjectNotFound: 40401,

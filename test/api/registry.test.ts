@@ -32,7 +32,13 @@ describe("the schema registry's read part", () => {
     [`/subjects/${subject}/versions/latest`, newest],
     [`/subjects/${subject}/versions/-1`, newest],
     [`/subjects/${subject}/versions/1/schema`, JSON.parse(transactionsText)],
+    [`/subjects/${subject}/versions/1/referencedby`, []],
+    [`/schemas/ids/${transactionsId}/subjects`, [subject]],
     ["/config", { compatibilityLevel: "FULL_TRANSITIVE" }],
+    [`/config/${subject}`, { compatibilityLevel: "FULL_TRANSITIVE" }],
+    [`/config/${subject}?defaultToGlobal=true`, { compatibilityLevel: "FULL_TRANSITIVE" }],
+    ["/mode", { mode: "READONLY" }],
+    [`/mode/${subject}?defaultToGlobal=true`, { mode: "READONLY" }],
   ];
   for (const [path, answer] of answers) {
     it(`should answer ${path} without a key`, async () => {
@@ -48,6 +54,9 @@ describe("the schema registry's read part", () => {
     ["/schemas/ids/9999999999", 40403],
     ["/schemas/ids/abc", 40403],
     ["/schemas/ids/7/versions", 40403],
+    ["/schemas/ids/7/subjects", 40403],
+    ["/config/revenue.raw-value", 40401],
+    ["/mode/revenue.raw-value", 40401],
     ["/subjects/revenue.raw-value/versions", 40401],
     ["/subjects/toString/versions/latest", 40401],
     [`/subjects/${subject}/versions/2`, 40402],
@@ -65,6 +74,12 @@ describe("the schema registry's read part", () => {
       });
     });
   }
+
+  it("should list all schemas at once, as consoles ask for them", async () => {
+    const { text } = await call("/schemas?deleted=false");
+    const listed: { id: number }[] = JSON.parse(text);
+    expect(listed.map(({ id }) => id)).to.deep.equal([transactionsId, 1_900_002_001]);
+  });
 
   it("should register nothing for anybody", async () => {
     const body = JSON.stringify({ schema: '"string"' });

@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import type Router from "@koa/router";
 import { createApp } from "../../http/app.js";
+import type { Trust } from "../../http/caller.js";
 import { CallLimits } from "../../http/rate-limits.js";
 import { createHttpServer } from "../../http/server.js";
 import type { Logger } from "../../runtime/logger.js";
@@ -11,10 +12,11 @@ export async function withApp(
   router: Router,
   logger: Logger,
   use: (base: string) => Promise<void>,
+  config: Trust = { TRUST_PROXY: "off" },
 ): Promise<void> {
   const limits = new CallLimits({ RATE_LIMIT_PER_KEY: 5, RATE_LIMIT_REFUSED: 5 });
-  const app = createApp({ limits, logger, metrics: createMetrics(), router });
-  const server = createHttpServer(app).listen(0);
+  const app = createApp({ config, limits, logger, metrics: createMetrics(), router });
+  const server = createHttpServer(app, { config, logger }).listen(0);
   await once(server, "listening");
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("not on a port");

@@ -77,6 +77,39 @@ describe("Unusual HTTP", () => {
     });
   }
 
+  const hosts: [title: string, headers: string, code: string][] = [
+    ["two Host headers", "Host: one\r\nHost: two\r\n", "host_repeated"],
+    ["two that agree", "Host: one\r\nhost: one\r\n", "host_repeated"],
+    ["a Host with a path", "Host: one/two\r\n", "host_malformed"],
+    ["a Host with a user", "Host: me@one\r\n", "host_malformed"],
+    ["a list of them", "Host: one, two\r\n", "host_malformed"],
+    ["a port that is none", "Host: one:x\r\n", "host_malformed"],
+    ["markup", 'Host: one"><script>\r\n', "host_malformed"],
+  ];
+  for (const [title, headers, code] of hosts) {
+    it(`should refuse ${title}`, async () => {
+      const answer = await raw(`GET /healthz HTTP/1.1\r\n${headers}Connection: close\r\n\r\n`);
+      expect(answer)
+        .to.match(/^HTTP\/1.1 400 /)
+        .and.include(`"code":"${code}"`);
+    });
+  }
+
+  for (const host of ["one", "one:3000", "a_b.example.com", "10.0.0.1:80", "[::1]:3000"]) {
+    it(`should take the Host ${host}`, async () => {
+      const text = `GET /healthz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
+      expect(await raw(text)).to.match(/^HTTP\/1.1 200 /);
+    });
+  }
+
+  it("should answer 2,000 calls sent at once that all offer HTTP/2", async function answerAll() {
+    this.timeout(60_000);
+    const one = `GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\n${offer}\r\n`;
+    const last = "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    const all = await raw(one.repeat(2_000) + last);
+    expect(all.match(/HTTP\/1.1 200 OK/g)).to.have.length(2_001);
+  });
+
   it("should keep the connection of a call that offered HTTP/2", async () => {
     const both = await raw(
       `GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\n${offer}\r\n` +
@@ -150,6 +183,15 @@ describe("Unusual HTTP", () => {
     }
     server.closeAllConnections();
     server.close();
+  });
+
+  it("should end its JSON with a line's end, for whoever reads it on a terminal", async () => {
+    const paths = ["/healthz", "/v1/none", "/v1/manage/providers", "/openapi.json", "/subjects"];
+    for (const path of paths) {
+      const { text } = await doors.call(path);
+      expect(text.endsWith("}\n") || text.endsWith("]\n"), path).to.equal(true);
+    }
+    expect(await raw("nonsense\r\n\r\n")).to.match(/\}\n$/);
   });
 
   it("should name the methods of the path that is meant", async () => {

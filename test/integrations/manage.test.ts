@@ -87,7 +87,13 @@ describe("The management interface", () => {
     ["POST", "/workspaces", { name: "A", base_currency: "CHF" }, "field_invalid", "base_currency"],
     ["POST", "/workspaces", { name: "", base_currency: "USD" }, "field_invalid", "name"],
     ["POST", "/workspaces", { name: "A", base_currency: "USD", x: 1 }, "field_unknown", "x"],
-    ["POST", "/keys", { environment: "live", scope: "Read-only" }, "field_invalid", "environment"],
+    [
+      "POST",
+      "/keys",
+      { environment: "staging", scope: "Read-only" },
+      "field_invalid",
+      "environment",
+    ],
     [
       "POST",
       "/keys",
@@ -213,6 +219,20 @@ describe("Managed workspaces and keys", () => {
       expectError(await doors.manage("GET", where), { status: 400, code, param });
     }
   });
+
+  for (const [written, shown] of [
+    ["live", "Production"],
+    ["test", "Test"],
+    ["Test", "Test"],
+  ]) {
+    it(`should take ${written} for the environment ${shown}`, async () => {
+      const { status, json } = await doors.manage("POST", `${path}/keys`, {
+        environment: written,
+        scope: "Read-only",
+      });
+      expect([status, json.data.environment]).to.deep.equal([201, shown]);
+    });
+  }
 
   it("should show a key only once, and then its prefix", async () => {
     const body = { environment: "Test", scope: "Full Ingress", name: "CI" };

@@ -6,7 +6,9 @@ import { withApp } from "../harness/bare-app.js";
 
 describe("The log", () => {
   let lines: string[] = [];
-  const logger = createLogger("error", { write: (line: string) => void lines.push(line) });
+  const logger = createLogger("error", {
+    destination: { write: (line: string) => void lines.push(line) },
+  });
   beforeEach(() => {
     lines = [];
   });

@@ -19,7 +19,9 @@ describe("What many calls meet alike", () => {
 
   it("should fill the log with mistakes of ours only, not with a server that is away", async () => {
     const lines: string[] = [];
-    const logger = createLogger("error", { write: (line: string) => void lines.push(line) });
+    const logger = createLogger("error", {
+      destination: { write: (line: string) => void lines.push(line) },
+    });
     const router = new Router();
     router.get("/away", () => {
       throw new PostgresUnavailable("it does not answer");

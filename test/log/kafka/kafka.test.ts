@@ -765,7 +765,9 @@ describe("Kafka with TLS and a login", function () {
       await give(all);
       await told(every);
       const lines: string[] = [];
-      const logger = createLogger("info", { write: (line) => void lines.push(line) });
+      const logger = createLogger("info", {
+        destination: { write: (line) => void lines.push(line) },
+      });
       const log = await open(guest, { use: every, logger });
       opened.push(log);
       await log.append(raw, [record("a")]);

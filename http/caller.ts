@@ -1,0 +1,30 @@
+/**
+ * What is known of a caller before a key is read. Behind a proxy (`TRUST_PROXY`) it is what the
+ * proxy says in its headers; without one, anybody could write them.
+ */
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import type { Config } from "../config.js";
+
+export type Trust = Pick<Config, "TRUST_PROXY">;
+
+/** The proxy's id where it is one that can stand in a log line, else a new one. */
+export function requestIdOf({ headers }: IncomingMessage, { TRUST_PROXY }: Trust): string {
+  const given = headers["x-request-id"];
+  const isKept = TRUST_PROXY === "on" && typeof given === "string" && saneId.test(given);
+  return isKept ? given : randomUUID();
+}
+
+const saneId = /^[\w.:=+/-]{1,128}$/;
+
+/** The last address in the list is the one that the proxy itself saw. */
+export function addressOf(request: IncomingMessage, { TRUST_PROXY }: Trust): string {
+  const forwarded = request.headers["x-forwarded-for"];
+  const seen = typeof forwarded === "string" ? forwarded.split(",").at(-1)?.trim() : undefined;
+  return (TRUST_PROXY === "on" && seen) || (request.socket.remoteAddress ?? "");
+}
+
+/** Keys and the URLs of webhooks are secrets; a log line has a path to be found by, not them. */
+export function pathWithoutSecret(path: string): string {
+  return path.replace(/^(\/v1\/webhooks\/).+/, "$1…").replace(/svc_(?:live|test)_\w*/g, "svc_…");
+}
