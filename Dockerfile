@@ -1,7 +1,7 @@
 # The service against servers (docker-compose.yml): the embedded engines are not in it. One role by
 # its name (ingest, processors, api), all roles in one process without one.
 
-FROM node:20.20.2-bookworm-slim AS build
+FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
 # Without install scripts: what is compiled here needs none.
@@ -9,7 +9,7 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
 RUN npm run build && rm -rf dist/test dist/ops/bench dist/ops/demo
 
-FROM node:20.20.2-bookworm-slim AS packages
+FROM node:24.21.0-bookworm-slim AS packages
 WORKDIR /build
 COPY package.json package-lock.json ./
 # `npm ci --omit=optional` would leave out the binary of lz4-napi, too; npm keeps the locked
@@ -17,7 +17,7 @@ COPY package.json package-lock.json ./
 RUN npm pkg delete dependencies.chdb dependencies.lmdb dependencies.@electric-sql/pglite devDependencies \
   && npm install --omit=dev --ignore-scripts --no-audit --no-fund
 
-FROM node:20.20.2-bookworm-slim
+FROM node:24.21.0-bookworm-slim
 ENV NODE_ENV=production UV_THREADPOOL_SIZE=16
 WORKDIR /service
 COPY package.json LICENSE README.md ./

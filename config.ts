@@ -2,6 +2,7 @@
  * Every setting of the service: read once at start, all errors told together, by name. `limits`
  * names every maximum; those an operator may need to change are settings.
  */
+import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { pageRows } from "./schemas/http/pages.js";
 import { issueText } from "./schemas/issues.js";
@@ -406,6 +407,22 @@ export type Config = Readonly<z.output<typeof settings>>;
 /** Every setting there is, also those that are absent by default. */
 export const settingNames: readonly string[] = Object.keys(settings.shape);
 
+/** Never shown; each may stand in a file instead, named by the setting with `_FILE` behind it. */
+export const secretSettings: readonly string[] = [
+  "ADMIN_TOKEN",
+  "VAULT_ENCRYPTION_KEY",
+  "VAULT_ENCRYPTION_KEY_PREVIOUS",
+  "KAFKA_SASL_PASSWORD",
+  "GOOGLE_CLIENT_SECRET",
+  "GITHUB_CLIENT_SECRET",
+  "OIDC_CLIENT_SECRET",
+  // URLs may carry a user and a password.
+  "CLICKHOUSE_URL",
+  "CLICKHOUSE_SHARD_URLS",
+  "DATABASE_URL",
+  "SCHEMA_REGISTRY_URL",
+];
+
 /** All that is wrong with the settings, one line each. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
@@ -416,7 +433,9 @@ export class ConfigError extends Error {
 
 /** @throws ConfigError naming every setting that is wrong. An empty value counts as absent. */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ""));
+  const given = withFiles(
+    Object.fromEntries(Object.entries(env).filter(([, value]) => value !== "")),
+  );
   const result = settings.safeParse(given);
   if (!result.success) {
     throw new ConfigError(
@@ -435,6 +454,28 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   }
   if (problems.length > 0) throw new ConfigError(problems);
   return Object.freeze(result.data);
+}
+
+/** Secrets that stand in files, as container platforms mount them. @throws ConfigError */
+function withFiles(given: Readonly<Record<string, string | undefined>>) {
+  const read: Record<string, string | undefined> = { ...given };
+  const problems: string[] = [];
+  for (const name of secretSettings) {
+    const path = given[`${name}_FILE`];
+    if (path === undefined) continue;
+    if (given[name] !== undefined) {
+      problems.push(`${name}_FILE: ${name} is set, too; only one of them can count`);
+      continue;
+    }
+    try {
+      read[name] = readFileSync(path, "utf8").trim();
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      problems.push(`${name}_FILE: cannot be read: ${why}`);
+    }
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+  return read;
 }
 
 /** What means nothing without another setting is a mistake, not to be passed over. */

@@ -17,25 +17,10 @@ import {
 } from "./log/registry/schema-registry.js";
 import { PostgresUnavailable } from "./postgres/postgres.js";
 import { OthersRun } from "./runtime/exclusive-lease.js";
-import { type Config, ConfigError, limits, readConfig } from "./config.js";
+import { type Config, ConfigError, limits, readConfig, secretSettings } from "./config.js";
 import { mistypedSettings } from "./ops/mistyped-settings.js";
 import { baseCurrency } from "./schemas/http/manage.js";
 import { type RoleName, type Started, isRoleName, roleNames, start } from "./start.js";
-
-const secretSettings: ReadonlySet<string> = new Set([
-  "ADMIN_TOKEN",
-  "VAULT_ENCRYPTION_KEY",
-  "VAULT_ENCRYPTION_KEY_PREVIOUS",
-  "KAFKA_SASL_PASSWORD",
-  "GOOGLE_CLIENT_SECRET",
-  "GITHUB_CLIENT_SECRET",
-  "OIDC_CLIENT_SECRET",
-  // URLs may carry a user and a password.
-  "CLICKHOUSE_URL",
-  "CLICKHOUSE_SHARD_URLS",
-  "DATABASE_URL",
-  "SCHEMA_REGISTRY_URL",
-]);
 
 /** Ctrl-C reaches this process twice when npm runs it: from the terminal and from npm. */
 const sameSignalMs = 2_000;
@@ -152,7 +137,7 @@ function isForPerson(error: unknown): error is Error {
 
 function describe(config: Config): string {
   return Object.entries(config)
-    .map(([name, value]) => `${name}=${secretSettings.has(name) && value ? "(set)" : value}`)
+    .map(([name, value]) => `${name}=${secretSettings.includes(name) && value ? "(set)" : value}`)
     .join("\n");
 }
 

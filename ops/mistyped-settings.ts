@@ -2,21 +2,21 @@
  * Names in the environment that are nearly a setting's. A setting that is absent has a meaning (an
  * embedded backend, a default), so a slip in a name would start something else without a word.
  */
-import { settingNames } from "../config.js";
+import { secretSettings, settingNames } from "../config.js";
 
 /** Letters that may be wrong, missing or too many. */
 const slipsMax = 2;
 /** Of a shorter name two letters are too large a part. */
 const lengthMin = 7;
 
+const known = [...settingNames, ...secretSettings.map((name) => `${name}_FILE`)];
+
 /** A sentence for each, for the person who set it. */
 export function mistypedSettings(env: Readonly<Record<string, string | undefined>>): string[] {
   return Object.entries(env).flatMap(([name, value]) => {
     // An empty value counts as absent, under whatever name.
-    if (!value || name.length < lengthMin || settingNames.includes(name)) return [];
-    const meant = settingNames.find(
-      (known) => slips(name.toUpperCase(), known) <= slipsMax && !env[known],
-    );
+    if (!value || name.length < lengthMin || known.includes(name)) return [];
+    const meant = known.find((one) => slips(name.toUpperCase(), one) <= slipsMax && !env[one]);
     if (meant === undefined) return [];
     return [`${name} is no setting and changes nothing; did you mean ${meant}?`];
   });

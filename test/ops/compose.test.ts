@@ -21,7 +21,10 @@ const composeFile = z.object({
       image: z.string(),
       command: z.array(z.string()).optional(),
       ports: z.array(z.string()).optional(),
-      environment: z.record(z.string(), z.string()).default({}),
+      // Null: as the environment of compose has it.
+      environment: z.record(z.string(), z.string().nullable()).default({}),
+      mem_limit: z.string(),
+      logging: z.object({ driver: z.string(), options: z.record(z.string(), z.string()) }),
       healthcheck: z.object({ test: z.array(z.string()) }),
       volumes: z.array(z.string()).optional(),
       depends_on: z.record(z.string(), z.object({ condition: z.string() })).optional(),
@@ -48,14 +51,19 @@ describe("The containers", () => {
       const service = services[role];
       expect(service?.command).to.eql([role]);
       const given = Object.entries(service?.environment ?? {});
-      expect(given.map(([name]) => name).filter((name) => !settingNames.includes(name))).to.eql([]);
+      // The others are of the container, or of embedded stores.
+      const own = ["PORT", "DATA_DIR", "RAW_RETENTION_BYTES"];
+      expect(given.map(([name]) => name)).to.have.members(
+        settingNames.filter((name) => !own.includes(name)),
+      );
       const config = readConfig(
-        Object.fromEntries(given.map(([name, value]) => [name, filled(value)])),
+        Object.fromEntries(given.map(([name, value]) => [name, filled(value ?? "")])),
       );
       expect(embeddedBackends(config)).to.eql([]);
       const port = String(config.PORT);
       expect(service?.healthcheck.test.join(" ")).to.include(`127.0.0.1:${port}/readyz`);
-      for (const published of service?.ports ?? []) expect(published).to.match(/:3000$/);
+      for (const published of service?.ports ?? [])
+        expect(published).to.match(/^127\.0\.0\.1:\d+:3000$/);
       expect(dockerfile).to.match(new RegExp(`^EXPOSE ${port}$`, "m"));
     });
   }
@@ -85,7 +93,25 @@ describe("The containers", () => {
     }
     const nodes = new Set([...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image));
     expect([...nodes]).to.have.length(1);
-    expect([...nodes][0]).to.match(/^node:20\.\d+\.\d+-bookworm-slim$/);
+    expect([...nodes][0]).to.match(/^node:24\.\d+\.\d+-bookworm-slim$/);
+    for (const { image } of Object.values(services)) {
+      expect(image).to.match(/^revenue-aggregation-service$|:\d+\.\d+(\.\d+)?$/);
+    }
+  });
+
+  it("should bound the memory and the logs of each", () => {
+    for (const [name, { logging, mem_limit: memory }] of Object.entries(services)) {
+      expect(memory, name).to.match(/^\d+[gm]$/);
+      expect(logging.options, name).to.have.keys("max-size", "max-file");
+    }
+  });
+
+  it("should send each path through the proxy to the role that serves it", () => {
+    const caddy = text("ops", "proxy", "Caddyfile");
+    expect(caddy).to.include("@doors path /v1/webhooks/* /v1/events/ingest\n");
+    expect(caddy)
+      .to.include("reverse_proxy @doors ingest:3000")
+      .and.include("reverse_proxy api:3000");
   });
 
   it("should set up Kafka as the tests do", () => {
@@ -96,7 +122,8 @@ describe("The containers", () => {
         value,
       ]),
     );
-    const compared = Object.entries(services.kafka?.environment ?? {}).flatMap(([name, value]) => {
+    const compared = Object.entries(services.kafka?.environment ?? {}).flatMap(([name, given]) => {
+      const value = given ?? "";
       const property = name
         .replace(/^KAFKA_/, "")
         .toLowerCase()

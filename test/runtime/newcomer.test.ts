@@ -38,6 +38,19 @@ describe("A newcomer", () => {
     });
   }
 
+  it("should be able to put each secret into a file, with a line's end", () => {
+    const path = join(folder, "secret");
+    writeFileSync(path, `${"ab".repeat(32)}\n`);
+    for (const name of ["ADMIN_TOKEN", "VAULT_ENCRYPTION_KEY"] as const) {
+      expect(readConfig({ [`${name}_FILE`]: path })[name]).to.equal("ab".repeat(32));
+    }
+    const both = { ADMIN_TOKEN_FILE: path, ADMIN_TOKEN: "x".repeat(32) };
+    expect(() => readConfig(both)).to.throw(ConfigError, "ADMIN_TOKEN_FILE: ADMIN_TOKEN is set");
+    const gone = { DATABASE_URL_FILE: join(folder, "gone") };
+    expect(() => readConfig(gone)).to.throw(ConfigError, "DATABASE_URL_FILE: cannot be read");
+    expect(mistypedSettings({ ADMIN_TOKEN_FLIE: "x" })[0]).to.include("mean ADMIN_TOKEN_FILE?");
+  });
+
   const names: [env: Record<string, string>, said: string[]][] = [
     [{ KAFKA_BROKER: "k:9092" }, ["did you mean KAFKA_BROKERS?"]],
     [{ DATABSE_URL: "postgres://u@h/d" }, ["did you mean DATABASE_URL?"]],
