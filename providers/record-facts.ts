@@ -1,5 +1,5 @@
 /**
- * The facts an event record stands for (`definitions.md`, Form A). A pure function: the door
+ * The facts an event record stands for (`definitions.md`, Interface). A pure function: the door
  * computes its answer from it and the processor books the same.
  */
 import { fraction, monthlyFraction } from "../schemas/money/monthly.js";

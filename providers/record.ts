@@ -1,6 +1,6 @@
 /**
  * The event record: ingest form A, the body of a `custom` webhook, and what a flat form B payload
- * becomes. Rules: `definitions.md`, Ingest and Form A. The facts it stands for: record-facts.ts.
+ * becomes. Rules: `definitions.md`, Ingest. The facts it stands for: record-facts.ts.
  */
 import { z } from "zod";
 import { compiled } from "./compiled.js";

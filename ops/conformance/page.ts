@@ -1,5 +1,5 @@
 /**
- * docs/providers.md: for each provider and event type what is read from it, made by reading the
+ * providers/readings.md: for each provider and event type what is read from it, made by reading the
  * examples in providers/<token>/fixtures. test/providers/conformance.test.ts says whether it is
  * current.
  */
@@ -18,7 +18,7 @@ Made from the examples in \`providers/<token>/fixtures\` by the adapters themsel
 (\`UPDATE_CONFORMANCE=1 npm test\`); a test says whether it is current. One row for each event type
 and effect, with the examples that have it; "is set" means: from then on it is worth what the event
 says. An event type with no example is shown as such; what is in no table is ignored. The pages in
-[providers/](providers/) say why.`;
+docs/providers say why.`;
 
 function sectionOf(provider: Provider): string {
   const fixtures = readFixtures(provider);

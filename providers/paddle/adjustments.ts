@@ -47,7 +47,7 @@ export const readAdjustment = reader(adjustmentShape, (adjustment, event) => {
 });
 
 /**
- * Dated by the first event that shows it approved (`definitions.md`, Paddle); booking takes the
+ * Dated by the first event that shows it approved (`definitions.md`, Providers); booking takes the
  * earliest. One turned down after that gives the money back, one never approved moved nothing.
  */
 function refund(adjustment: Adjustment, { at }: PaddleEvent): Told {

@@ -1,4 +1,4 @@
-/** `UPDATE_CONFORMANCE=1 npm test` writes docs/providers.md anew. */
+/** `UPDATE_CONFORMANCE=1 npm test` writes providers/readings.md anew. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect } from "chai";
 import { projectFile } from "../../runtime/project-root.js";
@@ -6,7 +6,7 @@ import { readConfig } from "../../config.js";
 import { conformancePage } from "../../ops/conformance/page.js";
 import { createProviders } from "../../providers/index.js";
 
-const file = projectFile("docs", "providers.md");
+const file = projectFile("providers", "readings.md");
 const providers = createProviders(readConfig({}));
 
 describe("The conformance table", () => {

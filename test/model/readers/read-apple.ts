@@ -1,5 +1,5 @@
 /**
- * The model's own reading of App Store notifications, from providers/facts.md §6 and
+ * The model's own reading of App Store notifications, from docs/providers and
  * `definitions.md`: of the plain notification, before its parts are signed.
  */
 import { exponentOf, type BareFact, type Phase } from "../facts.js";

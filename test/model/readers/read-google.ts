@@ -1,6 +1,6 @@
 /**
  * The model's own reading of Google Play: a notification together with what Google answered about
- * it, which lies in the body; from providers/facts.md §7 and `definitions.md`, Providers.
+ * it, which lies in the body; from docs/providers and `definitions.md`, Providers.
  */
 import { exponentOf, type BareFact, type Phase } from "../facts.js";
 import { type Fraction, fraction, plus, rounded, tenTo, times } from "../fraction.js";

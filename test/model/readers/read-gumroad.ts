@@ -1,5 +1,5 @@
 /**
- * The model's own reading of Gumroad's pings, from providers/facts.md §5 and `definitions.md`, as
+ * The model's own reading of Gumroad's pings, from docs/providers and `definitions.md`, as
  * they are believed without an access token. MRR starts with the first charge that is known.
  */
 import type { BareFact } from "../facts.js";

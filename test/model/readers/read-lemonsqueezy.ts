@@ -1,5 +1,5 @@
 /**
- * The model's own reading of Lemon Squeezy's webhook bodies, from providers/facts.md §3 and
+ * The model's own reading of Lemon Squeezy's webhook bodies, from docs/providers and
  * `definitions.md`. What its API would have answered lies beside the event, in `answers`.
  */
 import type { BareFact, Item, Phase } from "../facts.js";

@@ -1,5 +1,5 @@
 /**
- * The model's own reading of Paddle's webhook bodies, from providers/facts.md §2 and
+ * The model's own reading of Paddle's webhook bodies, from docs/providers and
  * `definitions.md`. It is asked about well-formed bodies only.
  */
 import type { BareFact, Item, Phase } from "../facts.js";

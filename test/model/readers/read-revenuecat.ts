@@ -1,5 +1,5 @@
 /**
- * The model's own reading of RevenueCat's events, from providers/facts.md §4 and `definitions.md`.
+ * The model's own reading of RevenueCat's events, from docs/providers and `definitions.md`.
  * Asked about well-formed bodies only, and about live ones: periods of the sandbox mean nothing.
  */
 import { exponentOf, type BareFact, type Phase } from "../facts.js";

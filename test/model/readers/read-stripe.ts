@@ -1,5 +1,5 @@
 /**
- * The model's own minimal reading of Stripe's webhook bodies, from providers/facts.md §1: both API
+ * The model's own minimal reading of Stripe's webhook bodies, from docs/providers: both API
  * layouts, only what moves money or MRR. It is asked about well-formed bodies only.
  */
 import { exponentOf, type BareFact, type Line, type PaymentType } from "../facts.js";
