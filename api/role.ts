@@ -12,6 +12,8 @@ import { createExports } from "./exports/send.js";
 import { dashboardRoutes } from "./dashboard.js";
 import { manageRoutes } from "./manage/routes.js";
 import { eventsRoute } from "./events/route.js";
+import { accountRoute } from "./accounts/details.js";
+import { accountsRoute } from "./accounts/route.js";
 import { cohortsRoute } from "./cohorts/route.js";
 import { movementsRoute } from "./movement-series/route.js";
 import { mrrRoute } from "./mrr/route.js";
@@ -48,6 +50,8 @@ export async function start(service: Service): Promise<void> {
   productsRoute(router, service, cursors, catalogues);
   transactionsRoute(router, service, cursors, catalogues, exports);
   transactionRoute(router, service, catalogues);
+  accountsRoute(router, service, cursors, catalogues, exports);
+  accountRoute(router, service, cursors, catalogues, exports);
   eventsRoute(router, service, catalogues);
   mrrChangesRoute(router, service, cursors, catalogues, exports);
   recordedMovementsRoute(router, service, cursors, catalogues, exports);

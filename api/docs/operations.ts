@@ -1,4 +1,10 @@
 /** Every operation of the HTTP interface, by the zod schemas that check it. */
+import {
+  accountAnswer,
+  accountQueryParameters,
+  accountsAnswer,
+  accountsQueryParameters,
+} from "../accounts/schema.js";
 import { z } from "zod";
 import { eventRecordShape, flatPayloadShape } from "../../providers/record.js";
 import { accountCohortsAnswer, cohortsAnswer, cohortsQueryParameters } from "../cohorts/schema.js";
@@ -177,6 +183,33 @@ export const operations: readonly Operation[] = [
     answer: recordedMovementsAnswer,
     exports: true,
     errors: [400, 422, 503],
+  },
+  {
+    method: "get",
+    path: "/v1/accounts",
+    tag: "Lists",
+    summary: "Customers that have or had MRR, by keyed hash",
+    description:
+      "Those behind a cell of retention are its `vintage` with `at` the end of its interval and " +
+      "`active=true`.",
+    security: "key",
+    query: accountsQueryParameters,
+    status: 200,
+    answer: accountsAnswer,
+    exports: true,
+    errors: [400, 422, 503],
+  },
+  {
+    method: "get",
+    path: "/v1/accounts/{id}",
+    tag: "Lists",
+    summary: "One customer: its subscriptions, and movements, payments and events in one time line",
+    security: "key",
+    query: accountQueryParameters,
+    status: 200,
+    answer: accountAnswer,
+    exports: true,
+    errors: [400, 404, 422, 503],
   },
   {
     method: "get",

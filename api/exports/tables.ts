@@ -1,4 +1,5 @@
 /** Answers as flat rows: the columns of each, and how what is nested in JSON becomes rows. */
+import { account, timelineItem } from "../accounts/schema.js";
 import type { AccountCohort, Cohort } from "../cohorts/schema.js";
 import {
   accountCohortExportRow,
@@ -44,6 +45,8 @@ export const tables = {
   products: { name: "products", columns: columnsOf(product) },
   transactions: { name: "transactions", columns: columnsOf(transaction, special) },
   versions: { name: "transaction-versions", columns: columnsOf(versionExportRow, special) },
+  accounts: { name: "accounts", columns: columnsOf(account, special) },
+  timeline: { name: "account", columns: columnsOf(timelineItem) },
   accountCohorts: { name: "cohorts", columns: columnsOf(accountCohortExportRow) },
 } as const satisfies Readonly<Record<string, Table>>;
 

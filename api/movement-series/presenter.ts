@@ -23,7 +23,7 @@ import {
   nothing,
   rowsByStart,
   sumsOf,
-} from "../movement-sums.js";
+} from "../reading/movement-sums.js";
 import { type MovementSeriesRow, beforeAll } from "./query.js";
 import { type Series, type SeriesPart, tooLong } from "../reading/series.js";
 import { mrrPlaces } from "../reading/amounts.js";

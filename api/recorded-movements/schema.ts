@@ -5,10 +5,7 @@ import { formatQuery } from "../../schemas/http/formats.js";
 import { movementKinds } from "../movement-series/schema.js";
 import { mrrChange } from "../mrr-changes/schema.js";
 import { pageQuery, pagination } from "../../schemas/http/pages.js";
-import { cellQuery, moment } from "../../schemas/http/series.js";
-
-/** A keyed hash. */
-export const accountId = z.string().min(1).max(255);
+import { accountId, cellQuery, moment } from "../../schemas/http/series.js";
 
 export const recordedMovementsQueryParameters = z.object({
   kind: z.enum(movementKinds).optional(),

@@ -4,7 +4,7 @@ import { decimalText } from "../../schemas/money/decimal.js";
 import type { MovementKind } from "../movement-series/schema.js";
 import type { SummaryFigures } from "./schema.js";
 import { roundToMinor, toJsonNumber } from "../../schemas/money/money.js";
-import { type Sums, balanceOf } from "../movement-sums.js";
+import { type Sums, balanceOf } from "../reading/movement-sums.js";
 import { mrrPlaces, percent, ratio, showMrr } from "../reading/amounts.js";
 
 export interface SummaryOf {

@@ -20,7 +20,7 @@ import { formatOf } from "../exports/formats.js";
 import { sendTable } from "../exports/send.js";
 import { summaryRows, summaryTable } from "../exports/tables.js";
 import { readMovements } from "../reading/movement-reading.js";
-import { type Sums, plus, rowsByStart, sumsOf } from "../movement-sums.js";
+import { type Sums, plus, rowsByStart, sumsOf } from "../reading/movement-sums.js";
 import { type SummaryOf, presentSummary } from "./presenter.js";
 import { type MovementKindRow, movementKindsQuery } from "./movement-kinds.js";
 import {
@@ -28,7 +28,7 @@ import {
   beforeAll,
   movementSeriesQuery,
 } from "../movement-series/query.js";
-import { type Period, comparedPeriod, readPeriod } from "../summary-period.js";
+import { type Period, comparedPeriod, readPeriod } from "./period.js";
 import { clocksOf, completeText } from "../reading/reading.js";
 
 export function summaryRoute(router: Router, service: Service, catalogues: CatalogueView): void {

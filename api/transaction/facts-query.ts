@@ -1,4 +1,5 @@
 /** Facts about money: of one event, or under the keys they are looked for by. */
+import { providerTokens } from "../../schemas/provider-tokens.js";
 import type { PinnedAsOf } from "../reading/pages.js";
 import { type Query, knownAtSql, tenantSql } from "../reading/query.js";
 
@@ -30,6 +31,23 @@ ORDER BY received_at, fact_id LIMIT 1 BY key, fact_id`,
       keys,
       ...(knownAt === undefined ? {} : { known_at: knownAt }),
     },
+  };
+}
+
+export interface LinkedFactRow {
+  readonly provider: string;
+  readonly fact: string;
+}
+
+/** The facts under the key of a purchase, whichever provider's. */
+export function factsOfPurchaseQuery(asOf: PinnedAsOf, key: string): Query {
+  const { workspace, environment, knownAt } = asOf;
+  return {
+    sql: `SELECT provider, fact FROM money_facts
+WHERE ${tenantSql} AND provider IN {providers:Array(String)} AND key = {key:String}
+  AND received_at <= ${knownAtSql}
+ORDER BY provider, fact_id LIMIT 1 BY provider, fact_id`,
+    params: { workspace, environment, known_at: knownAt, providers: [...providerTokens], key },
   };
 }
 

@@ -60,8 +60,12 @@ function columnConditions({
   skus,
   status,
   isPast,
+  account,
+  ids,
 }: TransactionsWanted): string[] {
   return [
+    ...(ids === undefined ? [] : ["id IN {ids:Array(String)}"]),
+    ...(account === undefined ? [] : ["account = {account:String}"]),
     ...(type === undefined ? [] : ["type = {type:String}"]),
     ...(currency === undefined ? [] : ["original_currency = {currency:String}"]),
     ...(country === undefined ? [] : ["customer_country = {country:String}"]),

@@ -17,6 +17,7 @@ export function transactionCountQuery(asOf: PinnedAsOf, wanted: TransactionsWant
     ...(wanted.to === undefined ? [] : [`timestamp < ${momentSql("to")}`]),
     // All versions have the same one.
     ...(wanted.provider === undefined ? [] : ["provider = {provider:String}"]),
+    ...(wanted.ids === undefined ? [] : ["id IN {ids:Array(String)}"]),
   ];
   const chosen = [
     ...(wanted.type === undefined ? [] : [`${lastSql("type")} = {type:String}`]),
@@ -24,6 +25,7 @@ export function transactionCountQuery(asOf: PinnedAsOf, wanted: TransactionsWant
       ? []
       : [`${lastSql("original_currency")} = {currency:String}`]),
     ...(wanted.country === undefined ? [] : [`${lastSql("customer_country")} = {country:String}`]),
+    ...(wanted.account === undefined ? [] : [`${lastSql("account")} = {account:String}`]),
     ...(wanted.status === undefined ? [] : [`${lastSql("status")} = {status:String}`]),
     ...(wanted.skus === undefined ? [] : [`${lastSql(skuSql)} IN {skus:Array(String)}`]),
   ];

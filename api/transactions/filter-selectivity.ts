@@ -45,8 +45,8 @@ export class PassingRows {
 /** Which list it is, whatever time it is about. */
 export function listKey(
   { workspace, environment }: Pick<PinnedAsOf, "workspace" | "environment">,
-  { provider, status, type, currency, country, skus }: TransactionsWanted,
+  { provider, status, type, currency, country, skus, account, ids }: TransactionsWanted,
 ): string {
-  const filters = [provider, status, type, currency, country, skus];
+  const filters = [provider, status, type, currency, country, skus, account, ids];
   return JSON.stringify([workspace, environment, ...filters]);
 }

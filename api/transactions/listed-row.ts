@@ -5,7 +5,7 @@
 import type { TransactionRow } from "./query.js";
 
 export interface ListedRow extends Pick<TransactionRow, "timestamp_ms" | "id"> {
-  /** JSON, made of the other columns by `migrations/clickhouse/0014_pages_of_one_column.sql`. */
+  /** JSON, made of the other columns by `migrations/clickhouse`. */
   readonly shown: string;
 }
 
@@ -36,6 +36,7 @@ export function transactionOf({ timestamp_ms, id, shown }: ListedRow): Transacti
     customer_country: row[13],
     type: row[14],
     status: row[15],
+    account: row[16],
   };
 }
 
@@ -56,4 +57,5 @@ type Shown = readonly [
   customer_country: TransactionRow["customer_country"],
   type: TransactionRow["type"],
   status: TransactionRow["status"],
+  account: TransactionRow["account"],
 ];

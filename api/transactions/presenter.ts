@@ -36,6 +36,7 @@ type AsIs = Pick<
   | "fx_rate"
   | "fx_date"
   | "customer_country"
+  | "account"
 > & { readonly provider: string; readonly type: string; readonly status: string };
 
 /** Amounts in minor units, times in ms since 1970. */
@@ -77,6 +78,7 @@ function present(
     type: shape.type.parse(asIs.type),
     status: shape.status.parse(asIs.status),
     timestamp: new Date(numbers.timestamp).toISOString(),
+    account: asIs.account,
   };
 }
 

@@ -20,6 +20,9 @@ export interface TransactionsWanted {
   readonly type?: TransactionType | undefined;
   readonly currency?: string | undefined;
   readonly country?: string | undefined;
+  readonly account?: string | undefined;
+  /** Of these ids only. */
+  readonly ids?: readonly string[] | undefined;
   /** Each as `provider:external_id`. */
   readonly skus?: readonly string[] | undefined;
   /** ms since 1970; timestamps from `from` on and before `to` */
@@ -50,6 +53,8 @@ export interface TransactionRow {
   readonly customer_country: string;
   readonly type: string;
   readonly status: string;
+  /** Empty for a guest. */
+  readonly account: string;
 }
 
 /**
@@ -152,7 +157,7 @@ const knownConditions = [tenantSql, `timestamp <= ${atSql}`, recordedSql];
 export const transactionColumns = `toUnixTimestamp64Milli(timestamp) AS timestamp_ms, id, version,
   provider, payment, external_id, gross_amount, original_currency, normalized_amount,
   base_currency, fx_rate, fx_date, refunded_amount, tax_amount, fee_amount, customer_country,
-  type, status`;
+  type, status, account`;
 
 /** The table's own order backwards, so that reading stops with the last row wanted. */
 const newestFirst = "timestamp DESC, id DESC, recorded_at DESC, fact_id DESC, version DESC";
@@ -186,12 +191,14 @@ export function filterParams(wanted: TransactionsWanted): Record<string, QueryPa
 
 /** Whether the version that is shown, with its status as of `at`, is wanted. */
 export function isWanted(row: TransactionRow, wanted: TransactionsWanted): boolean {
-  const { status, type, currency, country, skus } = wanted;
+  const { status, type, currency, country, skus, account, ids } = wanted;
   return (
     [undefined, row.status].includes(status) &&
     [undefined, row.type].includes(type) &&
     [undefined, row.original_currency].includes(currency) &&
     [undefined, row.customer_country].includes(country) &&
+    [undefined, row.account].includes(account) &&
+    (ids?.includes(row.id) ?? true) &&
     (skus === undefined || skus.includes(`${row.provider}:${row.external_id}`))
   );
 }

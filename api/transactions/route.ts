@@ -22,6 +22,7 @@ import { openWalk } from "../reading/pages.js";
 import { PassingRows } from "./filter-selectivity.js";
 import { presentTransactionRow } from "./presenter.js";
 import type { TransactionRow } from "./query.js";
+import { transactionsNamed } from "./search.js";
 import { countTransactions, readAllTransactions, readTransactions } from "./pages.js";
 import { checkRange, clocksOf, completeText } from "../reading/reading.js";
 
@@ -55,9 +56,14 @@ export function transactionsRoute(
       positionSchema,
     });
     const catalogue = await catalogues.of(access.workspace, access.environment);
-    const { product, ...filters } = walk.filters;
+    const { product, search, ...filters } = walk.filters;
+    const { asOf } = walk;
     const wanted = {
       ...filters,
+      ids:
+        search === undefined
+          ? undefined
+          : await transactionsNamed(service.clickhouse, asOf, search),
       skus: product === undefined ? undefined : skusOf(product, catalogue),
       // What is known may be of later than `at` only if `at` was asked for.
       isPast: walk.asOf.at < walk.asOf.knownAt,
@@ -67,7 +73,6 @@ export function transactionsRoute(
         row,
         catalogue.productOf({ provider: row.provider, externalId: row.external_id }),
       );
-    const { asOf } = walk;
     if (format !== null) {
       return exports.send(ctx, format, {
         ...tables.transactions,
@@ -92,9 +97,9 @@ export function transactionsRoute(
 }
 
 function filtersOf(query: TransactionsQuery): Filters {
-  const { provider, status, type, product, currency, country, from, to } = query;
+  const { provider, status, type, product, currency, country, account, search, from, to } = query;
   checkRange(query);
-  return { provider, status, type, product, currency, country, from, to };
+  return { provider, status, type, product, currency, country, account, search, from, to };
 }
 
 /** As the cursor holds them; moments in ms since 1970. */
@@ -105,6 +110,8 @@ const filtersSchema = z.object({
   product: z.string().optional(),
   currency: z.string().optional(),
   country: z.string().optional(),
+  account: z.string().optional(),
+  search: z.string().optional(),
   from: z.number().int().optional(),
   to: z.number().int().optional(),
 });

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { clocksQuery } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import { pageQuery } from "../../schemas/http/pages.js";
-import { countryCode, currencyCode, moment } from "../../schemas/http/series.js";
+import { accountId, countryCode, currencyCode, moment } from "../../schemas/http/series.js";
 import { transactionStatuses, transactionTypes } from "../../schemas/http/transactions.js";
 import { providerTokens } from "../../schemas/provider-tokens.js";
 
@@ -16,6 +16,17 @@ export const transactionsQueryParameters = z.object({
   }),
   currency: currencyCode.optional().meta({ description: "`original_currency`" }),
   country: countryCode.optional().meta({ description: "`customer_country`" }),
+  account: accountId.optional(),
+  search: z
+    .string()
+    .min(1)
+    .max(255)
+    .optional()
+    .meta({
+      description:
+        "A provider's own id: of the payment, or of what it paid (an invoice, an order, a checkout " +
+        "session), or of a refund that names no sale; or the `id` itself.",
+    }),
   from: moment.optional().meta({
     type: "string",
     description: "Paid then or later: a date (its 00:00 UTC) or a date-time.",

@@ -58,6 +58,12 @@ export const cellQuery = {
   country: countryCode.optional().meta({ description: "`ZZ` where nobody told it." }),
 };
 
+export const accountId = z
+  .string()
+  .min(1)
+  .max(255)
+  .meta({ description: "Id of an account: a keyed hash." });
+
 export const cellGroups = ["provider", "product", "country", "currency"] as const;
 export type CellGroup = (typeof cellGroups)[number];
 

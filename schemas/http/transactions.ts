@@ -48,6 +48,7 @@ export const transaction = z
     type: z.enum(transactionTypes),
     status: z.enum(transactionStatuses),
     timestamp: z.iso.datetime().meta({ description: "When it was paid." }),
+    account: z.string().meta({ description: "A keyed hash of the customer; empty for a guest." }),
   })
   .meta({ id: "Transaction" });
 export type Transaction = z.output<typeof transaction>;

@@ -121,6 +121,24 @@ describe("Why", () => {
       expect(shown.fx_edition).to.be.a("number");
     });
 
+    it("should be found by the ids its provider has for it and for what it paid", async () => {
+      const found = async (query: string) => {
+        const { status, json, text } = await get(`/v1/transactions?${query}`);
+        expect(status, text).to.equal(200);
+        return json.data.map((row: { id: string }) => row.id);
+      };
+      for (const name of ["pi_why", "in_why", id]) {
+        expect(await found(`search=${name}`), name).to.deep.equal([id]);
+        expect(await found(`search=${name}&account=${shown.account}`), name).to.deep.equal([id]);
+        expect(await found(`search=${name}&provider=apple`), name).to.deep.equal([]);
+      }
+      expect(await found("search=pi_wh")).to.deep.equal([]);
+      expect(await found(`search=in_why&known_at=${beforeLink}`)).to.deep.equal([]);
+      expect(await found(`account=${shown.account}`)).to.deep.equal([id]);
+      const { headers } = await get("/v1/transactions?search=in_why&format=csv");
+      expect(headers.get("x-total-count")).to.equal("1");
+    });
+
     it("should show its versions in order, each with the raw events behind it", () => {
       const told = shown.versions.map((each) => each.events.map((event) => event.event_id));
       const [refunded = "", paid = "", invoiced = "", linked = ""] = events;

@@ -42,6 +42,10 @@ describe("Filters of transactions", () => {
     ["a country nobody has", { country: "AQ" }],
     ["the products of two providers", { skus: ["stripe:prod_b", "apple:prod_a"] }],
     ["what no product was told of", { skus: ["stripe:", "apple:"] }],
+    ["an account", { account: "acc_1" }],
+    ["an account only later versions know", { account: "acc_late" }],
+    ["some ids", { ids: ["tx_0919_1", "tx_0838_2", "tx_none"] }],
+    ["some ids of a country", { ids: ["tx_0919_1", "tx_0838_2"], country: "US" }],
     ["a status", { status: "disputed" }],
     ["the time from a moment on", { from: first + 100 * hourMs }],
     ["the time before a moment", { to: first + 100 * hourMs }],
@@ -232,7 +236,13 @@ type Version = TestVersion &
   Required<
     Pick<
       TestVersion,
-      "status" | "provider" | "external_id" | "type" | "customer_country" | "original_currency"
+      | "status"
+      | "provider"
+      | "external_id"
+      | "type"
+      | "customer_country"
+      | "original_currency"
+      | "account"
     >
   >;
 
@@ -251,6 +261,7 @@ function scattered(ids: number): Version[] {
         external_id: pick(["prod_a", "prod_b", "prod_c", ""], drawn),
         original_currency: pick(["USD", "USD", "EUR", "JPY"], drawn * 3),
         customer_country: drawn === 50 ? "IS" : pick(["US", "DE", "US"], drawn),
+        account: index % 50 === 2 ? (turn > 0 ? "acc_late" : "") : `acc_${index % 40}`,
         type: drawn % 11 === 0 ? "refund" : turn > 0 ? "subscription" : "one_time",
         status: drawn % 13 === 0 ? "disputed" : drawn % 6 === 0 ? "refunded" : "succeeded",
       };
@@ -283,6 +294,8 @@ function bruteForce(
         (wanted.currency ?? row.original_currency) === row.original_currency &&
         (wanted.country ?? row.customer_country) === row.customer_country &&
         (wanted.status ?? row.status) === row.status &&
+        (wanted.account ?? row.account) === row.account &&
+        (wanted.ids?.includes(row.id) ?? true) &&
         (wanted.skus?.includes(`${row.provider}:${row.external_id}`) ?? true) &&
         row.timestamp >= (wanted.from ?? 0) &&
         row.timestamp < (wanted.to ?? Infinity),

@@ -120,6 +120,7 @@ export interface TestVersion {
   readonly fx_rate?: string;
   readonly fx_date?: string;
   readonly customer_country?: string;
+  readonly account?: string;
   readonly original_currency?: string;
   readonly type?: "subscription" | "one_time" | "refund";
 }

@@ -1,6 +1,6 @@
 /** Movements added up by kind, unrounded. */
-import { type MovementKind, movementKinds } from "./movement-series/schema.js";
-import { mrrOf } from "./reading/amounts.js";
+import { type MovementKind, movementKinds } from "../movement-series/schema.js";
+import { mrrOf } from "./amounts.js";
 
 /** MRR in millionths of the base currency. */
 export interface Balance {

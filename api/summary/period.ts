@@ -1,9 +1,9 @@
 /** The time a summary is about, and the one it is compared with. Pure. */
-import type { SummaryCompare, SummaryQuery } from "./summary/schema.js";
-import { summaryDays } from "./summary/schema.js";
-import type { AsOf } from "./reading/as-of.js";
-import { dayMs, isStartOfMonth, monthNumber, monthsBefore } from "./reading/calendar.js";
-import { type Series, readSeries } from "./reading/series.js";
+import type { SummaryCompare, SummaryQuery } from "./schema.js";
+import { summaryDays } from "./schema.js";
+import type { AsOf } from "../reading/as-of.js";
+import { dayMs, isStartOfMonth, monthNumber, monthsBefore } from "../reading/calendar.js";
+import { type Series, readSeries } from "../reading/series.js";
 
 export interface Period {
   /** ms since 1970; the first moment of the days, or the one the rates look back to */

@@ -1,0 +1,111 @@
+/** Accounts that ever had MRR, and their subscriptions, as of two moments. */
+import { eachShard } from "../../clickhouse/cluster/shard-statements.js";
+import type { AsOf } from "../reading/as-of.js";
+import type { Cell } from "../reading/metric-filters.js";
+import { accountSources } from "../reading/movements.js";
+import { type Query, asOfParams, sumSettingsSql } from "../reading/query.js";
+
+/** Of the rows of a cell. Decimal text, base currency; moments in ms since 1970, as text. */
+export interface AccountRow {
+  readonly account: string;
+  readonly provider: string;
+  /** `YYYY-MM` */
+  readonly vintage_month: string;
+  readonly worth: string;
+  readonly began: string;
+  readonly first_at_ms: string;
+  readonly last_at_ms: string;
+}
+
+export interface AccountsWanted {
+  readonly cell: Pick<Cell, "condition" | "params">;
+  /** First days of the first month, and of the one after the last: `YYYY-MM-DD`. */
+  readonly vintages?: { readonly from: string; readonly to: string } | undefined;
+  readonly isActive?: boolean | undefined;
+  /** This one only. */
+  readonly account?: string | undefined;
+}
+
+/**
+ * In the order of the table, account by account, so that a page ends with its last row. What an
+ * account's past was called before more was known of it nets to nothing at each moment: `sumMap`
+ * drops those, and an account none of whose moments is left never had anything.
+ *
+ * @param after the last account of the page before
+ */
+export function accountsQuery(
+  asOf: AsOf,
+  wanted: AccountsWanted,
+  after: string | null,
+  rowsMax: number,
+): Query {
+  const { cell, vintages, isActive, account } = wanted;
+  const conditions = [
+    ...(vintages === undefined
+      ? []
+      : ["vintage >= toDate({vintage_from:String}) AND vintage < toDate({vintage_to:String})"]),
+    ...(account === undefined ? [] : ["account = {account:String}"]),
+    ...(after === null ? [] : ["account > {after:String}"]),
+  ];
+  const having = [
+    "sumIf(accounts, kind = 'new') > 0",
+    "notEmpty(moves)",
+    ...(isActive === undefined ? [] : [isActive ? "worth > 0" : "worth = 0"]),
+  ].join(" AND ");
+  const sums = accountSources(asOf).map(
+    (source) => `SELECT account, any(provider) AS owner,
+  formatDateTime(vintage, '%Y-%m') AS vintage_month,
+  sumIf(mrr, ${cell.condition}) AS worth,
+  sumIf(mrr, kind = 'new' AND (${cell.condition})) AS began,
+  sumMapIf([toUnixTimestamp64Milli(at)], [mrr], ${cell.condition}).1 AS moves
+FROM ${[source, ...conditions].join(" AND ")}
+GROUP BY workspace, environment, account, vintage HAVING ${having}
+ORDER BY account LIMIT {rows_max:UInt32}`,
+  );
+  const union = sums.map((each) => `SELECT * FROM (${each})`).join("\nUNION ALL\n");
+  return {
+    sql: `SELECT account, owner AS provider, vintage_month, worth, began,
+  moves[1] AS first_at_ms, moves[-1] AS last_at_ms
+FROM ${eachShard(union)} ORDER BY account LIMIT {rows_max:UInt32}
+${sumSettingsSql}, optimize_aggregation_in_order = 1, optimize_use_projections = 0`,
+    params: {
+      ...asOfParams(asOf),
+      ...cell.params,
+      rows_max: rowsMax,
+      ...(vintages === undefined ? {} : { vintage_from: vintages.from, vintage_to: vintages.to }),
+      ...(account === undefined ? {} : { account }),
+      ...(after === null ? {} : { after }),
+    },
+  };
+}
+
+export interface AccountSubscriptionRow {
+  readonly subscription: string;
+  readonly provider: string;
+  readonly external_id: string;
+  readonly currency: string;
+  readonly country: string;
+  readonly worth: string;
+  readonly first_at_ms: string;
+  readonly last_at_ms: string;
+}
+
+export function accountSubscriptionsQuery(asOf: AsOf, account: string, rowsMax: number): Query {
+  const rows = accountSources(asOf).map(
+    (source) => `SELECT subscription, provider, external_id, currency, country, at, mrr
+FROM ${source} AND account = {account:String}`,
+  );
+  return {
+    sql: `SELECT subscription, provider, external_id, currency, country, worth,
+  moves[1] AS first_at_ms, moves[-1] AS last_at_ms
+FROM (
+  SELECT subscription, provider, external_id, currency, country, sum(mrr) AS worth,
+    sumMap([toUnixTimestamp64Milli(at)], [mrr]).1 AS moves
+  FROM ${eachShard(rows.join("\nUNION ALL\n"))}
+  GROUP BY subscription, provider, external_id, currency, country
+) WHERE notEmpty(moves)
+ORDER BY first_at_ms DESC, subscription, external_id, currency, country LIMIT {rows_max:UInt32}
+${sumSettingsSql}`,
+    params: { ...asOfParams(asOf), account, rows_max: rowsMax },
+  };
+}

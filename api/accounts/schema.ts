@@ -1,0 +1,138 @@
+/** `GET /v1/accounts` and `GET /v1/accounts/{id}`: customers, by keyed hash and never by name. */
+import { z } from "zod";
+import { clocksQuery, completeTo } from "../../schemas/http/clocks.js";
+import { formatQuery } from "../../schemas/http/formats.js";
+import { pageQuery, pagination } from "../../schemas/http/pages.js";
+import { cellQuery } from "../../schemas/http/series.js";
+import { providerToken } from "../../schemas/http/transactions.js";
+
+/** `2026-05`, `2026-Q2` or `2026`, as cohorts have them. */
+const vintageText = /^\d{4}(-(0[1-9]|1[0-2])|-Q[1-4])?$/;
+
+export const accountsQueryParameters = z.object({
+  vintage: z.string().regex(vintageText, "must be a vintage: 2026-05, 2026-Q2 or 2026").optional(),
+  active: z
+    .enum(["true", "false"])
+    .optional()
+    .meta({ description: "Whether the account has MRR (of the part that is asked for)." }),
+  ...cellQuery,
+  ...pageQuery,
+  ...clocksQuery,
+  ...formatQuery,
+});
+export type AccountsQuery = z.output<typeof accountsQueryParameters>;
+
+const mrr = z.number().meta({ description: "Of the part that is asked for." });
+const exact = z.string().meta({ description: "The same unrounded: decimal text, six places." });
+
+export const account = z
+  .object({
+    id: z.string().meta({ description: "A keyed hash." }),
+    provider: providerToken,
+    vintage: z.string().meta({ description: "`YYYY-MM`, when it first had MRR." }),
+    first_at: z.iso.datetime().meta({ description: "The first movement in that part." }),
+    last_at: z.iso.datetime().meta({ description: "The last movement in that part." }),
+    active: z.boolean().meta({ description: "Whether `mrr` is above 0." }),
+    mrr,
+    mrr_exact: exact,
+    starting_mrr: z.number().meta({ description: "Its `new` movement, in that part." }),
+    currency: z.string().meta({ description: "ISO 4217, of the workspace." }),
+  })
+  .meta({ id: "Account" });
+export type Account = z.output<typeof account>;
+
+export const accountsAnswer = z
+  .object({
+    status: z.literal("success"),
+    data: z.array(account).meta({
+      description:
+        "By `id`: those that ever had MRR in the part that is asked for. `mrr_exact` of all of " +
+        "them adds up to its MRR.",
+    }),
+    pagination,
+    complete_to: completeTo,
+  })
+  .meta({ id: "AccountsAnswer" });
+export type AccountsAnswer = z.output<typeof accountsAnswer>;
+
+export const accountQueryParameters = z.object({ ...pageQuery, ...clocksQuery, ...formatQuery });
+
+export const accountSubscription = z
+  .object({
+    subscription: z.string(),
+    product_id: z.string().meta({ description: "The product the SKU belongs to today." }),
+    product_name: z.string(),
+    external_id: z.string(),
+    currency: z.string().meta({ description: "Of the price." }),
+    country: z.string(),
+    mrr: z.number(),
+    active: z.boolean().meta({ description: "Whether `mrr` is above 0." }),
+    first_at: z.iso.datetime(),
+    last_at: z.iso.datetime(),
+  })
+  .meta({ id: "AccountSubscription" });
+export type AccountSubscription = z.output<typeof accountSubscription>;
+
+export const timelineTypes = [
+  "movement",
+  "change",
+  "payment",
+  "refund",
+  "dispute",
+  "dispute_won",
+  "event",
+] as const;
+export type TimelineType = (typeof timelineTypes)[number];
+
+export const timelineItem = z
+  .object({
+    happened_at: z.iso.datetime().meta({ description: "Of an event: when it was received." }),
+    type: z.enum(timelineTypes),
+    id: z.string().meta({
+      description: "Of the movement, change, transaction, ledger entry or raw event.",
+    }),
+    detail: z.string().meta({
+      description:
+        "The kind of a movement, the phase of a change, the status of a payment, the provider's " +
+        "type of an event; of money back the id of the transaction.",
+    }),
+    event_id: z.string().nullable().meta({ description: "The raw event it was recorded under." }),
+    subscription: z.string().nullable(),
+    product_id: z.string().nullable(),
+    product_name: z.string().nullable(),
+    amount: z
+      .number()
+      .nullable()
+      .meta({
+        description:
+          "Signed: MRR gained or lost, MRR after a change (both in the base currency), money paid " +
+          "or returned.",
+      }),
+    currency: z.string().nullable().meta({ description: "Of `amount`." }),
+  })
+  .meta({ id: "TimelineItem" });
+export type TimelineItem = z.output<typeof timelineItem>;
+
+export const accountAnswer = z
+  .object({
+    status: z.literal("success"),
+    data: z
+      .object({
+        id: z.string(),
+        provider: providerToken,
+        vintage: z.string().nullable().meta({ description: "Null without any MRR ever." }),
+        active: z.boolean(),
+        mrr: z.number(),
+        starting_mrr: z.number(),
+        currency: z.string().meta({ description: "ISO 4217, of the workspace." }),
+        subscriptions: z.array(accountSubscription).meta({
+          description: "One for each subscription and what it is for; the newest first.",
+        }),
+        timeline: z.array(timelineItem).meta({ description: "Newest first, in pages." }),
+      })
+      .meta({ id: "AccountDetails" }),
+    pagination,
+    complete_to: completeTo,
+  })
+  .meta({ id: "AccountAnswer" });
+export type AccountAnswer = z.output<typeof accountAnswer>;

@@ -1,0 +1,37 @@
+/** Which transactions a provider's own id stands for. */
+import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import { transactionId } from "../../schemas/ids.js";
+import { purchaseKey } from "../../schemas/money-keys.js";
+import { providerTokens } from "../../schemas/provider-tokens.js";
+import { factCodec } from "../../schemas/records/records.js";
+import type { PinnedAsOf } from "../reading/pages.js";
+import { type LinkedFactRow, factsOfPurchaseQuery } from "../transaction/facts-query.js";
+
+/**
+ * The transactions of the payment with that id, of the payments of a purchase with it (an invoice,
+ * an order, a checkout session), and of a lone refund with it, whichever provider calls it so.
+ * Most of these ids are of no transaction.
+ *
+ * @param text the provider's id, or the id of a transaction
+ */
+export async function transactionsNamed(
+  clickhouse: Pick<ClickHouse, "rows">,
+  asOf: PinnedAsOf,
+  text: string,
+): Promise<string[]> {
+  const { sql, params } = factsOfPurchaseQuery(asOf, purchaseKey(text));
+  const rows = await clickhouse.rows<LinkedFactRow>(sql, params);
+  const linked = rows.flatMap(({ provider, fact }) => {
+    const { body } = factCodec.fromText(fact);
+    return "Link" in body ? [{ provider, payment: body.Link.payment }] : [];
+  });
+  const named = providerTokens.flatMap((provider) => [
+    { provider, payment: text },
+    { provider, payment: `refund:${text}` },
+  ]);
+  const { workspace, environment } = asOf;
+  const ids = [...named, ...linked].map(({ provider, payment }) =>
+    transactionId(workspace, environment, provider, payment),
+  );
+  return [...new Set([text, ...ids])];
+}
