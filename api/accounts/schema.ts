@@ -89,7 +89,7 @@ export const timelineItem = z
     happened_at: z.iso.datetime().meta({ description: "Of an event: when it was received." }),
     type: z.enum(timelineTypes),
     id: z.string().meta({
-      description: "Of the movement, change, transaction, ledger entry or raw event.",
+      description: "Of the movement, change, payment, entry or event.",
     }),
     detail: z.string().meta({
       description:
@@ -105,8 +105,8 @@ export const timelineItem = z
       .nullable()
       .meta({
         description:
-          "Signed: MRR gained or lost, MRR after a change (both in the base currency), money paid " +
-          "or returned.",
+          "Signed: MRR gained or lost, MRR after a change (both in the base currency), money " +
+          "paid or returned.",
       }),
     currency: z.string().nullable().meta({ description: "Of `amount`." }),
   })

@@ -3,6 +3,8 @@ import { z } from "zod";
 
 export interface Column {
   readonly name: string;
+  /** As JSON calls it. */
+  readonly field: string;
   readonly kind: Kind;
   readonly isNullable: boolean;
   /** Decimals a Parquet file keeps of a `decimal`; what has more is our own mistake. */
@@ -18,13 +20,21 @@ export type ExportRow = Readonly<Record<string, unknown>>;
 /** No currency has more decimals (`schemas/money/currencies.ts`). */
 const amountScale = 4;
 
+/** What SQL reserves; `timestamp` it does not. */
+const columnNames: Readonly<Record<string, string>> = {
+  from: "period_start",
+  to: "period_end",
+  at: "happened_at",
+};
+
 /** @param special what the schema does not say of a column */
 export function columnsOf(
   schema: z.ZodObject,
   special: Readonly<Record<string, Partial<Column>>> = {},
 ): Column[] {
   return Object.entries(schema.shape).map(([name, field]) => ({
-    name,
+    name: columnNames[name] ?? name,
+    field: name,
     kind: kindOf(field),
     isNullable: z.safeParse(field, null).success || z.safeParse(field, undefined).success,
     scale: amountScale,
@@ -34,7 +44,7 @@ export function columnsOf(
 
 /** @throws when the row is not as its schema says */
 export function valueIn(row: ExportRow, column: Column): string | number | null {
-  const value = row[column.name] ?? null;
+  const value = row[column.field] ?? null;
   if (value === null || typeof value === "string" || typeof value === "number") return value;
   if (column.kind === "json") return JSON.stringify(value);
   throw new Error(`${column.name} of an export is no single value`);

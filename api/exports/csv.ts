@@ -1,7 +1,8 @@
 /**
  * CSV as RFC 4180 has it, in UTF-8: a header line, CRLF, amounts as plain decimals.
  *
- * Spreadsheets run a cell that begins with = + - @ (or white space they skip) as a formula, and
+ * Spreadsheets run a cell that begins with = + - @ (some: also with their wide forms, or with white
+ * space they skip) as a formula, and
  * names of products are told by others. Such a text gets an apostrophe in front (OWASP, CSV
  * Injection), also one that has apostrophes before it, so that taking one off gives the text back.
  */
@@ -29,10 +30,12 @@ function csvCell(column: Column, row: ExportRow): string {
   if (value === null) return "";
   if (typeof value === "number") return plainNumber(value);
   if (column.kind === "text") return quoted(formula.test(value) ? `'${value}` : value);
+  // Spreadsheets take 2026-01-31T12:00:00.000Z for a text.
+  if (column.kind === "time") return value.replace("T", " ").replace("Z", "");
   return column.kind === "json" ? quoted(value) : value;
 }
 
-const formula = /^'*[=+\-@\t\r\n]/;
+const formula = /^'*[=+\-@＝＋－＠\t\r\n]/;
 
 /** Semicolons and tabs too: they end a cell where spreadsheets split by them. */
 function quoted(text: string): string {

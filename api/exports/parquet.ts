@@ -65,7 +65,12 @@ function elementOf({ name, kind, scale, isNullable }: Column): SchemaElement {
         scale,
       };
     case "time":
-      return { ...place, type: "INT64", converted_type: "TIMESTAMP_MILLIS" };
+      return {
+        ...place,
+        type: "INT64",
+        converted_type: "TIMESTAMP_MILLIS",
+        logical_type: { type: "TIMESTAMP", isAdjustedToUTC: true, unit: "MILLIS" },
+      };
     case "date":
       return { ...place, type: "INT32", converted_type: "DATE" };
     case "text":

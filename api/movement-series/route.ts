@@ -15,6 +15,7 @@ import { movementsRows, movementsTable } from "../exports/tables.js";
 import { readMovements } from "../reading/movement-reading.js";
 import { presentMovements } from "./presenter.js";
 import { type MovementSeriesRow, movementSeriesQuery } from "./query.js";
+import { firstRowOf } from "../reading/first-row.js";
 import { readSeries, tooLong } from "../reading/series.js";
 import { clocksOf, completeText } from "../reading/reading.js";
 
@@ -25,13 +26,16 @@ export function movementsRoute(router: Router, service: Service, catalogues: Cat
     const clocks = await clocksOf(service, access);
     const query = readQuery(ctx, movementsQueryParameters);
     const format = formatOf(ctx, query.format);
-    const series = readSeries(query, readAsOf(access, query, clocks));
+    const asOf = readAsOf(access, query, clocks);
+    const first =
+      query.from === undefined ? await firstRowOf(service, "mrr_movements", asOf) : null;
+    const series = readSeries(query, asOf, first);
     const catalogue = await catalogues.of(access.workspace, access.environment);
     const cell = cellOf(query, catalogue);
     const group = query.group_by;
     const rows = await readMovements<MovementSeriesRow>(
       service.clickhouse,
-      (asOf) => movementSeriesQuery(asOf, series, cell, group, limits.seriesRowsMax),
+      (reading) => movementSeriesQuery(reading, series, cell, group, limits.seriesRowsMax),
       series.asOf,
     );
     if (rows.length > limits.seriesRowsMax) throw tooLong("rows");

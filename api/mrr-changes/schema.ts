@@ -1,6 +1,6 @@
 /** `GET /v1/metrics/mrr/changes`: why one figure of MRR was read differently at two moments. */
 import { z } from "zod";
-import { completeTo, instant } from "../../schemas/http/clocks.js";
+import { completeTo, instant, instantOrDay } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import { pageQuery, pagination } from "../../schemas/http/pages.js";
 import { providerToken } from "../../schemas/http/transactions.js";
@@ -12,7 +12,8 @@ export const mrrChangesQueryParameters = z.object({
   to_known_at: instant.optional().meta({
     description: "The second reading. Not after `complete_to`, which is the default.",
   }),
-  at: instant.optional().meta({
+  at: instantOrDay.optional().meta({
+    type: "string",
     description: "The moment whose MRR both readings tell. Default: `from_known_at`.",
   }),
   provider: providerToken.optional(),

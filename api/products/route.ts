@@ -49,8 +49,9 @@ export function productsRoute(
       positionSchema,
     });
     const { period = "30d", category } = walk.filters;
+    const since = periodStart(period, walk.asOf.at);
     const [revenues, subscriptions, catalogue] = await Promise.all([
-      rowsOf<SkuRevenueRow>(service, skuRevenueQuery(walk.asOf, periodStart(period, walk.asOf.at))),
+      rowsOf<SkuRevenueRow>(service, skuRevenueQuery(walk.asOf, since)),
       readMovements<SkuSubscriptionsRow>(service.clickhouse, skuSubscriptionsQuery, walk.asOf),
       catalogues.of(access.workspace, access.environment),
     ]);
@@ -70,6 +71,11 @@ export function productsRoute(
     if (format !== null) return sendTable(ctx, format, tables.products, data, clocks);
     ctx.body = {
       status: "success",
+      period: {
+        name: period,
+        since: since === null ? null : new Date(since).toISOString(),
+        until: new Date(walk.asOf.at).toISOString(),
+      },
       data,
       pagination: walk.pagination(rest.length > page.length ? positionOf(page.at(-1)) : null),
       complete_to: completeText(clocks),

@@ -52,6 +52,13 @@ export type Product = z.output<typeof product>;
 export const productsAnswer = z
   .object({
     status: z.literal("success"),
+    period: z
+      .object({
+        name: z.enum(periods),
+        since: z.iso.datetime().nullable().meta({ description: "Null of `lifetime`." }),
+        until: z.iso.datetime().meta({ description: "`at`." }),
+      })
+      .meta({ id: "ProductsPeriod", description: "Of `total_revenue` and `total_sales`." }),
     data: z.array(product).meta({ description: "Highest `total_revenue` first, then by `id`." }),
     pagination,
     complete_to: completeTo,

@@ -2,6 +2,7 @@
  * The two clocks of a call (`definitions.md`, Two clocks): `at`, up to when things happened, and
  * `known_at`, up to when they were recorded.
  */
+import { dayMs, startOfDay } from "./calendar.js";
 import { unprocessable } from "../../http/errors.js";
 import type { Access } from "../../workspaces/keys.js";
 import type { Environment } from "../../schemas/records/records.js";
@@ -45,7 +46,10 @@ export function readAsOf(
   query: { readonly at?: number | undefined; readonly known_at?: number | undefined },
   clocks: Clocks,
 ): AsOf {
-  if ((query.at ?? 0) > clocks.now) {
+  // Today, as a day, is asked for up to its end.
+  const isToday = query.at === startOfDay(clocks.now) + dayMs - 1;
+  const at = isToday ? clocks.now : query.at;
+  if ((at ?? 0) > clocks.now) {
     throw unprocessable("moment_in_future", "at lies in the future.", "at");
   }
   if (query.known_at !== undefined) checkKnownAt(query.known_at, clocks, "known_at");
@@ -53,7 +57,7 @@ export function readAsOf(
     workspace: access.workspace,
     environment: access.environment,
     // Nothing is older than 1970, and the engine's dates begin there.
-    at: Math.max(0, query.at ?? query.known_at ?? clocks.now),
+    at: Math.max(0, at ?? query.known_at ?? clocks.now),
     knownAt: query.known_at === undefined ? null : Math.max(0, query.known_at),
   };
 }

@@ -86,6 +86,8 @@ interface State<Filters, Position> {
   readonly filters: Filters;
   readonly at: number;
   readonly known_at: number;
+  /** As it was given: a day is not over while it is today. */
+  readonly asked_at?: number | undefined;
   readonly limit: number;
   readonly after: Position | null;
 }
@@ -99,6 +101,7 @@ function stateSchema<Filters, Position>(
     filters,
     at: whole,
     known_at: whole,
+    asked_at: whole.optional(),
     limit: whole,
     after: position.nullable(),
   });
@@ -113,6 +116,7 @@ function firstState<Filters, Position>(
     filters,
     at,
     known_at: knownAt ?? clocks.completeTo,
+    asked_at: query.at,
     limit: limits.pageRowsDefault,
     after: null,
   };
@@ -130,7 +134,8 @@ function continuedState<Filters extends object, Position>(
   };
   const given = { ...options.filters, at: options.query.at, known_at: options.query.known_at };
   for (const [name, value] of Object.entries(given)) {
-    if (value !== undefined && value !== held[name]) throw cursorInvalid();
+    if (value === undefined || value === held[name]) continue;
+    if (name !== "at" || value !== state.asked_at) throw cursorInvalid();
   }
   return state;
 }

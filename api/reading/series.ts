@@ -31,12 +31,16 @@ export interface SeriesQuery {
   readonly interval?: Interval | undefined;
 }
 
-/** @throws ApiError 422 when nothing lies between `from` and `to`, or too many intervals do */
-export function readSeries(query: SeriesQuery, asOf: AsOf): Series {
+/**
+ * @param firstAt ms since 1970, the first row there is: a series that says not where it begins,
+ *   begins no earlier
+ * @throws ApiError 422 when nothing lies between `from` and `to`, or too many intervals do
+ */
+export function readSeries(query: SeriesQuery, asOf: AsOf, firstAt: number | null = null): Series {
   const interval = query.interval ?? "month";
   const dayAfter = startOfDay(asOf.at) + dayMs;
   const to = Math.min(query.to ?? dayAfter, dayAfter);
-  const from = query.from ?? defaultFrom(interval, to);
+  const from = query.from ?? defaultFrom(interval, to, firstAt);
   if (from < 0) throw unprocessable("from_too_early", "Nothing is older than 1970.", "from");
   if (query.from === undefined && from >= to) {
     throw unprocessable("series_empty", "Nothing is older than 1970.", "to");
@@ -66,9 +70,10 @@ export function tooLong(what: string) {
   );
 }
 
-function defaultFrom(interval: Interval, to: number): number {
+function defaultFrom(interval: Interval, to: number, firstAt: number | null): number {
+  const earliest = firstAt === null ? 0 : intervalStart(interval, Math.min(firstAt, to - 1));
   let from = intervalStart(interval, to - 1);
   for (let count = 1; count < intervalsDefault; count += 1)
     from = intervalStart(interval, from - 1);
-  return Math.max(0, from);
+  return Math.max(earliest, from, 0);
 }

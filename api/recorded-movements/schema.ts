@@ -1,6 +1,6 @@
 /** `GET /v1/mrr-movements`: MRR movements as they were recorded, one by one. */
 import { z } from "zod";
-import { completeTo, instant } from "../../schemas/http/clocks.js";
+import { completeTo, instant, instantOrDay } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import { movementKinds } from "../movement-series/schema.js";
 import { mrrChange } from "../mrr-changes/schema.js";
@@ -20,7 +20,8 @@ export const recordedMovementsQueryParameters = z.object({
   ...cellQuery,
   account: accountId.optional(),
   ...pageQuery,
-  at: instant.optional().meta({
+  at: instantOrDay.optional().meta({
+    type: "string",
     description: "Movements dated up to then. Default: also all that are announced.",
   }),
   known_at: instant.optional().meta({

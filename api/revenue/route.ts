@@ -14,6 +14,7 @@ import { sendTable } from "../exports/send.js";
 import { revenueRows, revenueTable } from "../exports/tables.js";
 import { presentRevenue } from "./presenter.js";
 import { type RevenueSumsRow, type ToldRow, revenueQuery, toldQuery } from "./query.js";
+import { firstRowOf } from "../reading/first-row.js";
 import { readSeries, tooLong } from "../reading/series.js";
 import { clocksOf, completeText, rowsOf } from "../reading/reading.js";
 
@@ -23,7 +24,9 @@ export function revenueRoute(router: Router, service: Service, catalogues: Catal
     const clocks = await clocksOf(service, access, "money");
     const query = readQuery(ctx, revenueQueryParameters);
     const format = formatOf(ctx, query.format);
-    const series = readSeries(query, readAsOf(access, query, clocks));
+    const asOf = readAsOf(access, query, clocks);
+    const first = query.from === undefined ? await firstRowOf(service, "ledger", asOf) : null;
+    const series = readSeries(query, asOf, first);
     const group = query.group_by;
     const catalogue = await catalogues.of(access.workspace, access.environment);
     const cell = cellOf(query, catalogue);

@@ -20,7 +20,8 @@ export interface Period {
 
 type Days = Pick<SummaryQuery, "from" | "to" | "interval">;
 
-export function readPeriod(query: Days, asOf: AsOf): Period {
+/** @param firstAt see `readSeries` */
+export function readPeriod(query: Days, asOf: AsOf, firstAt: number | null = null): Period {
   const { interval } = query;
   if (query.from === undefined && query.to === undefined && interval === undefined) {
     return rolling(asOf);
@@ -30,7 +31,7 @@ export function readPeriod(query: Days, asOf: AsOf): Period {
       ? Math.max(0, query.to - summaryDays * dayMs)
       : query.from;
   // Of days alone no interval is shown, and years are the fewest.
-  const series = readSeries({ from, to: query.to, interval: interval ?? "year" }, asOf);
+  const series = readSeries({ from, to: query.to, interval: interval ?? "year" }, asOf, firstAt);
   return {
     since: series.from,
     until: Math.min(series.to, asOf.at),

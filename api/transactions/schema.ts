@@ -24,8 +24,8 @@ export const transactionsQueryParameters = z.object({
     .optional()
     .meta({
       description:
-        "A provider's own id: of the payment, or of what it paid (an invoice, an order, a checkout " +
-        "session), or of a refund that names no sale; or the `id` itself.",
+        "A provider's own id: of the payment, or of what it paid (an invoice, an order, a " +
+        "checkout session), or of a refund that names no sale; or the `id` itself.",
     }),
   from: moment.optional().meta({
     type: "string",

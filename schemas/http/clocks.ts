@@ -9,9 +9,23 @@ export const instant = z.iso
   })
   .transform((text) => Date.parse(text));
 
+/** A day stands for its last millisecond; `readAsOf` makes of today, which is not over, now. */
+export const instantOrDay = z
+  .union([z.iso.date(), z.iso.datetime({ offset: true })], {
+    error:
+      "must be a day as 2026-01-31 or a date-time as 2026-01-31T12:00:00Z; in a URL the + of an " +
+      "offset is %2B",
+  })
+  .transform((text) => (text.includes("T") ? Date.parse(text) : Date.parse(text) + dayMs - 1));
+
+const dayMs = 24 * 60 * 60 * 1000;
+
 export const clocksQuery = {
-  at: instant.optional().meta({
-    description: "Counts what happened up to then. Not in the future. Default: `known_at`.",
+  at: instantOrDay.optional().meta({
+    type: "string",
+    description:
+      "Counts what happened up to then: a date-time, or a day for its end (today: now). Not in " +
+      "the future. Default: `known_at`.",
   }),
   known_at: instant.optional().meta({
     description:

@@ -297,6 +297,31 @@ describe("Exports", () => {
       });
     }
 
+    it("should write times as spreadsheets read them, under names no SQL reserves", async () => {
+      const { text } = await get(`/v1/mrr-movements?${march}`, csv);
+      const [head = "", line = ""] = text.split("\r\n");
+      expect(head.split(",")).to.include("happened_at").and.not.include("at");
+      expect(line).to.match(/,\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3},/);
+      const series = await get(`/v1/metrics/revenue?${march}`, csv);
+      expect(series.text).to.match(/^period_start,period_end,/);
+    });
+
+    it("should say of the times of a Parquet file that they are UTC", async () => {
+      await readParquet(`/v1/mrr-movements?${march}`);
+      const columns = await doors.service.clickhouse.rows<{ name: string; logical_type: string }>(
+        `SELECT arrayJoin(columns) AS c, c.name AS name, c.logical_type AS logical_type
+         FROM file('${join(testFolder, "export.parquet")}', ParquetMetadata)`,
+      );
+      const [time] = columns.filter(({ name }) => name === "happened_at");
+      expect(time?.logical_type).to.match(/isAdjustedToUTC=true.*is_from_converted_type=false/);
+    });
+
+    it("should take the wide forms of what begins a formula for the same", async () => {
+      const columns = columnsOf(z.object({ text: z.string() }));
+      const lines = csvEncoder(columns).rows(["＝1+1", "＠SUM", "1＋1"].map((text) => ({ text })));
+      expect(lines).to.equal("'＝1+1\r\n'＠SUM\r\n1＋1\r\n");
+    });
+
     for (const [format, type] of [
       ["csv", csv],
       ["ndjson", ndjson],
@@ -525,12 +550,19 @@ function readCsv(text: string): Row[] {
   });
 }
 
+/** What SQL reserves is called otherwise in tables. */
+const tableNames: Readonly<Record<string, string>> = {
+  from: "period_start",
+  to: "period_end",
+  at: "happened_at",
+};
+
 /** All values as one kind of text, however a format writes them; what is null as nothing. */
 function textsOf(rows: readonly Row[]): Record<string, string>[] {
   return rows.map((row) =>
     Object.fromEntries(
       Object.entries(row)
-        .map(([name, value]) => [name, textOf(value)] as const)
+        .map(([name, value]) => [tableNames[name] ?? name, textOf(value)] as const)
         .filter(([, text]) => text !== "")
         .sort(([one], [other]) => (one < other ? -1 : 1)),
     ),

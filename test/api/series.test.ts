@@ -206,6 +206,31 @@ describe("series over time", () => {
       ]);
     });
 
+    it("should begin with the first row, where nobody says when", async () => {
+      await insert(story);
+      const at = { at: "2026-03-31T12:00:00Z" };
+      for (const [interval, from, length] of [
+        ["year", "2026-01-01", 1],
+        ["quarter", "2026-01-01", 1],
+        ["month", "2026-01-01", 3],
+        ["week", "2026-01-12", 12],
+      ] as const) {
+        const { movements, totals } = await bridge({ ...at, interval });
+        expect([totals.from, movements.length], interval).to.deep.equal([from, length]);
+      }
+    });
+
+    it("should take a day for its end", async () => {
+      await insert(story);
+      const end = async (at: string) => (await bridge({ ...year, at })).totals.end_mrr;
+      expect(await end("2026-02-28")).to.equal(await end("2026-02-28T23:59:59.999Z"));
+      expect(await end("2026-02-28")).to.equal(15.01);
+      const today = new Date().toISOString().slice(0, 10);
+      expect(await end(today)).to.equal(18.51);
+      const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+      expect((await get(path, { at: tomorrow })).status).to.equal(422);
+    });
+
     it("should count in the last day only what happened up to `at`", async () => {
       await insert(story);
       const ends = async (at: string) => (await bridge({ ...year, at })).totals.end_mrr;
