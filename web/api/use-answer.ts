@@ -29,6 +29,8 @@ export const completeTo = signal<string | null>(null);
 
 const keptMax = 100;
 const retryMs = 5_000;
+/** A question is asked anew after so many times what its answer took. */
+const restFactor = 10;
 const kept = new Map<string, unknown>();
 
 /** @param path null: nothing to ask yet. Workspace, environment and clocks are added. */
@@ -51,34 +53,48 @@ export function useUrl<Answer>(url: string | null): Loaded<Answer> {
   const failed = useRef<{ url: string; error: CallError } | null>(null);
   const wanted = epoch.value;
 
+  const flight = useRef<AbortController | null>(null);
+  const retry = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  /** ms since 1970: what took long is not asked for again at once. */
+  const restsUntil = useRef(0);
+
+  const load = async (asked: string): Promise<void> => {
+    const aborter = new AbortController();
+    flight.current = aborter;
+    const startedAt = Date.now();
+    try {
+      const answer = await call<Answer>("GET", asked, { signal: aborter.signal });
+      if (aborter.signal.aborted) return;
+      keep(asked, answer);
+      shown.current = { url: asked, answer };
+      failed.current = null;
+    } catch (thrown) {
+      if (aborter.signal.aborted) return;
+      const error = CallError.of(thrown);
+      failed.current = { url: asked, error };
+      if (error.status === 401) void loadSession();
+      if (error.status === 0 || error.status === 503) {
+        retry.current = setTimeout(() => void load(asked), retryMs);
+      }
+    }
+    flight.current = null;
+    restsUntil.current = Date.now() + restFactor * (Date.now() - startedAt);
+    redraw((count) => count + 1);
+  };
+
   useEffect(() => {
     if (url === null) return undefined;
-    const aborter = new AbortController();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const load = async (): Promise<void> => {
-      try {
-        const answer = await call<Answer>("GET", url, { signal: aborter.signal });
-        if (aborter.signal.aborted) return;
-        keep(url, answer);
-        shown.current = { url, answer };
-        failed.current = null;
-      } catch (thrown) {
-        if (aborter.signal.aborted) return;
-        const error = CallError.of(thrown);
-        failed.current = { url, error };
-        if (error.status === 401) void loadSession();
-        if (error.status === 0 || error.status === 503) {
-          timer = setTimeout(() => void load(), retryMs);
-        }
-      }
-      redraw((count) => count + 1);
-    };
-    void load();
+    void load(url);
     return () => {
-      aborter.abort();
-      clearTimeout(timer);
+      flight.current?.abort();
+      flight.current = null;
+      clearTimeout(retry.current);
     };
-  }, [url, wanted]);
+  }, [url]);
+  // Asked anew only when nothing is on its way: under load nothing would ever arrive.
+  useEffect(() => {
+    if (url !== null && flight.current === null && Date.now() > restsUntil.current) void load(url);
+  }, [wanted]);
 
   const known = url === null ? undefined : kept.get(url);
   const error = failed.current?.url === url ? failed.current.error : null;

@@ -92,7 +92,7 @@ export function LineChart(props: {
               key={point.key}
               href={point.href}
               data-column
-              tabIndex={index === points.length - 1 ? 0 : -1}
+              tabindex={index === points.length - 1 ? 0 : -1}
               aria-label={`${point.label}: ${format(point.value)}`}
               onPointerEnter={() => setActive(index)}
               onFocus={() => setActive(index)}

@@ -21,12 +21,16 @@ export function moment(text: string): string {
 }
 
 export function shortMoment(text: string): string {
+  const date = new Date(text);
+  // This year needs no year.
+  const isThisYear = date.getUTCFullYear() === new Date().getUTCFullYear();
   return formatOf({
     day: "numeric",
     month: "short",
+    ...(isThisYear ? {} : { year: "numeric" }),
     hour: "2-digit",
     minute: "2-digit",
-  }).format(new Date(text));
+  }).format(date);
 }
 
 export function time(text: string): string {

@@ -110,7 +110,7 @@ function lookups(view: View, text: string): readonly Command[] {
   }
   if (text.startsWith("evt_norm_")) return [open("Open the event", view.to(`/events/${text}`))];
   return [
-    open("Transactions by a provider's id", view.to("/transactions", { provider_id: text })),
+    open("Transactions by a provider's id", view.to("/transactions", { search: text })),
     open("Open the account", view.to(`/accounts/${encodeURIComponent(text)}`)),
   ];
 }

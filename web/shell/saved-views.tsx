@@ -1,4 +1,149 @@
-/** Views that were saved in the workspace. */
+/** Views that were saved in the workspace, and notes on days. */
+import { useState } from "preact/hooks";
+import type { z } from "zod";
+import type { savedView } from "../../schemas/http/members.js";
+import { CallError, call } from "../api/client.js";
+import { refreshAnswers, useUrl } from "../api/use-answer.js";
+import { day } from "../format/dates.js";
+import { fieldOf } from "../parts/field.js";
+import { Icon } from "../parts/icon.js";
+import { Menu } from "../parts/menu.js";
+import { Failure } from "../parts/states.js";
+import { dayText } from "../state/ranges.js";
+import { mayManage, workspaceOf } from "../state/session.js";
+import { type View, useView } from "../state/view.js";
+import { annotationsUrl, useAnnotationList } from "./annotations.js";
+
+type SavedView = z.output<typeof savedView>;
+
 export function SavedViews() {
-  return null;
+  const view = useView();
+  const [error, setError] = useState<CallError | null>(null);
+  const isManager = mayManage(workspaceOf(view.workspace));
+  const base = `/v1/manage/workspaces/${view.workspace ?? ""}`;
+  const act = async (work: () => Promise<unknown>): Promise<void> => {
+    try {
+      setError(null);
+      await work();
+      refreshAnswers();
+    } catch (thrown) {
+      setError(CallError.of(thrown));
+    }
+  };
+  return (
+    <Menu label={<span class="unseen">Saved views and notes</span>} icon="bookmark" isPlain>
+      {error === null ? null : <Failure error={error} />}
+      <Views view={view} base={base} isManager={isManager} act={act} />
+      {isManager ? <Notes view={view} act={act} /> : null}
+    </Menu>
+  );
+}
+
+type Act = (work: () => Promise<unknown>) => Promise<void>;
+
+function Views(props: {
+  readonly view: View;
+  readonly base: string;
+  readonly isManager: boolean;
+  readonly act: Act;
+}) {
+  const { view, base, isManager, act } = props;
+  const url = `${base}/views`;
+  const { answer } = useUrl<{ data: readonly SavedView[] }>(`${url}?limit=200`);
+  return (
+    <>
+      <h3>Saved views</h3>
+      {answer?.data.length === 0 ? <p class="soft small menu-text">None yet.</p> : null}
+      {answer?.data.map(({ id, name, path, own, shared }) => (
+        <div class="menu-row" key={id}>
+          <a href={path}>
+            {name} {shared ? <span class="soft">shared</span> : null}
+          </a>
+          {own || isManager ? (
+            <button
+              type="button"
+              class="button plain"
+              aria-label={`Delete ${name}`}
+              onClick={() => void act(() => call("DELETE", `${url}/${id}`))}
+            >
+              <Icon name="close" />
+            </button>
+          ) : null}
+        </div>
+      ))}
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          const { currentTarget: form } = event;
+          const body = {
+            name: fieldOf(form, "name"),
+            path: view.with({}),
+            ...(fieldOf(form, "shared") === "" ? {} : { shared: true }),
+          };
+          void act(() => call("POST", url, { body })).then(() => form.reset());
+        }}
+      >
+        <label>
+          <span class="soft small">Save this view as</span>
+          <br />
+          <input type="text" name="name" maxLength={200} required />
+        </label>
+        {isManager ? (
+          <label>
+            <input type="checkbox" name="shared" /> For all members
+          </label>
+        ) : null}
+        <button type="submit" class="button">
+          Save
+        </button>
+      </form>
+    </>
+  );
+}
+
+function Notes({ view, act }: { readonly view: View; readonly act: Act }) {
+  const list = useAnnotationList();
+  const url = annotationsUrl(view.workspace ?? "");
+  return (
+    <>
+      <h3>Notes on days</h3>
+      {list.map(({ id, day: on, text }) => (
+        <div class="menu-row" key={id}>
+          <span class="menu-text">
+            {text} <span class="soft">{day(on)}</span>
+          </span>
+          <button
+            type="button"
+            class="button plain"
+            aria-label={`Delete the note ${text}`}
+            onClick={() => void act(() => call("DELETE", `${url}/${id}`))}
+          >
+            <Icon name="close" />
+          </button>
+        </div>
+      ))}
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          const { currentTarget: form } = event;
+          const body = { day: fieldOf(form, "day"), text: fieldOf(form, "text") };
+          void act(() => call("POST", url, { body })).then(() => form.reset());
+        }}
+      >
+        <label>
+          <span class="soft small">Day</span>
+          <br />
+          <input type="date" name="day" defaultValue={dayText(Date.now())} required />
+        </label>
+        <label>
+          <span class="soft small">Note, shown in charts</span>
+          <br />
+          <input type="text" name="text" maxLength={500} required />
+        </label>
+        <button type="submit" class="button">
+          Add
+        </button>
+      </form>
+    </>
+  );
 }

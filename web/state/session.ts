@@ -1,18 +1,10 @@
 /** Who is signed in, and which workspaces they see. */
 import { signal } from "@preact/signals";
 import { CallError, call } from "../api/client.js";
+import type { SessionView } from "../../schemas/http/session.js";
 
-export interface Workspace {
-  readonly id: string;
-  readonly name: string;
-  readonly base_currency: string;
-  readonly role: "owner" | "admin" | "viewer";
-}
-
-export interface Session {
-  readonly user: { readonly id: string; readonly name: string };
-  readonly workspaces: readonly Workspace[];
-}
+export type Session = SessionView;
+export type Workspace = Session["workspaces"][number];
 
 export type SessionState =
   | { readonly is: "loading" }

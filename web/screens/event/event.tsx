@@ -1,12 +1,241 @@
-/** The screen Event. */
-import { Empty } from "../../parts/states.js";
+/** One raw event: its way through the service, its verdict, and all that was booked under it. */
+import type { EventAnswer } from "../../../api/events/schema.js";
+import { useRoute } from "preact-iso";
+import { useAnswer } from "../../api/use-answer.js";
+import { exactTime, moment, shortMoment, span } from "../../format/dates.js";
+import { providerName, shortId, words } from "../../format/names.js";
+import { exact, money, signedMoney } from "../../format/numbers.js";
+import { Failure, SkeletonTable } from "../../parts/states.js";
+import { Table } from "../../parts/table.js";
+import { Term } from "../../parts/term.js";
 import { Bar } from "../../shell/bar.js";
+import { workspaceOf } from "../../state/session.js";
+import { useView } from "../../state/view.js";
+import { hopsOf } from "./hops.js";
+
+type Shown = EventAnswer["data"];
+
+const verdicts = {
+  in_progress: ["waiting", "On its way"],
+  booked: ["good", "Booked"],
+  ignored: ["waiting", "Kept, nothing to book"],
+  rejected: ["bad", "Rejected"],
+} as const;
 
 export default function Event() {
+  const { params } = useRoute();
+  // An event is what it is: the clocks of figures do not change it.
+  const { answer, error } = useAnswer(`/v1/events/${encodeURIComponent(params.id ?? "")}`, {
+    at: null,
+    known_at: null,
+  });
+  const shown = answer?.data;
   return (
     <>
       <Bar title="Event" />
-      <Empty title="Not built yet" />
+      {error === null ? null : <Failure error={error} />}
+      {shown === undefined ? (
+        error === null ? (
+          <SkeletonTable rows={12} columns={3} />
+        ) : null
+      ) : (
+        <div class="event">
+          <Head of={shown} />
+          <Hops of={shown} />
+          <Facts of={shown} />
+          <Booked of={shown} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function Head({ of }: { readonly of: Shown }) {
+  const [tone, text] = verdicts[of.state];
+  return (
+    <section>
+      <dl class="facts">
+        <dt>State</dt>
+        <dd>
+          <span class={`status ${tone}`}>{text}</span>
+        </dd>
+        {of.reject === null ? null : (
+          <>
+            <dt>Reason</dt>
+            <dd>
+              {words(of.reject.reason)} <span class="soft">{of.reject.detail}</span>
+            </dd>
+          </>
+        )}
+        <dt>Provider</dt>
+        <dd>{providerName(of.provider)}</dd>
+        <dt>Type</dt>
+        <dd class="code">{of.native_type}</dd>
+        <dt>Its own id</dt>
+        <dd class="code">{of.native_id}</dd>
+        <dt>
+          <Term of="rawEvent" label="Id here" />
+        </dt>
+        <dd class="code">{of.event_id}</dd>
+        <dt>Came by</dt>
+        <dd>{of.integration === null ? "A call with a key" : words(of.form)}</dd>
+      </dl>
+    </section>
+  );
+}
+
+function Hops({ of }: { readonly of: Shown }) {
+  return (
+    <section>
+      <h2>Its way</h2>
+      <ol class="timeline hops">
+        {hopsOf(of).map(({ key, title, text, at, sinceMs, isBad }) => (
+          <li key={key} class={isBad ? "bad" : ""}>
+            <p>
+              <strong>{title}</strong>{" "}
+              {at === null ? null : (
+                <time dateTime={at} title={moment(at)}>
+                  {exactTime(at)}
+                </time>
+              )}
+              {sinceMs === null ? null : <span class="soft"> +{span(sinceMs)}</span>}
+            </p>
+            <p class="soft">{text}</p>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function Facts({ of }: { readonly of: Shown }) {
+  if (of.facts.length === 0) return null;
+  return (
+    <section>
+      <h2>What was read from it</h2>
+      <Table
+        caption="Facts"
+        rows={of.facts}
+        rowKey={({ fact_id: id }) => id}
+        columns={[
+          { key: "kind", head: "Fact", cell: ({ kind }) => words(kind) },
+          { key: "about", head: "Of", cell: ({ about }) => <span class="code">{about}</span> },
+          { key: "at", head: "Happened", cell: (row) => shortMoment(row.happened_at) },
+          {
+            key: "amount",
+            head: "Amount",
+            isNumber: true,
+            cell: ({ amount, currency }) =>
+              amount === null || currency === null ? "–" : money(amount, currency),
+          },
+          {
+            key: "rate",
+            head: <Term of="rate" label="Rate" />,
+            isNumber: true,
+            cell: ({ fx_rate: rate, fx_source: source }) =>
+              rate === null ? "–" : `${exact(rate)} ${source === "same" ? "" : (source ?? "")}`,
+          },
+        ]}
+      />
+    </section>
+  );
+}
+
+function Booked({ of }: { readonly of: Shown }) {
+  const view = useView();
+  const currency = workspaceOf(view.workspace)?.base_currency ?? "USD";
+  return (
+    <>
+      {of.transactions.length === 0 ? null : (
+        <section>
+          <h2>Transactions</h2>
+          <Table
+            caption="Versions of transactions"
+            rows={of.transactions}
+            rowKey={({ id, version }) => `${id} ${version}`}
+            columns={[
+              {
+                key: "id",
+                head: "Transaction",
+                cell: ({ id }) => (
+                  <a class="code" href={view.to("/transactions", { open: id })}>
+                    {id}
+                  </a>
+                ),
+              },
+              { key: "version", head: "Version", isNumber: true, cell: (row) => row.version },
+              { key: "status", head: "Status", cell: ({ status }) => words(status) },
+            ]}
+          />
+        </section>
+      )}
+      {of.ledger.length === 0 ? null : (
+        <section>
+          <h2>Ledger entries</h2>
+          <Table
+            caption="Ledger entries"
+            rows={of.ledger}
+            rowKey={(row) => `${row.entry} ${row.external_id} ${row.amount}`}
+            columns={[
+              { key: "kind", head: "Entry", cell: ({ kind }) => words(kind) },
+              { key: "product", head: "Product", cell: (row) => row.product_name },
+              { key: "at", head: "Happened", cell: (row) => shortMoment(row.happened_at) },
+              {
+                key: "original",
+                head: "Amount",
+                isNumber: true,
+                cell: (row) => signedMoney(row.original_amount, row.original_currency),
+              },
+              {
+                key: "amount",
+                head: "Converted",
+                isNumber: true,
+                cell: (row) => signedMoney(row.amount, row.base_currency),
+              },
+            ]}
+          />
+        </section>
+      )}
+      {of.movements.length === 0 ? null : (
+        <section>
+          <h2>MRR movements</h2>
+          <Table
+            caption="MRR movements"
+            rows={of.movements}
+            rowKey={(row) => `${row.account} ${row.at} ${row.kind} ${row.subscription} ${row.mrr}`}
+            columns={[
+              {
+                key: "kind",
+                head: "Kind",
+                cell: ({ kind }) => (
+                  <span class="tight">
+                    <span class={`mark tone-${kind}`} />
+                    {words(kind)}
+                  </span>
+                ),
+              },
+              { key: "at", head: "Happened", cell: ({ at }) => shortMoment(at) },
+              { key: "product", head: "Product", cell: (row) => row.product_name },
+              {
+                key: "account",
+                head: "Account",
+                cell: ({ account }) => (
+                  <a class="code" href={view.to(`/accounts/${encodeURIComponent(account)}`)}>
+                    {shortId(account)}
+                  </a>
+                ),
+              },
+              {
+                key: "mrr",
+                head: "MRR",
+                isNumber: true,
+                cell: ({ mrr }) => signedMoney(mrr, currency),
+              },
+            ]}
+          />
+        </section>
+      )}
+      {of.truncated ? <p class="soft">There is more than is shown of one event.</p> : null}
     </>
   );
 }

@@ -1,12 +1,118 @@
-/** The screen Movements. */
-import { Empty } from "../../parts/states.js";
+/** Movements one by one, as they were recorded: what a bar or a cell is made of. */
+import type { RecordedMovement } from "../../../api/recorded-movements/schema.js";
+import { useAnswer } from "../../api/use-answer.js";
+import { shortMoment } from "../../format/dates.js";
+import { countryName, providerName, shortId } from "../../format/names.js";
+import { signedMoney } from "../../format/numbers.js";
+import { Choice, Menu } from "../../parts/menu.js";
+import { More, usePages } from "../../parts/pages.js";
+import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
+import { type Column, Table } from "../../parts/table.js";
 import { Bar } from "../../shell/bar.js";
+import { type View, useView } from "../../state/view.js";
+import { ExportMenu } from "../series-exports.js";
+import { kindOf, kinds } from "./kinds.js";
+
+const path = "/v1/mrr-movements";
 
 export default function Movements() {
+  const view = useView();
+  const kind = kindOf(view.get("kind"));
+  const account = view.get("account");
+  const params = { ...view.range, ...view.filters, kind, account };
+  const { answer, error, isStale } = useAnswer(path, params);
+  const list = usePages<RecordedMovement>(
+    path,
+    { ...view.tenant, ...view.clocks, ...params },
+    answer,
+  );
   return (
     <>
-      <Bar title="Movements" />
-      <Empty title="Not built yet" />
+      <Bar
+        title="Movements"
+        controls={{ range: true, filters: ["provider", "product", "currency", "country"] }}
+      >
+        <Menu name="Kind" label={kinds.find((each) => each.kind === kind)?.label ?? "All kinds"}>
+          <Choice href={view.with({ kind: null })} isCurrent={kind === null}>
+            All kinds
+          </Choice>
+          {kinds.map((each) => (
+            <Choice
+              key={each.kind}
+              href={view.with({ kind: each.kind })}
+              isCurrent={each.kind === kind}
+            >
+              {each.label}
+            </Choice>
+          ))}
+        </Menu>
+        <ExportMenu path={path} params={params} />
+      </Bar>
+      {error === null ? null : <Failure error={error} />}
+      {answer === null && error === null ? <SkeletonTable rows={14} columns={7} /> : null}
+      {answer?.data.length === 0 ? (
+        <Empty title="No movements" action={{ href: view.to("/mrr"), label: "Back to MRR" }}>
+          Nothing changed in this time with these filters.
+        </Empty>
+      ) : null}
+      {list.rows.length === 0 ? null : (
+        <div class={isStale ? "is-stale" : ""}>
+          <Table
+            caption="Movements, newest first"
+            rows={list.rows}
+            rowKey={({ id }) => id}
+            columns={movementColumns(view)}
+          />
+          <More of={list} />
+        </div>
+      )}
     </>
   );
+}
+
+export function movementColumns(view: View): readonly Column<RecordedMovement>[] {
+  return [
+    {
+      key: "at",
+      head: "Happened",
+      cell: ({ at }) => <time dateTime={at}>{shortMoment(at)}</time>,
+    },
+    {
+      key: "kind",
+      head: "Kind",
+      cell: ({ kind }) => (
+        <span class="tight">
+          <span class={`mark tone-${kind}`} />
+          {kinds.find((each) => each.kind === kind)?.label}
+        </span>
+      ),
+    },
+    {
+      key: "mrr",
+      head: "MRR",
+      isNumber: true,
+      cell: ({ mrr, base_currency: currency }) => signedMoney(mrr, currency),
+    },
+    {
+      key: "account",
+      head: "Account",
+      cell: ({ account }) => (
+        <a class="code" href={view.to(`/accounts/${encodeURIComponent(account)}`)}>
+          {shortId(account)}
+        </a>
+      ),
+    },
+    { key: "product", head: "Product", cell: ({ product_name: name }) => name },
+    { key: "provider", head: "Provider", cell: ({ provider }) => providerName(provider) },
+    { key: "country", head: "Country", cell: ({ country }) => countryName(country) },
+    {
+      key: "event",
+      head: "Reported by",
+      cell: ({ event_id: id }) => (
+        <a class="code" href={view.to(`/events/${id}`)}>
+          {shortId(id)}
+        </a>
+      ),
+    },
+  ];
 }

@@ -1,12 +1,153 @@
-/** The screen Mrr. */
-import { Empty } from "../../parts/states.js";
+/** How MRR got from its start to its end: a waterfall, the movements over time, the table. */
+import { useAnswer } from "../../api/use-answer.js";
+import { Figure } from "../../charts/figure.js";
+import { Waterfall } from "../../charts/waterfall.js";
+import { day } from "../../format/dates.js";
+import { money, shortMoney, signedMoney } from "../../format/numbers.js";
+import { Empty, Failure } from "../../parts/states.js";
+import { Term } from "../../parts/term.js";
 import { Bar } from "../../shell/bar.js";
+import { useView } from "../../state/view.js";
+import { dayBefore } from "../../state/ranges.js";
+import { GroupMenu } from "../group-menu.js";
+import { groupOf } from "../groups.js";
+import { SeriesExports } from "../series-exports.js";
+import { Balances } from "./balances.js";
+import { MovementBars } from "./movement-bars.js";
+import { kinds } from "./kinds.js";
+import { MovementsTable } from "./movements-table.js";
 
 export default function Mrr() {
+  const view = useView();
+  const { range, interval, filters } = view;
+  const group = groupOf(view.get("group_by"));
+  const params = { ...range, interval, ...filters };
+  const { answer, error, isStale } = useAnswer("/v1/metrics/mrr/movements", params);
+  const grouped = useAnswer(group === null ? null : "/v1/metrics/mrr/movements", {
+    ...params,
+    group_by: group,
+  });
+  const data = answer?.data;
+  const currency = data?.currency ?? "USD";
+  const totals = data?.totals;
+  const isEmpty = totals !== undefined && totals.start_mrr === 0 && totals.end_mrr === 0;
+  const failure = error ?? grouped.error;
   return (
     <>
-      <Bar title="Mrr" />
-      <Empty title="Not built yet" />
+      <Bar
+        title="MRR"
+        controls={{
+          range: true,
+          interval: true,
+          filters: ["provider", "product", "currency", "country"],
+        }}
+      >
+        <GroupMenu none="All together" />
+      </Bar>
+      {failure === null ? null : <Failure error={failure} />}
+      {isEmpty ? (
+        <Empty title="No recurring revenue in this time" action={settings(view.to("/settings"))}>
+          Choose a longer range or fewer filters, or connect a provider that sells subscriptions.
+        </Empty>
+      ) : null}
+      <div class="pair">
+        <Figure
+          title={<Term of="mrr" label="From start to end" />}
+          name="mrr-waterfall"
+          isStale={isStale}
+          table={<MovementsTable rows={totals === undefined ? [] : [totals]} currency={currency} />}
+          exports={<SeriesExports path="/v1/metrics/mrr/movements" params={params} />}
+        >
+          <Waterfall
+            label="MRR from the start to the end of the range"
+            format={(value) => money(value, currency)}
+            formatAxis={(value) => shortMoney(value, currency)}
+            steps={
+              totals === undefined
+                ? []
+                : [
+                    {
+                      key: "start",
+                      label: "Start",
+                      value: totals.start_mrr,
+                      isBalance: true,
+                      tone: "balance",
+                      href: view.to("/accounts", { at: `${range.from}T00:00:00Z`, active: "true" }),
+                    },
+                    ...kinds.map(({ kind, label, field }) => ({
+                      key: kind,
+                      label,
+                      value: totals[field],
+                      isBalance: false,
+                      tone: kind,
+                      href: view.to("/mrr/movements", { kind }),
+                    })),
+                    {
+                      key: "end",
+                      label: "End",
+                      value: totals.end_mrr,
+                      isBalance: true,
+                      tone: "balance",
+                      href: view.to("/accounts", { active: "true" }),
+                    },
+                  ]
+            }
+          />
+        </Figure>
+        <dl class="facts side-facts">
+          {totals === undefined ? null : (
+            <>
+              <dt>MRR on {day(range.from)}</dt>
+              <dd class="number">{money(totals.start_mrr, currency)}</dd>
+              {kinds.map(({ kind, field }) => (
+                <>
+                  <dt>
+                    <span class={`mark tone-${kind}`} />
+                    <Term of={kind} />
+                  </dt>
+                  <dd class="number">
+                    <a class="row-link" href={view.to("/mrr/movements", { kind })}>
+                      {signedMoney(totals[field], currency)}
+                    </a>
+                  </dd>
+                </>
+              ))}
+              <dt>
+                <strong>MRR at the end of {day(dayBefore(range.to))}</strong>
+              </dt>
+              <dd class="number">
+                <strong>{money(totals.end_mrr, currency)}</strong>
+              </dd>
+            </>
+          )}
+        </dl>
+      </div>
+      <MovementBars
+        rows={data?.movements ?? []}
+        interval={interval}
+        currency={currency}
+        isStale={isStale}
+        params={params}
+      />
+      {group === null ? null : (
+        <Balances
+          rows={grouped.answer?.data.movements ?? []}
+          group={group}
+          interval={interval}
+          currency={currency}
+          isStale={grouped.isStale}
+          params={{ ...params, group_by: group }}
+        />
+      )}
+      <h2 class="table-title">By {interval}</h2>
+      <MovementsTable
+        rows={data?.movements.toReversed() ?? []}
+        totals={totals}
+        interval={interval}
+        currency={currency}
+      />
     </>
   );
 }
+
+const settings = (href: string) => ({ href, label: "Connect a provider" });

@@ -1,7 +1,6 @@
 /** The eight figures, each with its comparison and a small line, each a link to its screen. */
-import type { ComponentChildren } from "preact";
-import type { MovementsAnswer } from "../../../api/movement-series/schema.js";
-import { useAnswer } from "../../api/use-answer.js";
+import type { RevenueAnswer } from "../../../api/revenue/schema.js";
+import type { SummaryAnswer, SummaryFigures } from "../../../api/summary/schema.js";
 import { Spark } from "../../charts/spark.js";
 import type { DefinitionName } from "../../definitions.js";
 import {
@@ -18,105 +17,69 @@ import { Delta } from "../../parts/delta.js";
 import { Skeleton } from "../../parts/states.js";
 import { Term } from "../../parts/term.js";
 import { useView } from "../../state/view.js";
-import { comparedCall, momentOf } from "../compared-call.js";
 
-type Movements = MovementsAnswer["data"];
+/** What the summary says of the end of the period, and how each is written and opened. */
+const summaryCells = [
+  { of: "mrr", field: "mrr", format: "money", path: "/mrr" },
+  { of: "netNew", field: "net_new_mrr", format: "signed", path: "/mrr" },
+  { of: "subscribers", field: "active_subscribers", format: "count", path: "/accounts" },
+  { of: "arr", field: "arr", format: "money", path: "/mrr" },
+  { of: "arpa", field: "arpa", format: "cents", path: "/accounts" },
+  {
+    of: "customerChurn",
+    field: "customer_churn_rate_pct",
+    format: "percent",
+    path: "/mrr/movements",
+  },
+  { of: "quickRatio", field: "quick_ratio", format: "ratio", path: "/mrr" },
+] as const satisfies readonly {
+  of: DefinitionName;
+  field: keyof SummaryFigures;
+  format: Format;
+  path: string;
+}[];
+
+type Format = "money" | "cents" | "signed" | "count" | "percent" | "ratio";
 
 export function Figures(props: {
-  readonly movements: Movements | undefined;
-  readonly movementsThen: Movements | undefined;
+  readonly summary: SummaryAnswer["data"] | undefined;
+  readonly revenue: RevenueAnswer["data"] | undefined;
+  readonly revenueThen: RevenueAnswer["data"] | undefined;
   readonly isStale: boolean;
 }) {
   const view = useView();
-  const { range, interval, filters, compared } = view;
-  const { provider } = filters;
-  const call = comparedCall(view);
-  const revenueParams = { ...range, interval, ...filters };
-  const revenue = useAnswer("/v1/metrics/revenue", revenueParams).answer?.data;
-  const revenueThen = useAnswer(call === null ? null : "/v1/metrics/revenue", {
-    ...revenueParams,
-    ...call,
-  }).answer?.data;
-  const summary = useAnswer("/v1/metrics/summary", { provider, at: momentOf(view) }).answer?.data;
-  const summaryThen = useAnswer(call === null ? null : "/v1/metrics/summary", {
-    provider,
-    at: compared === null ? momentOf(view) : `${compared.to}T00:00:00Z`,
-    ...(compared === null ? { known_at: view.comparedKnownAt } : {}),
-  }).answer?.data;
-
-  const { movements: now, movementsThen: then } = props;
-  const currency = now?.currency ?? "USD";
-  const rows = now?.movements ?? [];
-  const net = (data: Movements | undefined): number | undefined =>
-    data === undefined ? undefined : data.totals.end_mrr - data.totals.start_mrr;
-  const netNow = net(now);
+  const { summary, revenue } = props;
+  const currency = summary?.currency ?? "USD";
+  const cells = summaryCells.map(({ of, field, format, path }) => (
+    <Cell
+      key={of}
+      of={of}
+      href={view.to(path, of === "customerChurn" ? { kind: "churn" } : {})}
+      value={summary?.[field]}
+      then={summary?.compare?.[field]}
+      format={format}
+      currency={currency}
+      isInverse={of === "customerChurn"}
+      spark={(summary?.series ?? []).map((row) => row[field] ?? 0)}
+    />
+  ));
+  cells.splice(
+    3,
+    0,
+    <Cell
+      key="revenue"
+      of="revenue"
+      href={view.to("/revenue")}
+      value={revenue?.totals.revenue}
+      then={props.revenueThen?.totals.revenue}
+      format="money"
+      currency={currency}
+      spark={(revenue?.revenue ?? []).map((row) => row.revenue)}
+    />,
+  );
   return (
     <section class={props.isStale ? "figures is-stale" : "figures"} aria-label="Figures">
-      <Cell
-        of="mrr"
-        href={view.to("/mrr")}
-        value={now?.totals.end_mrr}
-        then={then?.totals.end_mrr}
-        format={(value) => roundMoney(value, currency)}
-        exact={(value) => money(value, currency)}
-        spark={rows.map((row) => row.end_mrr)}
-      />
-      <Cell
-        of="netNew"
-        href={view.to("/mrr")}
-        value={netNow}
-        then={net(then)}
-        format={(value) => signedRoundMoney(value, currency)}
-        exact={(value) => signedMoney(value, currency)}
-        spark={rows.map((row) => row.end_mrr - row.start_mrr)}
-      />
-      <Cell
-        of="subscribers"
-        href={view.to("/accounts")}
-        value={now === undefined ? undefined : now.totals.end_accounts}
-        then={then?.totals.end_accounts}
-        format={count}
-        spark={rows.map((row) => row.end_accounts ?? 0)}
-      />
-      <Cell
-        of="revenue"
-        href={view.to("/revenue")}
-        value={revenue?.totals.revenue}
-        then={revenueThen?.totals.revenue}
-        format={(value) => roundMoney(value, currency)}
-        exact={(value) => money(value, currency)}
-        spark={(revenue?.revenue ?? []).map((row) => row.revenue)}
-      />
-      <Cell
-        of="arr"
-        href={view.to("/mrr")}
-        value={summary?.arr}
-        then={summaryThen?.arr}
-        format={(value) => roundMoney(value, currency)}
-        exact={(value) => money(value, currency)}
-      />
-      <Cell
-        of="arpa"
-        href={view.to("/mrr")}
-        value={summary?.arpa}
-        then={summaryThen?.arpa}
-        format={(value) => money(value, currency)}
-      />
-      <Cell
-        of="customerChurn"
-        href={view.to("/mrr/movements", { kind: "churn" })}
-        value={summary?.customer_churn_rate_pct}
-        then={summaryThen?.customer_churn_rate_pct}
-        format={(value) => percent(value, 2)}
-        isInverse
-      />
-      <Cell
-        of="quickRatio"
-        href={view.to("/mrr")}
-        value={summary?.quick_ratio}
-        then={summaryThen?.quick_ratio}
-        format={(value) => decimal(value)}
-      />
+      {cells}
     </section>
   );
 }
@@ -127,22 +90,20 @@ function Cell(props: {
   /** Undefined while it is on its way, null when there is none. */
   readonly value: number | null | undefined;
   readonly then: number | null | undefined;
-  readonly format: (value: number) => string;
-  /** The whole amount, for the title. */
-  readonly exact?: (value: number) => string;
+  readonly format: Format;
+  readonly currency: string;
   readonly isInverse?: boolean;
-  readonly spark?: readonly number[];
+  readonly spark: readonly number[];
 }) {
-  const { value, then, format, exact = format } = props;
-  const shown: ComponentChildren =
-    value === undefined ? <Skeleton of="12,345" /> : value === null ? "–" : format(value);
+  const { value, then, format, currency } = props;
+  const text = textOf(value, format, currency);
   const compared =
     typeof value === "number" && typeof then === "number" ? change(value, then) : undefined;
   return (
     <div class="figure-cell">
       <Term of={props.of} />
-      <a class="value" href={props.href} title={typeof value === "number" ? exact(value) : ""}>
-        {shown}
+      <a class="value" href={props.href} title={exactText(value, format, currency)}>
+        {text ?? <Skeleton of="12,345" />}
       </a>
       <div class="beside">
         {compared === undefined ? (
@@ -150,11 +111,50 @@ function Cell(props: {
         ) : (
           <>
             <Delta change={compared} isInverse={props.isInverse === true} />
-            <span class="soft">{typeof then === "number" ? format(then) : ""}</span>
+            <span class="soft" title={`Compared with ${exactText(then, format, currency) ?? ""}`}>
+              {textOf(then, format, currency)}
+            </span>
           </>
         )}
       </div>
-      {props.spark === undefined ? null : <Spark values={props.spark} />}
+      <Spark values={props.spark} />
     </div>
   );
+}
+
+function textOf(
+  value: number | null | undefined,
+  format: Format,
+  currency: string,
+): string | undefined {
+  if (value === undefined) return undefined;
+  if (value === null) return "–";
+  switch (format) {
+    case "money":
+      return roundMoney(value, currency);
+    case "cents":
+      return money(value, currency);
+    case "signed":
+      return signedRoundMoney(value, currency);
+    case "count":
+      return count(value);
+    case "percent":
+      return percent(value, 2);
+    case "ratio":
+      return decimal(value);
+    default:
+      return format satisfies never;
+  }
+}
+
+/** With all its cents. */
+function exactText(
+  value: number | null | undefined,
+  format: Format,
+  currency: string,
+): string | undefined {
+  if (typeof value !== "number") return undefined;
+  if (format === "money") return money(value, currency);
+  if (format === "signed") return signedMoney(value, currency);
+  return textOf(value, format, currency);
 }

@@ -1,15 +1,16 @@
 /** The first screen: eight figures, MRR over time, and what comes in now. */
-import { LineChart } from "../../charts/line.js";
 import { useAnswer } from "../../api/use-answer.js";
 import { Figure } from "../../charts/figure.js";
+import { LineChart } from "../../charts/line.js";
 import { intervalName, intervalTick } from "../../format/dates.js";
 import { money, shortMoney } from "../../format/numbers.js";
 import { Failure } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
 import { Term } from "../../parts/term.js";
 import { Bar } from "../../shell/bar.js";
+import { useAnnotations } from "../../shell/annotations.js";
 import { useView } from "../../state/view.js";
-import { comparedCall } from "../compared-call.js";
+import { compareParams } from "../compare-params.js";
 import { SeriesExports } from "../series-exports.js";
 import { Figures } from "./figures.js";
 import { Strip } from "./strip.js";
@@ -17,46 +18,61 @@ import { Strip } from "./strip.js";
 export default function Overview() {
   const view = useView();
   const { range, interval, filters } = view;
-  const then = comparedCall(view);
   const params = { ...range, interval, ...filters };
-  const movements = useAnswer("/v1/metrics/mrr/movements", params);
-  const movementsThen = useAnswer(then === null ? null : "/v1/metrics/mrr/movements", {
+  const summary = useAnswer("/v1/metrics/summary", { ...params, ...compareParams(view) });
+  const revenue = useAnswer("/v1/metrics/revenue", params);
+  const noteOf = useAnnotations();
+  const data = summary.answer?.data;
+  const then = data?.compare;
+  // The same days that the summary compares with: of a period that goes on, as much of it.
+  const revenueThen = useAnswer(then ? "/v1/metrics/revenue" : null, {
     ...params,
-    ...then,
+    ...(then ? daysOf(then.since, then.until) : {}),
+    known_at: view.comparedKnownAt ?? view.knownAt,
   });
-  const error = movements.error;
-  const data = movements.answer?.data;
-  const dataThen = then === null ? undefined : movementsThen.answer?.data;
+  const currency = data?.currency ?? "USD";
+  const series = data?.series ?? [];
+  const error = summary.error ?? revenue.error;
   return (
     <>
       <Bar
         title="Overview"
-        controls={{ range: true, interval: true, compare: true, filters: ["provider", "product"] }}
+        controls={{
+          range: true,
+          interval: true,
+          compare: true,
+          filters: ["provider", "product", "currency", "country"],
+        }}
       />
       {error === null ? null : <Failure error={error} />}
-      <Figures movements={data} movementsThen={dataThen} isStale={movements.isStale} />
+      <Figures
+        summary={data}
+        revenue={revenue.answer?.data}
+        revenueThen={then ? revenueThen.answer?.data : undefined}
+        isStale={summary.isStale}
+      />
       <div class="overview-rest">
         <Figure
           title={<Term of="mrr" label="MRR over time" />}
           name="mrr"
-          isStale={movements.isStale}
+          isStale={summary.isStale}
           exports={<SeriesExports path="/v1/metrics/mrr/movements" params={params} />}
           table={
             <Table
               caption="MRR over time"
-              rows={data?.movements.toReversed() ?? []}
-              rowKey={({ from }) => from}
+              rows={series.toReversed()}
+              rowKey={({ since }) => since}
               columns={[
                 {
-                  key: "from",
+                  key: "period",
                   head: "Period",
-                  cell: (row) => intervalName(row.from, interval),
+                  cell: ({ since }) => intervalName(since.slice(0, 10), interval),
                 },
                 {
                   key: "mrr",
                   head: "MRR at its end",
                   isNumber: true,
-                  cell: (row) => money(row.end_mrr, data?.currency ?? "USD"),
+                  cell: ({ mrr }) => money(mrr, currency),
                 },
               ]}
             />
@@ -65,22 +81,29 @@ export default function Overview() {
           <LineChart
             height="high"
             label="MRR at the end of each period; the arrow keys move, Enter opens its movements"
-            points={
-              data?.movements.map((row, index) => ({
-                key: row.from,
-                tick: intervalTick(row.from, interval),
-                label: intervalName(row.from, interval),
-                value: row.end_mrr,
-                compared: dataThen?.movements[index]?.end_mrr,
-                href: view.to("/mrr/movements", { from: row.from, to: row.to, range: null }),
-              })) ?? []
-            }
-            format={(value) => money(value, data?.currency ?? "USD")}
-            formatAxis={(value) => shortMoney(value, data?.currency ?? "USD")}
+            points={series.map(({ since, until, mrr }, index) => ({
+              key: since,
+              tick: intervalTick(since.slice(0, 10), interval),
+              label: intervalName(since.slice(0, 10), interval),
+              value: mrr,
+              compared: data?.compare?.series?.[index]?.mrr,
+              note: noteOf(since, until),
+              href: view.to("/mrr/movements", { ...daysOf(since, until), range: null }),
+            }))}
+            format={(value) => money(value, currency)}
+            formatAxis={(value) => shortMoney(value, currency)}
           />
         </Figure>
         <Strip />
       </div>
     </>
   );
+}
+
+/** The days of an interval, the last one included whole. */
+function daysOf(since: string, until: string): { readonly from: string; readonly to: string } {
+  const end = Date.parse(until);
+  const dayMs = 24 * 60 * 60 * 1000;
+  const to = new Date(Math.ceil(end / dayMs) * dayMs).toISOString().slice(0, 10);
+  return { from: since.slice(0, 10), to };
 }

@@ -1,12 +1,149 @@
-/** The screen Products. */
-import { Empty } from "../../parts/states.js";
+/** Products by revenue, with the SKUs they are made of. */
+import type { Product } from "../../../api/products/schema.js";
+import { useAnswer } from "../../api/use-answer.js";
+import { providerName } from "../../format/names.js";
+import { count, money } from "../../format/numbers.js";
+import { Choice, Menu } from "../../parts/menu.js";
+import { More, usePages } from "../../parts/pages.js";
+import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
+import { Table } from "../../parts/table.js";
 import { Bar } from "../../shell/bar.js";
+import { useView } from "../../state/view.js";
+import { ExportMenu } from "../series-exports.js";
+import { ProductDrawer } from "./product-drawer.js";
+
+const path = "/v1/products";
+
+const periods = {
+  today: "Today",
+  "7d": "Last 7 days",
+  "30d": "Last 30 days",
+  "3m": "Last 3 months",
+  "12m": "Last 12 months",
+  lifetime: "All time",
+} as const;
+const categories = ["SaaS", "Mobile App", "Desktop App", "Digital Asset"] as const;
 
 export default function Products() {
+  const view = useView();
+  const period = periodOf(view.get("period"));
+  const category = view.get("category");
+  const open = view.get("open");
+  const params = { period, category, limit: "200" };
+  const { answer, error, isStale } = useAnswer(path, params);
+  const list = usePages<Product>(path, { ...view.tenant, ...view.clocks, ...params }, answer);
+  const shown = list.rows.find(({ id }) => id === open);
   return (
     <>
-      <Bar title="Products" />
-      <Empty title="Not built yet" />
+      <Bar title="Products">
+        <Menu name="Period" label={periods[period]}>
+          {Object.entries(periods).map(([name, label]) => (
+            <Choice key={name} href={view.with({ period: name })} isCurrent={name === period}>
+              {label}
+            </Choice>
+          ))}
+        </Menu>
+        <Menu name="Category" label={category ?? "All categories"}>
+          <Choice href={view.with({ category: null })} isCurrent={category === null}>
+            All categories
+          </Choice>
+          {categories.map((name) => (
+            <Choice key={name} href={view.with({ category: name })} isCurrent={name === category}>
+              {name}
+            </Choice>
+          ))}
+        </Menu>
+        <ExportMenu path={path} params={{ period, category }} />
+      </Bar>
+      {error === null ? null : <Failure error={error} />}
+      {answer === null && error === null ? <SkeletonTable rows={12} columns={6} /> : null}
+      {answer?.data.length === 0 ? (
+        <Empty
+          title="No products yet"
+          action={{ href: view.to("/settings"), label: "Connect a provider" }}
+        >
+          A product appears with the first event that names it.
+        </Empty>
+      ) : null}
+      {list.rows.length === 0 ? null : (
+        <div class={isStale ? "is-stale" : ""}>
+          <Table
+            caption="Products by revenue"
+            rows={list.rows}
+            rowKey={({ id }) => id}
+            isCurrent={({ id }) => id === open}
+            columns={[
+              {
+                key: "name",
+                head: "Product",
+                cell: ({ id, name }) => (
+                  <a class="row-link" href={view.with({ open: id })}>
+                    {name}
+                  </a>
+                ),
+              },
+              { key: "category", head: "Category", cell: (row) => row.category },
+              {
+                key: "providers",
+                head: "Sold by",
+                cell: ({ providers }) =>
+                  [...new Set(providers.map(({ provider }) => providerName(provider)))].join(", "),
+              },
+              {
+                key: "revenue",
+                head: "Revenue",
+                isNumber: true,
+                cell: (row) => (
+                  <a class="row-link" href={view.to("/revenue", { product: row.id })}>
+                    {money(row.total_revenue, row.currency)}
+                  </a>
+                ),
+              },
+              {
+                key: "sales",
+                head: "Sales",
+                isNumber: true,
+                cell: (row) => (
+                  <a class="row-link" href={view.to("/transactions", { product: row.id })}>
+                    {count(row.total_sales)}
+                  </a>
+                ),
+              },
+              {
+                key: "subscriptions",
+                head: "Subscriptions",
+                isNumber: true,
+                cell: (row) => (
+                  <a
+                    class="row-link"
+                    href={view.to("/accounts", { product: row.id, active: "true" })}
+                  >
+                    {count(row.active_subscriptions)}
+                  </a>
+                ),
+              },
+              {
+                key: "mrr",
+                head: "MRR",
+                isNumber: true,
+                cell: (row) => (
+                  <a class="row-link" href={view.to("/mrr", { product: row.id })}>
+                    {money(row.mrr, row.currency)}
+                  </a>
+                ),
+              },
+            ]}
+          />
+          <More of={list} />
+        </div>
+      )}
+      {shown === undefined ? null : <ProductDrawer product={shown} all={list.rows} />}
     </>
   );
+}
+
+const periodNames = ["today", "7d", "30d", "3m", "12m", "lifetime"] as const;
+
+function periodOf(text: string | null): keyof typeof periods {
+  return periodNames.find((name) => name === text) ?? "30d";
 }

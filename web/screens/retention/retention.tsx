@@ -1,12 +1,174 @@
-/** The screen Retention. */
-import { Empty } from "../../parts/states.js";
+/** How much of each vintage is left, as a heat map that is a table. */
+import type { AccountCohort, Cohort } from "../../../api/cohorts/schema.js";
+import { useAnswer } from "../../api/use-answer.js";
+import { month } from "../../format/dates.js";
+import { words } from "../../format/names.js";
+import { count, decimal, percent, roundMoney } from "../../format/numbers.js";
+import { Choice, Menu } from "../../parts/menu.js";
+import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
+import { Term } from "../../parts/term.js";
 import { Bar } from "../../shell/bar.js";
+import { workspaceOf } from "../../state/session.js";
+import { useView } from "../../state/view.js";
+import { ExportMenu } from "../series-exports.js";
+
+const intervals = ["month", "quarter", "year"] as const;
+const bases = {
+  net: { label: "Net MRR", term: "nrr" },
+  gross: { label: "Gross MRR", term: "grr" },
+  accounts: { label: "Accounts", term: "accountRetention" },
+} as const;
+type Basis = keyof typeof bases;
+
+const path = "/v1/metrics/cohorts";
 
 export default function Retention() {
+  const view = useView();
+  const basis = basisOf(view.get("basis"));
+  const interval = intervals.find((name) => name === view.get("interval")) ?? "month";
+  const { provider, product } = view.filters;
+  const params = {
+    interval,
+    provider,
+    product,
+    basis: basis === "accounts" ? "accounts" : null,
+    gross: basis === "gross" ? "true" : null,
+  };
+  const { answer, error, isStale } = useAnswer(path, params);
+  const currency = workspaceOf(view.workspace)?.base_currency ?? "USD";
+  const rows = (answer?.data.cohorts ?? []).map((cohort) => rowOf(cohort, basis, currency));
+  const width = Math.max(0, ...rows.map(({ curve }) => curve.length));
   return (
     <>
-      <Bar title="Retention" />
-      <Empty title="Not built yet" />
+      <Bar title="Retention" controls={{ filters: ["provider", "product"] }}>
+        <Menu name="Of" label={bases[basis].label}>
+          {(["net", "gross", "accounts"] as const).map((name) => (
+            <Choice
+              key={name}
+              href={view.with({ basis: name === "net" ? null : name })}
+              isCurrent={name === basis}
+            >
+              {bases[name].label}
+            </Choice>
+          ))}
+        </Menu>
+        <Menu name="By" label={words(interval)}>
+          {intervals.map((name) => (
+            <Choice key={name} href={view.with({ interval: name })} isCurrent={name === interval}>
+              {words(name)}
+            </Choice>
+          ))}
+        </Menu>
+        <ExportMenu path={path} params={params} />
+      </Bar>
+      {error === null ? null : <Failure error={error} />}
+      {answer === null && error === null ? <SkeletonTable rows={16} columns={10} /> : null}
+      {answer !== null && rows.length === 0 ? (
+        <Empty
+          title="No subscribers yet"
+          action={{ href: view.to("/settings"), label: "Connect a provider" }}
+        >
+          A row appears for each {interval} in which accounts first had MRR.
+        </Empty>
+      ) : null}
+      {rows.length === 0 ? null : (
+        <>
+          <p class="soft intro">
+            <Term of={bases[basis].term} /> of accounts by the {interval} they began in, in percent
+            of what they began with. A cell opens its accounts.
+          </p>
+          <div
+            class={isStale ? "table-holder is-stale" : "table-holder"}
+            tabIndex={0}
+            role="region"
+            aria-label="Retention"
+          >
+            <table class="table heat">
+              <thead>
+                <tr>
+                  <th scope="col">Began</th>
+                  <th scope="col" class="number">
+                    With
+                  </th>
+                  {Array.from({ length: width }, (_cell, index) => (
+                    <th key={index} scope="col" class="number">
+                      {index}
+                    </th>
+                  ))}
+                </tr>
+              </thead>
+              <tbody>
+                {rows.map(({ vintage, start, curve }) => (
+                  <tr key={vintage}>
+                    <th scope="row" class="tight">
+                      <a class="row-link" href={view.to("/accounts", { vintage })}>
+                        {vintageName(vintage)}
+                      </a>
+                    </th>
+                    <td class="number">{start}</td>
+                    {curve.map((value, index) => (
+                      <td key={index} class={`heat-${step(value)}`}>
+                        <a
+                          href={view.to("/accounts", {
+                            vintage,
+                            active: "true",
+                            ...momentAfter(vintage, index, interval),
+                          })}
+                          title={`${vintageName(vintage)}, ${interval} ${index}: ${percent(value)}`}
+                        >
+                          {decimal(value, value >= 100 ? 0 : 1)}
+                        </a>
+                      </td>
+                    ))}
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        </>
+      )}
     </>
   );
+}
+
+function basisOf(text: string | null): Basis {
+  return text === "gross" || text === "accounts" ? text : "net";
+}
+
+interface Row {
+  readonly vintage: string;
+  readonly start: string;
+  readonly curve: readonly number[];
+}
+
+function rowOf(cohort: Cohort | AccountCohort, basis: Basis, currency: string): Row {
+  const { vintage } = cohort;
+  if ("starting_accounts" in cohort) {
+    return { vintage, start: count(cohort.starting_accounts), curve: cohort.retention_curve };
+  }
+  const curve = basis === "gross" ? cohort.gross_retention_curve : cohort.retention_curve;
+  return { vintage, start: roundMoney(cohort.starting_mrr, currency), curve: curve ?? [] };
+}
+
+/** 11 steps of one colour, from nothing left to more than there was. */
+function step(value: number): number {
+  return Math.max(0, Math.min(11, Math.floor(value / 10)));
+}
+
+function vintageName(vintage: string): string {
+  return /^\d{4}-\d{2}$/.test(vintage) ? month(`${vintage}-01`) : vintage.replace("-", " ");
+}
+
+/** The end of an interval so many after the vintage; nothing more for the one that is running. */
+function momentAfter(
+  vintage: string,
+  intervalsAfter: number,
+  interval: (typeof intervals)[number],
+): { readonly at?: string } {
+  const months = { month: 1, quarter: 3, year: 12 }[interval];
+  const [year = 0, part] = vintage.split("-");
+  const first =
+    part === undefined ? 0 : part.startsWith("Q") ? (Number(part[1]) - 1) * 3 : Number(part) - 1;
+  const end = Date.UTC(Number(year), first + months * (intervalsAfter + 1), 1);
+  return end > Date.now() ? {} : { at: new Date(end - 1).toISOString() };
 }

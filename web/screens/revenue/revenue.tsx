@@ -1,12 +1,210 @@
-/** The screen Revenue. */
-import { Empty } from "../../parts/states.js";
+/** From gross to net, over time and by group. */
+import type { RevenueAnswer } from "../../../api/revenue/schema.js";
+import { useAnswer } from "../../api/use-answer.js";
+import { BarChart } from "../../charts/bars.js";
+import { Figure } from "../../charts/figure.js";
+import { groupTone, groupsMax } from "../../charts/tones.js";
+import { Waterfall } from "../../charts/waterfall.js";
+import { intervalName, intervalTick } from "../../format/dates.js";
+import { count, money, percent, shortMoney } from "../../format/numbers.js";
+import { Empty, Failure } from "../../parts/states.js";
+import { Term } from "../../parts/term.js";
 import { Bar } from "../../shell/bar.js";
+import { useView } from "../../state/view.js";
+import { GroupMenu } from "../group-menu.js";
+import { groupKey, groupOf, groupsBySize } from "../groups.js";
+import { SeriesExports } from "../series-exports.js";
+import { RevenueTable } from "./revenue-table.js";
+import { stepsOf } from "./steps.js";
+
+const path = "/v1/metrics/revenue";
 
 export default function Revenue() {
+  const view = useView();
+  const { range, interval, filters } = view;
+  const group = groupOf(view.get("group_by"));
+  const params = { ...range, interval, ...filters };
+  const { answer, error, isStale } = useAnswer(path, params);
+  const grouped = useAnswer(group === null ? null : path, { ...params, group_by: group });
+  const data = answer?.data;
+  const currency = data?.currency ?? "USD";
+  const failure = error ?? grouped.error;
+  const isEmpty = data !== undefined && data.totals.sales === 0 && data.totals.revenue === 0;
+  const href = (row: { readonly from: string; readonly to: string }): string =>
+    view.to("/transactions", { from: row.from, to: row.to, range: null });
   return (
     <>
-      <Bar title="Revenue" />
-      <Empty title="Not built yet" />
+      <Bar
+        title="Revenue"
+        controls={{
+          range: true,
+          interval: true,
+          filters: ["provider", "product", "currency", "country"],
+        }}
+      >
+        <GroupMenu none="All together" />
+      </Bar>
+      {failure === null ? null : <Failure error={failure} />}
+      {isEmpty ? (
+        <Empty
+          title="No sales in this time"
+          action={{ href: view.to("/settings"), label: "Connect a provider" }}
+        >
+          Choose a longer range or fewer filters, or connect a provider.
+        </Empty>
+      ) : null}
+      <div class="pair">
+        <Figure
+          title={<Term of="net" label="From gross to net" />}
+          name="gross-to-net"
+          isStale={isStale}
+          table={
+            <RevenueTable rows={data === undefined ? [] : [data.totals]} currency={currency} />
+          }
+          exports={<SeriesExports path={path} params={params} />}
+        >
+          <Waterfall
+            label="From gross to net over the whole range"
+            format={(value) => money(value, currency)}
+            formatAxis={(value) => shortMoney(value, currency)}
+            steps={data === undefined ? [] : stepsOf(data.totals, view)}
+          />
+        </Figure>
+        {data === undefined ? null : <Totals totals={data.totals} currency={currency} />}
+      </div>
+      <RevenueBars />
+      <h2 class="table-title">By {interval}</h2>
+      <RevenueTable
+        rows={data?.revenue.toReversed() ?? []}
+        totals={data?.totals}
+        interval={interval}
+        currency={currency}
+      />
     </>
+  );
+
+  function RevenueBars() {
+    const rows = (group === null ? data : grouped.answer?.data)?.revenue ?? [];
+    const groups = group === null ? [] : groupsBySize(rows, group, (row) => row.revenue);
+    const columns = Map.groupBy(rows, (row) => row.from);
+    return (
+      <Figure
+        title={<Term of="revenue" label={group === null ? "Revenue" : `Revenue by ${group}`} />}
+        name="revenue"
+        isStale={group === null ? isStale : grouped.isStale}
+        legend={groups
+          .slice(0, groupsMax)
+          .map(({ label }, index) => ({ label, tone: groupTone(index) }))}
+        exports={
+          <SeriesExports path={path} params={group ? { ...params, group_by: group } : params} />
+        }
+        table={
+          <RevenueTable
+            rows={rows.toReversed()}
+            interval={interval}
+            group={group}
+            currency={currency}
+          />
+        }
+      >
+        <BarChart
+          label="Revenue over time; the arrow keys move, Enter opens its transactions"
+          format={(value) => money(value, currency)}
+          formatAxis={(value) => shortMoney(value, currency)}
+          bars={[...columns].map(([from, cells]) => ({
+            key: from,
+            tick: intervalTick(from, interval),
+            label: intervalName(from, interval),
+            href: href({ from, to: cells[0]?.to ?? from }),
+            total:
+              group === null ? undefined : data?.revenue.find((row) => row.from === from)?.revenue,
+            segments:
+              group === null
+                ? cells.map((row) => ({
+                    key: from,
+                    label: "Revenue",
+                    value: row.revenue,
+                    tone: "accent" as const,
+                    href: href(row),
+                  }))
+                : groups.flatMap(({ key, label }, index) => {
+                    const row = cells.find((cell) => groupKey(cell, group).key === key);
+                    if (row === undefined) return [];
+                    const days = { from: row.from, to: row.to, range: null };
+                    return [
+                      {
+                        key,
+                        label,
+                        value: row.revenue,
+                        tone: groupTone(index),
+                        href: view.to("/transactions", { ...days, [group]: key }),
+                      },
+                    ];
+                  }),
+          }))}
+        />
+      </Figure>
+    );
+  }
+}
+
+function Totals(props: {
+  readonly totals: RevenueAnswer["data"]["totals"];
+  readonly currency: string;
+}) {
+  const { totals, currency } = props;
+  const part = (missing: number): string =>
+    totals.sales === 0 ? "–" : percent((missing / totals.sales) * 100, 1);
+  return (
+    <dl class="facts side-facts">
+      <dt>
+        <Term of="gross" />
+      </dt>
+      <dd>{money(totals.gross, currency)}</dd>
+      <dt>
+        <Term of="refunds" />
+      </dt>
+      <dd>{money(totals.refunds, currency)}</dd>
+      <dt>
+        <Term of="disputes" />
+      </dt>
+      <dd>{money(totals.disputes, currency)}</dd>
+      <dt>
+        <strong>
+          <Term of="revenue" />
+        </strong>
+      </dt>
+      <dd>
+        <strong>{money(totals.revenue, currency)}</strong>
+      </dd>
+      <dt>
+        <Term of="tax" />
+      </dt>
+      <dd>{money(totals.tax, currency)}</dd>
+      <dt>
+        <Term of="fees" />
+      </dt>
+      <dd>{totals.fees === null ? "not reported" : money(totals.fees, currency)}</dd>
+      <dt>
+        <strong>
+          <Term of="net" />
+        </strong>
+      </dt>
+      <dd>
+        <strong>{money(totals.net, currency)}</strong>
+      </dd>
+      <dt>
+        <Term of="sales" />
+      </dt>
+      <dd>{count(totals.sales)}</dd>
+      <dt>Without a reported tax</dt>
+      <dd>
+        {count(totals.sales_without_tax)} ({part(totals.sales_without_tax)})
+      </dd>
+      <dt>Without a reported fee</dt>
+      <dd>
+        {count(totals.sales_without_fee)} ({part(totals.sales_without_fee)})
+      </dd>
+    </dl>
   );
 }

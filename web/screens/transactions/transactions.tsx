@@ -1,12 +1,166 @@
-/** The screen Transactions. */
-import { Empty } from "../../parts/states.js";
+/** Transactions, newest first; one opens in a drawer. */
+import { useLocation } from "preact-iso";
+import type { Transaction } from "../../../schemas/http/transactions.js";
+import { useAnswer } from "../../api/use-answer.js";
+import { shortMoment } from "../../format/dates.js";
+import { countryName, providerName, words } from "../../format/names.js";
+import { money } from "../../format/numbers.js";
+import { fieldOf } from "../../parts/field.js";
+import { Choice, Menu } from "../../parts/menu.js";
+import { More, usePages } from "../../parts/pages.js";
+import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
+import { Table } from "../../parts/table.js";
 import { Bar } from "../../shell/bar.js";
+import { useView } from "../../state/view.js";
+import { ExportMenu } from "../series-exports.js";
+import { Status } from "./status.js";
+import { TransactionDrawer } from "./transaction-drawer.js";
+
+const path = "/v1/transactions";
+const statuses = ["succeeded", "refunded", "disputed"] as const;
+const types = ["subscription", "one_time", "refund"] as const;
 
 export default function Transactions() {
+  const view = useView();
+  const open = view.get("open");
+  const status = view.get("status");
+  const type = view.get("type");
+  const search = view.get("search");
+  const account = view.get("account");
+  // What is looked for by its id is found whenever it was paid.
+  const isOne = search !== null || account !== null;
+  const params = {
+    ...(isOne ? {} : view.range),
+    ...view.filters,
+    status,
+    type,
+    search,
+    account,
+  };
+  const { answer, error, isStale } = useAnswer(path, params);
+  const list = usePages<Transaction>(path, { ...view.tenant, ...view.clocks, ...params }, answer);
   return (
     <>
-      <Bar title="Transactions" />
-      <Empty title="Not built yet" />
+      <Bar
+        title="Transactions"
+        controls={{ range: !isOne, filters: ["provider", "product", "currency", "country"] }}
+      >
+        <ChoiceMenu name="status" all="All statuses" values={statuses} value={status} />
+        <ChoiceMenu name="type" all="All types" values={types} value={type} />
+        <Search value={search} />
+        <ExportMenu path={path} params={params} />
+      </Bar>
+      {error === null ? null : <Failure error={error} />}
+      {answer === null && error === null ? <SkeletonTable rows={14} columns={7} /> : null}
+      {answer?.data.length === 0 ? (
+        <Empty
+          title="No transactions"
+          action={{ href: view.to("/settings"), label: "Connect a provider" }}
+        >
+          {search === null
+            ? "Choose a longer range or fewer filters, or connect a provider."
+            : "No provider knows a payment, an invoice or an order by this id."}
+        </Empty>
+      ) : null}
+      {list.rows.length === 0 ? null : (
+        <div class={isStale ? "is-stale" : ""}>
+          <Table
+            caption="Transactions, newest first"
+            rows={list.rows}
+            rowKey={({ id }) => id}
+            isCurrent={({ id }) => id === open}
+            columns={[
+              {
+                key: "time",
+                head: "Paid",
+                cell: (row) => (
+                  <a class="row-link tight" href={view.with({ open: row.id })}>
+                    <time dateTime={row.timestamp}>{shortMoment(row.timestamp)}</time>
+                  </a>
+                ),
+              },
+              {
+                key: "product",
+                head: "Product",
+                cell: (row) => (
+                  <a class="row-link" href={view.with({ open: row.id })}>
+                    {row.product_name}
+                  </a>
+                ),
+              },
+              {
+                key: "amount",
+                head: "Amount",
+                isNumber: true,
+                cell: (row) => money(row.gross_amount, row.original_currency),
+              },
+              {
+                key: "normalized",
+                head: "Converted",
+                isNumber: true,
+                cell: (row) => money(row.normalized_amount, row.base_currency),
+              },
+              { key: "status", head: "Status", cell: (row) => <Status of={row} /> },
+              { key: "type", head: "Type", cell: ({ type: kind }) => words(kind) },
+              { key: "provider", head: "Provider", cell: ({ provider }) => providerName(provider) },
+              {
+                key: "country",
+                head: "Country",
+                cell: ({ customer_country: country }) => countryName(country),
+              },
+            ]}
+          />
+          <More of={list} />
+        </div>
+      )}
+      {open === null ? null : <TransactionDrawer id={open} />}
     </>
+  );
+}
+
+function ChoiceMenu(props: {
+  readonly name: "status" | "type";
+  readonly all: string;
+  readonly values: readonly string[];
+  readonly value: string | null;
+}) {
+  const view = useView();
+  const { name, all, values, value } = props;
+  return (
+    <Menu name={words(name)} label={value === null ? all : words(value)}>
+      <Choice href={view.with({ [name]: null })} isCurrent={value === null}>
+        {all}
+      </Choice>
+      {values.map((each) => (
+        <Choice key={each} href={view.with({ [name]: each })} isCurrent={each === value}>
+          {words(each)}
+        </Choice>
+      ))}
+    </Menu>
+  );
+}
+
+function Search({ value }: { readonly value: string | null }) {
+  const view = useView();
+  const { route } = useLocation();
+  return (
+    <form
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const text = fieldOf(event.currentTarget, "search");
+        route(view.with({ search: text === "" ? null : text }));
+      }}
+    >
+      <input
+        type="search"
+        name="search"
+        aria-label="A provider's id"
+        placeholder="A provider's id"
+        defaultValue={value ?? ""}
+        key={value ?? ""}
+        size={16}
+      />
+    </form>
   );
 }

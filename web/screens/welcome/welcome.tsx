@@ -1,33 +1,31 @@
-/** For those who are not signed in: sign-in, first run, invitations, the first workspace. */
-import { useEffect, useState } from "preact/hooks";
-import { call } from "../../api/client.js";
-
-interface Provider {
-  readonly name: string;
-  readonly label: string;
-}
+/** Pages of those who come in: sign-in, the first link, an invitation, the first workspace. */
+import { useLocation } from "preact-iso";
+import { useEffect } from "preact/hooks";
+import { session } from "../../state/session.js";
+import { Invite } from "./invite.js";
+import { NewWorkspace } from "./new-workspace.js";
+import { Setup } from "./setup.js";
+import { SignIn } from "./sign-in.js";
 
 export default function Welcome() {
-  const [providers, setProviders] = useState<readonly Provider[] | null>(null);
+  const { path, query, route } = useLocation();
+  const isIn = session.value.is === "in";
+  const isReturning = path === "/sign-in" && isIn;
   useEffect(() => {
-    call<{ data: readonly Provider[] }>("GET", "/v1/session/providers").then(
-      ({ data }) => setProviders(data),
-      () => setProviders([]),
-    );
-  }, []);
-  const returnTo = new URLSearchParams(location.search).get("return_to") ?? "/";
+    document.title = "Revenue";
+    if (isReturning) route(ownPath(query.return_to), true);
+  }, [isReturning]);
   return (
     <main class="page alone">
-      <h1>Sign in</h1>
-      <ul>
-        {providers?.map(({ name, label }) => (
-          <li key={name}>
-            <a class="button" href={`/auth/${name}?return_to=${encodeURIComponent(returnTo)}`}>
-              {label}
-            </a>
-          </li>
-        ))}
-      </ul>
+      {path === "/setup" ? <Setup /> : null}
+      {path === "/invite" ? <Invite /> : null}
+      {path === "/welcome" ? <NewWorkspace /> : null}
+      {path === "/sign-in" && !isIn ? <SignIn returnTo={ownPath(query.return_to)} /> : null}
     </main>
   );
+}
+
+/** A link may name a page of the dashboard, and nothing else. */
+function ownPath(text: string | undefined): string {
+  return text !== undefined && /^\/(?![/\\])/.test(text) ? text : "/";
 }

@@ -1,12 +1,194 @@
-/** The screen Why. */
-import { Empty } from "../../parts/states.js";
+/** Two readings of one figure, and the events that make the difference. */
+import { useLocation } from "preact-iso";
+import { useEffect, useState } from "preact/hooks";
+import type { MrrChangesAnswer } from "../../../api/mrr-changes/schema.js";
+import { completeTo, useAnswer } from "../../api/use-answer.js";
+import { day, moment, shortMoment } from "../../format/dates.js";
+import { providerName, shortId } from "../../format/names.js";
+import { count, money, signedMoney } from "../../format/numbers.js";
+import { More, usePages } from "../../parts/pages.js";
+import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
+import { Table } from "../../parts/table.js";
+import { Term } from "../../parts/term.js";
 import { Bar } from "../../shell/bar.js";
+import { dayText } from "../../state/ranges.js";
+import { useView } from "../../state/view.js";
+import { ExportMenu } from "../series-exports.js";
+
+const path = "/v1/metrics/mrr/changes";
+const dayMs = 24 * 60 * 60 * 1000;
+/** How far back the slider reaches. */
+const daysMax = 365;
+
+type Change = MrrChangesAnswer["data"][number];
 
 export default function Why() {
+  const view = useView();
+  const latest = view.knownAt ?? completeTo.value;
+  const from = view.get("from_known_at") ?? `${dayText(Date.now() - 30 * dayMs)}T00:00:00.000Z`;
+  const moments = { from_known_at: from, to_known_at: view.knownAt };
+  // The moment both readings are of: the end of the day before the first one, unless chosen.
+  const at = view.get("of") ?? from;
+  const { provider } = view.filters;
+  const params = { ...moments, at, provider };
+  const { answer, error, isStale } = useAnswer(path, { ...params, known_at: null });
+  const list = usePages<Change>(path, { ...view.tenant, ...params }, answer);
+  const readings = answer?.readings;
   return (
     <>
-      <Bar title="Why" />
-      <Empty title="Not built yet" />
+      <Bar title="Why it changed" controls={{ filters: ["provider"] }}>
+        <ExportMenu path={path} params={{ ...params, known_at: null }} />
+      </Bar>
+      <p class="soft intro">
+        <Term of="known" /> of MRR on {moment(at)} UTC: as it was known on {day(from)}, and as it is
+        known {latest === null ? "now" : `on ${moment(latest)}`}.
+      </p>
+      <Slider from={from} />
+      {error === null ? null : <Failure error={error} />}
+      {readings === undefined ? null : (
+        <div class={isStale ? "readings is-stale" : "readings"}>
+          <Reading
+            label={`As known on ${day(readings.from.known_at)}`}
+            value={money(readings.from.mrr, readings.currency)}
+            accounts={readings.from.active_subscribers}
+          />
+          <Reading
+            label={`As known on ${day(readings.to.known_at)}`}
+            value={money(readings.to.mrr, readings.currency)}
+            accounts={readings.to.active_subscribers}
+          />
+          <Reading
+            label="Difference"
+            value={signedMoney(readings.difference.mrr, readings.currency)}
+            accounts={readings.difference.active_subscribers}
+          />
+        </div>
+      )}
+      {answer === null && error === null ? <SkeletonTable rows={8} columns={5} /> : null}
+      {answer?.data.length === 0 ? (
+        <Empty title="Nothing changed">
+          No event that was recorded between the two readings says anything new about that moment.
+        </Empty>
+      ) : null}
+      {list.rows.length === 0 ? null : (
+        <>
+          <Table
+            caption="What makes the difference, newest event first"
+            rows={list.rows}
+            rowKey={(row) =>
+              `${row.event_id} ${row.account} ${row.subscription} ${row.at} ${row.mrr_exact}`
+            }
+            columns={[
+              {
+                key: "recorded",
+                head: "Recorded",
+                cell: (row) => <span class="tight">{shortMoment(row.recorded_at)}</span>,
+                foot: list.cursor === null ? "Together" : undefined,
+              },
+              { key: "at", head: "Dated", cell: (row) => shortMoment(row.at) },
+              {
+                key: "kind",
+                head: "Kind",
+                cell: ({ kind }) => (
+                  <span class="tight">
+                    <span class={`mark tone-${kind}`} />
+                    {kind}
+                  </span>
+                ),
+              },
+              {
+                key: "mrr",
+                head: "MRR",
+                isNumber: true,
+                cell: ({ mrr }) => signedMoney(mrr, readings?.currency ?? "USD"),
+                foot:
+                  list.cursor === null && readings !== undefined
+                    ? signedMoney(readings.difference.mrr, readings.currency)
+                    : undefined,
+              },
+              {
+                key: "account",
+                head: "Account",
+                cell: ({ account }) => (
+                  <a class="code" href={view.to(`/accounts/${encodeURIComponent(account)}`)}>
+                    {shortId(account)}
+                  </a>
+                ),
+              },
+              { key: "product", head: "Product", cell: (row) => row.product_name },
+              { key: "provider", head: "Provider", cell: (row) => providerName(row.provider) },
+              {
+                key: "event",
+                head: "Event",
+                cell: ({ event_id: id }) => (
+                  <a class="code" href={view.to(`/events/${id}`)}>
+                    {shortId(id)}
+                  </a>
+                ),
+              },
+            ]}
+          />
+          <More of={list} />
+        </>
+      )}
     </>
+  );
+}
+
+/** The first reading, by days; the URL follows when the slider is let go. */
+function Slider({ from }: { readonly from: string }) {
+  const view = useView();
+  const { route } = useLocation();
+  const today = Date.parse(dayText(Date.now()));
+  const daysBefore = Math.max(0, Math.round((today - Date.parse(from)) / dayMs));
+  const [shown, setShown] = useState(daysBefore);
+  useEffect(() => setShown(daysBefore), [daysBefore]);
+  const momentOf = (days: number): string => new Date(today - days * dayMs).toISOString();
+  const of = view.get("of") ?? from;
+  return (
+    <div class="slider">
+      <label>
+        As we knew it on <strong>{day(momentOf(shown))}</strong>
+        <input
+          type="range"
+          min={-daysMax}
+          max={0}
+          step={1}
+          value={-shown}
+          onInput={(event) => setShown(-Number(event.currentTarget.value))}
+          onChange={(event) => {
+            const known = momentOf(-Number(event.currentTarget.value));
+            // Without a moment of its own, both readings are of the first one's.
+            route(view.with({ from_known_at: known, of: view.get("of") }), true);
+          }}
+        />
+      </label>
+      <label>
+        MRR of{" "}
+        <input
+          type="date"
+          value={of.slice(0, 10)}
+          max={dayText(Date.now())}
+          onChange={(event) => {
+            const { value } = event.currentTarget;
+            route(view.with({ of: value === "" ? null : `${value}T00:00:00.000Z` }));
+          }}
+        />
+      </label>
+    </div>
+  );
+}
+
+function Reading(props: {
+  readonly label: string;
+  readonly value: string;
+  readonly accounts: number;
+}) {
+  return (
+    <div>
+      <span class="soft">{props.label}</span>
+      <span class="value">{props.value}</span>
+      <span class="soft small">{count(props.accounts)} subscribers</span>
+    </div>
   );
 }

@@ -1,0 +1,6 @@
+/** What the calls about sessions answer, as types. */
+import type { z } from "zod";
+import type { SessionView, signInProvider } from "../../schemas/http/session.js";
+
+export type SignInProvider = z.output<typeof signInProvider>;
+export type { SessionView };

@@ -1,0 +1,152 @@
+/**
+ * Stacked bars over time: what is above 0 stands up, what is below hangs down. Each column and each
+ * segment is a link.
+ */
+import { scaleBand, scaleLinear } from "d3-scale";
+import { useState } from "preact/hooks";
+import { ColumnAxis, ValueAxis } from "./axes.js";
+import { type ChartHeight, useFrame } from "./frame.js";
+import { moveFocus } from "./roving.js";
+import { Tip } from "./tip.js";
+import type { Tone } from "./tones.js";
+
+export interface Segment {
+  readonly key: string;
+  readonly label: string;
+  readonly value: number;
+  readonly tone: Tone;
+  readonly href: string;
+}
+
+export interface Bar {
+  readonly key: string;
+  readonly tick: string;
+  readonly label: string;
+  readonly href: string;
+  readonly segments: readonly Segment[];
+  /** What the segments add up to, as the service says it. */
+  readonly total?: number | undefined;
+}
+
+export function BarChart(props: {
+  readonly label: string;
+  readonly bars: readonly Bar[];
+  readonly format: (value: number) => string;
+  readonly formatAxis: (value: number) => string;
+  readonly height?: ChartHeight;
+}) {
+  const { bars, format } = props;
+  const { holder, frame } = useFrame();
+  const [active, setActive] = useState<number | null>(null);
+  const stacks = bars.map(({ segments }) => stackOf(segments));
+  const ends = stacks.flatMap((stack) => stack.flatMap(({ low, high }) => [low, high]));
+  const y = scaleLinear()
+    .domain([Math.min(0, ...ends), Math.max(1, ...ends)])
+    .nice()
+    .range([frame.bottom, frame.top]);
+  const x = scaleBand<number>()
+    .domain(bars.map((_bar, index) => index))
+    .range([frame.left, frame.right])
+    .paddingInner(0.28)
+    .paddingOuter(0.14);
+  const middle = (index: number): number => (x(index) ?? 0) + x.bandwidth() / 2;
+  const shown = active === null ? undefined : bars[active];
+
+  return (
+    <div class={`chart ${props.height ?? ""}`} ref={holder}>
+      {frame.width === 0 ? null : (
+        <svg
+          role="group"
+          aria-label={props.label}
+          onKeyDown={moveFocus}
+          onPointerLeave={() => setActive(null)}
+        >
+          <ValueAxis frame={frame} scale={y} format={props.formatAxis} />
+          <ColumnAxis frame={frame} labels={bars.map(({ tick }) => tick)} x={middle} />
+          {bars.map((bar, index) => (
+            <g key={bar.key} onPointerEnter={() => setActive(index)}>
+              <a
+                href={bar.href}
+                data-column
+                tabindex={index === bars.length - 1 ? 0 : -1}
+                aria-label={spoken(bar, format)}
+                onFocus={() => setActive(index)}
+                onBlur={() => setActive(null)}
+              >
+                <rect
+                  class="hit"
+                  x={middle(index) - x.step() / 2}
+                  y={frame.top}
+                  width={x.step()}
+                  height={frame.bottom - frame.top}
+                />
+              </a>
+              {stacks[index]?.map(({ segment, low, high }) => (
+                <a
+                  key={segment.key}
+                  href={segment.href}
+                  class={`segment-link tone-${segment.tone}`}
+                  // The column says the same to those who do not point.
+                  tabindex={-1}
+                  aria-hidden="true"
+                >
+                  <rect
+                    class="segment"
+                    x={x(index)}
+                    width={x.bandwidth()}
+                    y={y(high)}
+                    height={Math.max(0, y(low) - y(high))}
+                  />
+                </a>
+              ))}
+            </g>
+          ))}
+        </svg>
+      )}
+      {shown === undefined || active === null ? null : (
+        <Tip
+          frame={frame}
+          x={middle(active)}
+          title={shown.label}
+          lines={[
+            ...shown.segments
+              .filter(({ value }) => value !== 0)
+              .map(({ label, value, tone }) => ({ label, value: format(value), tone })),
+            ...(shown.total === undefined
+              ? []
+              : [{ label: "Together", value: format(shown.total) }]),
+          ]}
+        />
+      )}
+    </div>
+  );
+}
+
+interface Stacked {
+  readonly segment: Segment;
+  readonly low: number;
+  readonly high: number;
+}
+
+function stackOf(segments: readonly Segment[]): Stacked[] {
+  let up = 0;
+  let down = 0;
+  return segments
+    .filter(({ value }) => value !== 0)
+    .map((segment) => {
+      if (segment.value > 0) {
+        up += segment.value;
+        return { segment, low: up - segment.value, high: up };
+      }
+      down += segment.value;
+      return { segment, low: down, high: down - segment.value };
+    });
+}
+
+function spoken({ label, segments, total }: Bar, format: (value: number) => string): string {
+  const parts = segments
+    .filter(({ value }) => value !== 0)
+    .map((segment) => `${segment.label} ${format(segment.value)}`);
+  const together = total === undefined ? [] : [`together ${format(total)}`];
+  return `${label}: ${[...parts, ...together].join(", ")}`;
+}

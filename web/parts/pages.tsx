@@ -1,0 +1,70 @@
+/** Rows of a list, page after page: the first comes by itself, more when asked for. */
+import { useEffect, useState } from "preact/hooks";
+import { CallError, type Params, call, urlOf } from "../api/client.js";
+
+interface Page<Row> {
+  readonly data: readonly Row[];
+  readonly pagination: { readonly has_more: boolean; readonly next_cursor: string | null };
+}
+
+export interface Rest<Row> {
+  readonly rows: readonly Row[];
+  readonly cursor: string | null;
+  readonly error: CallError | null;
+  readonly isLoading: boolean;
+  readonly more: () => void;
+}
+
+/** @param first the answer of the first page @param key what the list is of */
+export function usePages<Row>(path: string, params: Params, first: Page<Row> | null): Rest<Row> {
+  const key = urlOf(path, params);
+  const [rest, setRest] = useState<{ key: string; rows: readonly Row[]; cursor: string | null }>({
+    key: "",
+    rows: [],
+    cursor: null,
+  });
+  const [isLoading, setLoading] = useState(false);
+  const [error, setError] = useState<CallError | null>(null);
+  const isWalking = rest.key === key;
+  // Once a second page is there, the first stays as it was: the walk shows each row once.
+  const [frozenFirst, setFrozenFirst] = useState<Page<Row> | null>(null);
+  useEffect(() => setError(null), [key]);
+  const head = isWalking ? frozenFirst : first;
+  const cursor = isWalking ? rest.cursor : (first?.pagination.next_cursor ?? null);
+  const load = async (): Promise<void> => {
+    if (cursor === null || isLoading) return;
+    setLoading(true);
+    try {
+      const page = await call<Page<Row>>("GET", urlOf(path, { ...params, cursor }));
+      if (!isWalking) setFrozenFirst(first);
+      setRest({
+        key,
+        rows: [...(isWalking ? rest.rows : []), ...page.data],
+        cursor: page.pagination.next_cursor,
+      });
+    } catch (thrown) {
+      setError(CallError.of(thrown));
+    } finally {
+      setLoading(false);
+    }
+  };
+  return {
+    rows: [...(head?.data ?? []), ...(isWalking ? rest.rows : [])],
+    cursor,
+    error,
+    isLoading,
+    more: () => void load(),
+  };
+}
+
+export function More<Row>({ of }: { readonly of: Rest<Row> }) {
+  if (of.error !== null) return <p class="loss">{of.error.message}</p>;
+  if (of.cursor === null) return null;
+  return (
+    <div class="pager">
+      <button type="button" class="button" disabled={of.isLoading} onClick={of.more}>
+        Show more
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,76 @@
+/** MRR at the end of each interval, stacked by group. */
+import type { MovementsRow } from "../../../api/movement-series/schema.js";
+import type { Interval } from "../../../schemas/http/series.js";
+import type { Params } from "../../api/client.js";
+import { BarChart } from "../../charts/bars.js";
+import { Figure } from "../../charts/figure.js";
+import { groupTone, groupsMax } from "../../charts/tones.js";
+import { intervalName, intervalTick } from "../../format/dates.js";
+import { money, shortMoney } from "../../format/numbers.js";
+import { Table } from "../../parts/table.js";
+import { Term } from "../../parts/term.js";
+import { useView } from "../../state/view.js";
+import { type GroupName, groupKey, groupsBySize } from "../groups.js";
+import { SeriesExports } from "../series-exports.js";
+
+export function Balances(props: {
+  readonly rows: readonly MovementsRow[];
+  readonly group: GroupName;
+  readonly interval: Interval;
+  readonly currency: string;
+  readonly isStale: boolean;
+  readonly params: Params;
+}) {
+  const view = useView();
+  const { rows, group, interval, currency } = props;
+  const groups = groupsBySize(rows, group, (row) => row.end_mrr);
+  const columns = Map.groupBy(rows, (row) => row.from);
+  const valueOf = (from: string, key: string): number =>
+    columns.get(from)?.find((row) => groupKey(row, group).key === key)?.end_mrr ?? 0;
+  return (
+    <Figure
+      title={<Term of="mrr" label={`MRR by ${group}`} />}
+      name={`mrr-by-${group}`}
+      isStale={props.isStale}
+      legend={groups
+        .slice(0, groupsMax)
+        .map(({ label }, index) => ({ label, tone: groupTone(index) }))}
+      exports={<SeriesExports path="/v1/metrics/mrr/movements" params={props.params} />}
+      table={
+        <Table
+          caption={`MRR by ${group}`}
+          rows={[...columns.keys()].toReversed()}
+          rowKey={(from) => from}
+          columns={[
+            { key: "from", head: "Period", cell: (from) => intervalName(from, interval) },
+            ...groups.map(({ key, label }) => ({
+              key,
+              head: label,
+              isNumber: true,
+              cell: (from: string) => money(valueOf(from, key), currency),
+            })),
+          ]}
+        />
+      }
+    >
+      <BarChart
+        label={`MRR at the end of each ${interval} by ${group}`}
+        format={(value) => money(value, currency)}
+        formatAxis={(value) => shortMoney(value, currency)}
+        bars={[...columns].map(([from, [first]]) => ({
+          key: from,
+          tick: intervalTick(from, interval),
+          label: intervalName(from, interval),
+          href: view.to("/mrr/movements", { from, to: first?.to, range: null }),
+          segments: groups.map(({ key, label }, index) => ({
+            key,
+            label,
+            value: valueOf(from, key),
+            tone: groupTone(index),
+            href: view.to("/mrr/movements", { from, to: first?.to, range: null, [group]: key }),
+          })),
+        }))}
+      />
+    </Figure>
+  );
+}

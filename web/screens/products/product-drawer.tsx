@@ -1,0 +1,224 @@
+/** One product: its SKUs; rename, categorise, merge and split, and take each back. */
+import { useLocation } from "preact-iso";
+import { signal } from "@preact/signals";
+import { useState } from "preact/hooks";
+import type { Product, ProductsAnswer } from "../../../api/products/schema.js";
+import { CallError, call, urlOf } from "../../api/client.js";
+import { forgetAnswers } from "../../api/use-answer.js";
+import { providerName } from "../../format/names.js";
+import { count, money } from "../../format/numbers.js";
+import { Drawer } from "../../parts/drawer.js";
+import { fieldOf } from "../../parts/field.js";
+import { Icon } from "../../parts/icon.js";
+import { Failure } from "../../parts/states.js";
+import { Table } from "../../parts/table.js";
+import { mayManage, workspaceOf } from "../../state/session.js";
+import { useView } from "../../state/view.js";
+
+const categories = ["SaaS", "Mobile App", "Desktop App", "Digital Asset"] as const;
+
+type Sku = Pick<Product["providers"][number], "provider" | "external_id">;
+
+interface Undo {
+  readonly label: string;
+  readonly run: () => Promise<void>;
+}
+
+/** What was done last; gone with the page. */
+const undo = signal<Undo | null>(null);
+
+export function ProductDrawer(props: {
+  readonly product: Product;
+  readonly all: readonly Product[];
+}) {
+  const view = useView();
+  const { route } = useLocation();
+  const { product, all } = props;
+  const [error, setError] = useState<CallError | null>(null);
+  const isManager = mayManage(workspaceOf(view.workspace));
+  const base = `/v1/manage/workspaces/${view.workspace ?? ""}/products`;
+
+  const change = (id: string, body: object): Promise<unknown> =>
+    call("PATCH", `${base}/${id}`, { body });
+  const skusOf = (of: Product): readonly Sku[] =>
+    of.providers
+      .filter(({ external_id: id }) => id !== "")
+      .map(({ provider, external_id }) => ({ provider, external_id }));
+
+  const act = async (work: () => Promise<unknown>, back: Undo | null): Promise<void> => {
+    try {
+      setError(null);
+      await work();
+      undo.value = back;
+      forgetAnswers();
+    } catch (thrown) {
+      setError(CallError.of(thrown));
+    }
+  };
+
+  const split = (sku: Sku): void => {
+    const before = skusOf(product);
+    const skus = before.filter(
+      (one) => one.provider !== sku.provider || one.external_id !== sku.external_id,
+    );
+    void act(() => change(product.id, { skus }), {
+      label: `Put ${sku.external_id} back`,
+      run: () => act(() => change(product.id, { skus: before }), null),
+    });
+  };
+
+  /** What is left out becomes products of its own; they are made one again, as it was called. */
+  const separate = async (other: Product, before: readonly Sku[]): Promise<void> => {
+    await change(product.id, { skus: before });
+    const [first] = skusOf(other);
+    const url = urlOf("/v1/products", { ...view.tenant, period: "lifetime", limit: "200" });
+    const { data } = await call<ProductsAnswer>("GET", url);
+    const found = data.find((one) =>
+      one.providers.some(
+        (sku) => sku.provider === first?.provider && sku.external_id === first.external_id,
+      ),
+    );
+    if (found === undefined) return;
+    const { name, category } = other;
+    await change(found.id, { name, category, skus: skusOf(other) });
+  };
+
+  const merge = (other: Product): void => {
+    const before = skusOf(product);
+    void act(() => call("POST", `${base}/${product.id}/merge`, { body: { from: [other.id] } }), {
+      label: `Separate ${other.name} again`,
+      run: () => act(() => separate(other, before), null),
+    });
+  };
+
+  return (
+    <Drawer title={product.name} closeHref={view.with({ open: null })}>
+      {error === null ? null : <Failure error={error} />}
+      {undo.value === null ? null : (
+        <p>
+          <button type="button" class="button" onClick={() => void undo.value?.run()}>
+            <Icon name="undo" /> {undo.value.label}
+          </button>
+        </p>
+      )}
+      <section>
+        <Table
+          caption="SKUs"
+          rows={product.providers}
+          rowKey={({ provider, external_id: id }) => `${provider} ${id}`}
+          columns={[
+            {
+              key: "sku",
+              head: "SKU",
+              cell: ({ external_id: id }) => <span class="code">{id === "" ? "–" : id}</span>,
+            },
+            { key: "provider", head: "Provider", cell: (row) => providerName(row.provider) },
+            {
+              key: "revenue",
+              head: "Revenue",
+              isNumber: true,
+              cell: ({ revenue }) => money(revenue, product.currency),
+            },
+            {
+              key: "sales",
+              head: "Sales",
+              isNumber: true,
+              cell: ({ sales_count: sales }) => count(sales),
+            },
+            ...(isManager && product.providers.length > 1
+              ? [
+                  {
+                    key: "split",
+                    head: <span class="unseen">Split</span>,
+                    cell: (sku: Sku) => (
+                      <button type="button" class="button plain" onClick={() => split(sku)}>
+                        Split off
+                      </button>
+                    ),
+                  },
+                ]
+              : []),
+          ]}
+        />
+      </section>
+      {isManager ? (
+        <>
+          <section>
+            <h3>Name and category</h3>
+            <form
+              class="row-form"
+              onSubmit={(event) => {
+                event.preventDefault();
+                const { name, category } = product;
+                const changed = {
+                  name: fieldOf(event.currentTarget, "name"),
+                  category: fieldOf(event.currentTarget, "category"),
+                };
+                void act(() => change(product.id, changed), {
+                  label: `Back to ${name}`,
+                  run: () => act(() => change(product.id, { name, category }), null),
+                });
+              }}
+            >
+              <input
+                type="text"
+                name="name"
+                aria-label="Name"
+                defaultValue={product.name}
+                key={product.name}
+                maxLength={200}
+                required
+              />
+              <select name="category" aria-label="Category">
+                {categories.map((name) => (
+                  <option key={name} selected={name === product.category}>
+                    {name}
+                  </option>
+                ))}
+              </select>
+              <button type="submit" class="button">
+                Save
+              </button>
+            </form>
+          </section>
+          <section>
+            <h3>Merge another product into this one</h3>
+            <form
+              class="row-form"
+              onSubmit={(event) => {
+                event.preventDefault();
+                const id = fieldOf(event.currentTarget, "other");
+                const other = all.find((one) => one.id === id);
+                if (other !== undefined) merge(other);
+              }}
+            >
+              <select name="other" aria-label="Other product">
+                {all
+                  .filter(({ id }) => id !== product.id)
+                  .map(({ id, name }) => (
+                    <option key={id} value={id}>
+                      {name}
+                    </option>
+                  ))}
+              </select>
+              <button type="submit" class="button">
+                Merge
+              </button>
+            </form>
+          </section>
+        </>
+      ) : (
+        <p class="soft">Administrators of the workspace rename, merge and split products.</p>
+      )}
+      <section>
+        <button
+          type="button"
+          class="button"
+          onClick={() => route(view.to("/transactions", { product: product.id }))}
+        >
+          Its transactions
+        </button>
+      </section>
+    </Drawer>
+  );
+}

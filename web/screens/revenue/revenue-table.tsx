@@ -1,0 +1,82 @@
+/** Gross to net as a table; each row opens its transactions. */
+import type { RevenueAnswer, RevenueRow } from "../../../api/revenue/schema.js";
+import type { Interval } from "../../../schemas/http/series.js";
+import { intervalName, range } from "../../format/dates.js";
+import { words } from "../../format/names.js";
+import { count, money } from "../../format/numbers.js";
+import { Table } from "../../parts/table.js";
+import { useView } from "../../state/view.js";
+import { type GroupName, groupKey } from "../groups.js";
+
+const amounts = [
+  ["gross", "Gross"],
+  ["refunds", "Refunds"],
+  ["disputes", "Disputes"],
+  ["revenue", "Revenue"],
+  ["tax", "Tax"],
+  ["fees", "Fees"],
+  ["net", "Net"],
+] as const;
+
+export function RevenueTable(props: {
+  readonly rows: readonly RevenueRow[];
+  readonly totals?: RevenueAnswer["data"]["totals"] | undefined;
+  /** Left out: rows are ranges of their own. */
+  readonly interval?: Interval;
+  readonly group?: GroupName | null;
+  readonly currency: string;
+}) {
+  const view = useView();
+  const { rows, totals, interval, group = null, currency } = props;
+  const amount = (value: number | null): string => (value === null ? "–" : money(value, currency));
+  return (
+    <Table
+      caption="From gross to net"
+      rows={rows}
+      rowKey={(row) => `${row.from} ${group === null ? "" : groupKey(row, group).key}`}
+      columns={[
+        {
+          key: "period",
+          head: "Period",
+          cell: (row) => (
+            <a
+              class="row-link tight"
+              href={view.to("/transactions", {
+                from: row.from,
+                to: row.to,
+                range: null,
+                ...(group === null ? {} : { [group]: groupKey(row, group).key }),
+              })}
+            >
+              {interval === undefined ? range(row) : intervalName(row.from, interval)}
+            </a>
+          ),
+          foot: totals === undefined ? undefined : "Whole range",
+        },
+        ...(group === null
+          ? []
+          : [
+              {
+                key: "group",
+                head: words(group),
+                cell: (row: RevenueRow) => groupKey(row, group).label,
+              },
+            ]),
+        ...amounts.map(([field, head]) => ({
+          key: field,
+          head,
+          isNumber: true,
+          cell: (row: RevenueRow) => amount(row[field]),
+          foot: totals && amount(totals[field]),
+        })),
+        {
+          key: "sales",
+          head: "Sales",
+          isNumber: true,
+          cell: (row) => count(row.sales),
+          foot: totals && count(totals.sales),
+        },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,164 @@
+/** One transaction: amounts and rate, versions, ledger entries, and the events behind it. */
+import type { TransactionAnswer } from "../../../api/transaction/schema.js";
+import { useAnswer } from "../../api/use-answer.js";
+import { day, moment, shortMoment } from "../../format/dates.js";
+import { countryName, providerName, shortId, words } from "../../format/names.js";
+import { exact, money, signedMoney } from "../../format/numbers.js";
+import { Drawer } from "../../parts/drawer.js";
+import { Failure, SkeletonTable } from "../../parts/states.js";
+import { Table } from "../../parts/table.js";
+import { Term } from "../../parts/term.js";
+import { type View, useView } from "../../state/view.js";
+import { Status } from "./status.js";
+
+type Shown = TransactionAnswer["data"];
+
+export function TransactionDrawer({ id }: { readonly id: string }) {
+  const view = useView();
+  const { answer, error } = useAnswer(`/v1/transactions/${encodeURIComponent(id)}`);
+  const shown = answer?.data;
+  return (
+    <Drawer title={shown?.product_name ?? "Transaction"} closeHref={view.with({ open: null })}>
+      {error === null ? null : <Failure error={error} />}
+      {shown === undefined ? (
+        error === null ? (
+          <SkeletonTable rows={12} columns={2} />
+        ) : null
+      ) : (
+        <>
+          <Facts of={shown} view={view} />
+          <Versions of={shown} view={view} />
+          <Ledger of={shown} view={view} />
+        </>
+      )}
+    </Drawer>
+  );
+}
+
+function Facts({ of, view }: { readonly of: Shown; readonly view: View }) {
+  const { gross_amount: gross, original_currency: currency } = of;
+  const original = (amount: number | null): string =>
+    amount === null ? "not reported" : money(amount, currency);
+  return (
+    <section>
+      <dl class="facts">
+        <dt>Paid</dt>
+        <dd>{moment(of.timestamp)} UTC</dd>
+        <dt>Amount</dt>
+        <dd>
+          <strong>{money(gross, currency)}</strong>
+        </dd>
+        <dt>Converted</dt>
+        <dd>{money(of.normalized_amount, of.base_currency)}</dd>
+        <dt>
+          <Term of="rate" label="Rate" />
+        </dt>
+        <dd>
+          {exact(of.fx_rate)}
+          {of.fx_source === "same"
+            ? " (same currency)"
+            : `, ${of.fx_source.toUpperCase()} of ${day(of.fx_date)}`}
+        </dd>
+        <dt>Status</dt>
+        <dd>
+          <Status of={of} />
+        </dd>
+        <dt>
+          <Term of="tax" />
+        </dt>
+        <dd>{original(of.tax_amount)}</dd>
+        <dt>
+          <Term of="fees" label="Fee" />
+        </dt>
+        <dd>{original(of.fee_amount)}</dd>
+        <dt>Type</dt>
+        <dd>{words(of.type)}</dd>
+        <dt>Provider</dt>
+        <dd>
+          {providerName(of.provider)} <span class="code soft">{of.payment}</span>
+        </dd>
+        <dt>Country</dt>
+        <dd>{countryName(of.customer_country)}</dd>
+        <dt>Product</dt>
+        <dd>
+          <a href={view.to("/products", { open: of.product_id })}>{of.product_name}</a>
+        </dd>
+        <dt>
+          <Term of="transaction" label="Id" />
+        </dt>
+        <dd class="code">{of.id}</dd>
+      </dl>
+    </section>
+  );
+}
+
+/** Versions and the calls that made them: down to the signed call. */
+function Versions({ of, view }: { readonly of: Shown; readonly view: View }) {
+  return (
+    <section>
+      <h3>Versions</h3>
+      <ol class="timeline">
+        {of.versions.toReversed().map((version) => (
+          <li key={version.version}>
+            <p>
+              <strong>Version {version.version}</strong> <Status of={version} />
+              <span class="soft"> recorded {moment(version.recorded_at)}</span>
+            </p>
+            <ul>
+              {version.events.map((event) => (
+                <li key={event.event_id}>
+                  <a href={view.to(`/events/${event.event_id}`)}>
+                    {event.native_type} <span class="code">{shortId(event.event_id)}</span>
+                  </a>
+                  <span class="soft">
+                    {" "}
+                    received {moment(event.received_at)}
+                    {event.verdict === null ? "" : `, ${words(event.verdict).toLowerCase()}`}
+                  </span>
+                </li>
+              ))}
+            </ul>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function Ledger({ of, view }: { readonly of: Shown; readonly view: View }) {
+  return (
+    <section>
+      <h3>Ledger entries</h3>
+      <Table
+        caption="Ledger entries"
+        rows={of.ledger}
+        rowKey={(row) => `${row.entry} ${row.event_id} ${row.external_id} ${row.amount}`}
+        columns={[
+          { key: "kind", head: "Entry", cell: ({ kind }) => words(kind) },
+          { key: "at", head: "Happened", cell: (row) => shortMoment(row.happened_at) },
+          {
+            key: "original",
+            head: "Amount",
+            isNumber: true,
+            cell: (row) => signedMoney(row.original_amount, row.original_currency),
+          },
+          {
+            key: "amount",
+            head: "Converted",
+            isNumber: true,
+            cell: (row) => signedMoney(row.amount, row.base_currency),
+          },
+          {
+            key: "event",
+            head: "Event",
+            cell: (row) => (
+              <a class="code" href={view.to(`/events/${row.event_id}`)}>
+                {shortId(row.event_id)}
+              </a>
+            ),
+          },
+        ]}
+      />
+    </section>
+  );
+}

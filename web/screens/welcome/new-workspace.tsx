@@ -1,0 +1,78 @@
+/** A workspace: its name, and the currency its figures are in. */
+import { useLocation } from "preact-iso";
+import { useState } from "preact/hooks";
+import { CallError, call } from "../../api/client.js";
+import { fieldOf } from "../../parts/field.js";
+import { Failure } from "../../parts/states.js";
+import { type Workspace, loadSession, session } from "../../state/session.js";
+
+const currencies = ["USD", "EUR", "GBP", "INR", "JPY"] as const;
+
+export function NewWorkspace() {
+  const { route } = useLocation();
+  const [error, setError] = useState<CallError | null>(null);
+  const now = session.value;
+  if (now.is === "out") {
+    return (
+      <p>
+        <a href="/sign-in">Sign in</a>
+      </p>
+    );
+  }
+  if (now.is !== "in") return null;
+  const { user, workspaces } = now.session;
+  if (!user.creates_workspaces) {
+    return (
+      <>
+        <h1>{workspaces.length === 0 ? "No workspace yet" : "New workspace"}</h1>
+        <p>Ask an owner of this installation to create a workspace or to invite you to one.</p>
+      </>
+    );
+  }
+  const create = async (name: string, currency: string): Promise<void> => {
+    try {
+      const { data } = await call<{ data: Workspace }>("POST", "/v1/manage/workspaces", {
+        body: { name, base_currency: currency },
+      });
+      await loadSession();
+      route(`/settings/integrations?workspace=${data.id}`);
+    } catch (thrown) {
+      setError(CallError.of(thrown));
+    }
+  };
+  return (
+    <>
+      <h1>{workspaces.length === 0 ? "Create your workspace" : "New workspace"}</h1>
+      {error === null ? null : <Failure error={error} />}
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const { currentTarget: form } = event;
+          void create(fieldOf(form, "name"), fieldOf(form, "currency"));
+        }}
+      >
+        <label>
+          Name
+          <input type="text" name="name" maxLength={200} required autocomplete="organization" />
+        </label>
+        <label>
+          Currency of its figures; it stays
+          <select name="currency">
+            {currencies.map((code) => (
+              <option key={code}>{code}</option>
+            ))}
+          </select>
+        </label>
+        <p>
+          <button type="submit" class="button primary">
+            Create
+          </button>
+        </p>
+      </form>
+      <p class="soft">
+        Or look at two years of demo data: <code>npm run demo</code>.
+      </p>
+    </>
+  );
+}
