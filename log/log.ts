@@ -13,7 +13,8 @@
  *   at a time; partitions run side by side. The group's offset moves after the handler resolves
  *   and what it left to be finished is, so a crash repeats the last batches and loses none. When
  *   either rejects, the handler is called again with the records from the group's offset on, after
- *   a pause that grows up to `retryPauseMsMax`; later records of that partition wait.
+ *   a pause that grows up to `retryPauseMsMax`; later records of that partition wait. Where no
+ *   store is away the batch is halved until the one record is found that fails (`passOver`).
  * - Members of one group share the partitions; each partition has at most one member at a time,
  *   but a member that was stalled may finish a batch another has already repeated.
  * - `tail` gives what is appended from the call on (or from given offsets), to every caller,
@@ -63,6 +64,12 @@ export interface ConsumeOptions {
    * resolves; the offset moves past this one when `finished` does, too.
    */
   handle(records: readonly LogRecord[]): Promise<{ readonly finished: Promise<void> } | void>;
+  /**
+   * Called for a record that `handle` cannot handle by itself either, although no store is away
+   * (log/suspects.ts, runtime/store-away.ts). When this resolves the offset moves past it, else it
+   * is called again. Left out: such a record is given again and again, and all behind it wait.
+   */
+  passOver?(record: LogRecord, error: unknown): Promise<void>;
 }
 
 export interface Subscription {

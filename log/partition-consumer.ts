@@ -6,7 +6,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { limits } from "../config.js";
 import type { Topic } from "../schemas/records/records.js";
 import type { ConsumeOptions, LogRecord, Subscription } from "./log.js";
+import { Suspects } from "./suspects.js";
 import type { Logger } from "../runtime/logger.js";
+import { isStoreAway } from "../runtime/store-away.js";
 
 export const firstPauseMs = 100;
 /** A batch that took long, because it had to be repeated, is no reason to rest long. */
@@ -79,18 +81,32 @@ export function consumePartition(
 ): Subscription {
   return follow(async (stop) => {
     let pauseMs = firstPauseMs;
+    let failedAt: bigint | undefined;
+    const suspects = new Suspects();
     while (!stop.aborted) {
       if (place.offset() >= source.end) {
         await arrivals.next(stop);
         continue;
       }
-      const run = new Run(source, place, arrivals, options, stop);
+      const run = new Run(source, place, arrivals, options, suspects, stop);
       try {
         await place.alone(() => run.untilFinished());
         pauseMs = firstPauseMs;
         await rest(run.restMs, stop);
       } catch (error) {
-        const where = whereabouts(options.group, source, run.last);
+        const where = whereabouts(options.group, source, run.failed);
+        const [first] = run.failed;
+        // It got further than the last time.
+        if (first?.offset !== failedAt) pauseMs = firstPauseMs;
+        failedAt = first?.offset;
+        const verdict =
+          options.passOver === undefined || isStoreAway(error)
+            ? "again"
+            : suspects.failed(run.failed, error);
+        if (verdict !== "again") {
+          logger.warn({ err: error, ...where }, `a batch failed: ${next[verdict]}`);
+          continue;
+        }
         logger.error({ err: error, pauseMs, ...where }, "a batch failed and is handled again");
         await rest(pauseMs, stop);
         pauseMs = Math.min(pauseMs * 2, limits.retryPauseMsMax);
@@ -99,14 +115,25 @@ export function consumePartition(
   });
 }
 
+const next = {
+  halved: "a half of it is handled by itself",
+  found: "its one record is passed over",
+} as const;
+
+/** Records whose handling or finishing failed; none where their offset could not be moved. */
+interface Failure {
+  readonly records: readonly LogRecord[];
+  readonly error: unknown;
+}
+
 /** Batches from the group's offset on, until all that was handled is finished. */
 class Run {
-  /** The batch handled last. */
-  last: readonly LogRecord[] = [];
+  /** The first batch that failed. */
+  failed: readonly LogRecord[] = [];
   /** How long the group has to rest after it. */
   restMs = 0;
   #unfinished = 0;
-  #failures: unknown[] = [];
+  readonly #failures: Failure[] = [];
   #finished: Promise<void> = Promise.resolve();
   #moved: Promise<unknown> = Promise.resolve();
 
@@ -115,10 +142,12 @@ class Run {
     private readonly place: Place,
     private readonly arrivals: Arrivals,
     private readonly options: ConsumeOptions,
+    private readonly suspects: Suspects,
     private readonly stop: AbortSignal,
   ) {}
 
   async untilFinished(): Promise<void> {
+    await this.#passOver();
     // The member before may have handled these while this one waited.
     this.place.handled = this.place.offset();
     try {
@@ -128,41 +157,67 @@ class Run {
         this.restMs = 0;
         const { handled } = this.place;
         const { batchRecordsMax } = this.options;
-        const records = this.source.read(handled, batchRecordsMax, limits.consumedBytesMax);
+        const read = this.source.read(handled, batchRecordsMax, limits.consumedBytesMax);
+        const records = this.suspects.among(read);
         const last = records.at(-1);
         if (last === undefined) {
           await this.#news();
           continue;
         }
         if (this.stop.aborted) break;
-        await this.#handle(records, last);
-        this.place.handled = Number(last.offset) + 1;
+        await this.#handle(records, Number(last.offset) + 1);
       } while (this.#unfinished > 0 && this.#failures.length === 0 && !this.stop.aborted);
     } finally {
       await this.#moved;
       this.place.handled = this.place.offset();
     }
-    if (this.#failures.length > 0) throw this.#failures[0];
+    const [first] = this.#failures.toSorted((one, other) => placeOf(one) - placeOf(other));
+    if (first === undefined) return;
+    this.failed = first.records;
+    throw first.error;
   }
 
-  async #handle(records: readonly LogRecord[], last: LogRecord): Promise<void> {
-    this.last = records;
+  /** The record that was found to fail by itself; then the batches go on behind it. */
+  async #passOver(): Promise<void> {
+    const found = this.suspects.foundAt(this.place.offset());
+    if (found === null) return;
+    await this.options.passOver?.(found.record, found.error);
+    await this.place.move(Number(found.record.offset) + 1);
+  }
+
+  async #handle(records: readonly LogRecord[], end: number): Promise<void> {
     const began = Date.now();
-    const left = await this.options.handle(records);
-    this.#moveAfter(left?.finished, Number(last.offset) + 1);
+    try {
+      const left = await this.options.handle(records);
+      this.#moveAfter(records, left?.finished, end);
+    } catch (error) {
+      this.#failures.push({ records, error });
+      return;
+    }
+    this.place.handled = end;
     const took = Date.now() - began;
     this.restMs = Math.min(restMsMax, took / (this.options.shareMax ?? 1) - took);
   }
 
   /** Batches finish in any order, the offset moves in theirs; those finished together, at once. */
-  #moveAfter(finished: Promise<void> | undefined, offset: number): void {
+  #moveAfter(
+    records: readonly LogRecord[],
+    finished: Promise<void> | undefined,
+    offset: number,
+  ): void {
     this.#unfinished += 1;
     const before = this.#finished;
-    this.#finished = Promise.all([before, finished]).then(() => undefined);
-    const moved = this.#finished
-      .then(() => this.place.move(offset))
-      .catch((error: unknown) => void this.#failures.push(error))
-      .finally(() => (this.#unfinished -= 1));
+    const own = finished?.catch((error: unknown) => {
+      this.#failures.push({ records, error });
+      throw error;
+    });
+    this.#finished = Promise.all([before, own]).then(() => undefined);
+    const move = (): Promise<unknown> =>
+      this.place
+        .move(offset)
+        .catch((error: unknown) => this.#failures.push({ records: [], error }));
+    // What could not be finished is among the failures by then.
+    const moved = this.#finished.then(move, () => undefined).finally(() => (this.#unfinished -= 1));
     this.#moved = Promise.all([this.#moved, moved]);
   }
 
@@ -180,6 +235,10 @@ class Run {
 /** Resolves early when stopped, which the loops' conditions see. */
 export async function rest(ms: number, stop: AbortSignal): Promise<void> {
   if (ms > 0) await pause(ms, undefined, { signal: stop }).catch(() => undefined);
+}
+
+function placeOf({ records: [first] }: Failure): number {
+  return first === undefined ? Number.POSITIVE_INFINITY : Number(first.offset);
 }
 
 function whereabouts(

@@ -7,6 +7,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { ConsumeOptions, LogRecord } from "../log/log.js";
 import { limits } from "../config.js";
+import { isStoreAway } from "../runtime/store-away.js";
 
 type Handle = ConsumeOptions["handle"];
 
@@ -27,18 +28,28 @@ export function gathered({ recordsMax, shareMax }: GatheredOptions, handle: Hand
   let isRunning = false;
   /** What the batch before has left; its failure is told to its own callers. */
   let finishing: Promise<unknown> = Promise.resolve();
+  /** Partitions of a batch that failed: each is handled by itself next, to see which it was. */
+  const suspects = new Set<number>();
+
+  function doubt(taken: readonly Waiting[], error: unknown): void {
+    if (isStoreAway(error)) return;
+    for (const caller of taken) suspects.add(partitionOf(caller));
+  }
 
   async function run(): Promise<void> {
     isRunning = true;
     while (waiting.length > 0) {
-      const taken = take(waiting, recordsMax);
+      const taken = take(waiting, recordsMax, suspects);
       const began = performance.now();
       try {
         const left = await handle(taken.flatMap(({ records }) => records));
+        for (const caller of taken) suspects.delete(partitionOf(caller));
+        left?.finished.catch((error: unknown) => doubt(taken, error));
         for (const caller of taken) caller.resolve(left);
         await finishing;
         finishing = Promise.allSettled([left?.finished]);
       } catch (error) {
+        doubt(taken, error);
         for (const caller of taken) caller.reject(error);
       }
       const tookMs = performance.now() - began;
@@ -63,10 +74,18 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** The first one, and as many after it as there is room for. */
-function take(waiting: Waiting[], recordsMax: number): Waiting[] {
+function partitionOf({ records: [first] }: Waiting): number {
+  return first?.partition ?? -1;
+}
+
+/** The first one, and as many after it as there is room for; a suspect by itself. */
+function take(waiting: Waiting[], recordsMax: number, suspects: ReadonlySet<number>): Waiting[] {
   let [count, bytes] = [0, 0];
-  const beyond = waiting.findIndex(({ records }, index) => {
+  let hasSuspect = false;
+  const beyond = waiting.findIndex((caller, index) => {
+    const { records } = caller;
+    if (hasSuspect || (index > 0 && suspects.has(partitionOf(caller)))) return true;
+    hasSuspect = suspects.has(partitionOf(caller));
     count += records.length;
     for (const { value } of records) bytes += value.length;
     return index > 0 && (count > recordsMax || bytes > limits.consumedBytesMax);

@@ -27,6 +27,7 @@ import { normalize } from "./normalize/normalize.js";
 import { keepAudits } from "./audit/run-audits.js";
 import { Overlapping } from "./concurrency-window.js";
 import { RecentlyTold } from "./enrich/recently-published.js";
+import { passOver } from "./rejects/pass-over.js";
 import { keepRejects } from "./rejects/retries.js";
 import { watchRetention } from "./retention-watch.js";
 
@@ -83,6 +84,11 @@ export async function start(service: Service): Promise<void> {
         await giveWay(service.watermark);
         return health.watch(() => handle(records));
       },
+      passOver: (record, error) =>
+        health.watch(async () => {
+          await passOver(enriching, group, record, error);
+          if (group === groups.money) soleWriter?.passOver(record);
+        }),
     });
     service.releases.push(`consumer ${group}`, () => consumer.close());
   };

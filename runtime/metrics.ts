@@ -32,6 +32,8 @@ export interface Metrics {
   readonly exports: Count<"table" | "outcome">;
   /** From the call of `append` until the records are durable. */
   readonly appendSeconds: Histogram;
+  /** Events a consumer failed on by themselves: listed as rejects, the others went on. */
+  readonly internalErrors: Count<"group">;
   /** By event, from its receipt until the figures that rest on it are published. */
   readonly bookingDelaySeconds: Durations<"figures">;
   /** A gauge of one label, whose values are asked for when somebody looks. */
@@ -103,6 +105,11 @@ export function createMetrics(seriesMax: number = limits.metricSeriesMax): Metri
       buckets: secondsBuckets,
       registers,
     }),
+    internalErrors: count(
+      "internal_errors_total",
+      "Events a consumer failed on by themselves, by its group",
+      ["group"],
+    ),
     bookingDelaySeconds: durations(
       "booking_delay_seconds",
       "Time from the receipt of an event until what it changed is published",

@@ -7,6 +7,7 @@
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import type { Log, LogRecord } from "../../log/log.js";
 import type { Logger } from "../../runtime/logger.js";
+import { TryLater } from "../../runtime/store-away.js";
 import { topics } from "../../schemas/records/records.js";
 import { KnownKeys } from "./money/known-keys.js";
 import { WriteBehind } from "./write-behind.js";
@@ -30,7 +31,7 @@ interface Following<Rows> {
 }
 
 /** A batch before it failed, so this one has to be given again. */
-export class ComesAgain extends Error {
+export class ComesAgain extends TryLater {
   override readonly name = "ComesAgain";
 }
 
@@ -89,6 +90,7 @@ export class SoleWriter<Rows> {
    * @param records none that the next run of batches may pass over
    * @param alone books what cannot have been booked in part, and returns the rows to follow
    * @param careful books any batch
+   * @param isDoubtful it may have been booked in part, wherever it lies
    * @returns what resolves when all of the batch is written
    * @throws ComesAgain
    */
@@ -96,22 +98,29 @@ export class SoleWriter<Rows> {
     records: readonly LogRecord[],
     alone: (known: KnownKeys) => Promise<Rows>,
     careful: (known: KnownKeys) => Promise<void>,
+    isDoubtful = false,
   ): Promise<{ readonly finished: Promise<void> }> {
     if (this.#known.stored.wanted) void this.#readKeys();
-    const turn = this.#turn.then(() => this.#book(records, alone, careful));
+    const turn = this.#turn.then(() => this.#book(records, alone, careful, isDoubtful));
     this.#turn = turn.catch(() => undefined);
     return turn;
+  }
+
+  /** To be called when the consumer passes over a record: those behind it need not wait for it. */
+  passOver({ partition, offset }: LogRecord): void {
+    if (this.#missingFrom.get(partition) === offset) this.#missingFrom.delete(partition);
   }
 
   async #book(
     records: readonly LogRecord[],
     alone: (known: KnownKeys) => Promise<Rows>,
     careful: (known: KnownKeys) => Promise<void>,
+    isDoubtful: boolean,
   ): Promise<{ readonly finished: Promise<void> }> {
     const [first, last] = [records[0], records.at(-1)];
     if (first === undefined || last === undefined) return { finished: Promise.resolve() };
     const { partition } = first;
-    const isNew = first.offset >= (this.#doubtfulBelow.get(partition) ?? 0n);
+    const isNew = !isDoubtful && first.offset >= (this.#doubtfulBelow.get(partition) ?? 0n);
     if (!isNew || this.#waiting >= batchesWaitingMax) this.#mustSettle = true;
     while (this.#mustSettle) {
       this.#mustSettle = false;

@@ -9,6 +9,7 @@ import { incompleteRecords } from "../../log/internal-records.js";
 import { keepAnswers, recallAnswers } from "../../provider-api/stored-answers.js";
 import type { LogRecord } from "../../log/log.js";
 import { limits } from "../../config.js";
+import { TryLater } from "../../runtime/store-away.js";
 import { topics } from "../../schemas/records/records.js";
 import { asTheyCome } from "../groups-as-completed.js";
 import { type Answered, askAll, parsedAnswers } from "./questions.js";
@@ -101,7 +102,7 @@ export async function ask(
       askAll(service, asker, opened, importance, given, signal),
     ),
   );
-  if (service.stopping.aborted) throw new Error("stopped while asking a provider's API");
+  if (service.stopping.aborted) throw new TryLater("stopped while asking a provider's API");
   const isAnswered = answered.trouble === null && answered.answers.size > given.size;
   if (isAnswered) service.answered(event.workspace, event.provider);
   return answered;

@@ -57,7 +57,7 @@ export function completeFacts(decoded: readonly DecodedFact[], by: Completion): 
       received_at: by.meta.received_at,
       happened_at: happenedAt,
       base_currency: by.baseCurrency,
-      replay: false,
+      replay: (by.meta.first_received_at ?? null) !== null,
       backfill: false,
       quote: conversion.quote,
       body: bookable(body, by.hashAccount),

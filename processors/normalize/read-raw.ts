@@ -178,7 +178,7 @@ function decodeOpened(
   };
 }
 
-function unreadable(record: LogRecord): RawEventMeta {
+export function unreadable(record: Pick<LogRecord, "partition" | "offset">): RawEventMeta {
   return {
     event_id: `evt_unreadable_${record.partition}_${record.offset}`,
     workspace: "",

@@ -266,6 +266,61 @@ export function describeLogContract(
       expect((await log.committed(topic, "g")).reduce((sum, one) => sum + one, 0n)).to.equal(3n);
     });
 
+    it("should find the records a group fails on, pass them over and give all others", async () => {
+      const values = Array.from({ length: 100 }, (_, index) => String(index));
+      const poison = new Set(["0", "41", "42", "99"]);
+      await log.append(
+        topic,
+        values.map((value) => ({ key: "a", value: Buffer.from(value) })),
+      );
+      const handled = new Set<string>();
+      const passed: string[] = [];
+      const failing = log.consume({
+        topic,
+        group: "g",
+        batchRecordsMax: 30,
+        async handle(records) {
+          const texts = records.map(({ value }) => value.toString());
+          const work = async (): Promise<void> => {
+            if (texts.some((text) => poison.has(text))) throw new Error("an event is bad");
+            for (const text of texts) handled.add(text);
+          };
+          // In handling as in what is left to be finished.
+          if (texts.includes("41")) return { finished: work() };
+          await work();
+          return undefined;
+        },
+        passOver: async ({ value }) => void passed.push(value.toString()),
+      });
+      await untilCommitted(log, 100n);
+      await failing.close();
+      expect(passed).to.eql([...poison]);
+      expect([...handled].map(Number).toSorted((one, other) => one - other)).to.eql(
+        values.filter((text) => !poison.has(text)).map(Number),
+      );
+    });
+
+    it("should pass nothing over while a store is away, however often it fails", async () => {
+      await log.append(topic, [record("a"), record("a")]);
+      let failures = 0;
+      const passed: unknown[] = [];
+      const subscription = log.consume({
+        topic,
+        group: "g",
+        batchRecordsMax: 1,
+        async handle() {
+          if (failures >= 6) return;
+          failures += 1;
+          throw new Error("a statement failed", { cause: new LogUnavailable("away") });
+        },
+        passOver: async (one) => void passed.push(one),
+      });
+      await untilCommitted(log, 2n);
+      await subscription.close();
+      expect(failures).to.equal(6);
+      expect(passed).to.eql([]);
+    });
+
     it("should give up to consumedBytesMax at once, and any single record", async () => {
       const value = Buffer.alloc(limits.consumedBytesMax / 4 - 1);
       const batches: (readonly LogRecord[])[] = [];
@@ -571,4 +626,13 @@ function gate() {
 
 function byNumber(one: bigint, other: bigint): number {
   return one < other ? -1 : Number(one > other);
+}
+
+/** Of the group g, over all partitions. */
+async function untilCommitted(log: Log, count: bigint): Promise<void> {
+  for (;;) {
+    const offsets = await log.committed(topic, "g");
+    if (offsets.reduce((sum, offset) => sum + offset, 0n) >= count) return;
+    await pause(10);
+  }
 }

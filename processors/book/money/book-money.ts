@@ -60,6 +60,8 @@ export async function bookMoney(
           await bookBesideOthers(service, batch)
         ).finished;
       },
+      // What is replayed may be booked in part.
+      batch.some(({ replay }) => replay),
     );
   }
   // 8. Acknowledge: the consumer moves the offset when what is left is finished.
@@ -283,7 +285,11 @@ function newsOf(outcome: MoneyOutcome, before: readonly Fact[]): PaymentRecordin
   };
 }
 
-/** The batch has the very record that was stored, not another delivery of its event. */
+/**
+ * The batch has the very record that was stored, not another delivery of its event; or a replay,
+ * since the record that was stored may have been passed over before all of it was booked.
+ */
 function isFirstDelivery(stored: Fact, batch: ReadonlyMap<string, Fact>): boolean {
-  return batch.get(stored.fact_id)?.received_at === stored.received_at;
+  const told = batch.get(stored.fact_id);
+  return told !== undefined && (told.replay || told.received_at === stored.received_at);
 }

@@ -1,0 +1,73 @@
+/**
+ * Finds the one event that makes a partition's batches fail. A batch that failed twice is halved,
+ * and halved again, until a single record fails: that one is passed over
+ * (`ConsumeOptions.passOver`). Kept in memory: whatever of it succeeded has moved the group's
+ * offset, so a process that is killed amid the search begins with less than the one before.
+ */
+import type { LogRecord } from "./log.js";
+
+const batchTriesMax = 2;
+const recordTriesMax = 4;
+
+/** What a failure of records means: handle the same again, smaller batches, or pass over one. */
+export type Verdict = "again" | "halved" | "found";
+
+export interface Found {
+  readonly record: LogRecord;
+  readonly error: unknown;
+}
+
+export class Suspects {
+  /** Offsets where a batch has to end, the nearest last; the first is the end of what failed. */
+  #ends: bigint[] = [];
+  /** A record of that stretch was found: the others are known to be handled without it. */
+  #hasFound = false;
+  #failedAt: bigint | null = null;
+  #tries = 0;
+  #found: Found | null = null;
+
+  /** The record to be passed over before anything else, while the group stands at it. */
+  foundAt(offset: number): Found | null {
+    this.#forgetBelow(BigInt(offset));
+    if (this.#found !== null && Number(this.#found.record.offset) !== offset) this.#found = null;
+    return this.#found;
+  }
+
+  /** As many of the first of these as may be handled together. */
+  among(records: readonly LogRecord[]): readonly LogRecord[] {
+    const [first] = records;
+    if (first === undefined) return records;
+    // Those before it may still fail to be finished: their ends stay.
+    const end = this.#ends.findLast((one) => one > first.offset);
+    if (end === undefined) return records;
+    return records.filter(({ offset }) => offset < end);
+  }
+
+  /** @param records handled together, for which no store is to blame */
+  failed(records: readonly LogRecord[], error: unknown): Verdict {
+    const [first, last] = [records[0], records.at(-1)];
+    const middle = records[Math.ceil(records.length / 2)];
+    if (first === undefined || last === undefined) return "again";
+    this.#forgetBelow(first.offset);
+    this.#tries = first.offset === this.#failedAt ? this.#tries + 1 : 1;
+    this.#failedAt = first.offset;
+    if (middle === undefined) {
+      if (this.#tries < recordTriesMax && !this.#hasFound) return "again";
+      this.#found = { record: first, error };
+      this.#hasFound = true;
+      return "found";
+    }
+    const isHalf = this.#ends.length > 0;
+    if (!isHalf && this.#tries < batchTriesMax) return "again";
+    if (!isHalf) this.#ends.push(last.offset + 1n);
+    this.#ends.push(middle.offset);
+    this.#tries = 0;
+    return "halved";
+  }
+
+  /** What lies before is handled. */
+  #forgetBelow(offset: bigint): void {
+    while ((this.#ends.at(-1) ?? offset + 1n) <= offset) this.#ends.pop();
+    if (this.#ends.length === 0) this.#hasFound = false;
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * What becomes of a record that its consumer fails on by itself (log/suspects.ts): the raw event
+ * behind it is a reject, `internal_error`, and all others go on. Nothing that is booked of it is
+ * taken back; a replay books what is missing.
+ */
+import { factRecords, incompleteRecords } from "../../log/internal-records.js";
+import type { LogRecord } from "../../log/log.js";
+import { readRawEvent } from "../../log/raw-event.js";
+import type { Service } from "../../runtime/service.js";
+import { isStoreAway } from "../../runtime/store-away.js";
+import { topics } from "../../schemas/records/records.js";
+import { groups } from "../../watermark/watermark.js";
+import type { NormalizingService } from "../normalize/normalize.js";
+import { insertRawEvents, rawEventRow } from "../normalize/raw-events.js";
+import { type Rejected, unreadable } from "../normalize/read-raw.js";
+import { keepRejected, type RejectedEvent } from "./record-reject.js";
+
+type PassingService = Pick<Service, "clickhouse" | "log" | "logger" | "metrics"> &
+  Pick<NormalizingService, "recent">;
+
+/** @throws while a store is away */
+export async function passOver(
+  service: PassingService,
+  group: string,
+  record: LogRecord,
+  error: unknown,
+): Promise<void> {
+  const step = steps[group] ?? group;
+  const behind = eventBehind(record) ?? { record, event: unreadable(record) };
+  const rejected = { ...behind, step, reason: "internal_error", detail };
+  try {
+    await keepRejected(service, [rejected]);
+  } catch (cause) {
+    if (isStoreAway(cause)) throw cause;
+    // The event itself cannot be listed: its place can.
+    const event = { ...unreadable(behind.record), workspace: behind.event.workspace };
+    await keepRejected(service, [{ ...rejected, event }]);
+  }
+  if (group !== groups.money && group !== groups.subscriptions)
+    await journal(service, record, group);
+  service.metrics.internalErrors.inc({ group });
+  const { topic, partition, offset } = record;
+  const where = { group, topic, partition, offset: offset.toString() };
+  service.logger.error(
+    { err: error, eventId: behind.event.event_id, ...where },
+    "an event could not be handled: it is listed as a reject, and the others go on",
+  );
+}
+
+const detail =
+  "The service failed on this event alone: its log line with this event's id has the reason. " +
+  "Replay it with the version that mends it.";
+
+const steps: Readonly<Record<string, string>> = {
+  [groups.normalize]: "normalize",
+  [groups.journal]: "journal",
+  [groups.complete]: "complete",
+  [groups.adorn]: "adorn",
+  [groups.money]: "book",
+  [groups.subscriptions]: "book",
+};
+
+/** Null: the record cannot be read. */
+function eventBehind(record: LogRecord): Pick<RejectedEvent, "record" | "event"> | null {
+  try {
+    if (record.topic === topics.facts) {
+      const fact = factRecords.decode(record.value);
+      return { record: fact, event: fact };
+    }
+    return rawBehind(record);
+  } catch {
+    return null;
+  }
+}
+
+/** Of a record of the raw topic, or of the one of incomplete events. */
+function rawBehind(record: LogRecord): Pick<Rejected, "record" | "event"> | null {
+  if (record.topic === topics.raw) {
+    const raw = readRawEvent(record.value);
+    return raw && { record, event: raw.meta };
+  }
+  const { partition, offset, raw: value } = incompleteRecords.decode(record.value);
+  const raw = readRawEvent(value);
+  return raw && { record: { ...record, topic: topics.raw, partition, offset }, event: raw.meta };
+}
+
+/** What became of it, as far as that can be written; the list of rejects has it all the same. */
+async function journal(
+  { clickhouse, logger, recent }: PassingService,
+  record: LogRecord,
+  group: string,
+): Promise<void> {
+  // What the provider's API adds to is booked, and stands in the journal as that.
+  if (group === groups.adorn) return;
+  try {
+    const behind = rawBehind(record);
+    if (behind === null) return;
+    const step = steps[group] ?? group;
+    const outcome = {
+      ...behind,
+      kind: "rejected",
+      step,
+      reason: "internal_error",
+      detail,
+    } as const;
+    // The journal comes to it by itself, and would fail on it as well.
+    if (group === groups.normalize) return recent.keep([outcome]);
+    const row = rawEventRow(outcome);
+    if (row !== null) await insertRawEvents(clickhouse, [row]);
+  } catch (error) {
+    if (isStoreAway(error)) throw error;
+    logger.error({ err: error, group }, "a rejected event could not be written to the journal");
+  }
+}

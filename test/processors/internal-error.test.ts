@@ -1,0 +1,87 @@
+/** One event that no consumer can handle: it becomes a reject, and stops nobody else. */
+import { expect } from "chai";
+import { factRecords } from "../../log/internal-records.js";
+import { factKeys } from "../../processors/normalize/facts.js";
+import { type Fact, topics } from "../../schemas/records/records.js";
+import { type Doors, openDoors } from "../harness/doors.js";
+import { factOf, metaOf } from "../harness/facts.js";
+import { passOver } from "../../processors/rejects/pass-over.js";
+import { RecentOutcomes } from "../../processors/normalize/journal.js";
+import { groups } from "../../watermark/watermark.js";
+
+/** Beyond every calendar: an assertion of booking fails on it. */
+const beyondTime = 9e15;
+
+describe("An event that a consumer fails on", function suite() {
+  this.timeout(60_000);
+  let doors: Doors;
+  before(async () => {
+    doors = await openDoors();
+  });
+
+  const sale = { provider: "custom", event_type: "transaction.sale", amount: 5, currency: "EUR" };
+
+  async function rejects(): Promise<{ event_id: string; step: string; reason: string }[]> {
+    return doors.service.clickhouse.rows(
+      `SELECT event_id, step, reason FROM rejects FINAL
+       WHERE workspace = {workspace:String} AND reason = 'internal_error' ORDER BY event_id`,
+      { workspace: doors.workspace },
+    );
+  }
+
+  async function append(facts: readonly Fact[]): Promise<void> {
+    await doors.service.log.append(
+      topics.facts,
+      facts.flatMap((fact) =>
+        factKeys(fact).map((key) => ({ key, value: factRecords.encode(fact) })),
+      ),
+    );
+  }
+
+  it("should be a reject of both booking groups, and all others are booked", async () => {
+    const given = { workspace: doors.workspace, happened_at: beyondTime, provider: "custom" };
+    const more = { account: null, country: null, type: null, tax: null, fee: null, lines: [] };
+    const money = { payment: "bad", at: beyondTime, amount: 1n, currency: "EUR", ...more };
+    const anonymous = { pool: "p", side: "start" as const, at: beyondTime, subscription: "s" };
+    const quote = { currency: "EUR", base_currency: "EUR", rate: "1", date: "2026-01-01" };
+    const quoted = { ...given, quote: { ...quote, source: "same", edition: 1 } };
+    const poison = [
+      factOf({ Payment: money }, { ...quoted, fact_id: "bad:0", event_id: "evt_bad_money" }),
+      factOf(
+        { Anonymous: { ...anonymous, account: "a".repeat(32) } },
+        { ...given, fact_id: "bad:1", event_id: "evt_bad_subscription" },
+      ),
+    ];
+    await append(poison);
+    const answer = await doors.ingest(sale, { "idempotency-key": "beside a bad one" });
+    expect(answer.status, answer.text).to.equal(202);
+    await doors.booked();
+    const booked = await doors.service.clickhouse.rows<{ event_id: string }>(
+      "SELECT event_id FROM ledger WHERE workspace = {workspace:String}",
+      { workspace: doors.workspace },
+    );
+    expect(booked.map(({ event_id: id }) => id)).to.include(answer.json.event_id);
+    expect(await rejects()).to.deep.equal([
+      { event_id: "evt_bad_money", step: "book", reason: "internal_error" },
+      { event_id: "evt_bad_subscription", step: "book", reason: "internal_error" },
+    ]);
+  });
+
+  it("should be listed by its place when it cannot be listed by its name", async () => {
+    const event = metaOf({ workspace: doors.workspace, event_id: "evt_unlisted" });
+    const record = {
+      topic: topics.facts,
+      partition: 7,
+      offset: 7n,
+      key: "",
+      value: Buffer.from("none"),
+    };
+    const { service } = doors;
+    const passing = { ...service, recent: new RecentOutcomes() };
+    await passOver(passing, groups.money, record, new Error(event.event_id));
+    const [row] = await service.clickhouse.rows(
+      "SELECT step, reason FROM rejects FINAL WHERE event_id = 'evt_unreadable_7_7'",
+    );
+    expect(row).to.deep.equal({ step: "book", reason: "internal_error" });
+  });
+});
