@@ -31,7 +31,7 @@ npm start -- check             the settings as understood, without secrets
 npm run ops -- --help          commands: backups, audits, replays, moving, keys
 npm run demo                   two years of a made-up business, in a folder of its own
 
-Settings are environment variables; README.md lists them.
+Settings are environment variables; docs/settings.md lists them.
 `;
 
 try {

@@ -1,4 +1,4 @@
-/** README.md is a promise: its tables are compared with the code, its first minute is run. */
+/** The papers are promises: tables are compared with the code, the first minute is run. */
 import { type ChildProcessByStdio, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -13,10 +13,12 @@ import { limits, readConfig, settingNames } from "../config.js";
 import { placeDatabase } from "./harness/empty-database.js";
 
 const readme = readFileSync(projectFile("README.md"), "utf8");
+const settingsPage = readFileSync(projectFile("docs", "settings.md"), "utf8");
+const firstMinute = readFileSync(projectFile("docs", "first-minute.md"), "utf8");
 const program = fileURLToPath(new URL("../main.js", import.meta.url));
 
 describe("README.md", () => {
-  it("should list every setting with its default", () => {
+  it("should list every setting with its default in docs/settings.md", () => {
     const defaults = new Map(Object.entries(readConfig({})));
     const told = rowsOf("Settings").map(([name, value]) => `${name} ${value}`);
     const real = settingNames.map((name) => {
@@ -59,7 +61,7 @@ describe("README.md", () => {
   });
 });
 
-describe("The first minute of README.md", function suite() {
+describe("The first minute by curl", function suite() {
   this.timeout(90_000);
   let folder: string;
   let service: ChildProcessByStdio<null, Readable, Readable>;
@@ -98,7 +100,7 @@ describe("The first minute of README.md", function suite() {
     if (folder !== undefined) rmSync(folder, { recursive: true });
   });
 
-  for (const { title, script, answer } of stepsOf(readme)) {
+  for (const { title, script, answer } of stepsOf(firstMinute)) {
     it(`should answer as shown: ${title}`, async () => {
       const expected = patternOf(answer.replaceAll("http://localhost:3000", base));
       // Figures come a moment after the answer "on disk"; what only reads may look again.
@@ -133,7 +135,9 @@ function stepsOf(text: string): Step[] {
   const blocks = [...text.matchAll(/^```bash\n([^]*?)^```\n+```json\n([^]*?)^```$/gm)];
   const scripts = [...text.matchAll(/^```bash$/gm)];
   if (blocks.length === 0 || blocks.length !== scripts.length) {
-    throw new Error("every bash block of README.md must be followed by the answer it gets");
+    throw new Error(
+      "every bash block of docs/first-minute.md must be followed by the answer it gets",
+    );
   }
   return blocks.map(([, script = "", answer = ""]) => {
     const [, path = "the stream"] = /\/v1\/([\w/$-]+)/.exec(script) ?? [];
@@ -208,7 +212,7 @@ function isInstalled(tool: string): boolean {
 
 /** The cells of the table under a heading, without its head. */
 function rowsOf(heading: string): string[][] {
-  const [, section = ""] = readme.split(`\n## ${heading}\n`);
+  const [, section = ""] = settingsPage.split(`\n## ${heading}\n`);
   const [own = ""] = section.split("\n## ");
   const rows = own.split("\n").filter((line) => line.startsWith("| "));
   return rows.slice(2).map((row) =>

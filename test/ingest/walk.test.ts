@@ -1,4 +1,4 @@
-/** One event, hop by hop: the table of the README as a test. */
+/** One event, hop by hop: the table of docs/architecture.md as a test. */
 import { expect } from "chai";
 import { WebSocket } from "ws";
 import { factRecords } from "../../log/internal-records.js";
