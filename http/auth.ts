@@ -201,6 +201,7 @@ function workspaceAccess(
 ): { readonly access: Access; readonly querystring?: string } {
   if (caller.kind === "key") return { access: caller.access };
   if (caller.kind === "administrator") throw new Error("no key, and no session");
+  if (needs[right].session === "nobody") decide(service, caller, right, null);
   const query = queryOf(request);
   const workspace = onlyValue(query, "workspace");
   const environment = onlyValue(query, "environment");

@@ -73,6 +73,19 @@ export async function addIdentity(
   return rows.length === 1;
 }
 
+export interface IdentityRecord {
+  readonly id: string;
+  readonly provider: string;
+  readonly created_at: Date;
+}
+
+export function listIdentities(sql: Sql, member: string): Promise<IdentityRecord[]> {
+  return sql.query<IdentityRecord>(
+    "SELECT id, provider, created_at FROM identities WHERE member = $1 ORDER BY created_at, id",
+    [member],
+  );
+}
+
 /** Members, and the owner of the installation; nobody else may come in. */
 export async function mayEnter(sql: Sql, member: string): Promise<boolean> {
   const rows = await sql.query(

@@ -9,6 +9,7 @@ import { backfill } from "./backfill.js";
 import { backup, restore } from "./backup.js";
 import { move } from "./move.js";
 import { replay, replayRejected } from "./replay.js";
+import { signInLink } from "./sign-in-link.js";
 import { rotateKey } from "./rotate-key.js";
 
 /** What the processors do; handed in, because roles do not know each other. */
@@ -43,6 +44,7 @@ npm run ops -- backup --to <folder> [--keep <number>] [--with-key]
 npm run ops -- restore --from <backup>
 npm run ops -- move --to <settings file> --through <folder>
 npm run ops -- rotate-key
+npm run ops -- sign-in-link
 npm run ops -- servers start|stop|status [postgres|clickhouse|kafka] [--folder <path>]`;
 
 export type Command =
@@ -53,7 +55,8 @@ export type Command =
   | "backup"
   | "restore"
   | "move"
-  | "rotate-key";
+  | "rotate-key"
+  | "sign-in-link";
 
 export interface Options {
   readonly workspace?: string;
@@ -149,6 +152,13 @@ export const commands: Readonly<Record<Command, Runnable>> = {
     async run({ config, options, open, close, tell }) {
       const words = { to: given("to", options), through: given("through", options) };
       await move(config, words, { open, close, tell });
+      return 0;
+    },
+  },
+  "sign-in-link": {
+    options: [],
+    async run({ config, tell }) {
+      tell(await signInLink(config));
       return 0;
     },
   },

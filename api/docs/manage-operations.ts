@@ -1,6 +1,7 @@
 /** The operations of the management interface (`definitions.md`, Management interface). */
 import { z } from "zod";
 import * as manage from "../../schemas/http/manage.js";
+import * as members from "../../schemas/http/members.js";
 import type { Operation } from "./operations.js";
 
 export const manageOperations: readonly Operation[] = [
@@ -73,6 +74,56 @@ export const manageOperations: readonly Operation[] = [
     ),
     status: 200,
   },
+  create(
+    "/workspaces/{id}/invitations",
+    "Invite somebody",
+    members.newInvitation,
+    members.createdInvitation,
+  ),
+  list("/workspaces/{id}/invitations", "Invitations that can be used", members.invitation),
+  remove(
+    "/workspaces/{id}/invitations/{invitation}",
+    "Take an invitation back",
+    members.invitation,
+  ),
+  list("/workspaces/{id}/members", "Members", members.member),
+  change(
+    "/workspaces/{id}/members/{member}",
+    "Give another role",
+    members.changedMember,
+    members.member,
+  ),
+  remove("/workspaces/{id}/members/{member}", "Remove a member, or leave", members.member),
+  list("/workspaces/{id}/activity", "Who changed what, newest first", members.activity),
+  list("/activity", "The same of the installation", members.activity),
+  create(
+    "/workspaces/{id}/views",
+    "Save a view of the dashboard",
+    members.newView,
+    members.savedView,
+  ),
+  list("/workspaces/{id}/views", "Shared views, and one's own", members.savedView),
+  change(
+    "/workspaces/{id}/views/{view}",
+    "Change a saved view",
+    members.changedView,
+    members.savedView,
+  ),
+  remove("/workspaces/{id}/views/{view}", "Delete a saved view", members.savedView),
+  create(
+    "/workspaces/{id}/annotations",
+    "Note what happened on a day",
+    members.newAnnotation,
+    members.annotation,
+  ),
+  list("/workspaces/{id}/annotations", "Annotations", members.annotation),
+  change(
+    "/workspaces/{id}/annotations/{annotation}",
+    "Change an annotation",
+    members.changedAnnotation,
+    members.annotation,
+  ),
+  remove("/workspaces/{id}/annotations/{annotation}", "Delete an annotation", members.annotation),
   { ...list("/audits", "Audits, newest first", manage.auditRecord), answer: manage.auditList },
   {
     ...create("/audits", "Audit now", manage.newAudit, manage.auditRecord),

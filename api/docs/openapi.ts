@@ -71,22 +71,36 @@ export function openApiDocument(): OpenApiDocument {
       securitySchemes: {
         key: { type: "http", scheme: "bearer", description: "`svc_live_…` or `svc_test_…`" },
         administrator: { type: "http", scheme: "bearer", description: "ADMIN_TOKEN" },
+        session: {
+          type: "apiKey",
+          in: "cookie",
+          name: "__Host-session",
+          description: "Of the dashboard; `session` on loopback. Writes need its own Origin",
+        },
       },
     },
   };
 }
 
+/** A session may do what its member's role allows; nothing is ingested with one. */
+function securityOf({ security, method }: Operation): OpenApiOperation["security"] {
+  if (security === null) return [];
+  if (security === "session") return [{ session: [] }];
+  const hasSession = security === "administrator" || method === "get";
+  return [{ [security]: [] }, ...(hasSession ? [{ session: [] }] : [])];
+}
+
 type Components = Record<string, JsonSchema>;
 
 function describe(operation: Operation, components: Components): OpenApiOperation {
-  const { summary, description, body, answer, security } = operation;
+  const { summary, description, body, answer } = operation;
   const bodyTypes = operation.bodyTypes ?? ["application/json"];
   const { mediaType = "application/json" } = operation;
   return {
     tags: [operation.tag],
     summary,
     ...(description === undefined ? {} : { description }),
-    security: security === null ? [] : [{ [security]: [] }],
+    security: securityOf(operation),
     parameters: parametersOf(operation, components),
     ...(body === undefined
       ? {}
@@ -204,7 +218,8 @@ function parametersOf(operation: Operation, components: Components): OpenApiPara
       schema: json,
     };
   });
-  return [...inPath, ...inHeader, ...inQuery];
+  const isOfWorkspace = operation.security === "key" && operation.method === "get";
+  return [...inPath, ...inHeader, ...inQuery, ...(isOfWorkspace ? sessionParameters : [])];
 }
 
 /** A slash would be another path. No id is longer, and Node refuses headers over 16 KiB. */
@@ -213,6 +228,24 @@ const pathSchema = { type: "string", minLength: 1, maxLength: 1_024, pattern: "^
 const pathSchemas: Readonly<Record<string, JsonSchema>> = {
   version: { type: "string", pattern: "^(?:latest|-1|[1-9][0-9]{0,9})$" },
 };
+
+/** A key has its own; there they are refused. */
+const sessionParameters: readonly OpenApiParameter[] = [
+  {
+    name: "workspace",
+    in: "query",
+    required: false,
+    description: "With a session, and only then: whose figures.",
+    schema: { type: "string" },
+  },
+  {
+    name: "environment",
+    in: "query",
+    required: false,
+    description: "With a session, and only then.",
+    schema: { type: "string", enum: ["live", "test"] },
+  },
+];
 
 /** What has an `id` becomes a component, everything else stands in place. */
 function jsonSchema(

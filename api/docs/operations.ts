@@ -28,16 +28,17 @@ import {
 import { transactionAnswer, transactionQueryParameters } from "../transaction/schema.js";
 import { transactionsQueryParameters } from "../transactions/schema.js";
 import { manageOperations } from "./manage-operations.js";
+import { sessionOperations } from "./session-operations.js";
 import { registryOperations } from "./registry-operations.js";
 
 export interface Operation {
   readonly method: "get" | "post" | "patch" | "delete";
   readonly path: string;
-  readonly tag: "Metrics" | "Lists" | "Stream" | "Ingest" | "Management" | "Schemas";
+  readonly tag: "Metrics" | "Lists" | "Stream" | "Ingest" | "Management" | "Sign-in" | "Schemas";
   readonly summary: string;
   readonly description?: string;
   /** Null: the URL alone decides. */
-  readonly security: "key" | "administrator" | null;
+  readonly security: "key" | "administrator" | "session" | null;
   readonly query?: z.ZodObject;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: z.ZodType;
@@ -308,5 +309,6 @@ export const operations: readonly Operation[] = [
     errors: [400, 401, 404, 413, 415, 422, 429, 503],
   },
   ...manageOperations,
+  ...sessionOperations,
   ...registryOperations,
 ];

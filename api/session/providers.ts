@@ -125,7 +125,7 @@ function openIdProvider(
         found = undefined;
         return ask();
       });
-      const claims = claimsShape.parse(tokens.claims());
+      const claims = claimsShape.parse(await claimsOf(await discovered(), tokens));
       return {
         issuer: claims.iss,
         subject: claims.sub,
@@ -156,6 +156,20 @@ function openIdProvider(
       return { issuer: expected, id: jti, subject: sub ?? null, sid: sid ?? null };
     },
   };
+}
+
+/** Some providers put no more than the subject into the ID token; the rest is asked for. */
+async function claimsOf(
+  configuration: openid.Configuration,
+  tokens: Awaited<ReturnType<typeof openid.authorizationCodeGrant>>,
+): Promise<object> {
+  const claims = tokens.claims();
+  if (claims === undefined) throw new Error("no ID token came");
+  const isAll = claims.name !== undefined && claims.email !== undefined;
+  const { userinfo_endpoint: more } = configuration.serverMetadata();
+  if (isAll || more === undefined) return claims;
+  const asked = await openid.fetchUserInfo(configuration, tokens.access_token, claims.sub);
+  return { ...asked, ...claims };
 }
 
 const claimsShape = z.object({

@@ -8,12 +8,13 @@ import { requireRight, setSession } from "../../http/auth.js";
 import { jsonBody, readJson } from "../../http/body.js";
 import { originOf, readCookie, sessionCookie } from "../../http/cookies.js";
 import { ApiError, malformed, notFound, unauthenticated } from "../../http/errors.js";
-import { readQuery } from "../../http/query.js";
+import { readQuery, refuseParameters } from "../../http/query.js";
 import { knownError } from "../../http/app.js";
 import { findInvitation } from "../../members/invitations.js";
 import { spendOnce } from "../../members/one-time-tokens.js";
 import type { HashSubject } from "../../members/personal.js";
 import { enter } from "../../members/sign-in.js";
+import { listIdentities } from "../../members/users.js";
 import type { Service } from "../../runtime/service.js";
 import { newIdentity } from "../../schemas/http/session.js";
 import { plainPage } from "../plain-page.js";
@@ -96,6 +97,16 @@ export function signInRoutes(
       ctx.redirect(held.returnTo);
     }),
   );
+
+  router.get("/v1/session/identities", requireRight(service, "self"), async (ctx) => {
+    refuseParameters(ctx);
+    const rows = await listIdentities(postgres, sessionOf(ctx).user.id);
+    const data = rows.map(({ created_at: at, ...row }) => ({
+      ...row,
+      created_at: at.toISOString(),
+    }));
+    ctx.body = { status: "success", data };
+  });
 
   router.post("/v1/session/identities", requireRight(service, "self"), jsonBody(), async (ctx) => {
     const { provider: name, return_to: returnTo = "/" } = readJson(ctx, newIdentity);

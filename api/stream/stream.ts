@@ -55,14 +55,14 @@ export async function openStream(
     try {
       const { caller, access, querystring } = await authorizeSocket(service, request);
       await service.limits.countKey(access.keyId);
-      const { after, ...filters } = readQuery({ querystring }, streamQueryParameters);
+      const { after, sample, ...filters } = readQuery({ querystring }, streamQueryParameters);
       const place = after === undefined ? null : readPlace(cursors, access, after);
       sockets.admit(access.keyId);
       begins.set(request, hub.cursorAt(access, place ?? hub.next));
       // Calls back before it returns, or never: the socket begins where its cursor says.
       server.handleUpgrade(request, socket, head, (webSocket) => {
         socket.off("error", ignore);
-        const subscriber = new Subscriber(webSocket, hub, service.log, access, filters);
+        const subscriber = new Subscriber(webSocket, hub, service.log, access, filters, sample);
         sockets.add({ subscriber, webSocket, request, caller, access });
         subscriber.start(place).catch((error: unknown) => {
           service.logger.error({ err: error }, "a socket could not catch up");

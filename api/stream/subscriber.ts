@@ -9,6 +9,7 @@ import type { Log, LogRecord } from "../../log/log.js";
 import { limits } from "../../config.js";
 import type { StreamQuery } from "../../schemas/http/transactions.js";
 import { type TransactionRecord, topics, transactionCodec } from "../../schemas/records/records.js";
+import { Sample } from "./sample.js";
 import { type Hub, type Listener, type Place, tenantOf } from "./hub.js";
 
 export const streamPath = "/v1/events/stream";
@@ -22,6 +23,7 @@ const tailPauseMs = 20;
 export class Subscriber implements Listener {
   readonly tenant: string;
   #isAlive = true;
+  readonly #sample: Sample | null;
 
   constructor(
     private readonly socket: WebSocket,
@@ -29,12 +31,17 @@ export class Subscriber implements Listener {
     private readonly log: Log,
     access: Pick<Access, "workspace" | "environment">,
     private readonly filters: Pick<StreamQuery, "provider" | "status">,
+    sample?: number,
   ) {
+    this.#sample = sample === undefined ? null : new Sample(sample, (text) => this.#send(text));
     this.tenant = tenantOf(access.workspace, access.environment);
     socket.on("pong", () => {
       this.#isAlive = true;
     });
-    socket.on("close", () => hub.leave(this));
+    socket.on("close", () => {
+      hub.leave(this);
+      this.#sample?.end();
+    });
   }
 
   /** @param after null: live from now on */
@@ -55,6 +62,11 @@ export class Subscriber implements Listener {
   }
 
   take(text: string): void {
+    if (this.#sample === null) this.#send(text);
+    else this.#sample.take(text);
+  }
+
+  #send(text: string): void {
     this.socket.send(text);
     if (this.socket.bufferedAmount > limits.socketBufferedBytesMax) {
       this.close(4408, "Reads too slowly; come again with the last cursor.");

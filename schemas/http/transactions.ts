@@ -25,6 +25,17 @@ export const streamQueryParameters = z.object({
         "`cursor` of the last message seen, or `X-Cursor` where none came: what was missed " +
         "since is sent first.",
     }),
+  sample: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000)
+    .optional()
+    .meta({
+      description:
+        "Messages a second at most, for readers that cannot take all: each then says in " +
+        "`skipped` how many were left out before it. The last of a burst is always sent.",
+    }),
 });
 export type StreamQuery = z.output<typeof streamQueryParameters>;
 
@@ -64,6 +75,9 @@ export const transactionsAnswer = z
 export type TransactionsAnswer = z.output<typeof transactionsAnswer>;
 
 export const streamMessage = transaction
-  .extend({ cursor: z.string().meta({ description: "For `after` of the next connection." }) })
+  .extend({
+    cursor: z.string().meta({ description: "For `after` of the next connection." }),
+    skipped: z.int().optional().meta({ description: "With `sample`: left out before this one." }),
+  })
   .meta({ id: "StreamMessage", description: "A new version of a transaction." });
 export type StreamMessage = z.output<typeof streamMessage>;

@@ -8,6 +8,7 @@ import { testFolder, testLogger, testReleases, testServers } from "./stores.js";
 import { type AnswersApi, openAnswersApi } from "../apis/answers-api.js";
 import { type GooglePlay, openGooglePlay } from "../apis/google-play.js";
 import { type GumroadApi, openGumroadApi } from "../apis/gumroad-api.js";
+import { type IdentityServers, client, openIdentityServers } from "../apis/identity-servers.js";
 import { openStripeApi, type StripeApi } from "../apis/stripe-api.js";
 
 export interface TestService {
@@ -23,13 +24,18 @@ export interface TestService {
   readonly gumroadApi: GumroadApi;
   /** Where it asks Paddle and Lemon Squeezy. */
   readonly answersApi: AnswersApi;
+  /** Where people sign in. */
+  readonly identityServers: IdentityServers;
 }
 
 interface Opened {
   readonly settings: string;
   readonly started: Promise<Started & Apis>;
 }
-type Apis = Pick<TestService, "stripeApi" | "play" | "gumroadApi" | "answersApi">;
+type Apis = Pick<
+  TestService,
+  "stripeApi" | "play" | "gumroadApi" | "answersApi" | "identityServers"
+>;
 let opened: Opened | undefined;
 
 /**
@@ -44,9 +50,8 @@ export async function openTestService(
   if (opened.settings !== settings && settings !== "{}") {
     throw new Error(`the service of this run is open with other settings: ${opened.settings}`);
   }
-  const { service, url, stripeApi, play, gumroadApi, answersApi } = await opened.started;
-  const { adminToken } = service;
-  return { service, base: url, adminToken, stripeApi, play, gumroadApi, answersApi };
+  const { service, url: base, ...more } = await opened.started;
+  return { ...more, service, base, adminToken: service.adminToken };
 }
 
 async function startForTests(overrides: Readonly<Record<string, string>>): Promise<Started & Apis> {
@@ -54,6 +59,7 @@ async function startForTests(overrides: Readonly<Record<string, string>>): Promi
   const play = await openGooglePlay();
   const gumroadApi = await openGumroadApi();
   const answersApi = await openAnswersApi();
+  const identityServers = await openIdentityServers();
   const servers = await testServers();
   if (servers === null) await placeDatabase(testFolder);
   const config = readConfig({
@@ -67,6 +73,13 @@ async function startForTests(overrides: Readonly<Record<string, string>>): Promi
     GUMROAD_API_URL: gumroadApi.url,
     PADDLE_API_URL: answersApi.url,
     LEMONSQUEEZY_API_URL: answersApi.url,
+    OIDC_ISSUER: identityServers.oidcUrl,
+    OIDC_CLIENT_ID: client.id,
+    OIDC_CLIENT_SECRET: client.secret,
+    GITHUB_URL: identityServers.gitHubUrl,
+    GITHUB_API_URL: identityServers.gitHubUrl,
+    GITHUB_CLIENT_ID: client.id,
+    GITHUB_CLIENT_SECRET: client.secret,
     // Tests make refused calls from one address faster than any honest caller.
     RATE_LIMIT_REFUSED: "100000",
     ...(servers === null ? {} : settingsOf(servers)),
@@ -74,5 +87,5 @@ async function startForTests(overrides: Readonly<Record<string, string>>): Promi
   });
   const started = await start(config, roleNames, testLogger);
   testReleases.push("service", () => started.stop());
-  return { ...started, stripeApi, play, gumroadApi, answersApi };
+  return { ...started, stripeApi, play, gumroadApi, answersApi, identityServers };
 }

@@ -1,0 +1,84 @@
+/** The operations of sign-in (`definitions.md`, Dashboard and sign-in), but for its redirects. */
+import { z } from "zod";
+import { dataAnswer } from "../../schemas/http/manage.js";
+import * as session from "../../schemas/http/session.js";
+import type { Operation } from "./operations.js";
+
+const options = z.looseObject({}).describe("For `navigator.credentials`, as WebAuthn has it");
+
+export const sessionOperations: readonly Operation[] = [
+  call("get", "", "session", "Who is signed in", { answer: session.session }),
+  call("get", "/providers", null, "Ways to sign in, at /auth/<name>", {
+    answer: z.array(session.signInProvider),
+  }),
+  call("post", "/setup", null, "Sign in by the first link", {
+    body: session.setup,
+    answer: session.session,
+    status: 201,
+  }),
+  call("get", "/sessions", "session", "One's own sessions", {
+    answer: z.array(session.listedSession),
+  }),
+  call("delete", "/sessions/{session}", "session", "End one of them", {
+    answer: z.object({ id: z.string() }),
+  }),
+  call("get", "/identities", "session", "Providers one signs in with", {
+    answer: z.array(session.identity),
+  }),
+  call("post", "/identities", "session", "Add another provider", {
+    body: session.newIdentity,
+    answer: session.begunIdentity,
+    status: 201,
+  }),
+  call("get", "/passkeys", "session", "One's own passkeys", { answer: z.array(session.passkey) }),
+  call("post", "/passkeys/options", null, "Begin to make a passkey", {
+    description: "Of who is signed in, or of somebody who joins by an invitation.",
+    body: session.passkeyOptionsRequest,
+    answer: options,
+  }),
+  call("post", "/passkeys", null, "Register the passkey that was made", {
+    description: "By an invitation it joins and signs in: then the answer is the session.",
+    body: session.newPasskey,
+    answer: z.union([session.passkey, session.session]),
+    status: 201,
+  }),
+  call("delete", "/passkeys/{passkey}", "session", "Delete a passkey", { answer: session.passkey }),
+  call("post", "/passkeys/sign-in/options", null, "Begin to sign in by a passkey", {
+    answer: options,
+  }),
+  call("post", "/passkeys/sign-in", null, "Sign in by a passkey", {
+    body: session.passkeySignIn,
+    answer: session.session,
+    status: 201,
+  }),
+  {
+    ...call("post", "", "session", "Sign out", { answer: session.signOut }),
+    path: "/auth/sign-out",
+  },
+];
+
+function call(
+  method: Operation["method"],
+  path: string,
+  security: Operation["security"],
+  summary: string,
+  more: {
+    readonly answer: z.ZodType;
+    readonly body?: z.ZodType;
+    readonly status?: number;
+    readonly description?: string;
+  },
+): Operation {
+  const { answer, status = 200, ...rest } = more;
+  return {
+    method,
+    path: `/v1/session${path}`,
+    tag: "Sign-in",
+    security,
+    summary,
+    status,
+    answer: dataAnswer(answer),
+    errors: [400, 401, 403, 404, ...(more.body === undefined ? [] : [413, 415, 422])],
+    ...rest,
+  };
+}
