@@ -1,6 +1,6 @@
 /** Every screen of the dashboard, by its path. Each is a file of its own, loaded when opened. */
 import { useEffect } from "preact/hooks";
-import { LocationProvider, Route, Router, lazy, useLocation } from "preact-iso";
+import { ErrorBoundary, LocationProvider, Route, Router, lazy, useLocation } from "preact-iso";
 import { Failure } from "./parts/states.js";
 import { Shell } from "./shell/shell.js";
 import { loadSession, session } from "./state/session.js";
@@ -62,7 +62,13 @@ function Page() {
   }, [target]);
 
   const Welcome = welcome;
-  if (isWelcome) return <Welcome />;
+  if (isWelcome) {
+    return (
+      <ErrorBoundary>
+        <Welcome />
+      </ErrorBoundary>
+    );
+  }
   if (now.is === "failed") {
     return (
       <main class="page alone">

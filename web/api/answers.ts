@@ -1,4 +1,5 @@
 /** What each call answers: the service's own schemas, of which only the types are taken. */
+import type { AccountAnswer, AccountsAnswer } from "../../api/accounts/schema.js";
 import type { AccountCohortsAnswer, CohortsAnswer } from "../../api/cohorts/schema.js";
 import type { EventAnswer } from "../../api/events/schema.js";
 import type { MovementsAnswer } from "../../api/movement-series/schema.js";
@@ -18,6 +19,8 @@ export interface Answers {
   readonly "/v1/metrics/cohorts": CohortsAnswer | AccountCohortsAnswer;
   readonly "/v1/metrics/revenue": RevenueAnswer;
   readonly "/v1/metrics/summary": SummaryAnswer;
+  readonly "/v1/accounts": AccountsAnswer;
+  readonly [account: `/v1/accounts/${string}`]: AccountAnswer;
   readonly "/v1/products": ProductsAnswer;
   readonly "/v1/transactions": TransactionsAnswer;
   readonly [one: `/v1/transactions/${string}`]: TransactionAnswer;

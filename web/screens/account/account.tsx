@@ -1,12 +1,193 @@
-/** The screen Account. */
-import { Empty } from "../../parts/states.js";
+/** One account, a keyed hash without a name: its subscriptions and all that happened, in order. */
+import { useRoute } from "preact-iso";
+import { useEffect, useState } from "preact/hooks";
+import type { AccountAnswer, TimelineItem } from "../../../api/accounts/schema.js";
+import { CallError, call, urlOf } from "../../api/client.js";
+import { useAnswer } from "../../api/use-answer.js";
+import { moment, shortMoment } from "../../format/dates.js";
+import { countryName, providerName, shortId, words } from "../../format/names.js";
+import { money, signedMoney } from "../../format/numbers.js";
+import { Failure, SkeletonTable } from "../../parts/states.js";
+import { Table } from "../../parts/table.js";
+import { Term } from "../../parts/term.js";
 import { Bar } from "../../shell/bar.js";
+import { type View, useView } from "../../state/view.js";
+import { kindOf } from "../mrr/kinds.js";
 
 export default function Account() {
+  const view = useView();
+  const { params } = useRoute();
+  const id = params.id ?? "";
+  const path = `/v1/accounts/${encodeURIComponent(id)}` as const;
+  const { answer, error } = useAnswer(path);
+  const more = useMore(path, answer, view);
+  const shown = answer?.data;
   return (
     <>
       <Bar title="Account" />
-      <Empty title="Not built yet" />
+      {error === null ? null : <Failure error={error} />}
+      {shown === undefined ? (
+        error === null ? (
+          <SkeletonTable rows={12} columns={4} />
+        ) : null
+      ) : (
+        <div class="event">
+          <dl class="facts">
+            <dt>Account</dt>
+            <dd class="code">{shown.id}</dd>
+            <dt>State</dt>
+            <dd>
+              <span class={shown.active ? "status good" : "status waiting"}>
+                {shown.active ? "Active" : "Not active"}
+              </span>
+            </dd>
+            <dt>
+              <Term of="mrr" />
+            </dt>
+            <dd>
+              <strong>{money(shown.mrr, shown.currency)}</strong>
+            </dd>
+            <dt>Began with</dt>
+            <dd>
+              {money(shown.starting_mrr, shown.currency)}
+              {shown.vintage === null ? "" : ` in ${shown.vintage}`}
+            </dd>
+            <dt>Provider</dt>
+            <dd>{providerName(shown.provider)}</dd>
+            <dt>Payments</dt>
+            <dd>
+              <a href={view.to("/transactions", { account: id })}>Its transactions</a>
+            </dd>
+          </dl>
+          {shown.subscriptions.length === 0 ? null : (
+            <section>
+              <h2>Subscriptions</h2>
+              <Table
+                caption="Subscriptions"
+                rows={shown.subscriptions}
+                rowKey={(row) =>
+                  `${row.subscription} ${row.external_id} ${row.currency} ${row.country}`
+                }
+                columns={[
+                  { key: "product", head: "Product", cell: (row) => row.product_name },
+                  {
+                    key: "mrr",
+                    head: "MRR",
+                    isNumber: true,
+                    cell: ({ mrr }) => money(mrr, shown.currency),
+                  },
+                  { key: "currency", head: "Paid in", cell: (row) => row.currency },
+                  { key: "country", head: "Country", cell: (row) => countryName(row.country) },
+                  { key: "first", head: "Since", cell: (row) => shortMoment(row.first_at) },
+                  { key: "last", head: "Last change", cell: (row) => shortMoment(row.last_at) },
+                  {
+                    key: "id",
+                    head: "Subscription",
+                    cell: (row) => <span class="code">{shortId(row.subscription)}</span>,
+                  },
+                ]}
+              />
+            </section>
+          )}
+          <section>
+            <h2>What happened</h2>
+            <ol class="timeline">
+              {[...shown.timeline, ...more.items].map((item) => (
+                <li
+                  key={`${item.type} ${item.id}`}
+                  class={["churn", "dispute", "refund"].includes(markOf(item)) ? "bad" : ""}
+                >
+                  <Item item={item} view={view} />
+                </li>
+              ))}
+            </ol>
+            {more.error === null ? null : <Failure error={more.error} />}
+            {more.cursor === null ? null : (
+              <button type="button" class="button" onClick={more.load}>
+                Show earlier
+              </button>
+            )}
+          </section>
+        </div>
+      )}
     </>
   );
+}
+
+function Item({ item, view }: { readonly item: TimelineItem; readonly view: View }) {
+  const { type, detail, amount, currency, event_id: event } = item;
+  const kind = kindOf(detail);
+  const texts: Readonly<Record<TimelineItem["type"], string>> = {
+    movement: kind === null ? "Movement" : words(kind),
+    change: `Subscription ${detail}`,
+    payment: `Payment, ${detail}`,
+    refund: "Refund",
+    dispute: "Dispute",
+    dispute_won: "Dispute won",
+    event: detail,
+  };
+  const isMoney = amount !== null && currency !== null;
+  return (
+    <>
+      <p>
+        {type === "movement" && kind !== null ? <span class={`mark tone-${kind}`} /> : null}
+        <strong>{texts[type]}</strong>{" "}
+        {isMoney ? (type === "change" ? "to " : "") + amountText(item) : ""}{" "}
+        <time class="soft" dateTime={item.happened_at}>
+          {moment(item.happened_at)}
+        </time>
+      </p>
+      <p class="soft">
+        {item.product_name ?? ""}{" "}
+        {type === "payment" ? (
+          <a href={view.to("/transactions", { open: item.id })}>the transaction</a>
+        ) : null}
+        {["refund", "dispute", "dispute_won"].includes(type) ? (
+          <a href={view.to("/transactions", { open: detail })}>the transaction</a>
+        ) : null}{" "}
+        {event === null ? null : (
+          <a href={view.to(`/events/${event}`)}>
+            event <span class="code">{shortId(event)}</span>
+          </a>
+        )}
+      </p>
+    </>
+  );
+}
+
+function amountText({ type, amount, currency }: TimelineItem): string {
+  if (amount === null || currency === null) return "";
+  const text = type === "change" || type === "payment" ? money : signedMoney;
+  return type === "change" || type === "movement"
+    ? `${text(amount, currency)} MRR`
+    : text(amount, currency);
+}
+
+function markOf({ type, detail }: TimelineItem): string {
+  return type === "movement" ? detail : type;
+}
+
+/** Earlier pages of the time line. */
+function useMore(path: string, first: AccountAnswer | null, view: View) {
+  const [items, setItems] = useState<readonly TimelineItem[]>([]);
+  const [next, setNext] = useState<string | null | undefined>(undefined);
+  const [error, setError] = useState<CallError | null>(null);
+  useEffect(() => {
+    setItems([]);
+    setNext(undefined);
+  }, [path, view.at, view.knownAt]);
+  const cursor = next === undefined ? (first?.pagination.next_cursor ?? null) : next;
+  const load = async (): Promise<void> => {
+    try {
+      const page = await call<AccountAnswer>(
+        "GET",
+        urlOf(path, { ...view.tenant, ...view.clocks, cursor }),
+      );
+      setItems((before) => [...before, ...page.data.timeline]);
+      setNext(page.pagination.next_cursor);
+    } catch (thrown) {
+      setError(CallError.of(thrown));
+    }
+  };
+  return { items, cursor, error, load: () => void load() };
 }

@@ -1,12 +1,120 @@
-/** The screen Accounts. */
-import { Empty } from "../../parts/states.js";
+/** Accounts that ever had MRR, in the part that the filters choose. */
+import { useLocation } from "preact-iso";
+import type { Account } from "../../../api/accounts/schema.js";
+import { useAnswer } from "../../api/use-answer.js";
+import { shortMoment } from "../../format/dates.js";
+import { providerName } from "../../format/names.js";
+import { money } from "../../format/numbers.js";
+import { fieldOf } from "../../parts/field.js";
+import { Choice, Menu } from "../../parts/menu.js";
+import { More, usePages } from "../../parts/pages.js";
+import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
+import { Table } from "../../parts/table.js";
+import { Icon } from "../../parts/icon.js";
 import { Bar } from "../../shell/bar.js";
+import { useView } from "../../state/view.js";
+import { ExportMenu } from "../series-exports.js";
+
+const path = "/v1/accounts";
+const actives = { any: "Active or not", true: "Active", false: "Not active" } as const;
 
 export default function Accounts() {
+  const view = useView();
+  const { route } = useLocation();
+  const active = view.get("active");
+  const vintage = view.get("vintage");
+  const params = { ...view.filters, active, vintage };
+  const { answer, error, isStale } = useAnswer(path, params);
+  const list = usePages<Account>(path, { ...view.tenant, ...view.clocks, ...params }, answer);
+  const shown = active === "true" || active === "false" ? active : "any";
   return (
     <>
-      <Bar title="Accounts" />
-      <Empty title="Not built yet" />
+      <Bar title="Accounts" controls={{ filters: ["provider", "product", "currency", "country"] }}>
+        <Menu name="State" label={actives[shown]}>
+          {(["any", "true", "false"] as const).map((name) => (
+            <Choice
+              key={name}
+              href={view.with({ active: name === "any" ? null : name })}
+              isCurrent={name === shown}
+            >
+              {actives[name]}
+            </Choice>
+          ))}
+        </Menu>
+        {vintage === null ? null : (
+          <a class="chip" href={view.with({ vintage: null })} aria-label="Remove the vintage">
+            Began in {vintage}
+            <Icon name="close" />
+          </a>
+        )}
+        <form
+          role="search"
+          onSubmit={(event) => {
+            event.preventDefault();
+            const id = fieldOf(event.currentTarget, "id");
+            if (id !== "") route(view.to(`/accounts/${encodeURIComponent(id)}`));
+          }}
+        >
+          <input type="search" name="id" aria-label="Id of an account" placeholder="Id" size={12} />
+        </form>
+        <ExportMenu path={path} params={params} />
+      </Bar>
+      {error === null ? null : <Failure error={error} />}
+      {answer === null && error === null ? <SkeletonTable rows={14} columns={6} /> : null}
+      {answer?.data.length === 0 ? (
+        <Empty
+          title="No accounts"
+          action={{ href: view.to("/settings"), label: "Connect a provider" }}
+        >
+          An account appears when a customer first has MRR. Names never come here: each is a keyed
+          hash.
+        </Empty>
+      ) : null}
+      {list.rows.length === 0 ? null : (
+        <div class={isStale ? "is-stale" : ""}>
+          <Table
+            caption="Accounts"
+            rows={list.rows}
+            rowKey={({ id }) => id}
+            columns={[
+              {
+                key: "id",
+                head: "Account",
+                cell: ({ id }) => (
+                  <a class="code" href={view.to(`/accounts/${encodeURIComponent(id)}`)}>
+                    {id}
+                  </a>
+                ),
+              },
+              {
+                key: "state",
+                head: "State",
+                cell: (row) => (
+                  <span class={row.active ? "status good" : "status waiting"}>
+                    {row.active ? "Active" : "Not active"}
+                  </span>
+                ),
+              },
+              {
+                key: "mrr",
+                head: "MRR",
+                isNumber: true,
+                cell: ({ mrr, currency }) => money(mrr, currency),
+              },
+              {
+                key: "start",
+                head: "Began with",
+                isNumber: true,
+                cell: (row) => money(row.starting_mrr, row.currency),
+              },
+              { key: "vintage", head: "Began in", cell: (row) => row.vintage },
+              { key: "last", head: "Last movement", cell: (row) => shortMoment(row.last_at) },
+              { key: "provider", head: "Provider", cell: (row) => providerName(row.provider) },
+            ]}
+          />
+          <More of={list} />
+        </div>
+      )}
     </>
   );
 }

@@ -1,0 +1,249 @@
+/** The dashboard in a real browser, from the first link on; figures are those of the API. */
+import { expect } from "chai";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { writeLinkFile } from "../../members/first-run.js";
+import { type Doors, openDoors } from "../harness/doors.js";
+import { axeFindings, openBrowser } from "./browser.js";
+
+describe("The dashboard", function () {
+  this.timeout(180_000);
+  let doors: Doors;
+  let browser: Browser | null = null;
+  let context: BrowserContext;
+  let page: Page;
+  let workspace = "";
+  let key = "";
+  const complaints: string[] = [];
+
+  before(async function () {
+    browser = await openBrowser();
+    if (browser === null) {
+      this.skip();
+      return;
+    }
+    doors = await openDoors();
+    context = await browser.newContext({ locale: "en-US" });
+    page = await context.newPage();
+    watch(page);
+    await firstRun();
+    await playSome();
+  });
+  after(async () => {
+    await browser?.close();
+  });
+
+  function watch(watched: Page): void {
+    watched.on("pageerror", (error) => complaints.push(String(error)));
+    watched.on("console", (message) => {
+      if (message.type() === "error") complaints.push(message.text());
+    });
+  }
+
+  async function firstRun(): Promise<void> {
+    const token = writeLinkFile(doors.service.config.DATA_DIR, new Date());
+    await page.goto(`${doors.base}/setup#${token}`);
+    await page.getByLabel("Your name").fill("Ada");
+    await page.getByRole("button", { name: "Open the dashboard" }).click();
+    await page.waitForURL(/welcome|overview/);
+    // Before sign-in the session was asked for in vain; that is no complaint.
+    complaints.length = 0;
+    await page.goto(`${doors.base}/welcome`);
+    await page.getByLabel("Name").fill("Looked at");
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.waitForURL(/workspace=/);
+    workspace = new URL(page.url()).searchParams.get("workspace") ?? "";
+    const { json } = await doors.manage("POST", `/workspaces/${workspace}/keys`, {
+      environment: "Production",
+      scope: "Full Ingress",
+    });
+    key = json.data.key;
+  }
+
+  async function playSome(): Promise<void> {
+    const day = (before: number): string =>
+      new Date(Date.now() - before * 24 * 60 * 60 * 1000).toISOString();
+    const event = (type: string, amount: number, before: number, more: object): object => ({
+      provider: "stripe",
+      event_type: type,
+      amount,
+      currency: "USD",
+      occurred_at: day(before),
+      ...more,
+    });
+    const started = (id: string, amount: number, before: number): object =>
+      event("subscription.new", amount, before, {
+        event_id: `start-${id}`,
+        subscription_id: id,
+        customer_id: `customer-${id}`,
+        product_id: "plan",
+        product_name: '<img src=x onerror="document.title=1">',
+      });
+    const events = [
+      started("one", 40, 200),
+      started("two", 25, 100),
+      started("three", 60, 20),
+      event("subscription.churn", 25, 10, {
+        event_id: "end-two",
+        subscription_id: "two",
+        customer_id: "customer-two",
+        product_id: "plan",
+      }),
+      event("transaction.sale", 99.5, 15, { event_id: "sale-1", product_id: "poster" }),
+      event("transaction.refund", 99.5, 3, { event_id: "back-1", transaction_id: "sale-1" }),
+    ];
+    for (const body of events) {
+      const { status, text } = await ingest(body);
+      expect(status, text).to.equal(202);
+    }
+    let moment = "";
+    const sentAt = new Date().toISOString();
+    while (moment < sentAt) moment = (await read("/v1/metrics/mrr")).complete_to;
+  }
+
+  const ingest = (body: object) =>
+    doors.call("/v1/events/ingest", {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+
+  // oxlint-disable-next-line typescript/no-explicit-any -- answers are asserted on
+  async function read(path: string): Promise<any> {
+    const { json, status, text } = await doors.call(path, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    expect(status, text).to.equal(200);
+    return json;
+  }
+
+  const at = (path: string): string =>
+    `${doors.base}${path}${path.includes("?") ? "&" : "?"}workspace=${workspace}`;
+  const usd = (amount: number): string =>
+    new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" }).format(amount);
+
+  it("should show on the overview what the summary and the revenue call answer", async () => {
+    await page.goto(at("/overview"));
+    const from = await shownRange();
+    const { data } = await read(`/v1/metrics/summary?${from}`);
+    const { data: revenue } = await read(`/v1/metrics/revenue?${from}`);
+    const figure = (name: string) =>
+      page.locator(".figure-cell").filter({ hasText: name }).locator("a.value");
+    await page
+      .getByRole("link", { name: usd(data.mrr), exact: true })
+      .first()
+      .waitFor();
+    expect(await figure("MRR").first().getAttribute("title")).to.equal(usd(data.mrr));
+    expect(await figure("ARR").getAttribute("title")).to.equal(usd(data.arr));
+    expect(await figure("Active subscribers").textContent()).to.equal(
+      String(data.active_subscribers),
+    );
+    expect(await figure("Revenue").getAttribute("title")).to.equal(usd(revenue.totals.revenue));
+    expect(data.mrr).to.equal(100);
+  });
+
+  /** The days of the default range, as the dashboard asks for them. */
+  async function shownRange(): Promise<string> {
+    const request = await page.waitForRequest(/\/v1\/metrics\/summary/);
+    const { searchParams } = new URL(request.url());
+    return `from=${searchParams.get("from")}&to=${searchParams.get("to")}`;
+  }
+
+  it("should open a step of the waterfall down to the event behind it", async () => {
+    await page.goto(at("/mrr"));
+    await page.getByRole("link", { name: /^Churn: -\$25\.00/ }).press("Enter");
+    await page.waitForURL(/\/mrr\/movements.*kind=churn/);
+    const row = page.getByRole("row").filter({ hasText: "-$25.00" });
+    await row.getByRole("link", { name: /evt_norm/ }).click();
+    await page.waitForURL(/\/events\/evt_norm/);
+    await page.getByText("subscription.churn").waitFor();
+    await page.getByText("Booked", { exact: true }).waitFor();
+  });
+
+  it("should show a transaction with its rate, its ledger entries and its refund", async () => {
+    await page.goto(at("/transactions?search=sale-1"));
+    await page
+      .getByRole("link", { name: /poster|Unattributed/i })
+      .first()
+      .click();
+    const drawer = page.getByRole("dialog");
+    await drawer.getByText("Refunded", { exact: true }).first().waitFor();
+    await drawer.getByRole("cell", { name: "-$99.50" }).first().waitFor();
+    await page.keyboard.press("Escape");
+    await drawer.waitFor({ state: "detached" });
+  });
+
+  it("should show a payment live, without anybody asking again", async () => {
+    await page.goto(at("/live"));
+    await page.getByText("Live", { exact: true }).last().waitFor();
+    await page.locator(".badge.live").first().waitFor();
+    const { status } = await ingest({
+      provider: "custom",
+      event_type: "transaction.sale",
+      amount: 12.34,
+      currency: "USD",
+      product_id: "now",
+    });
+    expect(status).to.equal(202);
+    await page.getByRole("cell", { name: "$12.34" }).first().waitFor();
+  });
+
+  it("should freeze a view into a link that stays as it is", async () => {
+    await page.goto(at("/mrr"));
+    await page.getByRole("link", { name: /^End:/ }).waitFor();
+    await page.getByRole("link", { name: "Freeze" }).click();
+    await page.waitForURL(/known_at=/);
+    const frozen = page.url();
+    const end = await page.getByRole("link", { name: /^End:/ }).getAttribute("aria-label");
+    await ingest({
+      provider: "stripe",
+      event_type: "subscription.new",
+      amount: 500,
+      currency: "USD",
+      subscription_id: "later",
+      product_id: "plan",
+    });
+    await page.goto("about:blank");
+    await page.goto(frozen);
+    const link = page.getByRole("link", { name: /^End:/ });
+    expect(await link.getAttribute("aria-label")).to.equal(end);
+  });
+
+  it("should take what a product is called as text", async () => {
+    await page.goto(at("/products?period=lifetime"));
+    await page.getByText("<img src=x").first().waitFor();
+    expect(await page.locator("main img").count()).to.equal(0);
+  });
+
+  const screens = [
+    "/overview",
+    "/mrr?group_by=provider",
+    "/mrr/movements",
+    "/revenue?group_by=product",
+    "/retention",
+    "/products?period=lifetime",
+    "/transactions",
+    "/accounts",
+    "/live",
+    "/why",
+  ];
+  for (const screen of screens) {
+    it(`should find nothing wrong with ${screen}, in both schemes and widths`, async () => {
+      for (const colorScheme of ["light", "dark"] as const) {
+        for (const width of [360, 1440]) {
+          await page.setViewportSize({ width, height: 900 });
+          await page.emulateMedia({ colorScheme });
+          await page.goto(at(screen));
+          await page.waitForLoadState("networkidle");
+          const where = `${screen} ${colorScheme} ${width}`;
+          expect(await axeFindings(page), where).to.deep.equal([]);
+          const beyond = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+          expect(beyond, `${where} is too wide`).to.be.at.most(0);
+        }
+      }
+    });
+  }
+
+  it("should load nothing from elsewhere and break no rule of its policy", () => {
+    expect(complaints).to.deep.equal([]);
+  });
+});
