@@ -56,7 +56,7 @@ export const eventChange = z
     void: z.boolean().meta({ description: "This revision takes the change back." }),
     account: z.string().meta({ description: "A keyed hash." }),
     subscription: z.string(),
-    phase: z.enum(["started", "changed", "ended"]),
+    phase: z.enum(["expired", "started", "changed", "ended"]),
     currency: z.string().nullable(),
     at: z.iso.datetime(),
     mrr: z.number().meta({

@@ -10,7 +10,7 @@ CREATE TABLE IF NOT EXISTS subscription_changes
     revision UInt32 COMMENT 'the greatest of a change_id counts; 1 but for anonymous churns',
     void UInt8 COMMENT 'this revision takes the change back',
     at DateTime64(3, 'UTC'),
-    phase Enum8('started' = 0, 'changed' = 1, 'ended' = 2) COMMENT 'at equal times the greater wins',
+    phase Enum8('expired' = -1, 'started' = 0, 'changed' = 1, 'ended' = 2) COMMENT 'at equal times the greater wins',
     event_id String,
     recorded_at DateTime64(3, 'UTC'),
     currency LowCardinality(String),

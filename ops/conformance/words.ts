@@ -71,7 +71,7 @@ function mrrOf(body: FactBody): string[] {
   if ("Anonymous" in body) return body.Anonymous.side === "churn" ? ["ends"] : [];
   if (!("Subscription" in body)) return [];
   const { phase, steps } = body.Subscription;
-  if (phase === "ended") return ["ends"];
+  if (phase === "ended" || phase === "expired") return ["ends"];
   const verb = phase === "started" ? "starts" : "is set";
   const isZero = steps[0]?.items.length === 0;
   const later = steps.length > 1 ? ", and changes at an announced time" : "";

@@ -180,7 +180,10 @@ function readProductChange(event: RevenueCatEvent): Told {
   ];
 }
 
-/** What expires because it is paused has not ended: a resume brings it back as it was. */
+/**
+ * What expires because it is paused has not ended: a resume brings it back as it was. A period that
+ * begins at the very moment of an end wins (`definitions.md`, Providers), so the end is `expired`.
+ */
 function readExpiration(event: RevenueCatEvent): Told {
   const account = accountOf(event);
   if (account === null) return rejected("malformed", "event.original_app_user_id: missing");
@@ -195,7 +198,7 @@ function readExpiration(event: RevenueCatEvent): Told {
         account,
         country: countryOf(event),
         currency: "",
-        phase: event.expiration_reason === "SUBSCRIPTION_PAUSED" ? "changed" : "ended",
+        phase: event.expiration_reason === "SUBSCRIPTION_PAUSED" ? "changed" : "expired",
         steps: [{ at: event.expiration_at_ms ?? event.event_timestamp_ms, items: [] }],
       },
     },

@@ -323,7 +323,7 @@ const subscriptionSchema = {
     { name: "currency", type: "string", doc: "empty when nothing is priced" },
     {
       name: "phase",
-      type: { type: "enum", name: "Phase", symbols: ["started", "changed", "ended"] },
+      type: { type: "enum", name: "Phase", symbols: ["expired", "started", "changed", "ended"] },
     },
     {
       name: "steps",

@@ -173,7 +173,7 @@ export interface TestChange {
   readonly change_id: string;
   readonly at: number;
   readonly recorded_at: number;
-  readonly phase: "started" | "changed" | "ended";
+  readonly phase: "expired" | "started" | "changed" | "ended";
   /** MRR from then on; a price of its own for each value */
   readonly mrr: string;
   /** Made from `change_id` when left out. */
@@ -208,7 +208,7 @@ const item = { item: "item", external_id: "prod_a" };
 
 const changeColumns = `workspace String, environment String, account String, provider String,
   subscription String, change_id String, revision UInt32, void UInt8, at DateTime64(3, 'UTC'),
-  phase Enum8('started' = 0, 'changed' = 1, 'ended' = 2), event_id String,
+  phase Enum8('expired' = -1, 'started' = 0, 'changed' = 1, 'ended' = 2), event_id String,
   recorded_at DateTime64(3, 'UTC'), currency String, country String,
   steps Array(Tuple(at DateTime64(3, 'UTC'), items Array(Tuple(
     item String, external_id String, price String, mrr Decimal(38, 6)))))`;

@@ -141,7 +141,7 @@ export interface Item {
   readonly monthly: Fraction;
 }
 
-export type Phase = "started" | "changed" | "ended";
+export type Phase = "expired" | "started" | "changed" | "ended";
 
 /** From `steps[0].at` on the subscription is worth these items; later steps were announced. */
 export interface Change extends Told {

@@ -78,7 +78,7 @@ export function worthAt(timeline: Timeline, time: number): bigint {
 export const isPaired = (fact: Fact): fact is Anonymous => fact.kind === "anonymous";
 const isChange = (fact: Fact): fact is Change => fact.kind === "change";
 
-const phaseRank: Record<Phase, number> = { started: 0, changed: 1, ended: 2 };
+const phaseRank: Record<Phase, number> = { expired: -1, started: 0, changed: 1, ended: 2 };
 
 /**
  * Changes in force one after the other, with their rates held while a price stands, also over a
@@ -109,7 +109,8 @@ function statesOf(
         now.set(item, { sku, currency: change.currency, monthly, rate });
       }
       const counting = [...now].filter(([, { monthly }]) => !isEqual(monthly, zero));
-      if (counting.length > 0 || change.phase === "ended") held = new Map(counting);
+      if (counting.length > 0 || change.phase === "ended" || change.phase === "expired")
+        held = new Map(counting);
       const items = [...now.values()].map(({ sku, currency, monthly, rate }) => ({
         sku,
         currency,

@@ -52,6 +52,32 @@ const cases: readonly [what: string, told: readonly Told[], mrr: readonly [numbe
       [60, "9.99"],
     ],
   ],
+  [
+    "should go on where a renewal begins at the very moment of an end",
+    [
+      ["INITIAL_PURCHASE", 1, "GPA.old", 999n, 32],
+      ["EXPIRATION", 32, "GPA.old", 0n, 32],
+      ["RENEWAL", 32, "GPA.old", 999n, 62],
+    ],
+    [
+      [31, "9.99"],
+      [32, "9.99"],
+      [60, "9.99"],
+    ],
+  ],
+  [
+    "should go on where it is bought again at the very moment of an end",
+    [
+      ["INITIAL_PURCHASE", 1, "GPA.old", 999n, 32],
+      ["INITIAL_PURCHASE", 32, "GPA.old", 499n, 62],
+      ["EXPIRATION", 32, "GPA.old", 0n, 32],
+    ],
+    [
+      [31, "9.99"],
+      [32, "4.99"],
+      [60, "4.99"],
+    ],
+  ],
 ];
 
 describe("A plan of Google Play that another replaces", () => {

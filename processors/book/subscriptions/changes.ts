@@ -18,7 +18,7 @@ export interface Change {
   readonly revision: number;
   readonly void: 0 | 1;
   readonly at: string;
-  readonly phase: "started" | "changed" | "ended";
+  readonly phase: "expired" | "started" | "changed" | "ended";
   readonly event_id: string;
   readonly recorded_at: string;
   readonly currency: string;
@@ -81,7 +81,7 @@ export function rowScope(fact: Fact) {
 const columns =
   "workspace String, environment String, account String, provider String, subscription String, " +
   "change_id String, revision UInt32, void UInt8, at DateTime64(3, 'UTC'), " +
-  "phase Enum8('started' = 0, 'changed' = 1, 'ended' = 2), event_id String, " +
+  "phase Enum8('expired' = -1, 'started' = 0, 'changed' = 1, 'ended' = 2), event_id String, " +
   "recorded_at DateTime64(3, 'UTC'), currency String, country String, " +
   "steps Array(Tuple(at DateTime64(3, 'UTC'), items Array(Tuple(item String, external_id String, " +
   "price String, mrr Decimal(38, 6)))))";

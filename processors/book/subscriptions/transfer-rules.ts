@@ -60,7 +60,7 @@ function timeOf({ at, phase, event_id: event, recorded_at: recordedAt, change_id
   return [at, phaseOrder[phase], event, recordedAt, id].join(" ");
 }
 
-const phaseOrder = { started: 0, changed: 1, ended: 2 } as const;
+const phaseOrder = { expired: 0, started: 1, changed: 2, ended: 3 } as const;
 
 /** How many of them, which are in order of time, come before it. */
 function placeIn(inTime: readonly Told[], change: Told): number {

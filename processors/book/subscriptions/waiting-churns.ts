@@ -59,7 +59,7 @@ async function withoutStart(clickhouse: ClickHouse, unpaired: readonly Side[]): 
      WHERE ${rowsIn("(workspace, environment, account)", [...own, ...accounts])} AND ${rowsIn(
        "(subscription)",
        named.map((churn) => [churn.subscription]),
-     )} AND phase != 'ended'
+     )} AND phase NOT IN ('ended', 'expired')
      GROUP BY workspace, environment, provider, subscription`,
   );
   const startedAt = new Map(starts.map((start) => [nameOf(start), start.at]));

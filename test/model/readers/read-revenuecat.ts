@@ -30,7 +30,7 @@ export function readRevenueCat(body: unknown): readonly BareFact[] {
         : [];
     case "EXPIRATION": {
       const isPause = text(event, "expiration_reason") === "SUBSCRIPTION_PAUSED";
-      const phase = isPause ? "changed" : "ended";
+      const phase = isPause ? "changed" : "expired";
       return [changeOf(event, timeOf(event, "expiration_at_ms"), phase, [])];
     }
     case null:

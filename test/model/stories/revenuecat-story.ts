@@ -161,7 +161,9 @@ function takeStep(script: Script, plan: RevenueCatPlan, standing: Standing, step
     case "return": {
       const type = step.gap.days % 2 === 0 ? "RENEWAL" : "INITIAL_PURCHASE";
       const price = step.gap.seconds % 2 === 0 ? current.amount : step.price;
-      return buy(type, after(current.end, step.gap) + secondMs, price, step.product);
+      // Now and then at the very moment of the end, as when a failed payment is made up for.
+      const at = step.gap.seconds % 5 === 0 ? current.end : after(current.end, step.gap) + secondMs;
+      return buy(type, at, price, step.product);
     }
     case "refund":
       return isPaid || current.isTrial ? refund(middle) : undefined;
