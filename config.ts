@@ -1,5 +1,5 @@
 /**
- * Every setting of the service: read once at start, all errors told together, by name. `limits`
+ * Every setting of the service: read once at start, all errors reported together, by name. `limits`
  * names every maximum; those an operator may need to change are settings.
  */
 import { readFileSync } from "node:fs";
@@ -68,7 +68,7 @@ export const limits = {
   factsPerPaymentMax: 1_000,
   /** Ledger rows of one payment (its refunds times its products): the same. */
   ledgerRowsPerPaymentMax: 200_000,
-  /** Payments of one invoice that share its tax and lines, those told first. */
+  /** Payments of one invoice that share its tax and lines, those reported first. */
   paymentsPerPurchaseMax: 100,
   /** Form A subscriptions and churns without an id of one provider, product, amount, currency. */
   anonymousPoolSidesMax: 100_000,
@@ -78,13 +78,15 @@ export const limits = {
   accountSizeMax: 100_000,
   /** Of those that leave nothing that counts so many more: what began must be able to end. */
   accountEndsMax: 100_000,
-  /** Accounts one subscription was told under, and its newest changes, that are held together. */
+  /**
+   * Accounts one subscription was reported under, and its newest changes, that are held together.
+   */
   accountsOfSubscriptionMax: 1_000,
   changesOfSharedMax: 10_000,
   /** Lines of one payment, items of one subscription. */
   linesPerPurchaseMax: 1_000,
   itemsPerSubscriptionMax: 500,
-  /** Events of one thing kept together (changes of one membership's plan): those told first. */
+  /** Events of one thing kept together (changes of one membership's plan): those reported first. */
   gatheredFieldsMax: 200,
   /** Rounds of questions to a provider's API one event may lead to. */
   enrichmentRoundsMax: 8,
@@ -129,24 +131,24 @@ export const limits = {
   backfillPauseMsMax: 5 * 60 * 1000,
   /** Rows of a file one call of the import sends: well below the door's own bounds. */
   importBatchLinesMax: 1_000,
-  /** Rows without an `event_id` in one file: each is remembered, to tell equal ones apart. */
+  /** Rows without an `event_id` in one file: each is remembered, to report equal ones apart. */
   importRowsWithoutIdMax: 2_000_000,
-  /** Events named by an `event_id` in one file: each is remembered, to tell repeats. */
+  /** Events named by an `event_id` in one file: each is remembered, to report repeats. */
   importRowsWithIdMax: 2_000_000,
-  /** Wrong lines of a file that are told; all are counted. */
+  /** Wrong lines of a file that are reported; all are counted. */
   importProblemsToldMax: 100,
   /** Calls of an integration's webhook URL are counted in Postgres once in this time. */
   integrationCallsWriteMs: 60_000,
   /** Integrations times verdicts counted at a time; calls beyond them are not. */
   integrationCallsCountedMax: 10_000,
-  /** An integration that delivered before and is silent for so long is told as `quiet`. */
+  /** An integration that delivered before and is silent for so long is reported as `quiet`. */
   integrationQuietMs: 7 * 24 * 60 * 60 * 1000,
   /** Records one step takes at a time: a statement costs much the same for many as for a few. */
   normalizeBatchRecordsMax: 2_000,
   bookBatchRecordsMax: 5_000,
   /** Working out movements costs a statement much the same for many accounts as for a few. */
   bookSubscriptionsBatchRecordsMax: 10_000,
-  /** Workspaces of which it is remembered up to when their figures were told complete. */
+  /** Workspaces of which it is remembered up to when their figures were reported complete. */
   toldMomentsMax: 10_000,
   /** How long a process may be silent before another does what only one may do. */
   leaseMs: 15_000,
@@ -156,7 +158,7 @@ export const limits = {
   clockSetBackMsMax: 2 * 60 * 60 * 1000,
   /** By then every process asks with credentials another entered (`workspaces/integrations.ts`). */
   credentialsSeenMs: 5_000,
-  /** How late a process learns of rates another added, or tells of its own while it fetches. */
+  /** How late a process learns of rates another added, or reports its own while it fetches. */
   ratesSeenMs: 5_000,
   /** Connections of one process to a Postgres server, and the longest wait for one. */
   postgresConnectionsMax: 10,
@@ -238,7 +240,7 @@ export const limits = {
   auditFindingsMax: 1_000,
   /** Audits in the list; older ones are forgotten. */
   auditsKeptMax: 1_000,
-  /** The last audit of everything is told as overdue: a day, and the hours one may take. */
+  /** The last audit of everything is reported as overdue: a day, and the hours one may take. */
   auditOverdueMs: 26 * 60 * 60 * 1000,
   /** A consumer's handler failed: pause before the same batch, doubling up to this. */
   retryPauseMsMax: 30_000,

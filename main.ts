@@ -1,7 +1,7 @@
 /**
  * `node dist/main.js [roles…]`: runs the roles named, or all. `node dist/main.js check` prints the
  * settings as understood, without secrets. `node dist/main.js ops …` runs a command while the
- * service is stopped (ops/operate.ts). `--help` tells all that.
+ * service is stopped (ops/operate.ts). `--help` reports all that.
  */
 import { join, relative } from "node:path";
 import { BackupRefused } from "./backup/manifest.js";

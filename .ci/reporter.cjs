@@ -12,7 +12,7 @@ module.exports = class extends reporters.Spec {
   constructor(runner, options) {
     super(runner, options);
     this.seconds = new Map();
-    // Files that run in processes of their own are told of at their end, with what each part took.
+    // Files that run in processes of their own are reported at their end, with what each part took.
     for (const ended of ["test end", "hook end"]) {
       runner.on(ended, ({ file, duration = 0 }) => {
         if (file === undefined) return;
@@ -25,8 +25,8 @@ module.exports = class extends reporters.Spec {
   epilogue() {
     super.epilogue();
     const slowest = [...this.seconds].toSorted(([, a], [, b]) => b - a).slice(0, slowestTold);
-    const told = slowest.map(([file, seconds]) => `${file} ${seconds.toFixed(1)} s`);
-    process.stdout.write(`\n  longest: ${told.join(", ")}\n`);
+    const reported = slowest.map(([file, seconds]) => `${file} ${seconds.toFixed(1)} s`);
+    process.stdout.write(`\n  longest: ${reported.join(", ")}\n`);
     const file = process.env.CI_SUMMARY;
     if (file === undefined) return;
     const [passed = 0, failed = 0] = readFileSync(file, "utf8").match(/\d+/g)?.map(Number) ?? [];

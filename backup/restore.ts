@@ -30,7 +30,7 @@ export async function checkBackup(folder: string): Promise<CheckedBackup> {
 export async function restoreBackup(
   service: BackedUp,
   backup: CheckedBackup,
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<void> {
   const { clickhouse, log, postgres } = service;
   const { folder, manifest, id } = backup;
@@ -52,11 +52,11 @@ export async function restoreBackup(
     await refuseUnlessEmpty(service);
     await markUnderWay(postgres, id);
   }
-  tell("Restoring the tables of ClickHouse.");
+  report("Restoring the tables of ClickHouse.");
   await readRows(clickhouse, folder);
-  tell("Restoring the log.");
+  report("Restoring the log.");
   await readTopics(log, manifest, folder);
-  tell("Restoring the tables of Postgres.");
+  report("Restoring the tables of Postgres.");
   await postgres.transaction(async (sql) => {
     await readTables(sql, folder);
     await sql.query(`DROP TABLE ${mark}`);

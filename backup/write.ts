@@ -8,7 +8,7 @@
  * 1. Where the groups stand: whatever is booked later is booked again after a restore.
  * 2. ClickHouse: all that was handled up to 1 is in it.
  * 3. How far backfills have read: what they say was read is on the log by 4.
- * 4. The ends of the log: all that 2 and 3 tell of lies before them.
+ * 4. The ends of the log: all that 2 and 3 report lies before them.
  * 5. The rest of Postgres: it knows every workspace, key and integration an event up to 4 names.
  * 6. The records up to the ends.
  * 7. The manifest, when all else is on disk.

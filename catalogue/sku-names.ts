@@ -25,8 +25,8 @@ export interface NamedSku extends SkuName {
 export type Sql = Pick<Postgres, "query">;
 
 /**
- * SKUs as a table, by `toldAs` and a value of each further column. Not as JSON, of which Postgres
- * would not know how many they are: it would read all there are to find one.
+ * SKUs as a table, by `reportedAs` and a value of each further column. Not as JSON, of which
+ * Postgres would not know how many they are: it would read all there are to find one.
  */
 export function skusTold(...columns: readonly string[]): string {
   const all = ["workspace", "environment", "provider", "external_id", ...columns];
@@ -34,7 +34,7 @@ export function skusTold(...columns: readonly string[]): string {
   return `unnest(${arrays}) WITH ORDINALITY AS t (${all.join(", ")}, place)`;
 }
 
-export function toldAs(skus: readonly SkuName[]): string[][] {
+export function reportedAs(skus: readonly SkuName[]): string[][] {
   return [
     skus.map(({ workspace }) => workspace),
     skus.map(({ environment }) => environment),
@@ -50,18 +50,18 @@ export const isSameSku = `s.workspace = t.workspace AND s.environment = t.enviro
 export async function giveMissingPlaces(sql: Sql, skus: readonly SkuName[]): Promise<void> {
   const missing = `FROM ${skusTold("product")}
     WHERE NOT EXISTS (SELECT 1 FROM skus s WHERE ${isSameSku})`;
-  const told = [...toldAs(skus), skus.map(ownProduct)];
+  const reported = [...reportedAs(skus), skus.map(ownProduct)];
   await sql.query(
     `INSERT INTO products (id, workspace, environment, name)
      SELECT DISTINCT product, workspace, environment, external_id ${missing}
      ON CONFLICT (id) DO NOTHING`,
-    told,
+    reported,
   );
   await sql.query(
     `INSERT INTO skus (workspace, environment, provider, external_id, product)
      SELECT DISTINCT workspace, environment, provider, external_id, product ${missing}
      ON CONFLICT DO NOTHING`,
-    told,
+    reported,
   );
 }
 
@@ -112,7 +112,7 @@ class Names {
     const rows = await sql.query<PlaceRow>(
       `SELECT s.workspace, s.environment, s.provider, s.external_id, s.name, s.named_at, s.product
        FROM ${skusTold()} JOIN skus s ON ${isSameSku} FOR UPDATE OF s`,
-      toldAs(named),
+      reportedAs(named),
     );
     const [first] = named;
     const products = await sql.query<ProductRow>(
@@ -197,7 +197,7 @@ class Names {
       `UPDATE skus s SET name = t.name, named_at = t.at::timestamptz, product = t.product
        FROM ${skusTold("name", "at", "product")} WHERE ${isSameSku}`,
       [
-        ...toldAs(places.map(({ sku }) => sku)),
+        ...reportedAs(places.map(({ sku }) => sku)),
         places.map(({ name }) => name),
         places.map(({ namedAt }) => timeText(namedAt)),
         places.map(({ product }) => product.id),

@@ -17,7 +17,7 @@ import {
   skusTold,
   type Sql,
   timeText,
-  toldAs,
+  reportedAs,
 } from "./sku-names.js";
 
 export type { NamedSku, SkuName } from "./sku-names.js";
@@ -34,7 +34,7 @@ export interface Skus {
 /** SKUs known to be in the table, so that each payment does not ask again. */
 const seenMax = 100_000;
 /**
- * In one statement, which costs hardly more than one about a single SKU: who tells thousands must
+ * In one statement, which costs hardly more than one about a single SKU: who reports thousands must
  * not hold up what others sold meanwhile. A few ms of the embedded engine.
  */
 const skusAtOnce = 250;
@@ -99,7 +99,7 @@ async function namesFor(
   const rows = await sql.query<{ place: bigint; name: string }>(
     `SELECT t.place, p.name FROM ${skusTold()} JOIN skus s ON ${isSameSku}
      JOIN products p ON p.id = s.product`,
-    toldAs(keys.map(skuOf)),
+    reportedAs(keys.map(skuOf)),
   );
   const names = new Map(rows.map(({ place, name }) => [keys[Number(place) - 1], name]));
   return (key) => names.get(key) ?? null;
@@ -108,7 +108,7 @@ async function namesFor(
 async function withoutPlace(sql: Sql, skus: readonly SkuName[]): Promise<SkuName[]> {
   const rows = await sql.query<{ place: bigint }>(
     `SELECT t.place FROM ${skusTold()} JOIN skus s ON ${isSameSku}`,
-    toldAs(skus),
+    reportedAs(skus),
   );
   const placed = new Set(rows.map(({ place }) => Number(place)));
   return skus.filter((_, index) => !placed.has(index + 1));
@@ -130,7 +130,7 @@ async function notCalledSo(sql: Sql, named: readonly NamedSku[]): Promise<NamedS
      )
      UPDATE skus s SET named_at = greatest(s.named_at, t.at::timestamptz)
      FROM called t WHERE ${isSameSku} RETURNING t.place`,
-    [...toldAs(once), once.map(({ name }) => name), once.map(({ at }) => timeText(at))],
+    [...reportedAs(once), once.map(({ name }) => name), once.map(({ at }) => timeText(at))],
   );
   const called = new Set(rows.map(({ place }) => once[Number(place) - 1]));
   return named.filter((sku) => !called.has(sku));

@@ -135,16 +135,16 @@ function productFrom(row: Row, skus: readonly Sku[]): CatalogueProduct {
   };
 }
 
-/** What no SKU was told of is one product of all providers; other SKUs show under their own id. */
+/** What no SKU was reported is one product of all providers; other SKUs show under their own id. */
 function unnamedProduct(workspace: string, environment: Environment, sku: Sku): CatalogueProduct {
-  const isTold = sku.externalId !== "";
-  const name = isTold ? sku.externalId : unattributed;
-  const id = productId(workspace, environment, isTold ? sku.provider : "", sku.externalId);
+  const isReported = sku.externalId !== "";
+  const name = isReported ? sku.externalId : unattributed;
+  const id = productId(workspace, environment, isReported ? sku.provider : "", sku.externalId);
   return {
     id,
     name,
     slug: shownSlug({ id, name, slug: null }),
-    category: defaultCategory(isTold ? [sku.provider] : []),
+    category: defaultCategory(isReported ? [sku.provider] : []),
     skus: [sku],
   };
 }

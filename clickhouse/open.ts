@@ -46,7 +46,7 @@ export type ClickHouseOrigin = StatementLimits &
         readonly shardUrls?: readonly string[] | undefined;
         /** ms to wait at start for a server that does not answer; long enough when left out */
         readonly patienceMs?: number;
-        /** Is told of that. */
+        /** Is reported that. */
         readonly logger?: Logger;
       }
   );

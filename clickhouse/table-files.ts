@@ -29,7 +29,7 @@ const insertSettings = {
 const endless = { max_execution_time: 0 } as const;
 /**
  * A failure in the middle would otherwise end an answer that began well. The server keeps it until
- * it is whole; meanwhile a header a minute tells that it works.
+ * it is whole; meanwhile a header a minute says that it works.
  */
 const wholeAnswer = {
   wait_end_of_query: 1,

@@ -10,7 +10,7 @@ import { StoreBusy, StoreUnavailable } from "../clickhouse/clickhouse.js";
 import { AppendUncertain, LogUnavailable, LogUnreadable } from "../log/log.js";
 import { PostgresUnavailable } from "../postgres/postgres.js";
 import type { Service } from "../runtime/service.js";
-import { ToldSeldom } from "../runtime/log-throttle.js";
+import { LogThrottle } from "../runtime/log-throttle.js";
 import { addressOf, pathWithoutSecret, requestIdOf, type Trust } from "./caller.js";
 import {
   ApiError,
@@ -26,11 +26,11 @@ type AppService = Pick<Service, "limits" | "logger" | "metrics" | "router"> & {
   readonly config?: Trust;
 };
 
-/** @param isStopping true from the moment the process was told to stop: new calls get 503 */
+/** @param isStopping true from the moment the process was informed to stop: new calls get 503 */
 export function createApp(service: AppService, isStopping: () => boolean = () => false): Koa {
   const trust: Trust = service.config ?? { TRUST_PROXY: "off" };
   const app = new Koa({ proxy: trust.TRUST_PROXY === "on" });
-  const outages = new ToldSeldom();
+  const outages = new LogThrottle();
   // Reached only by what goes wrong after the answer began: a peer that went away.
   app.on("error", (error: unknown) => service.logger.debug({ err: error }, "answer cut short"));
   app.use(answer);
@@ -54,7 +54,7 @@ export function createApp(service: AppService, isStopping: () => boolean = () =>
       endLine(ctx);
     } catch (thrown) {
       const error = await service.limits.refuse(ctx, knownError(thrown));
-      if (error.status >= 500 && !(thrown instanceof ApiError)) tellFailure(ctx, error, thrown);
+      if (error.status >= 500 && !(thrown instanceof ApiError)) reportFailure(ctx, error, thrown);
       const { status, code } = error;
       service.logger.debug({ ...callOf(ctx), status, code }, "call refused");
       ctx.status = error.status;
@@ -69,8 +69,8 @@ export function createApp(service: AppService, isStopping: () => boolean = () =>
     );
   }
 
-  function tellFailure(ctx: Context, error: ApiError, thrown: unknown): void {
-    // Each mistake of ours is told; of a server that is away each call would tell the same.
+  function reportFailure(ctx: Context, error: ApiError, thrown: unknown): void {
+    // Each mistake of ours is reported; of a server that is away each call would report the same.
     const unheard = error.type === "internal" ? 0 : outages.turn(error.code);
     if (unheard === null) return;
     const more = unheard > 0 ? { alike_before: unheard } : {};
@@ -165,7 +165,7 @@ export function knownError(thrown: unknown): ApiError {
   if (thrown instanceof LogUnreadable) {
     return unavailable(
       "log_unreadable",
-      "How far booking has come cannot be told now; call again.",
+      "How far booking has come cannot be reported now; call again.",
     );
   }
   if (thrown instanceof PostgresUnavailable) {

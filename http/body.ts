@@ -92,7 +92,7 @@ export function readJson<T>(ctx: Context, schema: ZodType<T>): T {
   throw fieldError(result.error);
 }
 
-/** The first problem of a body, told as 422 with the field's path. */
+/** The first problem of a body, reported as 422 with the field's path. */
 export function fieldError(error: z.ZodError): ApiError {
   const issue = error.issues[0];
   const unknown = issue?.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [];

@@ -3,9 +3,9 @@ import type Router from "@koa/router";
 import { notFound } from "./errors.js";
 
 export function doorsElsewhere(router: Router): void {
-  const tell = (): never => {
+  const report = (): never => {
     throw notFound("role_elsewhere", "Events are taken where the role ingest runs, not here.");
   };
-  router.post("/v1/webhooks/:token", tell);
-  router.post("/v1/events/ingest", tell);
+  router.post("/v1/webhooks/:token", report);
+  router.post("/v1/events/ingest", report);
 }

@@ -1,7 +1,7 @@
 /**
- * Everything a caller can be told is wrong, and the one shape it is told in (`definitions.md`,
- * Errors). Handlers throw these; app.ts turns them into the answer. `code` is stable and for
- * programs, `message` is for people, and neither ever holds a secret.
+ * Everything a caller can be reported is wrong, and the one shape it is reported in
+ * (`definitions.md`, Errors). Handlers throw these; app.ts turns them into the answer. `code` is
+ * stable and for programs, `message` is for people, and neither ever holds a secret.
  */
 export type ErrorType =
   | "invalid_request"

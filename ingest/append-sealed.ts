@@ -32,7 +32,7 @@ export type DoorService = Pick<
 >;
 
 /**
- * Resolves when every event is durable in the log; only then may a caller be told 2xx.
+ * Resolves when every event is durable in the log; only then may a caller be reported 2xx.
  * @throws LogUnavailable, PostgresUnavailable
  */
 export async function take(

@@ -50,7 +50,7 @@ export interface KeptAnswer {
   readonly answer: IngestAnswer;
   /** Of rates: should it have to be appended again, it is booked as it was answered. */
   readonly rates_edition: number;
-  /** ms since 1970, for the same: its date if it tells none. Null: kept by an earlier version. */
+  /** ms since 1970, for the same: its date if it reports none. Null: kept by an earlier version. */
   readonly received_at: number | null;
 }
 
@@ -132,7 +132,7 @@ function readWhole(call: IngestCall, bytes: Buffer): ReadEvent & { readonly even
 /** Of the fields of a record. */
 const prefixes = { record: "", native: "payload." } as const;
 
-/** A key that is free again after its day names other events: the body tells them apart. */
+/** A key that is free again after its day names other events: the body distinguishes them. */
 function identityOf(ownIdentity: string | null, bodyHash: Buffer): string {
   return ownIdentity === null
     ? `drawn:${randomBase62(27)}`

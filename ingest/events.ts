@@ -54,10 +54,10 @@ export function ingestRoute(door: IngestDoor): Middleware {
         if (isBatch) {
           await ingestBatch(door, access, key, { body: bytes, lines }, ctx);
         } else {
-          const told = await ingestOne(door, access, key, lines[0]);
-          if (told.replayed) ctx.set("Idempotent-Replayed", "true");
+          const reported = await ingestOne(door, access, key, lines[0]);
+          if (reported.replayed) ctx.set("Idempotent-Replayed", "true");
           ctx.status = 202;
-          ctx.body = told.answer;
+          ctx.body = reported.answer;
         }
       });
     } catch (error) {
@@ -86,7 +86,7 @@ async function ingestOne(
   key: string | null,
   planned: Line | undefined,
 ): Promise<{ readonly answer: IngestAnswer; readonly replayed: boolean }> {
-  // 1. It is read and its answer worked out. What is wrong is told now, and claims nothing.
+  // 1. It is read and its answer worked out. What is wrong is reported now, and claims nothing.
   if (planned === undefined) throw new Error("a call without an event");
   if (planned instanceof ApiError) throw planned;
 

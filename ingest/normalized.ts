@@ -33,11 +33,16 @@ export function normalize(
   const nothing = { amountMinor: 0n, currency: baseCurrency, at: receivedAt, provisional: false };
   const named = amountOf(event, facts, receivedAt) ?? nothing;
   const own = quoteOf(named.currency, named.at);
-  // What moves no money needs no rate of its own; one that is known is told.
-  const told = own === null && !movesMoney(event) ? nothing : named;
-  const quote = own ?? quoteOf(told.currency, told.at);
-  if (quote === null) throw refusal({ ok: false, reason: "fx_rate_missing", ...told }, event);
-  const amountBase = convertMinor(told.amountMinor, quote.rate, told.currency, baseCurrency);
+  // What moves no money needs no rate of its own; one that is known is reported.
+  const reported = own === null && !movesMoney(event) ? nothing : named;
+  const quote = own ?? quoteOf(reported.currency, reported.at);
+  if (quote === null) throw refusal({ ok: false, reason: "fx_rate_missing", ...reported }, event);
+  const amountBase = convertMinor(
+    reported.amountMinor,
+    quote.rate,
+    reported.currency,
+    baseCurrency,
+  );
   if (amountBase > limits.amountMinorMax) {
     throw refusal({ ok: false, reason: "amount_too_large" }, event);
   }
@@ -46,7 +51,7 @@ export function normalize(
     base_currency: baseCurrency,
     fx_rate: Number(quote.rate),
     latency_ms: Math.max(0, Date.now() - receivedAt),
-    ...(told.provisional ? { provisional: true as const } : {}),
+    ...(reported.provisional ? { provisional: true as const } : {}),
   };
 }
 
@@ -124,7 +129,7 @@ function wordsOf(refused: Unconvertible): readonly [code: string, field: string,
   return ["amount_too_large", "amount", "An amount is too large to be shown exactly."];
 }
 
-interface Told {
+interface Reported {
   readonly amountMinor: bigint;
   readonly currency: string;
   /** Whose quote counts, ms since 1970. */
@@ -139,12 +144,12 @@ function movesMoney({ record }: IngestEvent): boolean {
   return record.event_type !== "subscription.churn" && record.amount_minor !== 0n;
 }
 
-/** Null: the event tells no amount (a product's name, which invoice a payment paid). */
+/** Null: the event reports no amount (a product's name, which invoice a payment paid). */
 function amountOf(
   { record }: IngestEvent,
   facts: readonly DecodedFact[],
   receivedAt: number,
-): Told | null {
+): Reported | null {
   if (record !== null) {
     return {
       amountMinor: record.amount_minor,
@@ -153,11 +158,11 @@ function amountOf(
       provisional: record.event_type === "transaction.refund",
     };
   }
-  const amounts = facts.map(amountOfFact).filter((told) => told !== null);
+  const amounts = facts.map(amountOfFact).filter((reported) => reported !== null);
   return amounts[0] ?? null;
 }
 
-function amountOfFact({ body }: DecodedFact): Told | null {
+function amountOfFact({ body }: DecodedFact): Reported | null {
   const amountMinor = amountIn(body);
   const dated = convertedAs(body);
   if (amountMinor === null || dated === null) return null;

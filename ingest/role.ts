@@ -16,8 +16,8 @@ export async function start(service: DoorService): Promise<void> {
   const { VAULT_ENCRYPTION_KEY_PREVIOUS: previousKey } = service.config;
   if (previousKey !== undefined) {
     const secrets = await resealSecrets(service.postgres, service.vault, previousKey);
-    const told = "all secrets are sealed under the vault key; the previous one may be removed";
-    service.logger.info({ secrets }, told);
+    const reported = "all secrets are sealed under the vault key; the previous one may be removed";
+    service.logger.info({ secrets }, reported);
   }
   const providers = createProviders(service.config);
   const receipts = openReceipts(service);

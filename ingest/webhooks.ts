@@ -30,7 +30,7 @@ import { type DoorService, take } from "./append-sealed.js";
 
 export type Providers = ReadonlyMap<string, Provider>;
 
-/** @param calls told of every call to a known URL; nobody counts when it is left out */
+/** @param calls reported every call to a known URL; nobody counts when it is left out */
 export function webhookRoute(
   service: DoorService,
   providers: Providers,

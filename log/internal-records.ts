@@ -29,7 +29,7 @@ export const incompleteRecords = selfDescribing(incompleteCodec, () =>
 
 export interface KeptSchema {
   readonly number: number;
-  /** As the file's name tells it. */
+  /** As the file's name reports it. */
   readonly fingerprint: string;
   readonly schema: unknown;
 }

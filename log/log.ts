@@ -84,7 +84,7 @@ export interface TopicOptions {
   readonly retentionBytes: number | null;
   /**
    * Those that have to handle every record. The embedded log takes none away before they have, and
-   * Kafka, which does, is told of: see docs/operating.md.
+   * Kafka, which does, is reported: see docs/operating.md.
    */
   readonly groups?: readonly string[];
 }

@@ -19,7 +19,7 @@ export function openRawEvent(vault: Vault, raw: RawEvent): Buffer {
   return vault.open(raw.sealed, rawEventMetaCodec.encode(raw.meta));
 }
 
-/** ms since 1970: the date of what tells none of its own; as recorded it is `received_at`. */
+/** ms since 1970: the date of what reports none of its own; as recorded it is `received_at`. */
 export function firstReceivedAt(meta: RawEventMeta): number {
   return meta.first_received_at ?? meta.received_at;
 }

@@ -19,7 +19,7 @@ import { utcDay } from "../schemas/money/rates.js";
 
 export interface BackfillSteps {
   readonly startProcessors: (service: Service) => Promise<void>;
-  readonly tell: (line: string) => void;
+  readonly report: (line: string) => void;
 }
 
 const lookEveryMs = 500;
@@ -31,7 +31,7 @@ const lookEveryMs = 500;
 export async function backfill(
   service: Service,
   { integration: id, from }: { readonly integration: string; readonly from: number },
-  { startProcessors, tell }: BackfillSteps,
+  { startProcessors, report }: BackfillSteps,
 ): Promise<number> {
   const { postgres } = service;
   const integration = await service.integrations.byId(id);
@@ -39,12 +39,12 @@ export async function backfill(
   const provider = providers.find(({ token }) => token === integration?.provider);
   const [list] = provider?.backfill?.lists ?? [];
   if (integration === null || list === undefined) {
-    tell(`There is no integration ${id} whose history can be read.`);
+    report(`There is no integration ${id} whose history can be read.`);
     return 2;
   }
   const now = new Date();
   if (!canBeginAt(new Date(from), now)) {
-    tell(`--from must lie between ${utcDay(limits.eventEarliest)} and now.`);
+    report(`--from must lie between ${utcDay(limits.eventEarliest)} and now.`);
     return 2;
   }
   const { workspace } = integration;
@@ -53,18 +53,18 @@ export async function backfill(
   if (made === null) {
     const running = await findBackfill(postgres, id);
     const since = running === null ? "" : `, from ${utcDay(running.from.getTime())}`;
-    tell(`One is not at its end yet${since}: going on with that.`);
+    report(`One is not at its end yet${since}: going on with that.`);
   }
   await startProcessors(service);
-  let told = "";
+  let reported = "";
   for (;;) {
     const current = await findBackfill(postgres, id);
     if (current === null) throw new Error(`the backfill of ${id} is gone`);
     const line = progressOf(current);
-    if (line !== told) tell(line);
-    told = line;
+    if (line !== reported) report(line);
+    reported = line;
     const { state } = current;
-    if (state !== "reading" && state !== "comparing") return tellEnd(current, tell);
+    if (state !== "reading" && state !== "comparing") return tellEnd(current, report);
     await pause(lookEveryMs);
   }
 }
@@ -75,14 +75,14 @@ function progressOf({ state, list, counts, problem }: Backfill): string {
   return `${state} ${list}${what}${problem === null ? "" : `: ${problem}`}`;
 }
 
-function tellEnd({ state, comparison }: Backfill, tell: (line: string) => void): number {
+function tellEnd({ state, comparison }: Backfill, report: (line: string) => void): number {
   for (const { month, currency, listed, booked } of comparison ?? []) {
     const sums = (side: ComparedMonth["listed"]): string =>
       `${side.count} payments, ${major(side.amount, currency)} paid, ` +
       `${major(side.refunded, currency)} refunded`;
     const differs = JSON.stringify(listed) !== JSON.stringify(booked);
     const line = `${month} ${currency}  listed: ${sums(listed)}`;
-    tell(differs ? `${line}  BOOKED: ${sums(booked)}` : `${line}  booked: the same`);
+    report(differs ? `${line}  BOOKED: ${sums(booked)}` : `${line}  booked: the same`);
   }
   if (state === "failed") return 2;
   return state === "done" ? 0 : 1;

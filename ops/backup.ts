@@ -20,19 +20,19 @@ export interface BackupWords {
   readonly withKey: boolean;
 }
 
-type Tell = (line: string) => void;
+type Report = (line: string) => void;
 
 /** An embedded installation that is being worked on makes its backup itself. */
 export async function backup(
   config: Config,
   words: BackupWords,
   open: (config: Config) => Promise<Service>,
-  tell: Tell,
+  report: Report,
 ): Promise<void> {
   const { path, bytes } = await make(config, words, open);
   const { manifest } = await readManifest(path);
-  tell(`Made ${path} (${bytes} bytes).`);
-  tell(
+  report(`Made ${path} (${bytes} bytes).`);
+  report(
     words.withKey
       ? "The vault key is inside: whoever reads this backup can read everything."
       : `The vault key ${manifest.vault_key_id} is not inside. Keep it apart: without it the ` +
@@ -63,21 +63,23 @@ export async function restore(
   config: Config,
   from: string,
   open: (config: Config, options: { readonly restoring: boolean }) => Promise<Service>,
-  tell: Tell,
+  report: Report,
 ): Promise<void> {
   const newest = await newestBackupIn(resolve(from));
   if (newest !== undefined) {
     throw new BackupRefused(`${from} is a folder of backups. Name one of them: --from ${newest}`);
   }
   const checked = await checkBackup(resolve(from));
-  tell(`The backup of ${checked.manifest.made_at} is whole.`);
+  report(`The backup of ${checked.manifest.made_at} is whole.`);
   await settleVaultKey(config, checked);
   // The backup has its own editions of rates; none may be added while it is put in.
   const service = await open({ ...config, RATES_REFRESH: "off" }, { restoring: true });
   // The public topics are written under the schema ids of this installation.
   await service.publicSchemas.announce();
-  await restoreBackup(service, checked, tell);
-  tell("Restored. Start the service; what was under way when the backup was made is gone on with.");
+  await restoreBackup(service, checked, report);
+  report(
+    "Restored. Start the service; what was under way when the backup was made is gone on with.",
+  );
 }
 
 /** Before an installation is opened, which would draw a key of its own. */

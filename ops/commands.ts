@@ -80,7 +80,7 @@ export interface Given {
     options?: { readonly restoring?: boolean; readonly alone?: boolean },
   ) => Promise<Service>;
   readonly close: () => Promise<void>;
-  readonly tell: (line: string) => void;
+  readonly report: (line: string) => void;
 }
 
 interface Runnable {
@@ -92,79 +92,79 @@ interface Runnable {
 export const commands: Readonly<Record<Command, Runnable>> = {
   audit: {
     options: ["workspace", "repair"],
-    async run({ config, options, steps, open, tell }) {
+    async run({ config, options, steps, open, report }) {
       const { repair = false } = options;
       const service = await open(config, { alone: repair });
       const workspace = await workspaceOf(service, options);
       const found = await steps.audit(service, { workspace, repair, shareMax: 1 });
-      return tellFindings(found, repair, tell);
+      return tellFindings(found, repair, report);
     },
   },
   rebuild: {
     options: ["workspace"],
-    async run({ config, options, steps, open, tell }) {
+    async run({ config, options, steps, open, report }) {
       const service = await open(config, { alone: true });
       const workspace = await workspaceOf(service, options);
       const ends = await steps.addMissingEnds(service, workspace);
-      if (ends > 0) tell(`Ended subscriptions that had gone to another account (${ends}).`);
+      if (ends > 0) report(`Ended subscriptions that had gone to another account (${ends}).`);
       const slices = await rebuildMovements(service.clickhouse, workspace);
-      tell(`Movements are what the changes say they should be (${slices} slices of accounts).`);
+      report(`Movements are what the changes say they should be (${slices} slices of accounts).`);
       return 0;
     },
   },
   replay: {
     options: ["from", "rejected"],
-    async run({ config, options, steps, open, tell }) {
+    async run({ config, options, steps, open, report }) {
       const from = options.from === undefined ? null : timeOf(options.from);
       const again = options.rejected === true ? replayRejected : replay;
       const service = await open(config, { alone: options.rejected !== true });
-      await again(service, from, { startProcessors: () => steps.startProcessors(service), tell });
+      await again(service, from, { startProcessors: () => steps.startProcessors(service), report });
       return 0;
     },
   },
   backfill: {
     options: ["integration", "from"],
-    async run({ config, options, steps, open, tell }) {
+    async run({ config, options, steps, open, report }) {
       const from = timeOf(given("from", options));
       const asked = { integration: given("integration", options), from };
       const { startProcessors } = steps;
-      return backfill(await open(config), asked, { startProcessors, tell });
+      return backfill(await open(config), asked, { startProcessors, report });
     },
   },
   backup: {
     options: ["to", "keep", "with-key"],
-    async run({ config, options, open, tell }) {
+    async run({ config, options, open, report }) {
       const to = given("to", options);
       const keep = options.keep === undefined ? null : countOf(options.keep);
-      await backup(config, { to, keep, withKey: options["with-key"] ?? false }, open, tell);
+      await backup(config, { to, keep, withKey: options["with-key"] ?? false }, open, report);
       return 0;
     },
   },
   restore: {
     options: ["from"],
-    async run({ config, options, open, tell }) {
-      await restore(config, given("from", options), open, tell);
+    async run({ config, options, open, report }) {
+      await restore(config, given("from", options), open, report);
       return 0;
     },
   },
   move: {
     options: ["to", "through"],
-    async run({ config, options, open, close, tell }) {
+    async run({ config, options, open, close, report }) {
       const words = { to: given("to", options), through: given("through", options) };
-      await move(config, words, { open, close, tell });
+      await move(config, words, { open, close, report });
       return 0;
     },
   },
   "sign-in-link": {
     options: [],
-    async run({ config, tell }) {
-      tell(await signInLink(config));
+    async run({ config, report }) {
+      report(await signInLink(config));
       return 0;
     },
   },
   "rotate-key": {
     options: [],
-    run: async ({ config, open, tell }) => rotateKey(await open(config), tell),
+    run: async ({ config, open, report }) => rotateKey(await open(config), report),
   },
 };
 
@@ -206,18 +206,18 @@ function countOf(text: string): number {
 function tellFindings(
   found: readonly AuditFinding[],
   repair: boolean,
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): number {
   const wrong = found.filter(({ differences }) => differences > 0);
   const rows = found.reduce((sum, finding) => sum + finding.rows, 0);
   for (const { examples, ...finding } of wrong) {
     const { workspace, environment, table, differences, amount } = finding;
-    tell(`${workspace} ${environment} ${table}: ${differences} rows differ, by ${amount} in all`);
+    report(`${workspace} ${environment} ${table}: ${differences} rows differ, by ${amount} in all`);
     for (const { subject, at, what, amount: by } of examples) {
-      tell(`  ${subject} ${at} ${what}${by === null ? "" : ` ${by}`}`);
+      report(`  ${subject} ${at} ${what}${by === null ? "" : ` ${by}`}`);
     }
   }
-  if (wrong.length === 0) tell(`Everything is as it should be (${rows} rows compared).`);
-  else if (repair) tell("The differences were added. Audit again to see that nothing is left.");
+  if (wrong.length === 0) report(`Everything is as it should be (${rows} rows compared).`);
+  else if (repair) report("The differences were added. Audit again to see that nothing is left.");
   return wrong.length === 0 ? 0 : 1;
 }

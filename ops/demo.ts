@@ -103,7 +103,7 @@ async function playHistory(merchant: Merchant, folder: DemoFolder): Promise<void
   await deliverAll(merchant, deliveries, { signal, onTaken: (count) => sent.update(count) });
   const total = deliveries.length.toLocaleString("en-US");
   sent.end(`as ${total} signed webhooks took ${sent.seconds} s`);
-  // Booked up to is told as a time of receipt, so that is what the bar measures.
+  // Booked up to is reported as a time of receipt, so that is what the bar measures.
   const booked = new Progress(out, "Booking them", Date.now() - startedAt);
   const onProgress = (completeTo: number): void => booked.update(completeTo - startedAt);
   await whenBooked(merchant, { signal, onProgress });
@@ -116,10 +116,10 @@ async function trickle(merchant: Merchant): Promise<void> {
   let sent = 0;
   let statusAt = 0;
   while (!signal.aborted) {
-    const told = live.next(Date.now());
-    for (const one of told) await deliver(merchant, one, signal);
-    sent += told.length;
-    await pause(trickleMs * told.length, undefined, { signal });
+    const reported = live.next(Date.now());
+    for (const one of reported) await deliver(merchant, one, signal);
+    sent += reported.length;
+    await pause(trickleMs * reported.length, undefined, { signal });
     if (Date.now() - statusAt < statusMs) continue;
     statusAt = Date.now();
     await sayStatus(merchant, sent);

@@ -25,7 +25,7 @@ export interface MoveWords {
 export async function move(
   config: Config,
   { to, through }: MoveWords,
-  { open, close, tell }: Pick<Given, "open" | "close" | "tell">,
+  { open, close, report }: Pick<Given, "open" | "close" | "report">,
 ): Promise<void> {
   const settings = parseEnv(await settingsIn(to));
   // The file is written for this alone: in it nothing else can be meant.
@@ -47,15 +47,15 @@ export async function move(
     );
   }
   const { path } = await writeBackup(service, { to: through, keep: null, vaultKey: null });
-  tell(`Made ${path}.`);
+  report(`Made ${path}.`);
   const { manifest } = await readManifest(path);
   const ends = await service.log.ends(topics.raw);
   if (manifest.topics[topics.raw].partitions.some(({ end }, number) => ends[number] !== end)) {
     throw new BackupRefused("Events were taken meanwhile: stop the service, then move.");
   }
   await close();
-  await restore(target, path, open, tell);
-  tell("Start the new installation and never the old one again: each would take its own events.");
+  await restore(target, path, open, report);
+  report("Start the new installation and never the old one again: each would take its own events.");
 }
 
 async function settingsIn(file: string): Promise<string> {

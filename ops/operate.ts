@@ -18,7 +18,7 @@ export async function operate(
   steps: Steps,
 ): Promise<number> {
   if (words.includes("--help") || words[0] === "help") {
-    tell(usage);
+    report(usage);
     return 0;
   }
   const installation = new Installation();
@@ -30,9 +30,9 @@ export async function operate(
     const close = installation.close.bind(installation);
     const say = (line: string): void => {
       signs.refresh();
-      tell(line);
+      report(line);
     };
-    return await commands[command].run({ config, options, steps, open, close, tell: say });
+    return await commands[command].run({ config, options, steps, open, close, report: say });
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     return 2;
@@ -119,6 +119,6 @@ function isOf(command: Command, option: string): boolean {
   return commands[command].options.some((known) => known === option);
 }
 
-function tell(line: string): void {
+function report(line: string): void {
   process.stdout.write(`${line}\n`);
 }

@@ -14,7 +14,7 @@ type Logged = Pick<Service, "log">;
 
 export interface ReplaySteps {
   readonly startProcessors: () => Promise<void>;
-  readonly tell: (line: string) => void;
+  readonly report: (line: string) => void;
 }
 
 const tellEveryMs = 5_000;
@@ -29,7 +29,7 @@ const disorderMsMax = 60_000;
 export async function replay(
   service: Logged,
   from: number | null,
-  { startProcessors, tell }: ReplaySteps,
+  { startProcessors, report }: ReplaySteps,
 ): Promise<void> {
   const { log } = service;
   const ends = await log.ends(topics.raw);
@@ -41,11 +41,11 @@ export async function replay(
     firsts = lowest(firsts, starts);
   }
   for (const [partition, first] of firsts.entries()) {
-    tell(`Partition ${partition}: raw events ${first} to ${ends[partition] ?? first}`);
+    report(`Partition ${partition}: raw events ${first} to ${ends[partition] ?? first}`);
   }
   await startProcessors();
-  await untilBooked(service, tell);
-  tell("Replayed.");
+  await untilBooked(service, report);
+  report("Replayed.");
 }
 
 /**
@@ -56,11 +56,11 @@ export async function replay(
 export async function replayRejected(
   service: Service,
   from: number | null,
-  { startProcessors, tell }: ReplaySteps,
+  { startProcessors, report }: ReplaySteps,
 ): Promise<void> {
   await startProcessors();
   // What was under way may be rejected, too.
-  await untilBooked(service, tell);
+  await untilBooked(service, report);
   const since = from === null ? undefined : clickhouseTime(from);
   let [replayed, missing] = [0, 0];
   for (const workspace of await workspacesWithRejects(service)) {
@@ -68,10 +68,10 @@ export async function replayRejected(
     replayed += some.replayed;
     missing += some.missing;
   }
-  await untilBooked(service, tell);
-  tell(`${replayed} rejected events were sent through again.`);
+  await untilBooked(service, report);
+  report(`${replayed} rejected events were sent through again.`);
   if (missing > 0) {
-    tell(`${missing} were not: their raw events are older than the log, or not as sealed.`);
+    report(`${missing} were not: their raw events are older than the log, or not as sealed.`);
   }
 }
 
@@ -83,14 +83,14 @@ function workspacesWithRejects({ clickhouse }: Service): Promise<string[]> {
     .then((rows) => rows.map(({ workspace }) => workspace));
 }
 
-async function untilBooked(service: Logged, tell: (line: string) => void): Promise<void> {
-  let toldAt = Date.now();
+async function untilBooked(service: Logged, report: (line: string) => void): Promise<void> {
+  let reportedAt = Date.now();
   for (;;) {
     const left = await recordsLeft(service);
     if (left === 0n) break;
-    if (Date.now() - toldAt >= tellEveryMs) {
-      tell(`${left} records to go`);
-      toldAt = Date.now();
+    if (Date.now() - reportedAt >= tellEveryMs) {
+      report(`${left} records to go`);
+      reportedAt = Date.now();
     }
     await pause(lookEveryMs);
   }

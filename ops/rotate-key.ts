@@ -8,34 +8,34 @@ import { resealSecrets } from "../vault/reseal.js";
 import type { Service } from "../runtime/service.js";
 import { openVault, vaultKeyId } from "../vault/vault.js";
 
-type Tell = (line: string) => void;
+type Report = (line: string) => void;
 
 /** @returns the exit code */
-export async function rotateKey(service: Service, tell: Tell): Promise<number> {
+export async function rotateKey(service: Service, report: Report): Promise<number> {
   const { config, postgres, vault } = service;
   const { VAULT_ENCRYPTION_KEY_PREVIOUS: previousKey } = config;
   if (config.VAULT_ENCRYPTION_KEY === undefined) {
     await replaceVaultKey(resolve(config.DATA_DIR), async ({ next, previous }) => {
-      tell("Sealing every secret under a new vault key.");
+      report("Sealing every secret under a new vault key.");
       const secrets = await resealSecrets(postgres, openVault(next, previous), previous);
-      tell(`${secrets} secrets are sealed under the new vault key ${vaultKeyId(next)}.`);
+      report(`${secrets} secrets are sealed under the new vault key ${vaultKeyId(next)}.`);
     });
-    tell(
+    report(
       "It has taken the place of the old one. Back the new one up, and keep the old one as long " +
         "as a backup from before: nothing else needs it any more.",
     );
     return 0;
   }
   if (previousKey === undefined) {
-    tell(
+    report(
       "Set VAULT_ENCRYPTION_KEY to the new key (openssl rand -hex 32) and " +
         "VAULT_ENCRYPTION_KEY_PREVIOUS to the one until now, for this command and for the service.",
     );
     return 2;
   }
   const secrets = await resealSecrets(postgres, vault, previousKey);
-  tell(`Every secret is sealed under the vault key ${vault.keyId} (${secrets} by this command).`);
-  tell(
+  report(`Every secret is sealed under the vault key ${vault.keyId} (${secrets} by this command).`);
+  report(
     `Nothing but backups from before needs ${vaultKeyId(previousKey)} any more: once every ` +
       "process runs with the new key, remove VAULT_ENCRYPTION_KEY_PREVIOUS.",
   );

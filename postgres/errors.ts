@@ -46,7 +46,7 @@ interface Met {
   readonly error: unknown;
 }
 
-/** The first that is met is told. */
+/** The first that is met is reported. */
 const refusals: readonly [isMet: (met: Met) => boolean, sentence: (met: Met) => string][] = [
   [
     ({ error }) => error instanceof TooOld,

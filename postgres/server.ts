@@ -13,7 +13,7 @@ import type { Logger } from "../runtime/logger.js";
 import { isLasting, isUnavailable, TakesNoWrites, TooOld, whyNotOpened } from "./errors.js";
 import { type Postgres, PostgresUnavailable, type TransactionOptions } from "./postgres.js";
 import { columns } from "./columns.js";
-import { tellWaiting } from "../runtime/report-waiting.js";
+import { reportWaiting } from "../runtime/report-waiting.js";
 
 export interface ServerOrigin {
   readonly url: string;
@@ -61,7 +61,7 @@ async function whenAnswering(
       if (isLasting(met) || !isUnavailable(met) || Date.now() > until) {
         throw new ConfigError([sentence]);
       }
-      tellWaiting(logger, tries, patienceMs, sentence);
+      reportWaiting(logger, tries, patienceMs, sentence);
       await pause(lookEveryMs);
     }
   }
@@ -130,7 +130,7 @@ async function transaction<T>(
   { isUnhurried = false }: TransactionOptions = {},
 ): Promise<T> {
   const client = await connect(pool);
-  // Of a connection in use the pool hears nothing; the statement under way is told as well.
+  // Of a connection in use the pool hears nothing; the statement under way is reported as well.
   const listen = (error: Error): void => logger.warn({ err: error }, "a Postgres connection broke");
   client.on("error", listen);
   let broken: Error | undefined;
@@ -157,7 +157,7 @@ async function connect(pool: Pool): Promise<PoolClient> {
   try {
     return await pool.connect();
   } catch (error) {
-    throw told(error);
+    throw reported(error);
   }
 }
 
@@ -172,11 +172,11 @@ async function rows<T>(
     const result: { rows: T[] } = await on.query<QueryResultRow & T>(asked);
     return result.rows;
   } catch (error) {
-    throw told(error);
+    throw reported(error);
   }
 }
 
-function told(error: unknown): unknown {
+function reported(error: unknown): unknown {
   if (!isUnavailable(error)) return error;
   return new PostgresUnavailable("Postgres does not answer", { cause: error });
 }

@@ -20,13 +20,13 @@ export interface GatheredOptions {
 }
 
 /**
- * Each caller is told what became of the batch its records were handled in: when it fails, all of
- * them bring theirs again.
+ * Each caller is informed what became of the batch its records were handled in: when it fails, all
+ * of them bring theirs again.
  */
 export function gathered({ recordsMax, shareMax }: GatheredOptions, handle: Handle): Handle {
   const waiting: Waiting[] = [];
   let isRunning = false;
-  /** What the batch before has left; its failure is told to its own callers. */
+  /** What the batch before has left; its failure is informed to its own callers. */
   let finishing: Promise<unknown> = Promise.resolve();
   /** Partitions of a batch that failed: each is handled by itself next, to see which it was. */
   const suspects = new Set<number>();

@@ -1,6 +1,6 @@
 /**
  * Kafka removes records when their time is over, booked or not. Booking that is that far behind is
- * told of while there is time left.
+ * reported while there is time left.
  */
 import type { Service } from "../runtime/service.js";
 import type { Config } from "../config.js";
@@ -15,7 +15,7 @@ export function watchRetention(service: Watching): void {
   if (!service.log.shared) return;
   const look = (): void => {
     tellWhenBehind(service).catch((error: unknown) => {
-      service.logger.debug({ err: error }, "how far booking has come was not told");
+      service.logger.debug({ err: error }, "how far booking has come was not reported");
     });
   };
   const timer = setInterval(look, lookEveryMs).unref();

@@ -26,7 +26,7 @@ import { keepJournal, RecentOutcomes } from "./normalize/journal.js";
 import { normalize } from "./normalize/normalize.js";
 import { keepAudits } from "./audit/run-audits.js";
 import { Overlapping } from "./concurrency-window.js";
-import { RecentlyTold } from "./enrich/recently-published.js";
+import { RecentlyPublished } from "./enrich/recently-published.js";
 import { passOver } from "./rejects/pass-over.js";
 import { keepRejects } from "./rejects/retries.js";
 import { watchRetention } from "./retention-watch.js";
@@ -51,7 +51,7 @@ export async function start(service: Service): Promise<void> {
     ...service,
     providers: createProviders(service.config),
     recent: new RecentOutcomes(),
-    told: new RecentlyTold(),
+    reported: new RecentlyPublished(),
     baseCurrencyOf: baseCurrencies(service),
     apis: openProviderApis(service.config, { metrics: service.metrics }),
     stopping: stopping.signal,
@@ -154,7 +154,7 @@ const journalHaste: Haste = { shareMax: 1 / 10, gatherMs: 250 };
 
 type Haste = Pick<ConsumeOptions, "shareMax" | "gatherMs">;
 
-/** How long each event of a batch took, once however many facts it told. */
+/** How long each event of a batch took, once however many facts it reported. */
 function delays({
   bookingDelaySeconds,
 }: Service["metrics"]): NonNullable<BookingService["booked"]> {

@@ -207,11 +207,12 @@ export class ApiLine {
   /** @param now ms since 1970 when it was asked for, as `began` is on `performance.now()` */
   async #time(given: Given, now: number, began: number): Promise<void> {
     try {
-      const told = await given.authorization;
-      given.usableUntil = told === null ? 0 : began + told.until - now - authorizationMarginMs;
-      if (told === null) this.#silentUntil = performance.now() + silentMs;
+      const reported = await given.authorization;
+      given.usableUntil =
+        reported === null ? 0 : began + reported.until - now - authorizationMarginMs;
+      if (reported === null) this.#silentUntil = performance.now() + silentMs;
     } catch {
-      given.usableUntil = 0; // whoever asked is told
+      given.usableUntil = 0; // whoever asked is reported
     }
   }
 

@@ -21,7 +21,7 @@ export interface KeptAnswers {
   readonly handedOn: boolean;
   /** Why something may be had later; null when all was answered or nothing may be asked. */
   readonly trouble: string | null;
-  /** Why something is not told to these credentials. */
+  /** Why something is not informed to these credentials. */
   readonly refusal: string | null;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Objects a provider tells whole once and later only names, kept so that the events naming them
+ * Objects a provider reports whole once and later only names, kept so that the events naming them
  * can be read (`providers/provider.ts`, KeptObject).
  */
 import { limits } from "../config.js";
@@ -22,8 +22,8 @@ const depthMax = 3;
 const idLengthMax = 500;
 
 /**
- * What has a longer id is left out, and an event that names it is told what it lacks.
- * @returns whether something was told that was not known
+ * What has a longer id is left out, and an event that names it is informed what it lacks.
+ * @returns whether something was informed that was not known
  */
 export async function keepObjects(
   postgres: Postgres,
@@ -31,10 +31,10 @@ export async function keepObjects(
   objects: readonly KeptObject[],
 ): Promise<boolean> {
   let news = false;
-  for (const { id: told, ownId, toldAt, refers, object, gathers } of objects) {
-    const id = ownId ? ownName(scope, told) : told;
+  for (const { id: reported, ownId, reportedAt, refers, object, gathers } of objects) {
+    const id = ownId ? ownName(scope, reported) : reported;
     if (id.length > idLengthMax) continue;
-    const row = [...values(scope), id, toldAt, refers, JSON.stringify(object)];
+    const row = [...values(scope), id, reportedAt, refers, JSON.stringify(object)];
     const [changed] = await postgres.transaction((sql) =>
       sql.query(gathers ? gatherSql : replaceSql, row),
     );
@@ -53,7 +53,7 @@ const replaceSql = `${insertSql}
   WHERE k.told_at < excluded.told_at
   RETURNING id`;
 
-/** What was told first stays, and so does what fits. */
+/** What was reported first stays, and so does what fits. */
 const gatherSql = `${insertSql}
   SET object = excluded.object || k.object
   WHERE k.object <> excluded.object || k.object
@@ -61,8 +61,8 @@ const gatherSql = `${insertSql}
   RETURNING id`;
 
 /**
- * What is known of these ids and of what they refer to, by id: what the integration was told of its
- * own beats what is known to all.
+ * What is known of these ids and of what they refer to, by id: what the integration was reported
+ * its own beats what is known to all.
  */
 export async function recallObjects(
   postgres: Postgres,

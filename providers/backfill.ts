@@ -1,6 +1,6 @@
 /**
- * How a provider's history is read: lists of its API, page by page, whose objects are told as the
- * events its webhook would have sent. The next provider's backfill is one file in its folder.
+ * How a provider's history is read: lists of its API, page by page, whose objects are reported as
+ * the events its webhook would have sent. The next provider's backfill is one file in its folder.
  */
 
 export interface Backfill {

@@ -77,7 +77,7 @@ function unstorable(what: string): Decoded {
   return rejected("malformed", `The event brings an ${what} that is too long or cannot be stored`);
 }
 
-/** What names no event of its own is told by several ids and times together. */
+/** What names no event of its own is reported by several ids and times together. */
 const nativeIdBytesMax = 500;
 
 /** @returns null where half a surrogate pair cannot be escaped for a path */

@@ -8,7 +8,7 @@ export interface Compiled<Shape extends z.ZodType> {
 }
 
 /**
- * Compiled when it first reads something: no process reads all that providers tell, and most
+ * Compiled when it first reads something: no process reads all that providers report, and most
  * commands read nothing of it.
  */
 export function compiled<Shape extends z.ZodType>(shape: Shape): Compiled<Shape> {

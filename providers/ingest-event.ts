@@ -22,7 +22,7 @@ export interface IngestEvent {
   readonly accountHint: string | null;
   /** The record, unless the payload is the provider's own whole body. */
   readonly record: EventRecord | null;
-  /** The store that may tell it itself (see `Decoded`); null: it is no copy. */
+  /** The store that may report it itself (see `Decoded`); null: it is no copy. */
   readonly mirrorOf: ProviderToken | null;
   /** @param identity the event's id, else the one the door gave it */
   facts(identity: string): readonly DecodedFact[];
@@ -164,8 +164,8 @@ function readWhole(given: {
     const known = adapter.subscribeTo.join(", ");
     return refuse("event_type_unknown", "event_type", `of ${provider} must be one of: ${known}`);
   }
-  const told: Told = decoded.outcome === "facts" ? decoded : { facts: [] };
-  const { facts, mirrorOf = null } = told;
+  const reported: Reported = decoded.outcome === "facts" ? decoded : { facts: [] };
+  const { facts, mirrorOf = null } = reported;
   const outOfBounds = facts.map((fact) => dateRefusal(fact, received)).find(Boolean);
   if (outOfBounds) return outOfBounds;
   return {
@@ -182,7 +182,7 @@ function readWhole(given: {
   };
 }
 
-type Told = Pick<Extract<Decoded, { readonly outcome: "facts" }>, "facts" | "mirrorOf">;
+type Reported = Pick<Extract<Decoded, { readonly outcome: "facts" }>, "facts" | "mirrorOf">;
 
 function dateRefusal(
   { happenedAt }: DecodedFact,

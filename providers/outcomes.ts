@@ -1,21 +1,23 @@
-/** What adapters answer where they tell no facts, and how they read an object of a known shape. */
+/**
+ * What adapters answer where they report no facts, and how they read an object of a known shape.
+ */
 import type { z } from "zod";
 import { compiled } from "./compiled.js";
 import { issueText } from "../schemas/issues.js";
 import type { Decoded } from "./provider.js";
 
-export type Untold = Exclude<Decoded, { outcome: "facts" }>;
+export type Unreported = Exclude<Decoded, { outcome: "facts" }>;
 
-export function ignored(why: string): Untold {
+export function ignored(why: string): Unreported {
   return { outcome: "ignored", why };
 }
 
 /** @param reason a word as rejects are listed by; @param detail for a person */
-export function rejected(reason: string, detail: string): Untold {
+export function rejected(reason: string, detail: string): Unreported {
   return { outcome: "rejected", reason, detail };
 }
 
-export function isUntold(value: object): value is Untold {
+export function isUnreported(value: object): value is Unreported {
   return "outcome" in value;
 }
 
@@ -26,7 +28,7 @@ export const unknownCurrency = "currency_unknown";
  * Says where something is odd, never what it holds: details are kept outside the vault.
  * @param what it is, where it is not the event's own body
  */
-export function malformed(error: z.ZodError, what?: string): Untold {
+export function malformed(error: z.ZodError, what?: string): Unreported {
   const place = ({ path }: z.core.$ZodIssue): string =>
     (what === undefined ? "" : `${what}: `) + path.join(".");
   const currency = error.issues.find(({ message }) => message === unknownCurrency);
@@ -40,13 +42,15 @@ export function malformed(error: z.ZodError, what?: string): Untold {
 const placesMax = 3;
 
 /** A reader of one kind of object: what does not have its shape is rejected, saying where. */
-export type ReaderOf<Event, Told> = <Shape extends z.ZodType>(
+export type ReaderOf<Event, Reported> = <Shape extends z.ZodType>(
   shape: Shape,
-  read: (object: z.output<Shape>, event: Event) => Told | Untold,
-) => (event: Event) => Told | Untold;
+  read: (object: z.output<Shape>, event: Event) => Reported | Unreported,
+) => (event: Event) => Reported | Unreported;
 
 /** @param objectOf what of an event its readers read */
-export function readerOf<Event, Told>(objectOf: (event: Event) => unknown): ReaderOf<Event, Told> {
+export function readerOf<Event, Reported>(
+  objectOf: (event: Event) => unknown,
+): ReaderOf<Event, Reported> {
   return (shape, read) => {
     const reading = compiled(shape);
     return (event) => {

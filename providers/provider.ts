@@ -72,13 +72,13 @@ export type Decoded =
       readonly outcome: "facts";
       readonly facts: readonly DecodedFact[];
       /**
-       * The store that sold this and may tell it itself: where the workspace has an integration of
-       * that provider, the event is kept but not booked (`definitions.md`, Providers: mirrored).
+       * The store that sold this and may report it itself: where the workspace has an integration
+       * of that provider, the event is kept but not booked (`definitions.md`, Providers: mirrored).
        */
       readonly mirrorOf?: ProviderToken;
       /**
-       * The provider's own sandbox flag where only its API tells it (Google): decides the
-       * environment of these facts, as `Heading.sandbox` does where the body tells it.
+       * The provider's own sandbox flag where only its API reports it (Google): decides the
+       * environment of these facts, as `Heading.sandbox` does where the body reports it.
        */
       readonly sandbox?: boolean;
     }
@@ -86,24 +86,24 @@ export type Decoded =
   | { readonly outcome: "rejected"; readonly reason: string; readonly detail: string };
 
 /**
- * An object this event tells whole and later events only name, like a discount by its id. Kept
+ * An object this event reports whole and later events only name, like a discount by its id. Kept
  * outside the vault: `object` is JSON with what decoding needs and nothing personal.
  */
 export interface KeptObject {
   readonly id: string;
   /** ms since 1970; the newest telling counts. */
-  readonly toldAt: number;
+  readonly reportedAt: number;
   /** Ids of further kept objects it only names. */
   readonly refers: readonly string[];
   readonly object: unknown;
   /**
    * Its id was chosen by the merchant, so that it names other things in other accounts: known only
-   * to what the same integration is told.
+   * to what the same integration is reported.
    */
   readonly ownId?: true;
   /**
    * Its fields join those kept under this id, of which none is ever replaced: what several events
-   * tell of one thing, in whatever order they come.
+   * report one thing, in whatever order they come.
    */
   readonly gathers?: true;
 }
@@ -124,8 +124,8 @@ export interface Question {
    */
   readonly freshForMs: number;
   /**
-   * The answer tells the same whichever event asks (a product's name), and it was handed on with
-   * the first: while it is fresh no other event waits for it. A customer's country tells each
+   * The answer reports the same whichever event asks (a product's name), and it was handed on with
+   * the first: while it is fresh no other event waits for it. A customer's country reports each
    * payment something of its own.
    */
   readonly sameForAll?: true;
@@ -176,7 +176,7 @@ export interface ProviderApi<Credentials> {
 export interface Provider<Credentials = unknown, Signer = Credentials> {
   readonly token: ProviderToken;
   /**
-   * One integration takes live and sandbox events alike, and they say which they are: it tells
+   * One integration takes live and sandbox events alike, and they say which they are: it reports
    * both, whichever environment it was made for.
    */
   readonly tellsBothEnvironments?: true;
@@ -202,23 +202,23 @@ export interface Provider<Credentials = unknown, Signer = Credentials> {
     now: number,
   ): Verdict | Promise<Verdict>;
   /**
-   * A genuine delivery of what `body` tells, for tests, the demo and the load generator. Where the
-   * signature is part of the body (Apple), the delivery's body wraps the one given.
+   * A genuine delivery of what `body` reports, for tests, the demo and the load generator. Where
+   * the signature is part of the body (Apple), the delivery's body wraps the one given.
    */
   sign(body: Buffer, signer: Signer, now: number): Signed;
-  /** How a body is written; JSON unless told. A form becomes an object of strings. */
+  /** How a body is written; JSON unless reported. A form becomes an object of strings. */
   readonly bodyType?: "form";
   /**
    * @param body the strictly parsed body
    * @param headers of the delivery; absent where the body came by the ingest endpoint
-   * @param receivedAt ms since 1970, about; only for what no body tells apart (Gumroad's refunds)
+   * @param receivedAt ms since 1970, about; only for what no body distinguishes (Gumroad's refunds)
    * @returns null when it is no event of this provider
    */
   heading(body: unknown, headers?: Headers, receivedAt?: number): Heading | null;
   /** Objects to keep for later events; left out where every event is whole by itself. */
   readonly keeps?: (body: unknown) => readonly KeptObject[];
   /**
-   * The same for what an answer tells, or what is kept only as an answer has it: called before
+   * The same for what an answer reports, or what is kept only as an answer has it: called before
    * decoding, with what was answered. Of this very event `known.kept` has nothing yet.
    */
   readonly keepsAnswered?: (body: unknown, known: Known) => readonly KeptObject[];
@@ -244,7 +244,7 @@ export interface Provider<Credentials = unknown, Signer = Credentials> {
   readonly flatTypes: Readonly<Record<string, EventRecord["event_type"]>>;
   /**
    * What stands before the provider's id of a payment, where it numbers several things apart: by
-   * flat type, so that a flat event means the payment a webhook tells.
+   * flat type, so that a flat event means the payment a webhook reports.
    */
   readonly flatPayments?: Readonly<Record<string, string>>;
 }

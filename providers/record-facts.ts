@@ -7,8 +7,8 @@ import type { FactBody, Item } from "../schemas/records/records.js";
 import type { DecodedFact } from "./provider.js";
 import type { EventRecord } from "./record.js";
 
-/** What was told and who told it: the event's identity, and when it happened. */
-interface Told {
+/** What was reported and who reported it: the event's identity, and when it happened. */
+interface Reported {
   readonly record: EventRecord;
   readonly identity: string;
   readonly at: number;
@@ -24,28 +24,32 @@ export function recordToFacts(
   identity: string,
   firstReceivedAt: number,
 ): DecodedFact[] {
-  const told: Told = {
+  const reported: Reported = {
     record,
     identity,
     at: record.occurred_at ?? firstReceivedAt,
     account: record.customer_id ?? record.subscription_id ?? identity,
   };
-  const bodies = [...meanings[record.event_type](told), ...nameOf(record)];
-  return bodies.map((body) => ({ happenedAt: told.at, body }));
+  const bodies = [...meanings[record.event_type](reported), ...nameOf(record)];
+  return bodies.map((body) => ({ happenedAt: reported.at, body }));
 }
 
-const meanings: Readonly<Record<EventRecord["event_type"], (told: Told) => FactBody[]>> = {
-  "transaction.sale": (told) => [
-    ...payment(told, told.record.subscription_id !== undefined),
-    ...renewed(told),
+const meanings: Readonly<Record<EventRecord["event_type"], (reported: Reported) => FactBody[]>> = {
+  "transaction.sale": (reported) => [
+    ...payment(reported, reported.record.subscription_id !== undefined),
+    ...renewed(reported),
   ],
-  "subscription.new": (told) => [...payment(told, true), ...start(told), ...sold(told)],
+  "subscription.new": (reported) => [
+    ...payment(reported, true),
+    ...start(reported),
+    ...sold(reported),
+  ],
   "transaction.refund": refund,
   "subscription.churn": churn,
 };
 
 /** A sale of nothing is no payment. */
-function payment({ record, identity, at, account }: Told, ofSubscription: boolean): FactBody[] {
+function payment({ record, identity, at, account }: Reported, ofSubscription: boolean): FactBody[] {
   if (record.amount_minor === 0n) return [];
   return [
     {
@@ -79,14 +83,14 @@ function isBareRenewal(record: EventRecord): record is BareRenewal {
 
 type BareRenewal = EventRecord & { readonly subscription_id: string };
 
-function renewed({ record, identity, at }: Told): FactBody[] {
+function renewed({ record, identity, at }: Reported): FactBody[] {
   if (!isBareRenewal(record) || record.amount_minor === 0n) return [];
   const purchase = purchaseOf(record.subscription_id);
   return [{ Link: { payment: paymentOf(record, identity), purchase, as_of: at } }];
 }
 
 /** What renewals of the subscription pay for from now on. */
-function sold({ record }: Told): FactBody[] {
+function sold({ record }: Reported): FactBody[] {
   const { subscription_id: subscription, product_id: product } = record;
   if (subscription === undefined || product === undefined) return [];
   return [
@@ -104,15 +108,15 @@ function sold({ record }: Told): FactBody[] {
   ];
 }
 
-/** Apart from the purchases that providers tell of themselves. */
+/** Apart from the purchases that providers report themselves. */
 function purchaseOf(subscription: string): string {
   return `record:${subscription}`;
 }
 
 /** The price from now on; said again for a subscription it is the new price. */
-function start(told: Told): FactBody[] {
-  const { record, at, account } = told;
-  const subscription = record.subscription_id ?? anonymousId(told);
+function start(reported: Reported): FactBody[] {
+  const { record, at, account } = reported;
+  const subscription = record.subscription_id ?? anonymousId(reported);
   const state: FactBody = {
     Subscription: {
       subscription,
@@ -123,7 +127,7 @@ function start(told: Told): FactBody[] {
       steps: [{ at, items: itemOf(record, subscription) }],
     },
   };
-  return [state, side(told, "start", subscription)];
+  return [state, side(reported, "start", subscription)];
 }
 
 /** The subscription is its own only item, so its rate is held while its price is the same. */
@@ -145,7 +149,7 @@ function itemOf(record: EventRecord, subscription: string): Item[] {
   ];
 }
 
-function refund({ record, identity, at, account }: Told): FactBody[] {
+function refund({ record, identity, at, account }: Reported): FactBody[] {
   const { amount_minor: amount, product_id: product } = record;
   if (amount === 0n) return [];
   return [
@@ -167,12 +171,12 @@ function refund({ record, identity, at, account }: Told): FactBody[] {
 
 /**
  * No money moves; booking finds what it ends, and under which account that began. One with an id
- * ends that subscription of its own account by itself, whoever told of the start (a webhook).
+ * ends that subscription of its own account by itself, whoever reported the start (a webhook).
  */
-function churn(told: Told): FactBody[] {
-  const { record, at, account } = told;
+function churn(reported: Reported): FactBody[] {
+  const { record, at, account } = reported;
   const { subscription_id: subscription, customer_country: country = null } = record;
-  const unpaired = side(told, "churn", subscription ?? "");
+  const unpaired = side(reported, "churn", subscription ?? "");
   if (subscription === undefined) return [unpaired];
   const steps = [{ at, items: [] }];
   const end = { subscription, account, country, currency: "", phase: "ended", steps } as const;
@@ -183,8 +187,8 @@ function churn(told: Told): FactBody[] {
  * A churn need not repeat the `customer_id` its start had, so even one with an id is paired by
  * booking: in a pool of that one subscription. Those without an id share the pool of their price.
  */
-function side(told: Told, which: "start" | "churn", subscription: string): FactBody {
-  const { record, at, account } = told;
+function side(reported: Reported, which: "start" | "churn", subscription: string): FactBody {
+  const { record, at, account } = reported;
   const { provider, product_id: product = "", amount_minor: amount, currency } = record;
   const pool =
     record.subscription_id === undefined
@@ -193,7 +197,7 @@ function side(told: Told, which: "start" | "churn", subscription: string): FactB
   return { Anonymous: { pool: JSON.stringify(pool), side: which, at, subscription, account } };
 }
 
-function anonymousId({ identity }: Told): string {
+function anonymousId({ identity }: Reported): string {
   return `anonymous:${identity}`;
 }
 

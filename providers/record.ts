@@ -42,7 +42,7 @@ const currency = z
   .refine((code) => exponentOf(code.toUpperCase()) !== null)
   .meta({ description: "ISO 4217", examples: ["USD"] });
 
-/** What both forms may tell beside the money. */
+/** What both forms may report beside the money. */
 const optionalFields = {
   event_id: name.optional().meta({ description: "The event's identity, for ever" }),
   product_id: name.optional().meta({ description: "SKU" }),
@@ -227,7 +227,7 @@ function finish(
 }
 
 const amountProblems = {
-  amount_negative: "must not be negative: event_type tells which way money moves",
+  amount_negative: "must not be negative: event_type says which way money moves",
   amount_too_large: `is more than ${limits.amountMinorMax} minor units`,
 } as const;
 

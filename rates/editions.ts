@@ -174,6 +174,6 @@ async function insertEdition(
 function isKnown(table: QuoteTable, quote: PublishedQuote): boolean {
   const last = lastPublished(table, quote);
   if (last === null || last.day !== quote.day) return false;
-  const [known, told] = [parseDecimal(last.perEur), parseDecimal(quote.perEur)];
-  return known !== null && told !== null && !isFartherApart(known, told, 1n);
+  const [known, reported] = [parseDecimal(last.perEur), parseDecimal(quote.perEur)];
+  return known !== null && reported !== null && !isFartherApart(known, reported, 1n);
 }

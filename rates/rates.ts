@@ -55,7 +55,7 @@ export interface Rates {
    * @returns whether a new edition appeared, by which to ask again
    */
   ensureQuote(currency: string, base: string, atMs: number): Promise<boolean>;
-  /** Whether a list that could still be fetched might tell the quote, which is not known. */
+  /** Whether a list that could still be fetched might report the quote, which is not known. */
   mayCome(currency: string, base: string, atMs: number): boolean;
   /** Called with the number of the newest edition when there is one; returns its removal. */
   onEdition(listener: (edition: number) => void): () => void;
@@ -95,7 +95,7 @@ export async function openRates(given: {
   readonly patience?: Patience;
   /** Other processes add editions, too, and ask the sources. */
   readonly shared?: boolean;
-  /** How late an edition is told of; left out: `limits.ratesSeenMs`. */
+  /** How late an edition is reported; left out: `limits.ratesSeenMs`. */
   readonly seenMs?: number;
   /** Left out: `limits.ratesCatchUpMsMax`. */
   readonly catchUpMsMax?: number;
@@ -110,7 +110,7 @@ class LiveRates implements Rates {
   readonly #config: Config;
   readonly #postgres: Postgres;
   readonly #isShared: boolean;
-  /** What listeners were told of. */
+  /** What listeners were reported. */
   #toldEdition: number;
   readonly #logger: Logger;
   readonly #feeds: RateFeeds;
@@ -326,7 +326,7 @@ class LiveRates implements Rates {
     return { added, failed };
   }
 
-  /** The day whose wide list could tell what no source here tells. */
+  /** The day whose wide list could say what no source here reports. */
   #listFor(currency: string, base: string, atMs: number): string | null {
     const isKnowable = exponentOf(currency) !== null && exponentOf(base) !== null;
     if (this.#config.RATES_REFRESH === "off" || !isKnowable) return null;

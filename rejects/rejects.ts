@@ -104,7 +104,7 @@ export function openRejectsOf(
   workspace: string,
   integrations: readonly string[],
 ): Promise<IntegrationRejects[]> {
-  const told = `
+  const reported = `
     SELECT integration, received_at, reason
     FROM (SELECT environment, event_id, received_at, reason FROM rejects FINAL
           WHERE workspace = {workspace:String} AND state = 'open') AS open_rejects
@@ -113,12 +113,12 @@ export function openRejectsOf(
                   AND integration IN {integrations:Array(String)}
                   AND (environment, event_id) IN (
                     SELECT environment, event_id FROM rejects FINAL
-                    WHERE workspace = {workspace:String} AND state = 'open')) AS told
+                    WHERE workspace = {workspace:String} AND state = 'open')) AS reported
       USING (environment, event_id)`;
   return clickhouse.rows<IntegrationRejects>(
     `SELECT integration, count() AS open, max(received_at) AS last_at,
        argMax(reason, received_at) AS last_reason
-     FROM ${eachShard(told)} GROUP BY integration`,
+     FROM ${eachShard(reported)} GROUP BY integration`,
     { workspace, integrations },
   );
 }

@@ -1,7 +1,7 @@
 /**
  * Puts rejected raw events back on the raw topic. The sealed bytes are the same; the receipt time
  * and the rates edition are new, because a replay is recorded now (`definitions.md`, Two clocks).
- * When they were received first goes with them: what tells no date happened then.
+ * When they were received first goes with them: what reports no date happened then.
  */
 import { limits } from "../config.js";
 import { fromClickhouseTime } from "../clickhouse/rows.js";

@@ -1,5 +1,5 @@
 /**
- * As `Promise.all`, but when one fails the others end first: whoever is told of the failure finds
+ * As `Promise.all`, but when one fails the others end first: whoever is reported the failure finds
  * nothing of them on its way any more.
  * @throws the first failure in the order of `works`
  */

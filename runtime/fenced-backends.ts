@@ -33,7 +33,7 @@ interface Backends {
   readonly postgres: Postgres;
 }
 
-/** What reads asks, too: it is not told from what writes. */
+/** What reads asks, too: it is not reported from what writes. */
 function transactedAlone(postgres: Postgres, sole: SoleProcess): Postgres {
   const checked = (sql: Pick<Postgres, "query">): Pick<Postgres, "query"> => ({
     query: async <T>(text: string, values?: readonly unknown[]) => {

@@ -71,7 +71,7 @@ let isLoaded = false;
 function tryLock(descriptor: number): boolean {
   if (!isLoaded) open({ library, path: process.platform === "darwin" ? darwinC : linuxC });
   isLoaded = true;
-  const told = load({
+  const reported = load({
     library,
     funcName: "flock",
     retType: DataType.I32,
@@ -79,10 +79,10 @@ function tryLock(descriptor: number): boolean {
     paramsValue: [descriptor, exclusive | withoutWaiting],
     errno: true,
   });
-  if (typeof told === "number") throw new Error("flock was called without its error number");
-  if (told.value === 0) return true;
-  if (told.errnoCode === heldByAnother) return false;
-  throw Object.assign(new Error(`flock: ${told.errnoMessage}`), { code: "ENOLCK" });
+  if (typeof reported === "number") throw new Error("flock was called without its error number");
+  if (reported.value === 0) return true;
+  if (reported.errnoCode === heldByAnother) return false;
+  throw Object.assign(new Error(`flock: ${reported.errnoMessage}`), { code: "ENOLCK" });
 }
 
 const linuxC = "libc.so.6";

@@ -1,6 +1,8 @@
-/** What many calls meet alike, as while a server is away: the log tells one of them in a while. */
-export class ToldSeldom {
-  readonly #told = new Map<string, { readonly at: number; unheard: number }>();
+/**
+ * What many calls meet alike, as while a server is away: the log reports one of them in a while.
+ */
+export class LogThrottle {
+  readonly #reported = new Map<string, { readonly at: number; unheard: number }>();
 
   /** @param elapsed ms by a clock that is never set */
   constructor(
@@ -10,16 +12,17 @@ export class ToldSeldom {
 
   /**
    * @param what one of a few
-   * @returns how many were not told since the last one was; null: nor is this one to be told
+   * @returns how many were not reported since the last one was; null: nor is this one to be
+   * reported
    */
   turn(what: string): number | null {
     const now = this.elapsed();
-    const last = this.#told.get(what);
+    const last = this.#reported.get(what);
     if (last !== undefined && now - last.at < this.everyMs) {
       last.unheard += 1;
       return null;
     }
-    this.#told.set(what, { at: now, unheard: 0 });
+    this.#reported.set(what, { at: now, unheard: 0 });
     return last?.unheard ?? 0;
   }
 }

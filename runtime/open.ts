@@ -38,7 +38,7 @@ import { Registry } from "../log/registry/schema-registry.js";
 import type { Service } from "./service.js";
 import { openSharedDoors, silentProcesses } from "../watermark/shared-watermark.js";
 import { beSoleProcess, type OthersRun } from "./exclusive-lease.js";
-import { ToldTime } from "../watermark/persisted-watermark.js";
+import { PersistedWatermark } from "../watermark/persisted-watermark.js";
 import { topicOptions } from "../log/topic-options.js";
 import { openVault } from "../vault/vault.js";
 import { Watermark } from "../watermark/watermark.js";
@@ -47,7 +47,7 @@ import { writtenAlone } from "./fenced-backends.js";
 
 export interface OpenedService {
   readonly service: Service;
-  /** Files with secrets that this start made, for a person to be told. */
+  /** Files with secrets that this start made, for a person to be reported. */
   readonly made: readonly string[];
 }
 
@@ -162,9 +162,9 @@ export function embeddedBackends(config: Config): string[] {
 }
 
 async function openOwnDoors(postgres: Postgres, logger: Logger, releases: Releases) {
-  const told = await ToldTime.open({ postgres, logger }, Date.now(), toldAheadMs);
-  releases.push("time told", () => told.end());
-  return new OwnDoors(Date.now, told);
+  const reported = await PersistedWatermark.open({ postgres, logger }, Date.now(), toldAheadMs);
+  releases.push("time reported", () => reported.end());
+  return new OwnDoors(Date.now, reported);
 }
 
 /** Less than a start takes, so that no stamp after a crash is ahead of the clock. */

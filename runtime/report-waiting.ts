@@ -5,6 +5,11 @@ import type { Logger } from "./logger.js";
 const toldAtTry = 3;
 
 /** After each try that failed, counted from 1. @param why what it would end with */
-export function tellWaiting(logger: Logger, tries: number, waitsMsMax: number, why: string): void {
+export function reportWaiting(
+  logger: Logger,
+  tries: number,
+  waitsMsMax: number,
+  why: string,
+): void {
   if (tries === toldAtTry) logger.warn({ waitsMsMax }, `waiting, it may be starting: ${why}`);
 }

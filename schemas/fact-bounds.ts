@@ -70,7 +70,7 @@ export function isMonthlyWithinBounds({
 
 /**
  * The days of the store end in June 2149 and then begin anew: what a subscription is worth can be
- * told up to here.
+ * reported up to here.
  */
 export const announcedBefore = "2149-01-01";
 /** ms since 1970 */
@@ -93,7 +93,7 @@ export function misdated(
   return [happenedAt].find(isOutside(latest)) ?? own.find(isOutside(last)) ?? null;
 }
 
-/** The steps of a subscription without those announced for later than can be told. */
+/** The steps of a subscription without those announced for later than can be reported. */
 export function announcedSteps({ steps }: Pick<Subscription, "steps">): Subscription["steps"] {
   return steps.filter(({ at }, index) => index === 0 || !(at > announcedLatest));
 }

@@ -18,7 +18,7 @@ export function eventId(
 
 /**
  * Of what a backfill read. It begins with zeros, so that where a reading of history and an event
- * tell the same moment, the event's greater id wins (`definitions.md`, MRR).
+ * report the same moment, the event's greater id wins (`definitions.md`, MRR).
  */
 export function historyEventId(
   workspace: string,
@@ -62,7 +62,7 @@ export function movementId(...parts: string[]): string {
  * Of what an answer of the provider's API adds to an event. A fuller answer to the same event says
  * more and is another fact.
  * @param position among the facts of the event
- * @param saying what the fact says, whenever and wherever it was told
+ * @param saying what the fact says, whenever and wherever it was reported
  */
 export function adornedFactId(event: string, position: number, saying: string): string {
   return `${event}:adorned:${position}:${hashOf("adorned", saying)}`;

@@ -3,7 +3,7 @@ import { z } from "zod";
 
 const missing = "is missing";
 
-// For every shape there is, also those of alternatives, which zod tells by what else it expected.
+// For every shape there is, also those of alternatives, which zod reports by what else it expected.
 z.config({ customError: (issue) => (issue.input === undefined ? missing : inWords(issue)) });
 
 /** What people get wrong most; undefined: zod's own words. */

@@ -52,7 +52,7 @@ export const movementColumns = [...movementDimensions, ...movementMeasures].join
 /** All columns of the table, in its order: those of `differenceSql`. */
 export const movementRowColumns = `${movementColumns}, recorded_at, event_id, booked_at`;
 
-/** A recorded movement as the engine tells it, in texts: `SELECT ${recordedColumns}`. */
+/** A recorded movement as the engine reports it, in texts: `SELECT ${recordedColumns}`. */
 export interface RecordedMovementRow extends Omit<
   MovementRecord,
   "id" | "at" | "recorded_at" | "base_currency"
@@ -236,7 +236,7 @@ WITH
            ${differs("subscription", "sku", "at")} AS is_first
     FROM parts
   ),
-  -- Whether the subscription begins or ends to count for the SKU: told by the first part of the
+  -- Whether the subscription begins or ends to count for the SKU: reported by the first part of the
   -- moment. The sums run on from SKU to SKU, so each counts from where its first part found them.
   sku_moments AS (
     SELECT account, place, arraySort(arrayMap(
@@ -248,7 +248,7 @@ WITH
                arrayShiftLeft(is_first, 1, true)))) AS parts
     FROM sku_sums
   ),
-  -- The account before and after each moment; its first part tells of the account.
+  -- The account before and after each moment; its first part reports the account.
   moments AS (
     SELECT account, place, parts.${counted.at}[1] AS first_at, arraySplit(
              (p, at, at_before) -> at != at_before, parts, parts.${counted.at},

@@ -5,7 +5,7 @@ import type { ProviderToken } from "./provider-tokens.js";
 export const categories = ["SaaS", "Mobile App", "Desktop App", "Digital Asset"] as const;
 export type Category = (typeof categories)[number];
 
-/** The name of what belongs to no product, because its SKU was not told (yet). */
+/** The name of what belongs to no product, because its SKU was not reported (yet). */
 export const unattributed = "Unattributed";
 
 /**
@@ -44,7 +44,7 @@ export function slugOf(name: string): string {
 const slugLengthMax = 200;
 const slugStart = /^.{1,80}/u;
 
-/** What is cut off is told by its hash, so that long names that begin alike stay apart. */
+/** What is cut off is reported by its hash, so that long names that begin alike stay apart. */
 function shortened(slug: string): string {
   const [start] = slugStart.exec(slug) ?? [""];
   return `${start}-${hash("sha256", slug)}`;

@@ -47,7 +47,7 @@ const brokers = countOf(usage, "brokers", values.brokers, 3);
 const settleMsMax = 15 * 60_000;
 
 const startedAt = Date.now();
-const tell = (line: string): void => {
+const report = (line: string): void => {
   process.stdout.write(`[${seconds(Date.now() - startedAt)}] ${line}\n`);
 };
 
@@ -56,14 +56,14 @@ process.exit(await run());
 
 /** @returns the exit code */
 async function run(): Promise<number> {
-  tell(`seed ${seed}, ${minutes} minutes, ${rate} events a second, brokers: ${brokers}`);
+  report(`seed ${seed}, ${minutes} minutes, ${rate} events a second, brokers: ${brokers}`);
   const stopping = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     // A second one ends it at once, and with it all it has started (Machine).
     process.on(signal, () => (stopping.signal.aborted ? process.exit(130) : stopping.abort()));
   }
   const machine = await Machine.open(brokers);
-  tell(`all servers and roles answer; their logs are in ${machine.folder.path}`);
+  report(`all servers and roles answer; their logs are in ${machine.folder.path}`);
   let isClean = false;
   try {
     isClean = await torment(machine, stopping.signal);
@@ -72,7 +72,7 @@ async function run(): Promise<number> {
   } finally {
     const keep = !isClean || values.keep;
     await machine.close({ keep });
-    if (keep) tell(`logs and data are kept in ${machine.folder.path}`);
+    if (keep) report(`logs and data are kept in ${machine.folder.path}`);
   }
   return isClean ? 0 : 1;
 }
@@ -91,7 +91,7 @@ async function torment(machine: Machine, stopped: AbortSignal): Promise<boolean>
   const all = [...workspaces, ...crowds];
   const [probed] = workspaces;
   if (probed === undefined) throw new Error("there is nothing to send");
-  tell(
+  report(
     `${workspaces.length} workspaces and ${crowds.length} crowds; ${plan.length} faults planned`,
   );
 
@@ -104,21 +104,21 @@ async function torment(machine: Machine, stopped: AbortSignal): Promise<boolean>
   const probing = probe.run(over.signal);
   const enough = new AbortController();
   const sending = load.run(workspaces, rate, enough.signal);
-  const tormentor = new Tormentor({ machine, load, probe, crowds: [...crowds] }, tell);
+  const tormentor = new Tormentor({ machine, load, probe, crowds: [...crowds] }, report);
   await tormentor.run(plan, msMax, stopped);
   enough.abort();
-  tell("all faults are healed");
+  report("all faults are healed");
   await sending;
   probe.healed("the last fault");
   await load.finish(settleMsMax);
-  tell(`${load.acknowledged} events are acknowledged`);
+  report(`${load.acknowledged} events are acknowledged`);
   await settled(machine, probe);
   over.abort();
   await probing;
-  tell("everything is booked");
+  report("everything is booked");
   const findings = await lookInside(machine, async (service) => {
     await whenNothingIsLeft(service.log, settleMsMax);
-    return check(service, readers, all, tell);
+    return check(service, readers, all, report);
   });
   const ownEnds = [...machine.roles.values()].flatMap(({ name, ownEnds: ends }) =>
     ends.map((how) => `${name} ended by itself: ${how}`),

@@ -2,7 +2,7 @@
  * The proof for as long as you like: `npm run fuzz -- --minutes 10 --seed 1`. Cases are those of
  * pipeline/proof.ts. They run in a child process with a data folder of its own, which is replaced
  * every so many portfolios, so that an hour takes no more memory than a minute. A failure prints
- * its seed and the smallest case found; what was seen is told at the end and on SIGINT.
+ * its seed and the smallest case found; what was seen is reported at the end and on SIGINT.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -26,7 +26,7 @@ const graceMs = 10 * 60_000;
 const usage = `npm run fuzz -- [options]
   --minutes <n>   of cases (10)
   --seed <n>      of a run that is to be repeated
-  --path <path>   of the one case to be repeated, as a failure tells it
+  --path <path>   of the one case to be repeated, as a failure reports it
 `;
 const { values } = readWords(usage, {
   options: {
@@ -112,7 +112,7 @@ async function work(): Promise<void> {
       process.send?.("failed", undefined, undefined, () => {});
       throw error;
     }
-    // Whoever counts may be gone: "disconnect" tells, and ends the run.
+    // Whoever counts may be gone: "disconnect" reports, and ends the run.
     process.send?.(seen, undefined, undefined, () => {});
   });
   const found = await fc.check(property, {

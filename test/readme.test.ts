@@ -20,24 +20,24 @@ const program = fileURLToPath(new URL("../main.js", import.meta.url));
 describe("README.md", () => {
   it("should list every setting with its default in docs/settings.md", () => {
     const defaults = new Map(Object.entries(readConfig({})));
-    const told = rowsOf("Settings").map(([name, value]) => `${name} ${value}`);
+    const reported = rowsOf("Settings").map(([name, value]) => `${name} ${value}`);
     const real = settingNames.map((name) => {
       const value = defaults.get(name);
       return `\`${name}\` ${value === undefined ? "–" : `\`${value}\``}`;
     });
-    expect(told).to.have.ordered.members(real);
+    expect(reported).to.have.ordered.members(real);
   });
 
-  it("should tell limits as they are", () => {
-    const told = rowsOf("Limits").map(
+  it("should report limits as they are", () => {
+    const reported = rowsOf("Limits").map(
       ([what = "", value]) => `${/`(\w+)`\)$/.exec(what)?.[1]} ${value}`,
     );
-    const real = told.map((row) => {
+    const real = reported.map((row) => {
       const [name = ""] = row.split(" ");
       const limit = Object.entries(limits).find(([known]) => known === name)?.[1];
       return `${name} ${limit === undefined ? "is no limit" : shownLimit(name, limit)}`;
     });
-    expect(told).to.deep.equal(real);
+    expect(reported).to.deep.equal(real);
   });
 
   it("should name scripts, files and headings that exist", () => {

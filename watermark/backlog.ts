@@ -46,8 +46,8 @@ export class Backlog {
   }
 
   /**
-   * ms since 1970; Infinity when nothing waits. What a later look has found by then is told too:
-   * it is as true.
+   * ms since 1970; Infinity when nothing waits. What a later look has found by then is reported
+   * too: it is as true.
    * @param workspace only what holds up this one; left out: all
    */
   async earliestWaiting(workspace?: string): Promise<number> {

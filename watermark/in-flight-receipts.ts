@@ -4,7 +4,7 @@
  */
 import { limits } from "../config.js";
 import { AppendUncertain } from "../log/log.js";
-import type { ToldTime } from "./persisted-watermark.js";
+import type { PersistedWatermark } from "./persisted-watermark.js";
 
 export interface Receipt {
   /** ms since 1970 */
@@ -45,24 +45,26 @@ export interface Doors {
 /** Those of a process that is alone with its log. */
 export class OwnDoors implements Doors {
   readonly #stamps = new Map<symbol, number>();
-  /** ms since 1970: what was told as earliest. Nothing is stamped below it if the clock is set. */
-  #told = 0;
+  /**
+   * ms since 1970: what was reported as earliest. Nothing is stamped below it if the clock is set.
+   */
+  #reported = 0;
   readonly #late: LateStamps;
 
   /**
-   * @param kept left out where nothing told outlives the process
+   * @param kept left out where nothing reported outlives the process
    * @param elapsed ms by a clock that is never set
    */
   constructor(
     private readonly now: () => number,
-    private readonly kept?: ToldTime,
+    private readonly kept?: PersistedWatermark,
     elapsed: () => number = () => performance.now(),
   ) {
     this.#late = new LateStamps(elapsed);
   }
 
   receive(notBefore: number): Receipt {
-    const receivedAt = Math.max(this.#clock(), notBefore, this.#told);
+    const receivedAt = Math.max(this.#clock(), notBefore, this.#reported);
     const token = Symbol();
     this.#stamps.set(token, receivedAt);
     return {
@@ -92,11 +94,11 @@ export class OwnDoors implements Doors {
 
   async earliest(): Promise<number> {
     const earliest = this.earliestNow;
-    this.#told = Math.max(this.#told, earliest);
+    this.#reported = Math.max(this.#reported, earliest);
     return this.kept === undefined ? earliest : this.kept.upTo(earliest);
   }
 
-  /** After all that processes before this one have told. */
+  /** After all that processes before this one have reported. */
   #clock(): number {
     return this.kept === undefined ? this.now() : Math.max(this.now(), this.kept.floor + 1);
   }

@@ -1,13 +1,14 @@
 /**
- * Up to when `complete_to` was told, kept in Postgres across restarts and always a little ahead, so
- * that an answer need not wait for a write. A process that starts by a clock that was set back
- * meanwhile stamps nothing at or before it: what was told as known at a moment stays as it was.
+ * Up to when `complete_to` was reported, kept in Postgres across restarts and always a little
+ * ahead, so that an answer need not wait for a write. A process that starts by a clock that was set
+ * back meanwhile stamps nothing at or before it: what was reported as known at a moment stays as it
+ * was.
  */
 import { limits } from "../config.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Postgres } from "../postgres/postgres.js";
 
-export class ToldTime {
+export class PersistedWatermark {
   #keeping: Promise<void> | null = null;
   #latest = 0;
 
@@ -16,32 +17,35 @@ export class ToldTime {
     private readonly logger: Logger,
     /** ms: what is kept is ahead of the clock by that much. */
     private readonly aheadMs: number,
-    /** ms since 1970: what others told before is not later. */
+    /** ms since 1970: what others reported before is not later. */
     readonly floor: number,
     private kept: number,
   ) {}
 
-  /** @param now ms since 1970, by the clock that is told by */
+  /** @param now ms since 1970, by the clock that is reported by */
   static async open(
     { postgres, logger }: { readonly postgres: Postgres; readonly logger: Logger },
     now: number,
     aheadMs: number,
-  ): Promise<ToldTime> {
+  ): Promise<PersistedWatermark> {
     const [row] = await postgres.query<{ until: bigint }>("SELECT until FROM told_time");
     const before = Number(row?.until ?? 0n);
     const behindMs = before - now;
-    // By a clock that was that wrong, nothing that was told is worth stopping for.
+    // By a clock that was that wrong, nothing that was reported is worth stopping for.
     const floor = behindMs > limits.clockSetBackMsMax ? 0 : before;
     if (behindMs > aheadMs) {
-      const told = { behindSeconds: Math.round(behindMs / 1000), isKept: floor > 0 };
-      logger.warn(told, "the clock was set back: complete_to stands still until it is there again");
+      const reported = { behindSeconds: Math.round(behindMs / 1000), isKept: floor > 0 };
+      logger.warn(
+        reported,
+        "the clock was set back: complete_to stands still until it is there again",
+      );
     }
-    const opened = new ToldTime(postgres, logger, aheadMs, floor, floor);
+    const opened = new PersistedWatermark(postgres, logger, aheadMs, floor, floor);
     await opened.#keep(Math.max(floor, now + aheadMs));
     return opened;
   }
 
-  /** @returns `at`, ms since 1970, once it may be told. Mostly it may already. */
+  /** @returns `at`, ms since 1970, once it may be reported. Mostly it may already. */
   async upTo(at: number): Promise<number> {
     // Ahead of time nobody waits for it, and when it fails the next one tries again.
     if (at > this.kept - this.aheadMs / 2) this.#keepAhead(at).catch(() => undefined);
@@ -57,7 +61,7 @@ export class ToldTime {
       const until = Math.max(this.floor, this.#latest);
       await this.postgres.query("UPDATE told_time SET until = $1", [until]);
     } catch (error) {
-      this.logger.warn({ err: error }, "complete_to is kept a moment ahead of what was told");
+      this.logger.warn({ err: error }, "complete_to is kept a moment ahead of what was reported");
     }
   }
 

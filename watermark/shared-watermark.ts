@@ -1,7 +1,7 @@
 /**
  * The doors of several processes over one log. Each promises in Postgres, several times a second,
  * to stamp nothing earlier than a moment, which is that of the earliest call it is taking; the
- * earliest promise bounds what any process may tell as complete (docs/decisions/, several
+ * earliest promise bounds what any process may report as complete (docs/decisions/, several
  * processes). Clocks need not agree: a stamp is held against this process's own promise only.
  */
 import { setTimeout as pause } from "node:timers/promises";
@@ -11,7 +11,7 @@ import type { Logger } from "../runtime/logger.js";
 import { type Postgres, PostgresUnavailable } from "../postgres/postgres.js";
 import type { Releases } from "../runtime/releases.js";
 import { OthersRun, refuseBesideCommand } from "../runtime/exclusive-lease.js";
-import { ToldTime } from "./persisted-watermark.js";
+import { PersistedWatermark } from "./persisted-watermark.js";
 
 const promiseEveryMs = 200;
 /** Answers of Postgres that callers share. */
@@ -64,7 +64,7 @@ class SharedDoors implements Doors {
   #holdsUntil = 0;
   /** ms since 1970: stamps before it are from a time whose promise lapsed. */
   #joinedAt = 0;
-  #told: ToldTime | null = null;
+  #reported: PersistedWatermark | null = null;
   #asked: { readonly earliest: Promise<number>; readonly until: number } | null = null;
 
   constructor(
@@ -80,7 +80,7 @@ class SharedDoors implements Doors {
   async open(): Promise<void> {
     const [row] = await this.postgres.query<{ at: bigint }>(`SELECT ${clock} AS at`);
     if (row === undefined) throw new Error("Postgres has no clock");
-    this.#told = await ToldTime.open(this, Number(row.at), promiseEveryMs);
+    this.#reported = await PersistedWatermark.open(this, Number(row.at), promiseEveryMs);
     await this.#join();
     this.#ended = this.#keepPromising();
   }
@@ -151,7 +151,7 @@ class SharedDoors implements Doors {
   async #promise(): Promise<boolean> {
     const begun = performance.now();
     const earliest = this.#own.earliestNow;
-    // From here on, so that no stamp slips below while Postgres is told.
+    // From here on, so that no stamp slips below while Postgres is reported.
     this.#promised = Math.max(this.#promised, earliest);
     const kept = await this.postgres.query(
       `UPDATE doors SET earliest = $2, until = clock_timestamp() + $3::float8 * ${ms}
@@ -164,8 +164,8 @@ class SharedDoors implements Doors {
   }
 
   /**
-   * The moment is asked for after the row is there for all to see: whoever told something complete
-   * without having seen it told an earlier moment.
+   * The moment is asked for after the row is there for all to see: whoever reported something
+   * complete without having seen it reported an earlier moment.
    */
   async #join(): Promise<void> {
     this.#holdsUntil = 0;
@@ -179,7 +179,7 @@ class SharedDoors implements Doors {
     await refuseBesideCommand(this.postgres, this.process);
     const [row] = await this.postgres.query<{ at: bigint }>(`SELECT ${clock} AS at`);
     if (row === undefined) throw new Error("Postgres has no clock");
-    this.#joinedAt = Math.max(Number(row.at), this.#told?.floor ?? 0) + 1;
+    this.#joinedAt = Math.max(Number(row.at), this.#reported?.floor ?? 0) + 1;
     this.#promised = Math.max(this.#promised, this.#joinedAt);
     await this.postgres.query(
       `DELETE FROM doors WHERE until < clock_timestamp() - $1::float8 * ${ms}`,
@@ -195,8 +195,8 @@ class SharedDoors implements Doors {
     );
     if (row === undefined) throw new Error("Postgres has no clock");
     const { at, earliest } = row;
-    const told = Number(earliest === null || earliest > at ? at : earliest);
-    return this.#told === null ? told : this.#told.upTo(told);
+    const reported = Number(earliest === null || earliest > at ? at : earliest);
+    return this.#reported === null ? reported : this.#reported.upTo(reported);
   }
 }
 

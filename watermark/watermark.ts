@@ -2,8 +2,8 @@
  * The receipt clock and `complete_to`: the receipt time up to which everything taken has been
  * booked. The door stamps with it, answers carry it.
  *
- * A receipt time is never at or before a `complete_to` already told, so an answer "as known at T"
- * is final. What is not booked yet is looked for in the order an event travels (at the door, on
+ * A receipt time is never at or before a `complete_to` already reported, so an answer "as known at
+ * T" is final. What is not booked yet is looked for in the order an event travels (at the door, on
  * the raw topic, on the facts topic), so that none can slip from behind the look to before it.
  */
 import { type Topic, rawEventCodec, topics } from "../schemas/records/records.js";
@@ -46,7 +46,7 @@ export class Watermark {
   /** By what is asked for: the consumers it has to pass, in the order an event does. */
   readonly #passages: Readonly<Record<Figures, readonly Backlog[]>>;
   readonly #doors: Doors;
-  readonly #told: Record<Figures, ToldMoments>;
+  readonly #reported: Record<Figures, ToldMoments>;
 
   /** @param doors of all processes over the log; its own when left out */
   constructor(log: ReadableLog, now: () => number = Date.now, doors: Doors = new OwnDoors(now)) {
@@ -63,7 +63,7 @@ export class Watermark {
       all: [...normalized, money, subscriptions],
     };
     this.#doors = doors;
-    this.#told = {
+    this.#reported = {
       transactions: new ToldMoments(),
       money: new ToldMoments(),
       all: new ToldMoments(),
@@ -76,8 +76,8 @@ export class Watermark {
    * @throws PostgresUnavailable when several processes share the log and it cannot be promised
    */
   receive(notBefore = 0): Receipt {
-    const told = Math.max(...Object.values(this.#told).map(({ latest }) => latest));
-    return this.#doors.receive(Math.max(notBefore, told + 1));
+    const reported = Math.max(...Object.values(this.#reported).map(({ latest }) => latest));
+    return this.#doors.receive(Math.max(notBefore, reported + 1));
   }
 
   /**
@@ -96,7 +96,7 @@ export class Watermark {
   /**
    * ms since 1970; everything received up to then (inclusive) is booked, rejected or ignored, as
    * far as `figures` go. Never goes back.
-   * @param workspace whose figures are told; left out: of all of them
+   * @param workspace whose figures are reported; left out: of all of them
    */
   async completeTo(figures: Figures = "all", workspace?: string): Promise<number> {
     let complete = (await this.#doors.earliest()) - 1;
@@ -104,33 +104,33 @@ export class Watermark {
       complete = Math.min(complete, (await backlog.earliestWaiting(workspace)) - 1);
     }
     // A call stamped while this looked is later than all that has been found.
-    return this.#told[figures].tell(workspace ?? everyone, complete);
+    return this.#reported[figures].report(workspace ?? everyone, complete);
   }
 }
 
 /** No workspace has an empty id. */
 const everyone = "";
 
-/** The latest moment each was told. */
+/** The latest moment each was reported. */
 class ToldMoments {
   readonly #moments = new Map<string, number>();
   /** The latest of all. */
   latest = 0;
 
   /**
-   * @returns `moment`, or the later one that was told before: a group that is set back tells less.
-   *   Beyond `limits.toldMomentsMax` who asked the longest ago is forgotten.
+   * @returns `moment`, or the later one that was reported before: a group that is set back reports
+   * less. Beyond `limits.toldMomentsMax` who asked the longest ago is forgotten.
    */
-  tell(whom: string, moment: number): number {
-    const told = Math.max(this.#moments.get(whom) ?? 0, moment);
+  report(whom: string, moment: number): number {
+    const reported = Math.max(this.#moments.get(whom) ?? 0, moment);
     this.#moments.delete(whom);
-    this.#moments.set(whom, told);
+    this.#moments.set(whom, reported);
     const [oldest] = this.#moments.keys();
     if (this.#moments.size > limits.toldMomentsMax && oldest !== undefined) {
       this.#moments.delete(oldest);
     }
-    this.latest = Math.max(this.latest, told);
-    return told;
+    this.latest = Math.max(this.latest, reported);
+    return reported;
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * What became of the calls of each integration's webhook URL: counted in memory by the door and
- * added to Postgres, so that every process can tell (docs/decisions/, integration health). A crash
- * loses the counts of a minute; no figure depends on them.
+ * added to Postgres, so that every process can report (docs/decisions/, integration health). A
+ * crash loses the counts of a minute; no figure depends on them.
  */
 import { limits } from "../config.js";
 import type { Logger } from "../runtime/logger.js";

@@ -96,12 +96,12 @@ export function hashKey(key: string): Buffer {
   return createHash("sha256").update(key).digest();
 }
 
-/** What of a key may be shown for ever: enough to tell it from others. */
+/** What of a key may be shown for ever: enough to report it from others. */
 export function keyPrefix(key: string): string {
   return key.slice(0, "svc_live_".length + 4);
 }
 
-/** The checksum tells a typing error from an unknown key without asking the database. */
+/** The checksum reports a typing error from an unknown key without asking the database. */
 function isWellFormed(key: string): boolean {
   if (!/^svc_(?:live|test)_[0-9A-Za-z]{38}$/.test(key)) return false;
   return checksum(key.slice(0, -checksumLength)) === key.slice(-checksumLength);

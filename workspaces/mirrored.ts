@@ -1,5 +1,5 @@
 /**
- * The mirror rule: what the workspace's own integration of a store tells is not booked again from
+ * The mirror rule: what the workspace's own integration of a store reports is not booked again from
  * RevenueCat's copy (`definitions.md`, Providers; docs/decisions, The mirror rule).
  */
 import type { Provider, ProviderToken } from "../providers/provider.js";

@@ -67,7 +67,7 @@ export interface AccountEventRow {
   readonly native_type: string;
 }
 
-/** The raw events that changed its subscriptions or told of its payments. */
+/** The raw events that changed its subscriptions or reported its payments. */
 export function accountEventsQuery(asOf: PinnedAsOf, account: string, rowsMax: number): Query {
   return {
     sql: `SELECT toUnixTimestamp64Milli(received_at) AS at_ms, event_id, native_type

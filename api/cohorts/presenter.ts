@@ -7,8 +7,8 @@ import { mrrOf, percent, showMrr } from "../reading/amounts.js";
 /**
  * @param at ms since 1970; the curves run to its month (quarter, year)
  * @param gross the same changes as far as accounts began with them; null: not asked for
- * @returns oldest vintage first; vintages that began with nothing (their accounts' past was told
- *   anew) are none
+ * @returns oldest vintage first; vintages that began with nothing (their accounts' past was
+ * reported anew) are none
  */
 export function presentCohorts(
   rows: readonly CohortRow[],

@@ -43,7 +43,7 @@ const keptSql = {
 } as const;
 
 /**
- * The same of what only each account by itself can tell: its MRR as far as it began with it
+ * The same of what only each account by itself can report: its MRR as far as it began with it
  * (`gross`), or whether it has any in the cell (`accounts`). Reads every movement, in the order
  * of accounts, which the table lies in: one account is held at a time.
  */

@@ -63,15 +63,15 @@ export function presentRawEvents(
     if (same) same.push(fact);
     else byEvent.set(fact.event_id, [fact]);
   }
-  return [...byEvent.values()].flatMap((told) => {
-    const [first] = told;
-    return first === undefined ? [] : [presentRawEvent(first, told, journal)];
+  return [...byEvent.values()].flatMap((reported) => {
+    const [first] = reported;
+    return first === undefined ? [] : [presentRawEvent(first, reported, journal)];
   });
 }
 
 function presentRawEvent(
   first: Fact,
-  told: readonly Fact[],
+  reported: readonly Fact[],
   journal: readonly JournalRow[],
 ): RawEventView {
   // An event that came twice has two rows; the facts say which one was booked.
@@ -92,15 +92,15 @@ function presentRawEvent(
     native_id: row?.native_id ?? null,
     form: row?.form ?? null,
     verdict: row?.verdict ?? null,
-    facts: told.map(presentFact),
+    facts: reported.map(presentFact),
   };
 }
 
 export function presentFact(fact: Fact): FactView {
-  const { amount, currency, ...told } = telling(fact.body);
+  const { amount, currency, ...reported } = telling(fact.body);
   return {
     fact_id: fact.fact_id,
-    ...told,
+    ...reported,
     happened_at: new Date(fact.happened_at).toISOString(),
     amount: amount === null ? null : toJsonNumber(amount, knownExponentOf(currency ?? "")),
     currency,

@@ -30,7 +30,7 @@ export interface FoundEvent {
 
 /**
  * @returns null when the workspace has no such event in that environment
- * @throws ApiError 503 when so much waits that it cannot be told
+ * @throws ApiError 503 when so much waits that it cannot be reported
  */
 export async function findEvent(
   service: SearchService,

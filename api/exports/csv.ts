@@ -3,7 +3,7 @@
  *
  * Spreadsheets run a cell that begins with = + - @ (some: also with their wide forms, or with white
  * space they skip) as a formula, and
- * names of products are told by others. Such a text gets an apostrophe in front (OWASP, CSV
+ * names of products are reported by others. Such a text gets an apostrophe in front (OWASP, CSV
  * Injection), also one that has apostrophes before it, so that taking one off gives the text back.
  */
 import { parseDecimal, trimmedText } from "../../schemas/money/decimal.js";

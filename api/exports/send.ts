@@ -1,6 +1,6 @@
 /**
- * Exports (`docs/exports.md`). The number of rows is told up front, in `X-Total-Count`; what is cut
- * short ends without the last chunk of its body, so no client can take it for whole.
+ * Exports (`docs/exports.md`). The number of rows is reported up front, in `X-Total-Count`; what is
+ * cut short ends without the last chunk of its body, so no client can take it for whole.
  */
 import { Readable } from "node:stream";
 import type { Context } from "koa";

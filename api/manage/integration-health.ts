@@ -1,5 +1,5 @@
 /**
- * How an integration is doing, as its list tells: what came, what was refused at the door, what
+ * How an integration is doing, as its list reports: what came, what was refused at the door, what
  * could not be booked (docs/decisions/http-interface.md).
  */
 import { type CallsRow, callsOf, takenVerdict } from "../../workspaces/integration-calls.js";

@@ -65,7 +65,7 @@ function callOf({ methods, path }: Layer): ManageCall {
   return call;
 }
 
-/** What changes something is told all of it by the path and the body. */
+/** What changes something is reported all of it by the path and the body. */
 async function noParameters(ctx: Context, next: Next): Promise<void> {
   if (ctx.method !== "GET" && ctx.method !== "HEAD") refuseParameters(ctx);
   await next();

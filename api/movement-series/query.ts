@@ -22,7 +22,7 @@ export const beforeAll = "1970-01-01";
 
 /**
  * @param asOf of the series, or a reading of it
- * @param rowsMax one more is read, to tell that there are more
+ * @param rowsMax one more is read, to say that there are more
  */
 export function movementSeriesQuery(
   asOf: AsOf,

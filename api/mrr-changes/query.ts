@@ -84,7 +84,7 @@ export interface MrrChangeRow {
 /** What each of the causes changed, in their order. */
 export function mrrChangesQuery(asOf: PinnedAsOf, causes: readonly CauseRow[]): Query {
   // Each change of these accounts, once for each past it is part of: before (0) or after (1) a
-  // cause. A past is told by a name in the place of the account.
+  // cause. A past is reported by a name in the place of the account.
   const pasts = `(
   SELECT * REPLACE (concat(toString(past.1), ':', toString(past.2)) AS account) FROM (
     SELECT *, arrayJoin(arrayFilter(

@@ -45,7 +45,7 @@ export function mrrChangesRoute(
       query: {
         limit,
         cursor,
-        // The figure the first reading told when nothing else was asked for.
+        // The figure the first reading reported when nothing else was asked for.
         at: query.at ?? (isFirst ? from_known_at : undefined),
         known_at: to_known_at,
       },

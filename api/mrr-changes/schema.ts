@@ -14,7 +14,7 @@ export const mrrChangesQueryParameters = z.object({
   }),
   at: instantOrDay.optional().meta({
     type: "string",
-    description: "The moment whose MRR both readings tell. Default: `from_known_at`.",
+    description: "The moment whose MRR both readings report. Default: `from_known_at`.",
   }),
   provider: providerToken.optional(),
   ...pageQuery,

@@ -1,4 +1,4 @@
-/** Groups of the figures over time: what tells them apart in the tables, and in answers. */
+/** Groups of the figures over time: what distinguishes them in the tables, and in answers. */
 import type { Catalogue } from "../../catalogue/view.js";
 import type { CellGroup, GroupFields } from "../../schemas/http/series.js";
 import { providerToken } from "../../schemas/http/transactions.js";

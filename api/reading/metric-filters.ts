@@ -60,7 +60,7 @@ export function skusOf(id: string, catalogue: Catalogue): string[] {
   if (product !== undefined) {
     return product.skus.map((sku) => `${sku.provider}:${sku.externalId}`);
   }
-  // What no SKU was told of is one product of all providers, and stands in no catalogue.
+  // What no SKU was reported is one product of all providers, and stands in no catalogue.
   const unattributed = providerTokens.filter(
     (provider) => catalogue.productOf({ provider, externalId: "" }).id === id,
   );

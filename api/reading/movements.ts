@@ -166,7 +166,7 @@ function correctionSources(asOf: AsOf): Source[] {
 }
 
 /**
- * Accounts something was learned about after `known_at`. Changes tell it where what was booked
+ * Accounts something was learned about after `known_at`. Changes report it where what was booked
  * together left no movement (one takes another back); a revision may have moved what it replaces
  * to after `at`, and a country counts for all movements. The movements are asked too, since a
  * booking may be seen half: its changes after this query read them, its movements before.

@@ -8,7 +8,7 @@ import type { Query } from "./query.js";
 
 /**
  * Before any table is read: the tables then hold at least what `completeTo` promises.
- * @param figures what the answer tells: money alone is complete sooner than MRR
+ * @param figures what the answer reports: money alone is complete sooner than MRR
  */
 export async function clocksOf(
   service: Pick<Service, "watermark">,

@@ -1,6 +1,7 @@
 /**
  * The read part of a schema registry (docs/topics.md), open to everybody: schemas are published in
- * this project and hold no data. Ids of before a registry was introduced or changed are told too.
+ * this project and hold no data. Ids of before a registry was introduced or changed are reported
+ * too.
  */
 import type Router from "@koa/router";
 import type { Context } from "koa";

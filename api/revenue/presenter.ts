@@ -17,20 +17,20 @@ interface Figures {
   readonly tax: bigint;
   readonly fees: bigint;
   readonly sales: number;
-  /** Of `sales`: those whose tax is told, and those whose fee is. */
+  /** Of `sales`: those whose tax is reported, and those whose fee is. */
   readonly taxTold: number;
   readonly feeTold: number;
 }
 
 export function presentRevenue(
   sums: readonly RevenueSumsRow[],
-  told: readonly ToldRow[],
+  reported: readonly ToldRow[],
   series: Series,
   group: CellGroup | undefined,
   catalogue: Catalogue,
   currency: string,
 ): RevenueAnswer["data"] {
-  const cells = cellsOf(sums, told, group, catalogue);
+  const cells = cellsOf(sums, reported, group, catalogue);
   const exponent = knownExponentOf(currency);
   const revenue = series.parts.flatMap((part): RevenueRow[] => {
     const found = [...(cells.get(utcDay(part.start)) ?? [])]
@@ -62,10 +62,10 @@ interface Cell {
   readonly figures: Figures;
 }
 
-/** By the start of their interval, then by what tells groups apart. */
+/** By the start of their interval, then by what distinguishes groups. */
 function cellsOf(
   sums: readonly RevenueSumsRow[],
-  told: readonly ToldRow[],
+  reported: readonly ToldRow[],
   group: CellGroup | undefined,
   catalogue: Catalogue,
 ): Cells {
@@ -81,7 +81,7 @@ function cellsOf(
     const figures = plus(cellsOfStart.get(key)?.figures ?? nothing, figuresOf(row));
     cellsOfStart.set(key, { fields, figures });
   }
-  for (const row of told) {
+  for (const row of reported) {
     const { key } = placeOf(row);
     const cell = cells.get(row.start)?.get(key);
     if (cell === undefined) continue;

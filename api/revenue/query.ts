@@ -1,4 +1,4 @@
-/** Revenue by interval and group, and how many sales told their tax and their fee. */
+/** Revenue by interval and group, and how many sales reported their tax and their fee. */
 import type { CellGroup } from "../../schemas/http/series.js";
 import type { AsOf } from "../reading/as-of.js";
 import type { Cell } from "../reading/metric-filters.js";
@@ -15,7 +15,7 @@ import {
   tenantSql,
 } from "../reading/query.js";
 
-/** What tells the cells of a series apart. */
+/** What reports the cells of a series apart. */
 interface RevenueCell extends GroupRow {
   /** First day of the interval, `YYYY-MM-DD`. */
   readonly start: string;
@@ -31,7 +31,7 @@ export interface RevenueSumsRow extends RevenueCell {
   readonly sales: string;
 }
 
-/** Transactions that told it. */
+/** Transactions that reported it. */
 export interface ToldRow extends RevenueCell {
   readonly tax: string;
   readonly fee: string;
@@ -39,7 +39,7 @@ export interface ToldRow extends RevenueCell {
 
 type Rows = Pick<Cell, "condition" | "params">;
 
-/** @param rowsMax one more is read, to tell that there are more */
+/** @param rowsMax one more is read, to say that there are more */
 export function revenueQuery(
   series: Series,
   cell: Rows,
@@ -71,8 +71,8 @@ ORDER BY ${names} LIMIT {rows_max:UInt32} ${sumSettingsSql}`,
 }
 
 /**
- * A tax or a fee once told is never unsaid, so the newest version that has one is the newest of
- * all. Where no provider tells any, this reads two columns and finds nothing.
+ * A tax or a fee once reported is never unsaid, so the newest version that has one is the newest of
+ * all. Where no provider reports any, this reads two columns and finds nothing.
  */
 export function toldQuery(series: Series, cell: Rows, group: CellGroup | undefined): Query {
   const names = ["start", ...(group === undefined ? [] : groupColumns[group])].join(", ");

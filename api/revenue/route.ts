@@ -30,12 +30,12 @@ export function revenueRoute(router: Router, service: Service, catalogues: Catal
     const group = query.group_by;
     const catalogue = await catalogues.of(access.workspace, access.environment);
     const cell = cellOf(query, catalogue);
-    const [sums, told] = await Promise.all([
+    const [sums, reported] = await Promise.all([
       rowsOf<RevenueSumsRow>(service, revenueQuery(series, cell, group, limits.seriesRowsMax)),
       rowsOf<ToldRow>(service, toldQuery(series, cell, group)),
     ]);
     if (sums.length > limits.seriesRowsMax) throw tooLong("rows");
-    const data = presentRevenue(sums, told, series, group, catalogue, access.baseCurrency);
+    const data = presentRevenue(sums, reported, series, group, catalogue, access.baseCurrency);
     if (format !== null) {
       return sendTable(ctx, format, revenueTable(group), revenueRows(data), clocks);
     }

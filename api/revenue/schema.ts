@@ -27,14 +27,14 @@ const figures = {
     .number()
     .meta({ description: "Withdrawn less won back; below 0 when more was lost." }),
   revenue: z.number().meta({ description: "`gross + refunds + disputes`: the sum of the ledger." }),
-  tax: z.number().meta({ description: "In `revenue`, as far as providers tell it." }),
+  tax: z.number().meta({ description: "In `revenue`, as far as providers report it." }),
   fees: z.number().nullable().meta({
-    description: "Kept by providers, of the sales they tell it of; null when of none of them.",
+    description: "Kept by providers, of the sales they report it of; null when of none of them.",
   }),
   net: z.number().meta({ description: "`revenue − tax − fees`." }),
   sales: z.int(),
-  sales_without_tax: z.int().meta({ description: "Of `sales`: those whose tax nobody told." }),
-  sales_without_fee: z.int().meta({ description: "Of `sales`: those whose fee nobody told." }),
+  sales_without_tax: z.int().meta({ description: "Of `sales`: those whose tax nobody reported." }),
+  sales_without_fee: z.int().meta({ description: "Of `sales`: those whose fee nobody reported." }),
 };
 
 export const revenueRow = z

@@ -53,7 +53,7 @@ export class OpenSockets {
     open.webSocket.on("close", () => this.#open.delete(open));
   }
 
-  /** Tells every peer that this process stops, and waits for them a moment. */
+  /** Reports every peer that this process stops, and waits for them a moment. */
   async close(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
     const farewells = [...this.#open].map(async ({ subscriber, webSocket }) => {

@@ -78,7 +78,7 @@ export async function openStream(
   }
 }
 
-/** Tells the version that is spoken here, as RFC 6455, 4.4 has it. @param why a whole sentence */
+/** Reports the version that is spoken here, as RFC 6455, 4.4 has it. @param why a whole sentence */
 function noHandshake(why: string): ApiError {
   const message = `No WebSocket handshake: ${why.replace(/\.$/, "")}.`;
   return new ApiError(400, "invalid_request", "handshake_malformed", message, {

@@ -74,10 +74,10 @@ function isKnownBy(fact: Fact, version: VersionRow): boolean {
   );
 }
 
-/** The rate is that of one of the facts, told first where several had the same one. */
+/** The rate is that of one of the facts, reported first where several had the same one. */
 function editionOf(version: VersionRow, facts: readonly Fact[]): number | null {
   const teller = version.type === "refund" ? "Refund" : "Payment";
-  const told = facts.find(
+  const reported = facts.find(
     ({ body, quote }) =>
       teller in body &&
       quote !== null &&
@@ -86,5 +86,5 @@ function editionOf(version: VersionRow, facts: readonly Fact[]): number | null {
       quote.date === version.fx_date &&
       quote.source === version.fx_source,
   );
-  return told?.quote?.edition ?? null;
+  return reported?.quote?.edition ?? null;
 }

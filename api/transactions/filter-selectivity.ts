@@ -1,6 +1,6 @@
 /**
- * How many rows of a list had to be read for each that passed its filters, as earlier pages told:
- * a guess at how to read the next page. What is shown does not depend on it.
+ * How many rows of a list had to be read for each that passed its filters, as earlier pages
+ * reported: a guess at how to read the next page. What is shown does not depend on it.
  */
 import type { PinnedAsOf } from "../reading/pages.js";
 import type { TransactionsWanted } from "./query.js";

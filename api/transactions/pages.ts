@@ -34,7 +34,7 @@ export async function* readAllTransactions(
   yield* readsOf(clickhouse, asOf, wanted, null, { first: count, max: count });
 }
 
-/** @returns null when only reading them all tells how many there are */
+/** @returns null when only reading them all says how many there are */
 export async function countTransactions(
   clickhouse: Pick<ClickHouse, "rows">,
   asOf: PinnedAsOf,

@@ -5,7 +5,9 @@ import { type Query, asOfParams, atSql, knownAtSql, tenantSql } from "../reading
 /** Minor units of `currency` as text, signed as in the ledger. */
 export interface PaymentHistoryRow {
   readonly payment: string;
-  /** A payment whose sale was told anew has rows in the currency it was told in before, too. */
+  /**
+   * A payment whose sale was reported anew has rows in the currency it was reported in before, too.
+   */
   readonly currency: string;
   readonly refunds_then: string;
   /** The same, in minor units of base. */

@@ -28,7 +28,7 @@ export interface TransactionsWanted {
   /** ms since 1970; timestamps from `from` on and before `to` */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
-  /** The status is wanted as of `at`, not as of now: any version may have told another one. */
+  /** The status is wanted as of `at`, not as of now: any version may have reported another one. */
   readonly isPast: boolean;
 }
 
@@ -82,7 +82,7 @@ ORDER BY ${newestFirst} LIMIT {rows_max:UInt32} ${threadsSql(wanted)}`,
  * All known versions of some transactions, of each the one that counts first. They are few and lie
  * anywhere: to read them in the order of the table would cost as much again, and so would looking
  * into its skip indexes. A transaction keeps its timestamp, so times and ids need no pairing, and
- * times alone tell that a part of the table has none of them, before its ids are read.
+ * times alone say that a part of the table has none of them, before its ids are read.
  */
 export function versionsQuery(
   asOf: PinnedAsOf,
@@ -149,7 +149,7 @@ export function ofProvider({ provider }: TransactionsWanted): string[] {
 
 /**
  * `identity` keeps the engine from holding the receipt against each mark of the primary key, where
- * it comes too late to tell anything: of 8 million rows, 16 of a page's 27 ms.
+ * it comes too late to report anything: of 8 million rows, 16 of a page's 27 ms.
  */
 export const recordedSql = `identity(recorded_at) <= ${knownAtSql}`;
 const knownConditions = [tenantSql, `timestamp <= ${atSql}`, recordedSql];

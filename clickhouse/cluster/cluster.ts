@@ -156,9 +156,9 @@ async function shardsOf(
   database: string,
   connect: (to: URL, database: string) => ClickHouseClient,
 ): Promise<ClusterShard[]> {
-  const told = await toldShards(first, cluster);
+  const reported = await toldShards(first, cluster);
   const setting = shardUrls === undefined ? "CLICKHOUSE_CLUSTER" : "CLICKHOUSE_SHARD_URLS";
-  const urls = shardUrls?.map((url) => new URL(url)) ?? usualUrls(first.url, told);
+  const urls = shardUrls?.map((url) => new URL(url)) ?? usualUrls(first.url, reported);
   const patience = patienceMs === undefined ? {} : { patienceMs };
   const addressed = await Promise.all(
     urls.map(async (given) => {

@@ -1,6 +1,7 @@
 /**
- * Which servers a cluster has: as `system.clusters` of the server at CLICKHOUSE_URL tells it, each
- * held against the address it is spoken to at. What does not fit becomes a sentence for a person.
+ * Which servers a cluster has: as `system.clusters` of the server at CLICKHOUSE_URL reports it,
+ * each held against the address it is spoken to at. What does not fit becomes a sentence for a
+ * person.
  */
 import type { ClickHouseClient } from "@clickhouse/client";
 import { ConfigError, limits } from "../../config.js";
@@ -65,8 +66,8 @@ export function usualUrls(first: URL, shards: readonly ToldReplica[]): URL[] {
 }
 
 /**
- * Which address leads to which shard: each server tells its names, directly and through the
- * cluster. All have to tell the same of the cluster, or one would read other rows than another.
+ * Which address leads to which shard: each server reports its names, directly and through the
+ * cluster. All have to report the same of the cluster, or one would read other rows than another.
  * @param first where reads are asked; it has to be one of the shards
  * @throws ConfigError
  */

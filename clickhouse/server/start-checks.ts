@@ -13,7 +13,7 @@ import { ConfigError, limits } from "../../config.js";
 import { notAllowed } from "../errors.js";
 import { missingGrants } from "./grants.js";
 import type { ServerOrigin } from "./server.js";
-import { tellWaiting } from "../../runtime/report-waiting.js";
+import { reportWaiting } from "../../runtime/report-waiting.js";
 
 /** What the tests run on is newer; older ones are refused rather than trusted with money. */
 const oldestVersion = [26, 3] as const;
@@ -41,7 +41,7 @@ export async function whenUsable(
   const place = `${url.protocol}//${url.host}`;
   const user = url.username === "" ? "default" : decodeURIComponent(url.username);
   const database = decodeURIComponent(url.pathname.slice(1)) || "default";
-  const told = (error: unknown): string =>
+  const reported = (error: unknown): string =>
     `${setting}: ${reasonOf(error, { place, user, database })}`;
   url.pathname = "";
   const client = createClient({
@@ -52,7 +52,7 @@ export async function whenUsable(
   try {
     const { patienceMs = limits.clickhousePatienceMsMax, logger } = origin;
     await checkVersion(client, patienceMs, (error, tries) => {
-      if (logger !== undefined) tellWaiting(logger, tries, patienceMs, told(error));
+      if (logger !== undefined) reportWaiting(logger, tries, patienceMs, reported(error));
     });
     await refuseReadOnly(client, user);
     for (const suffix of ["", ...suffixes]) await makeDatabase(client, `${database}${suffix}`);
@@ -60,7 +60,7 @@ export async function whenUsable(
     await refuseMissingGrants(client, ofRows, user);
     return { url, database };
   } catch (error) {
-    throw new ConfigError([told(error)]);
+    throw new ConfigError([reported(error)]);
   } finally {
     await client.close();
   }
@@ -134,7 +134,7 @@ async function refuseMissingGrants(
   throw new Refused(`the user ${user} lacks rights; run ${missing.join("; ")}`);
 }
 
-/** Told as it is. */
+/** Reported as it is. */
 class Refused extends Error {}
 
 /** The server's codes of errors (`SELECT * FROM system.error_log`, ErrorCodes.cpp). */

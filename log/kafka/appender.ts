@@ -10,10 +10,10 @@
 import kafkajs, { type Message, type Producer } from "kafkajs";
 import { limits } from "../../config.js";
 import { KafkaConnection, type KafkaSettings, isNotAllowed } from "./connection.js";
-import { tellFailure } from "./denied.js";
+import { reportFailure } from "./denied.js";
 import { AppendUncertain, LogUnavailable, type Position } from "../log.js";
 import type { Logger } from "../../runtime/logger.js";
-import { ToldSeldom } from "../../runtime/log-throttle.js";
+import { LogThrottle } from "../../runtime/log-throttle.js";
 
 export interface PlacedRecord {
   readonly partition: number;
@@ -70,7 +70,7 @@ export class KafkaAppender {
   #running: Promise<void> | null = null;
   #producer: { readonly connection: Connection; readonly producer: Producer } | null = null;
   #isClosed = false;
-  readonly #denials = new ToldSeldom();
+  readonly #denials = new LogThrottle();
   readonly #msMax: number;
 
   constructor(
@@ -178,13 +178,14 @@ export class KafkaAppender {
       });
       for (const [partition, entries] of placed) {
         const base = first.get(partition);
-        if (base === undefined) throw new Error(`no offset was told for partition ${partition}`);
+        if (base === undefined)
+          throw new Error(`no offset was reported for partition ${partition}`);
         for (const [position, { append, index }] of entries.entries()) {
           append.positions[index] = { partition, offset: BigInt(base) + BigInt(position) };
         }
       }
     } catch (error) {
-      this.#tellFailure(error);
+      this.#reportFailure(error);
       this.#forgetProducer();
       this.#refuse([...appends], error);
       return;
@@ -197,11 +198,11 @@ export class KafkaAppender {
     }
   }
 
-  #tellFailure(error: unknown): void {
+  #reportFailure(error: unknown): void {
     // Senders come again and again.
     if (isNotAllowed(error) && this.#denials.turn("denied") === null) return;
     const attempt = { right: "Write", topic: this.topic } as const;
-    tellFailure(this.logger, error, attempt, "Kafka did not take records");
+    reportFailure(this.logger, error, attempt, "Kafka did not take records");
   }
 
   #hasFailedTries(): boolean {
@@ -220,13 +221,13 @@ export class KafkaAppender {
     const first = new Map<number, string>();
     while (first.size < messages.size) {
       const left = [...messages].filter(([partition]) => !first.has(partition));
-      const told = await producer.send({
+      const reported = await producer.send({
         topic: this.topic,
         messages: left.flatMap(([, ofPartition]) => ofPartition),
         acks: allReplicas,
         compression: kafkajs.CompressionTypes.LZ4,
       });
-      for (const { partition, baseOffset } of told) {
+      for (const { partition, baseOffset } of reported) {
         if (baseOffset !== undefined) first.set(partition, baseOffset);
       }
     }

@@ -67,13 +67,15 @@ export class KafkaConnection {
       logCreator: () => (entry) => {
         const isError = entry.level === kafkajs.logLevel.ERROR;
         if (isError && entry.namespace === "Producer") this.#failedSends += 1;
-        tell(logger, entry);
+        report(logger, entry);
       },
     });
     this.cluster = clusterOf(this.kafka);
   }
 
-  /** Of producers, also those that kafkajs repeated with success: it tells them in its log only. */
+  /**
+   * Of producers, also those that kafkajs repeated with success: it reports them in its log only.
+   */
   get failedSends(): number {
     return this.#failedSends;
   }
@@ -101,7 +103,7 @@ export class KafkaConnection {
     }
   }
 
-  /** Connected and told of the topic. */
+  /** Connected and reported the topic. */
   async ready(topic: string): Promise<Cluster> {
     await this.cluster.connect();
     await this.cluster.addTargetTopic(topic);
@@ -233,8 +235,8 @@ function clusterOf(kafka: Kafka): Cluster {
   return found;
 }
 
-/** Our own loops tell what matters, so these are for looking closer. */
-function tell(logger: Logger, { namespace, log: { message } }: LogEntry): void {
+/** Our own loops say what matters, so these are for looking closer. */
+function report(logger: Logger, { namespace, log: { message } }: LogEntry): void {
   logger.debug({ namespace }, `kafkajs: ${message}`);
 }
 

@@ -1,5 +1,5 @@
 /**
- * What Kafka does not allow a running process, because somebody took a right away: told as a
+ * What Kafka does not allow a running process, because somebody took a right away: reported as a
  * sentence and seldom, since only a person can help, and asked again as seldom.
  */
 import { isNotAllowed, kafkaErrorType } from "./connection.js";
@@ -23,7 +23,7 @@ export function denialOf(error: unknown, { right, topic, groupId }: Attempt): st
 }
 
 /** @param otherwise what follows from any other error */
-export function tellFailure(
+export function reportFailure(
   logger: Logger,
   error: unknown,
   attempt: Attempt,

@@ -7,7 +7,7 @@ import type { Broker, Cluster } from "kafkajs";
 import { limits } from "../../config.js";
 import type { Topic } from "../../schemas/records/records.js";
 import { KafkaConnection, type KafkaSettings, kafkaErrorType } from "./connection.js";
-import { pauseAfter, tellFailure } from "./denied.js";
+import { pauseAfter, reportFailure } from "./denied.js";
 import { type Arrivals, rest } from "../partition-consumer.js";
 import type { LogRecord } from "../log.js";
 import type { Logger } from "../../runtime/logger.js";
@@ -22,7 +22,7 @@ export interface Fetched {
   readonly records: LogRecord[];
   /** Where to go on: Kafka's own marks have offsets, too. */
   next: bigint;
-  /** Where the partition ends; null: the broker told nothing of it, as over a quota. */
+  /** Where the partition ends; null: the broker reported nothing of it, as over a quota. */
   end: bigint | null;
 }
 
@@ -31,7 +31,7 @@ export interface Follower {
   readonly number: number;
   /** The offset to go on from; null while there is no room for more. */
   wanted(): bigint | null;
-  /** @param asked what `wanted` told: ignored when it wants something else by now */
+  /** @param asked what `wanted` reported: ignored when it wants something else by now */
   take(asked: bigint, fetched: Fetched): void;
   /** Retention has removed what was wanted, or the log was cut short. */
   outOfRange(asked: bigint, cluster: Cluster): Promise<void>;
@@ -78,7 +78,7 @@ export async function followPartitions(
     } catch (error) {
       if (stop.aborted) break;
       const attempt = { right: "Read", topic: named.name } as const;
-      tellFailure(logger, error, attempt, "reading from Kafka failed; connecting again");
+      reportFailure(logger, error, attempt, "reading from Kafka failed; connecting again");
       await rest(pauseAfter(error, pauseMs), stop);
       pauseMs = Math.min(pauseMs * 2, pauseMsMax);
     } finally {
@@ -148,8 +148,9 @@ async function followLeader(
 }
 
 export function isOutOfRange(error: unknown, partition: number): boolean {
-  const isTold = error instanceof Error && "partition" in error && error.partition === partition;
-  return isTold && kafkaErrorType(error) === "OFFSET_OUT_OF_RANGE";
+  const isReported =
+    error instanceof Error && "partition" in error && error.partition === partition;
+  return isReported && kafkaErrorType(error) === "OFFSET_OUT_OF_RANGE";
 }
 
 interface FetchAnswer {
@@ -198,8 +199,8 @@ export async function fetchFrom(
       { records: [], next: offset, end: null },
     ]),
   );
-  const told = answer.responses.flatMap((one) => one.partitions);
-  for (const { partition, lastStableOffset, messages } of told) {
+  const reported = answer.responses.flatMap((one) => one.partitions);
+  for (const { partition, lastStableOffset, messages } of reported) {
     const fetched = found.get(partition);
     if (fetched === undefined) continue;
     fetched.end = BigInt(lastStableOffset);
@@ -229,8 +230,8 @@ export async function earliestOf(
   { name }: NamedTopic,
   partition: number,
 ): Promise<bigint> {
-  const [told] = await cluster.fetchTopicsOffset([
+  const [reported] = await cluster.fetchTopicsOffset([
     { topic: name, partitions: [{ partition }], fromBeginning: true },
   ]);
-  return BigInt(told?.partitions[0]?.offset ?? 0);
+  return BigInt(reported?.partitions[0]?.offset ?? 0);
 }

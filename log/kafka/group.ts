@@ -1,7 +1,7 @@
 /**
- * One member of a consumer group: joins, tells the coordinator that it lives, gives its partitions
- * back when others come or go. Each assignment is a generation; whoever lost it cannot move an
- * offset any more, because Kafka refuses commits of an old one.
+ * One member of a consumer group: joins, reports the coordinator that it lives, gives its
+ * partitions back when others come or go. Each assignment is a generation; whoever lost it cannot
+ * move an offset any more, because Kafka refuses commits of an old one.
  */
 import kafkajs, { type Cluster, type GroupMemberAssignment } from "kafkajs";
 import { limits } from "../../config.js";
@@ -12,7 +12,7 @@ import {
   coordinatorOf,
   kafkaErrorType,
 } from "./connection.js";
-import { pauseAfter, tellFailure } from "./denied.js";
+import { pauseAfter, reportFailure } from "./denied.js";
 import { firstPauseMs, rest } from "../partition-consumer.js";
 import { removeSilent } from "./evict-dead-members.js";
 import type { Logger } from "../../runtime/logger.js";
@@ -83,7 +83,7 @@ export async function beMember(
       if (kafkaErrorType(error) === "UNKNOWN_MEMBER_ID") memberId = "";
       const attempt = { right: "Read", ...name } as const;
       if (!stop.aborted) {
-        tellFailure(logger, error, attempt, "not in the group; joining it again");
+        reportFailure(logger, error, attempt, "not in the group; joining it again");
       }
       await rest(pauseAfter(error, pauseMs), stop);
       pauseMs = Math.min(pauseMs * 2, pauseMsMax);
@@ -205,7 +205,7 @@ export class Generation {
         return;
       } catch (error) {
         this.#hear(error);
-        this.coordinator.tellFailure(error, "offsets were not committed; trying again");
+        this.coordinator.reportFailure(error, "offsets were not committed; trying again");
         await rest(pauseAfter(error, pauseMs), this.lost);
       }
     }
@@ -239,7 +239,7 @@ export class Generation {
   }
 }
 
-/** What the coordinator tells a member that joined. */
+/** What the coordinator reports a member that joined. */
 type Joined = Awaited<ReturnType<GroupBroker["joinGroup"]>>;
 
 /** Requests to the coordinator of one group, on a connection that is made again when it fails. */
@@ -343,8 +343,8 @@ class Coordinator {
     if (this.#isJoining) this.abandon();
   }
 
-  tellFailure(error: unknown, otherwise: string): void {
-    tellFailure(this.logger, error, { right: "Read", ...this.name }, otherwise);
+  reportFailure(error: unknown, otherwise: string): void {
+    reportFailure(this.logger, error, { right: "Read", ...this.name }, otherwise);
   }
 
   abandon(): void {

@@ -144,7 +144,7 @@ export class KafkaReader {
 }
 
 const pauseMs = 200;
-/** Between two questions to a broker that told nothing. */
+/** Between two questions to a broker that reported nothing. */
 const heldBackMs = 50;
 const outsideAnyGeneration = { groupGenerationId: -1, memberId: "" };
 
@@ -170,18 +170,18 @@ async function offsets(
 ): Promise<bigint[]> {
   const numbers = numbersTo(partitions);
   const asked = numbers.map((partition) => ({ partition }));
-  const [told] = await cluster.fetchTopicsOffset([
+  const [reported] = await cluster.fetchTopicsOffset([
     { topic: name, partitions: asked, fromBeginning },
   ]);
-  const found = new Map(told?.partitions.map(({ partition, offset }) => [partition, offset]));
+  const found = new Map(reported?.partitions.map(({ partition, offset }) => [partition, offset]));
   return numbers.map((number) => {
     const offset = found.get(number);
-    if (offset === undefined) throw new Error(`Kafka tells nothing of ${name}, ${number}`);
+    if (offset === undefined) throw new Error(`Kafka reports nothing of ${name}, ${number}`);
     return BigInt(offset);
   });
 }
 
-interface Told {
+interface Reported {
   readonly records: readonly LogRecord[];
   readonly next: bigint;
   readonly end: bigint;
@@ -194,11 +194,11 @@ async function fetchOne(
   named: NamedTopic,
   { number, offset }: { readonly number: number; readonly offset: bigint },
   bytesMax: number,
-): Promise<Told> {
+): Promise<Reported> {
   const [nodeId] = Object.keys(cluster.findLeaderForPartitions(named.name, [number]));
   if (nodeId === undefined) throw new Error(`${named.name}, ${number} has no leader`);
   const broker = await cluster.findBroker({ nodeId });
-  const fetch = async (from: bigint): Promise<Told> => {
+  const fetch = async (from: bigint): Promise<Reported> => {
     while (!connection.isAbandoned) {
       const places = [{ number, offset: from }];
       const found = await fetchFrom(broker, named, places, { maxWaitTime: 0, bytesMax });
@@ -206,7 +206,7 @@ async function fetchOne(
       if (end !== null && (next > from || end <= from)) return { records, next, end };
       await pause(heldBackMs);
     }
-    throw new Error(`${named.name}, ${number} was not told of in time`);
+    throw new Error(`${named.name}, ${number} was not reported in time`);
   };
   try {
     return await fetch(offset);

@@ -34,7 +34,7 @@ export function errorTypeOf(error: unknown): string | null {
 export function textOf(error: unknown): string {
   const first = firstOf(error);
   const text = first instanceof Error ? first.message : String(first);
-  // OpenSSL tells its functions and files, too.
+  // OpenSSL reports its functions and files, too.
   return text
     .replace(/[0-9A-F]+:error:[^:]*:SSL routines:[^:]*:([^:]+):.*/s, "$1")
     .replace(/[\s:]+$/, "");
@@ -47,7 +47,7 @@ interface Met {
   readonly type: string | null;
   /** Of the operating system, of TLS, or ours. */
   readonly code: string;
-  /** Where the connection failed; null when that is not told. */
+  /** Where the connection failed; null when that is not reported. */
   readonly broker: string | null;
   /** The request it does not know; null for other errors. */
   readonly request: string | null;
@@ -63,7 +63,7 @@ interface Known {
 const brokerPort = "name the port of its brokers, 9092 unless it was changed";
 const unreachable = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UNREACH/;
 
-/** The first that is met is told. */
+/** The first that is met is reported. */
 const refusals: readonly Known[] = [
   {
     isMet: ({ request }) => request === "Metadata",

@@ -19,7 +19,7 @@ export interface KafkaTail extends Subscription {
 
 const recordsMax = 256;
 
-/** @param ends asks where the partitions end; asked again until it is told */
+/** @param ends asks where the partitions end; asked again until it is reported */
 export function tailTopic(
   settings: KafkaSettings,
   named: NamedTopic,

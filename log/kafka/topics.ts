@@ -1,5 +1,5 @@
 /**
- * The topics on Kafka: made when absent, told of when they are not as they have to be. What others
+ * The topics on Kafka: made when absent, reported when they are not as they have to be. What others
  * set up is never altered: more partitions would move keys, a shorter retention would delete.
  */
 import kafkajs, { type Admin } from "kafkajs";
@@ -9,7 +9,7 @@ import { errorTypeOf, refusalOf, textOf } from "./start-errors.js";
 import { type KafkaUse, refuseMissingRights } from "./permissions.js";
 import type { TopicOptions } from "../log.js";
 import type { Logger } from "../../runtime/logger.js";
-import { tellWaiting } from "../../runtime/report-waiting.js";
+import { reportWaiting } from "../../runtime/report-waiting.js";
 
 export interface KafkaTopic extends TopicOptions {
   /** As Kafka knows it. */
@@ -46,7 +46,7 @@ export async function openTopics(
       if (error instanceof ConfigError) throw error;
       const { sentence, mayPass } = refusalOf(error, settings);
       if (!mayPass || performance.now() > until) throw new ConfigError([sentence]);
-      tellWaiting(logger, tries, startMsMax, sentence);
+      reportWaiting(logger, tries, startMsMax, sentence);
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   }
@@ -66,7 +66,7 @@ async function openAll(
       if (!there.has(topic.name)) await make(admin, topic, replication);
       return check(admin, topic, logger);
     };
-    // Together, since a broker takes a while for each; of several refusals the first is told.
+    // Together, since a broker takes a while for each; of several refusals the first is reported.
     const opened = await Promise.allSettled(topics.map(open));
     return opened.map((one) => {
       if (one.status === "rejected") throw one.reason;

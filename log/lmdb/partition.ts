@@ -24,7 +24,7 @@ export class Partition {
     /** Where it begins while it holds no record: after those a restore left out. */
     beginsAt: number,
   ) {
-    // Retention always leaves the newest record, so it tells where the partition ends.
+    // Retention always leaves the newest record, so it says where the partition ends.
     const newest = [...store.getKeys({ reverse: true, limit: 1 })][0];
     this.end = newest === undefined ? beginsAt : newest + 1;
     this.staged = this.end;

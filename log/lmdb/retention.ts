@@ -82,7 +82,7 @@ async function trim(
   return true;
 }
 
-/** The newest record always stays: it tells where the partition ends. */
+/** The newest record always stays: it says where the partition ends. */
 function expiredOf(partition: Partition, options: TopicOptions, handledBelow: number): number[] {
   const before = options.retentionMs === null ? 0 : Date.now() - options.retentionMs;
   let excess =

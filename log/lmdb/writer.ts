@@ -30,7 +30,7 @@ export class Writer {
   constructor(
     private readonly root: RootDatabase,
     private readonly pendingBytesMax: number,
-    /** After each transaction, before those who wait for it are told. */
+    /** After each transaction, before those who wait for it are reported. */
     private readonly ended: (durable: boolean) => void,
   ) {}
 

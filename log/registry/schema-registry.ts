@@ -128,9 +128,9 @@ export class Registry {
   }
 
   #refusal(what: string, { status, text }: Answer): SchemaRegistryRefused {
-    const told = problem.safeParse(parsedOrNull(text));
-    const code = told.success ? (told.data.error_code ?? status) : status;
-    const message = told.success ? (told.data.message ?? shown(text)) : shown(text);
+    const reported = problem.safeParse(parsedOrNull(text));
+    const code = reported.success ? (reported.data.error_code ?? status) : status;
+    const message = reported.success ? (reported.data.message ?? shown(text)) : shown(text);
     return new SchemaRegistryRefused(`${this.name} said no ${what} (${code}): ${message}`);
   }
 }

@@ -1,4 +1,4 @@
--- Under which accounts a subscription was ever told, by a look at its name: a renewal looks whether
+-- Under which accounts a subscription was ever reported, by a look at its name: a renewal looks whether
 -- there is another than its own. Atomic with the rows, so that whoever wrote and then looks sees it.
 ALTER TABLE subscription_changes ADD PROJECTION IF NOT EXISTS by_subscription
 (

@@ -59,7 +59,7 @@ CREATE TABLE skus (
   environment text NOT NULL CHECK (environment IN ('live', 'test')),
   provider text NOT NULL,
   external_id text NOT NULL,
-  -- The name the provider gives it; null until told.
+  -- The name the provider gives it; null until reported.
   name text,
   named_at timestamptz,
   product text NOT NULL REFERENCES products (id),

@@ -1,3 +1,3 @@
 -- Whether what the answers add is on its way: if not, it is received when it is handed on, since figures may
--- have been told as complete meanwhile (processors/enrich-adorn.ts).
+-- have been reported as complete meanwhile (processors/enrich-adorn.ts).
 ALTER TABLE kept_answers ADD COLUMN handed_on boolean NOT NULL DEFAULT true;

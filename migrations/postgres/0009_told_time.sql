@@ -1,4 +1,4 @@
--- Nothing received later than this was ever told as complete (backends/told-time.ts): one row.
+-- Nothing received later than this was ever reported as complete (backends/reported-time.ts): one row.
 CREATE TABLE told_time (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
   -- ms since 1970

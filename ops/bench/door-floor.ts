@@ -8,16 +8,16 @@ import { type IncomingMessage, type ServerResponse, createServer } from "node:ht
 import Koa from "koa";
 import { z } from "zod";
 import { signatureHeader } from "../../providers/stripe/signature.js";
-import { tell } from "./processes.js";
+import { report } from "./processes.js";
 import { signingSecret } from "./tenant.js";
 
-/** Runs as a child: tells its port, and serves until it is ended. */
+/** Runs as a child: reports its port, and serves until it is ended. */
 export async function run([kind]: readonly string[]): Promise<void> {
   const handle = kind === "koa" ? koaHandler() : answer;
   const server = createServer((request, response) => void handle(request, response));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  tell(portMessage.parse(server.address()));
+  report(portMessage.parse(server.address()));
   process.once("disconnect", () => process.exit(0));
 }
 

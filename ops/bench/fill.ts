@@ -8,7 +8,7 @@ import type { ClickHouse, WriteLane } from "../../clickhouse/clickhouse.js";
 import { openClickHouse } from "../../clickhouse/open.js";
 import { readConfig } from "../../config.js";
 import { median } from "./figures.js";
-import { tell, withChild } from "./processes.js";
+import { report, withChild } from "./processes.js";
 import { productId } from "./stripe-sales.js";
 
 const scanNames = ["mrr", "cohorts", "products", "transactions"] as const;
@@ -56,7 +56,7 @@ export async function run([
     measured[name] = median(values);
   }
   await clickhouse.close();
-  tell(scans.parse(measured));
+  report(scans.parse(measured));
   process.disconnect();
 }
 

@@ -72,7 +72,7 @@ export class HttpConnection {
     if (headEnd < 0) return;
     const head = bytes.toString("latin1", 0, headEnd);
     const length = /content-length: (\d+)/i.exec(head)?.[1];
-    assert(length !== undefined, "the servers measured here tell the length of their answers");
+    assert(length !== undefined, "the servers measured here report the length of their answers");
     const bodyStart = headEnd + 4;
     const bodyEnd = bodyStart + Number(length);
     if (bytes.length < bodyEnd) return;

@@ -16,8 +16,8 @@ const probesMax = 1;
 /** A probe that takes longer counts as never. */
 const probeMsMax = 30_000;
 /**
- * Payments are told a while after they were made, as Stripe does; a probe's is told at once, so
- * that it stands on the first page.
+ * Payments are reported a while after they were made, as Stripe does; a probe's is reported at
+ * once, so that it stands on the first page.
  */
 const toldAfterMs = 60_000;
 
@@ -31,7 +31,7 @@ export interface Sides {
 export interface Durations {
   readonly answered: readonly number[];
   /** The first message of a payment, from the answer to its charge. */
-  readonly told: readonly number[];
+  readonly reported: readonly number[];
   /** The message that knows what was bought, from the answer to the last of its three events. */
   readonly named: readonly number[];
   readonly readable: readonly number[];
@@ -74,7 +74,7 @@ export class Run {
     const since = (from: number, to = Number.POSITIVE_INFINITY) => Math.max(0, to - from);
     return {
       answered: this.#answered,
-      told: payments.map(([id, { chargeAt }]) => since(chargeAt, arrivals.first.get(id))),
+      reported: payments.map(([id, { chargeAt }]) => since(chargeAt, arrivals.first.get(id))),
       named: payments.map(([id, { lastAt }]) => since(lastAt, arrivals.named.get(id))),
       readable,
     };
@@ -112,7 +112,7 @@ export class Run {
     const events = this.#sales.next(Date.now() - (isProbed ? 0 : toldAfterMs));
     if (isProbed) for (const { payment } of events) if (payment) this.#probed.add(payment);
     const [first, ...others] = events;
-    if (first === undefined) throw new Error("a sale is told by several events");
+    if (first === undefined) throw new Error("a sale is reported by several events");
     this.#queue.push(...others);
     return first;
   }

@@ -50,7 +50,7 @@ export async function latency({ seconds, profileFolder }: Options): Promise<Figu
   );
   return [
     figuresOf("sent → 2xx", measured.answered),
-    figuresOf("2xx → on the socket", measured.told, roundsMs),
+    figuresOf("2xx → on the socket", measured.reported, roundsMs),
     figuresOf("2xx → with its product", measured.named, roundsMs),
     figuresOf("2xx → GET /v1/transactions", measured.readable, roundsMs),
   ].flat();

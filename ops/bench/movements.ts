@@ -18,7 +18,7 @@ import { differenceSql, movementRowColumns } from "../../schemas/movements.js";
 import { type Figure, median, spread } from "./figures.js";
 import { HttpConnection, requestBytes } from "./http-connection.js";
 import type { Options } from "./options.js";
-import { tell, withChild, withFolder } from "./processes.js";
+import { report, withChild, withFolder } from "./processes.js";
 import { nodeCommand, withService } from "./service.js";
 import { createTenant } from "./tenant.js";
 
@@ -144,7 +144,7 @@ export async function run([
     }
   });
   await clickhouse.close();
-  tell({ changesRead, rebuild, movementsRead, audit, differences, step, accountsRead });
+  report({ changesRead, rebuild, movementsRead, audit, differences, step, accountsRead });
   process.disconnect();
 }
 

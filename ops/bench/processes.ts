@@ -94,7 +94,7 @@ export async function withChild<T>(
 const program = fileURLToPath(new URL("../bench.js", import.meta.url));
 
 /** In a child: what it has to say. */
-export function tell(message: object): void {
+export function report(message: object): void {
   if (process.send === undefined) throw new Error("this runs as a child of the benchmark");
   process.send(message);
 }

@@ -1,6 +1,6 @@
 /**
  * What one event costs at each provider's adapter: its signature checked, its body read strictly,
- * its facts told. One core, the median of many rounds over fixtures near 3 kB; the floor is one
+ * its facts reported. One core, the median of many rounds over fixtures near 3 kB; the floor is one
  * HMAC over the same bytes.
  */
 import { createHmac, generateKeyPairSync, sign, verify } from "node:crypto";
@@ -102,9 +102,9 @@ async function measure(provider: Provider, { credentials, signer }: Signing) {
     const heading = provider.heading(read.value, delivery.headers);
     const nativeId = heading?.nativeId ?? "";
     const when = { receivedAt: now, firstReceivedAt: now };
-    const told = provider.decode(read.value, { ...known, nativeId, ...when });
+    const reported = provider.decode(read.value, { ...known, nativeId, ...when });
     const ms = performance.now() - began;
-    if (told.outcome !== "facts") throw new Error(`${provider.token}: no facts`);
+    if (reported.outcome !== "facts") throw new Error(`${provider.token}: no facts`);
     return ms;
   }
   const hmac = (): number => {
@@ -176,10 +176,10 @@ function fixtureOf(token: ProviderToken): { body: Buffer; known: Known } {
     .filter((file) => outcomeOf(folder, file) === "facts")
     .map((file) => ({ file, body: readFileSync(`${folder}/${file}`) }))
     .toSorted((one, other) => distance(one.body) - distance(other.body));
-  if (nearest === undefined) throw new Error(`no fixture of ${token} tells facts`);
+  if (nearest === undefined) throw new Error(`no fixture of ${token} reports facts`);
   const answers = `${folder}/${nameOf(nearest.file)}.answers.json`;
-  const told: object = existsSync(answers) ? JSON.parse(readFileSync(answers, "utf8")) : {};
-  const known = { kept: new Map<string, unknown>(), answers: new Map(Object.entries(told)) };
+  const reported: object = existsSync(answers) ? JSON.parse(readFileSync(answers, "utf8")) : {};
+  const known = { kept: new Map<string, unknown>(), answers: new Map(Object.entries(reported)) };
   return { body: nearest.body, known };
 }
 

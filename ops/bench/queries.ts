@@ -34,7 +34,7 @@ const yearMs = 365 * 24 * 60 * 60 * 1000;
 
 interface Question {
   readonly path: string;
-  /** Where the path would tell nothing. */
+  /** Where the path would report nothing. */
   readonly name?: string;
   readonly scan: keyof Scans;
   readonly msMax: number;

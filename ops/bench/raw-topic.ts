@@ -7,11 +7,11 @@ import { Releases } from "../../runtime/releases.js";
 import { readConfig } from "../../config.js";
 import { eventId } from "../../schemas/ids.js";
 import { rawEventCodec, topics } from "../../schemas/records/records.js";
-import { tell, withChild } from "./processes.js";
+import { report, withChild } from "./processes.js";
 import { StripeSales } from "./stripe-sales.js";
 import { z } from "zod";
 
-/** Events lie one millisecond apart, so that a `complete_to` tells how many are booked. */
+/** Events lie one millisecond apart, so that a `complete_to` says how many are booked. */
 export interface Progress {
   readonly events: number;
   bookedAt(completeToMs: number): number;
@@ -77,6 +77,6 @@ export async function run([
     await log.append(topics.raw, records);
   }
   await releases.release();
-  tell({ lastAtMs });
+  report({ lastAtMs });
   process.disconnect();
 }

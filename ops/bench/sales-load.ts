@@ -22,7 +22,7 @@ export async function sendSales(
   await sendEvenly(perSecond, count, () => {
     if (queue.length === 0) queue.push(...sales.next(Date.now()));
     const event = queue.shift();
-    if (event === undefined) throw new Error("a sale is told by several events");
+    if (event === undefined) throw new Error("a sale is reported by several events");
     const request = webhookRequest(tenant.webhookPath, event.body);
     calls.push(
       pool.send(request).then(

@@ -120,6 +120,6 @@ async function ready(base: URL): Promise<void> {
 async function metric(base: URL, name: string): Promise<number> {
   const text = await (await fetch(new URL("/metrics", base))).text();
   const line = text.split("\n").find((each) => each.startsWith(`${name} `));
-  if (line === undefined) throw new Error(`/metrics does not tell ${name}`);
+  if (line === undefined) throw new Error(`/metrics does not report ${name}`);
   return Number(line.slice(name.length));
 }

@@ -11,7 +11,7 @@ import { createLogger } from "../../runtime/logger.js";
 import { openPostgres } from "../../postgres/open.js";
 import { readConfig } from "../../config.js";
 import { topics } from "../../schemas/records/records.js";
-import { tell, withChild } from "./processes.js";
+import { report, withChild } from "./processes.js";
 
 export interface StoreFloor {
   /** From the start of the process until all three are open. */
@@ -67,6 +67,6 @@ export async function run([folder = ""]: readonly string[]): Promise<void> {
   await clickhouse.close();
   await postgres.close();
   await log.close();
-  tell({ openMs, roundsMs } satisfies StoreFloor);
+  report({ openMs, roundsMs } satisfies StoreFloor);
   process.disconnect();
 }

@@ -1,6 +1,6 @@
 /**
- * Webhooks of a plausible business, without end: each payment is told by three events, as Stripe
- * does since 2025-03-31; some begin a subscription, some follow a change of one.
+ * Webhooks of a plausible business, without end: each payment is reported by three events, as
+ * Stripe does since 2025-03-31; some begin a subscription, some follow a change of one.
  */
 import {
   apiVersions,
@@ -15,7 +15,7 @@ import { chargeObject, invoiceObject, invoicePaymentObject } from "../payloads/s
 
 export interface SaleEvent {
   readonly body: Buffer;
-  /** pi_…; null for events that tell nothing of a payment. */
+  /** pi_…; null for events that report nothing of a payment. */
   readonly payment: string | null;
   readonly type: string;
 }

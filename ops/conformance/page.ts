@@ -59,7 +59,7 @@ function rowsOf(type: string, fixtures: readonly ReadFixture[]): string[] {
   return [...rows].map(([effect, names]) => `| \`${type}\` | ${names.join(", ")} | ${effect} |`);
 }
 
-/** What tells it from other examples of its type. */
+/** What reports it from other examples of its type. */
 function exampleOf(name: string, type: string): string {
   if (!name.toLowerCase().startsWith(type.toLowerCase())) return name;
   return name.slice(type.length).replace(/^\./, "") || "plain";
@@ -68,9 +68,9 @@ function exampleOf(name: string, type: string): string {
 function flatOf({ flatTypes }: Provider): string[] {
   const pairs = Object.entries(flatTypes);
   if (pairs.length === 0) return [];
-  const told = pairs.map(([type, meaning]) => `\`${type}\` is ${meaning}`);
+  const reported = pairs.map(([type, meaning]) => `\`${type}\` is ${meaning}`);
   return [
-    `In the flat form B of the ingest endpoint: ${told.join(", ")}. Each sale and each new ` +
+    `In the flat form B of the ingest endpoint: ${reported.join(", ")}. Each sale and each new ` +
       "subscription books its amount there: events of one payment must share `transaction_id`.",
   ];
 }
@@ -78,13 +78,13 @@ function flatOf({ flatTypes }: Provider): string[] {
 function flatPaymentsOf({ flatPayments = {} }: Provider): string[] {
   const prefixes = [...new Set(Object.values(flatPayments))];
   if (prefixes.length === 0) return [];
-  const told = prefixes.map((prefix) => {
+  const reported = prefixes.map((prefix) => {
     const types = Object.keys(flatPayments).filter((type) => flatPayments[type] === prefix);
     return `\`${prefix}\` by ${types.map((type) => `\`${type}\``).join(", ")}`;
   });
   return [
-    `Before a \`transaction_id\` is put, unless it begins with one of them: ${told.join("; ")}. ` +
-      "So a payment that several of them tell is sent with the same of these words in front.",
+    `Before a \`transaction_id\` is put, unless it begins with one of them: ${reported.join("; ")}. ` +
+      "So a payment that several of them report is sent with the same of these words in front.",
   ];
 }
 

@@ -18,9 +18,9 @@ export function effectOf({ decoded, isAnswered }: ReadFixture): Effect {
   }
   const { facts, mirrorOf } = decoded;
   return {
-    money: told(facts.flatMap(({ body }) => moneyOf(body))),
-    mrr: told(facts.flatMap(({ body }) => mrrOf(body))),
-    besides: told([
+    money: reported(facts.flatMap(({ body }) => moneyOf(body))),
+    mrr: reported(facts.flatMap(({ body }) => mrrOf(body))),
+    besides: reported([
       ...facts.flatMap(namesOf),
       ...(isAnswered ? ["the provider's API answers"] : []),
       ...(mirrorOf === undefined ? [] : [`not booked where ${mirrorOf} is connected itself`]),
@@ -31,7 +31,7 @@ export function effectOf({ decoded, isAnswered }: ReadFixture): Effect {
 const untold = { money: nothing, mrr: nothing };
 
 /** Each thing once, in order. */
-function told(words: readonly string[]): string {
+function reported(words: readonly string[]): string {
   return words.length === 0 ? nothing : [...new Set(words)].join("; ");
 }
 
@@ -67,7 +67,7 @@ const paymentKinds = {
 } as const;
 
 function mrrOf(body: FactBody): string[] {
-  // Its start is told beside it; a churn finds what it ends when it is booked.
+  // Its start is reported beside it; a churn finds what it ends when it is booked.
   if ("Anonymous" in body) return body.Anonymous.side === "churn" ? ["ends"] : [];
   if (!("Subscription" in body)) return [];
   const { phase, steps } = body.Subscription;

@@ -9,7 +9,7 @@ import { Chance } from "./chance.js";
 import { Customer } from "./customer.js";
 import { tellElsewhere } from "./other-providers.js";
 import { tellHistory } from "./history.js";
-import { Journal, type Told } from "./journal.js";
+import { Journal, type Reported } from "./journal.js";
 
 export interface BusinessPlan {
   readonly seed: string;
@@ -27,7 +27,7 @@ export interface BusinessPlan {
 export interface Business {
   readonly journal: Journal;
   /** In order of delivery; some come again. */
-  readonly deliveries: readonly Told[];
+  readonly deliveries: readonly Reported[];
 }
 
 export function makeBusiness(plan: BusinessPlan): Business {
@@ -46,7 +46,7 @@ export function makeBusiness(plan: BusinessPlan): Business {
     const joinedAt = start + hourMs + chance.unit() * (plan.days * dayMs - 2 * hourMs);
     tellElsewhere(journal, index, wholeSecond(joinedAt), chance);
   }
-  const deliveries = delivered(journal.told, new Chance(`${plan.seed} deliveries`));
+  const deliveries = delivered(journal.reported, new Chance(`${plan.seed} deliveries`));
   return { journal, deliveries };
 }
 
@@ -69,7 +69,7 @@ function tellProduct(
   const id = `evt_${product}`;
   const version = apiVersions[1];
   const event = stripeEvent({ id, type: "product.created", at, object, version });
-  journal.tell({ at, provider: "stripe", body: eventBody(event) });
+  journal.report({ at, provider: "stripe", body: eventBody(event) });
 }
 
 const latenessMsMax = 20 * secondMs;
@@ -79,10 +79,10 @@ const muchLaterMsMax = 2 * dayMs;
 const againPercent = 1.5;
 
 /** Nearly as it happened: a little shuffled, a few much later, a few twice. */
-function delivered(told: readonly Told[], chance: Chance): Told[] {
+function delivered(reported: readonly Reported[], chance: Chance): Reported[] {
   const lateness = () =>
     chance.unit() * (chance.happens(muchLaterPercent) ? muchLaterMsMax : latenessMsMax);
-  const calls = told.flatMap((one) => {
+  const calls = reported.flatMap((one) => {
     const first = { one, at: one.at + lateness() };
     const again = chance.happens(againPercent);
     return again ? [first, { one, at: first.at + chance.unit() * dayMs }] : [first];

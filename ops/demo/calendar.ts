@@ -1,4 +1,4 @@
-/** Time in the demo: ms since 1970, in whole seconds as Stripe tells it, UTC. */
+/** Time in the demo: ms since 1970, in whole seconds as Stripe reports it, UTC. */
 export const secondMs = 1000;
 export const hourMs = 60 * 60 * secondMs;
 export const dayMs = 24 * hourMs;

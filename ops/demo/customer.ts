@@ -1,4 +1,4 @@
-/** One customer at Stripe: who it is, and how its events are told. */
+/** One customer at Stripe: who it is, and how its events are reported. */
 import {
   type ApiVersion,
   apiVersions,
@@ -38,10 +38,10 @@ export class Customer {
     return `${prefix}_${this.tag}_${String(this.#ids).padStart(4, "0")}`;
   }
 
-  tell(type: string, at: number, object: JsonObject, previous?: JsonObject): void {
+  report(type: string, at: number, object: JsonObject, previous?: JsonObject): void {
     const { version } = this;
     const input = { id: this.newId("evt"), type, at, object, version };
     const event = stripeEvent(previous === undefined ? input : { ...input, previous });
-    this.journal.tell({ at, provider: "stripe", body: eventBody(event) });
+    this.journal.report({ at, provider: "stripe", body: eventBody(event) });
   }
 }

@@ -1,7 +1,7 @@
 /** Delivers events as their providers do: signed, over HTTP, again while the door says 503. */
 import { setTimeout as pause } from "node:timers/promises";
 import { signed } from "./doors.js";
-import type { Told } from "./journal.js";
+import type { Reported } from "./journal.js";
 import type { Merchant } from "./merchant.js";
 
 /** Calls under way at once. */
@@ -12,15 +12,15 @@ const pauseMs = 250;
 /** As fast as the door takes them, nearly in this order. @throws when one is refused */
 export async function deliverAll(
   merchant: Merchant,
-  deliveries: readonly Told[],
+  deliveries: readonly Reported[],
   options: { readonly signal?: AbortSignal; readonly onTaken?: (count: number) => void } = {},
 ): Promise<void> {
   let next = 0;
   let taken = 0;
   const send = async (): Promise<void> => {
-    for (let told = deliveries[next]; told !== undefined; told = deliveries[next]) {
+    for (let reported = deliveries[next]; reported !== undefined; reported = deliveries[next]) {
       next += 1;
-      await deliver(merchant, told, options.signal);
+      await deliver(merchant, reported, options.signal);
       taken += 1;
       options.onTaken?.(taken);
     }
@@ -31,7 +31,7 @@ export async function deliverAll(
 /** @throws when it is refused, or the service stays unavailable */
 export async function deliver(
   merchant: Merchant,
-  { provider, body }: Told,
+  { provider, body }: Reported,
   signal?: AbortSignal,
 ): Promise<void> {
   const { webhookPath, account } = merchant.doors[provider];

@@ -1,11 +1,11 @@
 /**
- * What a made-up business did: the events that tell it, and beside them its own books, kept without
- * looking at the events, so that the service's figures can be held against them.
+ * What a made-up business did: the events that report it, and beside them its own books, kept
+ * without looking at the events, so that the service's figures can be held against them.
  */
 import type { Currency } from "./catalogue.js";
 import type { DemoToken } from "./doors.js";
 
-export interface Told {
+export interface Reported {
   /** ms since 1970, when it happened */
   readonly at: number;
   readonly provider: DemoToken;
@@ -22,14 +22,14 @@ export interface Sold {
 }
 
 export class Journal {
-  readonly told: Told[] = [];
+  readonly reported: Reported[] = [];
   readonly sold = new Map<Currency, Sold>();
   /** Accounts that pay for at least one subscription, and those subscriptions. */
   subscribers = 0;
   subscriptions = 0;
 
   constructor(
-    /** ms since 1970: nothing later is told or booked. */
+    /** ms since 1970: nothing later is reported or booked. */
     readonly end: number,
   ) {}
 
@@ -37,8 +37,8 @@ export class Journal {
     return at > this.end;
   }
 
-  tell(told: Told): void {
-    if (!this.isOver(told.at)) this.told.push(told);
+  report(reported: Reported): void {
+    if (!this.isOver(reported.at)) this.reported.push(reported);
   }
 
   book(at: number, currency: Currency, change: (sold: Sold) => void): void {

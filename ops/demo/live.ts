@@ -8,7 +8,7 @@ import type { Chance, Weighted } from "./chance.js";
 import { Customer } from "./customer.js";
 import { lessThan, moreThan, newTerms } from "./history.js";
 import { sellElsewhere } from "./other-providers.js";
-import { Journal, type Told } from "./journal.js";
+import { Journal, type Reported } from "./journal.js";
 import { type Payment, tellDispute, tellRefund, tellWorkshop } from "./payments.js";
 import { Subscription } from "./subscription.js";
 
@@ -81,15 +81,15 @@ export class LiveBusiness {
   /**
    * Lets one thing happen.
    * @param now ms since 1970
-   * @returns the events that tell it
+   * @returns the events that report it
    */
-  next(now: number): Told[] {
+  next(now: number): Reported[] {
     const at = wholeSecond(now);
     const drawn = this.chance.weighted(happenings);
     const isFull = this.#active.length >= subscribersMax;
     this.#happen(drawn === "signUp" && isFull ? "cancel" : drawn, at);
-    if (this.journal.told.length === 0) this.#happen("workshop", at);
-    return this.journal.told.splice(0);
+    if (this.journal.reported.length === 0) this.#happen("workshop", at);
+    return this.journal.reported.splice(0);
   }
 
   #happen(what: Happening, at: number): void {

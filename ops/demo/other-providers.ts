@@ -89,7 +89,7 @@ class Teller {
       if (this.journal.isOver(at)) break;
       const of: Membership = { first, until: end(month + 1) };
       if (this.chance.happens(leavesPercent)) {
-        this.#tell(at, this.shop.end?.(at, of));
+        this.#report(at, this.shop.end?.(at, of));
         return;
       }
       const sale = saleOf(month, at);
@@ -105,20 +105,20 @@ class Teller {
   #perhapsRefund(sale: Sale): void {
     const at = sale.at + Math.floor(this.chance.unit() * refundAfterMsMax) + hourMs;
     if (!this.chance.happens(refundPercent) || this.shop.refund === undefined) return;
-    this.#tell(at, this.shop.refund(at, sale));
+    this.#report(at, this.shop.refund(at, sale));
     this.journal.book(at, sale.currency, (sold) => (sold.refunded += sale.amount));
   }
 
   #book(sale: Sale, bodies: readonly Buffer[] | undefined): void {
-    this.#tell(sale.at, bodies);
+    this.#report(sale.at, bodies);
     this.journal.book(sale.at, sale.currency, (sold) => {
       sold.payments += 1;
       sold.gross += sale.amount;
     });
   }
 
-  #tell(at: number, bodies: readonly Buffer[] = []): void {
-    for (const body of bodies) this.journal.tell({ at, provider: this.shop.provider, body });
+  #report(at: number, bodies: readonly Buffer[] = []): void {
+    for (const body of bodies) this.journal.report({ at, provider: this.shop.provider, body });
   }
 }
 

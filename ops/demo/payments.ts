@@ -1,4 +1,4 @@
-/** A payment as Stripe tells it: several events, in either layout, and what may become of it. */
+/** A payment as Stripe reports it: several events, in either layout, and what may become of it. */
 import { isNewLayout } from "../payloads/stripe.js";
 import {
   chargeObject,
@@ -74,12 +74,12 @@ export function tellSale(customer: Customer, sale: Sale): Payment | null {
     paymentIntent,
     charge,
   });
-  customer.tell("invoice.paid", at, object);
-  customer.tell("invoice.payment_succeeded", at, object);
+  customer.report("invoice.paid", at, object);
+  customer.report("invoice.payment_succeeded", at, object);
   if (isNewLayout(version)) {
     const id = customer.newId("inpay");
     const paid = { id, invoice, payment: paymentIntent, amount, currency, paidAt: at };
-    customer.tell("invoice_payment.paid", at, invoicePaymentObject(paid));
+    customer.report("invoice_payment.paid", at, invoicePaymentObject(paid));
   }
   return payment;
 }
@@ -101,8 +101,8 @@ export function tellRefund(customer: Customer, payment: Payment, at: number, amo
   const { charge, paymentIntent } = payment;
   const id = customer.newId("re");
   const refund = refundObject({ id, charge, paymentIntent, amount, currency, createdAt: at });
-  // The old layout's events of refunds were few; its charges tell them.
-  if (isNewLayout(version)) customer.tell("refund.created", at, refund);
+  // The old layout's events of refunds were few; its charges report them.
+  if (isNewLayout(version)) customer.report("refund.created", at, refund);
   tellCharge(customer, payment, "charge.refunded", at);
 }
 
@@ -118,18 +118,18 @@ export function tellDispute(
   const id = customer.newId("du");
   const dispute = { id, charge, paymentIntent, amount, currency, createdAt: at, withdrawnAt: at };
   const open = disputeObject({ ...dispute, status: "needs_response" });
-  customer.tell("charge.dispute.created", at, open);
-  customer.tell("charge.dispute.funds_withdrawn", at, open);
+  customer.report("charge.dispute.created", at, open);
+  customer.report("charge.dispute.funds_withdrawn", at, open);
   journal.book(at, currency, (sold) => (sold.disputes += 1));
   if (closed === null) return;
   if (!closed.isWon) {
     const lost = disputeObject({ ...dispute, status: "lost" });
-    customer.tell("charge.dispute.closed", closed.at, lost);
+    customer.report("charge.dispute.closed", closed.at, lost);
     return;
   }
   const won = disputeObject({ ...dispute, status: "won", returnedAt: closed.at });
-  customer.tell("charge.dispute.closed", closed.at, won);
-  customer.tell("charge.dispute.funds_reinstated", closed.at, won);
+  customer.report("charge.dispute.closed", closed.at, won);
+  customer.report("charge.dispute.funds_reinstated", closed.at, won);
   journal.book(closed.at, currency, (sold) => (sold.disputes -= 1));
 }
 
@@ -146,7 +146,7 @@ function tellCharge(customer: Customer, payment: Payment, type: string, at: numb
     invoice: payment.invoice,
     amountRefunded: payment.refunded,
   });
-  customer.tell(type, at, object);
+  customer.report(type, at, object);
 }
 
 function lineOf(line: Line, id: string, subscription: string | null): InvoiceLineInput {

@@ -1,4 +1,4 @@
-/** A subscription: its terms, and the snapshots and invoices that tell it. */
+/** A subscription: its terms, and the snapshots and invoices that report it. */
 import {
   discountObject,
   type JsonObject,
@@ -37,7 +37,7 @@ export class Subscription {
   #endedAt: number | null = null;
   #isPaid = false;
 
-  /** Tells that it began. All times are ms since 1970. */
+  /** Reports that it began. All times are ms since 1970. */
   constructor(
     readonly customer: Customer,
     readonly createdAt: number,
@@ -49,7 +49,7 @@ export class Subscription {
     this.#item = customer.newId("si");
     this.#discount = customer.newId("di");
     this.#state = { ...start, cancelAtPeriodEnd: false };
-    customer.tell("customer.subscription.created", createdAt, this.#snapshot());
+    customer.report("customer.subscription.created", createdAt, this.#snapshot());
   }
 
   get terms(): Terms {
@@ -77,14 +77,14 @@ export class Subscription {
         ? {}
         : { cancel_at_period_end: before["cancel_at_period_end"] ?? null }),
     };
-    this.customer.tell("customer.subscription.updated", at, this.#snapshot(), previous);
+    this.customer.report("customer.subscription.updated", at, this.#snapshot(), previous);
   }
 
   end(at: number): void {
     if (this.customer.journal.isOver(at)) return;
     this.#state = { ...this.#state, status: "canceled" };
     this.#endedAt = at;
-    this.customer.tell("customer.subscription.deleted", at, this.#snapshot());
+    this.customer.report("customer.subscription.deleted", at, this.#snapshot());
   }
 
   /** One period in advance. */

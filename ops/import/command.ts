@@ -31,34 +31,34 @@ interface Order {
 /** @returns the exit code */
 export async function importCommand(
   words: readonly string[],
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<number> {
   if (words.includes("--help")) {
-    tell(usage);
+    report(usage);
     return 0;
   }
   try {
     const order = readWords(words);
-    const isRight = await check(order, tell);
+    const isRight = await check(order, report);
     if (order.door === null) {
-      tell("Nothing was sent: this was a dry run. With --apply it is sent.");
+      report("Nothing was sent: this was a dry run. With --apply it is sent.");
       return isRight ? 0 : 1;
     }
     if (!isRight) {
-      tell("Nothing was sent: the lines above are wrong.");
+      report("Nothing was sent: the lines above are wrong.");
       return 1;
     }
-    return (await send(order, order.door, tell)) ? 0 : 1;
+    return (await send(order, order.door, report)) ? 0 : 1;
   } catch (error) {
     if (!(error instanceof ImportRefused)) throw error;
-    tell(error.message);
+    report(error.message);
     return 2;
   }
 }
 
 /** @returns whether every line is right */
-async function check(order: Order, tell: (line: string) => void): Promise<boolean> {
-  const problems = new Problems(tell);
+async function check(order: Order, report: (line: string) => void): Promise<boolean> {
+  const problems = new Problems(report);
   const tally = new Tally();
   const ids = new EventIds();
   const repeats = new Repeats();
@@ -75,15 +75,15 @@ async function check(order: Order, tell: (line: string) => void): Promise<boolea
     if (place.kind === "conflict") problems.add(row.line, conflictWith(place.line));
   }
   problems.end();
-  for (const line of tally.lines()) tell(line);
-  if (tally.isEmpty) tell(problems.count > 0 ? "No row is right." : "There are no rows.");
+  for (const line of tally.lines()) report(line);
+  if (tally.isEmpty) report(problems.count > 0 ? "No row is right." : "There are no rows.");
   if (repeats.count > 0) {
-    tell(
+    report(
       `${repeats.count} rows say again what an earlier one of their event_id says; it counts once.`,
     );
   }
   if (ids.repeated > 0) {
-    tell(`${ids.repeated} rows without event_id are equal to an earlier one; each counts.`);
+    report(`${ids.repeated} rows without event_id are equal to an earlier one; each counts.`);
   }
   return problems.count === 0;
 }
@@ -93,8 +93,8 @@ function conflictWith(line: number): string {
 }
 
 /** @returns whether the service took every line */
-async function send(order: Order, door: Door, tell: (line: string) => void): Promise<boolean> {
-  const problems = new Problems(tell);
+async function send(order: Order, door: Door, report: (line: string) => void): Promise<boolean> {
+  const problems = new Problems(report);
   const ids = new EventIds();
   const sums = { taken: 0, repeated: 0 };
   const note = (outcome: Outcome): void => {
@@ -111,11 +111,11 @@ async function send(order: Order, door: Door, tell: (line: string) => void): Pro
     sentUpTo = last.line;
     batch = [];
     batches += 1;
-    if (batches % batchesBetweenWords === 0) tell(`Sent up to line ${sentUpTo}`);
+    if (batches % batchesBetweenWords === 0) report(`Sent up to line ${sentUpTo}`);
   };
   try {
     for await (const row of readRows(order.file, order.delimiter)) {
-      // Also of what is not sent again: equal rows are told apart by their count.
+      // Also of what is not sent again: equal rows are distinguished by their count.
       const checked = checkRow(row, ids, Date.now());
       if (!checked.ok) throw new ImportRefused("The file changed while it was read.");
       if (row.line < order.fromLine) continue;
@@ -133,24 +133,24 @@ async function send(order: Order, door: Door, tell: (line: string) => void): Pro
     throw new ImportRefused(`${error.message}\n${goOn}: nothing counts twice.`);
   }
   problems.end();
-  tell(`Taken: ${sums.taken}. Known already: ${sums.repeated}. Refused: ${problems.count}.`);
+  report(`Taken: ${sums.taken}. Known already: ${sums.repeated}. Refused: ${problems.count}.`);
   return problems.count === 0;
 }
 
-/** Told by line, the first ones; all are counted. */
+/** Reported by line, the first ones; all are counted. */
 class Problems {
   count = 0;
-  constructor(readonly tell: (line: string) => void) {}
+  constructor(readonly report: (line: string) => void) {}
 
   add(line: number, message: string): void {
     this.count += 1;
-    if (this.count <= limits.importProblemsToldMax) this.tell(`line ${line}: ${message}`);
+    if (this.count <= limits.importProblemsToldMax) this.report(`line ${line}: ${message}`);
   }
 
   end(): void {
     const more = this.count - limits.importProblemsToldMax;
-    if (more > 0) this.tell(`and ${more} more`);
-    if (this.count > 0) this.tell(`Wrong lines: ${this.count}`);
+    if (more > 0) this.report(`and ${more} more`);
+    if (this.count > 0) this.report(`Wrong lines: ${this.count}`);
   }
 }
 

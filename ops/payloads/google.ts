@@ -180,7 +180,7 @@ export interface PartialRefundInput {
   readonly createdAt: number;
   readonly processedAt: number | null;
   readonly amount: bigint;
-  /** Within `amount`; left out: not told. */
+  /** Within `amount`; left out: not reported. */
   readonly tax?: bigint;
 }
 

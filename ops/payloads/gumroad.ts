@@ -81,7 +81,7 @@ export interface MembershipInput {
   readonly sales?: readonly string[];
 }
 
-/** What happened to a membership, and the fields that tell it. */
+/** What happened to a membership, and the fields that report it. */
 export type MembershipNews =
   | { readonly resource: "cancellation"; readonly cancelledAt: number }
   | { readonly resource: "subscription_ended"; readonly endedAt: number; readonly reason?: string }
@@ -150,7 +150,7 @@ export interface RecordInput {
   readonly partiallyRefunded?: boolean;
   /** As people write it, in the currency of the listing: "1,234.50". */
   readonly refundable?: string;
-  /** What the sale was listed in; records before August 2026 tell its sign only. */
+  /** What the sale was listed in; records before August 2026 report its sign only. */
   readonly soldIn?: string;
   readonly soldInSign?: string;
   readonly countryCode?: string;

@@ -1,4 +1,4 @@
-/** The entities that tell money (see payloads.ts): transactions and adjustments. */
+/** The entities that report money (see payloads.ts): transactions and adjustments. */
 import { type JsonObject, rfc3339 } from "./paddle.js";
 
 export interface LineInput {

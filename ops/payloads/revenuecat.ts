@@ -24,9 +24,9 @@ export interface PurchaseInput {
   readonly purchasedAt: number;
   /** null: nothing expires (a one-time purchase). */
   readonly expirationAt: number | null;
-  /** Minor units of `currency`, negative for a refund; null: the store did not tell. */
+  /** Minor units of `currency`, negative for a refund; null: the store did not report. */
   readonly amount: bigint | null;
-  /** ISO 4217; null where the store did not tell. */
+  /** ISO 4217; null where the store did not report. */
   readonly currency: string | null;
   /** USD cents of `price`, RevenueCat's own estimate; as `amount` when left out. */
   readonly usdCents?: bigint | null;

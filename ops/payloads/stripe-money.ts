@@ -1,4 +1,4 @@
-/** The objects that tell money (see payloads.ts): charges, invoices, refunds, disputes. */
+/** The objects that report money (see payloads.ts): charges, invoices, refunds, disputes. */
 import {
   type ApiVersion,
   isNewLayout,

@@ -39,7 +39,7 @@ export async function serversCommand(words: readonly string[]): Promise<number> 
     if (what === "stop") for (const name of chosen) await stop(name, folder);
     if (what === "status") await tellStatus(chosen, folder);
     if (what !== "status") await writeEnvironment(folder);
-    if (what === "start") tell(`. ${relative(".", join(folder, "env"))} && npm start`);
+    if (what === "start") report(`. ${relative(".", join(folder, "env"))} && npm start`);
     return 0;
   } catch (error) {
     return tellError(error instanceof Error ? error.message : String(error));
@@ -48,7 +48,7 @@ export async function serversCommand(words: readonly string[]): Promise<number> 
 
 async function start(name: ServerName, folder: string): Promise<void> {
   const running = await readKept(folder, name);
-  if (running !== null) return tell(`${name} runs, process ${running.keeper}`);
+  if (running !== null) return report(`${name} runs, process ${running.keeper}`);
   const own = join(folder, name);
   await mkdir(own, { recursive: true });
   const logFile = join(own, "keeper.log");
@@ -63,7 +63,7 @@ async function start(name: ServerName, folder: string): Promise<void> {
   const startedAt = Date.now();
   for (;;) {
     const kept = await readKept(folder, name);
-    if (kept !== null) return tell(`${name} runs, process ${kept.keeper}`);
+    if (kept !== null) return report(`${name} runs, process ${kept.keeper}`);
     const isLate = Date.now() - startedAt > startMsMax;
     if (keeper.exitCode !== null || keeper.signalCode !== null || isLate) {
       const why = (await readFile(logFile, "utf8")).trim();
@@ -75,20 +75,20 @@ async function start(name: ServerName, folder: string): Promise<void> {
 
 async function stop(name: ServerName, folder: string): Promise<void> {
   const kept = await readKept(folder, name);
-  if (kept === null) return tell(`${name} does not run`);
+  if (kept === null) return report(`${name} does not run`);
   process.kill(kept.keeper, "SIGTERM");
   const askedAt = Date.now();
   while (await isKeeper(kept.keeper)) {
     if (Date.now() - askedAt > stopMsMax) throw new Error(`${name} does not end`);
     await pause(lookEveryMs);
   }
-  tell(`${name} has ended`);
+  report(`${name} has ended`);
 }
 
 async function tellStatus(chosen: readonly ServerName[], folder: string): Promise<void> {
   for (const name of chosen) {
     const kept = await readKept(folder, name);
-    tell(kept === null ? `${name} does not run` : `${name} runs, process ${kept.keeper}`);
+    report(kept === null ? `${name} does not run` : `${name} runs, process ${kept.keeper}`);
   }
 }
 
@@ -133,7 +133,7 @@ function readWords(words: readonly string[]): Order | null {
   }
 }
 
-function tell(line: string): void {
+function report(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 

@@ -124,7 +124,7 @@ function propertiesText({ folder, port, properties }: LocalKafka, controllerPort
     .join("");
 }
 
-/** @param needed told when the program is not there */
+/** @param needed reported when the program is not there */
 async function run([program = "", ...words]: readonly string[], needed = ""): Promise<void> {
   try {
     await promisify(execFile)(program, words);

@@ -1,6 +1,6 @@
 /**
- * `keep-process.js <name> <folder>`: starts one server, keeps it company, and ends it when told to
- * by SIGTERM or SIGINT. It ends by itself when the server does.
+ * `keep-process.js <name> <folder>`: starts one server, keeps it company, and ends it when reported
+ * to by SIGTERM or SIGINT. It ends by itself when the server does.
  */
 import { once } from "node:events";
 import { createServer } from "node:net";

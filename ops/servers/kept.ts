@@ -37,9 +37,9 @@ export async function readKept(folder: string, name: ServerName): Promise<Kept |
 }
 
 /** Readable by its owner only: a URL may carry a password. */
-export async function writeKept(folder: string, told: Kept): Promise<void> {
-  const path = fileOf(folder, told.name);
-  await writeFile(`${path}.new`, `${JSON.stringify(told)}\n`, { mode: 0o600 });
+export async function writeKept(folder: string, reported: Kept): Promise<void> {
+  const path = fileOf(folder, reported.name);
+  await writeFile(`${path}.new`, `${JSON.stringify(reported)}\n`, { mode: 0o600 });
   await rename(`${path}.new`, path);
 }
 
@@ -49,10 +49,10 @@ export async function forgetKept(folder: string, name: ServerName): Promise<void
 
 /** By what it runs, too: after a restart of the machine its id may be another's. */
 export async function isKeeper(pid: number): Promise<boolean> {
-  const told = await promisify(execFile)("ps", ["-o", "args=", "-p", String(pid)]).catch(
+  const reported = await promisify(execFile)("ps", ["-o", "args=", "-p", String(pid)]).catch(
     () => null,
   );
-  return told?.stdout.includes(keeperProgram) ?? false;
+  return reported?.stdout.includes(keeperProgram) ?? false;
 }
 
 export const keeperProgram = "keep-process.js";

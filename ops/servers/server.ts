@@ -7,7 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 
 /** How long a server may take to answer its first call: other work may share the machine. */
 const readyMsMax = 120_000;
-/** Lines of its log that are told when it does not start. */
+/** Lines of its log that are reported when it does not start. */
 const linesToldMax = 20;
 /** How long it may take to end when asked to. */
 const stopMsMax = 20_000;
@@ -43,7 +43,7 @@ export async function startServer(options: ServerCommand): Promise<LocalServer> 
     env: { ...process.env, ...options.env },
     stdio: [options.keepsInput ? "pipe" : "ignore", "pipe", "pipe"],
   });
-  // Whoever started it may be told to end before it can stop it.
+  // Whoever started it may be informed to end before it can stop it.
   const end = (): void => void child.kill(options.stopSignal);
   process.on("exit", end);
   child.once("exit", () => process.off("exit", end));

@@ -1,7 +1,7 @@
 /**
  * The audit: for each workspace and environment, whether what is recorded is what should be, row by
- * row. It reads in bounded slices and rests in between as it is told, so that it can run beside
- * booking. It repairs only when told to, and then nothing may be booking.
+ * row. It reads in bounded slices and rests in between as it is reported, so that it can run beside
+ * booking. It repairs only when reported to, and then nothing may be booking.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import {
@@ -87,7 +87,7 @@ export async function addMissingEnds(
   return added;
 }
 
-/** Of what movements are worked out from, the rows that no event told: before the movements. */
+/** Of what movements are worked out from, the rows that no event reported: before the movements. */
 async function endedFinding(
   { clickhouse, watermark }: AuditService,
   options: Pick<AuditOptions, "repair" | "shareMax" | "stop">,

@@ -8,7 +8,7 @@ import { limits } from "../../config.js";
 import { bookedNow } from "../../schemas/booked-at.js";
 import type { LedgerRow } from "../book/payment/payment-versions.js";
 
-/** What tells rows of one workspace and environment apart; times as ClickHouse writes them. */
+/** What reports rows of one workspace and environment apart; times as ClickHouse writes them. */
 const dimensions = [
   "payment",
   "entry",

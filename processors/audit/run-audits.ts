@@ -1,7 +1,7 @@
 /**
  * Audits beside booking: every night, and whenever one is asked for (`/v1/manage/audits`). One at a
  * time, among all processes, in small slices with rests, so that booking hardly notices. It only
- * tells; repairing is a command for when nothing is booking (`docs/operating.md`).
+ * reports; repairing is a command for when nothing is booking (`docs/operating.md`).
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { schedule } from "node-cron";

@@ -38,7 +38,7 @@ const hashSql = "sipHash64(provider, subscription)";
 
 /**
  * @param settledTo asked only when an end is missing; ms since 1970 up to which everything is
- *   booked. What was told later is being booked right now.
+ *   booked. What was reported later is being booked right now.
  */
 export async function missingEnds(
   clickhouse: Pick<ClickHouse, "rows">,

@@ -87,14 +87,14 @@ export async function versionDifferences(
     for (const moment of [...moments].sort()) {
       rows += 1;
       const right = known(should, moment);
-      const told = known(is, moment);
-      const what = different(right, told);
+      const reported = known(is, moment);
+      const what = different(right, reported);
       if (what.length === 0) continue;
       differences.push({
         payment: `${slice.provider}:${payment}`,
         recorded_at: moment,
         what: what.join(", "),
-        row: right === null ? null : outranking(right, told, moment),
+        row: right === null ? null : outranking(right, reported, moment),
       });
     }
   }
@@ -183,24 +183,29 @@ function known<Row extends Stored>(rows: readonly Row[], moment: string): Row | 
   return rows.findLast(({ recorded_at }) => recorded_at <= moment) ?? null;
 }
 
-function different(right: Stored | null, told: Stored | null): string[] {
-  if (right === null && told === null) return [];
+function different(right: Stored | null, reported: Stored | null): string[] {
+  if (right === null && reported === null) return [];
   if (right === null) return ["unknown payment"];
-  if (told === null) return ["missing"];
+  if (reported === null) return ["missing"];
   return ["timestamp", ...Object.keys(fields)].filter((name) => {
     const value = (row: Stored) =>
       Object.entries(row).find(([column]) => column === name)?.[1] ?? null;
-    return String(value(right)) !== String(value(told));
+    return String(value(right)) !== String(value(reported));
   });
 }
 
 function outranking(
   right: Stored & Cells<typeof origin>,
-  told: Stored | null,
+  reported: Stored | null,
   moment: string,
 ): Stored & Cells<typeof origin> {
-  if (told === null || told.recorded_at < right.recorded_at) return right;
-  return { ...right, recorded_at: moment, fact_id: told.fact_id, version: told.version + 1 };
+  if (reported === null || reported.recorded_at < right.recorded_at) return right;
+  return {
+    ...right,
+    recorded_at: moment,
+    fact_id: reported.fact_id,
+    version: reported.version + 1,
+  };
 }
 
 function rowOf(

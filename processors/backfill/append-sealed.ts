@@ -14,7 +14,7 @@ export class WrongMode extends Error {
 }
 
 /**
- * Resolves when they are durable. They are received now: nobody knew before what it tells.
+ * Resolves when they are durable. They are received now: nobody knew before what it reports.
  * @throws WrongMode, LogUnavailable
  */
 export async function takeHistory(

@@ -180,7 +180,7 @@ async function readPage(
   list: HistoryList,
 ): Promise<HistoryPage | Extract<Outcome, { for: string }>> {
   const span = { from: from.getTime(), to: createdAt.getTime() };
-  // What changes while the page is under way is told by a webhook, which must be the newer.
+  // What changes while the page is under way is reported by a webhook, which must be the newer.
   const asOf = Date.now() - limits.backfillClockSkewMsMax;
   const asked = await withDeadline(limits.backfillPageMsMax, stopping, (signal) =>
     apis.ask(
@@ -228,7 +228,7 @@ function nextStep(
   return { ...here, state: "comparing", list: first.name, after: null, comparison: [] };
 }
 
-/** Lists that tell what was paid. */
+/** Lists that say what was paid. */
 function comparing(lists: readonly HistoryList[]): HistoryList[] {
   return lists.filter(({ tellsPayments }) => tellsPayments);
 }

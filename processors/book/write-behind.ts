@@ -10,7 +10,9 @@ export class WriteBehind<Rows> {
   #next: Promise<void> | null = null;
   #running: Promise<void> = Promise.resolve();
 
-  /** @param write one at a time; when it fails, whoever added the rows is told and adds again */
+  /**
+   * @param write one at a time; when it fails, whoever added the rows is reported and adds again
+   */
   constructor(
     private readonly write: (rows: readonly Rows[]) => Promise<void>,
     private readonly afterMs: number,

@@ -85,7 +85,7 @@ async function handOnAdded(
   if (environment !== null) {
     const { integration } = opened.event;
     for (const question of toldToAll(opened, parsedAnswers(kept.answers))) {
-      service.told.keep({ integration, environment }, question);
+      service.reported.keep({ integration, environment }, question);
     }
   }
   await handOnRejects(service, kept.trouble === null ? [] : [rejectedOf(opened, kept)]);
@@ -116,8 +116,8 @@ async function added(
     received_at: answeredAt,
   }));
   const facts = adorned.filter((_fact, position) => {
-    const told = after.facts[position];
-    return told !== undefined && !said.has(sayingOf(told));
+    const reported = after.facts[position];
+    return reported !== undefined && !said.has(sayingOf(reported));
   });
   return { facts, environment: after.facts[0]?.environment ?? null };
 }

@@ -97,10 +97,10 @@ export async function mayAsk(
 
 /**
  * Whether asking could bring something not handed on lately.
- * @param environment of the event, which its answers may have told
+ * @param environment of the event, which its answers may have reported
  */
 export function adornsNews(
-  { told }: Pick<NormalizingService, "told">,
+  { reported }: Pick<NormalizingService, "reported">,
   opened: Opened,
   environment: Environment,
   answers: ReadonlyMap<string, unknown>,
@@ -110,11 +110,11 @@ export function adornsNews(
   return questionsOf(opened, answers, "adorns").some(
     (question) =>
       !answers.has(question.path) &&
-      !(question.sameForAll === true && told.has({ integration, environment }, question)),
+      !(question.sameForAll === true && reported.has({ integration, environment }, question)),
   );
 }
 
-/** Questions whose answers tell the same to all, once these were handed on. */
+/** Questions whose answers report the same to all, once these were handed on. */
 export function toldToAll(opened: Opened, answers: ReadonlyMap<string, unknown>): Question[] {
   return questionsOf(opened, answers, "adorns")
     .filter(({ path, sameForAll }) => sameForAll === true && answers.has(path))

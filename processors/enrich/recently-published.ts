@@ -1,25 +1,25 @@
 /**
- * What answers of providers' APIs tell the same to all events (a product's name), and was handed on
- * lately: until it is old no other event waits for it. Each environment is told by itself, since
- * one integration may have events of both (`providers/provider.ts`, tellsBothEnvironments).
+ * What answers of providers' APIs report the same to all events (a product's name), and was handed
+ * on lately: until it is old no other event waits for it. Each environment is reported by itself,
+ * since one integration may have events of both (`providers/provider.ts`, tellsBothEnvironments).
  */
 import type { Question } from "../../providers/provider.js";
 import type { RawEventMeta } from "../../schemas/records/records.js";
 
-type Told = Pick<Question, "path" | "headers">;
+type Reported = Pick<Question, "path" | "headers">;
 type Hearer = Pick<RawEventMeta, "integration" | "environment">;
 
 const entriesMax = 10_000;
 
-export class RecentlyTold {
+export class RecentlyPublished {
   /** On `performance.now()`. */
   readonly #until = new Map<string, number>();
 
-  has(to: Hearer, question: Told): boolean {
+  has(to: Hearer, question: Reported): boolean {
     return (this.#until.get(nameOf(to, question)) ?? 0) > performance.now();
   }
 
-  keep(to: Hearer, question: Told & Pick<Question, "freshForMs">): void {
+  keep(to: Hearer, question: Reported & Pick<Question, "freshForMs">): void {
     const name = nameOf(to, question);
     this.#until.delete(name);
     this.#until.set(name, performance.now() + question.freshForMs);
@@ -28,6 +28,6 @@ export class RecentlyTold {
   }
 }
 
-function nameOf({ integration, environment }: Hearer, { path, headers = {} }: Told): string {
+function nameOf({ integration, environment }: Hearer, { path, headers = {} }: Reported): string {
   return JSON.stringify([integration, environment, headers, path]);
 }

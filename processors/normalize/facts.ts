@@ -41,9 +41,9 @@ export interface Completion extends ConversionBounds {
 
 export function completeFacts(decoded: readonly DecodedFact[], by: Completion): Completed {
   const facts: Fact[] = [];
-  for (const [position, told] of decoded.entries()) {
-    const { happenedAt, body } = told;
-    const conversion = conversionOf(told, by);
+  for (const [position, reported] of decoded.entries()) {
+    const { happenedAt, body } = reported;
+    const conversion = conversionOf(reported, by);
     if (!conversion.ok) return rejectionOf(conversion, by.baseCurrency);
     facts.push({
       fact_id: `${by.meta.event_id}:${position}`,
@@ -142,7 +142,7 @@ function skuKey(externalId: string): string {
   return `sku:${externalId}`;
 }
 
-/** A key of `money_facts` with all that tells it apart, as one text. */
+/** A key of `money_facts` with all that distinguishes it, as one text. */
 export function nameOf(
   { workspace, environment, provider }: Pick<Fact, "workspace" | "environment" | "provider">,
   key: string,
@@ -150,7 +150,7 @@ export function nameOf(
   return JSON.stringify([workspace, environment, provider, key]);
 }
 
-/** With hashed accounts, and of what is announced only what can be told. */
+/** With hashed accounts, and of what is announced only what can be reported. */
 function bookable(body: FactBody, hash: (account: string) => string): FactBody {
   const hashed = (account: string | null) => (account === null ? null : hash(account));
   if ("Payment" in body) {

@@ -1,5 +1,5 @@
 /**
- * Objects an event, or an answer of its provider's API, only names: told whole by others before
+ * Objects an event, or an answer of its provider's API, only names: reported whole by others before
  * (`providers/provider.ts`, KeptObject).
  */
 import { keepObjects, recallObjects } from "../../provider-api/stored-objects.js";
@@ -10,7 +10,7 @@ import type { Opened } from "./read-raw.js";
 
 type KeepingService = Pick<NormalizingService, "postgres" | "keptNews">;
 
-/** What the event names without telling it may have been told by an earlier one. */
+/** What the event names without telling it may have been reported by an earlier one. */
 export async function keptFor(
   service: KeepingService,
   provider: Provider | null,
@@ -36,7 +36,7 @@ export async function withNamed(
   return { ...opened, known: { ...known, kept: new Map([...known.kept, ...more]) } };
 }
 
-/** What later events need, as the answers tell it; also where there is nobody to ask. */
+/** What later events need, as the answers report it; also where there is nobody to ask. */
 export async function keepAnswered(
   service: KeepingService,
   { provider, event, body, known }: Opened,
@@ -52,12 +52,12 @@ export async function keepAnswered(
 async function keep(
   { postgres, keptNews }: KeepingService,
   event: RawEventMeta,
-  told: readonly KeptObject[],
+  reported: readonly KeptObject[],
 ): Promise<void> {
-  if (told.length === 0) return;
+  if (reported.length === 0) return;
   let isNews = true;
   try {
-    isNews = await keepObjects(postgres, event, told);
+    isNews = await keepObjects(postgres, event, reported);
   } finally {
     if (isNews) keptNews(event.workspace);
   }

@@ -12,7 +12,7 @@ import { handOn } from "./publish-facts.js";
 import type { RecentOutcomes } from "./journal.js";
 import { lookAgain } from "../rejects/recheck.js";
 import { type Outcome, readRaw } from "./read-raw.js";
-import type { RecentlyTold } from "../enrich/recently-published.js";
+import type { RecentlyPublished } from "../enrich/recently-published.js";
 
 export type NormalizingService = Pick<
   Service,
@@ -24,10 +24,10 @@ export type NormalizingService = Pick<
   /** Only its memory is looked at here; asking is left to groups of their own. */
   readonly apis: ProviderApis;
   /** What need not be asked for again. */
-  readonly told: RecentlyTold;
+  readonly reported: RecentlyPublished;
   /** For the journal, which follows behind. */
   readonly recent: RecentOutcomes;
-  /** Something was told that earlier events of the workspace may have lacked. */
+  /** Something was informed that earlier events of the workspace may have lacked. */
   readonly keptNews: (workspace: string) => void;
   /** A rate that an event was rejected for is known by now. */
   readonly ratesKnown: () => void;

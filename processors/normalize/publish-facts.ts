@@ -18,7 +18,7 @@ export async function handOn(service: HandingOn, outcomes: readonly Outcome[]): 
   );
 
   // 2. What the provider must be asked about waits on a topic of its own and holds up nothing.
-  //    After the facts: what adorns them may not be told before them.
+  //    After the facts: what adorns them may not be reported before them.
   const incomplete = outcomes.flatMap((outcome) => {
     const step = stepOf(outcome);
     return step === null ? [] : [incompleteRecord(outcome, step)];

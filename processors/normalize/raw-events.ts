@@ -25,7 +25,7 @@ export type RawEventRow = NonNullable<ReturnType<typeof rawEventRow>>;
 /** Null while it waits for its provider's API: nothing became of it yet. */
 export function rawEventRow({ record, event, ...outcome }: Outcome) {
   if (outcome.kind === "asking") return null;
-  // That of its facts: the provider's API alone may tell it (Google's test purchases).
+  // That of its facts: the provider's API alone may report it (Google's test purchases).
   const [fact] = outcome.kind === "facts" ? outcome.facts : [];
   return {
     workspace: event.workspace,

@@ -28,7 +28,7 @@ export interface Rejected extends Seen {
   readonly missingRate?: MissingRate;
 }
 export type Outcome =
-  /** `adorns`: the provider's API may have more to tell; it is booked without. */
+  /** `adorns`: the provider's API may have more to report; it is booked without. */
   | (Seen & { readonly kind: "facts"; readonly facts: readonly Fact[]; readonly adorns: boolean })
   | (Seen & { readonly kind: "ignored"; readonly reason: string })
   /** The provider's API must be asked first (see enrich-required.ts). */
@@ -141,7 +141,7 @@ export async function conclude(
   return { ...seen, kind: "facts", facts, adorns };
 }
 
-/** The provider's own flag decides, where only its answers tell it (`definitions.md`). */
+/** The provider's own flag decides, where only its answers report it (`definitions.md`). */
 function inEnvironment(event: RawEventMeta, sandbox: boolean | undefined): RawEventMeta {
   return sandbox === undefined ? event : { ...event, environment: sandbox ? "test" : "live" };
 }
@@ -158,7 +158,7 @@ function decodeOpened(
       // Our own mistake, and one event's: thrown on, it would keep everybody's from being read.
       const { event_id: eventId, native_type: type } = event;
       logger.error({ err: error, provider: event.provider, eventId, type }, "an adapter failed");
-      const detail = "The adapter failed on this event: its log line tells where.";
+      const detail = "The adapter failed on this event: its log line says where.";
       return { outcome: "rejected", reason: "adapter_failed", detail };
     }
   }

@@ -20,7 +20,7 @@ export interface RejectedEvent {
   readonly detail: string;
 }
 
-/** Listed, and told on the topic. May be repeated: the rows are the same again. */
+/** Listed, and reported on the topic. May be repeated: the rows are the same again. */
 export async function keepRejected(
   { clickhouse, log }: Pick<Service, "clickhouse" | "log">,
   rejects: readonly RejectedEvent[],

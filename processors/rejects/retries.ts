@@ -1,7 +1,7 @@
 /**
- * Rejects that mend themselves: those that wait for a rate are replayed when a new edition of
- * rates appears, those that wait for an object (a discount) when one is told, those that wait for
- * a provider's API when it answers again or other credentials were entered, and replayed ones that
+ * Rejects that mend themselves: those that wait for a rate are replayed when a new edition of rates
+ * appears, those that wait for an object (a discount) when one is reported, those that wait for a
+ * provider's API when it answers again or other credentials were entered, and replayed ones that
  * were booked are resolved.
  */
 import { setTimeout as pause } from "node:timers/promises";
@@ -9,7 +9,7 @@ import { replayOwed } from "../../rejects/credential-replays.js";
 import { tryAlone } from "../../postgres/leases.js";
 import { replayAll } from "../../rejects/replay.js";
 import type { Service } from "../../runtime/service.js";
-import { ToldSeldom } from "../../runtime/log-throttle.js";
+import { LogThrottle } from "../../runtime/log-throttle.js";
 import { WaitingForApis } from "./api-rejects.js";
 
 const waitsForRate = "fx_rate_missing";
@@ -19,7 +19,7 @@ const settleEveryMs = 2_000;
 const workspacesWaitingMax = 10_000;
 
 export interface RejectsUpkeep {
-  /** What its events lacked may have been told now; replayed within `settleEveryMs`. */
+  /** What its events lacked may have been reported now; replayed within `settleEveryMs`. */
   replaySoon(workspace: string): void;
   /** A rate that an event was rejected for is known by now. */
   ratesKnown(): void;
@@ -32,7 +32,7 @@ export function keepRejects(service: Service): RejectsUpkeep {
   const replayable = new Set<string>();
   const waitingForApis = new WaitingForApis(service);
   // Whoever learned something may have been killed before it replayed what waited for that, and
-  // will not learn it again: so at a start everything may have been told.
+  // will not learn it again: so at a start everything may have been reported.
   let newRates = true;
   let isFirst = true;
   const stopListening = service.rates.onEdition(() => {
@@ -63,22 +63,22 @@ export function keepRejects(service: Service): RejectsUpkeep {
     await settleReplayed(service);
   }
 
-  /** Who is told more meanwhile has its turn the next time: others wait for theirs, too. */
+  /** Who is reported more meanwhile has its turn the next time: others wait for theirs, too. */
   async function replayTold(): Promise<void> {
-    const told = new Set(replayable);
+    const reported = new Set(replayable);
     replayable.clear();
     try {
       const waiting = await workspacesWaiting(service, waitsForObject);
-      for (const workspace of waiting.filter((each) => told.has(each))) {
+      for (const workspace of waiting.filter((each) => reported.has(each))) {
         await replayAll(service, { workspace, reason: waitsForObject, step: "decode" });
       }
     } catch (error) {
-      for (const workspace of told) replayable.add(workspace);
+      for (const workspace of reported) replayable.add(workspace);
       throw error;
     }
   }
 
-  const failures = new ToldSeldom();
+  const failures = new LogThrottle();
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       // Rejects when stopping: that is the end of the loop.

@@ -102,7 +102,7 @@ export class VerifiedChains {
   /** Only what holds is kept, so a stranger cannot push out Apple's. */
   async #check(headerText: string, claim: Claim): Promise<void> {
     this.#checking.set(headerText, claim);
-    const chain = await claim.chain.catch(() => null); // whoever asked is told
+    const chain = await claim.chain.catch(() => null); // whoever asked is reported
     this.#checking.delete(headerText);
     if (chain !== null) keep(this.#claims, headerText, claim);
   }

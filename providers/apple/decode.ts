@@ -1,6 +1,8 @@
-/** From a notification's type to what it tells. The table is the whole of Apple's meaning here. */
+/**
+ * From a notification's type to what it reports. The table is the whole of Apple's meaning here.
+ */
 import type { FactBody } from "../../schemas/records/records.js";
-import { ignored, malformed, rejected, type Untold } from "../outcomes.js";
+import { ignored, malformed, rejected, type Unreported } from "../outcomes.js";
 import type { Decoded } from "../provider.js";
 import {
   appOf,
@@ -21,8 +23,8 @@ import {
   transactionShape,
 } from "./transaction.js";
 
-type Told = readonly FactBody[] | Untold;
-type Reader = (transaction: Transaction, notification: Notification) => Told;
+type Reported = readonly FactBody[] | Unreported;
+type Reader = (transaction: Transaction, notification: Notification) => Reported;
 
 /**
  * A transaction is one payment, for one period of a subscription. Every notification carries the
@@ -52,25 +54,25 @@ export function decode(body: unknown): Decoded {
   }
   const type = notification.notificationType;
   const reader = readers.get(type);
-  if (reader === undefined) return ignored(`${type} tells no money and no MRR`);
+  if (reader === undefined) return ignored(`${type} reports no money and no MRR`);
   const text = notification.data?.signedTransactionInfo;
   if (text === undefined) return rejected("malformed", "data.signedTransactionInfo: missing");
   const transaction = transactionShape.safeParse(readPayload(text));
   if (!transaction.success) return malformed(transaction.error);
   if (isShared(transaction.data)) return ignored("shared or assigned: nobody paid for it");
-  const told = reader(transaction.data, notification);
-  if ("outcome" in told) return told;
-  if (told.length === 0) return ignored("nothing was paid and nothing changed");
+  const reported = reader(transaction.data, notification);
+  if ("outcome" in reported) return reported;
+  if (reported.length === 0) return ignored("nothing was paid and nothing changed");
   const happenedAt = notification.signedDate;
-  return { outcome: "facts", facts: told.map((fact) => ({ happenedAt, body: fact })) };
+  return { outcome: "facts", facts: reported.map((fact) => ({ happenedAt, body: fact })) };
 }
 
 /** Money, and for a subscription the price from this period on. A free trial is worth nothing. */
-function readPurchase(transaction: Transaction, notification: Notification): Told {
+function readPurchase(transaction: Transaction, notification: Notification): Reported {
   const price = priceOf(transaction);
   if (price === null) return unpriced;
   const paid = [...paymentFacts(transaction, price), ...replacedFacts(transaction)];
-  // Upgraded since, or more seats for the same period: another transaction tells what it is worth.
+  // Upgraded since, or more seats for the same period: another transaction says what it is worth.
   const isOther = transaction.isUpgraded === true || notification.subtype === addedSeats;
   if (!isSubscription(transaction) || isOther) return paid;
   const isNew = notification.notificationType === "SUBSCRIBED";
@@ -82,8 +84,10 @@ function readPurchase(transaction: Transaction, notification: Notification): Tol
 
 const addedSeats = "INCREASE_QUANTITY";
 
-/** An upgrade is bought at once, as seats are; what waits for the next renewal is told by that. */
-function readChange(transaction: Transaction, notification: Notification): Told {
+/**
+ * An upgrade is bought at once, as seats are; what waits for the next renewal is reported by that.
+ */
+function readChange(transaction: Transaction, notification: Notification): Reported {
   const { notificationType: type, subtype } = notification;
   const isBought = subtype === "UPGRADE" || subtype === addedSeats;
   const waits = type === "OFFER_REDEEMED" ? subtype === "DOWNGRADE" : !isBought;
@@ -92,14 +96,14 @@ function readChange(transaction: Transaction, notification: Notification): Told 
     : readPurchase(transaction, notification);
 }
 
-/** Apple tells of an end within hours; until it told one later than this it had retried. */
+/** Apple reports an end within hours; until it reported one later than this it had retried. */
 const promptMsMax = 2 * 24 * 60 * 60 * 1000;
 
 /**
  * A cancelled subscription ended with its last period. One that Apple could not charge counted
  * while it was retried, so it ends when Apple says so, whether Apple gave up or the customer did.
  */
-function readExpiry(transaction: Transaction, { subtype, signedDate }: Notification): Told {
+function readExpiry(transaction: Transaction, { subtype, signedDate }: Notification): Reported {
   if (!isSubscription(transaction)) return ignored("no subscription expired");
   const periodEnd = Math.min(transaction.expiresDate ?? signedDate, signedDate);
   const wasRetried = subtype === "BILLING_RETRY" || signedDate - periodEnd > promptMsMax;
@@ -113,7 +117,7 @@ const status = { active: 1, revoked: 5 } as const;
  * The transaction shows what of it is revoked by now, so a second refund includes the first. It
  * ends the subscription only when the App Store says so: an older period's refund does not.
  */
-function readRefund(transaction: Transaction, { data, signedDate }: Notification): Told {
+function readRefund(transaction: Transaction, { data, signedDate }: Notification): Reported {
   const price = priceOf(transaction);
   if (price === null) return unpriced;
   const at = transaction.revocationDate ?? signedDate;
@@ -125,7 +129,7 @@ function readRefund(transaction: Transaction, { data, signedDate }: Notification
 }
 
 /** The money is back, and so is the subscription if the refund had ended it in its own period. */
-function readReversal(transaction: Transaction, { data, signedDate: at }: Notification): Told {
+function readReversal(transaction: Transaction, { data, signedDate: at }: Notification): Reported {
   const price = priceOf(transaction);
   if (price === null) return unpriced;
   const { transactionId: payment, expiresDate, isUpgraded } = transaction;
@@ -140,5 +144,5 @@ function readReversal(transaction: Transaction, { data, signedDate: at }: Notifi
 
 const unpriced = rejected(
   "enrichment_unavailable",
-  "The transaction tells no price, as those of before October 2023 do not",
+  "The transaction reports no price, as those of before October 2023 do not",
 );

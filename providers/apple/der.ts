@@ -1,6 +1,6 @@
 /**
  * As much of DER (ITU-T X.690) as Apple's certificates ask for: which extensions a certificate
- * has, which `X509Certificate` of node does not tell, and the elements to write one for tests.
+ * has, which `X509Certificate` of node does not report, and the elements to write one for tests.
  */
 
 /** Tags of X.680 that are used here. */
@@ -36,7 +36,7 @@ export function hasExtension(certificate: Buffer, oid: Buffer): boolean {
 }
 
 /**
- * ES256 is over P-256 and nothing else. `asymmetricKeyDetails` of node tells the curve, too, in
+ * ES256 is over P-256 and nothing else. `asymmetricKeyDetails` of node reports the curve, too, in
  * six times the time.
  * @returns false too for what is no certificate of version 3; never throws
  */

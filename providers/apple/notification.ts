@@ -85,15 +85,15 @@ export function readPayload(text: string): unknown {
   return jws === null ? undefined : payloadOf(jws);
 }
 
-/** The app a notification is about: one of four parts tells it. */
+/** The app a notification is about: one of four parts reports it. */
 export function appOf(notification: Notification): {
   readonly bundleId: string;
   readonly appAppleId: number | null;
   readonly environment: string;
 } | null {
   const { data, summary, appData, externalPurchaseToken: token } = notification;
-  const told = data ?? summary ?? appData;
-  if (told !== undefined) return { ...told, appAppleId: told.appAppleId ?? null };
+  const reported = data ?? summary ?? appData;
+  if (reported !== undefined) return { ...reported, appAppleId: reported.appAppleId ?? null };
   if (token === undefined) return null;
   const isSandbox = token.externalPurchaseId?.startsWith("SANDBOX") === true;
   const environment = isSandbox ? "Sandbox" : "Production";

@@ -51,7 +51,7 @@ export interface Price {
   readonly currency: string;
 }
 
-/** @returns null when it is not told; a free trial costs nothing, whatever it tells */
+/** @returns null when it is not reported; a free trial costs nothing, whatever it reports */
 export function priceOf(priced: Priced): Price | null {
   const { currency: code, offerDiscountType } = priced;
   if (offerDiscountType === "FREE_TRIAL") return { amount: 0n, currency: code ?? "" };
@@ -59,7 +59,7 @@ export function priceOf(priced: Priced): Price | null {
   return paid === null || !code ? null : { amount: minorOf(paid, code), currency: code };
 }
 
-/** The price is for all of the quantity, but of seats it is the average: their tiers tell all. */
+/** The price is for all of the quantity, but of seats it is the average: their tiers report all. */
 function paidOf({ price, quantity, multiSeatInfo }: Priced): bigint | null {
   if (!multiSeatInfo) return price ?? null;
   const tiers = multiSeatInfo.priceTiers ?? [];

@@ -126,7 +126,7 @@ async function verifyPart(jws: Jws, payload: unknown, claim: Claim): Promise<Par
   const isSigned = isSignedBy(jws, claim.key);
   const chain = await claim.chain;
   if (chain === null || !isSigned) return null;
-  const { signedAt, ...told } = part.data;
+  const { signedAt, ...reported } = part.data;
   if (signedAt === null || signedAt < chain.validFrom || signedAt > chain.validTo) return null;
-  return { root: chain.root, ...told };
+  return { root: chain.root, ...reported };
 }

@@ -13,7 +13,9 @@ const secretPrefix = "whsec_";
 /** What the standard asks of a secret. */
 const secretBytes = { min: 24, max: 64 } as const;
 
-/** The age is looked at last, as far ahead of us as behind: only a genuine call is told of it. */
+/**
+ * The age is looked at last, as far ahead of us as behind: only a genuine call is informed of it.
+ */
 export function verifySignature(
   delivery: Delivery,
   secrets: readonly string[],

@@ -19,7 +19,7 @@ export interface Chain {
   readonly account: string | null;
   /**
    * What was replaced further back, as the first reading found it: the purchases between may have
-   * been told by no notification, which would have ended these.
+   * been reported by no notification, which would have ended these.
    */
   readonly before: readonly string[];
 }
@@ -51,7 +51,7 @@ export function keptChain({ tokens, account, before }: Chain): KeptObject[] {
   if (account === null) return [];
   return tokens.map((token, index) => ({
     id: keptId(token),
-    toldAt: toldFirst,
+    reportedAt: toldFirst,
     refers: [],
     object: { first: account, before: index === 0 ? before : [] },
   }));

@@ -1,6 +1,6 @@
 /** From a notification and what Google answers about it to facts. */
 import type { FactBody } from "../../schemas/records/records.js";
-import { ignored, isUntold, malformed, rejected, type Untold } from "../outcomes.js";
+import { ignored, isUnreported, malformed, rejected, type Unreported } from "../outcomes.js";
 import type { Decoded, KeptObject, Known } from "../provider.js";
 import { nameIn } from "./catalogue.js";
 import { chainOf, keptChain, keptId } from "./chain.js";
@@ -29,14 +29,14 @@ export function decode(body: unknown, known: Known = nothingKnown): Decoded {
   const notification = readNotification(push);
   if ("unreadable" in notification) return rejected("malformed", notification.unreadable);
   if (!isTelling(notification)) {
-    return ignored(`${typeOf(notification)} tells of no money and no MRR`);
+    return ignored(`${typeOf(notification)} reports no money and no MRR`);
   }
-  const told =
+  const reported =
     notification.kind === "subscription"
       ? readSubscription(notification, known)
       : readProduct(notification, known);
-  if (isUntold(told)) return told;
-  const { facts, isTest } = told;
+  if (isUnreported(reported)) return reported;
+  const { facts, isTest } = reported;
   if (facts.length === 0) return ignored("nothing was paid");
   return {
     outcome: "facts",
@@ -56,10 +56,13 @@ export function keepsAnswered(body: unknown, known: Known): KeptObject[] {
   if (purchase === null) return [];
   const { packageName, token } = purchase;
   const answer = known.answers.get(subscriptionPath(packageName, token));
-  const told = purchaseShape.safeParse(answer);
-  if (!told.success) return [];
+  const reported = purchaseShape.safeParse(answer);
+  if (!reported.success) return [];
   const chain = keptChain(chainOf(packageName, token, known));
-  return [...chain.filter(({ id }) => !known.kept.has(id)), ...keptOrders(token, told.data, known)];
+  return [
+    ...chain.filter(({ id }) => !known.kept.has(id)),
+    ...keptOrders(token, reported.data, known),
+  ];
 }
 
 export function needs(body: unknown, known: Known = nothingKnown): string[] {
@@ -74,13 +77,13 @@ function subscriptionIn(body: unknown): PurchaseNotification | null {
   return notification?.kind === "subscription" ? notification : null;
 }
 
-interface Told {
+interface Reported {
   readonly facts: readonly FactBody[];
-  /** Null where Google does not tell. */
+  /** Null where Google does not report. */
   readonly isTest: boolean | null;
 }
 
-function readSubscription(notification: PurchaseNotification, known: Known): Told | Untold {
+function readSubscription(notification: PurchaseNotification, known: Known): Reported | Unreported {
   const { packageName, token, order } = notification;
   const answer = known.answers.get(subscriptionPath(packageName, token));
   if (answer === undefined) return unavailable("the purchase");
@@ -98,7 +101,7 @@ function readSubscription(notification: PurchaseNotification, known: Known): Tol
     return rejected("order_unknown", "Google names no order of a purchase that counts");
   }
   const orders = ordersIn(packageName, ids, known);
-  if (isUntold(orders)) return orders;
+  if (isUnreported(orders)) return orders;
   const found = new Set(orders.map(({ orderId }) => orderId));
   if (!latestOrdersOf(purchase.data).every((id) => found.has(id))) return orderUnknown();
   const unconfirmed = unconfirmedIn(orders, notification);
@@ -106,11 +109,18 @@ function readSubscription(notification: PurchaseNotification, known: Known): Tol
   const periods = pricedPeriods(orders, (line) =>
     known.answers.get(cataloguePath(packageName, line)),
   );
-  if (isUntold(periods)) return periods;
-  const { at: toldAt, type } = notification;
-  const subject = { token, account, before, toldAt, readAt: known.receivedAt ?? toldAt, type };
+  if (isUnreported(periods)) return periods;
+  const { at: reportedAt, type } = notification;
+  const subject = {
+    token,
+    account,
+    before,
+    reportedAt,
+    readAt: known.receivedAt ?? reportedAt,
+    type,
+  };
   const changes = readPurchase(subject, purchase.data, periods);
-  if (isUntold(changes)) return changes;
+  if (isUnreported(changes)) return changes;
   const buyer = { account, country: purchase.data.regionCode };
   return {
     facts: [
@@ -122,7 +132,7 @@ function readSubscription(notification: PurchaseNotification, known: Known): Tol
   };
 }
 
-function readProduct(notification: PurchaseNotification, known: Known): Told | Untold {
+function readProduct(notification: PurchaseNotification, known: Known): Reported | Unreported {
   const { packageName, token, order } = notification;
   const answer = known.answers.get(productPath(packageName, token));
   if (answer === undefined) return unavailable("the purchase");
@@ -133,7 +143,7 @@ function readProduct(notification: PurchaseNotification, known: Known): Told | U
   const ids = productOrderIds(purchase.data, order);
   if (ids.length === 0) return ignored("a purchase without an order: nothing was paid");
   const orders = ordersIn(packageName, ids, known);
-  if (isUntold(orders)) return orders;
+  if (isUnreported(orders)) return orders;
   const unconfirmed =
     orders.length < ids.length ? orderUnknown() : unconfirmedIn(orders, notification);
   if (unconfirmed !== null) return unconfirmed;
@@ -148,13 +158,13 @@ function readProduct(notification: PurchaseNotification, known: Known): Told | U
 }
 
 /** Of a purchase Google no longer answers for; who bought is known from earlier readings. */
-function readOrdersOf(notification: PurchaseNotification, known: Known): Told | Untold {
+function readOrdersOf(notification: PurchaseNotification, known: Known): Reported | Unreported {
   const { packageName, order } = notification;
   if (order === null) {
     return rejected("purchase_unknown", "Google knows no such purchase, or no longer");
   }
   const orders = ordersIn(packageName, [order], known);
-  if (isUntold(orders)) return orders;
+  if (isUnreported(orders)) return orders;
   const unconfirmed = unconfirmedIn(orders, notification);
   if (unconfirmed !== null) return unconfirmed;
   const buyer = { account: null, country: null };
@@ -162,14 +172,14 @@ function readOrdersOf(notification: PurchaseNotification, known: Known): Told | 
 }
 
 /**
- * What is told as voided must show it: an answer of before the refund was processed, taken for all
- * there is, would lose it, since no other notification tells of it. A subscription voided as a
+ * What is reported as voided must show it: an answer of before the refund was processed, taken for
+ * all there is, would lose it, since no other notification reports it. A subscription voided as a
  * whole may have been returned in part: what was left of its period.
  */
 function unconfirmedIn(
   orders: readonly Order[],
   { order: voided, isWhole, kind }: PurchaseNotification,
-): Untold | null {
+): Unreported | null {
   if (voided === null) return null;
   const order = orders.find(({ orderId }) => orderId === voided);
   if (order === undefined) return orderUnknown();
@@ -178,7 +188,7 @@ function unconfirmedIn(
     : rejected("refund_unconfirmed", "Google shows no refund yet, or not all of it, of an order");
 }
 
-function orderUnknown(): Untold {
+function orderUnknown(): Unreported {
   return rejected("order_unknown", "Google names an order and does not answer for it");
 }
 

@@ -31,7 +31,7 @@ export const money = z
     nanoUnits: BigInt(units ?? "0") * powerOfTen(nanoScale) + BigInt(nanos ?? 0),
   }));
 
-/** Minor units of ISO 4217; rounded only where Google tells more decimals than there are. */
+/** Minor units of ISO 4217; rounded only where Google reports more decimals than there are. */
 export function minorOf({ currency, nanoUnits }: Money): bigint {
   return divideRounded(nanoUnits * powerOfTen(knownExponentOf(currency)), powerOfTen(nanoScale));
 }

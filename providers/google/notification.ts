@@ -6,14 +6,14 @@ import { z } from "zod";
 import { compiled } from "../compiled.js";
 import { issueText } from "../../schemas/issues.js";
 
-interface Told {
+interface Reported {
   readonly packageName: string;
   /** `eventTimeMillis`, ms since 1970 */
   readonly at: number;
 }
 
 /** Something happened to a purchase: what, Google has to be asked. */
-export interface PurchaseNotification extends Told {
+export interface PurchaseNotification extends Reported {
   readonly kind: "subscription" | "product";
   /** The purchase token. */
   readonly token: string;
@@ -27,7 +27,7 @@ export interface PurchaseNotification extends Told {
 
 export type Notification =
   | PurchaseNotification
-  | (Told & { readonly kind: "other"; readonly name: string });
+  | (Reported & { readonly kind: "other"; readonly name: string });
 
 /** Names of `subscriptionNotification.notificationType`, as Google's reference has them. */
 const subscriptionTypes: ReadonlyMap<number, string> = new Map([
@@ -153,24 +153,28 @@ export function readNotification({ data }: Push): Notification | Unreadable {
     return { unreadable: issueText(["message.data", ...issue.path].join("."), issue) };
   }
   const { packageName, eventTimeMillis: at, ...one } = parsed.data;
-  const told = { packageName, at };
+  const reported = { packageName, at };
   const { subscriptionNotification: subscription, oneTimeProductNotification: product } = one;
   const { voidedPurchaseNotification: voided } = one;
   if (subscription) {
     const { notificationType: type, purchaseToken: token } = subscription;
-    return { ...told, kind: "subscription", type, token, order: null, isWhole: false };
+    return { ...reported, kind: "subscription", type, token, order: null, isWhole: false };
   }
   if (product) {
     const { notificationType: type, purchaseToken: token } = product;
-    return { ...told, kind: "product", type, token, order: null, isWhole: false };
+    return { ...reported, kind: "product", type, token, order: null, isWhole: false };
   }
   if (voided) {
     const { purchaseToken: token, orderId: order, productType } = voided;
     const kind = productType === subscriptionProduct ? "subscription" : "product";
     const isWhole = voided.refundType === wholeRefund;
-    return { ...told, kind, type: null, token, order, isWhole };
+    return { ...reported, kind, type: null, token, order, isWhole };
   }
-  return { ...told, kind: "other", name: one.testNotification === undefined ? "OTHER" : "TEST" };
+  return {
+    ...reported,
+    kind: "other",
+    name: one.testNotification === undefined ? "OTHER" : "TEST",
+  };
 }
 
 /** The notification in a body; null where it cannot be read or moves neither money nor MRR. */
@@ -182,7 +186,7 @@ export function tellingNotification(body: unknown): PurchaseNotification | null 
     : null;
 }
 
-/** Types that tell of plans, prices to come or purchases never paid: nothing is asked for them. */
+/** Types that report plans, prices to come or purchases never paid: nothing is asked for them. */
 const silentSubscriptionTypes: ReadonlySet<number> = new Set([8, 11, 19, 20, 22]);
 const purchasedProduct = 1;
 

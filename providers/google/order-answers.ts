@@ -1,5 +1,5 @@
 /** How orders are asked for and found among the answers: many at a time where there are many. */
-import { malformed, type Untold } from "../outcomes.js";
+import { malformed, type Unreported } from "../outcomes.js";
 import type { Known } from "../provider.js";
 import { type Order, orderShape } from "./orders.js";
 import { orderPath, ordersPath } from "./paths.js";
@@ -23,7 +23,7 @@ export function ordersIn(
   packageName: string,
   ids: readonly string[],
   known: Known,
-): Order[] | Untold {
+): Order[] | Unreported {
   const orders: Order[] = [];
   for (const batch of batchesOf(ids)) {
     for (const each of answersTo(packageName, batch, known)) {

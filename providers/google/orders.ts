@@ -1,6 +1,6 @@
 /**
  * Orders: the one place where Google's money is read from. Each paid order is a payment, its
- * history tells what was returned of it.
+ * history says what was returned of it.
  */
 import { z } from "zod";
 import { compiled } from "../compiled.js";
@@ -90,8 +90,8 @@ export function isPaid({ state }: Order): boolean {
 }
 
 /**
- * Whether the order shows what it is told to be voided by: all of it returned, or some of it and
- * nothing still to be processed.
+ * Whether the order shows what it is informed to be voided by: all of it returned, or some of it
+ * and nothing still to be processed.
  */
 export function showsRefund(order: Order, isWhole: boolean): boolean {
   const amount = minorOf(order.total);
@@ -134,8 +134,8 @@ export function readOrder(order: Order, buyer: Buyer): FactBody[] {
 }
 
 /**
- * What Google kept: the total less tax and revenue. The revenue is told after refunds, so that a
- * refunded order tells no fee; an earlier reading has told it.
+ * What Google kept: the total less tax and revenue. The revenue is reported after refunds, so that
+ * a refunded order reports no fee; an earlier reading has reported it.
  */
 function feeOf(order: Order, amount: bigint): bigint | null {
   const { developerRevenueInBuyerCurrency: revenue, tax, total } = order;
@@ -152,7 +152,7 @@ function netOf({ total, tax, listingPrice }: OrderLine): bigint {
 
 /**
  * Partial refunds count once they are processed. A full refund returns what they left, whichever
- * of the two Google tells as its total; a chargeback takes it by way of a dispute.
+ * of the two Google reports as its total; a chargeback takes it by way of a dispute.
  */
 function returnedOf(order: Order, amount: bigint): FactBody[] {
   const { orderId: payment, orderHistory: history, total } = order;

@@ -1,7 +1,7 @@
 /** What each period of a subscription is worth a month, from the order that paid for it. */
 import { type BillingPeriod, billingPeriodBetween } from "../../schemas/money/billing-periods.js";
 import { type Fraction, monthlyFraction, zeroFraction } from "../../schemas/money/monthly.js";
-import { rejected, type Untold } from "../outcomes.js";
+import { rejected, type Unreported } from "../outcomes.js";
 import { billingPeriodIn } from "./catalogue.js";
 import { minorFractionOf } from "./money.js";
 import { isPaid, type Order, type OrderLine } from "./orders.js";
@@ -23,7 +23,7 @@ export interface PricedPeriod {
 const dayMs = 24 * 60 * 60 * 1000;
 
 /**
- * Whether the two ends of the line's period tell how often it is billed. Those of a proration
+ * Whether the two ends of the line's period say how often it is billed. Those of a proration
  * period do not, nor those of a test purchase, whose month lasts five minutes.
  */
 export function periodIsTold({ subscriptionDetails: details }: OrderLine): boolean {
@@ -34,7 +34,7 @@ export function periodIsTold({ subscriptionDetails: details }: OrderLine): boole
 export function pricedPeriods(
   orders: readonly Order[],
   catalogueOf: (line: OrderLine) => unknown,
-): PricedPeriod[] | Untold {
+): PricedPeriod[] | Unreported {
   const periods: PricedPeriod[] = [];
   for (const order of orders.filter(isPaid)) {
     for (const line of order.lineItems) {
@@ -83,12 +83,12 @@ function endsOf(details: Details): { from: number; until: number } | null {
 function billingPeriodOf(
   line: OrderLine,
   catalogueOf: (line: OrderLine) => unknown,
-): BillingPeriod | Untold {
+): BillingPeriod | Unreported {
   const ends = line.subscriptionDetails ? endsOf(line.subscriptionDetails) : null;
-  const told = ends && billingPeriodBetween(ends.from, ends.until);
-  if (told) return told;
+  const reported = ends && billingPeriodBetween(ends.from, ends.until);
+  if (reported) return reported;
   const answer = catalogueOf(line);
   if (answer === undefined) return unavailable("the billing period of a base plan");
   const billing = billingPeriodIn(answer, line.subscriptionDetails?.basePlanId ?? null);
-  return billing ?? rejected("interval_unknown", "Neither order nor catalogue tells the period");
+  return billing ?? rejected("interval_unknown", "Neither order nor catalogue reports the period");
 }

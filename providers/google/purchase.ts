@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { compiled } from "../compiled.js";
 import { limits } from "../../config.js";
-import { rejected, type Untold } from "../outcomes.js";
+import { rejected, type Unreported } from "../outcomes.js";
 import { apiName } from "./notification.js";
 import { country, time } from "./reading.js";
 
@@ -40,7 +40,7 @@ const ordersMax = 1_000;
  * was never charged, or never existed.
  * @param others an order the notification names, and what the purchase named before
  */
-export function orderIdsOf(purchase: Purchase, others: readonly string[]): string[] | Untold {
+export function orderIdsOf(purchase: Purchase, others: readonly string[]): string[] | Unreported {
   const newest = new Map<string, number>();
   for (const order of [...latestOrdersOf(purchase), ...others]) {
     const base = baseOf(order);

@@ -2,7 +2,7 @@
  * What a notification makes us ask, in rounds: the purchase; then its orders and the purchases it
  * replaced; then what the orders leave open. Each round asks for all that is known to be needed.
  */
-import { isUntold } from "../outcomes.js";
+import { isUnreported } from "../outcomes.js";
 import type { Known, Question } from "../provider.js";
 import { chainOf } from "./chain.js";
 import { type PurchaseNotification, tellingNotification } from "./notification.js";
@@ -52,7 +52,7 @@ function ofSubscription(
     questions.push(...open.map((each) => needed(subscriptionPath(packageName, each))));
   }
   const orders = ordersIn(packageName, ids, known);
-  return isUntold(orders) ? questions : [...questions, ...ofCatalogue(packageName, orders)];
+  return isUnreported(orders) ? questions : [...questions, ...ofCatalogue(packageName, orders)];
 }
 
 function ofProduct({ packageName, token, order }: PurchaseNotification, known: Known): Question[] {
@@ -63,11 +63,11 @@ function ofProduct({ packageName, token, order }: PurchaseNotification, known: K
   return [
     needed(path),
     ...ordersToAsk(packageName, ids, known).map(needed),
-    ...(isUntold(orders) ? [] : ofCatalogue(packageName, orders)),
+    ...(isUnreported(orders) ? [] : ofCatalogue(packageName, orders)),
   ];
 }
 
-/** Names adorn; the billing period is needed where the order's own does not tell it. */
+/** Names adorn; the billing period is needed where the order's own does not report it. */
 function ofCatalogue(packageName: string, orders: readonly Order[]): Question[] {
   const lines = orders.flatMap((order) => order.lineItems);
   const paths = new Map<string, Question>();

@@ -1,9 +1,9 @@
 /** What the readers of Google's answers share: fields as Google writes them, and outcomes. */
 import { z } from "zod";
-import { rejected, type Untold } from "../outcomes.js";
+import { rejected, type Unreported } from "../outcomes.js";
 
 /** Needed, but not answered (`definitions.md`, Providers). */
-export function unavailable(what: string): Untold {
+export function unavailable(what: string): Unreported {
   return rejected("enrichment_unavailable", `Google Play must be asked: ${what}`);
 }
 

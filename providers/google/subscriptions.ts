@@ -1,5 +1,5 @@
 /**
- * Subscriptions: the purchase and its orders tell the whole history of what it was worth, each
+ * Subscriptions: the purchase and its orders report the whole history of what it was worth, each
  * time anew, so that a lost or late notification costs nothing. Rules: `definitions.md`, MRR and
  * Providers (Google).
  */
@@ -7,7 +7,7 @@ import { eventAheadMs } from "../../config.js";
 import { isMonthlyWithinBounds } from "../../schemas/fact-bounds.js";
 import { zeroFraction } from "../../schemas/money/monthly.js";
 import type { FactBody, Item } from "../../schemas/records/records.js";
-import { rejected, type Untold } from "../outcomes.js";
+import { rejected, type Unreported } from "../outcomes.js";
 import type { PricedPeriod } from "./periods.js";
 import type { Purchase } from "./purchase.js";
 
@@ -20,8 +20,8 @@ interface Subject {
   /** Purchases further back in its chain. */
   readonly before: readonly string[];
   /** When Play says it happened, ms since 1970. */
-  readonly toldAt: number;
-  /** When it came, or was replayed; Google is asked then, and tells what began since. */
+  readonly reportedAt: number;
+  /** When it came, or was replayed; Google is asked then, and says what began since. */
   readonly readAt: number;
   /** Null where the notification is about an order. */
   readonly type: number | null;
@@ -31,12 +31,12 @@ type SubscriptionFact = Extract<FactBody, { Subscription: unknown }>;
 type Worth = { readonly currency: string; readonly items: readonly Item[] };
 
 export function readPurchase(
-  { token, account, before, toldAt, readAt, type }: Subject,
+  { token, account, before, reportedAt, readAt, type }: Subject,
   purchase: Purchase,
   periods: readonly PricedPeriod[],
-): SubscriptionFact[] | Untold {
+): SubscriptionFact[] | Unreported {
   const { regionCode, linkedPurchaseToken } = purchase;
-  const expiredAt = expiryOf(purchase, toldAt);
+  const expiredAt = expiryOf(purchase, reportedAt);
   const start = startOf(purchase, periods, expiredAt);
   const latest = readAt + eventAheadMs(purchase.testPurchase === undefined ? "live" : "test");
   if (start === null || start > latest) return [];
@@ -61,7 +61,7 @@ export function readPurchase(
     if ("outcome" in worth) return worth;
     facts.push(change(token, at === start ? "started" : "changed", at, worth));
   }
-  if (type === pausedType) facts.push(change(token, "changed", toldAt));
+  if (type === pausedType) facts.push(change(token, "changed", reportedAt));
   if (expiredAt !== null && !isReplaced(purchase)) facts.push(change(token, "ended", expiredAt));
   const replaced = [linkedPurchaseToken ?? [], before].flat();
   return [...facts, ...replaced.map((each) => change(each, "ended", start))];
@@ -88,11 +88,11 @@ function startOf(
   return from > start && paidAt > start + paidWithinMs ? from : start;
 }
 
-/** Null while it goes on. @param toldAt counts where Google does not tell */
-function expiryOf({ subscriptionState: state, lineItems }: Purchase, toldAt: number) {
+/** Null while it goes on. @param reportedAt counts where Google does not report */
+function expiryOf({ subscriptionState: state, lineItems }: Purchase, reportedAt: number) {
   if (state !== "SUBSCRIPTION_STATE_EXPIRED") return null;
   const ends = lineItems.flatMap(({ expiryTime }) => expiryTime ?? []);
-  return ends.length === 0 ? toldAt : Math.max(...ends);
+  return ends.length === 0 ? reportedAt : Math.max(...ends);
 }
 
 /** An order made so long after the purchase does not pay for its beginning. */
@@ -108,13 +108,13 @@ function isReplaced({ canceledStateContext: context }: Purchase): boolean {
 /**
  * What the subscription was worth from each moment on. A renewal that follows at the same price
  * says nothing new; one after a gap does, because a pause may lie between, and so does the last. A
- * period that lies further ahead than events may is told by its own notification.
+ * period that lies further ahead than events may is reported by its own notification.
  */
 function historyOf(
   periods: readonly PricedPeriod[],
   start: number,
   latest: number,
-): { at: number; worth: Worth | Untold }[] {
+): { at: number; worth: Worth | Unreported }[] {
   const first = firstOf(periods, start);
   const later = periods.filter(({ from }) => from > start && from <= latest);
   const known = [
@@ -122,8 +122,8 @@ function historyOf(
     ...later.filter((period) => !first.includes(period)),
   ].sort((one, other) => one.from - other.from);
   const moments = [...new Set([start, ...known.map(({ from }) => from)])];
-  const history: { at: number; worth: Worth | Untold }[] = [];
-  let told = "";
+  const history: { at: number; worth: Worth | Unreported }[] = [];
+  let reported = "";
   let paidUntil = start;
   for (const at of moments) {
     const current = currentAt(known, at);
@@ -135,9 +135,9 @@ function historyOf(
         monthly.denominator.toString(),
       ]),
     );
-    const isNews = text !== told || at > paidUntil || at === moments.at(-1);
+    const isNews = text !== reported || at > paidUntil || at === moments.at(-1);
     if (isNews) history.push({ at, worth: worthOf(current) });
-    told = text;
+    reported = text;
     paidUntil = Math.max(at, ...current.map(({ until }) => until ?? at));
   }
   return history;
@@ -168,7 +168,7 @@ function currentAt(periods: readonly PricedPeriod[], at: number): PricedPeriod[]
   return current.some(goesOn) ? current.filter(goesOn) : current;
 }
 
-function worthOf(periods: readonly PricedPeriod[]): Worth | Untold {
+function worthOf(periods: readonly PricedPeriod[]): Worth | Unreported {
   const priced = periods.filter(({ monthly }) => monthly.numerator !== zeroFraction.numerator);
   const currency = priced[0]?.currency ?? "";
   if (priced.some((period) => period.currency !== currency)) {

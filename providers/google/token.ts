@@ -30,7 +30,7 @@ export interface Expected {
 
 /**
  * The claims are compared first: who does not know them makes us look for no key. The age is
- * looked at last: only a genuine call is told that it is stale.
+ * looked at last: only a genuine call is informed that it is stale.
  */
 export async function verifyToken(
   delivery: Delivery,

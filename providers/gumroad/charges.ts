@@ -1,5 +1,5 @@
 /**
- * What a membership's charges tell of its price. A plan's prices are in the currency of the
+ * What a membership's charges report its price. A plan's prices are in the currency of the
  * listing, which only a charge translates into dollars: so the first of each membership is kept,
  * and paired with the plan it paid for (`provider.ts`, KeptObject).
  */
@@ -16,15 +16,15 @@ const chargeShape = z.object({
   recurring: z.boolean(),
   /** ms since 1970; before all changes of plan where it was not kept */
   at: z.number().default(0),
-  /** Of the buyer; pings about the plan tell none. */
+  /** Of the buyer; pings about the plan report none. */
   country: z.string().nullable().default(null),
-  /** The same in the currency of the listing, minor units; null where nobody tells it. */
+  /** The same in the currency of the listing, minor units; null where nobody reports it. */
   listed: z.string().nullable().default(null),
 });
 export type Charge = z.output<typeof chargeShape>;
 
 /**
- * `toldAt` counts backwards, so that the earliest stays; by 2 ms more than that of charges kept
+ * `reportedAt` counts backwards, so that the earliest stays; by 2 ms more than that of charges kept
  * without a country or a listed price, so that a replay replaces these. Sales have whole seconds.
  */
 export function keptCharge(
@@ -41,7 +41,7 @@ export function keptCharge(
   const country = buyersCountry(sale, record);
   const listed = listedAmount(sale, record)?.toString() ?? null;
   const object = { cents: cents.toString(), recurring, at, country, listed };
-  return [{ id, toldAt: 2 - at, refers: [], object }];
+  return [{ id, reportedAt: 2 - at, refers: [], object }];
 }
 
 export function neededCharges(subscription: string): string[] {
@@ -53,7 +53,7 @@ export function firstChargeOf(subscription: string, kept: Known["kept"]): Charge
   return chargeShape.safeParse(kept.get(firstCharge(subscription))).data ?? null;
 }
 
-/** Null without an access token: then the pings about the plan must tell. */
+/** Null without an access token: then the pings about the plan must report. */
 export function isMarked(record: SaleRecord | null): boolean | null {
   return record?.is_upgrade_purchase ?? null;
 }
@@ -91,7 +91,7 @@ export function translation(
   return (plan) => (plan === null ? cents : multiplyFractions(cents, fraction(plan.price, paid)));
 }
 
-/** That of the charge prices are read from; null where it was not told, or not kept. */
+/** That of the charge prices are read from; null where it was not reported, or not kept. */
 export function chargedCountry(
   subscription: string,
   kept: Known["kept"],
@@ -111,16 +111,17 @@ function wholeAfterAll(subscription: string, kept: Known["kept"], plans: Plans):
 }
 
 /**
- * Of the plan a charge paid for. What the pings tell of it is another plan's price where the change
- * between both was never told, or is still to come: so the charge decides, where it tells its own.
+ * Of the plan a charge paid for. What the pings report it is another plan's price where the change
+ * between both was never reported, or is still to come: so the charge decides, where it reports its
+ * own.
  */
 function paidPrice(plans: Plans, { at, cents, listed }: Charge): bigint {
-  const told = toldPrice(plans, at);
-  if (listed === null) return told;
+  const reported = toldPrice(plans, at);
+  if (listed === null) return reported;
   const price = BigInt(listed);
-  const difference = told > price ? told - price : price - told;
+  const difference = reported > price ? reported - price : price - reported;
   // What is listed in another currency is known as exactly as a cent is.
-  return difference * BigInt(cents) <= price ? told : price;
+  return difference * BigInt(cents) <= price ? reported : price;
 }
 
 /** No charge pays for a free plan: then it is the first of the plan that follows. */

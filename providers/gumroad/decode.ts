@@ -1,4 +1,6 @@
-/** From a ping's resource to what it tells. The tables are the whole of Gumroad's meaning here. */
+/**
+ * From a ping's resource to what it reports. The tables are the whole of Gumroad's meaning here.
+ */
 import type { FactBody } from "../../schemas/records/records.js";
 import { ignored, malformed, rejected } from "../outcomes.js";
 import type { Decoded, KeptObject, Known, Question } from "../provider.js";
@@ -22,7 +24,7 @@ import {
   readRefund,
   readSale,
   type SaleReader,
-  type Told,
+  type Reported,
 } from "./sales.js";
 
 const saleReaders: ReadonlyMap<string, SaleReader> = new Map([
@@ -58,7 +60,7 @@ export function decode(body: unknown, known?: Known): Decoded {
     return factsOf(readMembership(membership.data, known), null);
   }
   const readOfSale = saleReaders.get(resource);
-  if (readOfSale === undefined) return ignored(`pings of ${resource} tell no money and no MRR`);
+  if (readOfSale === undefined) return ignored(`pings of ${resource} report no money and no MRR`);
   const sale = saleShape.safeParse(fields);
   if (!sale.success) return malformed(sale.error);
   const at = resource === "sale" ? sale.data.sale_timestamp : (known?.firstReceivedAt ?? 0);
@@ -99,13 +101,13 @@ export function needs(body: unknown): string[] {
   return isRenewal || membershipReaders.has(resource) ? neededOf(subscription) : [];
 }
 
-/** @param at when it happened, ms since 1970; null: when the state it tells begins */
-function factsOf(told: Told, at: number | null): Decoded {
-  if ("outcome" in told) return told;
-  if (told.length === 0) return ignored("nothing was paid");
+/** @param at when it happened, ms since 1970; null: when the state it reports begins */
+function factsOf(reported: Reported, at: number | null): Decoded {
+  if ("outcome" in reported) return reported;
+  if (reported.length === 0) return ignored("nothing was paid");
   return {
     outcome: "facts",
-    facts: told.map((body) => ({ happenedAt: at ?? beginningOf(body), body })),
+    facts: reported.map((body) => ({ happenedAt: at ?? beginningOf(body), body })),
   };
 }
 

@@ -79,7 +79,7 @@ function withSeller(body: Buffer, seller: string): Buffer {
   return Buffer.from(form.toString());
 }
 
-/** What tells one ping of a resource from the next; a retry repeats it. */
+/** What reports one ping of a resource from the next; a retry repeats it. */
 const momentFields: ReadonlyMap<string, readonly string[]> = new Map([
   ["cancellation", ["cancelled_at"]],
   ["subscription_ended", ["ended_at"]],
@@ -109,8 +109,8 @@ function isOfMembership(resource: string | null): boolean {
 }
 
 /**
- * Two refunds of parts of one sale are told by the same body. Each delivery is an event of its own:
- * what is read is the total by then, so one told twice changes nothing.
+ * Two refunds of parts of one sale are reported by the same body. Each delivery is an event of its
+ * own: what is read is the total by then, so one reported twice changes nothing.
  */
 function refundParts(fields: Readonly<Record<string, string>>, receivedAt?: number): string[] {
   if (fields["refunded"] === "true") return ["whole"];

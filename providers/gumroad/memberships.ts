@@ -18,15 +18,15 @@ import {
 import { accountOf, type Membership, type Sale } from "./ping.js";
 import { changeIn, type Plan, planAt, plansId, plansOf } from "./plans.js";
 import { buyersCountry, isInstalment, type SaleRecord, trialEndOf } from "./record.js";
-import type { Told } from "./sales.js";
+import type { Reported } from "./sales.js";
 
-export type MembershipReader = (membership: Membership, known: Known | undefined) => Told;
+export type MembershipReader = (membership: Membership, known: Known | undefined) => Reported;
 
 /** What pings about the plan do not say of it: it is no membership. */
 export function keptInstalments({ subscription_id: subscription }: Sale): KeptObject[] {
   return subscription === undefined
     ? []
-    : [{ id: instalments(subscription), toldAt: 0, refers: [], object: {} }];
+    : [{ id: instalments(subscription), reportedAt: 0, refers: [], object: {} }];
 }
 
 export function isOfInstalments(membership: Membership, known: Known | undefined): boolean {
@@ -97,20 +97,20 @@ function isFirstKnown(
   return firstChargeOf(subscription, kept)?.recurring ?? true;
 }
 
-/** No second charge comes before this; the trial's end is told as a day of no named zone. */
+/** No second charge comes before this; the trial's end is reported as a day of no named zone. */
 function secondChargeAfter(trialEnd: number, recurrence: bigint): number {
   const date = new Date(trialEnd);
   return date.setUTCMonth(date.getUTCMonth() + Number(recurrence)) - 2 * 24 * 60 * 60 * 1000;
 }
 
 /** A plan that becomes valid later is announced: until then the old price is said again. */
-export function readPlanChange(membership: Membership, known: Known | undefined): Told {
+export function readPlanChange(membership: Membership, known: Known | undefined): Reported {
   const { subscription_id: subscription } = membership;
   const change = changeIn(membership, known?.firstReceivedAt);
   if (change === null) {
     return rejected("malformed", "effective_as_of, recurrence, old_plan or new_plan is missing");
   }
-  const { validFrom: at, toldAt, before, after } = change;
+  const { validFrom: at, reportedAt, before, after } = change;
   if (inTrial(membership, at)) return ignored("nothing is charged for the plan yet");
   const kept = known?.kept ?? new Map();
   const plans = plansOf(subscription, kept, change);
@@ -118,9 +118,9 @@ export function readPlanChange(membership: Membership, known: Known | undefined)
   if (price === null) return firstSaleUnknown;
   const itemsOn = (plan: Plan) => itemsOf(membership, price(plan), plan.months);
   const steps = [{ at, items: itemsOn(after) }];
-  if (at > toldAt) {
-    const isFree = inTrial(membership, toldAt);
-    steps.unshift({ at: toldAt, items: isFree ? [] : itemsOn(before) });
+  if (at > reportedAt) {
+    const isFree = inTrial(membership, reportedAt);
+    steps.unshift({ at: reportedAt, items: isFree ? [] : itemsOn(before) });
   }
   return [stateOf(membership, steps, { country: chargedCountry(subscription, kept, plans) })];
 }
@@ -129,7 +129,7 @@ export function readPlanChange(membership: Membership, known: Known | undefined)
  * A cancellation taken back. Where the membership had not ended it is worth what it was, and what
  * was announced goes on waiting; else it is charged the plan it had when it ended.
  */
-export function readRestart(membership: Membership, known: Known | undefined): Told {
+export function readRestart(membership: Membership, known: Known | undefined): Reported {
   const { subscription_id: subscription, restarted_at: at, recurrence } = membership;
   if (at === undefined || recurrence === undefined) {
     return rejected("malformed", "restarted_at or recurrence is missing");
@@ -148,7 +148,7 @@ export function readRestart(membership: Membership, known: Known | undefined): T
   return [stateOf(membership, steps, { country: chargedCountry(subscription, kept, plans) })];
 }
 
-export function readEnd(membership: Membership): Told {
+export function readEnd(membership: Membership): Reported {
   const { ended_at: at } = membership;
   if (at === undefined) return rejected("malformed", "ended_at: missing");
   return [stateOf(membership, [{ at, items: [] }], { phase: "ended" })];

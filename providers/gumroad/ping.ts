@@ -119,7 +119,7 @@ function write(fields: Record<string, string>, name: string, value: unknown): vo
   } else if (typeof value === "boolean") {
     fields[name] = String(value);
   } else if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-    // Lists (`purchase_ids[]`) tell nothing that is read.
+    // Lists (`purchase_ids[]`) report nothing that is read.
     for (const [inner, part] of Object.entries(value)) write(fields, `${name}[${inner}]`, part);
   }
 }

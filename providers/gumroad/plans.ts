@@ -16,7 +16,7 @@ export interface Plan {
 
 /** Times are ms since 1970. */
 export interface PlanChange {
-  readonly toldAt: number;
+  readonly reportedAt: number;
   readonly validFrom: number;
   readonly before: Plan;
   readonly after: Plan;
@@ -34,7 +34,7 @@ export interface Plans {
   readonly ends: readonly End[];
 }
 
-/** @returns null where the ping does not tell both plans */
+/** @returns null where the ping does not report both plans */
 export function changeIn(membership: Membership, receivedAt?: number): PlanChange | null {
   const { effective_as_of: validFrom, recurrence: months } = membership;
   const { "old_plan[price_cents]": before, "new_plan[price_cents]": after } = membership;
@@ -44,14 +44,14 @@ export function changeIn(membership: Membership, receivedAt?: number): PlanChang
   if (validFrom === undefined || before === undefined || after === undefined) return null;
   if (then === undefined || now === undefined) return null;
   return {
-    toldAt: receivedAt === undefined ? validFrom : receivedAt - waitedMs(membership),
+    reportedAt: receivedAt === undefined ? validFrom : receivedAt - waitedMs(membership),
     validFrom,
     before: { price: before, months: then },
     after: { price: after, months: now },
   };
 }
 
-/** How long the ping has been repeated: it tells what was so when it was first sent. */
+/** How long the ping has been repeated: it says what was so when it was first sent. */
 function waitedMs({ retry_count: retries = 0 }: Membership): number {
   return retryDelaysMs.slice(0, retries).reduce((sum, delay) => sum + delay, 0);
 }
@@ -59,43 +59,45 @@ function waitedMs({ retry_count: retries = 0 }: Membership): number {
 /** Source: antiwork/gumroad, PostToIndividualPingEndpointWorker. */
 const retryDelaysMs = [60_000, 180_000, 600_000];
 
-/** What the ping tells of the plan, beside what is kept of it. */
+/** What the ping reports the plan, beside what is kept of it. */
 export function keptPlans(membership: Membership, receivedAt?: number): KeptObject[] {
   const { subscription_id: subscription, ended_at: endedAt, ended_reason: reason } = membership;
   const change = changeIn(membership, receivedAt);
-  const told: Record<string, unknown> = {};
+  const reported: Record<string, unknown> = {};
   if (change !== null) {
     const { validFrom, before, after } = change;
     const plans = [before, after].map(({ price, months }) => `${price}/${months}`);
-    told[`change:${validFrom}:${plans.join(":")}`] = {
+    reported[`change:${validFrom}:${plans.join(":")}`] = {
       ...change,
       before: textOf(before),
       after: textOf(after),
     };
   }
   if (endedAt !== undefined) {
-    told[`end:${endedAt}`] = { endedAt, withPeriod: reason === "cancelled" };
+    reported[`end:${endedAt}`] = { endedAt, withPeriod: reason === "cancelled" };
   }
-  if (Object.keys(told).length === 0) return [];
-  return [{ id: plansId(subscription), toldAt: 0, refers: [], object: told, gathers: true }];
+  if (Object.keys(reported).length === 0) return [];
+  return [
+    { id: plansId(subscription), reportedAt: 0, refers: [], object: reported, gathers: true },
+  ];
 }
 
-/** @param told by the ping that is read, which may not be kept yet */
+/** @param reported by the ping that is read, which may not be kept yet */
 export function plansOf(
   subscription: string,
   kept: Known["kept"],
-  told: PlanChange | null = null,
+  reported: PlanChange | null = null,
 ): Plans {
   const events = Object.values(plansShape.safeParse(kept.get(plansId(subscription))).data ?? {});
   const changes = events.flatMap((event) => ("validFrom" in event ? [event] : []));
   return {
-    changes: [...changes, told ?? []].flat().sort((one, other) => madeAt(one) - madeAt(other)),
+    changes: [...changes, reported ?? []].flat().sort((one, other) => madeAt(one) - madeAt(other)),
     ends: events.flatMap((event) => ("endedAt" in event ? [event] : [])),
   };
 }
 
 export interface PlanNow {
-  /** Null where no change was ever told. */
+  /** Null where no change was ever reported. */
   readonly plan: Plan | null;
   readonly waiting: PlanChange | null;
 }
@@ -121,12 +123,12 @@ export function planAt({ changes, ends }: Plans, at: number): PlanNow {
   return { plan, waiting };
 }
 
-/** An announced one is told when it is made; what applies at once may be told later. */
-export function madeAt({ toldAt, validFrom }: PlanChange): number {
-  return Math.min(toldAt, validFrom);
+/** An announced one is reported when it is made; what applies at once may be reported later. */
+export function madeAt({ reportedAt, validFrom }: PlanChange): number {
+  return Math.min(reportedAt, validFrom);
 }
 
-/** A change that waited for the end of that same period came too late; ends are told late. */
+/** A change that waited for the end of that same period came too late; ends are reported late. */
 function appliedBefore({ endedAt, withPeriod }: End): number {
   return withPeriod ? endedAt - dayMs : endedAt;
 }
@@ -148,7 +150,7 @@ const plansShape = z.record(
   z.string(),
   z.union([
     z.object({
-      toldAt: z.number(),
+      reportedAt: z.number(),
       validFrom: z.number(),
       before: planShape,
       after: planShape,

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { limits } from "../../config.js";
 import { exponentOf } from "../../schemas/money/currencies.js";
 import { majorToMinor } from "../../schemas/money/money.js";
-import { malformed, rejected, type Untold } from "../outcomes.js";
+import { malformed, rejected, type Unreported } from "../outcomes.js";
 import type { Known, Question } from "../provider.js";
 import { countryOf, type Sale } from "./ping.js";
 
@@ -48,7 +48,7 @@ export function questionOf(saleId: string): Question {
 }
 
 /** @returns null when the API was not asked (no token) */
-export function recordOf(saleId: string, known: Known | undefined): SaleRecord | Untold | null {
+export function recordOf(saleId: string, known: Known | undefined): SaleRecord | Unreported | null {
   const answer = known?.answers.get(pathOf(saleId));
   if (answer === undefined) return null;
   if (answer === null || notFoundShape.safeParse(answer).success) {
@@ -65,15 +65,15 @@ export function buyersCountry(sale: Sale, record: SaleRecord | null): string | n
 }
 
 /**
- * What of the sale is refunded by now, US cents. The ping of a part does not tell how much, and
- * the record tells what is left in the currency of the listing: only dollars can be subtracted.
+ * What of the sale is refunded by now, US cents. The ping of a part does not say how much, and
+ * the record says what is left in the currency of the listing: only dollars can be subtracted.
  */
-export function refundedCents(sale: Sale, record: SaleRecord | null): bigint | Untold {
+export function refundedCents(sale: Sale, record: SaleRecord | null): bigint | Unreported {
   if (record === null) {
     if (sale.refunded) return sale.price;
     return rejected(
       "enrichment_unavailable",
-      "How much of a sale was refunded is told by Gumroad's API only: give an access_token",
+      "How much of a sale was refunded is reported by Gumroad's API only: give an access_token",
     );
   }
   if (record.refunded === true) return record.price;
@@ -102,9 +102,9 @@ export function disputedCents(sale: Sale, record: SaleRecord | null): bigint {
 }
 
 /**
- * What a sale came to in the currency of its listing, minor units, as its record tells what of it
- * can be refunded: from US cents, at the rate of the sale. Null where that is not told, or a part
- * is refunded.
+ * What a sale came to in the currency of its listing, minor units, as its record says what of it
+ * can be refunded: from US cents, at the rate of the sale. Null where that is not reported, or a
+ * part is refunded.
  */
 export function listedAmount(sale: Sale, record: SaleRecord | null): bigint | null {
   if (record === null) return sale.currency === "usd" ? sale.price : null;
@@ -116,7 +116,7 @@ export function listedAmount(sale: Sale, record: SaleRecord | null): bigint | nu
   return amount !== null && amount > 0n ? amount : null;
 }
 
-/** A ping tells what the product is listed in now, a record what is left in that of the sale. */
+/** A ping says what the product is listed in now, a record what is left in that of the sale. */
 function isInDollars(sale: Sale, { currency, currency_symbol: symbol }: SaleRecord): boolean {
   if (typeof currency === "string") return currency.toLowerCase() === "usd";
   return sale.currency === "usd" && (symbol ?? "$") === "$";
@@ -134,7 +134,7 @@ export function isGift(sale: Sale, record: SaleRecord | null): boolean {
 }
 
 /** Of a product sold once: its ping may name a subscription and a recurrence all the same. */
-export function isInstalment(record: SaleRecord | Untold | null): boolean {
+export function isInstalment(record: SaleRecord | Unreported | null): boolean {
   return record !== null && !("outcome" in record) && record.is_recurring_billing === false;
 }
 

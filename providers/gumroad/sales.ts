@@ -1,6 +1,6 @@
 /** Sales, refunds and disputes: the pings that carry a whole sale. */
 import type { FactBody } from "../../schemas/records/records.js";
-import { ignored, rejected, type Untold } from "../outcomes.js";
+import { ignored, rejected, type Unreported } from "../outcomes.js";
 import type { Known } from "../provider.js";
 import { firstPeriod, isPart } from "./memberships.js";
 import { accountOf, type Sale } from "./ping.js";
@@ -13,14 +13,14 @@ import {
   type SaleRecord,
 } from "./record.js";
 
-export type Told = readonly FactBody[] | Untold;
-export type SaleReader = (sale: Sale, known: Known | undefined) => Told;
+export type Reported = readonly FactBody[] | Unreported;
+export type SaleReader = (sale: Sale, known: Known | undefined) => Reported;
 
-/** Everything Gumroad charges is told in US cents. */
+/** Everything Gumroad charges is reported in US cents. */
 const currency = "USD";
 
 /** A sale whose trial has just begun shows the full price and charges nothing. */
-export function readSale(sale: Sale, known: Known | undefined): Told {
+export function readSale(sale: Sale, known: Known | undefined): Reported {
   const record = recordOf(sale.sale_id, known);
   if (record !== null && "outcome" in record) return record;
   if (isGift(sale, record)) return readGift(sale, record);
@@ -33,7 +33,7 @@ export function readSale(sale: Sale, known: Known | undefined): Told {
   const kept = known?.kept ?? new Map();
   const isOfMembership = sale.subscription_id !== undefined && !isPart(sale, record, kept);
   const type = isOfMembership ? "subscription" : "one_time";
-  // What depends on kept objects comes last: a fact is known by its place, however often told.
+  // What depends on kept objects comes last: a fact is known by its place, however often reported.
   return [
     ...paymentOf(sale, record, { amount, type }),
     ...nameOf(sale),
@@ -42,10 +42,10 @@ export function readSale(sale: Sale, known: Known | undefined): Told {
 }
 
 /**
- * A gift is told by the copy of its receiver only, whose price is 0, and which says what the giver
- * paid. No membership begins with it: nobody is charged again.
+ * A gift is reported by the copy of its receiver only, whose price is 0, and which says what the
+ * giver paid. No membership begins with it: nobody is charged again.
  */
-function readGift(sale: Sale, record: SaleRecord | null): Told {
+function readGift(sale: Sale, record: SaleRecord | null): Reported {
   const { gift_price: amount, gifter_email: giver } = sale;
   if (amount === undefined) return rejected("malformed", "gift_price: missing");
   // The fee is that of the giver's own sale, which no ping is about.
@@ -54,8 +54,8 @@ function readGift(sale: Sale, record: SaleRecord | null): Told {
   return [...paymentOf(paid, withoutFee, { amount, type: "one_time" }), ...nameOf(sale)];
 }
 
-/** Dated when the ping is first received: none tells when the refund was made. */
-export function readRefund(sale: Sale, known: Known | undefined): Told {
+/** Dated when the ping is first received: none says when the refund was made. */
+export function readRefund(sale: Sale, known: Known | undefined): Reported {
   const record = recordOf(sale.sale_id, known);
   if (record !== null && "outcome" in record) return record;
   const amount = refundedCents(sale, record);
@@ -67,11 +67,11 @@ export function readRefund(sale: Sale, known: Known | undefined): Told {
     : [{ RefundTotal: { payment: sale.sale_id, at, amount, currency } }];
 }
 
-export function readDispute(sale: Sale, known: Known | undefined): Told {
+export function readDispute(sale: Sale, known: Known | undefined): Reported {
   return disputeOf(sale, known, (at) => ({ withdrawn_at: at, returned_at: null }));
 }
 
-export function readDisputeWon(sale: Sale, known: Known | undefined): Told {
+export function readDisputeWon(sale: Sale, known: Known | undefined): Reported {
   return disputeOf(sale, known, (at) => ({ withdrawn_at: null, returned_at: at }));
 }
 
@@ -79,7 +79,7 @@ function disputeOf(
   sale: Sale,
   known: Known | undefined,
   timesAt: (at: number) => { withdrawn_at: number | null; returned_at: number | null },
-): Told {
+): Reported {
   const record = recordOf(sale.sale_id, known);
   if (record !== null && "outcome" in record) return record;
   const at = known?.firstReceivedAt;

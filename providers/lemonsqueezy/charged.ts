@@ -25,7 +25,7 @@ const orderShape = z.object({
   first_order_item: z.object({ ...item, price_id: field.id }),
 });
 
-/** An order tells its first item only; it is the only one when it makes up the subtotal. */
+/** An order reports its first item only; it is the only one when it makes up the subtotal. */
 export function isOfOneItem(order: unknown): boolean {
   const parsed = totalled.safeParse(order);
   return parsed.success && isWhole(parsed.data);
@@ -33,7 +33,7 @@ export function isOfOneItem(order: unknown): boolean {
 
 /**
  * @param order attributes, of an event or an answer
- * @returns null where they do not tell, as of a trial, which charges nothing
+ * @returns null where they do not report, as of a trial, which charges nothing
  */
 export function chargedBy(order: unknown): Charged | null {
   const parsed = orderShape.safeParse(order);

@@ -1,8 +1,8 @@
-/** From an event's name to what it tells. The table is the whole of its meaning here. */
+/** From an event's name to what it reports. The table is the whole of its meaning here. */
 import { z } from "zod";
 import { compiled } from "../compiled.js";
 import type { FactBody } from "../../schemas/records/records.js";
-import { ignored, isUntold, malformed } from "../outcomes.js";
+import { ignored, isUnreported, malformed } from "../outcomes.js";
 import type { Decoded, Known } from "../provider.js";
 import { envelopeShape } from "./envelope.js";
 import { factsAt, field, type Reader } from "./event.js";
@@ -37,11 +37,12 @@ export function decode(body: unknown, known: Known = noneKnown): Decoded {
   const { meta, data } = envelope.data;
   const name = meta.event_name;
   const read = readers.get(name);
-  if (read === undefined) return ignored(`events named ${name} tell no money and no MRR`);
-  const told = read({ name, id: data.id, attributes: data.attributes, known });
+  if (read === undefined) return ignored(`events named ${name} report no money and no MRR`);
+  const reported = read({ name, id: data.id, attributes: data.attributes, known });
   const names = namesIn(data.attributes);
-  if (isUntold(told) && (told.outcome === "rejected" || names.length === 0)) return told;
-  return { outcome: "facts", facts: [...(isUntold(told) ? [] : told), ...names] };
+  if (isUnreported(reported) && (reported.outcome === "rejected" || names.length === 0))
+    return reported;
+  return { outcome: "facts", facts: [...(isUnreported(reported) ? [] : reported), ...names] };
 }
 
 /** An order names the product of its first item, a subscription its own; an invoice none. */

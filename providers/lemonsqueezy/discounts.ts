@@ -1,6 +1,6 @@
 /** Recurring discounts: an order's redemptions, and for how long each discount runs. */
 import { fraction } from "../../schemas/money/monthly.js";
-import type { Untold } from "../outcomes.js";
+import type { Unreported } from "../outcomes.js";
 import type { Known } from "../provider.js";
 import type { Reduction } from "../reductions.js";
 import { unavailable } from "./event.js";
@@ -8,10 +8,10 @@ import { discountOf, isWithoutDiscount, redemptionsOf } from "./questions.js";
 import type { Subscription } from "./state.js";
 
 /**
- * No event of a subscription shows its discount. The order's redemption tells how much it is, the
+ * No event of a subscription shows its discount. The order's redemption says how much it is, the
  * discount for how long; `once` does not change MRR. Months count from the first paid period.
  */
-export function discountsOf(known: Known, subscription: Subscription): Reduction[] | Untold {
+export function discountsOf(known: Known, subscription: Subscription): Reduction[] | Unreported {
   const { order_id: order, created_at: createdAt, trial_ends_at: trialEnd } = subscription;
   if (isWithoutDiscount(known, order)) return [];
   const redemptions = redemptionsOf(known, order);

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { limits } from "../../config.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { anyCaseCurrency, isoTime } from "../fields.js";
-import { readerOf, rejected, type Untold } from "../outcomes.js";
+import { readerOf, rejected, type Unreported } from "../outcomes.js";
 import type { DecodedFact, Known } from "../provider.js";
 
 export interface LemonEvent {
@@ -14,13 +14,13 @@ export interface LemonEvent {
   readonly known: Known;
 }
 
-export type Told = readonly DecodedFact[] | Untold;
-export type Reader = (event: LemonEvent) => Told;
+export type Reported = readonly DecodedFact[] | Unreported;
+export type Reader = (event: LemonEvent) => Reported;
 
 export const reader = readerOf<LemonEvent, readonly DecodedFact[]>(({ attributes }) => attributes);
 
 /** Needed, but not in the event: Lemon Squeezy's API has it (`definitions.md`, Providers). */
-export function unavailable(what: string): Untold {
+export function unavailable(what: string): Unreported {
   return rejected("enrichment_unavailable", `Lemon Squeezy must be asked: ${what}`);
 }
 

@@ -52,13 +52,13 @@ export function createLemonSqueezy(): Provider<LemonSqueezyCredentials> {
       const attributes = attributesShape.parse(data.attributes);
       const { customer_id: customer, test_mode: testMode } = attributes;
       return {
-        // Events have no ids: the same state told again under the same name is a redelivery. Times
-        // have seconds, in which a subscription may change twice.
+        // Events have no ids: the same state reported again under the same name is a redelivery.
+        // Times have seconds, in which a subscription may change twice.
         nativeId: [
           meta.event_name,
           data.type,
           data.id,
-          toldAt(attributes),
+          reportedAt(attributes),
           digestOf(data.attributes),
         ].join(":"),
         nativeType: meta.event_name,
@@ -102,7 +102,7 @@ export function createLemonSqueezy(): Provider<LemonSqueezyCredentials> {
 }
 
 /** Another quantity changes the item of a subscription, and need not change the subscription. */
-function toldAt({ updated_at: own = "", first_subscription_item: item }: Attributes): string {
+function reportedAt({ updated_at: own = "", first_subscription_item: item }: Attributes): string {
   const ofItem = item?.updated_at;
   return ofItem !== undefined && Date.parse(ofItem) > Date.parse(own) ? ofItem : own;
 }
@@ -117,7 +117,7 @@ const time = z.string().max(40).optional().catch(undefined);
 /** Takes any object. */
 const attributesShape = compiled(
   z.object({
-    // Objects that tell neither money nor MRR need not have one.
+    // Objects that report neither money nor MRR need not have one.
     updated_at: time,
     first_subscription_item: z.object({ updated_at: time }).optional().catch(undefined),
     customer_id: z.union([z.int(), z.string()]).optional().catch(undefined),

@@ -30,22 +30,22 @@ function keptOrder(id: string, attributes: unknown): KeptObject[] {
   const order = orderShape.safeParse(attributes);
   if (!order.success) return [];
   const {
-    updated_at: toldAt,
+    updated_at: reportedAt,
     discount_total: discount,
     subtotal,
     setup_fee: setupFee,
   } = order.data;
   const undiscounted = discount === 0 && subtotal - (setupFee ?? 0) > 0;
   const charged = chargedBy(attributes);
-  return [{ id: keptOrderId(id), toldAt, refers: [], object: { undiscounted, charged } }];
+  return [{ id: keptOrderId(id), reportedAt, refers: [], object: { undiscounted, charged } }];
 }
 
 /** Which order began it is what its initial invoice does not say. It never changes. */
 function keptSubscription(id: string, attributes: unknown): KeptObject[] {
   const subscription = subscriptionShape.safeParse(attributes);
   if (!subscription.success) return [];
-  const { order_id: order, created_at: toldAt } = subscription.data;
-  return [{ id: keptSubscriptionId(id), toldAt, refers: [], object: { order_id: order } }];
+  const { order_id: order, created_at: reportedAt } = subscription.data;
+  return [{ id: keptSubscriptionId(id), reportedAt, refers: [], object: { order_id: order } }];
 }
 
 const orderShape = z.object({

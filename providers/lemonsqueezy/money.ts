@@ -1,12 +1,12 @@
 /**
  * What an order and an invoice say alike about money, and whether it can be believed. Everything is
  * "in cents", which nobody documents for currencies without them: there the twin in US dollars
- * tells whether ¥1200 was written 1200 or 120000.
+ * says whether ¥1200 was written 1200 or 120000.
  */
 import { z } from "zod";
 import { exponentOf } from "../../schemas/money/currencies.js";
 import { type Decimal, isFartherApart, parseDecimal } from "../../schemas/money/decimal.js";
-import { rejected, type Untold } from "../outcomes.js";
+import { rejected, type Unreported } from "../outcomes.js";
 import { field } from "./event.js";
 
 const documentedExponent = 2;
@@ -48,14 +48,14 @@ export function refundedOf({ refunded_amount: amount, refunded, status, total }:
 export function unclearUnit({ currency, total, currency_rate: rate, total_usd: usd }: Money) {
   const exponent = exponentOf(currency) ?? documentedExponent;
   const perUnit = parseDecimal(String(rate ?? ""));
-  const told = parseDecimal(String(usd ?? ""));
-  if (exponent === documentedExponent || perUnit === null || told === null) return null;
-  if (perUnit.digits <= 0n || told.digits <= 0n) return null;
+  const reported = parseDecimal(String(usd ?? ""));
+  if (exponent === documentedExponent || perUnit === null || reported === null) return null;
+  if (perUnit.digits <= 0n || reported.digits <= 0n) return null;
   // Cents: the total in major units × dollars for one × 100.
   const digits = total * perUnit.digits * 100n;
   const computed: Decimal = { digits, scale: exponent + perUnit.scale };
-  if (!isFartherApart(computed, told, timesApartMax)) return null;
-  const refusal: Untold = rejected(
+  if (!isFartherApart(computed, reported, timesApartMax)) return null;
+  const refusal: Unreported = rejected(
     "amount_unclear",
     `The amount in ${currency} and its twin in USD do not agree on the minor unit`,
   );

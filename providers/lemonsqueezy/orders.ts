@@ -18,7 +18,7 @@ type Order = z.output<typeof orderShape>;
 
 /**
  * `order_created` is sent for a subscription's first payment, too. Its type is left open: the
- * subscription says that it is one, and its first invoice tells the same payment again.
+ * subscription says that it is one, and its first invoice reports the same payment again.
  */
 export const readOrder = reader(orderShape, (order, event) => {
   if (!isPaid(order)) return ignored("no money was collected");

@@ -38,7 +38,7 @@ export const priceShape = z.object({
 });
 export type Price = z.output<typeof priceShape>;
 
-/** @returns minor units before discounts; null when the price does not tell */
+/** @returns minor units before discounts; null when the price does not report */
 export function periodAmount(price: Price, quantity: bigint): Fraction | null {
   switch (price.scheme ?? "standard") {
     case "volume":

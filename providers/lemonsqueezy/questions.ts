@@ -1,4 +1,4 @@
-/** What Lemon Squeezy's webhooks leave out and its API (JSON:API) tells. */
+/** What Lemon Squeezy's webhooks leave out and its API (JSON:API) reports. */
 import { z } from "zod";
 import type { Line } from "../../schemas/records/records.js";
 import { anyObject } from "../any-object.js";
@@ -31,7 +31,7 @@ export function asks(body: unknown, known: Known): Question[] {
   }
 }
 
-/** Ids of objects the body only names and earlier events may have told. */
+/** Ids of objects the body only names and earlier events may have reported. */
 export function needs(body: unknown): string[] {
   const envelope = envelopeShape.safeParse(body);
   if (!envelope.success) return [];
@@ -81,7 +81,7 @@ const invoiceShape = z.object({
 });
 const customerShape = z.object({ customer_id: field.id });
 
-/** ISO 3166-1 alpha-2; null while nobody told it. */
+/** ISO 3166-1 alpha-2; null while nobody reported it. */
 export function countryOf(known: Known, customer: string | null | undefined): string | null {
   if (!customer) return null;
   return answered(known, customerPath(customer), countryShape)?.country ?? null;
@@ -119,12 +119,12 @@ export function isWithoutDiscount({ kept }: Known, order: string): boolean {
 }
 
 /**
- * What the order charged, as its event told it, else the API.
- * @returns null when neither tells; undefined while it was not asked
+ * What the order charged, as its event reported it, else the API.
+ * @returns null when neither reports; undefined while it was not asked
  */
 export function chargedOf(known: Known, order: string): Charged | null | undefined {
-  const told = toldCharged(known, order);
-  if (told !== undefined || !known.answers.has(orderPath(order))) return told;
+  const reported = toldCharged(known, order);
+  if (reported !== undefined || !known.answers.has(orderPath(order))) return reported;
   const answer = answerShape.safeParse(known.answers.get(orderPath(order)));
   return answer.success ? chargedBy(answer.data.data.attributes) : null;
 }

@@ -1,4 +1,4 @@
-/** A subscription as every one of its events tells it, and whether it counts. */
+/** A subscription as every one of its events reports it, and whether it counts. */
 import { z } from "zod";
 import { anyObject } from "../any-object.js";
 import { field } from "./event.js";

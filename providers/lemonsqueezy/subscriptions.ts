@@ -6,7 +6,7 @@ import { isMonthlyWithinBounds } from "../../schemas/fact-bounds.js";
 import { monthlyFraction } from "../../schemas/money/monthly.js";
 import type { FactBody, Item } from "../../schemas/records/records.js";
 import { type Reducible, reducedAmounts, type Reduction } from "../reductions.js";
-import { isUntold, rejected, type Untold } from "../outcomes.js";
+import { isUnreported, rejected, type Unreported } from "../outcomes.js";
 import { discountsOf } from "./discounts.js";
 import { factsAt, type LemonEvent, reader, unavailable } from "./event.js";
 import { orderPayment } from "./orders.js";
@@ -68,7 +68,11 @@ function nothing(at: number): Worth {
 }
 
 /** One step from `at` on, and one more where a discount ends after it. */
-function worthFrom(subscription: Subscription, at: number, { known }: LemonEvent): Worth | Untold {
+function worthFrom(
+  subscription: Subscription,
+  at: number,
+  { known }: LemonEvent,
+): Worth | Unreported {
   const { first_subscription_item: item } = subscription;
   if (!item) return rejected("malformed", "first_subscription_item: missing");
   const listed = priceOf(known, item.price_id);
@@ -77,15 +81,15 @@ function worthFrom(subscription: Subscription, at: number, { known }: LemonEvent
   if (currency === null) return unavailable("the currency of the store");
   const charged = chargedOf(known, subscription.order_id);
   if (charged === undefined) return unavailable("what the order of a subscription charged");
-  // In another currency it tells nothing; nor does it of another plan.
+  // In another currency it reports nothing; nor does it of another plan.
   const isSame = charged?.currency === currency && charged.price === item.price_id;
   const price = isSame ? agreedPrice(listed, charged.unit) : listed;
   const interval = price.renewal_interval_unit;
   if (price.usage_aggregation || !interval) return nothing(at);
   const amount = periodAmount(price, BigInt(item.quantity ?? 1));
-  if (amount === null) return rejected("price_unclear", "the price tells no amount");
+  if (amount === null) return rejected("price_unclear", "the price reports no amount");
   const reductions = discountsOf(known, subscription);
-  if (isUntold(reductions)) return reductions;
+  if (isUnreported(reductions)) return reductions;
 
   const reducible: Reducible = { product: subscription.product_id, amount, own: [] };
   const intervalCount = BigInt(price.renewal_interval_quantity ?? 1);

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { FactBody, Line } from "../../schemas/records/records.js";
 import { ignored } from "../outcomes.js";
-import { field, type PaddleEvent, reader, type Told } from "./event.js";
+import { field, type PaddleEvent, reader, type Reported } from "./event.js";
 
 /** One to come is not taken for one that moves no money. */
 const actions = [
@@ -50,7 +50,7 @@ export const readAdjustment = reader(adjustmentShape, (adjustment, event) => {
  * Dated by the first event that shows it approved (`definitions.md`, Providers); booking takes the
  * earliest. One turned down after that gives the money back, one never approved moved nothing.
  */
-function refund(adjustment: Adjustment, { at }: PaddleEvent): Told {
+function refund(adjustment: Adjustment, { at }: PaddleEvent): Reported {
   const { id, status, currency_code: currency } = adjustment;
   const undone = status === "rejected" || status === "reversed";
   if (status !== "approved" && !undone) return ignored(`a refund is money once approved`);
@@ -83,7 +83,7 @@ function linesOf({ type, items }: Adjustment): Line[] {
  * Money out and money back are adjustments of their own: booking finds which return belongs to
  * which chargeback. A chargeback marked `reversed` says nothing new: its `chargeback_reverse` does.
  */
-function chargeback(adjustment: Adjustment, { at }: PaddleEvent): Told {
+function chargeback(adjustment: Adjustment, { at }: PaddleEvent): Reported {
   const { id, action, status, transaction_id: payment, currency_code: currency } = adjustment;
   if (status !== "approved") return ignored(`a ${action} marked ${status} moves no money`);
   const withdrawn = action === "chargeback";

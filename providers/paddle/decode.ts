@@ -1,9 +1,9 @@
-/** From an event's type to what it tells. The table is the whole of Paddle's meaning here. */
+/** From an event's type to what it reports. The table is the whole of Paddle's meaning here. */
 import { z } from "zod";
 import { compiled } from "../compiled.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { anyObject } from "../any-object.js";
-import { ignored, isUntold, malformed } from "../outcomes.js";
+import { ignored, isUnreported, malformed } from "../outcomes.js";
 import type { Decoded, KeptObject, Known } from "../provider.js";
 import { readAddress } from "./addresses.js";
 import { readAdjustment } from "./adjustments.js";
@@ -53,12 +53,13 @@ export function decode(body: unknown, known?: Known): Decoded {
   if (!envelope.success) return malformed(envelope.error);
   const { event_type: type, occurred_at: at, data } = envelope.data;
   const read = readers.get(type);
-  if (read === undefined) return ignored(`events of type ${type} tell no money and no MRR`);
+  if (read === undefined) return ignored(`events of type ${type} report no money and no MRR`);
   const event = { type, at, data, known: known ?? { kept: new Map(), answers: new Map() } };
-  const told = read(event);
+  const reported = read(event);
   const names: FactBody[] = namesIn(event).map((Sku) => ({ Sku }));
-  if (isUntold(told) && (told.outcome === "rejected" || names.length === 0)) return told;
-  const bodies = [...(isUntold(told) ? [] : told), ...names];
+  if (isUnreported(reported) && (reported.outcome === "rejected" || names.length === 0))
+    return reported;
+  const bodies = [...(isUnreported(reported) ? [] : reported), ...names];
   return { outcome: "facts", facts: bodies.map((fact) => ({ happenedAt: at, body: fact })) };
 }
 

@@ -6,7 +6,7 @@ import {
   parseFraction,
   subtractFractions,
 } from "../../schemas/money/monthly.js";
-import { rejected, type Untold } from "../outcomes.js";
+import { rejected, type Unreported } from "../outcomes.js";
 import type { KeptObject } from "../provider.js";
 import type { Reduction } from "../reductions.js";
 import { field } from "./event.js";
@@ -23,13 +23,13 @@ export const discountShape = z.object({
 export type Discount = z.output<typeof discountShape>;
 
 /** What later subscriptions name by its id only; what it is for is the merchant's own business. */
-export function keptDiscount(data: unknown, toldAt: number): KeptObject[] {
+export function keptDiscount(data: unknown, reportedAt: number): KeptObject[] {
   const discount = discountShape.safeParse(data);
   if (!discount.success) return [];
-  return [{ id: discount.data.id, toldAt, refers: [], object: discount.data }];
+  return [{ id: discount.data.id, reportedAt, refers: [], object: discount.data }];
 }
 
-/** An item a discount may cover, told apart by its price. */
+/** An item a discount may cover, distinguished by its price. */
 export interface Covered {
   readonly price: string;
   readonly productId: string;
@@ -46,7 +46,7 @@ export function readReductions(
   discount: Discount,
   items: readonly Covered[],
   endsAt: number | null,
-): { whole: Reduction[]; own: Reduction[][] } | Untold {
+): { whole: Reduction[]; own: Reduction[][] } | Unreported {
   const only = discount.restrict_to ?? null;
   const covers = ({ price, productId }: Covered): boolean =>
     only === null || only.includes(price) || only.includes(productId);
@@ -61,7 +61,7 @@ export function readReductions(
   }
   const currency = items[0]?.currency ?? "";
   if (discount.currency_code !== currency || amount.denominator !== 1n) {
-    const detail = `What a discount in another currency is worth in ${currency} is not told`;
+    const detail = `What a discount in another currency is worth in ${currency} is not reported`;
     return rejected("discount_unclear", detail);
   }
   const off = { endsAt, products, factor: fraction(1n) };

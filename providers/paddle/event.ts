@@ -3,7 +3,7 @@ import { z } from "zod";
 import { limits } from "../../config.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { isoCurrency, isoTime } from "../fields.js";
-import { readerOf, type Untold } from "../outcomes.js";
+import { readerOf, type Unreported } from "../outcomes.js";
 import type { Known } from "../provider.js";
 
 export interface PaddleEvent {
@@ -14,8 +14,8 @@ export interface PaddleEvent {
   readonly known: Known;
 }
 
-export type Told = readonly FactBody[] | Untold;
-export type Reader = (event: PaddleEvent) => Told;
+export type Reported = readonly FactBody[] | Unreported;
+export type Reader = (event: PaddleEvent) => Reported;
 
 export const reader = readerOf<PaddleEvent, readonly FactBody[]>(({ data }) => data);
 

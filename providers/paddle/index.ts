@@ -39,7 +39,7 @@ export function createPaddle(settings: {
         "Optional. Paddle > Developer tools > Authentication: an API key that may read customers " +
         "(addresses), products and discounts",
       api_environment:
-        "Optional. production or sandbox; told by the API key when it begins with pdl_",
+        "Optional. production or sandbox; reported by the API key when it begins with pdl_",
     },
     subscribeTo: knownTypes,
     verify: (delivery, given, now) =>

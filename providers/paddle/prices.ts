@@ -22,7 +22,7 @@ export type UnitPrice = z.output<typeof moneyShape>;
  * Prices in another currency than the subscription's are of other countries. Where Paddle converts
  * the base price itself, no item shows what came of it: the price that was set counts.
  *
- * @param currency of the subscription; null where it is not told
+ * @param currency of the subscription; null where it is not reported
  * @param country ISO 3166-1 alpha-2; null while it is not known
  * @returns null when it depends on the country and that is not known
  */

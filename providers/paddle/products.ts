@@ -6,9 +6,9 @@ import { answeredNames } from "./questions.js";
 type Sku = Extract<FactBody, { Sku: unknown }>["Sku"];
 
 export function namesIn({ data, known }: PaddleEvent): Sku[] {
-  const told = answeredNames(known);
-  collectProducts(data, told);
-  const names = new Map(told.map(({ external_id, name }) => [external_id, name]));
+  const reported = answeredNames(known);
+  collectProducts(data, reported);
+  const names = new Map(reported.map(({ external_id, name }) => [external_id, name]));
   return [...names].map(([external_id, name]) => ({ external_id, name }));
 }
 

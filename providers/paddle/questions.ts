@@ -1,4 +1,4 @@
-/** What Paddle's webhooks leave out and its API tells: countries, names, what a discount is. */
+/** What Paddle's webhooks leave out and its API reports: countries, names, what a discount is. */
 import { z } from "zod";
 import { compiled } from "../compiled.js";
 import type { Known, Question } from "../provider.js";
@@ -74,7 +74,7 @@ export function needs(body: unknown): string[] {
   return discount ? [discount.id] : [];
 }
 
-/** ISO 3166-1 alpha-2 of an address the event only names; null while nobody told it. */
+/** ISO 3166-1 alpha-2 of an address the event only names; null while nobody reported it. */
 export function countryOf(
   { answers }: Known,
   customer: string | null | undefined,
@@ -95,7 +95,7 @@ export function answeredNames({ answers }: Known): { external_id: string; name: 
   });
 }
 
-/** A discount by its id, as an event told it or the API did; null when neither has. */
+/** A discount by its id, as an event reported it or the API did; null when neither has. */
 export function discountOf({ kept, answers }: Known, id: string) {
   const answer = discountAnswer.safeParse(answers.get(discountPath(id)));
   return discountShape.safeParse(kept.get(id)).data ?? answer.data?.data ?? null;

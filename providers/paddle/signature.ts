@@ -10,7 +10,7 @@ import { anyEqual, hmacSha256, readTimedDigests, refused } from "../signatures.j
 export const signatureHeader = "paddle-signature";
 
 /**
- * The age is looked at last, and both ways: only a genuine call is told that it is stale, and a
+ * The age is looked at last, and both ways: only a genuine call is informed that it is stale, and a
  * `ts` ahead of us must not keep a captured call good for ever (the SDK lets any future pass).
  */
 export function verifySignature(

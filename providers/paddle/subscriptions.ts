@@ -1,5 +1,5 @@
 /**
- * Subscriptions: every event carries the whole state, so each tells what the subscription is worth
+ * Subscriptions: every event carries the whole state, so each says what the subscription is worth
  * from a moment on. Events carry no totals: MRR is items × unit price, less the discount.
  */
 import { z } from "zod";
@@ -9,7 +9,7 @@ import { fraction, monthlyFraction } from "../../schemas/money/monthly.js";
 import type { FactBody, Item } from "../../schemas/records/records.js";
 import { anyObject } from "../any-object.js";
 import { reducedAmounts } from "../reductions.js";
-import { isUntold, rejected, type Untold } from "../outcomes.js";
+import { isUnreported, rejected, type Unreported } from "../outcomes.js";
 import { type Covered, readReductions } from "./discounts.js";
 import { field, type PaddleEvent, reader } from "./event.js";
 import { unitPriceFor, unitPricesShape } from "./prices.js";
@@ -80,13 +80,23 @@ function firstPayment(
   country: string | null,
 ): FactBody[] {
   if (!payment) return [];
-  const told = { account, country, type: "subscription", tax: null, fee: null, lines: [] } as const;
-  return [{ Purchase: { purchase: id, ...told, lines: [] } }, { Link: { payment, purchase: id } }];
+  const reported = {
+    account,
+    country,
+    type: "subscription",
+    tax: null,
+    fee: null,
+    lines: [],
+  } as const;
+  return [
+    { Purchase: { purchase: id, ...reported, lines: [] } },
+    { Link: { payment, purchase: id } },
+  ];
 }
 
 /**
- * When the told state began. Paddle's own dates beat the event's where a state is told later than
- * it began. A scheduled change does nothing: its event comes when it takes effect.
+ * When the reported state began. Paddle's own dates beat the event's where a state is reported
+ * later than it began. A scheduled change does nothing: its event comes when it takes effect.
  */
 function momentOf(
   subscription: Subscription,
@@ -102,7 +112,7 @@ function momentOf(
     return { phase: "changed", at: Math.min(subscription.paused_at ?? at, at) };
   }
   const trialEnd = trialEndOf(subscription);
-  // Told after the trial's end but before the conversion, which bears the date of that end: a
+  // Reported after the trial's end but before the conversion, which bears the date of that end: a
   // moment earlier, so as not to undo it.
   if (status === "trialing" && trialEnd !== null && trialEnd <= at) {
     return { phase: "changed", at: trialEnd - 1 };
@@ -125,9 +135,9 @@ function trialEndOf({ items }: Subscription): number | null {
 
 /**
  * The beginning of the first paid period: the trial's end, or the very start. Null when the period
- * is a later one (a payment that failed was made up for), or when a trial's end is not told. Where
- * the period that was billed first begins at another time, the trial was cut short, extended or
- * paused, and what its items say of it is what was planned.
+ * is a later one (a payment that failed was made up for), or when a trial's end is not reported.
+ * Where the period that was billed first begins at another time, the trial was cut short, extended
+ * or paused, and what its items say of it is what was planned.
  */
 function activatedAt(subscription: Subscription): number | null {
   const begins = subscription.current_billing_period?.starts_at ?? null;
@@ -144,7 +154,7 @@ function activatedAt(subscription: Subscription): number | null {
   return begins !== null && begins > started ? begins : null;
 }
 
-/** A subscription told first after its trial (an import) is worth nothing until that ended. */
+/** A subscription reported first after its trial (an import) is worth nothing until that ended. */
 function firstPaidAt(subscription: Subscription, at: number): number {
   const trialEnd = trialEndOf(subscription);
   return at === startedAt(subscription) && trialEnd !== null && trialEnd > at ? trialEnd : at;
@@ -168,12 +178,12 @@ function worthFrom(
   country: string | null,
   { at, paidFrom }: { readonly at: number; readonly paidFrom: number },
   { known }: PaddleEvent,
-): Worth | Untold {
+): Worth | Unreported {
   if (subscription.items.length > limits.itemsPerSubscriptionMax) {
     return rejected("too_many_items", `More than ${limits.itemsPerSubscriptionMax} items`);
   }
   const items = pricedItems(subscription, country);
-  if (isUntold(items)) return items;
+  if (isUnreported(items)) return items;
   const currency = items[0]?.currency ?? "";
   if (items.some((item) => item.currency !== currency)) {
     return rejected("prices_of_several_currencies", currenciesUnclear);
@@ -210,7 +220,7 @@ function worthFrom(
 function pricedItems(
   { items, currency_code: currency }: Subscription,
   country: string | null,
-): Priced[] | Untold {
+): Priced[] | Unreported {
   const priced: Priced[] = [];
   for (const { price, status, recurring, quantity } of items) {
     const isPaid = recurring !== false && status !== "inactive" && status !== "trialing";
@@ -239,7 +249,7 @@ const countryUnknown =
 
 function itemsAt(
   items: readonly Priced[],
-  { whole, own }: Exclude<ReturnType<typeof readReductions>, Untold>,
+  { whole, own }: Exclude<ReturnType<typeof readReductions>, Unreported>,
   at: number,
 ): Item[] {
   const reducible = items.map(({ price, amount }, index) => ({
@@ -269,7 +279,7 @@ function itemsAt(
   });
 }
 
-/** Paddle's items have no ids: their prices tell them apart, and its place one listed twice. */
+/** Paddle's items have no ids: their prices distinguish them, and its place one listed twice. */
 function itemName(items: readonly Priced[], index: number): string {
   const price = items[index]?.price ?? "";
   const place = items.slice(0, index).filter((item) => item.price === price).length;

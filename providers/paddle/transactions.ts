@@ -72,14 +72,14 @@ export const readTransaction = reader(transactionShape, (transaction, event) => 
 });
 
 /**
- * Of what was collected. Transactions of before 2026 tell that of the total, also where credit paid
+ * Of what was collected. Transactions of before 2026 say that of the total, also where credit paid
  * some of it. Source: developer.paddle.com, changelog 2026-01-08, `grand_total_tax`.
  */
 function taxOf(totals: Transaction["details"]["totals"]): bigint | null {
   const { grand_total: collected, tax = null, total = null } = totals;
-  const told = totals.grand_total_tax ?? tax;
-  const isOfTotal = told === tax && total !== null && collected < total;
-  return isOfTotal && told !== null ? divideRounded(told * collected, total) : told;
+  const reported = totals.grand_total_tax ?? tax;
+  const isOfTotal = reported === tax && total !== null && collected < total;
+  return isOfTotal && reported !== null ? divideRounded(reported * collected, total) : reported;
 }
 
 /** Billed may be weeks before paid: the capture that made the payment whole dates it. */

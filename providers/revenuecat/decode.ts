@@ -1,10 +1,10 @@
-/** From an event's type to what it tells. The table is the whole of RevenueCat's meaning here. */
+/** From an event's type to what it reports. The table is the whole of RevenueCat's meaning here. */
 import { z } from "zod";
 import { compiled } from "../compiled.js";
 import { type BillingPeriod, billingPeriodBetween } from "../../schemas/money/billing-periods.js";
 import { fraction, monthlyFraction } from "../../schemas/money/monthly.js";
 import type { FactBody, Item } from "../../schemas/records/records.js";
-import { ignored, malformed, rejected, type Untold } from "../outcomes.js";
+import { ignored, malformed, rejected, type Unreported } from "../outcomes.js";
 import type { Decoded, ProviderToken } from "../provider.js";
 import {
   countryOf,
@@ -15,8 +15,8 @@ import {
   type RevenueCatEvent,
 } from "./event.js";
 
-type Told = readonly FactBody[] | Untold;
-type Reader = (event: RevenueCatEvent) => Told;
+type Reported = readonly FactBody[] | Unreported;
+type Reader = (event: RevenueCatEvent) => Reported;
 
 /**
  * `SUBSCRIPTION_PAUSED`, `UNCANCELLATION`, `BILLING_ISSUE` and the like announce and change
@@ -34,7 +34,7 @@ const readers: ReadonlyMap<string, Reader> = new Map([
 
 export const knownTypes: readonly string[] = [...readers.keys()];
 
-/** Who may tell the same sale by itself (`definitions.md`, Providers: mirrored). */
+/** Who may report the same sale by itself (`definitions.md`, Providers: mirrored). */
 const storesOfProviders: Readonly<Record<string, ProviderToken>> = {
   APP_STORE: "apple",
   MAC_APP_STORE: "apple",
@@ -53,19 +53,19 @@ export function decode(body: unknown): Decoded {
   if (!envelope.success) return malformed(envelope.error);
   const { type } = envelope.data.event;
   const read = readers.get(type);
-  if (read === undefined) return ignored(`events of type ${type} tell no money and no MRR`);
+  if (read === undefined) return ignored(`events of type ${type} report no money and no MRR`);
   const parsed = bodyShape.safeParse(body);
   if (!parsed.success) return malformed(parsed.error);
   const { event } = parsed.data;
   // Charts of RevenueCat leave them out, too: somebody else paid.
   if (event.is_family_share === true) return ignored("shared in a family: no money and no MRR");
-  const told = read(event);
-  if ("outcome" in told) return told;
+  const reported = read(event);
+  if ("outcome" in reported) return reported;
   const mirrorOf = storesOfProviders[event.store ?? ""];
   const happenedAt = event.event_timestamp_ms;
   return {
     outcome: "facts",
-    facts: told.map((fact) => ({ happenedAt, body: fact })),
+    facts: reported.map((fact) => ({ happenedAt, body: fact })),
     ...(mirrorOf === undefined ? {} : { mirrorOf }),
   };
 }
@@ -74,7 +74,7 @@ export function decode(body: unknown): Decoded {
  * A paid period began: a payment, and what the subscription is worth from then on. A trial is worth
  * nothing, whatever price it shows; its conversion is a `RENEWAL`.
  */
-function readPeriod(event: RevenueCatEvent): Told {
+function readPeriod(event: RevenueCatEvent): Reported {
   const { purchased_at_ms: at, expiration_at_ms: end } = event;
   const account = accountOf(event);
   if (typeof at !== "number") return rejected("malformed", "event.purchased_at_ms: missing");
@@ -116,13 +116,15 @@ function readPeriod(event: RevenueCatEvent): Told {
   return [...paid, state];
 }
 
-/** In the stores' sandboxes a period takes minutes; what it plays is not told: a month is taken. */
+/**
+ * In the stores' sandboxes a period takes minutes; what it plays is not reported: a month is taken.
+ */
 function periodOf(event: RevenueCatEvent, at: number, end: number): BillingPeriod | null {
   const isPlayed = event.environment === "SANDBOX" && end > at && end - at <= dayMs;
   return isPlayed ? { interval: "month", intervalCount: 1n } : billingPeriodBetween(at, end);
 }
 
-function readPurchase(event: RevenueCatEvent): Told {
+function readPurchase(event: RevenueCatEvent): Reported {
   const { purchased_at_ms: at } = event;
   if (typeof at !== "number") return rejected("malformed", "event.purchased_at_ms: missing");
   const price = paidFor(event);
@@ -132,12 +134,12 @@ function readPurchase(event: RevenueCatEvent): Told {
 }
 
 /**
- * Support refunded the payment: RevenueCat tells the whole of it, at once. Every other reason is a
- * renewal that will not come, and ends nothing yet; but a negative price is a refund whatever the
+ * Support refunded the payment: RevenueCat reports the whole of it, at once. Every other reason is
+ * a renewal that will not come, and ends nothing yet; but a negative price is a refund whatever the
  * reason (a developer who revokes a purchase in Play Console gives one, too). What was free when it
  * was bought gives nothing back, whatever price it shows.
  */
-function readCancellation(event: RevenueCatEvent): Told {
+function readCancellation(event: RevenueCatEvent): Reported {
   const price = paidFor(event);
   const isNegative = "amount" in price && price.amount < 0n;
   if (event.cancel_reason !== "CUSTOMER_SUPPORT" && !isNegative) {
@@ -150,9 +152,9 @@ function readCancellation(event: RevenueCatEvent): Told {
 
 /**
  * From now on nothing of it is refunded; it may be refunded again. That takes its currency only,
- * which the price it shows tells. Without one it was booked in its own or in USD: 0 of both.
+ * which the price it shows reports. Without one it was booked in its own or in USD: 0 of both.
  */
-function readReversal(event: RevenueCatEvent): Told {
+function readReversal(event: RevenueCatEvent): Reported {
   if (event.period_type === "TRIAL") return ignored("nothing was refunded: it was free");
   const currencies = currenciesOf(event);
   if ("outcome" in currencies) return currencies;
@@ -165,7 +167,7 @@ function readReversal(event: RevenueCatEvent): Told {
  * period, and nothing ever ends the old one. So it ends with its period, as `started`: a renewal
  * that begins at that moment counts, and one that goes on was not interrupted and keeps its rate.
  */
-function readProductChange(event: RevenueCatEvent): Told {
+function readProductChange(event: RevenueCatEvent): Reported {
   const subscription = subscriptionOf(event);
   const { store, expiration_at_ms: end } = event;
   if (store !== "PLAY_STORE" || subscription === null || typeof end !== "number") {
@@ -184,7 +186,7 @@ function readProductChange(event: RevenueCatEvent): Told {
  * What expires because it is paused has not ended: a resume brings it back as it was. A period that
  * begins at the very moment of an end wins (`definitions.md`, Providers), so the end is `expired`.
  */
-function readExpiration(event: RevenueCatEvent): Told {
+function readExpiration(event: RevenueCatEvent): Reported {
   const account = accountOf(event);
   if (account === null) return rejected("malformed", "event.original_app_user_id: missing");
   const subscription = subscriptionOf(event);
@@ -207,10 +209,10 @@ function readExpiration(event: RevenueCatEvent): Told {
 
 const free: Price = { amount: 0n, currency: "", tax: null, fee: null };
 const noTransaction = rejected("malformed", "event.transaction_id: missing");
-const unknownPrice = rejected("price_unknown", "The store did not tell RevenueCat the price");
+const unknownPrice = rejected("price_unknown", "The store did not report RevenueCat the price");
 
 /** A trial is free whatever price it shows; what was given away need not show any. */
-function paidFor(event: RevenueCatEvent): Price | Untold {
+function paidFor(event: RevenueCatEvent): Price | Unreported {
   if (event.period_type === "TRIAL") return free;
   return priceOf(event) ?? (isGiven(event) ? free : unknownPrice);
 }
@@ -224,7 +226,7 @@ function payment(
   at: number,
   { amount, currency, tax, fee }: Price,
   type: "subscription" | "one_time",
-): FactBody[] | Untold {
+): FactBody[] | Unreported {
   if (amount === 0n) return [];
   const { transaction_id: transaction } = event;
   if (typeof transaction !== "string") return noTransaction;
@@ -248,7 +250,7 @@ function payment(
 }
 
 /** @param currencies in one of which the payment was booked */
-function refunded(event: RevenueCatEvent, amount: bigint, currencies: readonly string[]): Told {
+function refunded(event: RevenueCatEvent, amount: bigint, currencies: readonly string[]): Reported {
   const { transaction_id: paid, event_timestamp_ms: at } = event;
   if (typeof paid !== "string") return noTransaction;
   return currencies.map((currency) => ({ RefundTotal: { payment: paid, at, amount, currency } }));

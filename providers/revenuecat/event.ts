@@ -8,7 +8,7 @@ import {
   powerOfTen,
 } from "../../schemas/money/decimal.js";
 import { ExactNumber } from "../../schemas/money/exact-number.js";
-import { rejected, type Untold } from "../outcomes.js";
+import { rejected, type Unreported } from "../outcomes.js";
 
 const timeMsMax = 253_402_300_799_999; // 9999-12-31
 
@@ -65,15 +65,15 @@ export interface Price {
 }
 
 /**
- * In the currency of the purchase; where that is not told the estimate in USD, never one's number
- * with the other's currency. Null: no price is known.
+ * In the currency of the purchase; where that is not reported the estimate in USD, never one's
+ * number with the other's currency. Null: no price is known.
  */
-export function priceOf(event: RevenueCatEvent): Price | Untold | null {
+export function priceOf(event: RevenueCatEvent): Price | Unreported | null {
   const { price_in_purchased_currency: own, price: inUsd } = event;
-  const told = event.currency ? own : null;
-  const value = told ?? inUsd;
+  const reported = event.currency ? own : null;
+  const value = reported ?? inUsd;
   if (value === null || value === undefined) return null;
-  const currency = told ? (event.currency ?? "").toUpperCase() : "USD";
+  const currency = reported ? (event.currency ?? "").toUpperCase() : "USD";
   const exponent = exponentOf(currency);
   if (exponent === null) return unknownCurrency;
   const part = (share: Decimal | null | undefined): bigint | null =>
@@ -87,10 +87,10 @@ export function priceOf(event: RevenueCatEvent): Price | Untold | null {
 }
 
 /**
- * In which another event of the same purchase may have told its price (ISO 4217): its own currency,
- * and USD unless this event shows a price in its own. Empty: this one tells neither.
+ * In which another event of the same purchase may have reported its price (ISO 4217): its own
+ * currency, and USD unless this event shows a price in its own. Empty: this one reports neither.
  */
-export function currenciesOf(event: RevenueCatEvent): readonly string[] | Untold {
+export function currenciesOf(event: RevenueCatEvent): readonly string[] | Unreported {
   const own = (event.currency ?? "").toUpperCase();
   const isKnown = exponentOf(own) !== null;
   if (own !== "" && event.price_in_purchased_currency) return isKnown ? [own] : unknownCurrency;

@@ -23,7 +23,7 @@ export function verifyDelivery(
   const verdicts = given.map((secrets) => verifyBy(delivery, secrets, toleranceSeconds, now));
   const refusal = (reason: string) =>
     verdicts.find((verdict) => !verdict.ok && verdict.reason === reason);
-  // Of several refusals the one that came closest is told.
+  // Of several refusals the one that came closest is reported.
   return (
     verdicts.find((verdict) => verdict.ok) ??
     refusal("signature_stale") ??
@@ -61,7 +61,9 @@ function verifyAuthorization({ headers }: Delivery, expected: string): Verdict {
     : refused("signature_mismatch");
 }
 
-/** The age is looked at last, as far ahead of us as behind: only a genuine call is told of it. */
+/**
+ * The age is looked at last, as far ahead of us as behind: only a genuine call is informed of it.
+ */
 function verifySignature(
   { headers, body }: Delivery,
   secret: string,

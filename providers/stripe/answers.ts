@@ -95,7 +95,7 @@ export function keptAndAnswered(
     all.set(couponId(coupon.id), coupon);
     if (coupon.applies_to !== undefined) all.set(answeredCouponId(coupon.id), coupon);
   }
-  // What an event told was told then, and Stripe's answer is of now.
+  // What an event reported was reported then, and Stripe's answer is of now.
   for (const [id, object] of kept) all.set(id, object);
   return all;
 }

@@ -41,7 +41,7 @@ const refundFailsAfterMs = 60 * 60 * 1000;
 
 /**
  * A paid charge is a payment of what was captured, dated when the charge was made: the same in
- * whatever event tells it, and whether it was captured at once, later or little by little.
+ * whatever event reports it, and whether it was captured at once, later or little by little.
  */
 export const readCharge = reader(chargeShape, (charge, event) => {
   const amount = capturedOf(charge);
@@ -95,9 +95,9 @@ const balanceShape = compiled(
  */
 function feeOf(charge: Charge, amount: bigint, answers: Answers): bigint | null {
   const named = charge.balance_transaction;
-  const told = typeof named === "string" ? answers.get(paths.balanceTransaction(named)) : named;
-  if (typeof told !== "object") return null;
-  const balance = balanceShape.safeParse(told);
+  const reported = typeof named === "string" ? answers.get(paths.balanceTransaction(named)) : named;
+  if (typeof reported !== "object") return null;
+  const balance = balanceShape.safeParse(reported);
   if (!balance.success) return null;
   const { fee, currency } = balance.data;
   if (currency === charge.currency) return isoMinor(fee, currency);
@@ -145,8 +145,8 @@ function releasedOf(charge: Charge, captured: bigint): bigint {
 /**
  * Since 2025-03-31 no total has a release in it, but the version of the capture decides, which may
  * be older than the event's: a total of just the release, or of more than there was to refund, has
- * it. Before, it is in every total that is not less: single refunds, which are told apart, make up
- * for what that leaves out (docs/decisions/payments.md).
+ * it. Before, it is in every total that is not less: single refunds, which are distinguished, make
+ * up for what that leaves out (docs/decisions/payments.md).
  */
 function refundedOf(charge: Charge, captured: bigint, apiVersion: string | null): bigint {
   const total = charge.amount_refunded ?? 0n;

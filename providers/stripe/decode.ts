@@ -1,9 +1,9 @@
-/** From an event's type to what it tells. The table is the whole of Stripe's meaning here. */
+/** From an event's type to what it reports. The table is the whole of Stripe's meaning here. */
 import { z } from "zod";
 import { compiled } from "../compiled.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { anyObject } from "../any-object.js";
-import { ignored, isUntold, malformed, rejected } from "../outcomes.js";
+import { ignored, isUnreported, malformed, rejected } from "../outcomes.js";
 import type { Decoded, KeptObject, Known, Question } from "../provider.js";
 import { keptAndAnswered, withAnswers } from "./answers.js";
 import { asks as asksOf } from "./asks.js";
@@ -24,7 +24,7 @@ import { neededBySubscription, readSubscription } from "./subscriptions.js";
 const readNames: Reader = () => ignored("it names no product");
 
 /**
- * One payment is told by up to six events, and one of them is believed: the charge. Payment
+ * One payment is reported by up to six events, and one of them is believed: the charge. Payment
  * intents are not in the table, invoices and sessions only say what was bought.
  */
 const readers: ReadonlyMap<string, Reader> = new Map([
@@ -97,15 +97,16 @@ export function decode(body: unknown, known?: Known): Decoded {
   const account = envelope.data.account ?? null;
   const kept = keptAndAnswered(keptIn(account, known?.kept ?? new Map()), answers);
   const read = readers.get(type);
-  if (read === undefined) return ignored(`events of type ${type} tell no money and no MRR`);
+  if (read === undefined) return ignored(`events of type ${type} report no money and no MRR`);
   const previous = data.previous_attributes ?? {};
   const object = withAnswers(inNamesOfToday(data.object), answers);
   const about = { type, at, apiVersion, account };
-  const told = read({ ...about, object, previous, kept, answers });
+  const reported = read({ ...about, object, previous, kept, answers });
   const named = [...productsIn(object), ...productsIn([...answers.values()])];
   const names: FactBody[] = named.map((Sku) => ({ Sku }));
-  if (isUntold(told) && (told.outcome === "rejected" || names.length === 0)) return told;
-  const bodies = [...(isUntold(told) ? [] : told), ...names];
+  if (isUnreported(reported) && (reported.outcome === "rejected" || names.length === 0))
+    return reported;
+  const bodies = [...(isUnreported(reported) ? [] : reported), ...names];
   const facts = bodies.map((each) => ({ happenedAt: at, body: withOwnSkus(each, account) }));
   return { outcome: "facts", facts };
 }

@@ -6,7 +6,7 @@ import {
   parseFraction,
   subtractFractions,
 } from "../../schemas/money/monthly.js";
-import type { Untold } from "../outcomes.js";
+import type { Unreported } from "../outcomes.js";
 import type { KeptObject } from "../provider.js";
 import type { Reduction } from "../reductions.js";
 import { field, unavailable } from "./event.js";
@@ -34,11 +34,11 @@ const discountShape = z.object({
 type Discount = z.output<typeof discountShape>;
 
 /** `customer.discount.…` and `coupon.…` events: what later events name by id only. */
-export function keptDiscounts(type: string, object: unknown, toldAt: number): KeptObject[] {
+export function keptDiscounts(type: string, object: unknown, reportedAt: number): KeptObject[] {
   if (/^coupon\.(created|updated)$/.test(type)) {
     const coupon = couponShape.safeParse(object);
     if (!coupon.success || typeof coupon.data.id !== "string") return [];
-    const kept = { toldAt, refers: [], object: rawParts(object, couponKeys) };
+    const kept = { reportedAt, refers: [], object: rawParts(object, couponKeys) };
     return [{ ...kept, id: couponId(coupon.data.id), ownId: true }];
   }
   if (!/^customer\.discount\.(created|updated)$/.test(type)) return [];
@@ -48,7 +48,7 @@ export function keptDiscounts(type: string, object: unknown, toldAt: number): Ke
   return [
     {
       id: discount.data.id,
-      toldAt,
+      reportedAt,
       refers: typeof coupon === "string" ? [couponId(coupon)] : [],
       object: rawParts(object, ["id", "end", "coupon", "source"]),
     },
@@ -64,7 +64,7 @@ export function neededDiscounts(given: readonly GivenDiscount[]): string[] {
   });
 }
 
-/** What no event told: ids of discounts, and of coupons of those that are known. */
+/** What no event reported: ids of discounts, and of coupons of those that are known. */
 export function unknownDiscounts(
   given: readonly GivenDiscount[],
   known: KnownDiscounts,
@@ -103,7 +103,7 @@ export function incompleteCoupons(
   });
 }
 
-/** As an event told it, and beside that what Stripe answers. */
+/** As an event reported it, and beside that what Stripe answers. */
 function couponOf(one: GivenDiscount, known: KnownDiscounts): Coupon | null {
   const discount = typeof one === "string" ? known.discount(one) : one;
   const named = discount?.coupon ?? discount?.source?.coupon ?? null;
@@ -117,7 +117,7 @@ function couponOf(one: GivenDiscount, known: KnownDiscounts): Coupon | null {
   };
 }
 
-/** Where Stripe's answer about a coupon is kept beside what an event told of it. */
+/** Where Stripe's answer about a coupon is kept beside what an event reported it. */
 export function answeredCouponId(coupon: string): string {
   return `answered:${coupon}`;
 }
@@ -147,7 +147,7 @@ export function readReductions(
   given: readonly GivenDiscount[],
   known: KnownDiscounts,
   currency: string,
-): Reduction[] | Untold {
+): Reduction[] | Unreported {
   const reductions: Reduction[] = [];
   for (const one of given) {
     const discount = typeof one === "string" ? known.discount(one) : one;
@@ -163,7 +163,7 @@ export function readReductions(
   return reductions;
 }
 
-/** Discounts and coupons by id: told whole in the event, or kept from earlier ones. */
+/** Discounts and coupons by id: reported whole in the event, or kept from earlier ones. */
 export interface KnownDiscounts {
   discount(id: string): Discount | null;
   coupon(id: string): Coupon | null;
@@ -175,10 +175,10 @@ export function knownDiscounts(
   given: readonly (GivenDiscount | null | undefined)[],
   kept: ReadonlyMap<string, unknown>,
 ): KnownDiscounts {
-  const told = given.flatMap((one) => (typeof one === "object" && one !== null ? [one] : []));
+  const reported = given.flatMap((one) => (typeof one === "object" && one !== null ? [one] : []));
   return {
     discount(id) {
-      const here = told.find((one) => one.id === id);
+      const here = reported.find((one) => one.id === id);
       return here ?? discountShape.safeParse(kept.get(id)).data ?? null;
     },
     coupon: (id) => couponShape.safeParse(kept.get(couponId(id))).data ?? null,
@@ -186,7 +186,7 @@ export function knownDiscounts(
   };
 }
 
-/** @returns null when the coupon tells no amount in this currency */
+/** @returns null when the coupon reports no amount in this currency */
 function readCoupon(coupon: Coupon, endsAt: number | null, currency: string): Reduction | null {
   const products = coupon.applies_to?.products ?? null;
   const percent =

@@ -62,7 +62,7 @@ export const readDispute = reader(disputeShape, (dispute, event) => {
         currency: dispute.currency,
         withdrawn_at: times.withdrawnAt,
         returned_at: times.returnedAt,
-        told_by: exact ? "money" : toldBy(event),
+        told_by: exact ? "money" : reportedBy(event),
         ...(part === null ? {} : { returned_amount: part }),
       },
     },
@@ -82,7 +82,7 @@ function timesOfMoney(dispute: Dispute): Times {
 }
 
 /**
- * What came back of the amount, in minor units of ISO 4217; null: the whole, or nobody tells. A
+ * What came back of the amount, in minor units of ISO 4217; null: the whole, or nobody reports. A
  * dispute of all of a payment that had been refunded in part is `lost`, and that part comes back;
  * of one that is `won` all does, at whatever rate of its day. Source: support.stripe.com, "Dispute
  * for full charge amount after a partial refund was issued".
@@ -104,7 +104,7 @@ function returnedPart(dispute: Dispute): bigint | null {
   return part < whole ? part : null;
 }
 
-/** The sum of some of the moves: in the dispute's currency if all of them tell their rate. */
+/** The sum of some of the moves: in the dispute's currency if all of them report their rate. */
 function inOneCurrency(some: readonly Move[], all: readonly Move[]): Fraction {
   const isConverted = all.every((move) => move.exchange_rate !== null);
   const amounts = some.map(({ amount, exchange_rate: rate }) =>
@@ -124,7 +124,7 @@ function rateOf(given: unknown): Fraction | null {
 }
 
 /** That a dispute was won or lost comes later than the notice of its money. */
-function toldBy(event: StripeEvent): "notice" | "outcome" {
+function reportedBy(event: StripeEvent): "notice" | "outcome" {
   return event.type === "charge.dispute.closed" ? "outcome" : "notice";
 }
 

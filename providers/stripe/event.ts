@@ -3,7 +3,7 @@ import { z } from "zod";
 import { limits } from "../../config.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { anyCaseCurrency } from "../fields.js";
-import { readerOf, rejected, type Untold } from "../outcomes.js";
+import { readerOf, rejected, type Unreported } from "../outcomes.js";
 
 export interface StripeEvent {
   readonly type: string;
@@ -12,23 +12,23 @@ export interface StripeEvent {
   /** acct_… of a connected account; null for the platform's own events */
   readonly account: string | null;
   readonly object: unknown;
-  /** `2025-09-30.clover`: how the event is rendered; null: not told */
+  /** `2025-09-30.clover`: how the event is rendered; null: not reported */
   readonly apiVersion: string | null;
   /** What changed fields were before an `…updated` event. */
   readonly previous: Readonly<Record<string, unknown>>;
-  /** What earlier events told of objects this one only names. */
+  /** What earlier events reported objects this one only names. */
   readonly kept: ReadonlyMap<string, unknown>;
   /** What Stripe's API answered, by path (see answers.ts). */
   readonly answers: ReadonlyMap<string, unknown>;
 }
 
-export type Told = readonly FactBody[] | Untold;
-export type Reader = (event: StripeEvent) => Told;
+export type Reported = readonly FactBody[] | Unreported;
+export type Reader = (event: StripeEvent) => Reported;
 
 export const reader = readerOf<StripeEvent, readonly FactBody[]>(({ object }) => object);
 
 /** Needed, but not in the event: Stripe's API has it (`definitions.md`, Providers). */
-export function unavailable(what: string): Untold {
+export function unavailable(what: string): Unreported {
   return rejected("enrichment_unavailable", `Stripe must be asked: ${what}`);
 }
 

@@ -65,7 +65,7 @@ export function isPaidInPart({ amount_paid: paid }: Readonly<Record<string, unkn
   return typeof paid === "number" && paid > 0;
 }
 
-/** One that is paid in part tells what was bought by those who paid, whatever becomes of it. */
+/** One that is paid in part says what was bought by those who paid, whatever becomes of it. */
 export const readInvoice = reader(invoiceShape, (invoice, event) => {
   const isPaid = invoice.status === "paid" || invoice.paid === true;
   // Until all is paid, only the records of money from outside know when it came.
@@ -128,7 +128,7 @@ export function paymentOutside(paid: {
 
 /**
  * Until 2025-03-31 an invoice was paid outside whole or not at all, and `amount_paid` did not show
- * it. Since then only `amount_paid_off_stripe` tells the two apart, where it is sent.
+ * it. Since then only `amount_paid_off_stripe` reports the two apart, where it is sent.
  */
 function paidOutside(invoice: Invoice): bigint {
   if (invoice.paid_out_of_band === true) return invoice.amount_due;
@@ -148,7 +148,9 @@ function isOfSubscription(invoice: Invoice): boolean {
   );
 }
 
-/** An event lists ten lines at most; what the others come to is told as a line of no product. */
+/**
+ * An event lists ten lines at most; what the others come to is reported as a line of no product.
+ */
 function linesOf(invoice: Invoice): Line[] {
   const lines = invoice.lines.data.map((line) => ({
     external_id:
@@ -165,7 +167,7 @@ function linesOf(invoice: Invoice): Line[] {
   }));
 }
 
-/** Less discounts, what billing credits paid, and the tax inside, as other documents tell it. */
+/** Less discounts, what billing credits paid, and the tax inside, as other documents report it. */
 function netOf(line: Invoice["lines"]["data"][number]): bigint {
   // The credits repeat the discounts.
   const credits = line.pretax_credit_amounts?.filter(

@@ -11,7 +11,7 @@ import {
 } from "../../schemas/money/monthly.js";
 import { field } from "./event.js";
 
-/** Integer and decimal text tell one amount; the text has the fractions of a minor unit. */
+/** Integer and decimal text report one amount; the text has the fractions of a minor unit. */
 const decimal = z
   .string()
   .refine((text) => (parseFraction(text)?.numerator ?? -1n) >= 0n, "no amount")
@@ -85,8 +85,8 @@ export const planShape = z
  * says the subscription. Source: docs.stripe.com/products-prices/how-products-and-prices-work,
  * "Multiple currencies".
  *
- * @param currency of the subscription; null before API versions told it
- * @returns null when the price does not tell (options are left out of events unless expanded)
+ * @param currency of the subscription; null before API versions reported it
+ * @returns null when the price does not report (options are left out of events unless expanded)
  */
 export function priceIn(price: Price, currency: string | null): Price | null {
   if (currency === null || price.currency === currency) return price;
@@ -110,7 +110,7 @@ export function periodOf(price: Price): Period | null {
 
 /**
  * @returns Stripe's minor units for one period, before discounts; null when the price does not
- *   tell (tiers are left out of events unless somebody expanded them)
+ *   report (tiers are left out of events unless somebody expanded them)
  */
 export function periodAmount(price: Price, quantity: bigint): Fraction | null {
   const billed = billedQuantity(price, quantity);

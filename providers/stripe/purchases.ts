@@ -54,7 +54,7 @@ const sessionShape = z.object({
 
 /**
  * A session adds type, country, tax and products to its payment. Without a payment intent (a
- * subscription's session) an invoice tells the same and more, but not always the country.
+ * subscription's session) an invoice reports the same and more, but not always the country.
  */
 export const readSession = reader(sessionShape, (session, event) => {
   if (session.payment_status !== "paid") return ignored("the session is not paid");
@@ -62,7 +62,7 @@ export const readSession = reader(sessionShape, (session, event) => {
   const country = session.customer_details?.address ?? null;
   if (payment === null) {
     const facts = customerIn(event, session.customer, country);
-    return facts.length > 0 ? facts : ignored("its invoice tells what was bought");
+    return facts.length > 0 ? facts : ignored("its invoice says what was bought");
   }
   const tax = session.total_details?.amount_tax ?? null;
   return [
@@ -95,16 +95,18 @@ const linesShape = compiled(
 
 const wholeList = z.object({ data: z.array(z.unknown()), has_more: z.literal(false) });
 
-/** As a list of sessions tells them that was asked to; no event does. */
+/** As a list of sessions reports them that was asked to; no event does. */
 export function tellsAllLines(session: Readonly<Record<string, unknown>>): boolean {
   return wholeList.safeParse(session.line_items).success;
 }
 
-/** Only the API tells them; until it has, the payment belongs to no product. */
+/** Only the API reports them; until it has, the payment belongs to no product. */
 function linesOf(session: z.output<typeof sessionShape>, answers: Answers): Line[] {
   const { id, currency } = session;
-  const told = tellsAllLines(session) ? session.line_items : answers.get(paths.sessionLines(id));
-  const lines = linesShape.safeParse(told);
+  const reported = tellsAllLines(session)
+    ? session.line_items
+    : answers.get(paths.sessionLines(id));
+  const lines = linesShape.safeParse(reported);
   if (!lines.success || !currency) return [];
   return lines.data.data.map(({ amount_total: total, amount_tax: tax, price }) => ({
     external_id: price?.product ?? "",

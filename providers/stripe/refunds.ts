@@ -79,7 +79,7 @@ type CreditNote = z.output<typeof creditNoteShape>;
 
 /**
  * Money returned outside Stripe for an invoice, however that was paid. What a credit note returns
- * by a refund is told by the refund; what it credits to the balance is no money.
+ * by a refund is reported by the refund; what it credits to the balance is no money.
  */
 export const readCreditNote = reader(creditNoteShape, (note, event) => {
   const amount = note.out_of_band_amount ?? 0n;

@@ -44,7 +44,7 @@ const reformed: Readonly<Record<string, (old: Renamed) => Renamed>> = {
 
 function ofCharge({ refunds, status }: Renamed): Renamed {
   return {
-    // 2014-06-17: an array became a list. Refunds without an id are told by the total alone.
+    // 2014-06-17: an array became a list. Refunds without an id are reported by the total alone.
     ...(Array.isArray(refunds) ? { refunds: { data: refunds.filter(hasId) } } : {}),
     // 2015-02-18: `paid` became `succeeded`.
     ...(status === "paid" ? { status: "succeeded" } : {}),

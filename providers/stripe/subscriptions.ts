@@ -1,5 +1,5 @@
 /**
- * Subscriptions: every event carries the whole state, so each tells what the subscription is worth
+ * Subscriptions: every event carries the whole state, so each says what the subscription is worth
  * from a moment on. Rules: `definitions.md`, MRR.
  */
 import { z } from "zod";
@@ -9,7 +9,7 @@ import { isMonthlyWithinBounds } from "../../schemas/fact-bounds.js";
 import { type Fraction, monthlyFraction } from "../../schemas/money/monthly.js";
 import type { FactBody, Item } from "../../schemas/records/records.js";
 import { type Reducible, reducedAmounts, type Reduction } from "../reductions.js";
-import { isUntold, rejected, type Untold } from "../outcomes.js";
+import { isUnreported, rejected, type Unreported } from "../outcomes.js";
 import {
   type GivenDiscount,
   givenDiscount,
@@ -91,9 +91,9 @@ export function isWorth({ status, pause_collection: pause }: Subscription): bool
 }
 
 /**
- * When the told state began. The provider's own dates beat the event's where a state is told later
- * than it began: a subscription begins at `created` although its first payment comes after, a
- * trial turns into a paid period at `trial_end`, and it ends at `ended_at`.
+ * When the reported state began. The provider's own dates beat the event's where a state is
+ * reported later than it began: a subscription begins at `created` although its first payment comes
+ * after, a trial turns into a paid period at `trial_end`, and it ends at `ended_at`.
  */
 function momentOf(
   subscription: Subscription,
@@ -104,7 +104,7 @@ function momentOf(
   if (ended || event.type === "customer.subscription.deleted") {
     return { phase: "ended", at: endedAt ?? event.at };
   }
-  // `incomplete` says only that it began: told as `started`, it yields to the activation, which
+  // `incomplete` says only that it began: reported as `started`, it yields to the activation, which
   // bears the same date.
   if (event.type === "customer.subscription.created" || status === "incomplete") {
     return { phase: "started", at: created };
@@ -113,8 +113,8 @@ function momentOf(
   if (before === "incomplete") return { phase: "changed", at: created };
   const trialIsOver = trialEnd !== null && trialEnd !== undefined && trialEnd <= event.at;
   if (before === "trialing" && trialIsOver) return { phase: "changed", at: trialEnd };
-  // Told after a trial, or all of it, was to end but before Stripe did so, which bears the date of
-  // that end: a moment earlier, so as not to undo it.
+  // Reported after a trial, or all of it, was to end but before Stripe did so, which bears the date
+  // of that end: a moment earlier, so as not to undo it.
   const ends = [status === "trialing" ? trialEnd : null, subscription.cancel_at];
   const notAfter = ends.flatMap((end) => (typeof end === "number" ? [end - 1] : []));
   return { phase: "changed", at: Math.min(event.at, ...notAfter) };
@@ -148,7 +148,7 @@ function worthFrom(
   subscription: Subscription,
   at: number,
   kept: ReadonlyMap<string, unknown>,
-): Worth | Untold {
+): Worth | Unreported {
   const { data: items, has_more: hasMore } = subscription.items;
   if (hasMore === true) return unavailable("the event lists only some of the items");
   if (items.length > limits.itemsPerSubscriptionMax) {
@@ -159,9 +159,9 @@ function worthFrom(
   const given = ofWhole(subscription);
   const known = knownDiscounts(discountsOf(subscription), kept);
   const priced = pricedItems(items, known, currency, subscription.currency ?? null);
-  if (isUntold(priced)) return priced;
+  if (isUnreported(priced)) return priced;
   const whole = readReductions(given, known, currency);
-  if (isUntold(whole)) return whole;
+  if (isUnreported(whole)) return whole;
 
   const times = [at, ...endsAfter(at, [...whole, ...priced.flatMap((item) => item.own)])];
   if (times.length > stepsMax) return rejected("too_many_discounts", `More than ${stepsMax} ends`);
@@ -176,21 +176,21 @@ function pricedItems(
   items: Subscription["items"]["data"],
   known: KnownDiscounts,
   currency: string,
-  /** The same, where the subscription tells it. */
-  told: string | null,
-): PricedItem[] | Untold {
+  /** The same, where the subscription reports it. */
+  reported: string | null,
+): PricedItem[] | Unreported {
   const priced: PricedItem[] = [];
   for (const { id, price, quantity, discounts: given } of items) {
     if (price === null) return rejected("malformed", "items: an item without a price");
     const period = periodOf(price);
     if (period === null) continue;
-    const charged = priceIn(price, told);
+    const charged = priceIn(price, reported);
     if (charged === null) return unavailable(`what a price is in ${currency}`);
     if (charged.currency !== currency) return rejected("malformed", "items: several currencies");
     const amount = periodAmount(charged, BigInt(quantity ?? 1));
     if (amount === null) return unavailable("the event leaves out the tiers of a price");
     const own = readReductions(given ?? [], known, currency);
-    if (isUntold(own)) return own;
+    if (isUnreported(own)) return own;
     const product = price.product ?? "";
     priced.push({ id, product, period, own, amount: isoMinorFraction(amount, currency) });
   }

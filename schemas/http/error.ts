@@ -1,4 +1,4 @@
-/** The one shape in which a caller is told what is wrong (`definitions.md`, Errors). */
+/** The one shape in which a caller is informed what is wrong (`definitions.md`, Errors). */
 import { z } from "zod";
 
 export const errorTypes = [

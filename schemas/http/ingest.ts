@@ -23,7 +23,7 @@ export const normalizedAmount = z.object({
   mirror_of: z
     .enum(providerTokens)
     .optional()
-    .describe("Kept and not booked: this store is connected itself, and tells the same"),
+    .describe("Kept and not booked: this store is connected itself, and reports the same"),
 });
 
 export const ingestAnswer = z.object({

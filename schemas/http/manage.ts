@@ -46,7 +46,7 @@ export const newKey = z.strictObject({
 });
 export const key = z.object({
   id: z.string(),
-  prefix: z.string().describe("The first characters, to tell keys apart"),
+  prefix: z.string().describe("The first characters, to distinguish keys"),
   environment: manageEnvironment,
   scope: keyScope,
   name: z.string().nullable(),

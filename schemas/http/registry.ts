@@ -46,4 +46,4 @@ export const registryErrorAnswer = z
     error_code: z.int().meta({ description: Object.values(registryErrors).join(", ") }),
     message: z.string(),
   })
-  .meta({ id: "RegistryError", description: "As schema registries tell errors." });
+  .meta({ id: "RegistryError", description: "As schema registries report errors." });

@@ -55,7 +55,7 @@ export const cellQuery = {
   provider: providerToken.optional(),
   product: z.string().min(1).max(100).optional().meta({ description: "Id of a unified product." }),
   currency: currencyCode.optional().meta({ description: "In which customers pay." }),
-  country: countryCode.optional().meta({ description: "`ZZ` where nobody told it." }),
+  country: countryCode.optional().meta({ description: "`ZZ` where nobody reported it." }),
 };
 
 export const accountId = z

@@ -1,6 +1,6 @@
 /**
- * What interval a subscription is billed by, where the provider tells only when a period begins
- * and ends (`definitions.md`, MRR: a period told only by its two ends).
+ * What interval a subscription is billed by, where the provider reports only when a period begins
+ * and ends (`definitions.md`, MRR: a period reported only by its two ends).
  */
 import type { Interval } from "./monthly.js";
 

@@ -2,7 +2,7 @@
  * Currencies of ISO 4217 and their exponents: how many decimals the minor unit has.
  *
  * Source: ISO 4217 list one (active, 2026) and list three (historic; only those a rate source
- * still quotes). List three tells no exponents; they are those of the JDK's currency data.
+ * still quotes). List three reports no exponents; they are those of the JDK's currency data.
  * Codes without a minor unit (gold, special drawing rights, testing) are no money here.
  */
 

@@ -65,7 +65,7 @@ const answersKeptMax = 20_000;
  * that it exists whenever the event arrives. Each currency is looked up by its own best source.
  *
  * `date` is the older of the two, `source` is `ecb` only if both are, and `same` for one and the
- * same currency (rate 1, dated with the event). Between EUR and another the other's tell.
+ * same currency (rate 1, dated with the event). Between EUR and another the other's report.
  *
  * @returns null when either currency is unknown or has no quote that counts: never guessed
  * @throws when the edition is not in the table yet: the caller has to load it first
@@ -257,8 +257,8 @@ interface Quoted {
  * the currency does not end it at once: it counts through that day, as it would have anyway (the
  * quote of a day is for later days), and 10 days more.
  *
- * Before a newer publication, a day of the wide list that is not here may have told another quote:
- * then none is known until that day's list was asked for.
+ * Before a newer publication, a day of the wide list that is not here may have reported another
+ * quote: then none is known until that day's list was asked for.
  */
 function stillCounts(table: QuoteTable, asked: Quoted): boolean {
   if (euroPredecessors.has(asked.currency)) return true;
@@ -269,7 +269,7 @@ function stillCounts(table: QuoteTable, asked: Quoted): boolean {
   return asked.source === "ecb" || isSeamless(table, asked);
 }
 
-/** Whether days of the ECB that are not here may have told a later quote. */
+/** Whether days of the ECB that are not here may have reported a later quote. */
 function isInEcbGap(table: QuoteTable, { currency, quoted, day, edition }: Quoted): boolean {
   if (euroPredecessors.has(currency) || day <= dayAfter(quoted, 1)) return false;
   const next = firstKnown(table.sources.ecb.publications, quoted, edition);

@@ -57,7 +57,7 @@ const repeatedMetaSchema = {
       name: "first_received_at",
       type: ["null", timestamp],
       default: null,
-      doc: "dates what tells no date of its own; null: received_at does",
+      doc: "dates what reports no date of its own; null: received_at does",
     },
   ],
 } as const;
@@ -101,7 +101,7 @@ const lineSchema = {
   type: "record",
   name: "Line",
   fields: [
-    { name: "external_id", type: "string", doc: "SKU at the provider; empty when not told" },
+    { name: "external_id", type: "string", doc: "SKU at the provider; empty when not reported" },
     { name: "weight", type: "long", doc: "net line amount, minor units of the payment" },
     {
       name: "item",
@@ -124,7 +124,7 @@ const paymentType = {
   symbols: ["subscription", "one_time"],
 } as const;
 
-/** What a purchase tells about a payment; a payment may tell it itself. */
+/** What a purchase reports a payment; a payment may report it itself. */
 const saleFields = [
   { name: "account", type: ["null", "string"] },
   { name: "country", type: ["null", "string"], doc: "ISO 3166-1 alpha-2" },
@@ -134,12 +134,14 @@ const saleFields = [
   { name: "lines", type: { type: "array", items: lineSchema } },
 ] as const;
 
-/** Money from outside a provider is told record by record; what tells all of it counts alone. */
+/**
+ * Money from outside a provider is reported record by record; what reports all of it counts alone.
+ */
 const recordField = {
   name: "record",
   type: "string",
   default: "",
-  doc: "of several that make up the payment: their amounts add up; empty: it is told as a whole",
+  doc: "of several that make up the payment: their amounts add up; empty: it is reported as a whole",
 } as const;
 
 /**
@@ -201,14 +203,14 @@ const linkSchema = {
       name: "part",
       type: ["null", partSchema],
       default: null,
-      doc: "how much of it; null: not told, taken for the whole",
+      doc: "how much of it; null: not reported, taken for the whole",
     },
   ],
 } as const;
 
 /**
- * One refund. The newest reading counts, at the earliest time any reading tells; `failed_at` gives
- * the money back to the merchant.
+ * One refund. The newest reading counts, at the earliest time any reading reports; `failed_at`
+ * gives the money back to the merchant.
  */
 const refundSchema = {
   type: "record",
@@ -226,18 +228,18 @@ const refundSchema = {
       name: "tax",
       type: ["null", "long"],
       default: null,
-      doc: "minor units, inside amount; null: not told, as much of the tax as of the sale",
+      doc: "minor units, inside amount; null: not reported, as much of the tax as of the sale",
     },
     {
       name: "purchase",
       type: ["null", "string"],
       default: null,
-      doc: "what it is returned for, of which no payment is told: its payments have parts of it",
+      doc: "what it is returned for, of which no payment is reported: its payments have parts of it",
     },
   ],
 } as const;
 
-/** All that was refunded of a payment up to `at`, where single refunds are not told. */
+/** All that was refunded of a payment up to `at`, where single refunds are not reported. */
 const refundTotalSchema = {
   type: "record",
   name: "RefundTotal",
@@ -288,7 +290,7 @@ const disputeSchema = {
       name: "tax",
       type: ["null", "long"],
       default: null,
-      doc: "minor units, inside amount; null: not told, as much of the tax as of the sale",
+      doc: "minor units, inside amount; null: not reported, as much of the tax as of the sale",
     },
   ],
 } as const;
@@ -397,7 +399,11 @@ export const factSchema = {
   type: "record",
   name: "Fact",
   fields: [
-    { name: "fact_id", type: "string", doc: "event id and position: one fact, however often told" },
+    {
+      name: "fact_id",
+      type: "string",
+      doc: "event id and position: one fact, however often reported",
+    },
     { name: "event_id", type: "string" },
     { name: "workspace", type: "string" },
     { name: "environment", type: environment },
@@ -469,14 +475,14 @@ export const transactionSchema = {
     {
       name: "tax_amount",
       type: ["null", "long"],
-      doc: "in gross_amount, minor units of original_currency; null when not told",
+      doc: "in gross_amount, minor units of original_currency; null when not reported",
     },
     {
       name: "fee_amount",
       type: ["null", "long"],
-      doc: "kept by the provider, minor units of original_currency; null when not told",
+      doc: "kept by the provider, minor units of original_currency; null when not reported",
     },
-    { name: "customer_country", type: "string", doc: "ISO 3166-1 alpha-2; ZZ when not told" },
+    { name: "customer_country", type: "string", doc: "ISO 3166-1 alpha-2; ZZ when not reported" },
     { name: "account", type: "string", doc: "keyed hash of the customer; empty for a guest" },
     {
       name: "type",
@@ -520,7 +526,7 @@ export const movementSchema = {
     { name: "subscription", type: "string" },
     { name: "external_id", type: "string", doc: "SKU; empty when unknown" },
     { name: "currency", type: "string", doc: "original currency of the price" },
-    { name: "country", type: "string", doc: "ISO 3166-1 alpha-2; ZZ when not told" },
+    { name: "country", type: "string", doc: "ISO 3166-1 alpha-2; ZZ when not reported" },
     {
       name: "kind",
       type: {

@@ -168,7 +168,7 @@ describe("Accounts", () => {
     const day = (days: number) => new Date(at + days * 86_400_000).toISOString();
     let id: string;
     before(async () => {
-      const told = [
+      const reported = [
         { event_type: "subscription.new", amount: 10, occurred_at: day(0), transaction_id: "one" },
         { event_type: "transaction.sale", amount: 10, occurred_at: day(10), transaction_id: "two" },
         {
@@ -179,7 +179,7 @@ describe("Accounts", () => {
         },
         { event_type: "subscription.churn", amount: 10, occurred_at: day(20) },
       ];
-      for (const [index, event] of told.entries()) {
+      for (const [index, event] of reported.entries()) {
         const answer = await doors.ingest({
           provider: "custom",
           event_id: `account ${index}`,

@@ -103,7 +103,7 @@ describe("The read interface", () => {
       }
     });
 
-    it("should take what it was told is complete as the next known_at", async () => {
+    it("should take what it was reported is complete as the next known_at", async () => {
       for (const path of paths) {
         const { json } = await get(path);
         expect((await get(`${path}?known_at=${json.complete_to}`)).status).to.equal(200);
@@ -167,14 +167,16 @@ describe("The read interface", () => {
         "at=1970-01-31T23:59:59Z",
         "known_at=1970-01-10T00:00:00Z",
       ]) {
-        it(`should tell nothing with ${query}`, async () => {
+        it(`should report nothing with ${query}`, async () => {
           expect(await figures(query)).to.deep.equal(nothing);
         });
       }
 
-      it("should tell something of later", async () => {
-        const told = await figures("at=2025-07-01T00:00:00Z");
-        expect(Object.keys(told).filter((path) => (told[path] ?? 0) <= 0)).to.deep.equal([]);
+      it("should report something of later", async () => {
+        const reported = await figures("at=2025-07-01T00:00:00Z");
+        expect(Object.keys(reported).filter((path) => (reported[path] ?? 0) <= 0)).to.deep.equal(
+          [],
+        );
       });
     });
 
@@ -199,7 +201,7 @@ describe("The read interface", () => {
   });
 
   describe("GET /v1/metrics/mrr", () => {
-    it("should tell MRR, growth and subscribers as of a moment", async () => {
+    it("should report MRR, growth and subscribers as of a moment", async () => {
       const now = Date.UTC(2026, 2, 31, 12);
       const movement = { vintage: "2026-02-01", recorded_at: now };
       await insertMovements(doors.service.clickhouse, tenant, [
@@ -395,18 +397,18 @@ describe("The read interface", () => {
       expect(await shown(2, "&status=succeeded")).to.have.length(2);
     });
 
-    it("should show it also of a sale told anew in another currency", async () => {
+    it("should show it also of a sale reported anew in another currency", async () => {
       const fresh = await openDoors();
       const about = { provider: "custom", transaction_id: "P", currency: "EUR", amount: 9 };
       const day = (of: number, second = 0) => new Date(Date.UTC(2026, 8, of, 0, 0, second));
-      const tell = async (more: Readonly<Record<string, unknown>>) => {
+      const report = async (more: Readonly<Record<string, unknown>>) => {
         const answer = await fresh.ingest({ ...about, ...more });
         expect(answer.status, answer.text).to.equal(202);
       };
       const sale = { event_type: "transaction.sale" };
-      await tell({ ...sale, currency: "USD", amount: 10, occurred_at: day(1).toISOString() });
-      await tell({ ...sale, occurred_at: day(1, 5).toISOString() });
-      await tell({ event_type: "transaction.refund", occurred_at: day(5).toISOString() });
+      await report({ ...sale, currency: "USD", amount: 10, occurred_at: day(1).toISOString() });
+      await report({ ...sale, occurred_at: day(1, 5).toISOString() });
+      await report({ event_type: "transaction.refund", occurred_at: day(5).toISOString() });
       const shown = async (query: string) => {
         const { json } = await get(`/v1/transactions?${query}`, fresh.readKey);
         return json.data.map((row: Record<string, unknown>) => [
@@ -418,10 +420,10 @@ describe("The read interface", () => {
       };
       const refunded = [[9, "EUR", "refunded", 9]];
       const later = `at=${day(9).toISOString()}`;
-      const told = Date.now();
+      const reported = Date.now();
       const isBooked = async () => {
         const { json } = await get(`/v1/transactions?${later}`, fresh.readKey);
-        return Date.parse(json.complete_to) >= told;
+        return Date.parse(json.complete_to) >= reported;
       };
       while (!(await isBooked())) await pause(20);
       expect(await shown("")).to.deep.equal(refunded);
@@ -434,22 +436,22 @@ describe("The read interface", () => {
 
     it("should count what was given back of a sale in another currency", async () => {
       const fresh = await openDoors();
-      const tell = async (more: Readonly<Record<string, unknown>>) => {
+      const report = async (more: Readonly<Record<string, unknown>>) => {
         const answer = await fresh.ingest({ provider: "custom", transaction_id: "P", ...more });
         expect(answer.status, answer.text).to.equal(202);
         return answer.json.normalized.amount_base;
       };
       const refund = { event_type: "transaction.refund", amount: 40, currency: "GBP" };
       const sale = { event_type: "transaction.sale", amount: 100, currency: "USD" };
-      const sold = await tell({ ...sale, occurred_at: "2026-09-01T00:00:00Z" });
-      const part = await tell({ ...refund, occurred_at: "2026-09-05T00:00:00Z" });
-      await tell({ ...refund, occurred_at: "2026-09-08T00:00:00Z", amount: 60 });
-      const told = Date.now();
+      const sold = await report({ ...sale, occurred_at: "2026-09-01T00:00:00Z" });
+      const part = await report({ ...refund, occurred_at: "2026-09-05T00:00:00Z" });
+      await report({ ...refund, occurred_at: "2026-09-08T00:00:00Z", amount: 60 });
+      const reported = Date.now();
       const read = async (query: string) =>
         (await get(`/v1/transactions?${query}`, fresh.readKey)).json;
       // The past is read from the ledger, which follows the list.
       const past = "at=2026-09-06T00:00:00Z";
-      while (Date.parse((await read(past)).complete_to) < told) await pause(20);
+      while (Date.parse((await read(past)).complete_to) < reported) await pause(20);
       const shown = async (query: string) =>
         (await read(query)).data.map((row: Record<string, unknown>) => [
           row["status"],

@@ -64,9 +64,9 @@ describe("the example consumers", function suite() {
     await needServers(this, "kafka");
     const missing = consumers.filter(({ folder: home, installed }) => !hasIn(home, installed));
     for (const { name, folder: home, install } of missing) {
-      const told = `The ${name} consumer is not installed: in ${home} run ${install}`;
-      if (process.env.CI !== undefined) throw new Error(told);
-      process.stderr.write(`${told}\n`);
+      const reported = `The ${name} consumer is not installed: in ${home} run ${install}`;
+      if (process.env.CI !== undefined) throw new Error(reported);
+      process.stderr.write(`${reported}\n`);
     }
     if (missing.length === consumers.length) this.skip();
     folder = await openServerFolder("consumers");

@@ -34,7 +34,7 @@ describe("Why", () => {
   const booked = () => doors.booked();
 
   /** @returns the event id */
-  async function tell(id: string, type: string, at: number, object: JsonObject): Promise<string> {
+  async function report(id: string, type: string, at: number, object: JsonObject): Promise<string> {
     const body = eventBody(stripeEvent({ id, type, at, version, object }));
     const answer = await doors.deliver(body);
     expect(answer.status, answer.text).to.equal(200);
@@ -89,12 +89,12 @@ describe("Why", () => {
 
     before("a refund before its sale, the link to the products last", async () => {
       events = [
-        await tell("evt_why_1", "refund.created", refundedAt, refund),
-        await tell("evt_why_2", "charge.succeeded", paidAt, charge),
-        await tell("evt_why_3", "invoice.paid", paidAt, invoice),
+        await report("evt_why_1", "refund.created", refundedAt, refund),
+        await report("evt_why_2", "charge.succeeded", paidAt, charge),
+        await report("evt_why_3", "invoice.paid", paidAt, invoice),
       ];
       beforeLink = await booked();
-      events.push(await tell("evt_why_4", "invoice_payment.paid", paidAt, link));
+      events.push(await report("evt_why_4", "invoice_payment.paid", paidAt, link));
       await booked();
       id = transactionId(doors.workspace, "live", "stripe", "pi_why");
       await journalled(events);
@@ -140,9 +140,9 @@ describe("Why", () => {
     });
 
     it("should show its versions in order, each with the raw events behind it", () => {
-      const told = shown.versions.map((each) => each.events.map((event) => event.event_id));
+      const reported = shown.versions.map((each) => each.events.map((event) => event.event_id));
       const [refunded = "", paid = "", invoiced = "", linked = ""] = events;
-      expect(told).to.deep.equal([
+      expect(reported).to.deep.equal([
         [refunded, paid],
         [invoiced, linked],
       ]);
@@ -275,9 +275,12 @@ describe("Why", () => {
       const ids = [await record({ ...sale, transaction_id: "alike" }), await record(back)];
       await booked();
       await journalled(ids);
-      const told = await Promise.all(ids.map(eventOf));
-      expect(told.map(({ ledger }) => cents(ledger, "amount"))).to.deep.equal([10_000n, -3_000n]);
-      const transactions = told.map((event) => event.transactions.map(({ id }) => id));
+      const reported = await Promise.all(ids.map(eventOf));
+      expect(reported.map(({ ledger }) => cents(ledger, "amount"))).to.deep.equal([
+        10_000n,
+        -3_000n,
+      ]);
+      const transactions = reported.map((event) => event.transactions.map(({ id }) => id));
       expect(transactions.map(({ length }) => length)).to.deep.equal([1, 1]);
       const shown = await Promise.all(
         transactions.flat().map((id) => get(`/v1/transactions/${id}`)),
@@ -340,17 +343,17 @@ describe("Why", () => {
       await booked();
       const bookedBy = Date.now();
       await journalled([id]);
-      const told = await eventOf(id);
-      for (const rows of rowsOf(told)) {
+      const reported = await eventOf(id);
+      for (const rows of rowsOf(reported)) {
         expect(rows).to.have.length(1);
         expect(Date.parse(rows[0]?.booked_at ?? "")).to.be.within(sentAt, bookedBy);
       }
-      const [made] = told.transactions;
+      const [made] = reported.transactions;
       const { json } = await get(`/v1/transactions/${made?.id}`);
       expect(json.data.versions[0].booked_at).to.equal(made?.booked_at);
       await doors.service.log.append(topics.raw, await recordsOf(id));
       await booked();
-      expect(rowsOf(await eventOf(id))).to.deep.equal(rowsOf(told));
+      expect(rowsOf(await eventOf(id))).to.deep.equal(rowsOf(reported));
     });
 
     it("should say null of what was booked before times were noted", async () => {
@@ -377,8 +380,8 @@ describe("Why", () => {
         createdAt: paidAt,
         customer: null,
       });
-      const id = await tell("evt_why_odd", "charge.succeeded", paidAt, object);
-      await tell("evt_why_odd", "charge.succeeded", paidAt, object);
+      const id = await report("evt_why_odd", "charge.succeeded", paidAt, object);
+      await report("evt_why_odd", "charge.succeeded", paidAt, object);
       await booked();
       let done = await eventOf(id);
       const isWritten = () =>
@@ -499,7 +502,7 @@ describe("Why", () => {
       return mrrChangesAnswer.parse(answer.json);
     }
 
-    it("should tell both readings as they are told by themselves", async () => {
+    it("should report both readings as they are reported by themselves", async () => {
       const { readings } = await changes(`from_known_at=${from}&to_known_at=${to}&at=${at}`);
       for (const [reading, knownAt] of [
         [readings.from, from],
@@ -515,9 +518,9 @@ describe("Why", () => {
 
     it("should list the movements between, under their events, adding up exactly", async () => {
       const { data, readings } = await changes(`from_known_at=${from}&to_known_at=${to}&at=${at}`);
-      const told = data.map((row) => [row.event_id, row.kind, row.vintage, row.mrr_exact]);
+      const reported = data.map((row) => [row.event_id, row.kind, row.vintage, row.mrr_exact]);
       const month = (day: number) => new Date(paidAt + day * dayMs).toISOString().slice(0, 7);
-      expect(told).to.have.deep.members([
+      expect(reported).to.have.deep.members([
         [sent["ended new 15"], "reactivation", month(5), "3.330000"],
         [sent["ended churn 12"], "churn", month(5), "-40.010000"],
         [sent["raised new -40"], "new", month(-40), "7.700000"],
@@ -553,7 +556,7 @@ describe("Why", () => {
       expectAddsUp(data, readings);
     });
 
-    it("should tell nothing of a provider that had no part", async () => {
+    it("should report nothing of a provider that had no part", async () => {
       const { data, readings } = await changes(
         `from_known_at=${from}&to_known_at=${to}&provider=stripe`,
       );
@@ -603,11 +606,11 @@ describe("Why", () => {
       };
       const outside = { id: "cn_out", invoice: "in_out", amountOutside: 4_000n, currency: "usd" };
       const note = creditNoteObject({ ...outside, createdAt: refundedAt });
-      await tell("evt_out_1", "credit_note.created", refundedAt, note);
+      await report("evt_out_1", "credit_note.created", refundedAt, note);
       await booked();
       expect(await returned()).to.equal("stripe:in_out  -4000");
       const paid = { ...charge, id: "ch_out", payment_intent: "pi_out" };
-      await tell("evt_out_2", "charge.succeeded", paidAt, paid);
+      await report("evt_out_2", "charge.succeeded", paidAt, paid);
       const bought = {
         version,
         customer: "cus_why",
@@ -615,9 +618,9 @@ describe("Why", () => {
         createdAt: paidAt,
         paidAt,
       } as const;
-      await tell("evt_out_3", "invoice.paid", paidAt, invoiceObject({ ...bought, ...of }));
+      await report("evt_out_3", "invoice.paid", paidAt, invoiceObject({ ...bought, ...of }));
       const ids = { id: "inpay_out", invoice: "in_out", payment: "pi_out" };
-      await tell(
+      await report(
         "evt_out_4",
         "invoice_payment.paid",
         paidAt,

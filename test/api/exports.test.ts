@@ -148,7 +148,7 @@ describe("Exports", () => {
       expect(await readParquet(path)).to.deep.equal([]);
     });
 
-    it("should tell the head alone", async () => {
+    it("should report the head alone", async () => {
       const { status, headers, text } = await get("/v1/transactions", csv, "HEAD");
       expect([status, headers.get("x-total-count"), text]).to.deep.equal([200, String(count), ""]);
     });

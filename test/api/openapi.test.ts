@@ -40,7 +40,7 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  it("should tell every call that needs a key what may be wrong with any of them", () => {
+  it("should report every call that needs a key what may be wrong with any of them", () => {
     for (const operation of Object.values(document.paths).flatMap((path) => Object.values(path))) {
       if (operation.security.length === 0) continue;
       const expected = ["400", "401", "403", "429", "503"];

@@ -1,4 +1,4 @@
-/** How the next page of a filtered list is read, by what the ones before told. */
+/** How the next page of a filtered list is read, by what the ones before reported. */
 import { expect } from "chai";
 import { PassingRows } from "../../api/transactions/filter-selectivity.js";
 
@@ -16,7 +16,7 @@ describe("What is known of filtered lists", () => {
     ["nobody passes", 0, 600, null],
   ];
   for (const [title, passed, read, rows] of cases) {
-    it(`should tell how many rows to read where ${title}`, () => {
+    it(`should say how many rows to read where ${title}`, () => {
       const passing = new PassingRows();
       passing.learn("list", passed, read);
       expect(passing.rowsFor("list", 51)).to.equal(rows);

@@ -106,13 +106,13 @@ describe("the queries of the metrics and lists", () => {
         const rows = mrrPairs(sums, at, previousAt);
         const now = await rowsOf<MrrRow>(mrrQuery(asOf(tenant, at)));
         const previous = await rowsOf<MrrRow>(mrrQuery(asOf(tenant, previousAt)));
-        const told = (list: readonly MrrRow[], provider: string) =>
+        const reported = (list: readonly MrrRow[], provider: string) =>
           list.find((row) => row.provider === provider) ?? { mrr: "0", accounts: "0" };
         for (const row of rows) {
-          const { mrr, accounts } = told(now, row.provider);
+          const { mrr, accounts } = reported(now, row.provider);
           expect(micros(row.mrr)).to.equal(micros(mrr));
           expect(row.accounts).to.equal(accounts);
-          expect(micros(row.previous)).to.equal(micros(told(previous, row.provider).mrr));
+          expect(micros(row.previous)).to.equal(micros(reported(previous, row.provider).mrr));
         }
         const providers = rows.map(({ provider }) => provider);
         expect(providers).to.deep.equal(providers.toSorted());
@@ -199,8 +199,8 @@ describe("the queries of the metrics and lists", () => {
         mrr,
         phase: change_id === "start" ? "started" : mrr === "0" ? "ended" : "changed",
       });
-      // a: on Friday it is told that it went from 10 to 30 on Tuesday already. b: never touched.
-      // c: told on Friday to have begun on Monday. d: told on Friday, of Friday.
+      // a: on Friday it is informed that it went from 10 to 30 on Tuesday already. b: never
+      // touched. c: reported on Friday to have begun on Monday. d: reported on Friday, of Friday.
       await insertChanges(clickhouse, tenant, [
         change("a", "start", monday, monday, "10"),
         change("a", "raise", tuesday, friday, "30"),

@@ -1,4 +1,4 @@
-/** MRR movements one by one: the list and the public topic tell the same rows. */
+/** MRR movements one by one: the list and the public topic report the same rows. */
 import { expect } from "chai";
 import { mrrOf, showMrr } from "../../api/reading/amounts.js";
 import { eventBody } from "../../ops/payloads/stripe.js";
@@ -15,15 +15,15 @@ import { must } from "../model/readers/json.js";
 
 const dayMs = 24 * 3_600_000;
 const path = "/v1/mrr-movements";
-/** A second ago, whole: Stripe tells seconds. */
+/** A second ago, whole: Stripe reports seconds. */
 const startedAt = Math.floor(Date.now() / 1000 - 1) * 1000;
 const discountEndsAt = startedAt + 30 * dayMs;
 
 describe("GET /v1/mrr-movements", () => {
   let doors: Doors;
-  /** Between what was told first and last. */
+  /** Between what was reported first and last. */
   let between: string;
-  let told: MovementRecord[];
+  let reported: MovementRecord[];
   before(async () => {
     doors = await openDoors();
     const lasts = { startedAt, endsAt: discountEndsAt };
@@ -35,7 +35,7 @@ describe("GET /v1/mrr-movements", () => {
     await subscribe("late", 7.5, startedAt - 40 * dayMs);
     await subscribe("b", 12.34, startedAt);
     await booked();
-    told = await published();
+    reported = await published();
   });
 
   async function subscribe(name: string, amount: number, at: number): Promise<void> {
@@ -80,10 +80,10 @@ describe("GET /v1/mrr-movements", () => {
     return doors.call(url, { headers: { authorization: `Bearer ${doors.readKey}`, accept } });
   }
 
-  it("should be what the topic told, each once, what lies ahead included", async () => {
+  it("should be what the topic reported, each once, what lies ahead included", async () => {
     const rows = await walk();
-    expect(rows.map(asTold)).to.have.deep.members(told.map(essence));
-    expect(told.filter(({ at }) => at === discountEndsAt)).to.have.length(1);
+    expect(rows.map(asTold)).to.have.deep.members(reported.map(essence));
+    expect(reported.filter(({ at }) => at === discountEndsAt)).to.have.length(1);
   });
 
   it("should be the same rows page by page, where many are of one moment", async () => {
@@ -152,14 +152,14 @@ describe("GET /v1/mrr-movements", () => {
 
   it("should be gone on from by what the topic recorded later", async () => {
     const loaded = await walk(`known_at=${between}`);
-    const later = told.filter(({ recorded_at: at }) => at > Date.parse(between));
+    const later = reported.filter(({ recorded_at: at }) => at > Date.parse(between));
     expect([loaded.length, later.length]).not.to.include(0);
     expect([...loaded.map(asTold), ...later.map(essence)]).to.have.deep.members(
       (await walk()).map(asTold),
     );
   });
 
-  it("should tell what happened up to a moment, which adds up to MRR", async () => {
+  it("should say what happened up to a moment, which adds up to MRR", async () => {
     const at = new Date(startedAt + 1000).toISOString();
     const rows = await walk(`at=${at}`);
     const sum = rows.reduce((all, row) => all + mrrOf(row.mrr_exact), 0n);
@@ -175,7 +175,7 @@ describe("GET /v1/mrr-movements", () => {
       .slice(0, -1)
       .map((line) => JSON.parse(line));
     expect(rows).to.deep.equal(await walk());
-    expect(headers.get("x-total-count")).to.equal(String(told.length));
+    expect(headers.get("x-total-count")).to.equal(String(reported.length));
     const clocks = `at=${headers.get("x-at")}&known_at=${headers.get("x-known-at")}`;
     expect((await get(`${path}?${clocks}`, "application/x-ndjson")).text).to.equal(text);
   });
@@ -194,6 +194,6 @@ function asTold(row: RecordedMovement) {
   return { ...same, mrr: Number(exact), at, recorded_at: recorded };
 }
 
-function essence({ workspace: _workspace, environment: _live, ...told }: MovementRecord) {
-  return { ...told, mrr: Number(told.mrr) };
+function essence({ workspace: _workspace, environment: _live, ...reported }: MovementRecord) {
+  return { ...reported, mrr: Number(reported.mrr) };
 }

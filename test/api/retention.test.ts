@@ -68,7 +68,7 @@ describe("retention", () => {
       expect(await read(`${at}&interval=month&basis=mrr&gross=false`)).to.equal(expected);
     });
 
-    it("should tell gross retention beside net: at most what accounts began with", async () => {
+    it("should report gross retention beside net: at most what accounts began with", async () => {
       expect(await cohorts({ gross: "true" })).to.deep.equal([
         {
           vintage: "2026-01",
@@ -203,7 +203,7 @@ describe("retention", () => {
       return summaryAnswer.parse(answer.json).data;
     };
 
-    it("should tell the ratios of the last 30 days", async () => {
+    it("should report the ratios of the last 30 days", async () => {
       // At `since` a had 15 and b 20; b left, c came with 8.
       expect(await summary({ at: "2026-04-10T00:00:00Z" })).to.deep.equal({
         currency: "EUR",
@@ -245,7 +245,7 @@ describe("retention", () => {
       ]);
     });
 
-    it("should tell nothing of ratios to nothing", async () => {
+    it("should report nothing of ratios to nothing", async () => {
       expect(await summary({ at: "2025-01-01T00:00:00Z" })).to.include({
         mrr: 0,
         arr: 0,
@@ -324,7 +324,7 @@ describe("retention", () => {
       }
     });
 
-    it("should tell of each interval what it tells of that time alone", async () => {
+    it("should report each interval what it reports that time alone", async () => {
       const span = { from: "2026-01-01", to: "2026-07-01", at: "2026-06-10T12:00:00Z" };
       const { series = [], ...whole } = await summary({ ...span, interval: "month" });
       expect(series).to.have.length(6);

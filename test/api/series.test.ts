@@ -313,7 +313,7 @@ describe("series over time", () => {
       ]);
     });
 
-    it("should tell what was sold, given back and kept, by the time it happened", async () => {
+    it("should say what was sold, given back and kept, by the time it happened", async () => {
       const { revenue: rows, totals } = await revenue({ from: "2026-01-01", to: "2026-05-01" });
       const table = [...rows, totals].map((row) => [
         row.from,
@@ -336,7 +336,7 @@ describe("series over time", () => {
       ]);
     });
 
-    it("should group what there is, and tell no fee where nobody did", async () => {
+    it("should group what there is, and report no fee where nobody did", async () => {
       const { revenue: rows } = await revenue({
         from: "2026-01-01",
         to: "2026-02-03",
@@ -366,7 +366,7 @@ describe("series over time", () => {
       }
     });
 
-    it("should tell of how many sales nobody told the tax", async () => {
+    it("should report how many sales nobody reported the tax", async () => {
       const { totals } = await revenue({ from: "2026-01-01" });
       expect(totals.sales_without_tax).to.equal(2);
       await insertTransactions(doors.service.clickhouse, tenant, [
@@ -540,7 +540,7 @@ function expectBridge(rows: readonly MovementsRow[], table: string): void {
   expect(shown).to.deep.equal(expected);
 }
 
-/** What tells groups apart. */
+/** What distinguishes groups. */
 const nameless = {
   provider: undefined,
   product_id: undefined,

@@ -287,7 +287,7 @@ describe("Sign-out", function suite() {
     expect(answer.json.data).to.deep.equal({ redirect_to: null });
   });
 
-  it("should follow the provider's own sign-out, told behind the browser's back", async () => {
+  it("should follow the provider's own sign-out, reported behind the browser's back", async () => {
     const browser = await member("oidc");
     const other = await member("oidc");
     const { closed } = await openSocket(browser);

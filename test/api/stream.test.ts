@@ -95,7 +95,7 @@ describe("The live stream", () => {
     expect(message?.cursor).to.match(/^[\w-]+$/);
   });
 
-  it("should tell the name of what was bought with the first payment that tells it", async () => {
+  it("should report the name of what was bought with the first payment that reports it", async () => {
     const reader = await listen();
     const names = ["Workshop", "Talk", "Book"];
     for (const [index, name] of names.entries()) {
@@ -113,8 +113,8 @@ describe("The live stream", () => {
     // On a log that is shared names have partitions of their own, and may come a moment later.
     const isShared = doors.service.log.shared;
     for (const [index, name] of names.entries()) {
-      const told = reader.messages[index]?.product_name;
-      expect(told).to.be.oneOf(isShared ? [name, `sku_${index}`] : [name]);
+      const reported = reader.messages[index]?.product_name;
+      expect(reported).to.be.oneOf(isShared ? [name, `sku_${index}`] : [name]);
     }
   });
 
@@ -165,7 +165,7 @@ describe("The live stream", () => {
     expect(reader.messages.at(-1)?.id).to.equal("end");
   });
 
-  it("should tell where it begins: who is cut off before a message loses nothing", async () => {
+  it("should say where it begins: who is cut off before a message loses nothing", async () => {
     const filter = "provider=gumroad";
     const begun = await listen(`?${filter}`);
     begun.socket.terminate();

@@ -41,7 +41,7 @@ describe("Filters of transactions", () => {
     ["a country few have", { country: "IS" }],
     ["a country nobody has", { country: "AQ" }],
     ["the products of two providers", { skus: ["stripe:prod_b", "apple:prod_a"] }],
-    ["what no product was told of", { skus: ["stripe:", "apple:"] }],
+    ["what no product was reported", { skus: ["stripe:", "apple:"] }],
     ["an account", { account: "acc_1" }],
     ["an account only later versions know", { account: "acc_late" }],
     ["some ids", { ids: ["tx_0919_1", "tx_0838_2", "tx_none"] }],
@@ -231,7 +231,7 @@ describe("Filters of transactions", () => {
   }
 });
 
-/** Every field the filters look at is told. */
+/** Every field the filters look at is reported. */
 type Version = TestVersion &
   Required<
     Pick<

@@ -1,6 +1,6 @@
 /**
  * A real HTTP server that speaks for any provider's API: who asks with a token gets the answers
- * that were told for it, by path. It grants the tokens of Google's service accounts, too.
+ * that were reported for it, by path. It grants the tokens of Google's service accounts, too.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { serveHttp } from "../harness/loopback.js";
@@ -26,9 +26,9 @@ export async function openAnswersApi(): Promise<AnswersApi> {
       const token = path.slice(tokenPath.length);
       return send(response, 200, { access_token: token, expires_in: tokenSeconds });
     }
-    const told = answers.get(request.headers.authorization?.replace(/^Bearer /, "") ?? "");
-    if (told === undefined) return send(response, 401, {});
-    const found = told.get(path) ?? null;
+    const reported = answers.get(request.headers.authorization?.replace(/^Bearer /, "") ?? "");
+    if (reported === undefined) return send(response, 401, {});
+    const found = reported.get(path) ?? null;
     send(response, found === null ? 404 : 200, found ?? {});
   };
   const url = await serveHttp("answers api", answer);

@@ -89,10 +89,10 @@ function isOurs(assertion: string, audience: string): boolean {
   const isSigned = createVerify("RSA-SHA256")
     .update(`${head}.${claims}`)
     .verify(publicKey, signature, "base64url");
-  const told: unknown = JSON.parse(Buffer.from(claims, "base64url").toString());
-  const lasts = (number(told, "exp") ?? 0) - (number(told, "iat") ?? 0);
-  const isForMe = text(told, "aud") === audience && text(told, "iss") === accountEmail;
-  return isSigned && isForMe && at(told, "scope") === scope && lasts > 0 && lasts <= 3600;
+  const reported: unknown = JSON.parse(Buffer.from(claims, "base64url").toString());
+  const lasts = (number(reported, "exp") ?? 0) - (number(reported, "iat") ?? 0);
+  const isForMe = text(reported, "aud") === audience && text(reported, "iss") === accountEmail;
+  return isSigned && isForMe && at(reported, "scope") === scope && lasts > 0 && lasts <= 3600;
 }
 
 async function textOf(request: IncomingMessage): Promise<string> {

@@ -8,7 +8,7 @@ export interface GumroadApi {
   readonly url: string;
   readonly accessToken: string;
   /** From now on the API has this sale. */
-  tell(sale: RecordInput): void;
+  report(sale: RecordInput): void;
   /** Answers instead, while it returns true. */
   misbehave: ((request: IncomingMessage, response: ServerResponse) => boolean) | null;
 }
@@ -27,7 +27,7 @@ export async function openGumroadApi(): Promise<GumroadApi> {
   const api: GumroadApi = {
     url,
     accessToken,
-    tell: (sale) => void sales.set(pathOfSale(sale.sale), sale),
+    report: (sale) => void sales.set(pathOfSale(sale.sale), sale),
     misbehave: null,
   };
   return api;

@@ -33,7 +33,7 @@ describe("A folder of backups", () => {
     expect(basename(await add(4, "first"))).to.equal("1970-01-01T00-00-00.004Z");
   });
 
-  it("should be told whose it is by what every installation draws for itself", async () => {
+  it("should be reported whose it is by what every installation draws for itself", async () => {
     const [one, other] = [storeOf(), storeOf()];
     const vault = openVault("ab".repeat(32));
     const id = await installationId(one, vault);

@@ -94,7 +94,7 @@ describe("The commands", function suite() {
   });
 
   it("should refuse while the service works on the folder, and say so", () => {
-    expect(locked.told).to.match(/is in use by process \d+/);
+    expect(locked.reported).to.match(/is in use by process \d+/);
     expect(locked.code).to.equal(2);
   });
 
@@ -106,8 +106,8 @@ describe("The commands", function suite() {
   ];
   for (const words of wrong) {
     it(`should refuse ${words.join(" ")}`, async () => {
-      const { code, told } = await runCommand(join(root, "none"), words);
-      expect(told).to.match(/npm run ops|is no time/);
+      const { code, reported } = await runCommand(join(root, "none"), words);
+      expect(reported).to.match(/npm run ops|is no time/);
       expect(code).to.equal(2);
     });
   }
@@ -146,29 +146,29 @@ describe("The commands", function suite() {
 
   it("should restore a backup after a kill in the middle, and answer the same", async () => {
     const made = await runCommand(first, ["backup", "--to", join(root, "offline"), "--with-key"]);
-    expect(made.told).to.include("The vault key is inside");
-    backup = pathIn(made.told);
+    expect(made.reported).to.include("The vault key is inside");
+    backup = pathIn(made.reported);
     expect((await readManifest(backup)).manifest.installation).to.match(/^[0-9a-f]{16}$/);
     const words = ["restore", "--from", backup];
     for (const part of ["the log", "the tables of Postgres"]) {
       await killedCommand(second, words, `Restoring ${part}.`);
     }
     const refused = await runCommand(second, ["audit"]);
-    expect(refused.told).to.include("A restore into this installation did not end");
+    expect(refused.reported).to.include("A restore into this installation did not end");
     const restored = await runCommand(second, words);
-    expect(restored.told).to.include("Restored.");
+    expect(restored.reported).to.include("Restored.");
     await start(second);
     expectSameAnswers(await answersOf(merchantAt(second), clocks), answers);
     await stopService();
   });
 
   it("should back up while the service takes events, and go on from any moment", async () => {
-    expect(online.told).to.match(/The vault key [0-9a-f]{16} is not inside/);
+    expect(online.reported).to.match(/The vault key [0-9a-f]{16} is not inside/);
     await placeDatabase(third);
-    const words = ["restore", "--from", pathIn(online.told)];
+    const words = ["restore", "--from", pathIn(online.reported)];
     vaultKey = { VAULT_ENCRYPTION_KEY: readFileSync(join(first, "vault.key"), "utf8").trim() };
     const restored = await runCommand(third, words, vaultKey);
-    expect(restored.told).to.include("Restored.");
+    expect(restored.reported).to.include("Restored.");
     await start(third, vaultKey);
     await sendAll(merchantAt(third), events);
     await whenBooked(merchantAt(third));
@@ -178,26 +178,26 @@ describe("The commands", function suite() {
 
   it("should find nothing wrong once it is stopped, and have nothing to rebuild", async () => {
     const audited = await runCommand(third, ["audit"], vaultKey);
-    expect(audited.told).to.match(/^Everything is as it should be \([1-9]\d* rows compared\)/);
+    expect(audited.reported).to.match(/^Everything is as it should be \([1-9]\d* rows compared\)/);
     expect(audited.code).to.equal(0);
     const rebuilt = await runCommand(third, ["rebuild"], vaultKey);
-    expect(rebuilt.told).to.include("Movements are what the changes say");
+    expect(rebuilt.reported).to.include("Movements are what the changes say");
     expect(rebuilt.code).to.equal(0);
     const nobody = await runCommand(third, ["audit", "--workspace", "ws_nobody"], vaultKey);
-    expect(nobody.told).to.include("There is no workspace ws_nobody.");
+    expect(nobody.reported).to.include("There is no workspace ws_nobody.");
     expect(nobody.code).to.equal(2);
   });
 
   it("should name the newest backup where the folder of all is given", async () => {
-    const { code, told } = await runCommand(third, ["restore", "--from", dirname(backup)]);
-    expect(told).to.include(`is a folder of backups. Name one of them: --from ${backup}`);
+    const { code, reported } = await runCommand(third, ["restore", "--from", dirname(backup)]);
+    expect(reported).to.include(`is a folder of backups. Name one of them: --from ${backup}`);
     expect(code).to.equal(2);
   });
 
   it("should not restore over anything", async () => {
     const before = readFileSync(join(first, "vault.key"), "utf8");
-    const { code, told } = await runCommand(first, ["restore", "--from", backup]);
-    expect(told).to.match(
+    const { code, reported } = await runCommand(first, ["restore", "--from", backup]);
+    expect(reported).to.match(
       /restored into an empty installation; this one has 1 workspaces; rows in/,
     );
     expect(code).to.equal(2);
@@ -208,16 +208,16 @@ describe("The commands", function suite() {
     const oldKey = readFileSync(join(second, "vault.key"), "utf8");
     await killedCommand(second, ["rotate-key"], "Sealing every secret under a new vault key.");
     const rotated = await runCommand(second, ["rotate-key"]);
-    expect(rotated.told).to.include("keep the old one as long as a backup from before");
+    expect(rotated.reported).to.include("keep the old one as long as a backup from before");
     expect(rotated.code).to.equal(0);
     expect(readFileSync(join(second, "vault.key"), "utf8")).to.not.equal(oldKey);
     expect(existsSync(join(second, "vault.key.next"))).to.equal(false);
     // Every raw event was sealed under the old key, and the tables are made from them again.
     rmSync(join(second, "clickhouse"), { recursive: true });
     const replayed = await runCommand(second, ["replay"]);
-    expect(replayed.told).to.include("Replayed.");
+    expect(replayed.reported).to.include("Replayed.");
     const rejected = await runCommand(second, ["replay", "--rejected"]);
-    expect(rejected.told).to.match(/^\d+ rejected events were sent through again/);
+    expect(rejected.reported).to.match(/^\d+ rejected events were sent through again/);
     await start(second);
     await whenBooked(merchantAt(second));
     expectSameAnswers(await figuresRead(merchantAt(second), clocks), figures);
@@ -248,9 +248,9 @@ describe("The commands", function suite() {
   for (const [what, settings, said] of keys) {
     it(`should refuse a backup when ${what}, and touch nothing`, async () => {
       const target = join(root, "untouched");
-      const words = ["restore", "--from", pathIn(online.told)];
-      const { code, told } = await runCommand(target, words, settings);
-      expect(told).to.match(said);
+      const words = ["restore", "--from", pathIn(online.reported)];
+      const { code, reported } = await runCommand(target, words, settings);
+      expect(reported).to.match(said);
       expect(code).to.equal(2);
       expect(existsSync(target)).to.equal(false);
     });
@@ -282,15 +282,15 @@ describe("The commands", function suite() {
 });
 
 /** Of the backup a command says it made. */
-function pathIn(told: string): string {
-  const [, path = ""] = /Made (\S+)/.exec(told) ?? [];
-  expect(path, told).to.not.equal("");
+function pathIn(reported: string): string {
+  const [, path = ""] = /Made (\S+)/.exec(reported) ?? [];
+  expect(path, reported).to.not.equal("");
   return path;
 }
 
 /**
  * What a replay brings back, without how many facts each transaction's version counts: of those
- * known by now all are counted, also what was told before its link came.
+ * known by now all are counted, also what was reported before its link came.
  */
 async function figuresRead(
   merchant: Merchant,

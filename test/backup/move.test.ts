@@ -42,7 +42,7 @@ describe("Moving", function suite() {
   let cluster: ClusterServers | undefined;
   let child: ChildProcess | undefined;
   let merchant: Merchant;
-  let told: ModelEvent[];
+  let reported: ModelEvent[];
   let later: readonly Sent[];
   let clocks: readonly Clocks[];
   let answers: ReadonlyMap<string, unknown>;
@@ -76,9 +76,9 @@ describe("Moving", function suite() {
     merchant = await openMerchant({ base, adminToken: embedded.ADMIN_TOKEN }, "EUR");
     const events = largestPortfolio(end);
     const third = Math.floor(events.length / 3);
-    told = await sendAll(merchant, events.slice(0, third));
+    reported = await sendAll(merchant, events.slice(0, third));
     const knownAt = await whenBooked(merchant);
-    told.push(...(await sendAll(merchant, events.slice(third, 2 * third))));
+    reported.push(...(await sendAll(merchant, events.slice(third, 2 * third))));
     later = events.slice(2 * third);
     await whenBooked(merchant);
     const moment = { at: new Date(end).toISOString() };
@@ -97,28 +97,28 @@ describe("Moving", function suite() {
   it("should refuse another vault key before anything is written", async () => {
     writeFileSync(path("other.env"), `DATA_DIR=${path("none")}\nCLICKHOUSE_URL=http://localhost:1`);
     const moved = await move(path("first"), embedded, "other.env");
-    expect(moved.told).to.include("give");
+    expect(moved.reported).to.include("give");
     expect(moved.code).to.equal(2);
   });
 
   it("should carry everything from embedded backends to servers", async () => {
     write("servers.env", onServers);
     const moved = await move(path("first"), embedded, "servers.env");
-    expect(moved.code, moved.told).to.equal(0);
+    expect(moved.code, moved.reported).to.equal(0);
     await goOn(await start(path("unused"), onServers));
     expectSameAnswers(await answersOf(merchant, clocks), answers);
   });
 
   it("should carry everything back, with what was not booked yet", async () => {
-    told.push(...(await sendAll(merchant, later)));
+    reported.push(...(await sendAll(merchant, later)));
     if (child !== undefined) await kill(child);
     write("embedded.env", { ...embedded, DATA_DIR: path("second") });
     await whenForgotten();
     const moved = await move(path("unused"), onServers, "embedded.env");
-    expect(moved.code, moved.told).to.equal(0);
+    expect(moved.code, moved.reported).to.equal(0);
     await goOn(await start(path("second"), embedded));
-    await expectFigures(merchant, figuresOf(told, "EUR", bundledQuotes()), end + secondMs);
-    // The names of products have no past, and events of this round may have told them.
+    await expectFigures(merchant, figuresOf(reported, "EUR", bundledQuotes()), end + secondMs);
+    // The names of products have no past, and events of this round may have reported them.
     const metrics = (asked: string): boolean => /^\/v1\/metrics\/.*known_at/.test(asked);
     for (const [asked, answer] of await answersOf(merchant, clocks)) {
       if (metrics(asked)) expect(answer, asked).to.deep.equal(answers.get(asked));
@@ -133,7 +133,7 @@ describe("Moving", function suite() {
     }
     await stop();
     const audited = await runCommand(path("second"), ["audit"], embedded);
-    expect(audited.told).to.match(/^Everything is as it should be \([1-9]/);
+    expect(audited.reported).to.match(/^Everything is as it should be \([1-9]/);
   });
 
   function write(name: string, settings: Settings): void {

@@ -101,13 +101,13 @@ describe("Names of SKUs", () => {
     const numbers = Array.from({ length: 20 }, (_, number) => number);
     await skus.name(numbers.map((number) => named(`first_${number}`, `Met ${number}`)));
     for (const number of numbers) {
-      const told = named(`second_${number}`, `Met ${number}`);
+      const reported = named(`second_${number}`, `Met ${number}`);
       // Some of them amid what the naming does in Postgres.
       const meeting = Array.from({ length: 5 }, async (_, ms) => {
         await pause(ms);
-        await openSkus(postgres).see([told]);
+        await openSkus(postgres).see([reported]);
       });
-      await Promise.all([skus.name([told]), ...meeting]);
+      await Promise.all([skus.name([reported]), ...meeting]);
     }
     const found = Object.entries(await products()).map(([name, ids]) => [name, ids.toSorted()]);
     const wanted = numbers.map((number) => [
@@ -169,7 +169,7 @@ describe("Names of SKUs", () => {
     await skus.see([sku(long), sku("a")]);
     await skus.name([named(long, "Endless"), named("b", "Short")]);
     expect(await products()).to.deep.equal({ a: ["a"], Short: ["b"] });
-    const object = { id: long, toldAt: 0, refers: [], object: {} };
+    const object = { id: long, reportedAt: 0, refers: [], object: {} };
     const place = { workspace, environment: "live", provider: "stripe" } as const;
     const scope = { ...place, integration: null };
     const kept = await keepObjects(postgres, scope, [object, { ...object, id: "short" }]);
@@ -179,7 +179,7 @@ describe("Names of SKUs", () => {
     ]);
   });
 
-  it("should go by the newest news, told in one batch, in several or again", async () => {
+  it("should go by the newest news, reported in one batch, in several or again", async () => {
     const news = [
       named("a", "First", 1),
       named("b", "Other", 1),
@@ -202,7 +202,7 @@ describe("Names of SKUs", () => {
     return shown.map(({ name, skus: own }) => [name, own.map((one) => one.externalId).toSorted()]);
   };
 
-  it("should be what they are one by one, told many at a time", async () => {
+  it("should be what they are one by one, reported many at a time", async () => {
     const draw = drawn(20_261_122);
     for (let round = 0; round < 10; round += 1) {
       const own = async () => {
@@ -247,7 +247,7 @@ describe("Names of SKUs", () => {
     expect(await readsAt("live", 601)).to.equal(1);
   });
 
-  it("should cost a few statements, however many are told at a time", async () => {
+  it("should cost a few statements, however many are reported at a time", async () => {
     let statements = 0;
     const counted = openSkus(counting(postgres, () => (statements += 1)));
     const ids = Array.from({ length: 200 }, (_, index) => `many_${index}`);

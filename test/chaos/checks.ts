@@ -34,7 +34,7 @@ export async function check(
   service: Pick<Service, "log" | "clickhouse">,
   doors: readonly Door[],
   workspaces: readonly Workspace[],
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<Findings> {
   const { log, clickhouse } = service;
   const receipts = await receiptsOf(log);
@@ -43,14 +43,14 @@ export async function check(
     ...(await lostInJournal(service, workspaces)),
   ];
   const wrong = inventedOn(workspaces, receipts);
-  tell(`${receipts.size} events on the raw topic`);
+  report(`${receipts.size} events on the raw topic`);
   const topics = await checkPublicTopics(log, clickhouse);
-  tell(`${topics.messages} messages on the public topics, ${topics.repeats} of them repeats`);
+  report(`${topics.messages} messages on the public topics, ${topics.repeats} of them repeats`);
   const doubled = await doubledRows(service);
   const audit = await auditOf(must(doors[0], "an interface"));
-  tell(`audit: ${audit.state}, ${audit.rows} rows`);
+  report(`audit: ${audit.state}, ${audit.rows} rows`);
   wrong.push(...topics.wrong, ...audit.wrong);
-  wrong.push(...(await compareAll(doors, workspaces, receipts, tell)));
+  wrong.push(...(await compareAll(doors, workspaces, receipts, report)));
   return {
     rawEvents: receipts.size,
     messages: topics.messages,
@@ -90,7 +90,7 @@ async function lostInJournal(
   );
 }
 
-/** On the topic though nobody was told so: everything sent is acknowledged in the end. */
+/** On the topic though nobody was reported so: everything sent is acknowledged in the end. */
 function inventedOn(
   workspaces: readonly Workspace[],
   receipts: ReadonlyMap<string, number>,
@@ -135,8 +135,8 @@ async function auditOf({ base, adminToken }: Door): Promise<Audit> {
   const asked = await fetch(path, { method: "POST", headers, body: "{}" });
   const id = must(text(await asked.json(), "data", "id"), "an audit");
   for (const startedAt = Date.now(); ;) {
-    const told: unknown = await (await fetch(path, { headers })).json();
-    const row = list(told, "data").find((one) => text(one, "id") === id);
+    const reported: unknown = await (await fetch(path, { headers })).json();
+    const row = list(reported, "data").find((one) => text(one, "id") === id);
     const state = text(row, "state") ?? "unknown";
     const rows = String(at(row, "rows_compared"));
     if (state === "clean") return { state, rows, wrong: [] };
@@ -154,7 +154,7 @@ async function compareAll(
   doors: readonly Door[],
   workspaces: readonly Workspace[],
   receipts: ReadonlyMap<string, number>,
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<string[]> {
   const wrong: string[] = [];
   const quotes = bundledQuotes();
@@ -170,7 +170,7 @@ async function compareAll(
       } catch (error) {
         wrong.push(`${workspace.name} (${merchant.key}): ${String(error)}`);
       }
-      if (waiting.length % 10 === 0) tell(`${waiting.length} workspaces left to compare`);
+      if (waiting.length % 10 === 0) report(`${waiting.length} workspaces left to compare`);
     }
   };
   await Promise.all(Array.from({ length: comparedAtOnce }, compare));

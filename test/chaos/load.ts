@@ -8,7 +8,7 @@ import { deliver, type Merchant } from "../model/merchant.js";
 import type { Sent } from "../model/stories/story.js";
 import type { Workspace } from "./workspaces.js";
 
-/** Told side by side, so that batches hold events of several. */
+/** Reported side by side, so that batches hold events of several. */
 const workspacesAtOnce = 5;
 const callsAtOnceMax = 64;
 const callMsMax = 15_000;
@@ -36,8 +36,8 @@ export class Load {
   constructor(private readonly doors: readonly string[]) {}
 
   /**
-   * Sends as it was drawn until `signal` tells to stop. Workspaces that were begun are told to
-   * their end, as fast as it goes: the model has proven itself on whole histories.
+   * Sends as it was drawn until `signal` reports to stop. Workspaces that were begun are informed
+   * to their end, as fast as it goes: the model has proven itself on whole histories.
    */
   async run(
     workspaces: readonly Workspace[],
@@ -51,7 +51,7 @@ export class Load {
       const dueMs = startedAt + (begun * 1000) / perSecond - Date.now();
       if (dueMs > 0 && !signal.aborted) await pause(dueMs);
       while (this.#open.size >= callsAtOnceMax) await Promise.race(this.#open);
-      this.#begin(() => this.#tell(workspace, sent));
+      this.#begin(() => this.#report(workspace, sent));
     }
   }
 
@@ -82,7 +82,7 @@ export class Load {
     this.#open.add(running);
   }
 
-  async #tell(workspace: Workspace, sent: Sent): Promise<void> {
+  async #report(workspace: Workspace, sent: Sent): Promise<void> {
     const once = () =>
       this.#untilTaken(workspace, async (merchant, signal) => {
         const answer = await deliver(merchant, sent, signal);
@@ -125,10 +125,11 @@ export class Load {
       const base = this.doors[(first + tries) % this.doors.length] ?? "";
       const there = { ...merchant, door: { ...merchant.door, base } };
       this.calls += 1;
-      const told = await call(there, AbortSignal.timeout(callMsMax)).catch(noAnswer);
-      if (typeof told === "string") this.#retry(told);
-      else if (isToRepeat(told.answer.status, told.body)) this.#retry(`${told.answer.status}`);
-      else return { status: told.answer.status, body: told.body };
+      const reported = await call(there, AbortSignal.timeout(callMsMax)).catch(noAnswer);
+      if (typeof reported === "string") this.#retry(reported);
+      else if (isToRepeat(reported.answer.status, reported.body))
+        this.#retry(`${reported.answer.status}`);
+      else return { status: reported.answer.status, body: reported.body };
       await pause(Math.min(backOffMs.first * 2 ** tries, backOffMs.last));
     }
   }

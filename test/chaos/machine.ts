@@ -30,7 +30,7 @@ const mebibyte = 1024 * 1024;
 /** Of a broker, whose `port` is for those that go past the proxies. */
 interface ProxiedBroker extends BrokerPorts {
   readonly name: BrokerTarget;
-  /** Where it listens for the proxy, and what the roles are told of. */
+  /** Where it listens for the proxy, and what the roles are reported. */
   readonly rolesPort: number;
   readonly proxyPort: number;
 }
@@ -190,7 +190,7 @@ async function brokerPorts(name: BrokerTarget): Promise<ProxiedBroker> {
   return { name, port, controllerPort, rolesPort, proxyPort };
 }
 
-/** Roles are told of the proxy's port; who checks the figures goes to the broker itself. */
+/** Roles are reported the proxy's port; who checks the figures goes to the broker itself. */
 function twoListeners(broker: ProxiedBroker): Record<string, string> {
   const own = `PLAINTEXT://127.0.0.1:${broker.port}`;
   const controller = `CONTROLLER://127.0.0.1:${broker.controllerPort}`;

@@ -50,8 +50,8 @@ export class Probe {
         headers: { authorization: `Bearer ${this.key}` },
         signal: AbortSignal.timeout(answerMsMax),
       });
-      const told: unknown = await answer.json();
-      return Date.parse(text(told, "complete_to") ?? "1970-01-01T00:00:00Z");
+      const reported: unknown = await answer.json();
+      return Date.parse(text(reported, "complete_to") ?? "1970-01-01T00:00:00Z");
     } catch {
       return 0;
     }

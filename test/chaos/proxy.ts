@@ -54,7 +54,7 @@ export class Proxy {
     }
   }
 
-  /** Those open now: nothing passes any more, and nobody is told. */
+  /** Those open now: nothing passes any more, and nobody is reported. */
   deafen(): void {
     for (const connection of this.#connections) connection.isDeaf = true;
   }

@@ -21,20 +21,23 @@ export async function checkPublicTopics(log: Log, clickhouse: ClickHouse): Promi
   const transactions = new Contents();
   const newest = new Map<string, TransactionRecord>();
   for await (const { value } of recordsOf(log, topics.transactions)) {
-    // The name of a product is told as it was known when the message was written.
-    const told = { ...transactionCodec.decode(value), product_name: "" };
-    transactions.add(`${told.id} version ${told.version}`, transactionCodec.toText(told));
-    const known = newest.get(told.id);
+    // The name of a product is reported as it was known when the message was written.
+    const reported = { ...transactionCodec.decode(value), product_name: "" };
+    transactions.add(
+      `${reported.id} version ${reported.version}`,
+      transactionCodec.toText(reported),
+    );
+    const known = newest.get(reported.id);
     // The rule of docs/topics.md for whoever keeps the newest.
-    if (known === undefined || known.version <= told.version) newest.set(told.id, told);
+    if (known === undefined || known.version <= reported.version) newest.set(reported.id, reported);
   }
   const movements = new Contents();
   const sums = new Map<string, bigint>();
   for await (const { value } of recordsOf(log, topics.movements)) {
-    const told = movementCodec.decode(value);
-    if (!movements.add(told.id, movementCodec.toText(told))) continue;
-    const place = `${told.workspace} ${told.environment} ${told.provider}`;
-    sums.set(place, (sums.get(place) ?? 0n) + micros(told.mrr));
+    const reported = movementCodec.decode(value);
+    if (!movements.add(reported.id, movementCodec.toText(reported))) continue;
+    const place = `${reported.workspace} ${reported.environment} ${reported.provider}`;
+    sums.set(place, (sums.get(place) ?? 0n) + micros(reported.mrr));
   }
   return {
     messages: transactions.messages + movements.messages,
@@ -48,28 +51,28 @@ export async function checkPublicTopics(log: Log, clickhouse: ClickHouse): Promi
   };
 }
 
-/** Of each key one content, however often it is told. */
+/** Of each key one content, however often it is reported. */
 class Contents {
   messages = 0;
   repeats = 0;
   readonly wrong: string[] = [];
   readonly #known = new Map<string, string>();
 
-  /** @returns whether it is told for the first time */
-  add(key: string, told: string): boolean {
+  /** @returns whether it is reported for the first time */
+  add(key: string, reported: string): boolean {
     this.messages += 1;
     const known = this.#known.get(key);
     if (known === undefined) {
-      this.#known.set(key, told);
+      this.#known.set(key, reported);
       return true;
     }
     this.repeats += 1;
-    if (known !== told) this.wrong.push(`${key} is told as ${known} and as ${told}`);
+    if (known !== reported) this.wrong.push(`${key} is reported as ${known} and as ${reported}`);
     return false;
   }
 }
 
-/** What a version tells a customer; numbers whose document is the same may be left out. */
+/** What a version reports a customer; numbers whose document is the same may be left out. */
 interface Shown {
   readonly id: string;
   readonly external_id: string;
@@ -97,25 +100,28 @@ async function otherDocuments(
      LIMIT 1 BY workspace, environment, id`,
   );
   return rows.flatMap((row) => {
-    const told = newest.get(row.id);
-    const [is, should] = [told === undefined ? "nothing" : textOf(shown(told)), textOf(row)];
+    const reported = newest.get(row.id);
+    const [is, should] = [
+      reported === undefined ? "nothing" : textOf(shown(reported)),
+      textOf(row),
+    ];
     return is === should ? [] : [`${row.id}: on record ${should}, on the topic ${is}`];
   });
 }
 
-function shown(told: TransactionRecord): Shown {
+function shown(reported: TransactionRecord): Shown {
   return {
-    id: told.id,
-    external_id: told.external_id,
-    gross_amount: told.gross_amount.toString(),
-    normalized_amount: told.normalized_amount.toString(),
-    refunded_amount: told.refunded_amount.toString(),
-    tax_amount: told.tax_amount?.toString() ?? null,
-    fee_amount: told.fee_amount?.toString() ?? null,
-    customer_country: told.customer_country,
-    account: told.account,
-    type: told.type,
-    status: told.status,
+    id: reported.id,
+    external_id: reported.external_id,
+    gross_amount: reported.gross_amount.toString(),
+    normalized_amount: reported.normalized_amount.toString(),
+    refunded_amount: reported.refunded_amount.toString(),
+    tax_amount: reported.tax_amount?.toString() ?? null,
+    fee_amount: reported.fee_amount?.toString() ?? null,
+    customer_country: reported.customer_country,
+    account: reported.account,
+    type: reported.type,
+    status: reported.status,
   };
 }
 

@@ -1,4 +1,4 @@
-/** What a run tells in the end. */
+/** What a run reports in the end. */
 import type { Findings } from "./checks.js";
 import type { Load } from "./load.js";
 import { type FaultKind, faultKinds } from "./plan.js";

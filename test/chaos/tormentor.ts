@@ -34,7 +34,7 @@ export class Tormentor {
 
   constructor(
     private readonly targets: Targets,
-    private readonly tell: (line: string) => void,
+    private readonly report: (line: string) => void,
   ) {}
 
   get faults(): number {
@@ -52,7 +52,7 @@ export class Tormentor {
         this.#open.has(fault.target);
       while (waits() && !isOver()) await this.#moment();
       if (isOver()) break;
-      this.tell(`${seconds(Date.now() - startedAt)} ${describe(fault)}`);
+      this.report(`${seconds(Date.now() - startedAt)} ${describe(fault)}`);
       this.counts.set(fault.kind, (this.counts.get(fault.kind) ?? 0) + 1);
       this.#open.set(fault.target, this.#inflict(fault));
     }

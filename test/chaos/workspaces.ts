@@ -1,4 +1,4 @@
-/** The workspaces of a run and the events they will be told, drawn from the seed. */
+/** The workspaces of a run and the events they will be reported, drawn from the seed. */
 import * as fc from "fast-check";
 import { type Door, type Merchant, openMerchant, toldByDoors } from "../model/merchant.js";
 import { portfolios } from "../model/stories/portfolio.js";
@@ -18,7 +18,7 @@ export interface Workspace {
 export const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
 
 /** Customers of nearly every provider, some hundreds of events. */
-const told = { minLength: 25, maxLength: 35 };
+const reported = { minLength: 25, maxLength: 35 };
 const portfoliosAtOnce = 10;
 const crowdPlans = 700;
 
@@ -32,7 +32,7 @@ export async function openWorkspaces(
   let count = 0;
   for (let turn = 0; count < eventsMin; turn += 1) {
     const options = { seed: seed * 1_000 + turn, numRuns: portfoliosAtOnce };
-    for (const { base, deliveries } of fc.sample(portfolios(end, told), options)) {
+    for (const { base, deliveries } of fc.sample(portfolios(end, reported), options)) {
       if (count >= eventsMin) break;
       const events = toldByDoors(deliveries);
       count += events.length;

@@ -166,7 +166,7 @@ describe("A ClickHouse cluster", function suite() {
       [8, () => stopped(1)],
       [12, () => restarted(0)],
       [16, () => stopped(0)],
-      // The first is there again before the second has done what it was told.
+      // The first is there again before the second has done what it was reported.
       [20, () => stopped(1, () => restarted(0))],
     ]);
     const begun: Promise<void>[] = [];

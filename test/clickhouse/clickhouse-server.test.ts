@@ -176,7 +176,7 @@ describe("A ClickHouse server", () => {
     proxy.close();
   });
 
-  it("should tell an error that comes after the answer began", async () => {
+  it("should report an error that comes after the answer began", async () => {
     const clickhouse = await open(server.url);
     const late = "SELECT throwIf(number = 3000000, 'too late') AS no FROM numbers(4000000)";
     expect(String(await rejection(clickhouse.rows(late)))).to.include("too late");
@@ -271,7 +271,7 @@ describe("A ClickHouse server", () => {
   }
 });
 
-/** Passes bytes on until it is told to cut all connections. */
+/** Passes bytes on until it is informed to cut all connections. */
 async function openProxy(target: string): Promise<{ url: string; cut(): void; close(): void }> {
   const { hostname, port } = new URL(target);
   const open = new Set<Socket>();

@@ -178,7 +178,7 @@ describe("ClickHouse", () => {
     expect(order).to.eql(["subscriptions", "slow money", "money"]);
   });
 
-  it("should tell what the engine refused and go on", async () => {
+  it("should say what the engine refused and go on", async () => {
     expect(await rejection(clickhouse.rows("SELECT nothing"))).to.match(/nothing/);
     expect(await rejection(clickhouse.write("INSERT INTO nowhere SELECT 1"))).to.match(/nowhere/);
     await clickhouse.write("SELECT 1");

@@ -23,7 +23,9 @@ import { testFolder, testLogger, testReleases } from "../harness/stores.js";
 const beginsWithinMs = 6 * secondMs;
 const runs = 12;
 const doorRuns = 3;
-/** A failure is made smaller for so long, and then told with its seed; before mocha gives up. */
+/**
+ * A failure is made smaller for so long, and then reported with its seed; before mocha gives up.
+ */
 const shrunkWithinMs = 150 * secondMs;
 const givenUpAfterMs = 180 * secondMs;
 

@@ -77,7 +77,7 @@ describe("reference model", () => {
     expect(ofDay("2026-01-16")).to.equal(null);
   });
 
-  it("should not convert by a scattered list when a later one may tell another quote", () => {
+  it("should not convert by a scattered list when a later one may report another quote", () => {
     const daily = ["2025-03-05", "2025-08-30", "2025-08-31"] as const;
     const lists = new Map([["ARS", daily.map((listed, at) => [listed, `${at + 1}`] as const)]]);
     const quotes = quotesOf([new Map(), lists]);
@@ -100,7 +100,7 @@ describe("reference model", () => {
     expect(quotes.quote("KWD", "USD", utc("2026-09-29T12:00Z"))).to.equal(null);
   });
 
-  it("should tell a customer's figures from records in any order", () => {
+  it("should report a customer's figures from records in any order", () => {
     const events = [
       record("3", "subscription.churn", 0, "2026-04-01T00:00:00Z"),
       record("1", "subscription.new", 120, "2026-01-10T00:00:00Z"),

@@ -225,7 +225,7 @@ describe("subscriptions", () => {
     `,
   );
   transferTable(
-    "should count a subscription under the customer it was told under last, and once",
+    "should count a subscription under the customer it was reported under last, and once",
     `
     at         | sub | event      | user | amount | mrr   | subscribers | revenue
     2025-01-10 | a   | purchase   | one  |  10.00 | 10.00 |           1 |   10.00
@@ -265,7 +265,7 @@ describe("money of one payment", () => {
     `,
   );
   moneyTable(
-    "should count a refund once, told by itself and by the charge's total",
+    "should count a refund once, reported by itself and by the charge's total",
     "USD",
     `
     at               | event           | amount | revenue | refunded | status
@@ -276,7 +276,7 @@ describe("money of one payment", () => {
     `,
   );
   moneyTable(
-    "should give back what a charge does not tell as refunded any more",
+    "should give back what a charge does not report as refunded any more",
     "EUR",
     `
     at         | event           | amount | revenue | refunded | status
@@ -412,16 +412,16 @@ function recordTable(title: string, table: string): void {
   bothWays(title, table, "amount", tellRecordRows);
 }
 
-/** What RevenueCat tells; expected: `mrr`, `subscribers`, `revenue` in USD. */
+/** What RevenueCat reports; expected: `mrr`, `subscribers`, `revenue` in USD. */
 function transferTable(title: string, table: string): void {
   bothWays(title, table, "amount", tellTransfers);
 }
 
-type Tell = (script: Script, rows: readonly Row[], version: ApiVersion) => void;
+type Report = (script: Script, rows: readonly Row[], version: ApiVersion) => void;
 type Seen = Readonly<Record<string, string>>;
 
 /** @param lastGiven the last column that is not expected but sent */
-function bothWays(title: string, table: string, lastGiven: string, tell: Tell): void {
+function bothWays(title: string, table: string, lastGiven: string, report: Report): void {
   it(title, async () => {
     const rows = rowsOf(table);
     const names = Object.keys(rows[0] ?? {});
@@ -429,14 +429,14 @@ function bothWays(title: string, table: string, lastGiven: string, tell: Tell): 
     const door = await openTestService();
     const prove = async (version: ApiVersion, isBackwards: boolean) => {
       const script = new Script(Date.now());
-      tell(script, rows, version);
+      report(script, rows, version);
       const merchant = await openMerchant(door, "USD");
-      const told: ModelEvent[] = [];
+      const reported: ModelEvent[] = [];
       for (const event of isBackwards ? script.sent.toReversed() : script.sent) {
-        told.push(await send(merchant, event));
+        reported.push(await send(merchant, event));
       }
       await whenBooked(merchant);
-      const figures = figuresOf(told, "USD", quotes);
+      const figures = figuresOf(reported, "USD", quotes);
       for (const row of rows) {
         const time = momentOf(cell(row, "at"));
         const hand = onlyColumns(row, expected);

@@ -76,14 +76,14 @@ export function newKey(): string {
   return randomBytes(32).toString("hex");
 }
 
-const told = join(runFolder, "servers.json");
+const reported = join(runFolder, "servers.json");
 const startedForRun = new Releases(createLogger("silent"));
 
 /** Called by mocha in the leader, before there are workers: no test's time is spent on it. */
 export async function mochaGlobalSetup(): Promise<void> {
   if (!onServers) return;
   const started = JSON.stringify(await startServers(startedForRun));
-  writeFileSync(told, started, { mode: 0o600 });
+  writeFileSync(reported, started, { mode: 0o600 });
 }
 
 /** Called by mocha in the leader, when all workers have ended. */
@@ -97,8 +97,8 @@ let startedHere: Promise<RunServers> | undefined;
 export async function openTestServers(logger: Logger, releases: Releases): Promise<TestServers> {
   const name = `test_${randomBytes(6).toString("hex")}`;
   // A file that is run by itself has no leader.
-  const { clickhouse, cluster, postgres, kafka } = existsSync(told)
-    ? runServers.parse(JSON.parse(readFileSync(told, "utf8")))
+  const { clickhouse, cluster, postgres, kafka } = existsSync(reported)
+    ? runServers.parse(JSON.parse(readFileSync(reported, "utf8")))
     : await (startedHere ??= startServers(releases));
 
   const clickhouseUrl = withDatabase(clickhouse, name);

@@ -43,7 +43,7 @@ export async function startContainer(name: ServerName): Promise<Container> {
   );
   const started = await new GenericContainer(service.image)
     .withEnvironment({ ...environment, ...(name === "kafka" ? reachableAt(host) : {}) })
-    // Kafka tells its clients where it is, so that must be known before it starts.
+    // Kafka reports its clients where it is, so that must be known before it starts.
     .withExposedPorts({ container: name === "kafka" ? host : usualPorts[name], host })
     .withHealthCheck({
       test: ["CMD", ...service.healthcheck.test.slice(1)],

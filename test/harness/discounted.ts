@@ -6,7 +6,9 @@ import {
   subscriptionObject,
 } from "../../ops/payloads/stripe.js";
 
-/** 50.00 EUR a month, half of it until `endsAt`; what it is worth from then on is told already. */
+/**
+ * 50.00 EUR a month, half of it until `endsAt`; what it is worth from then on is reported already.
+ */
 export function discountedSubscription(
   eventId: string,
   { startedAt, endsAt }: { readonly startedAt: number; readonly endsAt: number },

@@ -4,7 +4,7 @@ import { openProviderApis } from "../../provider-api/provider-api.js";
 import type { Service } from "../../runtime/service.js";
 import type { EnrichingService } from "../../processors/enrich/enrich-required.js";
 import { RecentOutcomes } from "../../processors/normalize/journal.js";
-import { RecentlyTold } from "../../processors/enrich/recently-published.js";
+import { RecentlyPublished } from "../../processors/enrich/recently-published.js";
 import { createProviders } from "../../providers/index.js";
 
 /** @param parts in place of its own */
@@ -16,7 +16,7 @@ export async function enrichingOver(
     ...service,
     providers: createProviders(service.config),
     recent: new RecentOutcomes(),
-    told: new RecentlyTold(),
+    reported: new RecentlyPublished(),
     baseCurrencyOf: () => Promise.resolve("EUR"),
     apis: openProviderApis(service.config),
     hashAccount: await accountHasher(service.postgres, service.vault),

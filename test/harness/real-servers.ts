@@ -11,7 +11,7 @@ import { findPostgres, postgresMissing } from "../../ops/servers/postgres.js";
 const missingOf = {
   postgres: async () => ((await findPostgres()) === null ? postgresMissing : null),
   clickhouse: () => Promise.resolve(clickhouseMissing()),
-  // Asked once: Maven takes a second to tell its version.
+  // Asked once: Maven takes a second to report its version.
   kafka: () => (kafkaIsMissing ??= kafkaMissing()),
 };
 let kafkaIsMissing: Promise<string | null> | undefined;
@@ -22,10 +22,10 @@ export async function needServers(
   ...names: readonly (keyof typeof missingOf)[]
 ): Promise<void> {
   const missing = await Promise.all(names.map((name) => missingOf[name]()));
-  const told = missing.filter((one) => one !== null).join("\n");
-  if (told === "") return;
-  if (process.env.CI !== undefined) throw new Error(told);
-  process.stderr.write(`${told}\n`);
+  const reported = missing.filter((one) => one !== null).join("\n");
+  if (reported === "") return;
+  if (process.env.CI !== undefined) throw new Error(reported);
+  process.stderr.write(`${reported}\n`);
   context.skip();
 }
 

@@ -50,8 +50,9 @@ export function atEndOfRun(release: () => Promise<void>): void {
 /** Called by mocha in the leader, when all workers have ended. */
 export function mochaGlobalTeardown(): void {
   const failures = readdirSync(runFolder).filter((name) => name.startsWith(failuresPrefix));
-  const told = failures.map((name) => readFileSync(join(runFolder, name), "utf8"));
-  if (told.length > 0) throw new Error(`a worker could not release all: ${told.join("\n")}`);
+  const reported = failures.map((name) => readFileSync(join(runFolder, name), "utf8"));
+  if (reported.length > 0)
+    throw new Error(`a worker could not release all: ${reported.join("\n")}`);
 }
 
 function openFolder(): string {
@@ -90,7 +91,7 @@ function hasRoom(): boolean {
 function atEndOfWorker(end: () => Promise<void>): void {
   const requireAsMocha = createRequire(createRequire(import.meta.url).resolve("mocha"));
   const pool: unknown = requireAsMocha("workerpool");
-  if (!isPool(pool)) throw new Error("mocha's pool of workers cannot tell when a worker ends");
+  if (!isPool(pool)) throw new Error("mocha's pool of workers cannot say when a worker ends");
   pool.worker({}, { onTerminate: end });
 }
 
@@ -116,7 +117,7 @@ async function inTime(release: () => Promise<void>): Promise<void> {
   try {
     await Promise.race([release(), late]);
   } catch (error) {
-    const told = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    writeFileSync(join(runFolder, `${failuresPrefix}${process.pid}`), told);
+    const reported = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    writeFileSync(join(runFolder, `${failuresPrefix}${process.pid}`), reported);
   }
 }

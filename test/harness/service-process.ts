@@ -39,14 +39,14 @@ export async function runCommand(
   folder: string,
   words: readonly string[],
   settings: Readonly<Record<string, string>> = {},
-): Promise<{ readonly code: number | null; readonly told: string }> {
+): Promise<{ readonly code: number | null; readonly reported: string }> {
   const child = startCommand(folder, words, settings);
-  let told = "";
+  let reported = "";
   for (const stream of [child.stdout, child.stderr]) {
-    stream?.on("data", (chunk: Buffer) => (told += chunk.toString()));
+    stream?.on("data", (chunk: Buffer) => (reported += chunk.toString()));
   }
   await once(child, "close");
-  return { code: child.exitCode, told };
+  return { code: child.exitCode, reported };
 }
 
 function startCommand(
@@ -62,7 +62,7 @@ function startCommand(
   return child;
 }
 
-/** Ended without warning as soon as it tells this. */
+/** Ended without warning as soon as it reports this. */
 export async function killedCommand(
   folder: string,
   words: readonly string[],
@@ -74,7 +74,7 @@ export async function killedCommand(
     if (chunk.toString().includes(at)) command.kill("SIGKILL");
   });
   await exited;
-  if (command.signalCode !== "SIGKILL") throw new Error(`ended before it told: ${at}`);
+  if (command.signalCode !== "SIGKILL") throw new Error(`ended before it reported: ${at}`);
 }
 
 function environment(folder: string, port: number): NodeJS.ProcessEnv {

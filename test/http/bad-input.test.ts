@@ -1,4 +1,4 @@
-/** The list of bad input: each is told what is wrong, takes nothing, and delays nobody. */
+/** The list of bad input: each is informed what is wrong, takes nothing, and delays nobody. */
 import { expect } from "chai";
 import { limits } from "../../config.js";
 import {

@@ -112,11 +112,11 @@ describe("The HTTP base", () => {
   }
 
   it("should not say that nothing was taken where it was sent and may be there", async () => {
-    const told = await Promise.all(
+    const reported = await Promise.all(
       ["/full", "/unsure"].map(async (path) => (await fetch(base + path)).text()),
     );
-    expect(told.map((text) => text.includes("nothing was taken"))).to.deep.equal([true, false]);
-    expect(told[1]).to.include("Idempotency-Key");
+    expect(reported.map((text) => text.includes("nothing was taken"))).to.deep.equal([true, false]);
+    expect(reported[1]).to.include("Idempotency-Key");
   });
 
   it("should say when to come back, of what may work later", async () => {

@@ -16,7 +16,7 @@ describe("A field that is missing", () => {
   const whole = { text: "", choice: "a", either: 1 };
 
   for (const name of Object.keys(inner)) {
-    it(`should be told by its path in a body and in a reject: ${name}`, () => {
+    it(`should be reported by its path in a body and in a reject: ${name}`, () => {
       const error = errorOf({ ...whole, [name]: undefined });
       const path = `outer.${name}`;
       expect(fieldError(error)).to.include({ param: path, message: `${path} is missing.` });
@@ -27,7 +27,7 @@ describe("A field that is missing", () => {
     });
   }
 
-  it("should be told by its name in a query", () => {
+  it("should be reported by its name in a query", () => {
     let thrown: unknown;
     try {
       readQuery({ querystring: "" }, z.object({ from: z.string() }));
@@ -38,7 +38,7 @@ describe("A field that is missing", () => {
     expect(thrown).to.include({ param: "from", message: "from is missing" });
   });
 
-  it("should not be told of one that is there", () => {
+  it("should not be reported one that is there", () => {
     expect(fieldError(errorOf({ ...whole, text: null })).message).to.include("expected string");
     const message = "must be a name";
     const own = z.object({ text: z.string(message) }).safeParse({});
@@ -61,7 +61,7 @@ describe("A field that is wrong", () => {
     number: z.int().min(1).max(200).optional(),
     text: z.string().min(1).max(3).optional(),
   });
-  const cases: [given: object, told: string][] = [
+  const cases: [given: object, reported: string][] = [
     [{ choice: "Live" }, "choice: must be one of: live, test."],
     [{ day: "tomorrow" }, "day: must be a day as 2026-01-31."],
     [{ list: [1, 2, 3] }, "list: must have at most 2 entries."],
@@ -72,12 +72,12 @@ describe("A field that is wrong", () => {
     [{ text: "abcd" }, "text: must have at most 3 characters."],
     [{ colour: "red" }, "There is no field colour."],
   ];
-  for (const [given, told] of cases) {
-    it(`should be told by its name and what it must be: ${JSON.stringify(given)}`, () => {
+  for (const [given, reported] of cases) {
+    it(`should be reported by its name and what it must be: ${JSON.stringify(given)}`, () => {
       for (const each of [shape, z.compile(shape)]) {
         const { error } = each.safeParse(given);
         if (error === undefined) throw new Error("nothing is wrong");
-        expect(fieldError(error).message).to.equal(told);
+        expect(fieldError(error).message).to.equal(reported);
       }
     });
   }

@@ -123,8 +123,8 @@ describe("Strict JSON", () => {
           const result = parse(`[${digits}e${exponent}]`);
           const [value] = result.ok && Array.isArray(result.value) ? result.value : [];
           expect(value).to.be.a("number");
-          const told = Number(value).toExponential(14).replace(".", "");
-          expect(significant(told.split("e")[0] ?? "")).to.equal(significant(String(digits)));
+          const reported = Number(value).toExponential(14).replace(".", "");
+          expect(significant(reported.split("e")[0] ?? "")).to.equal(significant(String(digits)));
         },
       ),
       { numRuns: 2_000 },

@@ -20,7 +20,7 @@ describe("The lines of a batch", () => {
     });
   }
 
-  it("should be cut no further than to tell that they are too many", () => {
+  it("should be cut no further than to say that they are too many", () => {
     const body = Buffer.from(`${"\n".repeat(2 * limits.batchLinesMax)}a`);
     expect(splitLines(body)).to.have.length(limits.batchLinesMax + 1);
     const most = Buffer.from(`${"\n".repeat(limits.batchLinesMax - 1)}a\n\n`);

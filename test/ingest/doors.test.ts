@@ -197,7 +197,7 @@ describe("The ingest door, form B", () => {
     expect(answer.status).to.equal(202);
   });
 
-  it("should read the provider's own body as the same event its webhook tells", async () => {
+  it("should read the provider's own body as the same event its webhook reports", async () => {
     const event = newStripeEvent();
     const byWebhook = await doors.deliver(JSON.stringify(event));
     const direct = await doors.ingest({
@@ -378,14 +378,14 @@ describe("Batches", () => {
     );
     expect(answer.status, answer.text).to.equal(200);
     expect(answer.headers.get("content-type")).to.match(/^application\/x-ndjson/);
-    const told = answersOf(answer);
-    expect(told.map(({ line, status, error }) => [line, status, error?.code])).to.deep.equal([
+    const reported = answersOf(answer);
+    expect(reported.map(({ line, status, error }) => [line, status, error?.code])).to.deep.equal([
       [1, "success", undefined],
       [2, "error", "json_malformed"],
       [3, "error", "amount_negative"],
       [4, "success", undefined],
     ]);
-    expect(told[0].normalized.amount_base).to.equal(20);
+    expect(reported[0].normalized.amount_base).to.equal(20);
     expect(await doors.taken()).to.equal(before + 2n);
   });
 
@@ -432,17 +432,17 @@ describe("Batches", () => {
   it("should take equal lines once and refuse other lines of the same id", async () => {
     const event = sale({ event_id: newId("evt") });
     const before = await doors.taken();
-    const told = answersOf(
+    const reported = answersOf(
       await doors.ingest(lines(event, event, { ...event, amount: 1 }, sale()), ndjson),
     );
-    expect(told.map(({ error }) => error?.code)).to.deep.equal([
+    expect(reported.map(({ error }) => error?.code)).to.deep.equal([
       undefined,
       undefined,
       "event_id_conflict",
       undefined,
     ]);
-    expect(told[1].event_id).to.equal(told[0].event_id);
-    expect(told[1].idempotent_replayed).to.equal(true);
+    expect(reported[1].event_id).to.equal(reported[0].event_id);
+    expect(reported[1].idempotent_replayed).to.equal(true);
     expect(await doors.taken()).to.equal(before + 2n);
   });
 
@@ -452,7 +452,7 @@ describe("Batches", () => {
     const batch = lines(sale(), sale({ event_id: named }), "{");
     const first = answersOf(await doors.ingest(batch, headers));
     const again = answersOf(await doors.ingest(batch, headers));
-    const ids = (told: { event_id?: string }[]) => told.map(({ event_id: id }) => id);
+    const ids = (reported: { event_id?: string }[]) => reported.map(({ event_id: id }) => id);
     expect(ids(again)).to.deep.equal(ids(first));
     expect(again[0].normalized).to.deep.equal(first[0].normalized);
     expect(first[0].event_id).to.not.equal(first[1].event_id);
@@ -475,11 +475,11 @@ describe("Batches", () => {
   });
 
   it("should refuse a single line over the limit of one event, and take the others", async () => {
-    const told = answersOf(
+    const reported = answersOf(
       await doors.ingest(lines(sale({ product_name: "x".repeat(1024 * 1024) }), sale()), ndjson),
     );
-    expect(told[0].error.code).to.equal("body_too_large");
-    expect(told[1].status).to.equal("success");
+    expect(reported[0].error.code).to.equal("body_too_large");
+    expect(reported[1].status).to.equal("success");
   });
 });
 

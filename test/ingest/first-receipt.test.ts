@@ -1,4 +1,4 @@
-/** What tells no date of its own happened when it was received first, whenever that is booked. */
+/** What reports no date of its own happened when it was received first, whenever that is booked. */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { Watermark } from "../../watermark/watermark.js";
@@ -48,7 +48,7 @@ describe("An event without a date", () => {
     });
   }
 
-  it("should leave a date as it is told, and bound it by the newest receipt", () => {
+  it("should leave a date as it is reported, and bound it by the newest receipt", () => {
     const occurred_at = "2026-10-02T11:00:00Z";
     const [fact] = factsOf(custom.decode({ ...sale, occurred_at }, known));
     expect(fact?.happenedAt).to.equal(Date.parse(occurred_at));
@@ -83,7 +83,7 @@ describe("What is booked late", () => {
     await delivered(id, 1, "rejected");
     await replay(id);
     await delivered(id, 2, "rejected");
-    gumroadApi.tell({ ...gumroadSale, refunded: true });
+    gumroadApi.report({ ...gumroadSale, refunded: true });
     await replay(id);
     const { deliveries, facts, ledger } = await delivered(id, 3, "booked");
     const [first, , last] = deliveries.map(({ received_at: at }: { received_at: string }) => at);
@@ -110,8 +110,8 @@ describe("What is booked late", () => {
     const first = "2026-10-14T23:59:58.000Z";
     const answered = await planEvent(at(first), bytes);
     const again = await planEvent(at("2026-10-15T00:00:02Z"), bytes);
-    const told = answered.answer.normalized;
-    expect(again.answer.normalized.amount_base).to.not.equal(told.amount_base);
+    const reported = answered.answer.normalized;
+    expect(again.answer.normalized.amount_base).to.not.equal(reported.amount_base);
 
     const kept: unknown = JSON.parse(JSON.stringify(claimOf(answered, []).answer));
     const resumed = resume(again, keptAnswer(kept));
@@ -121,7 +121,7 @@ describe("What is booked late", () => {
     await take({ ...service, watermark: new Watermark(service.log) }, [resumed.taken]);
     const { ledger } = await delivered(answered.answer.event_id, 1, "booked");
     expect(ledger.map(timesOf)).to.deep.equal([[first, "2026-10-15T00:00:02.000Z"]]);
-    expect(ledger[0].amount).to.equal(told.amount_base);
+    expect(ledger[0].amount).to.equal(reported.amount_base);
   });
 
   async function replay(id: string): Promise<void> {
@@ -137,7 +137,7 @@ describe("What is booked late", () => {
       const { status, json } = await doors.call(`/v1/events/${id}`, { headers });
       if (status !== 200 || json.data.deliveries.length < times) continue;
       if (json.data.state === "in_progress") continue;
-      // Of what is received long ago, `in_progress` is not told.
+      // Of what is received long ago, `in_progress` is not reported.
       if (state === "booked" && json.data.ledger.length === 0) continue;
       expect(json.data.state, json.data.reject?.reason).to.equal(state);
       return json.data;

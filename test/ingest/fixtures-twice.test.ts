@@ -15,7 +15,7 @@ import { cases, fixturesOf, providers } from "../harness/provider-cases.js";
 
 /**
  * All that figures are made of. Facts are not among them: Gumroad's pings of a partial refund have
- * no id, and one that is repeated is a further fact that tells the same total.
+ * no id, and one that is repeated is a further fact that reports the same total.
  */
 const additive = ["ledger", "mrr_movements", "subscription_changes", "anonymous_sides"];
 /** Several writers may fill in versions from the middle later on; what is added up stays. */
@@ -79,7 +79,7 @@ describe("Every provider's examples, delivered twice", function suite() {
         deliveries.push(() => deliver(path));
         continue;
       }
-      // One event told in two ways, by its body or by the API, is none that comes twice.
+      // One event reported in two ways, by its body or by the API, is none that comes twice.
       const apiToken = `${token}-${name}`;
       doors.answersApi.answers.set(apiToken, known.answers);
       const isAnswered = known.answers.size > 0;
@@ -132,14 +132,14 @@ describe("Every provider's examples, delivered twice", function suite() {
     await untilSettled();
     const recorded = new Map<string, string[]>();
     for (const table of tables) {
-      const rows = await doors.service.clickhouse.rows<{ workspace: string; told: string }>(
+      const rows = await doors.service.clickhouse.rows<{ workspace: string; reported: string }>(
         `SELECT workspace,
-          concat(toString(count()), ' ', toString(sum(cityHash64(toString(tuple(*)))))) AS told
+          concat(toString(count()), ' ', toString(sum(cityHash64(toString(tuple(*)))))) AS reported
         FROM ${table} WHERE workspace IN {workspaces:Array(String)} GROUP BY workspace`,
         { workspaces: workspaces.map(({ workspace }) => workspace) },
       );
-      for (const { workspace, told } of rows) {
-        recorded.set(workspace, [...(recorded.get(workspace) ?? []), `${table}: ${told}`]);
+      for (const { workspace, reported } of rows) {
+        recorded.set(workspace, [...(recorded.get(workspace) ?? []), `${table}: ${reported}`]);
       }
     }
     return recorded;
@@ -178,7 +178,7 @@ describe("Every provider's examples, delivered twice", function suite() {
   }
 });
 
-/** What tells its event from others; null where it looks like none of the provider's. */
+/** What reports its event from others; null where it looks like none of the provider's. */
 function idOf(provider: Provider, body: Buffer, signer: unknown): string | null {
   const { body: bytes, headers } = provider.sign(body, signer, Date.now());
   const read = parseBody(provider, bytes);

@@ -1,6 +1,6 @@
 /**
- * Records and flat events beside a provider's own: with the ids docs/import.md tells they are about
- * the same payment, subscription and account.
+ * Records and flat events beside a provider's own: with the ids docs/import.md reports they are
+ * about the same payment, subscription and account.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
@@ -72,9 +72,9 @@ const lemonMoney = { customer: 7, currency: "EUR", total: 1000n, createdAt: at, 
 
 function appleSubscribed(id: string) {
   const app: AppInput = { bundleId: "com.example.same", appAppleId: 1, environment: "Production" };
-  const told = { product: "pro", signedAt: at };
+  const reported = { product: "pro", signedAt: at };
   const transaction = transactionInfo(app, {
-    ...told,
+    ...reported,
     id,
     originalId: id,
     purchasedAt: at,
@@ -82,7 +82,7 @@ function appleSubscribed(id: string) {
     price: 10_000n,
     currency: "EUR",
   });
-  const renewal = renewalInfo(app, { ...told, originalId: id });
+  const renewal = renewalInfo(app, { ...reported, originalId: id });
   const about = { id: `n-${id}`, type: "SUBSCRIBED", subtype: "INITIAL_BUY", status: 1 };
   const notification = appleNotification(app, { ...about, signedAt: at, transaction, renewal });
   const signed = createApple().sign(notificationBody(notification), appleSigner, at);
@@ -126,7 +126,7 @@ describe("Records and flat events with a provider's own ids", () => {
   const charge = stripeCharge();
   const ofCustomer = { customer_id: "7" };
   const apple = appleSubscribed("2001");
-  const cases: readonly [title: string, own: object, told: object][] = [
+  const cases: readonly [title: string, own: object, reported: object][] = [
     [
       "a charge of Stripe",
       charge,
@@ -183,7 +183,7 @@ describe("Records and flat events with a provider's own ids", () => {
       flat("apple", "SUBSCRIBED", { subscription_id: "2001", transaction_id: "2001" }),
     ],
     [
-      "a purchase told by RevenueCat",
+      "a purchase reported by RevenueCat",
       revenueCatPurchase(),
       record("revenuecat", "subscription.new", {
         subscription_id: "GPA.1",
@@ -192,9 +192,9 @@ describe("Records and flat events with a provider's own ids", () => {
       }),
     ],
   ];
-  for (const [title, own, told] of cases) {
+  for (const [title, own, reported] of cases) {
     it(`should be about the same as the webhook: ${title}`, () => {
-      expect(subjectsOf(told)).to.deep.equal(subjectsOf(own));
+      expect(subjectsOf(reported)).to.deep.equal(subjectsOf(own));
     });
   }
 
@@ -263,7 +263,7 @@ describe("A churn that names a subscription", () => {
     expect([await shop.mrr(), await shop.rejects()]).to.deep.equal([10, ["no_open_subscription"]]);
   });
 
-  it("should end what is told later, and be listed until it is replayed", async () => {
+  it("should end what is reported later, and be listed until it is replayed", async () => {
     const shop = await openShop();
     await shop.send(churn("apple", { subscription_id: "2005" }));
     expect(await shop.rejects()).to.deep.equal(["no_open_subscription"]);

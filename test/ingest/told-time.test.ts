@@ -1,17 +1,17 @@
-/** `complete_to` across restarts: what was told stays, whatever becomes of the clock. */
+/** `complete_to` across restarts: what was reported stays, whatever becomes of the clock. */
 import { expect } from "chai";
 import { OwnDoors } from "../../watermark/in-flight-receipts.js";
 import type { Postgres } from "../../postgres/postgres.js";
 import { Releases } from "../../runtime/releases.js";
 import { openSharedDoors } from "../../watermark/shared-watermark.js";
-import { ToldTime } from "../../watermark/persisted-watermark.js";
+import { PersistedWatermark } from "../../watermark/persisted-watermark.js";
 import { limits } from "../../config.js";
 import { openTestPostgres, testLogger } from "../harness/stores.js";
 
 const minuteMs = 60_000;
 const aheadMs = 1_000;
 
-describe("What was told as complete", () => {
+describe("What was reported as complete", () => {
   let postgres: Postgres;
   before(async () => {
     postgres = await openTestPostgres();
@@ -21,9 +21,9 @@ describe("What was told as complete", () => {
 
   /** A process that begins at a time of its clock, and its doors. */
   async function begin(at: number) {
-    const told = await ToldTime.open({ postgres, logger: testLogger }, at, aheadMs);
+    const reported = await PersistedWatermark.open({ postgres, logger: testLogger }, at, aheadMs);
     const clock = { at };
-    return { told, clock, doors: new OwnDoors(() => clock.at, told) };
+    return { reported, clock, doors: new OwnDoors(() => clock.at, reported) };
   }
 
   const restarts: [title: string, setBackMs: number, isKept: boolean][] = [
@@ -36,12 +36,12 @@ describe("What was told as complete", () => {
     it(`should ${isKept ? "" : "not "}be stamped after, with ${title}`, async () => {
       const first = await begin(1_000_000_000_000);
       first.clock.at += 10 * minuteMs;
-      const told = (await first.doors.earliest()) - 1;
-      expect(told).to.equal(first.clock.at - 1);
+      const reported = (await first.doors.earliest()) - 1;
+      expect(reported).to.equal(first.clock.at - 1);
       // Killed: nothing is written at its end.
       const next = await begin(first.clock.at - setBackMs);
-      expect(next.doors.receive(0).receivedAt > told).to.equal(isKept);
-      expect((await next.doors.earliest()) > told).to.equal(isKept);
+      expect(next.doors.receive(0).receivedAt > reported).to.equal(isKept);
+      expect((await next.doors.earliest()) > reported).to.equal(isKept);
     });
   }
 
@@ -49,7 +49,7 @@ describe("What was told as complete", () => {
     const first = await begin(1_000_000_000_000);
     first.clock.at += minuteMs;
     await first.doors.earliest();
-    await first.told.end();
+    await first.reported.end();
     const next = await begin(first.clock.at + 1);
     expect(next.doors.receive(0).receivedAt).to.equal(next.clock.at);
   });
@@ -59,7 +59,7 @@ describe("What was told as complete", () => {
     await postgres.query("INSERT INTO told_time (until) VALUES ($1)", [ahead]);
     const releases = new Releases(testLogger);
     const doors = await openSharedDoors({
-      process: "told",
+      process: "reported",
       postgres,
       logger: testLogger,
       releases,

@@ -96,24 +96,24 @@ describe("complete_to", () => {
     expect(await watermark.completeTo()).to.equal(999_999);
   });
 
-  it("should stamp later calls after what it has told", async () => {
+  it("should stamp later calls after what it has reported", async () => {
     const watermark = new Watermark(new OnePartition([]), now);
-    const told = await watermark.completeTo();
-    expect(watermark.receive().receivedAt).to.be.greaterThan(told);
+    const reported = await watermark.completeTo();
+    expect(watermark.receive().receivedAt).to.be.greaterThan(reported);
   });
 
   it("should stay before the earliest of the waiting records, however they lie", async () => {
     const received = [500, 300, 400, 600];
     const log = new OnePartition(received);
     const watermark = new Watermark(log, now);
-    const told: number[] = [];
+    const reported: number[] = [];
     for (log.normalized = 0; log.normalized <= received.length; log.normalized += 1) {
-      told.push(await watermark.completeTo());
+      reported.push(await watermark.completeTo());
     }
-    expect(told).to.deep.equal([299, 299, 399, 599, 999_999]);
+    expect(reported).to.deep.equal([299, 299, 399, 599, 999_999]);
   });
 
-  it("should stamp calls after what is being told, though the clock is set back", async () => {
+  it("should stamp calls after what is being reported, though the clock is set back", async () => {
     let time = now();
     const watermark = new Watermark(new OnePartition([]), () => time);
     const telling = watermark.completeTo();
@@ -144,17 +144,17 @@ describe("complete_to", () => {
   it("should hold up a workspace by its own questions to a provider's API only", async () => {
     const log = asking(["asks", 300], ["asks too", 400], ["asks", 200]);
     const watermark = new Watermark(log, now);
-    const told = async () => [
+    const reported = async () => [
       await watermark.completeTo("all", "asks"),
       await watermark.completeTo("all", "asks too"),
       await watermark.completeTo("all", "asks nothing"),
       await watermark.completeTo("all"),
     ];
-    expect(await told()).to.deep.equal([199, 399, 999_999, 199]);
+    expect(await reported()).to.deep.equal([199, 399, 999_999, 199]);
     log.handledSoFar = 2;
-    expect(await told()).to.deep.equal([199, 999_999, 999_999, 199]);
+    expect(await reported()).to.deep.equal([199, 999_999, 999_999, 199]);
     log.handledSoFar = 3;
-    expect(await told()).to.deep.equal([999_999, 999_999, 999_999, 999_999]);
+    expect(await reported()).to.deep.equal([999_999, 999_999, 999_999, 999_999]);
   });
 
   it("should hold up nobody else by facts received long ago", async () => {
@@ -163,20 +163,20 @@ describe("complete_to", () => {
       factOf(named, { workspace: "swift", received_at: 999_000 }),
     ];
     const log = new OnTopic(topics.facts, recordsOf(facts));
-    const told = async (whom?: string) => {
+    const reported = async (whom?: string) => {
       const watermark = new Watermark(log, now);
       return [await watermark.completeTo("money", whom), await watermark.completeTo("all", whom)];
     };
-    expect(await told("swift")).to.deep.equal([998_999, 998_999]);
-    expect(await told("elsewhere")).to.deep.equal([999_999, 999_999]);
-    expect(await told("asked")).to.deep.equal([299, 299]);
-    expect(await told()).to.deep.equal([299, 299]);
+    expect(await reported("swift")).to.deep.equal([998_999, 998_999]);
+    expect(await reported("elsewhere")).to.deep.equal([999_999, 999_999]);
+    expect(await reported("asked")).to.deep.equal([299, 299]);
+    expect(await reported()).to.deep.equal([299, 299]);
   });
 
-  it("should stamp calls after what any workspace was told", async () => {
+  it("should stamp calls after what any workspace was reported", async () => {
     const watermark = new Watermark(asking(["asks", 300]), now);
-    const told = await watermark.completeTo("money", "asks nothing");
-    expect(watermark.receive().receivedAt).to.be.greaterThan(told);
+    const reported = await watermark.completeTo("money", "asks nothing");
+    expect(watermark.receive().receivedAt).to.be.greaterThan(reported);
   });
 
   for (const [what, error, waits] of [
@@ -200,14 +200,14 @@ describe("complete_to", () => {
       );
       expect(thrown).to.equal(error);
       expect(watermark.callsAtTheDoor, "calls being taken").to.equal(0);
-      const told: number[] = [];
+      const reported: number[] = [];
       for (const laterMs of [limits.kafkaLateMsMax - 1, 1_000]) {
         clock += laterMs;
         elapsed += laterMs;
-        told.push((await watermark.completeTo()) - receipt.receivedAt);
+        reported.push((await watermark.completeTo()) - receipt.receivedAt);
       }
       const end = limits.kafkaLateMsMax + 998;
-      expect(told).to.eql([waits ? -1 : limits.kafkaLateMsMax - 2, end]);
+      expect(reported).to.eql([waits ? -1 : limits.kafkaLateMsMax - 2, end]);
     });
   }
 

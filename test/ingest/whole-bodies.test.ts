@@ -14,7 +14,7 @@ import { type Doors, expectError, openDoors } from "../harness/doors.js";
 const version = "2025-09-30.clover";
 const dayMs = 86_400_000;
 const daysAgo = Math.floor((Date.now() - 3 * dayMs) / 1000) * 1000;
-/** When nobody told what a Zimbabwean dollar was worth. */
+/** When nobody reported what a Zimbabwean dollar was worth. */
 const longAgo = Date.UTC(2001, 0, 5);
 let idsMade = 0;
 
@@ -120,7 +120,7 @@ describe("A provider's own body at the ingest door", () => {
     ["more than can be counted in euros", dispute(10n ** 15n - 1n, "GBP"), "amount_too_large"],
   ];
   for (const [title, body, code] of refused) {
-    it(`should be refused when it tells ${title}`, async () => {
+    it(`should be refused when it reports ${title}`, async () => {
       const before = await doors.taken();
       expectError(await doors.ingest(body), { status: 422, code, param: "payload" });
       expect(await doors.taken()).to.equal(before);

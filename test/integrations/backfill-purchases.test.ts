@@ -83,14 +83,14 @@ describe("A backfill of Stripe, of what was bought", function suite() {
     for (const [path, objects] of lists) doors.stripeApi.lists.set(path, objects);
     const ofLong = "/v1/checkout/sessions/cs_long/line_items";
     doors.stripeApi.objects.set(ofLong, linesOf("prod_long"));
-    // Told by a webhook before, without a key: nobody could say what it sold.
-    const told = {
+    // Reported by a webhook before, without a key: nobody could say what it sold.
+    const reported = {
       type: "checkout.session.completed",
       object: session,
       at: paidAt,
       version,
     } as const;
-    await doors.deliver(eventBody(stripeEvent({ ...told, id: "evt_sold" })));
+    await doors.deliver(eventBody(stripeEvent({ ...reported, id: "evt_sold" })));
     const made = await doors.manage("POST", `/workspaces/${doors.workspace}/integrations`, {
       provider: "stripe",
       environment: "Production",

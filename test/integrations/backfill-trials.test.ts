@@ -70,10 +70,10 @@ function eventsOf(object: JsonObject, day: number): readonly HistoryEvent[] {
 
 /** `day: minor units a month`, days since it was created. */
 function toldOf(object: JsonObject): string {
-  return toldBy(eventsOf(object, readOn));
+  return reportedBy(eventsOf(object, readOn));
 }
 
-function toldBy(events: readonly HistoryEvent[]): string {
+function reportedBy(events: readonly HistoryEvent[]): string {
   return events
     .flatMap(({ body }) => {
       const decoded = decode(body);
@@ -90,7 +90,7 @@ function toldBy(events: readonly HistoryEvent[]): string {
 
 describe("A trial in the history of Stripe", () => {
   const cases = rowsOf(`
-    what                           | status   | ended   | paused by | paused  | told
+    what                           | status   | ended   | paused by | paused  | reported
     is over and goes on a moment   | trialing | -       | -         | -       | 13: 0
     was converted                  | active   | -       | -         | -       | 14: 9900; 60: 9900
     was converted, but is past due | past_due | -       | -         | -       | 14: 9900; 60: 9900
@@ -106,12 +106,12 @@ describe("A trial in the history of Stripe", () => {
     was paused before its end      | paused   | -       | request   | -864000 | 60: 0
   `);
   for (const row of cases) {
-    it(`should be told that ${row["what"]}: ${row["told"]}`, () => {
+    it(`should be informed that ${row["what"]}: ${row["reported"]}`, () => {
       const [status] = statuses.filter((known) => known === row["status"]);
       if (status === undefined) throw new Error(`no status ${row["status"]}`);
       const pause = pauseOf(row["paused by"], sinceTrial(row["paused"]));
-      const told = toldOf(subscription(status, sinceTrial(row["ended"]), pause));
-      expect(told).to.equal(`0: 0; ${row["told"]}`);
+      const reported = toldOf(subscription(status, sinceTrial(row["ended"]), pause));
+      expect(reported).to.equal(`0: 0; ${row["reported"]}`);
     });
   }
 });
@@ -119,7 +119,7 @@ describe("A trial in the history of Stripe", () => {
 describe("A free month in the history of Stripe, given to a customer who paid", () => {
   const startsAt = (days: number) => ({ trial_start: (createdAt + days * dayMs) / 1000 });
   const cases = rowsOf(`
-    what                  | status   | since | ended  | told
+    what                  | status   | since | ended  | reported
     goes on               | trialing | 10    | -      | 0: 9900; 10: 0; 13: 0
     is paid again         | active   | 10    | -      | 0: 9900; 10: 0; 14: 9900; 60: 9900
     is cancelled with it  | canceled | 10    | 0      | 0: 9900; 10: 0; 14: 0
@@ -128,15 +128,17 @@ describe("A free month in the history of Stripe, given to a customer who paid", 
     began after it        | active   | 0.05  | -      | 0: 9900; 0: 0; 14: 9900; 60: 9900
   `);
   for (const row of cases) {
-    it(`should be told where it ${row["what"]}: ${row["told"]}`, () => {
+    it(`should be informed where it ${row["what"]}: ${row["reported"]}`, () => {
       const [status] = statuses.filter((known) => known === row["status"]);
       if (status === undefined) throw new Error(`no status ${row["status"]}`);
       const since = startsAt(Number(row["since"]));
-      expect(toldOf(subscription(status, sinceTrial(row["ended"]), since))).to.equal(row["told"]);
+      expect(toldOf(subscription(status, sinceTrial(row["ended"]), since))).to.equal(
+        row["reported"],
+      );
     });
   }
 
-  it("should be told by events that are not taken for one", () => {
+  it("should be reported by events that are not taken for one", () => {
     const object = subscription("active", null, startsAt(10));
     const ids = eventsOf(object, readOn).map(({ nativeId }) => nativeId);
     expect(new Set(ids).size).to.equal(ids.length);
@@ -153,7 +155,7 @@ describe("A free month in the history of Stripe, given to a customer who paid", 
         return eventsOf(subscription("active", null, month), index === 0 ? 50 : 80);
       }),
     ];
-    expect(toldBy(firstOfEach(readings.flat()))).to.equal(
+    expect(reportedBy(firstOfEach(readings.flat()))).to.equal(
       "0: 0; 14: 9900; 20: 9900; 30: 0; 44: 9900; 50: 9900; 60: 0; 74: 9900; 80: 9900",
     );
   });
@@ -165,8 +167,8 @@ describe("A price in the history of Stripe", () => {
     const cheap = subscription("active", null, untried);
     const dear = subscription("active", null, untried, 2);
     const readings = [eventsOf(cheap, 20), eventsOf(dear, 40), eventsOf(cheap, 60)];
-    const told = toldBy(firstOfEach(readings.flat()));
-    expect(told).to.equal("0: 9900; 20: 9900; 40: 19800; 60: 9900");
+    const reported = reportedBy(firstOfEach(readings.flat()));
+    expect(reported).to.equal("0: 9900; 20: 9900; 40: 19800; 60: 9900");
   });
 });
 

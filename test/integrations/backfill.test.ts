@@ -227,7 +227,9 @@ describe("A backfill of Stripe", function suite() {
   it("should read all, book it at its own dates, and find it as listed", async () => {
     // What came by the webhook before must not count twice.
     const [first] = all;
-    await deliver(stripeEvent({ ...told("charge.succeeded", first?.charge), id: "evt_h_before" }));
+    await deliver(
+      stripeEvent({ ...reported("charge.succeeded", first?.charge), id: "evt_h_before" }),
+    );
     const started = await backfill({ from: "2026-01-01" });
     expect(started.status, started.text).to.equal(202);
     expect(started.json.data).to.include({ state: "reading", list: "products" });
@@ -266,7 +268,7 @@ describe("A backfill of Stripe", function suite() {
     expect(sums).to.deep.equal([["2026-01", "EUR", 110, 1100, 6.5, 110, true]]);
   });
 
-  it("should have booked what webhooks would have told", async () => {
+  it("should have booked what webhooks would have reported", async () => {
     const transactions = await read("/v1/transactions?limit=200");
     expect(transactions.data).to.have.lengthOf(customers + 1);
     expect(transactions.data[0]).to.include({ gross_amount: 12, refunded_amount: 5 });
@@ -298,18 +300,18 @@ describe("A backfill of Stripe", function suite() {
     expect(rows.map(({ backfill: flag }) => flag)).to.deep.equal([1]);
   });
 
-  it("should change nothing when webhooks tell the same, or it reads again", async () => {
+  it("should change nothing when webhooks report the same, or it reads again", async () => {
     const before = await figures();
     const [, , third, fourth] = all;
-    await deliver(stripeEvent({ ...told("charge.succeeded", third?.charge), id: "evt_h_ch" }));
-    await deliver(stripeEvent({ ...told("invoice.paid", third?.invoice), id: "evt_h_in" }));
+    await deliver(stripeEvent({ ...reported("charge.succeeded", third?.charge), id: "evt_h_ch" }));
+    await deliver(stripeEvent({ ...reported("invoice.paid", third?.invoice), id: "evt_h_in" }));
     await deliver(
       stripeEvent({
-        ...told("customer.subscription.created", fourth?.subscription),
+        ...reported("customer.subscription.created", fourth?.subscription),
         id: "evt_h_sub",
       }),
     );
-    // A plan that changed since, which only Stripe's present state tells.
+    // A plan that changed since, which only Stripe's present state reports.
     const subscriptions = api.lists.get("/v1/subscriptions") ?? [];
     const dearer: JsonObject = { ...fourth?.subscription, items: itemsAt(3000n, "si_h3") };
     api.lists.set(
@@ -325,35 +327,35 @@ describe("A backfill of Stripe", function suite() {
     expect({ ...(await figures()), mrr: before.mrr }).to.deep.equal(before);
   });
 
-  it("should believe a webhook where both tell the same moment", async () => {
+  it("should believe a webhook where both report the same moment", async () => {
     const dearer: JsonObject = { ...all[6]?.subscription, items: itemsAt(3000n, "si_h6") };
     const before = await mrrAt("2026-02-01T00:00:00Z");
-    const event = told("customer.subscription.created", dearer);
+    const event = reported("customer.subscription.created", dearer);
     await deliver(stripeEvent({ ...event, id: "evt_h_dear" }));
     await until(async () => (await mrrAt("2026-02-01T00:00:00Z")) === before + 20);
     // Now it is what Stripe listed as its present state.
     expect((await read("/v1/metrics/mrr")).data.current_mrr).to.equal((customers - 1) * 10 + 20);
   });
 
-  it("should not undo an end that is told while its page is under way", async () => {
+  it("should not undo an end that is reported while its page is under way", async () => {
     const before = (await read("/v1/metrics/mrr")).data.current_mrr;
     const running = { ...all[7]?.subscription, id: "sub_ending", customer: "cus_ending" };
-    let isTold = false;
+    let isReported = false;
     api.misbehave = (request, response) => {
-      if (isTold || request.url?.startsWith("/v1/subscriptions?") !== true) return false;
-      isTold = true;
+      if (isReported || request.url?.startsWith("/v1/subscriptions?") !== true) return false;
+      isReported = true;
       const endedAt = Math.floor(Date.now() / 1000);
       const object = { ...running, status: "canceled", ended_at: endedAt };
-      const end = { ...told("customer.subscription.deleted", object), at: endedAt * 1000 };
+      const end = { ...reported("customer.subscription.deleted", object), at: endedAt * 1000 };
       void deliver(stripeEvent({ ...end, id: "evt_h_ending" }))
-        // As much as the dates of Stripe tell apart.
+        // As much as the dates of Stripe distinguish.
         .then(() => pause(1_100))
         .then(() => send(response, 200, { object: "list", data: [running], has_more: false }));
       return true;
     };
     await backfill({ from: "2026-01-01" });
     expect(await whenEnded()).to.include({ state: "done" });
-    expect(isTold).to.equal(true);
+    expect(isReported).to.equal(true);
     expect(await mrrAt("2026-03-01T00:00:00Z")).to.equal(before + 10);
     expect((await read("/v1/metrics/mrr")).data.current_mrr).to.equal(before);
   });
@@ -447,12 +449,12 @@ describe("A backfill of Stripe", function suite() {
     expect(await figures()).to.deep.equal(before);
   });
 
-  it("should be a command, too, that tells how far it has come", async () => {
+  it("should be a command, too, that says how far it has come", async () => {
     const lines: string[] = [];
     const steps = {
       // This service runs them already.
       startProcessors: async () => undefined,
-      tell: (line: string) => lines.push(line),
+      report: (line: string) => lines.push(line),
     };
     const code = await backfillCommand(doors.service, { integration, from }, steps);
     expect(code, lines.join("\n")).to.equal(0);
@@ -537,7 +539,7 @@ describe("A backfill of Stripe", function suite() {
     return shown();
   }
 
-  function told(type: string, object: Json | undefined) {
+  function reported(type: string, object: Json | undefined) {
     if (typeof object !== "object" || object === null || Array.isArray(object)) {
       throw new Error("no object");
     }

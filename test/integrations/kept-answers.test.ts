@@ -9,7 +9,7 @@ describe("Kept answers", () => {
     const postgres = await openTestPostgres();
     const given = { name: "Kept", base_currency: "EUR" } as const;
     const { id: workspace } = await createWorkspace(postgres, given, new Date());
-    const told = {
+    const reported = {
       answers: new Map(),
       trouble: null,
       refusal: null,
@@ -18,7 +18,7 @@ describe("Kept answers", () => {
     };
     for (let at = 1; at <= 9; at += 1) {
       const event = { workspace, event_id: "evt_1", received_at: at };
-      const kept = { ...told, answeredAt: at };
+      const kept = { ...reported, answeredAt: at };
       await keepAnswers(postgres, openVault("ab".repeat(32)), event, "complete", kept);
     }
     expect(await forgetAnswers(postgres, 8, 2)).to.equal(7);

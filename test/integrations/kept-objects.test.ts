@@ -1,4 +1,6 @@
-/** Objects later events only name: a discount told by its own event completes a subscription. */
+/**
+ * Objects later events only name: a discount reported by its own event completes a subscription.
+ */
 import { expect } from "chai";
 import { keepObjects, recallObjects } from "../../provider-api/stored-objects.js";
 import { type Postgres, PostgresUnavailable } from "../../postgres/postgres.js";
@@ -77,25 +79,25 @@ const subscription = stripeEvent({
     ],
   }),
 });
-const told = (id: string, type: string, object: JsonObject): JsonObject =>
+const reported = (id: string, type: string, object: JsonObject): JsonObject =>
   stripeEvent({ id, type, at: createdAt, version, object });
-const discountCreated = told("evt_kept_di", "customer.discount.created", byCouponId);
-const couponCreated = told("evt_kept_coupon", "coupon.created", coupon);
+const discountCreated = reported("evt_kept_di", "customer.discount.created", byCouponId);
+const couponCreated = reported("evt_kept_coupon", "coupon.created", coupon);
 
-describe("What Stripe tells once and later only names", () => {
+describe("What Stripe reports once and later only names", () => {
   it("should name the discount a subscription needs", () => {
     expect(needs(subscription)).to.deep.equal(["di_half"]);
     expect(decode(subscription)).to.include({ reason: "enrichment_unavailable" });
   });
 
   it("should keep nothing of a discount that decoding does not need", () => {
-    const [kept] = keeps(told("evt", "customer.discount.created", half));
+    const [kept] = keeps(reported("evt", "customer.discount.created", half));
     expect(Object.keys(kept?.object ?? {})).to.have.members(["id", "end", "source"]);
     expect(JSON.stringify(keeps(couponCreated))).not.to.include("friends");
   });
 
   const cases: [string, JsonObject[]][] = [
-    ["a discount told whole", [told("evt", "customer.discount.created", half)]],
+    ["a discount reported whole", [reported("evt", "customer.discount.created", half)]],
     ["a discount and its coupon, each by its own event", [discountCreated, couponCreated]],
   ];
   for (const [title, events] of cases) {
@@ -144,7 +146,7 @@ describe("What Stripe tells once and later only names", () => {
       await until(async () => (await openRejects()).length === 0);
     }).timeout(30_000);
 
-    it("should book it also when who was told the discount was killed at once", async () => {
+    it("should book it also when who was reported the discount was killed at once", async () => {
       const { service } = doors;
       await deliver(another("killed"));
       await until(async () => (await openRejects()).length === 1);
@@ -156,7 +158,7 @@ describe("What Stripe tells once and later only names", () => {
       await releases.release();
     }).timeout(30_000);
 
-    it("should book it also when the discount is told before the reject is listed", async () => {
+    it("should book it also when the discount is reported before the reject is listed", async () => {
       const { service } = doors;
       await deliver(another("between"));
       await until(async () => (await openRejects()).length === 1);
@@ -175,13 +177,13 @@ describe("What Stripe tells once and later only names", () => {
       // Its integration has no key for the API, so that nothing was answered.
       const outcome = await conclude(normalizing, opened, new Map());
       await lookAgain(normalizing, [outcome]);
-      expect(news, "nothing was told yet").to.eql([]);
+      expect(news, "nothing was reported yet").to.eql([]);
       await keep("between");
       await lookAgain(normalizing, [outcome]);
       expect(news).to.eql([doors.workspace]);
     }).timeout(30_000);
 
-    it("should let others have their turn while one workspace is told much", async () => {
+    it("should let others have their turn while one workspace is reported much", async () => {
       const { clickhouse } = doors.service;
       const releases = new Releases(testLogger);
       let lists = 0;
@@ -205,7 +207,7 @@ describe("What Stripe tells once and later only names", () => {
       expect(listsBeforeOthers).to.equal(1);
     }).timeout(30_000);
 
-    it("should tell of news also when the word that it is kept was lost", async () => {
+    it("should report news also when the word that it is kept was lost", async () => {
       const { postgres } = doors.service;
       const losing: Postgres = {
         ...postgres,
@@ -217,7 +219,7 @@ describe("What Stripe tells once and later only names", () => {
       const news: string[] = [];
       const keptNews = (workspace: string) => void news.push(workspace);
       const event = metaOf({ workspace: doors.workspace, provider: "stripe" });
-      const body = told("evt", "customer.discount.created", { ...half, id: "di_lost" });
+      const body = reported("evt", "customer.discount.created", { ...half, id: "di_lost" });
       const [lost] = await Promise.allSettled([
         keptFor({ postgres: losing, keptNews }, stripe, event, body),
       ]);
@@ -234,7 +236,7 @@ describe("What Stripe tells once and later only names", () => {
         [second, 50, createdAt + 1000],
       ] as const) {
         const summer = { ...coupon, id: "SUMMER", percent_off: percentOff };
-        await account({ ...told("evt_summer", "coupon.created", summer), created: at / 1000 });
+        await account({ ...reported("evt_summer", "coupon.created", summer), created: at / 1000 });
       }
       const own = JSON.stringify(subscription).replace(
         '"di_half"',
@@ -279,7 +281,7 @@ describe("What Stripe tells once and later only names", () => {
       };
     }
 
-    it("should gather what several events tell of one thing, once, in any order", async () => {
+    it("should gather what several events report one thing, once, in any order", async () => {
       const { postgres } = doors.service;
       const place = {
         workspace: doors.workspace,
@@ -289,11 +291,13 @@ describe("What Stripe tells once and later only names", () => {
       } as const;
       const scope = { ...place, integration: null };
       const gather = (object: object) =>
-        keepObjects(postgres, scope, [{ id: "one", toldAt: 0, refers: [], object, gathers: true }]);
+        keepObjects(postgres, scope, [
+          { id: "one", reportedAt: 0, refers: [], object, gathers: true },
+        ]);
       const kept = async () => (await recallObjects(postgres, scope, ["one"])).get("one");
       expect(await gather({ b: 2 })).to.equal(true);
       expect(await gather({ a: 1 })).to.equal(true);
-      expect(await gather({ b: 3 }), "what was told first stays").to.equal(false);
+      expect(await gather({ b: 3 }), "what was reported first stays").to.equal(false);
       expect(await kept()).to.deep.equal({ a: 1, b: 2 });
       const many = Array.from({ length: limits.gatheredFieldsMax }, (_, index) => [index, 0]);
       await gather(Object.fromEntries(many));
@@ -309,9 +313,9 @@ describe("What Stripe tells once and later only names", () => {
       );
     }
 
-    /** What a processor does first that is told the discount. */
+    /** What a processor does first that is reported the discount. */
     async function keep(name: string): Promise<void> {
-      const given = told("evt", "customer.discount.created", { ...half, id: `di_${name}` });
+      const given = reported("evt", "customer.discount.created", { ...half, id: `di_${name}` });
       const scope = {
         workspace: doors.workspace,
         environment: "live",

@@ -52,7 +52,7 @@ describe("The list of providers", () => {
     ["custom", "signing_secret", false, "text"],
   ];
   for (const [provider, name, required, type] of fields) {
-    it(`should tell of ${name} of ${provider} that it is ${type}`, async () => {
+    it(`should report ${name} of ${provider} that it is ${type}`, async () => {
       const found = (await list()).find((one) => one.provider === provider);
       const field = found?.credentials.find((one) => one["name"] === name);
       expect(field).to.include({ name, required, type });
@@ -69,7 +69,7 @@ describe("The list of providers", () => {
     expect(silent).to.deep.equal([]);
   });
 
-  it("should be told to the administrator only", async () => {
+  it("should be informed to the administrator only", async () => {
     const headers = { authorization: `Bearer ${doors.key}` };
     expect((await doors.call("/v1/manage/providers", { headers })).status).to.equal(401);
   });
@@ -132,7 +132,7 @@ describe("An integration's health", () => {
     expect(refused.last_refused_reason).to.equal("signature_mismatch");
   });
 
-  it("should tell what it delivered and could not be booked", async () => {
+  it("should say what it delivered and could not be booked", async () => {
     const { id, webhook_path: where, credentials } = await newIntegration("custom", {});
     const body = recordBody({
       eventType: "transaction.sale",

@@ -318,7 +318,7 @@ describe("Managed integrations", () => {
     expect(answer.status, answer.text).to.equal(200);
   });
 
-  it("should let old credentials count after a rotation, unless told not to", async () => {
+  it("should let old credentials count after a rotation, unless reported not to", async () => {
     const { id, webhook_path: where } = await create();
     const one = `${path}/integrations/${id}`;
     const rotated = await doors.manage("PATCH", one, {
@@ -651,25 +651,25 @@ describe("A backup by the management interface", () => {
     expectError(answer, { status: 422, code: "path_relative", param: "to" });
   });
 
-  it("should be made beside all else, one at a time, and be told of", async () => {
+  it("should be made beside all else, one at a time, and be reported", async () => {
     const none = await doors.manage("GET", "/backups/last");
     expectError(none, { status: 404, code: "backup_unknown" });
     const to = mkdtempSync(join(tmpdir(), "revenue-backups-"));
     const ask = () => doors.manage("POST", "/backups", { to });
     const answers = await Promise.all([ask(), ask()]);
     expect(answers.map(({ status }) => status)).to.have.members([202, 409]);
-    const told = await lastBackup();
-    expect(told).to.include({ state: "done", problem: null });
-    await checkBackup(told.path);
+    const reported = await lastBackup();
+    expect(reported).to.include({ state: "done", problem: null });
+    await checkBackup(reported.path);
     rmSync(to, { recursive: true });
   });
 
   it("should fail where no folder can be made, and leave the way free for the next", async () => {
     const asked = await doors.manage("POST", "/backups", { to: "/proc/revenue/backups" });
     expect(asked.status).to.equal(202);
-    const told = await lastBackup();
-    expect(told).to.include({ state: "failed", path: null });
-    expect(told.problem).to.include("/proc/revenue");
+    const reported = await lastBackup();
+    expect(reported).to.include({ state: "failed", path: null });
+    expect(reported.problem).to.include("/proc/revenue");
   });
 
   it("should be refused amid a rotation of the vault key: one key would not open it", async () => {
@@ -679,10 +679,10 @@ describe("A backup by the management interface", () => {
     await postgres.query("INSERT INTO sealed_secrets (name, sealed) VALUES ($1, $2)", values);
     const to = mkdtempSync(join(tmpdir(), "revenue-backups-"));
     expect(await doors.manage("POST", "/backups", { to })).to.include({ status: 202 });
-    const told = await lastBackup();
+    const reported = await lastBackup();
     await postgres.query("DELETE FROM sealed_secrets WHERE name = $1", ["of_another_key"]);
-    expect(told).to.include({ state: "failed", path: null });
-    expect(told.problem).to.include("rotate-key");
+    expect(reported).to.include({ state: "failed", path: null });
+    expect(reported.problem).to.include("rotate-key");
     expect(readdirSync(to)).to.deep.equal([]);
     rmSync(to, { recursive: true });
   });

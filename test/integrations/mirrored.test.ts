@@ -1,4 +1,4 @@
-/** RevenueCat's copy of what a connected store tells itself is kept, and booked by no door. */
+/** RevenueCat's copy of what a connected store reports itself is kept, and booked by no door. */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { hadIntegration } from "../../workspaces/integrations.js";

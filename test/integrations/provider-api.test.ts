@@ -122,7 +122,7 @@ describe("Calls of a provider's API", () => {
     });
   }
 
-  it("should tell a thing Google does not have from a key it refuses, both by 400", async () => {
+  it("should report a thing Google does not have from a key it refuses, both by 400", async () => {
     const play = await openGooglePlay();
     play.misbehave = (_request, response) => {
       send(response, 400, { error: { code: 400 } });
@@ -283,7 +283,7 @@ describe("Calls of a provider's API", () => {
     await first;
     const third = askWith();
     await new Promise((resolve) => setTimeout(resolve, 20));
-    for (const told of asks.slice(1).toReversed()) told();
+    for (const reported of asks.slice(1).toReversed()) reported();
     expect(await second).to.deep.equal(good);
     expect(await third).to.deep.equal(good);
     expect(await askWith()).to.deep.equal(good);
@@ -330,7 +330,7 @@ describe("Calls of a provider's API", () => {
     expect(api.calls).to.have.lengthOf(1);
   });
 
-  it("should stop asking when it is told to", async () => {
+  it("should stop asking when it is informed to", async () => {
     answerBy([wait]);
     const stop = new AbortController();
     const asking = apis.ask(

@@ -1,6 +1,6 @@
 /**
  * The promise to who upgrades: what an earlier version left on the log is read. A changed schema
- * is kept by `UPDATE_SCHEMAS=1 npm test`; what is kept never changes, as its file's name tells.
+ * is kept by `UPDATE_SCHEMAS=1 npm test`; what is kept never changes, as its file's name reports.
  */
 import { writeFileSync } from "node:fs";
 import { expect } from "chai";

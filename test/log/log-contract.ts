@@ -60,16 +60,18 @@ export function describeLogContract(
       }
     });
 
-    it("should tell each record's place, growing by one and never given twice", async () => {
-      const told = (
+    it("should report each record's place, growing by one and never given twice", async () => {
+      const reported = (
         await Promise.all(keys.map((key) => log.append(topic, [record(key), record(key)])))
       ).flat();
       await reopen();
-      told.push(...(await log.append(topic, [record(keys[0])])));
-      const places = told.map(({ partition, offset }) => `${partition}/${offset}`);
+      reported.push(...(await log.append(topic, [record(keys[0])])));
+      const places = reported.map(({ partition, offset }) => `${partition}/${offset}`);
       expect(new Set(places)).to.have.property("size", 41);
       for (const [partition, end] of (await log.ends(topic)).entries()) {
-        const offsets = told.filter((one) => one.partition === partition).map((one) => one.offset);
+        const offsets = reported
+          .filter((one) => one.partition === partition)
+          .map((one) => one.offset);
         expect(offsets.sort(byNumber)).to.eql(
           Array.from({ length: Number(end) }, (_, n) => BigInt(n)),
         );

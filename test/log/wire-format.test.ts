@@ -185,7 +185,7 @@ describe("the public topics", () => {
     expect(String(error)).to.include("Unauthorized").and.not.include("se:cret");
   });
 
-  it("should try a failing registry again, and tell a person when it stays away", async () => {
+  it("should try a failing registry again, and report a person when it stays away", async () => {
     const server = await openRegistryServer(500);
     let failures = 2;
     server.misbehave = (_request, response) => {
@@ -214,7 +214,7 @@ describe("the public topics", () => {
     expect(schemas.writing(topic).id).to.equal(600);
   });
 
-  const refusals: readonly [name: string, status: number, body: unknown, told: RegExp][] = [
+  const refusals: readonly [name: string, status: number, body: unknown, reported: RegExp][] = [
     [
       "an incompatible schema",
       409,
@@ -224,8 +224,8 @@ describe("the public topics", () => {
     ["a missing right", 403, { error_code: 40301, message: "not allowed" }, /40301\): not allowed/],
     ["an answer of something else", 200, "<html>", /is no schema registry; it answered/],
   ];
-  for (const [name, status, body, told] of refusals) {
-    it(`should tell ${name} to a person at once`, async () => {
+  for (const [name, status, body, reported] of refusals) {
+    it(`should report ${name} to a person at once`, async () => {
       const server = await openRegistryServer(700);
       server.misbehave = (request, response) => {
         if (!request.url?.endsWith("/versions")) return false;
@@ -234,7 +234,7 @@ describe("the public topics", () => {
       };
       const error = await rejection(schemasWith(server.url).announce());
       expect(error).to.be.instanceOf(SchemaRegistryRefused);
-      expect(String(error)).to.match(told);
+      expect(String(error)).to.match(reported);
       expect(server.calls.filter((call) => call.endsWith("/versions"))).to.have.lengthOf(1);
     });
   }

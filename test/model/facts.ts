@@ -33,16 +33,16 @@ export interface Line {
   readonly id?: string;
 }
 
-interface Told {
+interface Reported {
   readonly eventId: string;
   /** When the provider said it. */
-  readonly toldAt: number;
+  readonly reportedAt: number;
   readonly provider: string;
 }
 
 export type PaymentType = "subscription" | "one_time";
 
-export interface Sale extends Told {
+export interface Sale extends Reported {
   readonly kind: "sale";
   readonly payment: string;
   readonly at: number;
@@ -53,17 +53,17 @@ export interface Sale extends Told {
   readonly account?: string | null;
   readonly type: PaymentType | null;
   readonly lines: readonly Line[];
-  /** Within `amount`; left out: nobody told it. */
+  /** Within `amount`; left out: nobody reported it. */
   readonly tax?: bigint | null;
-  /** Kept by the provider; left out: nobody told it. */
+  /** Kept by the provider; left out: nobody reported it. */
   readonly fee?: bigint;
-  /** Told by another document than the payment's own, which knows better. */
+  /** Reported by another document than the payment's own, which knows better. */
   readonly isSecondHand?: boolean;
   /** One of several that add up; left out: all of the payment. */
   readonly record?: string;
 }
 
-export interface Purchase extends Told {
+export interface Purchase extends Reported {
   readonly kind: "purchase";
   readonly purchase: string;
   readonly country: string | null;
@@ -75,17 +75,19 @@ export interface Purchase extends Told {
   readonly total?: bigint;
 }
 
-export interface Link extends Told {
+export interface Link extends Reported {
   readonly kind: "link";
   readonly payment: string;
   readonly purchase: string;
   /** It was bought as it stood then; left out: as it stands last. */
   readonly asOf?: number;
-  /** How much of it this payment, or one record of it, paid, and when; left out: nobody told. */
+  /**
+   * How much of it this payment, or one record of it, paid, and when; left out: nobody reported.
+   */
   readonly part?: { readonly amount: bigint; readonly at: number; readonly record?: string };
 }
 
-export interface Refund extends Told {
+export interface Refund extends Reported {
   readonly kind: "refund";
   readonly refund: string;
   /** Null: it names no sale. */
@@ -99,14 +101,14 @@ export interface Refund extends Told {
   readonly line?: string;
   readonly country: string | null;
   readonly account?: string | null;
-  /** Within `amount`; left out: nobody told it. */
+  /** Within `amount`; left out: nobody reported it. */
   readonly tax?: bigint;
   /** What it is returned for, where it names that and not the payment. */
   readonly purchase?: string;
 }
 
 /** All that was refunded of a payment up to `at`. */
-export interface RefundTotal extends Told {
+export interface RefundTotal extends Reported {
   readonly kind: "refund_total";
   readonly payment: string;
   readonly at: number;
@@ -116,7 +118,7 @@ export interface RefundTotal extends Told {
   readonly witness?: string;
 }
 
-export interface Dispute extends Told {
+export interface Dispute extends Reported {
   readonly kind: "dispute";
   readonly dispute: string;
   readonly payment: string;
@@ -130,7 +132,7 @@ export interface Dispute extends Told {
   readonly certainty: 0 | 1 | 2;
   /** The line of the sale it takes from; left out: all of them. */
   readonly line?: string;
-  /** Within `amount`; left out: nobody told it. */
+  /** Within `amount`; left out: nobody reported it. */
   readonly tax?: bigint;
 }
 
@@ -144,19 +146,19 @@ export interface Item {
 export type Phase = "expired" | "started" | "changed" | "ended";
 
 /** From `steps[0].at` on the subscription is worth these items; later steps were announced. */
-export interface Change extends Told {
+export interface Change extends Reported {
   readonly kind: "change";
   readonly subscription: string;
   readonly account: string;
   readonly phase: Phase;
   readonly currency: string;
-  /** Left out: nobody told it. */
+  /** Left out: nobody reported it. */
   readonly country?: string | null;
   readonly steps: readonly { readonly at: number; readonly items: readonly Item[] }[];
 }
 
 /** One side of a subscription that was sent without an id. */
-export interface Anonymous extends Told {
+export interface Anonymous extends Reported {
   readonly kind: "anonymous";
   readonly side: "start" | "churn";
   readonly pool: string;
@@ -166,13 +168,13 @@ export interface Anonymous extends Told {
 }
 
 /** Where a customer is. */
-export interface Customer extends Told {
+export interface Customer extends Reported {
   readonly kind: "customer";
   readonly account: string;
   readonly country: string;
 }
 
-export interface Naming extends Told {
+export interface Naming extends Reported {
   readonly kind: "naming";
   readonly sku: string;
   readonly name: string;
@@ -193,7 +195,7 @@ export type Fact =
 /** Without what is put in for all facts of an event. */
 export type BareFact = Fact extends infer F
   ? F extends Fact
-    ? Omit<F, keyof Told>
+    ? Omit<F, keyof Reported>
     : never
   : never;
 

@@ -113,7 +113,8 @@ function factsOf(event: ModelEvent, base: string, quotes: Quotes): Fact[] {
   if (webhook !== null && !webhook.isLive(body)) return [];
   const { receivedAt } = event;
   const bare = webhook === null ? readRecord(body, receivedAt) : webhook.read(body, receivedAt);
-  const told = webhook === null ? toldAtRecord(body, receivedAt) : webhook.toldAt(body, receivedAt);
+  const reported =
+    webhook === null ? toldAtRecord(body, receivedAt) : webhook.reportedAt(body, receivedAt);
   const provider = source === "record" ? (text(body, "provider") ?? "") : source;
   const isQuoted = bare.every((fact) => {
     const asked = conversionOf(fact);
@@ -123,7 +124,7 @@ function factsOf(event: ModelEvent, base: string, quotes: Quotes): Fact[] {
   return bare.map((fact) => ({
     ...fact,
     eventId: event.id,
-    toldAt: told ?? momentOf(fact) ?? receivedAt,
+    reportedAt: reported ?? momentOf(fact) ?? receivedAt,
     provider,
   }));
 }

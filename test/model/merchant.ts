@@ -68,22 +68,22 @@ export async function openMerchant(door: Door, baseCurrency: string): Promise<Me
   };
 }
 
-/** Sends in this order, several at a time. @returns what the model is to be told of them */
+/** Sends in this order, several at a time. @returns what the model is to be reported them */
 export async function sendAll(merchant: Merchant, events: readonly Sent[]): Promise<ModelEvent[]> {
-  const told: ModelEvent[] = [];
+  const reported: ModelEvent[] = [];
   const waiting = [...events];
   const sender = async () => {
     for (let event = waiting.shift(); event !== undefined; event = waiting.shift()) {
-      told.push(await send(merchant, event));
+      reported.push(await send(merchant, event));
     }
   };
   await Promise.all(Array.from({ length: sendersMax }, sender));
-  return told;
+  return reported;
 }
 
 /**
- * What can be told through the doors alone: the stories of the others hold what their APIs answer,
- * which google-service.test.ts and enrich.test.ts prove.
+ * What can be reported through the doors alone: the stories of the others hold what their APIs
+ * answer, which google-service.test.ts and enrich.test.ts prove.
  */
 export function toldByDoors(deliveries: readonly Sent[]): Sent[] {
   return deliveries.filter(({ source }) => source !== "google" && source !== "lemonsqueezy");

@@ -27,9 +27,9 @@ export interface Entry {
   readonly country: string;
   readonly at: number;
   readonly amount: bigint;
-  /** Within `amount`, as far as it is told. */
+  /** Within `amount`, as far as it is reported. */
   readonly tax: bigint;
-  /** What the provider kept of a sale; left out: nothing told. */
+  /** What the provider kept of a sale; left out: nothing reported. */
   readonly fee?: bigint;
   readonly sales: number;
 }
@@ -73,7 +73,7 @@ interface DisputeTimes {
   /** What came back of it, in order of time. */
   readonly returns: readonly { readonly at: number; readonly amount: bigint }[];
   readonly line: string | null;
-  /** Null: nobody told it. */
+  /** Null: nobody reported it. */
   readonly tax: bigint | null;
 }
 
@@ -166,19 +166,19 @@ function entriesOf(known: Known, base: string, quotes: Quotes): Entry[] {
     const part = rounded(times(fraction(amount, sale.amount), fraction(wholeTax)));
     return part < wholeTax ? part : wholeTax;
   };
-  // As told; all of it with the last of the money.
+  // As reported; all of it with the last of the money.
   const taxBackAt = (time: number, currency: string, out: bigint) => {
     const { refunds, totals, disputes } = known;
     const whole = taxOf(known);
     const open = disputes.filter((dispute) => isOpenAt(dispute, time));
-    const told = [
+    const reported = [
       ...standingAt(refunds, time).map(({ tax }) => tax ?? null),
       ...open.map((dispute) => taxLeftAt(dispute, time)),
     ];
-    const isTold = totals.length === 0 && told.every((tax) => tax !== null);
-    if (!isTold || sale?.currency !== currency || whole === 0n) return taxIn(out, currency);
+    const isReported = totals.length === 0 && reported.every((tax) => tax !== null);
+    if (!isReported || sale?.currency !== currency || whole === 0n) return taxIn(out, currency);
     if (out >= sale.amount) return wholeTax;
-    const sum = told.reduce<bigint>((running, tax) => running + (tax ?? 0n), 0n);
+    const sum = reported.reduce<bigint>((running, tax) => running + (tax ?? 0n), 0n);
     return rounded(times(fraction(sum < whole ? sum : whole, whole), fraction(wholeTax)));
   };
   if (sale !== null) {
@@ -203,14 +203,14 @@ function entriesOf(known: Known, base: string, quotes: Quotes): Entry[] {
     if (failedAt !== null) give(failedAt, out);
   }
   if (sale === null) {
-    // Without single refunds the totals tell: each step at its own day's rate.
-    let told = 0n;
+    // Without single refunds the totals report: each step at its own day's rate.
+    let reported = 0n;
     for (const at of known.refunds.length > 0 ? [] : refundTimes(known)) {
       const refunded = refundedAt(known, at);
       const currency = known.totals[0]?.currency ?? "";
-      const amount = -toBase(refunded - told, currency, at);
+      const amount = -toBase(refunded - reported, currency, at);
       pushSplit({ kind: "refund", at, currency, country: null }, { amount, tax: 0n });
-      told = refunded;
+      reported = refunded;
     }
   }
   // All that goes out in the sale's currency adds up, be it refunded or disputed.
@@ -301,8 +301,8 @@ function difference(after: bigint, before: bigint, lines: readonly Line[]): bigi
 
 /** Of the sale, in its own currency. */
 function taxOf({ sale, purchases }: Known): bigint {
-  const told = [sale?.tax, ...purchases.map(({ tax }) => tax)];
-  return told.find((tax) => typeof tax === "bigint") ?? 0n;
+  const reported = [sale?.tax, ...purchases.map(({ tax }) => tax)];
+  return reported.find((tax) => typeof tax === "bigint") ?? 0n;
 }
 
 interface Out {
@@ -332,8 +332,8 @@ function outsOf(known: Known): Out[] {
       isBack: named?.failedAt === at ? "whole" : null,
     };
   });
-  const disputes = known.disputes.flatMap((told, index): Out[] => {
-    const { amount, line, withdrawnAt, returns } = told;
+  const disputes = known.disputes.flatMap((reported, index): Out[] => {
+    const { amount, line, withdrawnAt, returns } = reported;
     const sku = line === null ? null : skuOfLine(line, known);
     const [id, kind] = [`dispute ${index}`, "dispute"] as const;
     const out = { at: withdrawnAt, kind, dispute: amount, sku, id, isBack: null };
@@ -355,7 +355,7 @@ function refundTimes({ refunds, totals }: Known): number[] {
   return [...new Set(all)].sort((a, b) => a - b);
 }
 
-/** What a payment's own documents tell, and what was returned another way, which none counts. */
+/** What a payment's own documents report, and what was returned another way, which none counts. */
 function refundedAt(known: Known, time: number): bigint {
   const own = known.refunds.filter(({ purchase }) => purchase === undefined);
   const others = known.refunds.filter((refund) => !own.includes(refund));
@@ -385,8 +385,8 @@ function refundedBy({ refunds, totals }: Known, time: number): bigint {
   const failed = refunds.filter(
     ({ failedAt }) => failedAt !== null && failedAt > reading.at && failedAt <= time,
   );
-  const told = reading.amount - sumOf(failed);
-  return told > single ? told : single;
+  const reported = reading.amount - sumOf(failed);
+  return reported > single ? reported : single;
 }
 
 /** Refunds in other currencies take as much of what is left as of what that is worth. */
@@ -414,7 +414,7 @@ function isOpenAt({ amount, withdrawnAt, returns }: DisputeTimes, time: number):
   return withdrawnAt <= time && back < amount;
 }
 
-/** Each part that comes back has its part of what is left; null: nobody told it. */
+/** Each part that comes back has its part of what is left; null: nobody reported it. */
 function taxLeftAt({ amount, tax, returns }: DisputeTimes, time: number): bigint | null {
   if (tax === null) return null;
   let left = { amount, tax };
@@ -450,8 +450,8 @@ export function largest(lines: readonly Line[]): Line {
 
 /** One for each product, in the order in which they are first named. */
 function linesOf({ sale, purchases }: Known): readonly Line[] {
-  const told = [sale?.lines ?? [], ...purchases.map(({ lines }) => lines)];
-  return bySku(told.find((lines) => lines.length > 0) ?? []);
+  const reported = [sale?.lines ?? [], ...purchases.map(({ lines }) => lines)];
+  return bySku(reported.find((lines) => lines.length > 0) ?? []);
 }
 
 function bySku(lines: readonly Line[]): readonly Line[] {
@@ -513,10 +513,10 @@ function paymentsIn(facts: readonly Fact[]): Known[] {
   });
 }
 
-/** Who tells all of it is believed; else all records there are, each once. */
-function sumOfRecords(told: readonly { readonly record?: string; readonly amount: bigint }[]) {
-  const whole = told.findLast(({ record }) => record === undefined);
-  const records = new Map(told.map(({ record, amount }) => [record, amount]));
+/** Who reports all of it is believed; else all records there are, each once. */
+function sumOfRecords(reported: readonly { readonly record?: string; readonly amount: bigint }[]) {
+  const whole = reported.findLast(({ record }) => record === undefined);
+  const records = new Map(reported.map(({ record, amount }) => [record, amount]));
   return whole?.amount ?? [...records.values()].reduce((sum, amount) => sum + amount, 0n);
 }
 
@@ -545,7 +545,9 @@ function asLinked(last: Purchase, facts: readonly Fact[], links: readonly Link[]
     .filter(isPurchase)
     .filter(({ provider, purchase }) => provider === last.provider && purchase === last.purchase)
     .sort(byTelling);
-  return readings.findLast(({ toldAt }) => toldAt <= Math.min(...moments)) ?? readings[0] ?? null;
+  return (
+    readings.findLast(({ reportedAt }) => reportedAt <= Math.min(...moments)) ?? readings[0] ?? null
+  );
 }
 
 /**
@@ -576,11 +578,11 @@ function partOf(whole: Purchase, ours: readonly Fact[], facts: readonly Fact[]):
 
 /** What each payment paid of a purchase, one after the other. */
 function partsOf(provider: string, purchase: string, facts: readonly Fact[]) {
-  const told = facts
+  const reported = facts
     .filter(isLink)
     .filter((link) => link.provider === provider && link.purchase === purchase);
-  const parts = [...new Set(told.map((link) => link.payment))].flatMap((id) => {
-    const own = told.filter((link) => link.payment === id).flatMap(({ part }) => part ?? []);
+  const parts = [...new Set(reported.map((link) => link.payment))].flatMap((id) => {
+    const own = reported.filter((link) => link.payment === id).flatMap(({ part }) => part ?? []);
     if (own.length === 0) return [];
     const wholes = own.flatMap(({ record, amount }) => (record === undefined ? [amount] : []));
     const amount =
@@ -599,11 +601,11 @@ function withSharedRefunds(facts: readonly Fact[]): Fact[] {
   const shared: Fact[] = [];
   const names = new Set(whole.map(({ provider, purchase = "" }) => `${provider} ${purchase}`));
   for (const name of names) {
-    const told = whole.filter((one) => `${one.provider} ${one.purchase}` === name);
-    const parts = partsOf(told[0]?.provider ?? "", told[0]?.purchase ?? "", facts);
+    const reported = whole.filter((one) => `${one.provider} ${one.purchase}` === name);
+    const parts = partsOf(reported[0]?.provider ?? "", reported[0]?.purchase ?? "", facts);
     const left = parts.map(({ amount }) => amount);
-    const notes = newest(told, isRefund, ({ refund }) => refund).map((last) => {
-      const readings = told.filter(({ refund }) => refund === last.refund);
+    const notes = newest(reported, isRefund, ({ refund }) => refund).map((last) => {
+      const readings = reported.filter(({ refund }) => refund === last.refund);
       const hasFailed = readings.some(({ failedAt }) => failedAt !== null);
       return { last, readings, hasFailed, at: Math.min(...readings.map(({ at }) => at)) };
     });
@@ -671,13 +673,13 @@ function leftOf({ amount, returns }: DisputeTimes): bigint {
   return returns.reduce((left, one) => left - one.amount, amount);
 }
 
-/** The most certain times win, of equally certain ones the first told: it stays. */
+/** The most certain times win, of equally certain ones the first reported: it stays. */
 function disputeTimes(readings: readonly Dispute[]): DisputeTimes[] {
   const last = [...readings].sort(byTelling).at(-1);
   const ordered = [...readings].sort((a, b) => b.certainty - a.certainty || byTelling(a, b));
-  const told = (name: "withdrawnAt" | "returnedAt") =>
+  const reported = (name: "withdrawnAt" | "returnedAt") =>
     ordered.flatMap((reading) => reading[name] ?? [])[0] ?? null;
-  const withdrawnAt = told("withdrawnAt");
+  const withdrawnAt = reported("withdrawnAt");
   if (last === undefined || withdrawnAt === null) return [];
   const { amount, currency, line = null, tax = null } = last;
   const back = ordered.find(({ returnedAt }) => returnedAt !== null);
@@ -686,7 +688,7 @@ function disputeTimes(readings: readonly Dispute[]): DisputeTimes[] {
   return [{ amount, currency, withdrawnAt, returns, line, tax }];
 }
 
-/** Of all readings of one thing the one told last. */
+/** Of all readings of one thing the one reported last. */
 export function newest<T extends Fact>(
   facts: readonly Fact[],
   isKind: (fact: Fact) => fact is T,
@@ -697,7 +699,9 @@ export function newest<T extends Fact>(
 }
 
 export function byTelling(a: Fact, b: Fact): number {
-  return a.toldAt - b.toldAt || (a.eventId < b.eventId ? -1 : a.eventId > b.eventId ? 1 : 0);
+  return (
+    a.reportedAt - b.reportedAt || (a.eventId < b.eventId ? -1 : a.eventId > b.eventId ? 1 : 0)
+  );
 }
 
 const isSale = (fact: Fact): fact is Sale => fact.kind === "sale";

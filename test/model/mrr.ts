@@ -30,11 +30,11 @@ export function timelinesOf(facts: readonly Fact[], base: string, quotes: Quotes
   const changes = [...facts.filter(isChange), ...churnsOfPairs(facts)];
   const subscriptions = grouped(changes, (change) => `${change.provider} ${change.subscription}`);
   const countries = countriesOf(facts);
-  return [...subscriptions.values()].flatMap((told) => {
-    const winners = winnersOf(told);
-    const accounts = new Set(told.map(({ account }) => account));
+  return [...subscriptions.values()].flatMap((reported) => {
+    const winners = winnersOf(reported);
+    const accounts = new Set(reported.map(({ account }) => account));
     return [...accounts].map((account) => {
-      const provider = told[0]?.provider ?? "";
+      const provider = reported[0]?.provider ?? "";
       const name = `${provider} ${account}`;
       const country = countries.get(name) ?? "ZZ";
       const states = statesOf(asSeenBy(account, winners), country, base, quotes);
@@ -47,17 +47,17 @@ export function timelinesOf(facts: readonly Fact[], base: string, quotes: Quotes
 function countriesOf(facts: readonly Fact[]): ReadonlyMap<string, string> {
   const placed = facts.flatMap((fact) => {
     if (!("country" in fact) || !("account" in fact)) return [];
-    const { account, country, provider, toldAt, eventId } = fact;
+    const { account, country, provider, reportedAt, eventId } = fact;
     if (!account || !country) return [];
-    return [{ name: `${provider} ${account}`, country, toldAt, eventId }];
+    return [{ name: `${provider} ${account}`, country, reportedAt, eventId }];
   });
   const latestFirst = placed.sort(
-    (a, b) => b.toldAt - a.toldAt || (a.eventId > b.eventId ? -1 : 1),
+    (a, b) => b.reportedAt - a.reportedAt || (a.eventId > b.eventId ? -1 : 1),
   );
   return new Map(latestFirst.map(({ name, country }) => [name, country]));
 }
 
-/** What is told of another account's subscription is its end here. */
+/** What is reported another account's subscription is its end here. */
 function asSeenBy(account: string, winners: readonly Change[]): Change[] {
   return winners.map((change) =>
     change.account === account
@@ -160,8 +160,8 @@ function churnsOfPairs(facts: readonly Fact[]): Change[] {
     if (ended === undefined) continue;
     const { subscription, account, provider } = ended;
     const steps = [{ at: side.at, items: [] }];
-    const { eventId, toldAt } = side;
-    const told = { eventId, toldAt, provider };
+    const { eventId, reportedAt } = side;
+    const reported = { eventId, reportedAt, provider };
     churns.push({
       kind: "change",
       phase: "ended",
@@ -169,7 +169,7 @@ function churnsOfPairs(facts: readonly Fact[]): Change[] {
       subscription,
       account,
       steps,
-      ...told,
+      ...reported,
     });
   }
   return churns;

@@ -1,5 +1,5 @@
 /**
- * The rule of rates, told a second time (`definitions.md`, Money and rates), over the published
+ * The rule of rates, reported a second time (`definitions.md`, Money and rates), over the published
  * lists as they are bundled with the service.
  */
 import { type Fraction, fractionOfText, one, over, significant } from "./fraction.js";

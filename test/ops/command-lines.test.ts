@@ -24,7 +24,7 @@ describe("The command line", () => {
   }
 
   for (const [name, path, wrong] of programs) {
-    it(`should tell how ${name} goes when its words are wrong`, () => {
+    it(`should say how ${name} goes when its words are wrong`, () => {
       const usage = new RegExp(`^2\n[^]*^npm run ${name}`, "m");
       expect(run(path, wrong))
         .to.match(usage)
@@ -32,7 +32,7 @@ describe("The command line", () => {
     });
   }
 
-  it("should tell how it goes when asked", () => {
+  it("should say how it goes when asked", () => {
     expect(run("../fuzz.js", ["--help"])).to.match(/^0\nnpm run fuzz/);
   });
 });

@@ -68,25 +68,25 @@ describe("The commands over servers", function suite() {
 
   it("should find nothing wrong, and have nothing to rebuild", async () => {
     const audited = await runCommand(unused, ["audit"], settings);
-    expect(audited.told).to.match(/^Everything is as it should be \([1-9]\d* rows compared\)/);
+    expect(audited.reported).to.match(/^Everything is as it should be \([1-9]\d* rows compared\)/);
     const rebuilt = await runCommand(unused, ["rebuild"], settings);
-    expect(rebuilt.told).to.include("Movements are what the changes say");
+    expect(rebuilt.reported).to.include("Movements are what the changes say");
   });
 
   it("should make empty tables from the log again", async () => {
     const empty = await prepareProcess(unused);
     const replaced = { ...settings, CLICKHOUSE_URL: empty.CLICKHOUSE_URL ?? "" };
     const replayed = await runCommand(unused, ["replay"], replaced);
-    expect(replayed.told).to.include("Replayed.");
+    expect(replayed.reported).to.include("Replayed.");
     await expectModelAt(replaced);
   });
 
   it("should restore what was backed up while events came, and go on from there", async () => {
     const { VAULT_ENCRYPTION_KEY: key = "" } = settings;
     const restored = { ...(await prepareProcess(unused)), VAULT_ENCRYPTION_KEY: key };
-    const [, from = ""] = /Made (\S+)/.exec(backup.told) ?? [];
-    const { told } = await runCommand(unused, ["restore", "--from", from], restored);
-    expect(told, backup.told).to.include("Restored.");
+    const [, from = ""] = /Made (\S+)/.exec(backup.reported) ?? [];
+    const { reported } = await runCommand(unused, ["restore", "--from", from], restored);
+    expect(reported, backup.reported).to.include("Restored.");
     await expectModelAt(restored, () => sendAll(merchant, events));
   });
 
@@ -103,7 +103,7 @@ describe("The commands over servers", function suite() {
     await expectFigures(merchant, model, end + secondMs);
     await stopService();
     const audited = await runCommand(unused, ["audit"], given);
-    expect(audited.told).to.match(/^Everything is as it should be \([1-9]/);
+    expect(audited.reported).to.match(/^Everything is as it should be \([1-9]/);
   }
 
   /** @returns the port it listens on */

@@ -116,7 +116,7 @@ describe("The containers", () => {
 
   it("should set up Kafka as the tests do", () => {
     const source = text("ops", "servers", "kafka.ts");
-    const told = new Map(
+    const reported = new Map(
       [...source.matchAll(/^ {4}"([a-z.]+)": "([^"]+)",$/gm)].map(([, name = "", value]) => [
         name,
         value,
@@ -129,10 +129,10 @@ describe("The containers", () => {
         .toLowerCase()
         .replaceAll("_", ".");
       // One node here and there, under names of their own.
-      return told.has(property) && property !== "node.id" ? [[property, value]] : [];
+      return reported.has(property) && property !== "node.id" ? [[property, value]] : [];
     });
     expect(compared).to.have.length.of.at.least(6);
-    expect(compared).to.eql(compared.map(([name = ""]) => [name, told.get(name)]));
+    expect(compared).to.eql(compared.map(([name = ""]) => [name, reported.get(name)]));
   });
 
   it("should ask people for all that it needs, and for nothing else", () => {
@@ -155,15 +155,15 @@ describe("The containers", () => {
   });
 
   it("should run the commands that operating.md runs in it", () => {
-    const told = [...text("docs", "operating.md").matchAll(/^docker compose run (.*)$/gm)];
-    expect(told.map(([, words = ""]) => / ops (\S+)/.exec(words)?.[1])).to.include.members([
+    const reported = [...text("docs", "operating.md").matchAll(/^docker compose run (.*)$/gm)];
+    expect(reported.map(([, words = ""]) => / ops (\S+)/.exec(words)?.[1])).to.include.members([
       "backup",
       "restore",
       "audit",
       "replay",
       "rotate-key",
     ]);
-    for (const [line, words = ""] of told) {
+    for (const [line, words = ""] of reported) {
       const run = /^--rm (?:-v "\$PWD\/\w+:(\/\w+)" )?(\w+) ops (\S+)(.*)$/.exec(words);
       const [, folder, service = "", name = "", options = ""] = run ?? [];
       expect(services[service]?.image, line).to.equal(services.api?.image);

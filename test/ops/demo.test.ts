@@ -100,10 +100,10 @@ describe("the demo", () => {
     const { base, adminToken } = await openTestService();
     const another = await openMerchant(base, adminToken, "EUR");
     const live = new LiveBusiness("live", new Chance("live"));
-    const told = Array.from({ length: liveHappenings }, (_, count) =>
+    const reported = Array.from({ length: liveHappenings }, (_, count) =>
       live.next(end + count * 1000),
     );
-    await deliverAll(another, told.flat());
+    await deliverAll(another, reported.flat());
     await expectBooks(another, live.journal, live.subscribers);
   });
 });

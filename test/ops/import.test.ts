@@ -1,4 +1,4 @@
-/** The CSV import, against the real service: what is told, what is sent, what is sent again. */
+/** The CSV import, against the real service: what is reported, what is sent, what is sent again. */
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type IncomingMessage, createServer, request as forward } from "node:http";
@@ -35,14 +35,14 @@ describe("The CSV import", () => {
     return file;
   };
   const run = async (...words: string[]) => {
-    const told: string[] = [];
-    const code = await importCommand(words, (line) => told.push(line));
-    return { code, told, text: told.join("\n") };
+    const reported: string[] = [];
+    const code = await importCommand(words, (line) => reported.push(line));
+    return { code, reported, text: reported.join("\n") };
   };
   const apply = (file: string, ...more: string[]) =>
     run(file, "--apply", "--key", doors.key, "--url", doors.base, ...more);
 
-  it("should say what a file amounts to, and send nothing unless it is told to", async () => {
+  it("should say what a file amounts to, and send nothing unless it is informed to", async () => {
     const file = fileOf([
       head,
       sale("0.10", "a"),
@@ -53,7 +53,7 @@ describe("The CSV import", () => {
     for (const words of [[file], [file, "--dry-run"]]) {
       expect(await run(...words)).to.deep.include({
         code: 0,
-        told: [
+        reported: [
           "3 rows are right, 2026-03-01T10:00:00.000Z to 2026-03-05T10:00:00.000Z:",
           "  subscription.new 1 rows, 1200 JPY",
           "  transaction.sale 2 rows, 0.30 EUR",
@@ -72,8 +72,8 @@ describe("The CSV import", () => {
   });
 
   it("should say of a file of nothing but its columns that it has no rows", async () => {
-    const { code, told } = await run(fileOf([head]));
-    expect(told[0]).to.equal("There are no rows.");
+    const { code, reported } = await run(fileOf([head]));
+    expect(reported[0]).to.equal("There are no rows.");
     expect(code).to.equal(0);
   });
 
@@ -82,11 +82,11 @@ describe("The CSV import", () => {
     const before = await doors.taken();
     const first = await apply(fileOf([head, ...rows]));
     expect(first.text).to.include("1 rows without event_id are equal to an earlier one");
-    expect(first.told.at(-1)).to.equal("Taken: 3. Known already: 0. Refused: 0.");
+    expect(first.reported.at(-1)).to.equal("Taken: 3. Known already: 0. Refused: 0.");
     expect(first.code).to.equal(0);
     const mended = [head, sale("99.00", "new"), ...rows.toReversed()];
     const again = await apply(fileOf(mended, "\r\n"));
-    expect(again.told.at(-1)).to.equal("Taken: 1. Known already: 3. Refused: 0.");
+    expect(again.reported.at(-1)).to.equal("Taken: 1. Known already: 3. Refused: 0.");
     expect((await doors.taken()) - before).to.equal(4n);
   });
 
@@ -108,7 +108,7 @@ describe("The CSV import", () => {
     }
   });
 
-  const wrong: [title: string, row: string, told: RegExp][] = [
+  const wrong: [title: string, row: string, reported: RegExp][] = [
     ["an amount with a thousands separator", sale('"1,234.50"', "a"), /plain decimal number/],
     ["an amount that is too precise", sale("1.234", "a"), /amount_too_precise/],
     ["a negative amount", sale("-1", "a"), /amount_negative/],
@@ -121,22 +121,22 @@ describe("The CSV import", () => {
     ["a text that is not in UTF-8", sale("1", "M\u{fffd}ller"), /customer_id is not in UTF-8/],
     ["a NUL, which the service would refuse", sale("1", "a\0b"), /customer_id has a NUL/],
   ];
-  it("should tell a country the service would refuse", async () => {
+  it("should report a country the service would refuse", async () => {
     const country = (code: string) => `${sale("1", "a")},${code}`;
     const file = fileOf([`${head},customer_country`, country("GB"), country("UK")]);
-    const { code, told } = await run(file);
+    const { code, reported } = await run(file);
     expect(code).to.equal(1);
-    expect(told[0]).to.match(/^line 3: customer_country .* GB \(field_invalid\)$/);
+    expect(reported[0]).to.match(/^line 3: customer_country .* GB \(field_invalid\)$/);
   });
 
-  for (const [title, row, told] of wrong) {
-    it(`should tell ${title} by its line, and send nothing`, async () => {
+  for (const [title, row, reported] of wrong) {
+    it(`should report ${title} by its line, and send nothing`, async () => {
       const before = await doors.taken();
-      const { code, told: lines } = await apply(fileOf([head, sale("1", "ok"), "", row]));
+      const { code, reported: lines } = await apply(fileOf([head, sale("1", "ok"), "", row]));
       expect(code).to.equal(1);
       expect(lines[0])
         .to.match(/^line 4: /)
-        .and.match(told);
+        .and.match(reported);
       expect(lines).to.include("Wrong lines: 1");
       expect(lines.at(-1)).to.equal("Nothing was sent: the lines above are wrong.");
       expect(await doors.taken()).to.equal(before);
@@ -147,9 +147,9 @@ describe("The CSV import", () => {
     const before = await doors.taken();
     const quantity = "0.3333333333333333333";
     const file = fileOf([`${head},quantity`, `${sale("1", "a")},${quantity}`]);
-    const { code, told } = await run(file);
+    const { code, reported } = await run(file);
     expect(code).to.equal(1);
-    expect(told[0]).to.match(/^line 2: quantity .*field_invalid/);
+    expect(reported[0]).to.match(/^line 2: quantity .*field_invalid/);
     const line = {
       provider: "custom",
       event_type: "transaction.sale",
@@ -172,9 +172,9 @@ describe("The CSV import", () => {
     ];
     const dry = await run(fileOf(rows));
     expect(dry.code).to.equal(1);
-    expect(dry.told[0]).to.match(/^line 4: event_id is that of line 2, .*event_id_conflict/);
-    expect(dry.told).to.include("  transaction.sale 2 rows, 15.00 EUR");
-    expect((await apply(fileOf(rows))).told.at(-1)).to.match(/^Nothing was sent/);
+    expect(dry.reported[0]).to.match(/^line 4: event_id is that of line 2, .*event_id_conflict/);
+    expect(dry.reported).to.include("  transaction.sale 2 rows, 15.00 EUR");
+    expect((await apply(fileOf(rows))).reported.at(-1)).to.match(/^Nothing was sent/);
     expect(await doors.taken()).to.equal(before);
   });
 
@@ -187,17 +187,17 @@ describe("The CSV import", () => {
       `again,${sale("10", "a")}`,
       `again,${gumroad(sale("10", "a"))}`,
     ]);
-    const { code, told } = await apply(file);
+    const { code, reported } = await apply(file);
     expect(code).to.equal(0);
-    expect(told).to.include("  transaction.sale 2 rows, 20.00 EUR");
-    expect(told).to.include(
+    expect(reported).to.include("  transaction.sale 2 rows, 20.00 EUR");
+    expect(reported).to.include(
       "1 rows say again what an earlier one of their event_id says; it counts once.",
     );
-    expect(told.at(-1)).to.equal("Taken: 2. Known already: 1. Refused: 0.");
+    expect(reported.at(-1)).to.equal("Taken: 2. Known already: 1. Refused: 0.");
     expect((await doors.taken()) - before).to.equal(2n);
   });
 
-  it("should tell what only the service knows by the line of the file", async () => {
+  it("should say what only the service knows by the line of the file", async () => {
     const identified = [`event_id,${head}`, `import-a,${sale("1", "a")}`];
     expect((await apply(fileOf(identified))).code).to.equal(0);
     const changed = [
@@ -205,13 +205,15 @@ describe("The CSV import", () => {
       `import-b,${sale("1", "b")}`,
       `import-a,${sale("2", "a")}`,
     ];
-    const { code, told } = await apply(fileOf(changed));
+    const { code, reported } = await apply(fileOf(changed));
     expect(code).to.equal(1);
-    expect(told.find((line) => line.startsWith("line"))).to.match(/^line 3: .*event_id_conflict/);
-    expect(told.at(-1)).to.equal("Taken: 1. Known already: 0. Refused: 1.");
+    expect(reported.find((line) => line.startsWith("line"))).to.match(
+      /^line 3: .*event_id_conflict/,
+    );
+    expect(reported.at(-1)).to.equal("Taken: 1. Known already: 0. Refused: 1.");
   });
 
-  const refused: [title: string, told: RegExp, words: () => string[]][] = [
+  const refused: [title: string, reported: RegExp, words: () => string[]][] = [
     ["no file", /^npm run import/, () => []],
     ["a missing file", /ENOENT/, () => [join(folder, "none.csv")]],
     ["an empty file", /is empty/, () => [fileOf([], "")]],
@@ -240,7 +242,7 @@ describe("The CSV import", () => {
       () => [fileOf([`\u{feff}${head.replaceAll(",", "\t")}`])],
     ],
     [
-      "columns with commas between where others are told of",
+      "columns with commas between where others are reported",
       /add --delimiter ","$/,
       () => [fileOf([head]), "--delimiter", ";"],
     ],
@@ -248,10 +250,10 @@ describe("The CSV import", () => {
     ["an address without a scheme", /http:\/\//, () => [fileOf([head]), "--url", "localhost:3000"]],
     ["no key", /needs --key/, () => [fileOf([head]), "--apply"]],
   ];
-  for (const [title, told, words] of refused) {
+  for (const [title, reported, words] of refused) {
     it(`should refuse ${title}`, async () => {
       const { code, text } = await run(...words());
-      expect(text).to.match(told);
+      expect(text).to.match(reported);
       expect(code).to.equal(2);
     });
   }
@@ -265,10 +267,10 @@ describe("The CSV import", () => {
       /answered 403: This key is Read-only; .* \(scope_insufficient\)\nSend the file again when/,
     );
     const rest = await apply(file, "--from-line", "4");
-    expect(rest.told.at(-1)).to.equal("Taken: 1. Known already: 0. Refused: 0.");
+    expect(rest.reported.at(-1)).to.equal("Taken: 1. Known already: 0. Refused: 0.");
     // The last line is the second of two equal ones, and is known as that.
     const whole = await apply(file);
-    expect(whole.told.at(-1)).to.equal("Taken: 2. Known already: 1. Refused: 0.");
+    expect(whole.reported.at(-1)).to.equal("Taken: 2. Known already: 1. Refused: 0.");
   });
 
   it("should end where something else answers, and say where to go on", async () => {
@@ -313,9 +315,9 @@ describe("The CSV import", () => {
     const address = busy.address();
     const port = typeof address === "object" ? address?.port : null;
     const more = ["--url", `http://127.0.0.1:${port}`, "--key", doors.key, "--apply"];
-    const { told } = await run(fileOf([head, sale("4", "again", "12")]), ...more);
+    const { reported } = await run(fileOf([head, sale("4", "again", "12")]), ...more);
     busy.close();
-    expect(told.at(-1)).to.equal("Taken: 1. Known already: 0. Refused: 0.");
+    expect(reported.at(-1)).to.equal("Taken: 1. Known already: 0. Refused: 0.");
     expect(calls).to.equal(2);
   });
 
@@ -346,39 +348,39 @@ describe("The CSV import", () => {
     const port = typeof address === "object" ? address?.port : null;
     const more = ["--url", `http://127.0.0.1:${port}`, "--key", doors.key, "--apply"];
     const rows = ["15", "16", "17"].map((day) => sale("4", "late", day));
-    const { told } = await run(fileOf([head, ...rows]), ...more);
+    const { reported } = await run(fileOf([head, ...rows]), ...more);
     late.close();
-    expect(told.at(-1)).to.equal("Taken: 3. Known already: 0. Refused: 0.");
+    expect(reported.at(-1)).to.equal("Taken: 3. Known already: 0. Refused: 0.");
     expect(sent).to.deep.equal([3, 1]);
   });
 
   it("should send more rows than one call takes, in several", async () => {
     const count = limits.importBatchLinesMax + 2;
     const rows = Array.from({ length: count }, (_, row) => sale("0.01", `c${row}`, "13"));
-    const { told } = await apply(fileOf([head, ...rows]));
-    expect(told.at(-1)).to.equal(`Taken: ${count}. Known already: 0. Refused: 0.`);
+    const { reported } = await apply(fileOf([head, ...rows]));
+    expect(reported.at(-1)).to.equal(`Taken: ${count}. Known already: 0. Refused: 0.`);
   });
 
   it("should take semicolons, a byte order mark and texts over several lines", async () => {
     const header = `\u{feff}${head},product_name`.replaceAll(",", ";");
     const row = sale("7", "m", "14").replaceAll(",", ";");
     const file = fileOf([header, `${row};"Poster; large\nand heavy"`]);
-    const { code, told } = await run(file, "--delimiter", ";");
-    expect(told).to.include("  transaction.sale 1 rows, 7.00 EUR");
+    const { code, reported } = await run(file, "--delimiter", ";");
+    expect(reported).to.include("  transaction.sale 1 rows, 7.00 EUR");
     expect(code).to.equal(0);
   });
 
   it("should document every column there is", () => {
     const page = readFileSync(projectFile("docs", "import.md"), "utf8");
-    const told = [...page.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
-    expect(told).to.have.ordered.members(columns);
+    const reported = [...page.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
+    expect(reported).to.have.ordered.members(columns);
   });
 });
 
 describe("Event ids of imported rows", () => {
   const idOf = (ids: EventIds, ...pairs: [string, string][]) => ids.idOf(new Map(pairs));
 
-  it("should not depend on the order of columns, and tell equal rows apart", () => {
+  it("should not depend on the order of columns, and report equal rows apart", () => {
     const ids = new EventIds();
     const first = idOf(ids, ["amount", "1"], ["currency", "EUR"]);
     const second = idOf(ids, ["currency", "EUR"], ["amount", "1"]);

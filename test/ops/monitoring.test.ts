@@ -49,8 +49,8 @@ describe("Metrics of a process", () => {
   });
 
   it("should say how far each consumer group is, once, as Kafka names it", () => {
-    const told = [...shown.matchAll(/^revenue_consumer_lag_records\{group="([^"]+)"\}/gm)];
-    expect(told.map(([, group]) => group)).to.have.members([
+    const reported = [...shown.matchAll(/^revenue_consumer_lag_records\{group="([^"]+)"\}/gm)];
+    expect(reported.map(([, group]) => group)).to.have.members([
       "revenue.raw.normalize",
       "revenue.raw.journal",
       "revenue.incomplete.complete",

@@ -38,7 +38,7 @@ describe("Servers in the background", function suite() {
     return (await promisify(execFile)(process.execPath, all)).stdout;
   };
 
-  it("should start, be told of, be used, and end", async () => {
+  it("should start, be reported, be used, and end", async () => {
     expect(await run("start", "postgres")).to.match(/^postgres runs, process \d+$/m);
     expect(await run("start", "postgres"), "again").to.match(/^postgres runs, process \d+$/m);
     expect(await run("status")).to.match(/^postgres runs, .*\nclickhouse does not run\n/);
@@ -63,7 +63,7 @@ describe("Servers in the background", function suite() {
     await reopened.close();
   });
 
-  it("should tell the end of the log of one that does not start", async () => {
+  it("should report the end of the log of one that does not start", async () => {
     const starting = startServer({
       name: "Echo",
       url: "",
@@ -71,9 +71,9 @@ describe("Servers in the background", function suite() {
       logFile: join(folder.path, "echo.log"),
       isReady: () => Promise.resolve(false),
     });
-    const told = String(await rejection(starting));
-    expect(told).to.include("Echo ended while starting");
-    expect(told).to.match(/which ends with:\n12\n13\n[\d\n]*30\nno disk$/);
+    const reported = String(await rejection(starting));
+    expect(reported).to.include("Echo ended while starting");
+    expect(reported).to.match(/which ends with:\n12\n13\n[\d\n]*30\nno disk$/);
   });
 
   for (const words of [[], ["start", "oracle"], ["begin"], ["start", "kafka", "more"]]) {

@@ -24,10 +24,10 @@ export async function placesOf(log: Log): Promise<Places> {
 }
 
 /**
- * Every movement recorded is told and every movement told is recorded; of every transaction the
- * version that counts is told. Messages with one id are one movement.
+ * Every movement recorded is reported and every movement reported is recorded; of every transaction
+ * the version that counts is reported. Messages with one id are one movement.
  *
- * @throws AssertionError naming the first that is missing, made up or told in two ways
+ * @throws AssertionError naming the first that is missing, made up or reported in two ways
  */
 export async function expectTold(
   { clickhouse }: Service,
@@ -41,10 +41,11 @@ export async function expectTold(
   const contents = new Map<string, string>();
   for (const movement of movements) {
     const content = JSON.stringify(movement);
-    if ((contents.get(movement.id) ?? content) !== content) fail(`${movement.id} told in two ways`);
+    if ((contents.get(movement.id) ?? content) !== content)
+      fail(`${movement.id} reported in two ways`);
     contents.set(movement.id, content);
   }
-  const told = new Set(
+  const reported = new Set(
     movements.map(({ account, event_id, external_id, kind, mrr, at }) =>
       JSON.stringify([account, event_id, external_id, kind, mrr, at]),
     ),
@@ -59,8 +60,8 @@ export async function expectTold(
       JSON.stringify([account, event_id, external_id, kind, mrr, fromClickhouseTime(at)]),
     ),
   );
-  for (const row of recorded) if (!told.has(row)) fail(`recorded and not told: ${row}`);
-  for (const row of told) if (!recorded.has(row)) fail(`told and not recorded: ${row}`);
+  for (const row of recorded) if (!reported.has(row)) fail(`recorded and not reported: ${row}`);
+  for (const row of reported) if (!recorded.has(row)) fail(`reported and not recorded: ${row}`);
 
   const versions = new Set(
     (await recordsSince(log, topics.transactions, since))
@@ -73,7 +74,8 @@ export async function expectTold(
     { workspace },
   );
   for (const { id, version, status } of newest) {
-    if (!versions.has(`${id} ${version} ${status}`)) fail(`not told: version ${version} of ${id}`);
+    if (!versions.has(`${id} ${version} ${status}`))
+      fail(`not reported: version ${version} of ${id}`);
   }
 }
 

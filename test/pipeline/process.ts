@@ -12,7 +12,7 @@ import {
 import { bookSubscriptions } from "../../processors/book/subscriptions/book-subscriptions.js";
 import { completeEvents, type EnrichingService } from "../../processors/enrich/enrich-required.js";
 import { RecentOutcomes } from "../../processors/normalize/journal.js";
-import { RecentlyTold } from "../../processors/enrich/recently-published.js";
+import { RecentlyPublished } from "../../processors/enrich/recently-published.js";
 import { type NormalizingService, normalize } from "../../processors/normalize/normalize.js";
 import { createProviders } from "../../providers/index.js";
 import { withAnswersInBodies } from "../model/compare/google-answers.js";
@@ -64,7 +64,7 @@ export class Process {
       providers: withAnswersInBodies(createProviders(service.config)),
       apis: openProviderApis(service.config),
       recent: new RecentOutcomes(),
-      told: new RecentlyTold(),
+      reported: new RecentlyPublished(),
       keptNews: () => {},
       ratesKnown: () => {},
       // Without credentials the APIs answer nothing, and events are booked as they stand.

@@ -1,7 +1,7 @@
 /**
  * One case of the proof: a random portfolio, delivered in random order with repeats, booked by one
  * or several processes that crash, fail and stall; then every figure is the reference model's, the
- * audit is clean, and the public topics tell all of it. And once more after a replay.
+ * audit is clean, and the public topics report all of it. And once more after a replay.
  */
 import * as fc from "fast-check";
 import { AssertionError } from "chai";

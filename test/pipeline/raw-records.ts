@@ -23,21 +23,21 @@ export interface Door {
 export interface AtTheDoor {
   /** Null: refused, nothing reached the log. */
   readonly record: NewRecord | null;
-  /** What the model is to be told. */
+  /** What the model is to be reported. */
   readonly event: ModelEvent;
 }
 
 /** @param receivedAt ms since 1970 */
 export async function takeAtDoor(door: Door, sent: Sent, receivedAt: number): Promise<AtTheDoor> {
   const { source, body } = sent;
-  const told = { source, body, receivedAt };
+  const reported = { source, body, receivedAt };
   const taken =
     source === "record" ? await ingest(door, sent, receivedAt) : webhook(door, sent, receivedAt);
-  if (taken === null) return { record: null, event: { ...told, id: sent.id } };
+  if (taken === null) return { record: null, event: { ...reported, id: sent.id } };
   const { meta, bytes, hint } = taken;
   const value = rawEventCodec.encode(sealRawEvent(door.service.vault, meta, bytes));
   const key = `${meta.workspace}:${hint ?? meta.event_id}`;
-  return { record: { key, value }, event: { ...told, id: meta.event_id } };
+  return { record: { key, value }, event: { ...reported, id: meta.event_id } };
 }
 
 interface Taken {

@@ -171,7 +171,7 @@ describe("A Postgres server", function () {
     ],
   ];
   for (const [what, state, text, sentence] of answers) {
-    it(`should tell ${what}, and not wait for another`, async () => {
+    it(`should report ${what}, and not wait for another`, async () => {
       const refusing = createServer((socket) => {
         socket.on("error", () => undefined);
         socket.once("data", () => socket.end(errorResponse(state, text)));

@@ -102,7 +102,7 @@ describe("Postgres", () => {
     ]);
   });
 
-  it("should tell what was wrong with a statement and go on", async () => {
+  it("should say what was wrong with a statement and go on", async () => {
     expect(String(await rejection(postgres.query("SELECT nothing")))).to.match(/nothing/);
     expect(await postgres.query("SELECT 1 AS one")).to.eql([{ one: 1 }]);
   });

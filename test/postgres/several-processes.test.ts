@@ -76,15 +76,15 @@ describe("Several processes", () => {
       await eventually(async () => (await own.earliest()) > receipt.receivedAt);
     });
 
-    it("should stamp nothing at or before what another told, even a newcomer", async () => {
+    it("should stamp nothing at or before what another reported, even a newcomer", async () => {
       const own = await openDoors();
       for (let time = 0; time < 20; time += 1) {
-        const told = (await own.earliest()) - 1;
-        expect(told).to.be.greaterThan(Date.now() - 2_000);
+        const reported = (await own.earliest()) - 1;
+        expect(reported).to.be.greaterThan(Date.now() - 2_000);
         const [current, itsOwn] = [releases, new Releases(testLogger)];
         releases = itsOwn;
         const newcomer = await openDoors(-5_000);
-        expect(newcomer.receive(0).receivedAt).to.be.greaterThan(told);
+        expect(newcomer.receive(0).receivedAt).to.be.greaterThan(reported);
         await itsOwn.release();
         releases = current;
       }
@@ -95,10 +95,10 @@ describe("Several processes", () => {
       const old = own.receive(0);
       own.check(old.receivedAt);
       await postgres.query("UPDATE doors SET until = clock_timestamp() - interval '1 second'");
-      const told = (await (await openDoors()).earliest()) - 1;
+      const reported = (await (await openDoors()).earliest()) - 1;
       // While it asks to be let in again, it refuses all.
       await eventually(async () => isRefused(own, old.receivedAt) && !isRefused(own, Infinity));
-      expect(own.receive(0).receivedAt).to.be.greaterThan(told);
+      expect(own.receive(0).receivedAt).to.be.greaterThan(reported);
       old.settle();
     });
   });
@@ -107,12 +107,12 @@ describe("Several processes", () => {
     const config = readConfig({ RATES_REFRESH: "off" });
     const given = { postgres, config, logger: testLogger, releases, shared: true, seenMs: 100 };
     const rates = await openRates(given);
-    const told = new Promise<number>((resolve) => rates.onEdition(resolve));
+    const reported = new Promise<number>((resolve) => rates.onEdition(resolve));
     const other = await Editions.open(postgres);
     await other.append("of another process", [
       { source: "wide", day: "2026-11-01", currency: "XPF", perEur: "119.331742" },
     ]);
-    expect(await told).to.equal(other.table.edition);
+    expect(await reported).to.equal(other.table.edition);
     expect(rates.edition).to.equal(other.table.edition);
   });
 
@@ -168,7 +168,7 @@ describe("Several processes", () => {
       expect(() => sole.check()).to.throw(OthersRun, "run the command again");
       await openDoors();
       await pause(1_500);
-      expect(ends, "told once").to.have.length(1);
+      expect(ends, "reported once").to.have.length(1);
     });
 
     it("should end rather than go on after a silence in which it began", async () => {

@@ -17,7 +17,7 @@ const item = (product: number, price: number) => ({
 });
 
 describe("An event adorned again", () => {
-  it("should tell a fuller answer as another fact, and the same answer as the same", async () => {
+  it("should report a fuller answer as another fact, and the same answer as the same", async () => {
     const doors = await openDoors();
     const { service, workspace } = doors;
     // Any server that answers with objects.

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import { adornsNews, toldToAll } from "../../processors/enrich/questions.js";
 import type { Opened } from "../../processors/normalize/read-raw.js";
-import { RecentlyTold } from "../../processors/enrich/recently-published.js";
+import { RecentlyPublished } from "../../processors/enrich/recently-published.js";
 import { createPaddle } from "../../providers/paddle/index.js";
 import { paddleEvent, priceData, subscriptionData } from "../../ops/payloads/paddle.js";
 import { shouldBeSql } from "../../schemas/movements.js";
@@ -72,19 +72,19 @@ describe("An event whose questions were answered lately", () => {
     ["/products/pro_1", {}],
   ]);
   const cases = [
-    ["still ask for its customer's country, to tell it of itself", "add_1", "live", true],
+    ["still ask for its customer's country, to report it of itself", "add_1", "live", true],
     ["not wait for a product's name, which is known by now", null, "live", false],
-    ["wait for a name that was told to the other environment only", null, "test", true],
+    ["wait for a name that was informed to the other environment only", null, "test", true],
   ] as const;
   for (const [title, address, environment, expected] of cases) {
     it(`should ${title}`, () => {
       const opened = openedOf(createPaddle({ toleranceSeconds: 60 }), address);
-      const told = new RecentlyTold();
-      expect(adornsNews({ told }, opened, environment, new Map())).to.equal(true);
+      const reported = new RecentlyPublished();
+      expect(adornsNews({ reported }, opened, environment, new Map())).to.equal(true);
       for (const question of toldToAll(opened, answers)) {
-        told.keep({ integration: "int_1", environment: "live" }, question);
+        reported.keep({ integration: "int_1", environment: "live" }, question);
       }
-      expect(adornsNews({ told }, opened, environment, new Map())).to.equal(expected);
+      expect(adornsNews({ reported }, opened, environment, new Map())).to.equal(expected);
     });
   }
 

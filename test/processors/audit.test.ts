@@ -37,7 +37,7 @@ describe("the audit", () => {
       ["ledger", 0],
       ["transactions", 0],
     ]);
-    // Of changes, only what no event told is compared: here there is none.
+    // Of changes, only what no event reported is compared: here there is none.
     expect(findings.map(({ rows }) => rows > 0)).to.deep.equal([false, true, true, true]);
   });
 
@@ -69,7 +69,7 @@ describe("the audit", () => {
     },
     { what: "a ledger entry counted twice", table: "ledger", columns: {}, amount: "-1000" },
     {
-      what: "a ledger entry of a payment nobody told",
+      what: "a ledger entry of a payment nobody reported",
       table: "ledger",
       columns: { payment: "'custom:nobody'" },
       amount: "-1000",
@@ -81,7 +81,7 @@ describe("the audit", () => {
       amount: "0",
     },
     {
-      what: "a version of a payment nobody told",
+      what: "a version of a payment nobody reported",
       table: "transactions",
       columns: { id: "'tx_norm_nobody'" },
       amount: "0",
@@ -89,7 +89,7 @@ describe("the audit", () => {
     },
   ];
   for (const { what, table, columns, amount, isLasting } of damages) {
-    const then = isLasting ? "go on naming it" : "mend it when told to";
+    const then = isLasting ? "go on naming it" : "mend it when reported to";
     it(`should name ${what}, and ${then}`, async () => {
       const { workspace } = doors;
       await copyRow(clickhouse, workspace, table, columns);
@@ -98,8 +98,8 @@ describe("the audit", () => {
       expect(broken.amount).to.equal(amount);
       expect(broken.examples).to.have.lengthOf(broken.differences);
       const repairedAt = Date.now();
-      const told = await audit(doors.service, { ...inOneGo, workspace, repair: true });
-      expect(findingOf(told, table).differences).to.equal(broken.differences);
+      const reported = await audit(doors.service, { ...inOneGo, workspace, repair: true });
+      expect(findingOf(reported, table).differences).to.equal(broken.differences);
       const after = findingOf(await audit(doors.service, { ...inOneGo, workspace }), table);
       expect(after.differences).to.equal(isLasting ? broken.differences : 0);
       if (isLasting) return;
@@ -188,23 +188,23 @@ describe("the audit", () => {
     expect(new Set(accounts)).to.deep.equal(new Set(["one", "replaced", "two"]));
   });
 
-  it("should be asked for and told by the management interface", async () => {
+  it("should be asked for and reported by the management interface", async () => {
     const { workspace } = doors;
     const asked = await doors.manage("POST", "/audits", { workspace });
     expect(asked.status, asked.text).to.equal(202);
     expect(asked.json.data).to.include({ workspace, asked_by: "administrator" });
     const { id } = asked.json.data;
-    let told = asked.json.data;
-    while (["waiting", "running"].includes(told.state)) {
+    let reported = asked.json.data;
+    while (["waiting", "running"].includes(reported.state)) {
       await pause(50);
       const list = await doors.manage("GET", "/audits?limit=200");
-      told = list.json.data.find((row: { id: string }) => row.id === id);
+      reported = list.json.data.find((row: { id: string }) => row.id === id);
     }
     // What nothing can be added against, from above.
-    expect(told).to.include({ state: "different", differences: 1, failure: null });
-    expect(told.findings).to.have.lengthOf(1);
-    expect(told.findings[0]).to.include({ workspace, table: "transactions", differences: 1 });
-    expect(Date.parse(told.ended_at)).to.be.at.least(Date.parse(told.started_at));
+    expect(reported).to.include({ state: "different", differences: 1, failure: null });
+    expect(reported.findings).to.have.lengthOf(1);
+    expect(reported.findings[0]).to.include({ workspace, table: "transactions", differences: 1 });
+    expect(Date.parse(reported.ended_at)).to.be.at.least(Date.parse(reported.started_at));
   });
 
   it("should refuse to be asked for what is not there", async () => {
@@ -230,7 +230,7 @@ async function copyRow(
   );
 }
 
-/** Of rows of one time, on any shard, what was told before what was taken off it or mended. */
+/** Of rows of one time, on any shard, what was reported before what was taken off it or mended. */
 const firstOf: Readonly<Record<AuditedTable, string>> = {
   subscription_changes: "event_id, change_id",
   mrr_movements: "event_id, mrr DESC",
@@ -267,7 +267,7 @@ function history(): object[] {
  * same SKU, and of a trial.
  */
 function changesIn(workspace: string): Change[] {
-  const told = (account: string, day: number, items: Change["steps"][0]["items"]): Change => ({
+  const reported = (account: string, day: number, items: Change["steps"][0]["items"]): Change => ({
     workspace,
     environment: "live",
     provider: "custom",
@@ -291,14 +291,14 @@ function changesIn(workspace: string): Change[] {
     mrr: String(mrr),
   });
   return [
-    told("one", 1, [item("a", "basic", 10)]),
-    told("one", 5, [item("a", "basic", 15)]),
-    told("one", 9, []),
-    told("two", 1, [item("a", "basic", 10), item("b", "extra", 5)]),
-    told("two", 5, [item("a", "basic", 10)]),
-    told("replaced", 1, [item("a", "basic", 10)]),
-    told("replaced", 5, [item("b", "basic", 30)]),
-    told("tried", 1, []),
+    reported("one", 1, [item("a", "basic", 10)]),
+    reported("one", 5, [item("a", "basic", 15)]),
+    reported("one", 9, []),
+    reported("two", 1, [item("a", "basic", 10), item("b", "extra", 5)]),
+    reported("two", 5, [item("a", "basic", 10)]),
+    reported("replaced", 1, [item("a", "basic", 10)]),
+    reported("replaced", 5, [item("b", "basic", 30)]),
+    reported("tried", 1, []),
   ];
 }
 

@@ -12,7 +12,7 @@ describe("health of a consumer", () => {
   });
   const fail = () => rejection(health.watch(() => Promise.reject(new Error("away"))));
 
-  it("should tell that a batch failed until one is handled", async () => {
+  it("should say that a batch failed until one is handled", async () => {
     health.check();
     await fail();
     expect(() => health.check()).to.throw("the last batch failed");
@@ -28,7 +28,7 @@ describe("health of a consumer", () => {
     health.check();
   });
 
-  it("should tell of a failure while the batch is tried again, for however long", async () => {
+  it("should report a failure while the batch is tried again, for however long", async () => {
     await fail();
     let end = (): void => {};
     const again = health.watch(() => new Promise<void>((resolve) => (end = resolve)));

@@ -29,7 +29,7 @@ const version = "2025-09-30.clover";
 const at = Date.UTC(2026, 5, 1, 9);
 const none = new Map<string, unknown>();
 
-function told(id: string, type: string, object: JsonObject): JsonObject {
+function reported(id: string, type: string, object: JsonObject): JsonObject {
   return stripeEvent({ id: `evt_enrich_${id}`, type, at, version, object });
 }
 
@@ -43,7 +43,7 @@ function charge(id: string): JsonObject {
     createdAt: at,
     version,
   });
-  return told(`charge_${id}`, "charge.succeeded", object);
+  return reported(`charge_${id}`, "charge.succeeded", object);
 }
 
 function subscription(id: string, more: { discounts?: string[]; tiers?: boolean } = {}) {
@@ -70,7 +70,7 @@ function subscription(id: string, more: { discounts?: string[]; tiers?: boolean 
       },
     ],
   });
-  return told(`sub_${id}`, "customer.subscription.created", object);
+  return reported(`sub_${id}`, "customer.subscription.created", object);
 }
 
 function invoice(id: string, linesShown: number): JsonObject {
@@ -85,7 +85,7 @@ function invoice(id: string, linesShown: number): JsonObject {
     total: 3_000n,
     lines: lines(id).slice(0, linesShown),
   });
-  return told(`invoice_${id}`, "invoice.paid", object);
+  return reported(`invoice_${id}`, "invoice.paid", object);
 }
 
 function lines(id: string) {
@@ -181,7 +181,12 @@ describe("What Stripe is asked", () => {
       {},
       ["adorns /v1/balance_transactions/txn_ch_fee acct_1"],
     ],
-    ["nothing of what it does not read", told("x", "payment_intent.created", { id: "pi" }), {}, []],
+    [
+      "nothing of what it does not read",
+      reported("x", "payment_intent.created", { id: "pi" }),
+      {},
+      [],
+    ],
   ];
   for (const [title, event, answers, expected] of rows) {
     it(`should be ${title}`, () => {
@@ -251,7 +256,7 @@ describe("Events that ask", function suite() {
     answer();
     await until(async () => (await transaction())?.fee_amount === 3.2);
     expect(await transaction()).to.include({ gross_amount: 100, version: 2 });
-    // What was told as known then stays as it was.
+    // What was reported as known then stays as it was.
     expect(await transaction(`?known_at=${encodeURIComponent(before)}`)).to.include({ version: 1 });
   });
 
@@ -281,7 +286,7 @@ describe("Events that ask", function suite() {
     await adornEvents(enriching, [record]);
     expect(received).to.have.length(1);
     expect(received[0]).to.be.above(complete);
-    // The same again, as a replay of the log tells it: as it was received.
+    // The same again, as a replay of the log reports it: as it was received.
     await adornEvents(enriching, [record]);
     expect(received[1]).to.equal(received[0]);
   });
@@ -292,7 +297,7 @@ describe("Events that ask", function suite() {
     const record = { topic: topics.incomplete, partition: 0, offset: 0n, key, value };
     const apis = openProviderApis(service.config);
     const enriching = await enrichingOver(service, {
-      log: { ...service.log, append: () => Promise.reject(new Error("nothing to tell")) },
+      log: { ...service.log, append: () => Promise.reject(new Error("nothing to report")) },
       apis: { ...apis, ask: () => Promise.resolve({ outcome: "silent" }) },
     });
     await adornEvents(enriching, [record]);

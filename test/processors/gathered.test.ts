@@ -14,7 +14,7 @@ describe("Batches of several partitions", () => {
       value: Buffer.alloc(bytes),
     }));
 
-  /** Handles when told to; remembers which partitions it was given records of. */
+  /** Handles when reported to; remembers which partitions it was given records of. */
   function openHandler(recordsMax = 100) {
     const given: number[][] = [];
     const ends: ((failure?: Error) => void)[] = [];
@@ -33,10 +33,10 @@ describe("Batches of several partitions", () => {
 
   it("should gather while another is handled, and then be handled as one", async () => {
     const { given, handle, end } = openHandler();
-    const told = [handle(batch(0, 1)), handle(batch(1, 2)), handle(batch(2, 1))];
+    const reported = [handle(batch(0, 1)), handle(batch(1, 2)), handle(batch(2, 1))];
     await end();
     await end();
-    await Promise.all(told);
+    await Promise.all(reported);
     expect(given).to.deep.equal([[0], [1, 1, 2]]);
   });
 
@@ -61,12 +61,12 @@ describe("Batches of several partitions", () => {
       given.push(record?.partition ?? -1);
       return { finished: new Promise<void>((resolve) => finish.push(resolve)) };
     });
-    const told = [0, 1, 2].map((partition) => handle(batch(partition, 1)));
-    await Promise.all(told.slice(0, 2));
+    const reported = [0, 1, 2].map((partition) => handle(batch(partition, 1)));
+    await Promise.all(reported.slice(0, 2));
     for (let turns = 0; turns < 100; turns += 1) await new Promise(setImmediate);
     expect(given).to.deep.equal([0, 1]);
     finish[0]?.();
-    const left = await told[2];
+    const left = await reported[2];
     expect(given).to.deep.equal([0, 1, 2]);
     finish[2]?.();
     await left?.finished;
@@ -79,9 +79,9 @@ describe("Batches of several partitions", () => {
   for (const [title, records, expected] of crowds) {
     it(`should be no more ${title} at a time than there may be`, async () => {
       const { given, handle, end } = openHandler();
-      const told = [handle(batch(0, 1)), ...records.map((one) => handle(one))];
+      const reported = [handle(batch(0, 1)), ...records.map((one) => handle(one))];
       for (let times = 0; times < expected.length; times += 1) await end();
-      await Promise.all(told);
+      await Promise.all(reported);
       expect(given.map((partitions) => [...new Set(partitions)])).to.deep.equal(expected);
     });
   }

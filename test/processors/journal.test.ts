@@ -14,7 +14,7 @@ describe("The journal", () => {
     doors = await openDoors();
   });
 
-  it("should tell what an event came to, though its row was not written at first", async () => {
+  it("should say what an event came to, though its row was not written at first", async () => {
     const { service, workspace } = doors;
     const recent = new RecentOutcomes();
     const journalOn = (clickhouse: ClickHouse) => enrichingOver(service, { clickhouse, recent });

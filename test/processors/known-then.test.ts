@@ -1,4 +1,4 @@
-/** Readings of the past, and what is told of it, where events are booked together. */
+/** Readings of the past, and what is informed of it, where events are booked together. */
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { expect } from "chai";
@@ -35,7 +35,7 @@ describe("MRR as it was known", () => {
   });
 
   /** @param order of receipt, in seconds */
-  function told(order: number, body: FactBody): Fact {
+  function reported(order: number, body: FactBody): Fact {
     const quote = { currency: "EUR", base_currency: "EUR", rate: "1", date: "2026-03-01" };
     return factOf(body, {
       fact_id: `f${order}`,
@@ -52,7 +52,7 @@ describe("MRR as it was known", () => {
     const at = happened + second * 1000;
     const item = { item: "i", external_id: "sku", monthly_denominator: 1n };
     const items = euros === 0n ? [] : [{ ...item, monthly_numerator: euros * 100n }];
-    return told(order, {
+    return reported(order, {
       Subscription: {
         subscription,
         account: subscription,
@@ -67,7 +67,7 @@ describe("MRR as it was known", () => {
   function side(order: number, second: number, which: "start" | "churn", name: string): Fact {
     const at = happened + second * 1000;
     const pool = { pool: "pool", side: which, subscription: name, account: name };
-    return told(order, { Anonymous: { at, ...pool } });
+    return reported(order, { Anonymous: { at, ...pool } });
   }
 
   async function book(...batches: readonly Fact[][]): Promise<void> {
@@ -94,7 +94,8 @@ describe("MRR as it was known", () => {
   });
 
   it("should show an end that was moved to after the moment asked about", async () => {
-    // The churn of second 6 ends `a`, until a start before it is told: then that of second 9 does.
+    // The churn of second 6 ends `a`, until a start before it is reported: then that of second 9
+    // does.
     await book(
       [priced(1, 5, 10n, "a"), { ...side(1, 5, "start", "a"), fact_id: "f1a" }],
       [
@@ -107,7 +108,7 @@ describe("MRR as it was known", () => {
     expect(await readings(7, 4)).to.deep.equal([10, 0, 0, 10]);
   });
 
-  it("should hold the rate over a pause, whatever is told late", async () => {
+  it("should hold the rate over a pause, whatever is reported late", async () => {
     const rated = (fact: Fact, rate: string): Fact => {
       return { ...fact, quote: fact.quote && { ...fact.quote, rate } };
     };
@@ -124,16 +125,16 @@ describe("MRR as it was known", () => {
       [rated(priced(6, 10, 20n), "1.4")],
       [ended(priced(7, 55, 0n))],
     );
-    // A pause of second 20 is told fourth, its end of second 30 fifth, with a price set there.
+    // A pause of second 20 is reported fourth, its end of second 30 fifth, with a price set there.
     expect(await readings(35, 7)).to.deep.equal([11, 11, 11, 0, 11, 13, 13]);
-    // One of second 50 is told third, after its end of second 60, and last that it was an end.
+    // One of second 50 is reported third, after its end of second 60, and last that it was an end.
     expect(await readings(65, 7)).to.deep.equal([11, 11, 11, 11, 11, 13, 12]);
   });
 
   describe("by country", () => {
     /** @param second when it happened */
     const located = (order: number, second: number, country: string): Fact => ({
-      ...told(order, { Customer: { account: "s", country } }),
+      ...reported(order, { Customer: { account: "s", country } }),
       happened_at: happened + second * 1000,
     });
 
@@ -210,7 +211,7 @@ describe("MRR as it was known", () => {
     });
   });
 
-  it("should tell under one id one movement, also when its event comes again", async () => {
+  it("should report under one id one movement, also when its event comes again", async () => {
     const raised = priced(2, 5, 30n);
     await book([priced(1, 0, 10n)], [raised], [priced(3, 5, 10n)]);
     // What a later event says again is booked beside another delivery of the first that said it.

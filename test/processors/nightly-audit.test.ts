@@ -1,4 +1,4 @@
-/** The night's audit is asked for until it comes to an end, and told when it does not. */
+/** The night's audit is asked for until it comes to an end, and reported when it does not. */
 import { expect } from "chai";
 import { endAudit, failAudit, isAuditOverdue, listAudits, takeAudit } from "../../audits/audits.js";
 import type { Postgres } from "../../postgres/postgres.js";

@@ -38,7 +38,7 @@ describe("Overlapping batches", () => {
     });
   }
 
-  it("should tell of a failure and make room all the same", async () => {
+  it("should report a failure and make room all the same", async () => {
     const overlapping = new Overlapping({ records: 1, bytes: 1 });
     const failed = await overlapping.begin(recordsOf(10), () => Promise.reject(new Error("away")));
     const error: unknown = await failed.finished.catch((reason: unknown) => reason);

@@ -53,7 +53,7 @@ describe("A replay of the log", () => {
       for (const group of [normalize, journal]) {
         await log.seek(topics.raw, group, new Map([[0, handled]]));
       }
-      const told: string[] = [];
+      const reported: string[] = [];
       const given = new Map<string, bigint[]>();
       const follow = (group: string) =>
         log.consume({
@@ -67,13 +67,13 @@ describe("A replay of the log", () => {
         });
       await replay({ log }, hoursAgo === null ? null : now - hoursAgo * hourMs, {
         startProcessors: async () => [normalize, journal].forEach(follow),
-        tell: (line) => told.push(line),
+        report: (line) => reported.push(line),
       });
       const expected = [0n, 1n, 2n, 3n, 4n].filter((offset) => offset >= first);
       for (const group of [normalize, journal]) {
         expect(given.get(group) ?? [], group).to.deep.equal(expected);
       }
-      expect(told).to.deep.equal([`Partition 0: raw events ${first} to 5`, "Replayed."]);
+      expect(reported).to.deep.equal([`Partition 0: raw events ${first} to 5`, "Replayed."]);
     });
   }
 });

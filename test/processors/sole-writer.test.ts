@@ -84,7 +84,7 @@ describe("Keys known", () => {
 });
 
 describe("Rows that follow", () => {
-  it("should be written together, and tell all who added them when that fails", async () => {
+  it("should be written together, and report all who added them when that fails", async () => {
     const written: string[][] = [];
     const behind = new WriteBehind<string>(async (rows) => {
       written.push([...rows]);

@@ -17,14 +17,14 @@ describe("The conformance table", () => {
     expect(readFileSync(file, "utf8")).to.equal(page);
   });
 
-  it("should have a row for every event type a merchant is told to subscribe to", () => {
+  it("should have a row for every event type a merchant is informed to subscribe to", () => {
     for (const { token, subscribeTo } of providers.values()) {
       const section = sectionOf(page, token);
       for (const type of subscribeTo) expect(section, token).to.include(`\n| \`${type}\` | `);
     }
   });
 
-  const told: [token: string, type: string, example: string, words: RegExp][] = [
+  const reported: [token: string, type: string, example: string, words: RegExp][] = [
     ["stripe", "charge.succeeded", "new", /^a payment \| – \| –/],
     ["stripe", "customer.subscription.deleted", "new", /^– \| ends \| –/],
     ["stripe", "customer.subscription.created", "trialing.new", /^– \| starts at 0 \| –/],
@@ -37,8 +37,8 @@ describe("The conformance table", () => {
     ["gumroad", "dispute_won", "plain", /^a dispute's money comes back \| –/],
     ["custom", "transaction.sale", "wrong.too-precise", /reject `amount_too_precise`/],
   ];
-  for (const [token, type, example, words] of told) {
-    it(`should tell what ${type} of ${token} does, by the example ${example}`, () => {
+  for (const [token, type, example, words] of reported) {
+    it(`should say what ${type} of ${token} does, by the example ${example}`, () => {
       const rows = sectionOf(page, token)
         .split("\n")
         .map((line) => line.split(" | "));

@@ -142,10 +142,10 @@ describe("A flat form B payload", () => {
   });
 
   it("should say that its amount is in minor units when it is in major ones", () => {
-    const told = "payload.amount must be a whole number of the currency's minor unit";
+    const reported = "payload.amount must be a whole number of the currency's minor unit";
     expect(read({ amount: 49.99 }))
       .to.have.property("message")
-      .that.includes(told);
+      .that.includes(reported);
   });
 
   const cases: readonly [title: string, fields: object, code: string][] = [
@@ -173,7 +173,7 @@ describe("A flat form B payload", () => {
 
 describe("The facts of a record", () => {
   const at = Date.UTC(2026, 5, 1);
-  const told = { occurred_at: "2026-06-01T00:00:00Z", product_id: "sku" };
+  const reported = { occurred_at: "2026-06-01T00:00:00Z", product_id: "sku" };
   const payment = {
     payment: "identity",
     at,
@@ -344,7 +344,7 @@ describe("The facts of a record", () => {
   ];
   for (const [title, fields, expected] of cases) {
     it(`should be right for ${title}`, () => {
-      const facts = recordToFacts(recordOf({ ...told, ...fields }), "identity", receivedAt);
+      const facts = recordToFacts(recordOf({ ...reported, ...fields }), "identity", receivedAt);
       expect(facts).to.deep.equal(expected.map((body) => ({ happenedAt: at, body })));
     });
   }

@@ -1,4 +1,4 @@
-/** Numbers nobody can book: a reject of the one event, whichever adapter told it. */
+/** Numbers nobody can book: a reject of the one event, whichever adapter reported it. */
 import { expect } from "chai";
 import { limits } from "../../config.js";
 import { completeFacts } from "../../processors/normalize/facts.js";
@@ -41,9 +41,12 @@ const ofRefund = { ...money, account: null, country: null, lines: [] };
 const dispute = { dispute: "d", payment: "pi", ...money, told_by: "money" } as const;
 
 function stepsOf(...steps: readonly [at: number, items: (typeof item)[]][]): FactBody {
-  const told = { phase: "changed", steps: steps.map(([at, items]) => ({ at, items })) } as const;
+  const reported = {
+    phase: "changed",
+    steps: steps.map(([at, items]) => ({ at, items })),
+  } as const;
   return {
-    Subscription: { subscription: "s", account: "a", country: null, currency: "USD", ...told },
+    Subscription: { subscription: "s", account: "a", country: null, currency: "USD", ...reported },
   };
 }
 
@@ -83,10 +86,10 @@ const tooLarge: readonly [what: string, body: FactBody][] = [
 ];
 
 const misdated: readonly [what: string, body: FactBody, happenedAt?: number][] = [
-  ["a name told beyond the year 9999", { Sku: { external_id: "p", name: "P" } }, beyondAll],
-  ["a name told below the year 0", { Sku: { external_id: "p", name: "P" } }, belowZero],
-  ["what was told at no time", { Sku: { external_id: "p", name: "P" } }, NaN],
-  ["what was told too far ahead", { Payment: { ...payment } }, latest + 1],
+  ["a name reported beyond the year 9999", { Sku: { external_id: "p", name: "P" } }, beyondAll],
+  ["a name reported below the year 0", { Sku: { external_id: "p", name: "P" } }, belowZero],
+  ["what was reported at no time", { Sku: { external_id: "p", name: "P" } }, NaN],
+  ["what was reported too far ahead", { Payment: { ...payment } }, latest + 1],
   ["a payment too far ahead", { Payment: { ...payment, at: latest + 1 } }],
   ["an end beyond the days there are", stepsOf([daysEnd, []])],
   ["an end below the year 0", stepsOf([belowZero, []])],
@@ -111,18 +114,18 @@ const misdated: readonly [what: string, body: FactBody, happenedAt?: number][] =
 describe("The bounds of a fact", () => {
   for (const [what, body, happenedAt] of misdated) {
     it(`should refuse the date of ${what}`, () => {
-      const told = completed(body, happenedAt);
-      expect(told).to.include({ outcome: "rejected", reason: "date_out_of_range" });
+      const reported = completed(body, happenedAt);
+      expect(reported).to.include({ outcome: "rejected", reason: "date_out_of_range" });
     });
   }
 
   it("should leave out what is announced for later than the days there are", () => {
     const last = Date.UTC(2148, 11, 31);
-    const told = completed(
+    const reported = completed(
       stepsOf([1_000, [item]], [last, []], [daysEnd, [item]], [beyondAll, []]),
     );
-    if (told.outcome !== "facts") throw new Error(told.detail);
-    const bodies = told.facts.map(({ body }) => body);
+    if (reported.outcome !== "facts") throw new Error(reported.detail);
+    const bodies = reported.facts.map(({ body }) => body);
     expect(bodies).to.deep.equal([stepsOf([1_000, [item]], [last, []])]);
   });
 
@@ -143,9 +146,9 @@ describe("The bounds of a fact", () => {
       { Purchase: { purchase: "in", ...none, tax: max, total: max, lines } },
       subscriptionOf({ monthly_numerator: 2n ** 63n - 1n, monthly_denominator: 2n ** 63n - 1n }),
     ]) {
-      const told = completed(body);
-      if (told.outcome !== "facts") throw new Error(told.detail);
-      for (const fact of told.facts) factCodec.decode(factCodec.encode(fact));
+      const reported = completed(body);
+      if (reported.outcome !== "facts") throw new Error(reported.detail);
+      for (const fact of reported.facts) factCodec.decode(factCodec.encode(fact));
     }
   });
 
@@ -260,8 +263,8 @@ describe("An event whose numbers nobody can book", () => {
       return mrr.data.current_mrr === 7 && list.data[0].gross_amount === 7;
     });
     const { json: rejects } = await doors.manage("GET", `/workspaces/${doors.workspace}/rejects`);
-    const told = rejects.data.filter((row: { provider: string }) => row.provider === "paddle");
-    const reasons = told.map((row: { reason: string }) => row.reason);
+    const reported = rejects.data.filter((row: { provider: string }) => row.provider === "paddle");
+    const reasons = reported.map((row: { reason: string }) => row.reason);
     expect(reasons).to.deep.equal(["date_out_of_range", "date_out_of_range"]);
   });
 

@@ -1,4 +1,4 @@
-/** What Lemon Squeezy is asked, what is kept of its events, and how an event is told apart. */
+/** What Lemon Squeezy is asked, what is kept of its events, and how an event is distinguished. */
 import { expect } from "chai";
 import { createLemonSqueezy } from "../../providers/lemonsqueezy/index.js";
 import {
@@ -51,7 +51,7 @@ const event = (name: string, object: LemonObject, testMode = false) =>
 const nothing = { kept: new Map(), answers: new Map() };
 const redemptions = "/v1/discount-redemptions?filter[order_id]=1&page[size]=100";
 
-/** What earlier events told, as the database would recall it. */
+/** What earlier events reported, as the database would recall it. */
 function keptOf(...bodies: unknown[]) {
   const kept = bodies.flatMap((body) => lemon.keeps?.(body) ?? []);
   return { ...nothing, kept: new Map(kept.map(({ id, object }) => [id, object])) };
@@ -76,7 +76,7 @@ describe("What Lemon Squeezy is asked", () => {
       ["adorns /v1/customers/7", "needed /v1/subscriptions/9"],
     ],
     [
-      "not that when the subscription has told it",
+      "not that when the subscription has reported it",
       event("subscription_payment_success", invoice("initial")),
       begun,
       ["adorns /v1/customers/7"],
@@ -133,8 +133,8 @@ describe("What Lemon Squeezy is asked", () => {
   ];
   for (const [title, more] of silent) {
     it(`should be for discounts after an order ${title}`, () => {
-      const told = { ...order, attributes: { ...order.attributes, ...more } };
-      const known = keptOf(event("order_created", told));
+      const reported = { ...order, attributes: { ...order.attributes, ...more } };
+      const known = keptOf(event("order_created", reported));
       const questions = lemon.asks?.(event("subscription_updated", subscription("active")), known);
       expect(questions?.map(({ path }) => path)).to.include(redemptions);
     });
@@ -155,10 +155,10 @@ describe("What Lemon Squeezy is asked", () => {
     });
     const [later] = lemon.keeps?.(event("order_refunded", { ...order, attributes })) ?? [];
     expect(later?.id).to.equal(first?.id);
-    expect(later?.toldAt).to.be.greaterThan(first?.toldAt ?? Infinity);
+    expect(later?.reportedAt).to.be.greaterThan(first?.reportedAt ?? Infinity);
   });
 
-  it("should name what earlier events may have told", () => {
+  it("should name what earlier events may have reported", () => {
     const first = event("subscription_payment_success", invoice("initial"));
     expect(lemon.needs?.(first)).to.deep.equal(["subscription:9"]);
     expect(lemon.needs?.(event("subscription_updated", subscription("active")))).to.deep.equal([
@@ -216,7 +216,7 @@ describe("What a subscription of Lemon Squeezy costs", () => {
     ["the price where the order is of more", listed, charged({}, { subtotal: 2400 }), "2000"],
     ["the price where nobody knows the order", listed, null, "2000"],
   ];
-  for (const [title, price, told, expected] of cases) {
+  for (const [title, price, reported, expected] of cases) {
     it(`should be ${title}`, () => {
       const known = {
         ...nothing,
@@ -224,13 +224,13 @@ describe("What a subscription of Lemon Squeezy costs", () => {
           ["/v1/prices/4", answerOf("prices", 4, price)],
           ["/v1/stores/1", answerOf("stores", 1, { currency: "USD" })],
           [redemptions, listAnswer("discount-redemptions", [])],
-          ["/v1/orders/1", told && answerOf("orders", 1, told)],
+          ["/v1/orders/1", reported && answerOf("orders", 1, reported)],
         ]),
       };
       const body = event("subscription_updated", subscription("active", 2));
       expect(monthlyIn(body, known)).to.equal(expected);
-      if (told === null) return;
-      const own = { ...order, attributes: { ...order.attributes, ...told } };
+      if (reported === null) return;
+      const own = { ...order, attributes: { ...order.attributes, ...reported } };
       const kept = keptOf(event("order_created", own)).kept;
       const answers = new Map([...known.answers].filter(([path]) => path !== "/v1/orders/1"));
       expect(monthlyIn(body, { kept, answers }), "by its event").to.equal(expected);
@@ -251,7 +251,7 @@ function monthlyIn(body: unknown, known: Parameters<typeof lemon.decode>[1]): st
 describe("Lemon Squeezy's heading", () => {
   const time = "2026-03-10T09:00:00.000000Z";
 
-  it("should tell events apart by what is told of which object as of when", () => {
+  it("should distinguish events by what is reported which object as of when", () => {
     const { nativeId, ...heading } = { ...lemon.heading(event("order_created", order)) };
     expect(nativeId).to.match(new RegExp(`^order_created:orders:1:${time}:[0-9a-f]{32}$`));
     expect(heading).to.deep.equal({
@@ -263,29 +263,29 @@ describe("Lemon Squeezy's heading", () => {
 
   it("should know a change of the item alone for another event", () => {
     const later = "2026-03-11T10:00:00.000000Z";
-    const told = (updated_at: string) => {
+    const reported = (updated_at: string) => {
       const attributes = { updated_at: time, first_subscription_item: { updated_at } };
       const data = { type: "subscriptions", id: "3", attributes };
       return lemon.heading({ meta: { event_name: "subscription_updated" }, data })?.nativeId;
     };
-    expect(told("2026-03-09T10:00:00.000000Z")).to.include(
+    expect(reported("2026-03-09T10:00:00.000000Z")).to.include(
       `subscription_updated:subscriptions:3:${time}:`,
     );
-    expect(told(later)).to.include(`subscription_updated:subscriptions:3:${later}:`);
+    expect(reported(later)).to.include(`subscription_updated:subscriptions:3:${later}:`);
   });
 
   it("should know two changes of one second for two events, and what is sent again for one", () => {
-    const told = (more: object, webhook_id = "one") => {
+    const reported = (more: object, webhook_id = "one") => {
       const attributes = { updated_at: time, variant_id: 1, ...more };
       const data = { type: "subscriptions", id: "3", attributes };
       return lemon.heading({ meta: { event_name: "subscription_updated", webhook_id }, data })
         ?.nativeId;
     };
     const links = (signature: string) => ({ urls: { customer_portal: `https://x/?${signature}` } });
-    const ids = [told({}), told({ variant_id: 2 }), told({ status: "paused" })];
+    const ids = [reported({}), reported({ variant_id: 2 }), reported({ status: "paused" })];
     expect(new Set(ids).size).to.equal(3);
-    expect(told({})).to.equal(told({}, "another"));
-    expect(told(links("a"))).to.equal(told(links("b")));
+    expect(reported({})).to.equal(reported({}, "another"));
+    expect(reported(links("a"))).to.equal(reported(links("b")));
   });
 
   it("should read the sandbox flag of the envelope, else of the object", () => {

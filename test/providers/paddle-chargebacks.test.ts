@@ -19,7 +19,7 @@ const cases: [string, string][] = [
   [
     "to the one of as much",
     `
-    told     | amount | names | a     | b     | status
+    reported     | amount | names | a     | b     | status
     taken    |  60.00 | a     |  0.00 | 30.00 | disputed
     taken    |  30.00 | b     |  0.00 |  0.00 | disputed
     returned |  30.00 | b     |  0.00 | 30.00 | disputed
@@ -29,7 +29,7 @@ const cases: [string, string][] = [
   [
     "to the one from the same lines",
     `
-    told     | amount | names | a     | b     | status
+    reported     | amount | names | a     | b     | status
     taken    |  20.00 | a     | 40.00 | 30.00 | disputed
     taken    |  20.00 | b     | 40.00 | 10.00 | disputed
     returned |  20.00 | b     | 40.00 | 30.00 | disputed
@@ -38,7 +38,7 @@ const cases: [string, string][] = [
   [
     "to one of two alike after the other",
     `
-    told     | amount | names | a     | b     | status
+    reported     | amount | names | a     | b     | status
     taken    |  20.00 | a     | 40.00 | 30.00 | disputed
     returned |  20.00 | a     | 60.00 | 30.00 | succeeded
     taken    |  20.00 | a     | 40.00 | 30.00 | disputed
@@ -48,7 +48,7 @@ const cases: [string, string][] = [
   [
     "as much as came back, and no more",
     `
-    told     | amount | names | a     | b     | status
+    reported     | amount | names | a     | b     | status
     taken    |  90.00 |       |  0.00 |  0.00 | disputed
     returned |  30.00 |       | 20.00 | 10.00 | disputed
     returned |  60.00 |       | 60.00 | 30.00 | succeeded
@@ -57,7 +57,7 @@ const cases: [string, string][] = [
   [
     "to several at once",
     `
-    told     | amount | names | a     | b     | status
+    reported     | amount | names | a     | b     | status
     taken    |  60.00 | a     |  0.00 | 30.00 | disputed
     taken    |  30.00 | b     |  0.00 |  0.00 | disputed
     returned |  90.00 |       | 60.00 | 30.00 | succeeded
@@ -66,7 +66,7 @@ const cases: [string, string][] = [
   [
     "no more than was taken, nor before it was",
     `
-    told     | amount | names | a     | b     | status
+    reported     | amount | names | a     | b     | status
     returned |  30.00 | b     | 60.00 | 30.00 | succeeded
     taken    |  20.00 | b     | 60.00 | 10.00 | disputed
     returned |  30.00 | b     | 60.00 | 30.00 | succeeded
@@ -76,11 +76,11 @@ const cases: [string, string][] = [
 
 describe("Money that Paddle returns of a chargeback", () => {
   for (const [title, table] of cases) {
-    it(`should go ${title}, whatever is told first`, () => {
+    it(`should go ${title}, whatever is reported first`, () => {
       const rows = rowsOf(table);
-      const told = [sale, ...rows.map(adjustment)].map(moneyFact);
+      const reported = [sale, ...rows.map(adjustment)].map(moneyFact);
       const expected = rows.map((row) => ["a", "b", "status"].map((name) => cell(row, name)));
-      for (const order of ordersOf(told)) {
+      for (const order of ordersOf(reported)) {
         const facts = order.map((fact, receipt) => ({ ...fact, received_at: receipt }));
         const left = rows.map((_, place) => leftAt(facts, place));
         expect(left, order.map((fact) => fact.event_id).join()).to.deep.equal(expected);
@@ -116,40 +116,43 @@ function line(name: string, subtotal: bigint) {
 /** Each row a second after the one before. */
 function adjustment(row: Row, place: number): JsonObject {
   const at = start + (place + 1) * second;
-  const action = cell(row, "told") === "taken" ? "chargeback" : "chargeback_reverse";
+  const action = cell(row, "reported") === "taken" ? "chargeback" : "chargeback_reverse";
   const amount = minorUnits(cell(row, "amount"));
   const names = cell(row, "names");
-  const told: Pick<AdjustmentInput, "type" | "items" | "total"> =
+  const reported: Pick<AdjustmentInput, "type" | "items" | "total"> =
     names === ""
       ? { type: "full", total: amount }
       : { type: "partial", items: [{ line: `txnitm_${names}`, amount }] };
   const id = `adj_${place}`;
   const what = { id, transaction: "txn_1", customer, currency, createdAt: at, action } as const;
-  const data = adjustmentData({ ...what, ...told, status: "approved" });
+  const data = adjustmentData({ ...what, ...reported, status: "approved" });
   return paddleEvent({ id: `evt_${place}`, type: "adjustment.created", at, data });
 }
 
 /** The one of money: others are names of products. */
 function moneyFact(body: JsonObject, place: number): Fact {
   const decoded = decode(body);
-  const [told] = decoded.outcome === "facts" ? decoded.facts : [];
-  if (told === undefined) throw new Error("no money");
+  const [reported] = decoded.outcome === "facts" ? decoded.facts : [];
+  if (reported === undefined) throw new Error("no money");
   const quote = { currency, base_currency: currency, rate: "1", date: "", source: "same" };
   const id = `evt_${place}`;
-  return factOf(told.body, {
+  return factOf(reported.body, {
     fact_id: id,
     event_id: id,
     provider: "paddle",
-    happened_at: told.happenedAt,
+    happened_at: reported.happenedAt,
     quote: { ...quote, edition: 1 },
   });
 }
 
-/** What the products have left when the row of that place was told, by all that was ever told. */
+/**
+ * What the products have left when the row of that place was reported, by all that was ever
+ * reported.
+ */
 function leftAt(facts: readonly Fact[], place: number): string[] {
   const at = start + (place + 1) * second;
-  const isTold = (fact: Fact): boolean => fact.happened_at <= at;
-  const { document } = paymentState("txn_1", facts.filter(isTold));
+  const isReported = (fact: Fact): boolean => fact.happened_at <= at;
+  const { document } = paymentState("txn_1", facts.filter(isReported));
   const entries = paymentState("txn_1", facts).moves.flatMap(entriesOf);
   const left = ["a", "b"].map((sku) =>
     entries

@@ -94,8 +94,8 @@ describe("What Paddle is asked", () => {
       const ofUs = { country_codes: ["US"], unit_price: { amount: "1", currency_code: "EUR" } };
       const priced = { ...price, unit_price_overrides: [ofUs] };
       const more = { status, items: [{ price: priced, quantity: 1, product }] };
-      const told = subscription({ ...more, discount: { id: "dsc_1", startsAt: at } });
-      const body = { ...told, event_type: `subscription.${type}` };
+      const reported = subscription({ ...more, discount: { id: "dsc_1", startsAt: at } });
+      const body = { ...reported, event_type: `subscription.${type}` };
       const needed = (paddle.asks?.(body, nothing) ?? []).flatMap(({ importance, path }) =>
         importance === "needed" ? [path] : [],
       );
@@ -104,9 +104,9 @@ describe("What Paddle is asked", () => {
     });
   }
 
-  it("should not be a discount that an event has told", () => {
+  it("should not be a discount that an event has reported", () => {
     const [kept] = paddle.keeps?.(discountCreated) ?? [];
-    expect(kept).to.include({ id: "dsc_1", toldAt: at });
+    expect(kept).to.include({ id: "dsc_1", reportedAt: at });
     expect(JSON.stringify(kept)).not.to.include("friends");
     expect(paddle.needs?.(discounted)).to.deep.equal(["dsc_1"]);
     const known = { ...nothing, kept: new Map([["dsc_1", kept?.object]]) };
@@ -149,7 +149,7 @@ describe("What an item costs a customer of Paddle", () => {
       const body = subscription({ currency, items: [{ price: overridden, quantity: 1, product }] });
       const address = { data: { id: "add_1", country_code: country } };
       const answers = new Map(country === null ? [] : [[addressPath, address]]);
-      expect(toldBy(paddle.decode(body, { ...nothing, answers }))).to.equal(expected);
+      expect(reportedBy(paddle.decode(body, { ...nothing, answers }))).to.equal(expected);
     });
   }
 
@@ -163,8 +163,8 @@ describe("What an item costs a customer of Paddle", () => {
     it(`should be, of two, ${title}`, () => {
       const second = priceData({ ...elsewhere, currency: other });
       const items = [overridden, second].map((each) => ({ price: each, quantity: 1, product }));
-      const told = paddle.decode(subscription({ currency, items }), nothing);
-      expect(toldBy(told)).to.equal(expected);
+      const reported = paddle.decode(subscription({ currency, items }), nothing);
+      expect(reportedBy(reported)).to.equal(expected);
     });
   }
 
@@ -181,7 +181,7 @@ describe("What an item costs a customer of Paddle", () => {
   }
 
   /** Currency and minor units a month of the first item; else why it was rejected. */
-  function toldBy(decoded: Decoded): string {
+  function reportedBy(decoded: Decoded): string {
     if (decoded.outcome !== "facts") return "reason" in decoded ? decoded.reason : "";
     const [state] = decoded.facts.flatMap(({ body }) =>
       "Subscription" in body ? [body.Subscription] : [],
@@ -193,16 +193,20 @@ describe("What an item costs a customer of Paddle", () => {
 describe("The tax of a payment at Paddle", () => {
   const cases: [title: string, totals: JsonObject, expected: bigint | null][] = [
     ["that of what was collected", { grand_total_tax: "1000" }, 1000n],
-    ["its part, told of the total before 2026", { grand_total_tax: "2000" }, 1000n],
-    ["its part, told of the total only", { grand_total_tax: null }, 1000n],
-    ["as told where no credit was used", { grand_total: "12000", grand_total_tax: null }, 2000n],
+    ["its part, reported the total before 2026", { grand_total_tax: "2000" }, 1000n],
+    ["its part, reported the total only", { grand_total_tax: null }, 1000n],
+    [
+      "as reported where no credit was used",
+      { grand_total: "12000", grand_total_tax: null },
+      2000n,
+    ],
     ["nothing where there is none", { tax: "0", grand_total_tax: "0" }, 0n],
-    ["unknown where nothing tells it", { tax: null, grand_total_tax: null }, null],
+    ["unknown where nothing reports it", { tax: null, grand_total_tax: null }, null],
   ];
-  for (const [title, told, expected] of cases) {
+  for (const [title, reported, expected] of cases) {
     it(`should be ${title}`, () => {
       const paid = { id: "txn_1", customer: "ctm_1", currency: "EUR", createdAt: at, paidAt: at };
-      const withCredit = { tax: "2000", total: "12000", grand_total: "6000", ...told };
+      const withCredit = { tax: "2000", total: "12000", grand_total: "6000", ...reported };
       const details = { totals: withCredit, line_items: [] };
       const data = { ...transactionData({ ...paid, lines: [] }), details };
       const body = paddleEvent({ id: "evt_5", type: "transaction.completed", at, data });
@@ -218,9 +222,9 @@ describe("Paddle's API", () => {
     ["live", {}, "https://api.paddle.com"],
     ["a sandbox by its key", { api_key: "pdl_sdbx_apikey_1" }, "https://sandbox-api.paddle.com"],
     ["live by its key", { api_key: "pdl_live_apikey_1" }, "https://api.paddle.com"],
-    ["a sandbox when told", { api_environment: "sandbox" }, "https://sandbox-api.paddle.com"],
+    ["a sandbox when reported", { api_environment: "sandbox" }, "https://sandbox-api.paddle.com"],
     [
-      "live when told, whatever the key",
+      "live when reported, whatever the key",
       { api_key: "pdl_sdbx_apikey_1", api_environment: "production" },
       "https://api.paddle.com",
     ],

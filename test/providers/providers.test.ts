@@ -22,7 +22,7 @@ for (const [token, provider] of providers) {
     });
 
     for (const { name, body, known, expected } of fixtures) {
-      it(`should take ${name} when signed and read what it tells`, async () => {
+      it(`should take ${name} when signed and read what it reports`, async () => {
         const delivery = provider.sign(body, signer, now);
         expect(await provider.verify(delivery, [current], now)).to.include({ ok: true });
         const read = parseBody(provider, delivery.body);
@@ -30,8 +30,8 @@ for (const [token, provider] of providers) {
         const heading = provider.heading(read.value, delivery.headers);
         if (heading === null) throw new Error("no event of this provider");
         const { nativeId } = heading;
-        const told = { ...known, nativeId, receivedAt: now, firstReceivedAt: now };
-        const decoded: unknown = JSON.parse(withoutBigints(provider.decode(read.value, told)));
+        const reported = { ...known, nativeId, receivedAt: now, firstReceivedAt: now };
+        const decoded: unknown = JSON.parse(withoutBigints(provider.decode(read.value, reported)));
         expect(decoded).to.containSubset(expected);
         if (expected.outcome === "facts") expect(decoded).to.deep.equal(expected);
       });

@@ -1,4 +1,4 @@
-/** Plans of Google Play that RevenueCat tells under another original transaction. */
+/** Plans of Google Play that RevenueCat reports under another original transaction. */
 import { expect } from "chai";
 import { purchaseBody, type PurchaseType } from "../../ops/payloads/revenuecat.js";
 import { decodedBy, inWordsOfModel } from "../model/compare/adapter-facts.js";
@@ -10,9 +10,19 @@ import { providers } from "../harness/provider-cases.js";
 const day = (number: number) => Date.UTC(2026, 2, number);
 
 /** At a day, of an original transaction: bought or announced for a price, up to a day. */
-type Told = readonly [type: PurchaseType, at: number, original: string, cents: bigint, end: number];
+type Reported = readonly [
+  type: PurchaseType,
+  at: number,
+  original: string,
+  cents: bigint,
+  end: number,
+];
 
-const cases: readonly [what: string, told: readonly Told[], mrr: readonly [number, string][]][] = [
+const cases: readonly [
+  what: string,
+  reported: readonly Reported[],
+  mrr: readonly [number, string][],
+][] = [
   [
     "should end the old plan when the new one begins at once",
     [
@@ -81,10 +91,10 @@ const cases: readonly [what: string, told: readonly Told[], mrr: readonly [numbe
 ];
 
 describe("A plan of Google Play that another replaces", () => {
-  for (const [what, told, mrr] of cases) {
-    for (const order of ["as told", "backwards"]) {
+  for (const [what, reported, mrr] of cases) {
+    for (const order of ["as reported", "backwards"]) {
       it(`${what}: ${order}`, () => {
-        const events = told.map((one, index) => eventOf(one, index));
+        const events = reported.map((one, index) => eventOf(one, index));
         if (order === "backwards") events.reverse();
         const adapter = must(providers.get("revenuecat"), "an adapter");
         const facts = inWordsOfModel(decodedBy(adapter, events));
@@ -98,7 +108,7 @@ describe("A plan of Google Play that another replaces", () => {
   }
 });
 
-function eventOf([type, at, original, amount, end]: Told, index: number) {
+function eventOf([type, at, original, amount, end]: Reported, index: number) {
   const id = `rcevt_${index}`;
   const bytes = purchaseBody(type, {
     id,

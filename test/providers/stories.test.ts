@@ -72,7 +72,7 @@ describe("Stories of customers", () => {
 function itIsReadTheSame<Plan>(
   token: Exclude<ProviderToken, "custom">,
   plans: fc.Arbitrary<Plan>,
-  tell: (script: Script, plan: Plan) => void,
+  report: (script: Script, plan: Plan) => void,
   examples: [Plan, Arrival][] = [],
 ): void {
   const adapter = must(adapters.get(token), "an adapter");
@@ -80,7 +80,7 @@ function itIsReadTheSame<Plan>(
     const property = fc.asyncProperty(plans, arrivals, async (plan, arrival) => {
       const { base, lost, order, known } = arrival;
       const script = new Script(end);
-      tell(script, plan);
+      report(script, plan);
       const arrived = inOrder(withoutLost(script.sent, lost), order).map((event, index) => ({
         ...event,
         receivedAt: end + (index + 1) * secondMs,
@@ -124,8 +124,12 @@ function factsOfModel(events: readonly ModelEvent[]): Fact[] {
     if (source === "record") throw new Error("a record has no adapter");
     const webhook = webhooks[source];
     if (!webhook.isLive(body)) return [];
-    const told = { eventId: id, provider: source, toldAt: webhook.toldAt(body, receivedAt) };
-    return webhook.read(body, receivedAt).map((fact) => ({ ...fact, ...told }));
+    const reported = {
+      eventId: id,
+      provider: source,
+      reportedAt: webhook.reportedAt(body, receivedAt),
+    };
+    return webhook.read(body, receivedAt).map((fact) => ({ ...fact, ...reported }));
   });
 }
 
@@ -141,13 +145,13 @@ function figuresIn(facts: readonly Fact[], base: string): string[] {
 const atLast = Infinity;
 
 function linesOf({ entries, payments }: Money): string[] {
-  const told = payments.map((payment) => {
+  const reported = payments.map((payment) => {
     const { amount, currency, country, type, at, sku } = payment;
     const refunded = payment.refundedAt(atLast);
     const isDisputed = payment.isDisputedAt(atLast);
     return lineOf({ amount, currency, country, type, at, sku, refunded, isDisputed });
   });
-  return [...cellsOf(entries), ...told];
+  return [...cellsOf(entries), ...reported];
 }
 
 /** @param knownAt ms since 1970 */
@@ -161,7 +165,7 @@ function linesBooked(payments: readonly Recordings[], knownAt: number): string[]
       at: row.happened_at,
     })),
   );
-  const told = payments.flatMap(({ versions }) => {
+  const reported = payments.flatMap(({ versions }) => {
     const document = versions.findLast(isKnown)?.document;
     if (document === undefined) return [];
     const { original_currency: currency, customer_country: country, type } = document;
@@ -176,7 +180,7 @@ function linesBooked(payments: readonly Recordings[], knownAt: number): string[]
       isDisputed: document.status === "disputed",
     });
   });
-  return [...cellsOf(entries), ...told];
+  return [...cellsOf(entries), ...reported];
 }
 
 /** What is worth something from each moment on at which that changes. */
@@ -215,8 +219,8 @@ function cellsOf(entries: readonly Booked[]): string[] {
     .map(({ cell, moved }) => `${cell} ${moved.join(" ")}`);
 }
 
-function lineOf(told: object): string {
-  return JSON.stringify(told, (_name, value: unknown) =>
+function lineOf(reported: object): string {
+  return JSON.stringify(reported, (_name, value: unknown) =>
     typeof value === "bigint" ? value.toString() : value,
   );
 }

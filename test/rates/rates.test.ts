@@ -488,22 +488,22 @@ describe("Rates", () => {
     }
   });
 
-  it("should tell of the lists of several days once", async () => {
+  it("should report the lists of several days once", async () => {
     const rates = await open();
-    const told: number[] = [];
-    rates.onEdition((edition) => told.push(edition));
+    const reported: number[] = [];
+    rates.onEdition((edition) => reported.push(edition));
     serve({
       "/wide/2026-03-01": wideJson("2026-03-01", { usd: 1.1, vnd: 25_000 }),
       "/wide/2026-04-01": wideJson("2026-04-01", { usd: 1.1, vnd: 26_000 }),
     });
     const days = ["2026-03-02", "2026-04-02", "2025-01-01"];
     await Promise.all(days.map((day) => rates.ensureQuote("VND", "EUR", Date.parse(day))));
-    expect(told).to.deep.equal([3]);
+    expect(reported).to.deep.equal([3]);
   });
 
-  it("should tell of a list that is here while others are still awaited", async () => {
+  it("should report a list that is here while others are still awaited", async () => {
     const rates = await open({}, { seenMs: 20 });
-    const told = new Promise<number>((resolve) => rates.onEdition(resolve));
+    const reported = new Promise<number>((resolve) => rates.onEdition(resolve));
     answer = (request, response) => {
       // The others are not answered at all.
       if (request.url !== "/wide/2026-03-04") return;
@@ -514,7 +514,7 @@ describe("Rates", () => {
       rates.ensureQuote("VND", "EUR", Date.parse(dayAfter("2025-01-02", index))),
     );
     expect(await first).to.equal(true);
-    expect(await Promise.race([...others, told.then(() => "told")])).to.equal("told");
+    expect(await Promise.race([...others, reported.then(() => "reported")])).to.equal("reported");
   });
 
   it("should fetch the list that the base currency lacks", async () => {

@@ -58,10 +58,10 @@ describe("a process of its own", function suite() {
       child = startService(folder, port, settings);
       await whenReady(child, port);
     }
-    const told = await load.finish();
+    const reported = await load.finish();
     await whenBooked(merchant);
-    expect(new Set(told.map(({ id }) => id)).size).to.be.greaterThan(0);
-    const figures = figuresOf(told, "EUR", bundledQuotes());
+    expect(new Set(reported.map(({ id }) => id)).size).to.be.greaterThan(0);
+    const figures = figuresOf(reported, "EUR", bundledQuotes());
     try {
       await expectFigures(merchant, figures, end + secondMs);
     } catch (error) {
@@ -69,7 +69,7 @@ describe("a process of its own", function suite() {
     }
   });
 
-  it("should stop when asked: sockets told, exit 0, the same figures after", async () => {
+  it("should stop when asked: sockets reported, exit 0, the same figures after", async () => {
     child ??= startService(folder, port, settings);
     await whenReady(child, port);
     const merchant = await openMerchant(doorOf(folder, port, settings), "USD");
@@ -91,15 +91,15 @@ describe("a process of its own", function suite() {
 
     child = startService(folder, port, settings);
     await whenReady(child, port);
-    const told = await load.finish();
+    const reported = await load.finish();
     await whenBooked(merchant);
-    await expectFigures(merchant, figuresOf(told, "USD", bundledQuotes()), end + secondMs);
+    await expectFigures(merchant, figuresOf(reported, "USD", bundledQuotes()), end + secondMs);
   });
 });
 
 /** Sends every event until it is acknowledged, and repeats old ones while the test goes on. */
 class Load {
-  readonly #told = new Map<Sent, ModelEvent>();
+  readonly #reported = new Map<Sent, ModelEvent>();
   readonly #senders: Promise<void>[];
   #isFinishing = false;
 
@@ -123,7 +123,7 @@ class Load {
   async finish(): Promise<ModelEvent[]> {
     this.#isFinishing = true;
     await Promise.all(this.#senders);
-    return [...this.#told.values()];
+    return [...this.#reported.values()];
   }
 
   async #run(waiting: Sent[]): Promise<void> {
@@ -131,11 +131,11 @@ class Load {
       const event = waiting.shift() ?? this.#repeated(turn);
       if (event === null) return;
       try {
-        this.#told.set(event, await send(this.merchant, event));
+        this.#reported.set(event, await send(this.merchant, event));
         this.acknowledged += 1;
       } catch (error) {
         if (!isDown(error)) throw error;
-        if (!this.#told.has(event)) waiting.push(event);
+        if (!this.#reported.has(event)) waiting.push(event);
         await pause(50);
       }
     }
@@ -156,6 +156,6 @@ function isDown(error: unknown): boolean {
 /** Of many random ones, so that the load lasts. */
 function largestPortfolio(seed: number): readonly Sent[] {
   const drawn = fc.sample(portfolios(end), { numRuns: 50, seed });
-  const told = drawn.map(({ deliveries }) => toldByDoors(deliveries));
-  return told.sort((a, b) => b.length - a.length)[0] ?? [];
+  const reported = drawn.map(({ deliveries }) => toldByDoors(deliveries));
+  return reported.sort((a, b) => b.length - a.length)[0] ?? [];
 }

@@ -144,7 +144,7 @@ describe("The data folder", () => {
     ["no process", "{}"],
   ];
   for (const [what, content] of stale) {
-    it(`should take what nobody holds, though its file tells ${what}`, () => {
+    it(`should take what nobody holds, though its file reports ${what}`, () => {
       writeFileSync(join(parent, "lock"), content);
       lockFolder(parent)();
     });

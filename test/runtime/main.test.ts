@@ -56,7 +56,7 @@ describe("The program", () => {
     expect(await second.ended()).to.equal(1);
     expect(second.said).to.match(/is in use by process \d+/);
 
-    // Told before anything is made.
+    // Reported before anything is made.
     const sameDoor = run({ PORT: new URL(base).port, DATA_DIR: join(folder, "other") });
     expect(await sameDoor.ended()).to.equal(1);
     expect(sameDoor.said).to.match(/PORT: \d+ is in use; set PORT to another one/);

@@ -1,4 +1,4 @@
-/** What a person gets wrong at first, and whether it is told in a sentence that helps. */
+/** What a person gets wrong at first, and whether it is reported in a sentence that helps. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -33,7 +33,7 @@ describe("A newcomer", () => {
     ["DATABASE_URL", "mysql://u@h/d", "DATABASE_URL: must be a URL as postgres://user:"],
   ];
   for (const [name, value, said] of settings) {
-    it(`should be told what is wrong with ${name}=${value}`, () => {
+    it(`should be informed what is wrong with ${name}=${value}`, () => {
       expect(() => readConfig({ [name]: value })).to.throw(ConfigError, said);
     });
   }
@@ -63,10 +63,10 @@ describe("A newcomer", () => {
     [{ CLICKHOUSE_URL: "http://h:8123", CLICKHOUSE_URI: "http://h:8123" }, []],
   ];
   for (const [env, said] of names) {
-    it(`should be told of settings that are nearly named: ${Object.keys(env).join(", ")}`, () => {
-      const told = mistypedSettings(env);
-      expect(told).to.have.lengthOf(said.length);
-      for (const [index, words] of said.entries()) expect(told[index]).to.include(words);
+    it(`should be reported settings that are nearly named: ${Object.keys(env).join(", ")}`, () => {
+      const reported = mistypedSettings(env);
+      expect(reported).to.have.lengthOf(said.length);
+      for (const [index, words] of said.entries()) expect(reported[index]).to.include(words);
     });
   }
 
@@ -75,7 +75,7 @@ describe("A newcomer", () => {
     ["below a file", "taken/data", "a part of it is a file, not a folder"],
   ];
   for (const [title, path, why] of folders) {
-    it(`should be told of a data folder that is ${title}`, () => {
+    it(`should be informed of a data folder that is ${title}`, () => {
       writeFileSync(join(folder, "taken"), "");
       expect(() => openDataFolder({ DATA_DIR: join(folder, path) })).to.throw(
         DataFolderRefused,
@@ -84,7 +84,7 @@ describe("A newcomer", () => {
     });
   }
 
-  it("should be told what a backup beside a running service lacks", async () => {
+  it("should be informed what a backup beside a running service lacks", async () => {
     const order = { to: folder, keep: null, withKey: false };
     const config = readConfig({ DATA_DIR: join(folder, "nowhere") });
     const refused = await askForBackup(config, order).catch(String);
@@ -107,9 +107,9 @@ describe("A newcomer", () => {
     const runs = words.map(async ([line, code, said]) => {
       const args = [...process.execArgv, program, ...line.split(" ")];
       const child = spawn(process.execPath, args, { env });
-      const told = [text(child.stdout), text(child.stderr)];
+      const reported = [text(child.stdout), text(child.stderr)];
       const [ended] = await once(child, "close");
-      const [answer, complaint] = await Promise.all(told);
+      const [answer, complaint] = await Promise.all(reported);
       expect(ended, line).to.equal(code);
       expect(code === 0 ? answer : complaint, line).to.include(said);
       expect(complaint, line).to.match(/^LOGLEVEL is no setting and changes nothing; did you/);
@@ -124,7 +124,7 @@ describe("A newcomer", () => {
     ["move --to none.env --through copies", "never", /--to: none\.env cannot be read: ENOENT/],
     ["replay --from 2026-11-01T00:00Z", "another", /no installation in .*another \(no log\)/],
   ];
-  it("should be told by a command that finds no installation, and get none", async function none() {
+  it("should be reported by a command that finds no installation, and get none", async function none() {
     this.timeout(60_000);
     mkdirSync(join(folder, "another", "postgres"), { recursive: true });
     writeFileSync(join(folder, "slip.env"), "DATABSE_URL=postgres://user@host/database");

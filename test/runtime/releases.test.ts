@@ -4,7 +4,7 @@ import { Releases } from "../../runtime/releases.js";
 import { rejection } from "../log/log-contract.js";
 
 describe("Releases", () => {
-  it("should run in reverse, once, all of them, and tell the first failure", async () => {
+  it("should run in reverse, once, all of them, and report the first failure", async () => {
     const releases = new Releases(createLogger("silent"));
     const released: string[] = [];
     releases.push("log", () => void released.push("log"));

@@ -1,6 +1,6 @@
 /**
  * The roles apart, two processes of each, over real Kafka, ClickHouse and Postgres: events go in
- * at either door, and either interface tells the same.
+ * at either door, and either interface reports the same.
  */
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
@@ -71,23 +71,23 @@ describe("The roles apart", function suite() {
     door: { ...merchant.door, base },
   });
 
-  it("should tell the model's figures everywhere, though one that books is killed", async () => {
+  it("should report the model's figures everywhere, though one that books is killed", async () => {
     const merchant = await newMerchant();
     const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 1_000_000);
     const events = largestPortfolio(seed);
     const sockets = await Promise.all(api.map((one) => listen(one, merchant.key)));
-    const told: ModelEvent[] = [];
+    const reported: ModelEvent[] = [];
     const waiting = [...events];
     const sender = async (door: RoleProcess) => {
       for (let event = waiting.shift(); event !== undefined; event = waiting.shift()) {
-        told.push(await send(via(merchant, door), event));
+        reported.push(await send(via(merchant, door), event));
       }
     };
     const senders = [...ingest, ...ingest].map(sender);
     while (waiting.length > events.length / 2) await pause(5);
     processors[0].child.kill("SIGKILL");
     await Promise.all(senders);
-    const figures = figuresOf(told, "EUR", bundledQuotes());
+    const figures = figuresOf(reported, "EUR", bundledQuotes());
     try {
       for (const one of api) {
         const reader = via(merchant, one);
@@ -156,8 +156,11 @@ describe("The roles apart", function suite() {
     for (const { base } of api) {
       const headers = { authorization: `Bearer ${merchant.key}` };
       const answer = await fetch(`${base}/v1/transactions`, { headers });
-      const told: unknown = await answer.json();
-      expect([answer.status, text(told, "error", "code")]).to.eql([503, "metadata_unavailable"]);
+      const reported: unknown = await answer.json();
+      expect([answer.status, text(reported, "error", "code")]).to.eql([
+        503,
+        "metadata_unavailable",
+      ]);
     }
     for (const door of ingest) {
       const refused = await rejection(sell(via(merchant, door)));
@@ -259,9 +262,10 @@ async function sell(
       ...more,
     }),
   });
-  const told: unknown = await answer.json();
-  if (answer.status !== 202) throw new Error(`answered ${answer.status}: ${JSON.stringify(told)}`);
-  return told;
+  const reported: unknown = await answer.json();
+  if (answer.status !== 202)
+    throw new Error(`answered ${answer.status}: ${JSON.stringify(reported)}`);
+  return reported;
 }
 
 async function sellWhenBack(merchant: Merchant): Promise<void> {
@@ -280,8 +284,8 @@ async function sellWhenBack(merchant: Merchant): Promise<void> {
 async function whenReadinessIs(role: RoleProcess, status: number, word: string): Promise<void> {
   for (;;) {
     const answer = await fetch(`${role.base}/readyz`);
-    const told = await answer.text();
-    if (answer.status === status && told.includes(word)) return;
+    const reported = await answer.text();
+    if (answer.status === status && reported.includes(word)) return;
     await pause(200);
   }
 }
@@ -362,6 +366,6 @@ function isSame(message: unknown, row: unknown): boolean {
 /** Of several random ones, so that the load lasts. */
 function largestPortfolio(seed: number): readonly Sent[] {
   const drawn = fc.sample(portfolios(end), { numRuns: 30, seed });
-  const told = drawn.map(({ deliveries }) => toldByDoors(deliveries));
-  return told.sort((a, b) => b.length - a.length)[0] ?? [];
+  const reported = drawn.map(({ deliveries }) => toldByDoors(deliveries));
+  return reported.sort((a, b) => b.length - a.length)[0] ?? [];
 }

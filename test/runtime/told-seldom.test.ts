@@ -2,18 +2,18 @@ import Router from "@koa/router";
 import { expect } from "chai";
 import { createLogger } from "../../runtime/logger.js";
 import { PostgresUnavailable } from "../../postgres/postgres.js";
-import { ToldSeldom } from "../../runtime/log-throttle.js";
+import { LogThrottle } from "../../runtime/log-throttle.js";
 import { withApp } from "../harness/bare-app.js";
 
 describe("What many calls meet alike", () => {
-  it("should be told once in a while, with how many were like it", () => {
+  it("should be reported once in a while, with how many were like it", () => {
     let now = 0;
-    const seldom = new ToldSeldom(10, () => now);
-    const told = [0, 1, 9, 10, 11, 25].map((at) => {
+    const seldom = new LogThrottle(10, () => now);
+    const reported = [0, 1, 9, 10, 11, 25].map((at) => {
       now = at;
       return seldom.turn("one");
     });
-    expect(told).to.eql([0, null, null, 2, null, 1]);
+    expect(reported).to.eql([0, null, null, 2, null, 1]);
     expect(seldom.turn("another")).to.equal(0);
   });
 

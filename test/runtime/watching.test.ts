@@ -1,4 +1,4 @@
-/** What an operator is told before something is lost, and while something is away. */
+/** What an operator is reported before something is lost, and while something is away. */
 import { expect } from "chai";
 import { createMetrics } from "../../runtime/metrics.js";
 import { readConfig } from "../../config.js";
@@ -8,16 +8,16 @@ import { testLogger } from "../harness/stores.js";
 const dayMs = 24 * 60 * 60 * 1000;
 
 describe("An operator", () => {
-  const behind: [days: number, settings: Record<string, string>, told: object[]][] = [
+  const behind: [days: number, settings: Record<string, string>, reported: object[]][] = [
     [3, {}, []],
     [4, {}, [{ behindDays: 4, retentionDays: 7 }]],
     [4, { FACTS_RETENTION_DAYS: "14", RAW_RETENTION_DAYS: "30" }, []],
     [4, { RAW_RETENTION_DAYS: "5" }, [{ behindDays: 4, retentionDays: 5 }]],
   ];
   for (const [days, settings, expected] of behind) {
-    const told = expected.length === 0 ? "not be told" : "be told";
+    const reported = expected.length === 0 ? "not be reported" : "be reported";
     const given = JSON.stringify(settings);
-    it(`should ${told} that booking is ${days} days behind, with ${given}`, async () => {
+    it(`should ${reported} that booking is ${days} days behind, with ${given}`, async () => {
       const lines: object[] = [];
       const logger = { ...testLogger, error: (line: object) => void lines.push(line) };
       const now = Date.now();

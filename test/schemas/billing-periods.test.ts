@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { billingPeriodBetween } from "../../schemas/money/billing-periods.js";
 
-describe("A period told by its two ends", () => {
+describe("A period reported by its two ends", () => {
   const cases: readonly [title: string, start: string, end: string, period: string][] = [
     ["the same day of the next month", "2026-01-15T10:00Z", "2026-02-15T10:00Z", "1 month"],
     ["the 31st to February's last day", "2026-01-31T10:00Z", "2026-02-28T10:00Z", "1 month"],

@@ -41,7 +41,7 @@ describe("API keys", () => {
     expect(new Set(drawn).size).to.equal(drawn.length);
   });
 
-  it("should tell who calls", async () => {
+  it("should say who calls", async () => {
     const { key, record } = await create();
     expect(await open().look(key)).to.deep.equal({
       ok: true,

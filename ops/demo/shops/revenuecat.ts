@@ -1,4 +1,4 @@
-/** The Play Store's sales as RevenueCat tells them; the App Store is connected itself. */
+/** The Play Store's sales as RevenueCat reports them; the App Store is connected itself. */
 import { purchaseBody, type PurchaseType } from "../../payloads/revenuecat.js";
 import { monthsAfter } from "../calendar.js";
 import type { Sale, Shop } from "./shop.js";

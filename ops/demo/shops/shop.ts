@@ -1,4 +1,4 @@
-/** What a provider tells of the customers it has, beside Stripe: one file for each, named by it. */
+/** What a provider reports the customers it has, beside Stripe: one file for each, named by it. */
 import type { ShopToken } from "../doors.js";
 import type { Market, PriceList } from "../catalogue.js";
 
@@ -22,7 +22,7 @@ export interface Membership {
   readonly until: number;
 }
 
-/** Each returns the bodies that tell it, in order. */
+/** Each returns the bodies that report it, in order. */
 export interface Shop {
   readonly provider: ShopToken;
   /** What a sale, or a month, costs; a provider of one currency has that only. */

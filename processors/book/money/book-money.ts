@@ -31,7 +31,7 @@ export type BookingService = Pick<Service, "clickhouse" | "log" | "logger"> & {
   readonly skus: Skus;
   /** Left out where others write, too. */
   readonly soleWriter?: SoleWriter<FollowingRows> | null;
-  /** Told of each batch once what it changed is published. */
+  /** Reported of each batch once what it changed is published. */
   readonly booked?: (figures: "transactions" | "mrr", batch: readonly Fact[]) => void;
 };
 
@@ -46,7 +46,7 @@ export async function bookMoney(
   service: BookingService,
   records: readonly LogRecord[],
 ): Promise<{ readonly finished: Promise<void> } | undefined> {
-  // 1. Read the facts of this batch. Names come first: a payment may be the first told of its SKU.
+  // 1. Read the facts of this batch. Names come first: a payment may be the first reported its SKU.
   await service.skus.name((await readFacts(records, "names")).flatMap(skuNamed));
   const batch = await readFacts(records, "money");
   if (batch.length === 0) return undefined;
@@ -83,13 +83,13 @@ async function bookBesideOthers(
   const shared = log.shared || clickhouse.isShared;
   // 2. Insert those that are not there yet: from now on every writer can see them.
   // 3. Look: all that is known of the payments they touch, through links both ways. What was
-  //    told before by another delivery of the same event is of no consequence.
+  //    reported before by another delivery of the same event is of no consequence.
   const payments = await writeThenLook(clickhouse, batch, shared);
 
   // 4. Work out what should be recorded about each payment.
-  const told = factsById(batch);
+  const reported = factsById(batch);
   const outcomes = (
-    await mapInTurns(payments, (payment) => outcomeOf(payment, told, noneUnseen))
+    await mapInTurns(payments, (payment) => outcomeOf(payment, reported, noneUnseen))
   ).flat();
 
   // 5. SKUs named in passing get a place in the catalogue.
@@ -99,7 +99,7 @@ async function bookBesideOthers(
   //    that are not there yet, which people wait for. A payment about which more is known by now,
   //    by the next batch too, is left to whoever wrote that: they look as well.
   const finished = insertLedger(clickhouse, outcomes, shared);
-  // Told to whoever waits for it, who has something else to wait for first.
+  // Reported to whoever waits for it, who has something else to wait for first.
   finished.catch(() => undefined);
   await insertVersions(clickhouse, outcomes);
 
@@ -125,9 +125,9 @@ async function bookAlone(
 
   // 4. Work out what should be recorded about each payment, and what of it is new.
   const unseen = new Set(look.missing.map(({ fact_id }) => fact_id));
-  const told = factsById(batch);
+  const reported = factsById(batch);
   const outcomes = (
-    await mapInTurns(look.payments, (payment) => outcomeOf(payment, told, unseen))
+    await mapInTurns(look.payments, (payment) => outcomeOf(payment, reported, unseen))
   ).flat();
   const news = await mapInTurns(outcomes, (outcome) =>
     newsOf(outcome, look.before.get(outcome.payment) ?? []),
@@ -158,7 +158,7 @@ async function writeFollowing(
   clickhouse: BookingService["clickhouse"],
   batches: readonly FollowingRows[],
 ): Promise<void> {
-  // Whoever is told of a failure looks at the tables, so nothing may be on its way to them.
+  // Whoever is informed of a failure looks at the tables, so nothing may be on its way to them.
   await allEnded([
     insertFacts(
       clickhouse,
@@ -223,7 +223,7 @@ export interface MoneyOutcome extends ReturnType<typeof recordings> {
   }[];
 }
 
-/** Beside others no fact is unseen: a link, told to two partitions, both may book at once. */
+/** Beside others no fact is unseen: a link, reported to two partitions, both may book at once. */
 const noneUnseen: ReadonlySet<string> = new Set();
 
 function factsById(batch: readonly Fact[]): ReadonlyMap<string, Fact> {
@@ -264,7 +264,8 @@ function outcomeOf(
             version.version > first && (version.changed || !unseen.has(version.fact.fact_id)),
         );
   // Only the last of them. A version from the middle, made by a fact that came late, may have the
-  // number of what another process told without that fact: the last is above all that was told.
+  // number of what another process reported without that fact: the last is above all that was
+  // reported.
   const published = inserted.slice(-1);
   const { workspace, environment, provider } = payment;
   const skus = [...new Set(ledger.map(({ external_id }) => external_id))]
@@ -290,6 +291,6 @@ function newsOf(outcome: MoneyOutcome, before: readonly Fact[]): PaymentRecordin
  * since the record that was stored may have been passed over before all of it was booked.
  */
 function isFirstDelivery(stored: Fact, batch: ReadonlyMap<string, Fact>): boolean {
-  const told = batch.get(stored.fact_id);
-  return told !== undefined && (told.replay || told.received_at === stored.received_at);
+  const reported = batch.get(stored.fact_id);
+  return reported !== undefined && (reported.replay || reported.received_at === stored.received_at);
 }

@@ -176,8 +176,8 @@ class KnownRows {
   }
 
   #firstReading(name: string): Fact | undefined {
-    const told = this.#rows.get(name)?.facts ?? [];
-    return told.filter(({ body }) => "Payment" in body).toSorted(byReceipt)[0];
+    const reported = this.#rows.get(name)?.facts ?? [];
+    return reported.filter(({ body }) => "Payment" in body).toSorted(byReceipt)[0];
   }
 
   #has(fact: Fact): boolean {
@@ -239,9 +239,9 @@ class KnownRows {
 }
 
 /**
- * A transaction keeps the time it was told with first, and the rate. A reading that was received
- * before that one and comes to booking after it (from another door, by another partition) would be
- * the first by receipt, so it takes both on; else its rows would lie at two places.
+ * A transaction keeps the time it was reported with first, and the rate. A reading that was
+ * received before that one and comes to booking after it (from another door, by another partition)
+ * would be the first by receipt, so it takes both on; else its rows would lie at two places.
  */
 function datedBy(first: Fact, fact: Fact): Fact {
   if (!("Payment" in first.body) || !("Payment" in fact.body)) return fact;

@@ -13,7 +13,7 @@ export interface Withdrawn {
   readonly returns: readonly Return[];
   /** Those it names; empty: spread like the sale. */
   readonly lines: readonly Line[];
-  /** Minor units of `currency`, within `amount`; null: nobody tells it. */
+  /** Minor units of `currency`, within `amount`; null: nobody reports it. */
   readonly tax: bigint | null;
 }
 
@@ -26,9 +26,9 @@ interface Return {
 /** An inquiry never withdraws anything and is not among them. */
 export function disputesOf(facts: readonly Fact[]): readonly Withdrawn[] {
   const readings = readingsOf(facts);
-  const told = [...readings.keys()].sort().map((dispute) => readings.get(dispute) ?? []);
-  const returns = told.flatMap(loneReturn).sort((one, other) => one.at - other.at);
-  return withReturns(told.flatMap(withdrawnBy), returns);
+  const reported = [...readings.keys()].sort().map((dispute) => readings.get(dispute) ?? []);
+  const returns = reported.flatMap(loneReturn).sort((one, other) => one.at - other.at);
+  return withReturns(reported.flatMap(withdrawnBy), returns);
 }
 
 /** Not all of it came back. */
@@ -53,15 +53,15 @@ function readingsOf(facts: readonly Fact[]): Map<string, Fact[]> {
   return readings;
 }
 
-/** @param told all readings of one dispute, newest first */
-function withdrawnBy(told: readonly Fact[]): Withdrawn[] {
-  const newest = told[0];
-  const withdrawnAt = timeOf(told, "withdrawn_at");
-  const quote = quoteOfWithdrawal(told.toSorted(byReceipt), withdrawnAt);
+/** @param reported all readings of one dispute, newest first */
+function withdrawnBy(reported: readonly Fact[]): Withdrawn[] {
+  const newest = reported[0];
+  const withdrawnAt = timeOf(reported, "withdrawn_at");
+  const quote = quoteOfWithdrawal(reported.toSorted(byReceipt), withdrawnAt);
   if (!newest || !("Dispute" in newest.body) || withdrawnAt === null || !quote) return [];
   const { dispute, amount, currency, lines = [], tax = null } = newest.body.Dispute;
-  const backAt = timeOf(told, "returned_at");
-  const part = readingOfMoney(told)?.returned_amount ?? amount;
+  const backAt = timeOf(reported, "returned_at");
+  const part = readingOfMoney(reported)?.returned_amount ?? amount;
   const back = part < amount ? part : amount;
   const returns = backAt === null || back <= 0n ? [] : [{ at: backAt, amount: back }];
   return [{ dispute, amount, currency, quote, withdrawnAt, returns, lines, tax }];
@@ -84,11 +84,11 @@ interface LoneReturn extends Return {
 }
 
 /** Money that came back under an id that was never withdrawn: at Paddle each move has its own. */
-function loneReturn(told: readonly Fact[]): LoneReturn[] {
-  const newest = told[0];
-  const at = timeOf(told, "returned_at");
+function loneReturn(reported: readonly Fact[]): LoneReturn[] {
+  const newest = reported[0];
+  const at = timeOf(reported, "returned_at");
   if (!newest || !("Dispute" in newest.body) || at === null) return [];
-  if (timeOf(told, "withdrawn_at") !== null) return [];
+  if (timeOf(reported, "withdrawn_at") !== null) return [];
   const { amount, currency, lines = [] } = newest.body.Dispute;
   return [{ at, amount, currency, lines }];
 }
@@ -137,12 +137,12 @@ function namesOf(lines: readonly Line[]): string {
  * The newest reading of the money itself knows; else the earliest notice of it, else the earliest
  * outcome that implies it.
  */
-function timeOf(told: readonly Fact[], field: "withdrawn_at" | "returned_at"): number | null {
-  const money = readingOfMoney(told);
+function timeOf(reported: readonly Fact[], field: "withdrawn_at" | "returned_at"): number | null {
+  const money = readingOfMoney(reported);
   if (money !== null) return money[field];
-  for (const toldBy of ["notice", "outcome"] as const) {
-    const times = told.flatMap(({ body }) =>
-      "Dispute" in body && body.Dispute.told_by === toldBy ? (body.Dispute[field] ?? []) : [],
+  for (const reportedBy of ["notice", "outcome"] as const) {
+    const times = reported.flatMap(({ body }) =>
+      "Dispute" in body && body.Dispute.told_by === reportedBy ? (body.Dispute[field] ?? []) : [],
     );
     if (times.length > 0) return Math.min(...times);
   }
@@ -152,13 +152,13 @@ function timeOf(told: readonly Fact[], field: "withdrawn_at" | "returned_at"): n
 type DisputeBody = Extract<FactBody, { Dispute: unknown }>["Dispute"];
 
 /**
- * The newest. Stripe's times are whole seconds: of those told in one the newest shows the return,
- * whatever their ids, since none shows it before it is there.
+ * The newest. Stripe's times are whole seconds: of those reported in one the newest shows the
+ * return, whatever their ids, since none shows it before it is there.
  *
- * @param told newest first
+ * @param reported newest first
  */
-function readingOfMoney(told: readonly Fact[]): DisputeBody | null {
-  const readings = told.flatMap(({ body, happened_at: at }) =>
+function readingOfMoney(reported: readonly Fact[]): DisputeBody | null {
+  const readings = reported.flatMap(({ body, happened_at: at }) =>
     "Dispute" in body && body.Dispute.told_by === "money" ? [{ at, body: body.Dispute }] : [],
   );
   const newest = readings.filter(({ at }) => at === readings[0]?.at);

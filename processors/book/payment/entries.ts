@@ -38,9 +38,9 @@ export interface Entry {
 
 /** What is known of the payment its refunds and disputes belong to. */
 export interface Known {
-  /** Null while it was not told: they stand alone then, at their own rates. */
+  /** Null while it was not reported: they stand alone then, at their own rates. */
   readonly sale: Sale | null;
-  /** One for each SKU; a purchase may tell them before the sale comes. */
+  /** One for each SKU; a purchase may report them before the sale comes. */
   readonly lines: readonly Line[];
   /** Products by the provider's ids of the lines, which refunds may name instead. */
   readonly skus: ReadonlyMap<string, string>;
@@ -186,7 +186,7 @@ interface MoneyOut {
   readonly currency: string;
   /** Minor units of `currency`; negative when it comes back. */
   readonly amount: bigint;
-  /** Within it, with its sign; null: nobody tells it. */
+  /** Within it, with its sign; null: nobody reports it. */
   readonly tax: bigint | null;
   /** The entry it takes back. */
   readonly undoes: string | null;
@@ -198,8 +198,8 @@ interface MoneyOut {
 
 /** In order of time, so that they can be added up. */
 function outsOf(steps: readonly RefundStep[], disputes: readonly Withdrawn[]): MoneyOut[] {
-  const refunds = steps.map(({ told, before, after, tax }): MoneyOut => {
-    const { entry, at, currency, undoes, quote, lines, country } = told;
+  const refunds = steps.map(({ reported, before, after, tax }): MoneyOut => {
+    const { entry, at, currency, undoes, quote, lines, country } = reported;
     const amount = after - before;
     return { entry, kind: "refund", at, currency, amount, tax, undoes, quote, lines, country };
   });

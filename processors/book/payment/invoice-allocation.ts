@@ -32,7 +32,7 @@ interface Part {
   readonly at: number;
 }
 
-/** The parts told by links, of a payment and of those that paid the same purchases. */
+/** The parts reported by links, of a payment and of those that paid the same purchases. */
 export class Shares {
   /** By purchase, then by payment and record. */
   readonly #parts = new Map<string, Map<string, Part>>();
@@ -57,12 +57,12 @@ export class Shares {
     return true;
   }
 
-  /** Null: nobody told how much of the purchase the payment paid. */
+  /** Null: nobody reported how much of the purchase the payment paid. */
   of(payment: string, purchase: string): Share | null {
     return this.all(purchase).find((share) => share.payment === payment) ?? null;
   }
 
-  /** Of all payments that were told, in order of time. */
+  /** Of all payments that were reported, in order of time. */
   all(purchase: string): readonly PaymentShare[] {
     const parts = partsOfPayments(this.#parts.get(purchase)?.values() ?? []).sort(inOrder);
     let before = 0n;
@@ -75,9 +75,9 @@ export class Shares {
 }
 
 /** One part of each payment, its records together. */
-function partsOfPayments(told: Iterable<Part>): Part[] {
+function partsOfPayments(reported: Iterable<Part>): Part[] {
   const payments = new Map<string, Part[]>();
-  for (const part of told) {
+  for (const part of reported) {
     const parts = payments.get(part.payment);
     if (parts) parts.push(part);
     else payments.set(part.payment, [part]);
@@ -95,7 +95,7 @@ export function isOfPurchase({ body }: Fact): boolean {
 }
 
 /**
- * What the purchases of one payment say of it. One that is paid whole, or of which nobody tells how
+ * What the purchases of one payment say of it. One that is paid whole, or of which nobody says how
  * much was paid, says all of what it says.
  */
 export function sharedOut(
@@ -144,12 +144,12 @@ function linesOf(lines: PurchaseBody["lines"], { before, after }: Share): Purcha
 function joined(first: PurchaseBody, others: readonly PurchaseBody[]): PurchaseBody {
   const all = [first, ...others];
   const taxes = all.flatMap(({ tax }) => (tax === null ? [] : [tax]));
-  const told = <T>(read: (purchase: PurchaseBody) => T | null): T | null =>
+  const reported = <T>(read: (purchase: PurchaseBody) => T | null): T | null =>
     all.map(read).find((value) => value !== null) ?? null;
   return {
     ...first,
-    account: told(({ account }) => account),
-    country: told(({ country }) => country),
+    account: reported(({ account }) => account),
+    country: reported(({ country }) => country),
     type: all.some(({ type }) => type === "subscription") ? "subscription" : first.type,
     tax: taxes.length === 0 ? null : taxes.reduce((sum, tax) => sum + tax, 0n),
     lines: all.flatMap(({ lines }) => lines),

@@ -1,6 +1,6 @@
 /**
- * One payment told record by record (`record` of schemas/records/records.ts): money that came from
- * outside a provider, in several goes (docs/decisions/payments.md). Pure.
+ * One payment reported record by record (`record` of schemas/records/records.ts): money that came
+ * from outside a provider, in several goes (docs/decisions/payments.md). Pure.
  */
 
 interface Reading {
@@ -10,14 +10,14 @@ interface Reading {
 }
 
 /**
- * What tells all of it counts alone, whatever records there are; else they add up.
- * @param told readings of one payment, of each thing the one that counts first
+ * What reports all of it counts alone, whatever records there are; else they add up.
+ * @param reported readings of one payment, of each thing the one that counts first
  */
-export function addedUp(told: readonly Reading[]): bigint {
-  const whole = told.find(({ record = "" }) => record === "");
+export function addedUp(reported: readonly Reading[]): bigint {
+  const whole = reported.find(({ record = "" }) => record === "");
   if (whole !== undefined) return whole.amount;
   const amounts = new Map<string, bigint>();
-  for (const { record = "", amount } of told) {
+  for (const { record = "", amount } of reported) {
     if (!amounts.has(record)) amounts.set(record, amount);
   }
   return [...amounts.values()].reduce((sum, amount) => sum + amount, 0n);

@@ -32,7 +32,7 @@ export interface Recordings {
 }
 
 /** What should be recorded, and the facts it follows from: others could be left out. */
-export interface Told extends Recordings {
+export interface Reported extends Recordings {
   readonly counted: ReadonlySet<Fact>;
   /** Facts that say something and are beyond what one payment may have: see `limits`. */
   readonly beyond: readonly Fact[];
@@ -44,7 +44,7 @@ export interface Told extends Recordings {
  * @param payment the provider's id of it
  * @param facts of the payment with its purchases, in order of receipt
  */
-export function recordings(payment: string, facts: readonly Fact[]): Told {
+export function recordings(payment: string, facts: readonly Fact[]): Reported {
   const versions: Version[] = [];
   const ledger: LedgerRow[] = [];
   const prefix = new Prefix(payment);
@@ -77,7 +77,7 @@ function cut(
   payment: string,
   facts: readonly Fact[],
   end: number,
-): Pick<Told, "counted" | "beyond"> {
+): Pick<Reported, "counted" | "beyond"> {
   const prefix = new Prefix(payment);
   for (const fact of facts.slice(0, end)) prefix.add(fact);
   const counted = new Set(prefix.counted);
@@ -238,7 +238,7 @@ function isSameLines(some: readonly Line[], others: readonly Line[]): boolean {
   );
 }
 
-/** Entries by what tells them apart; equal ones are added up. */
+/** Entries by what distinguishes them; equal ones are added up. */
 function differenceOf(after: Move | undefined, before: Move | undefined): Entry[] {
   const sums = new Map<string, Entry>();
   for (const entry of after ? entriesOf(after) : []) addTo(sums, entryKey(entry), entry, 1);

@@ -54,10 +54,10 @@ export function paymentState(payment: string, known: readonly Fact[]): PaymentSt
   const facts = withOwnRefunds(payment, known, shares);
   const payments = paymentsTold(facts);
   const purchases = purchasesOf(payment, facts);
-  const told = [...payments, ...sharedOut(payment, purchases, shares)];
-  const sale = saleOf(facts, told);
-  const lines = sale?.lines ?? linesOf(told);
-  const country = firstTold(told, (part) => part.country);
+  const reported = [...payments, ...sharedOut(payment, purchases, shares)];
+  const sale = saleOf(facts, reported);
+  const lines = sale?.lines ?? linesOf(reported);
+  const country = firstTold(reported, (part) => part.country);
   const refunds = refundSteps(facts);
   const skus = skusOf([...payments, ...purchases]);
   const moves = movesOf(facts, refunds, { sale, country, lines, skus });
@@ -88,11 +88,11 @@ type PaymentBody = Extract<FactBody, { Payment: unknown }>["Payment"];
 /** Newest first, each with what all of the payment comes to. */
 function paymentsTold(facts: readonly Fact[]): PaymentBody[] {
   const readings = facts.filter(({ body }) => "Payment" in body);
-  const told = paymentsNewestFirst(readings).flatMap(({ body }) =>
+  const reported = paymentsNewestFirst(readings).flatMap(({ body }) =>
     "Payment" in body ? [body.Payment] : [],
   );
-  const amount = addedUp(told);
-  return told.map((payment) => ({ ...payment, amount }));
+  const amount = addedUp(reported);
+  return reported.map((payment) => ({ ...payment, amount }));
 }
 
 function sharesTold(facts: readonly Fact[]): Shares {
@@ -103,7 +103,7 @@ function sharesTold(facts: readonly Fact[]): Shares {
 
 /**
  * One reading of each purchase that is linked here by one of these facts; those that name products
- * come first. A purchase told before its link belongs to nothing yet.
+ * come first. A purchase reported before its link belongs to nothing yet.
  */
 function purchasesOf(payment: string, facts: readonly Fact[]): PurchaseBody[] {
   const links = new Map<string, number | null>();
@@ -127,26 +127,26 @@ function purchasesOf(payment: string, facts: readonly Fact[]): PurchaseBody[] {
     .sort((one, other) => other.lines.length - one.lines.length);
 }
 
-function firstTold<T>(told: readonly Part[], read: (part: Part) => T | null): T | null {
-  for (const part of told) {
+function firstTold<T>(reported: readonly Part[], read: (part: Part) => T | null): T | null {
+  for (const part of reported) {
     const value = read(part);
     if (value !== null) return value;
   }
   return null;
 }
 
-function linesOf(told: readonly Part[]): Line[] {
-  return bySku(told.find((part) => part.lines.length > 0)?.lines ?? []);
+function linesOf(reported: readonly Part[]): Line[] {
+  return bySku(reported.find((part) => part.lines.length > 0)?.lines ?? []);
 }
 
 /** The product of each line by the provider's id of the line. */
-function skusOf(told: readonly Part[]): ReadonlyMap<string, string> {
-  const lines = told.flatMap((part) => part.lines).reverse();
+function skusOf(reported: readonly Part[]): ReadonlyMap<string, string> {
+  const lines = reported.flatMap((part) => part.lines).reverse();
   return new Map(lines.flatMap(({ item, external_id }) => (item ? [[item, external_id]] : [])));
 }
 
-function saleOf(facts: readonly Fact[], told: readonly Part[]): Sale | null {
-  const payment = told.find((part) => "payment" in part);
+function saleOf(facts: readonly Fact[], reported: readonly Part[]): Sale | null {
+  const payment = reported.find((part) => "payment" in part);
   // Time and rate of the first reading stay: converted once and for good, and a transaction's
   // timestamp never changes (an order and its invoice may differ by seconds).
   const first = facts.find(({ body }) => "Payment" in body);
@@ -159,19 +159,21 @@ function saleOf(facts: readonly Fact[], told: readonly Part[]): Sale | null {
     normalized: inBase(payment.amount, quote),
     currency: payment.currency,
     quote,
-    country: firstTold(told, (part) => part.country) ?? unknownCountry,
-    account: firstTold(told, (part) => part.account) ?? "",
-    type: told.some((part) => part.type === "subscription") ? "subscription" : "one_time",
-    tax: firstTold(told, (part) => part.tax),
-    fee: firstTold(told, (part) => part.fee),
-    lines: linesOf(told),
+    country: firstTold(reported, (part) => part.country) ?? unknownCountry,
+    account: firstTold(reported, (part) => part.account) ?? "",
+    type: reported.some((part) => part.type === "subscription") ? "subscription" : "one_time",
+    tax: firstTold(reported, (part) => part.tax),
+    fee: firstTold(reported, (part) => part.fee),
+    lines: linesOf(reported),
   };
 }
 
-/** One that is told in another currency later is converted by the first reading in that. */
+/** One that is reported in another currency later is converted by the first reading in that. */
 function quoteOf(facts: readonly Fact[], currency: string): Quote | null {
-  const told = facts.find(({ body, quote }) => "Payment" in body && quote?.currency === currency);
-  return told?.quote ?? null;
+  const reported = facts.find(
+    ({ body, quote }) => "Payment" in body && quote?.currency === currency,
+  );
+  return reported?.quote ?? null;
 }
 
 /** @param refunded minor units of the sale's currency */

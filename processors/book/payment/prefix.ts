@@ -1,7 +1,7 @@
 /**
  * What is known of a payment, fact by fact in order of receipt: of each purchase only the reading
- * that counts (`payment.ts`), so that the many others, a subscription's whole life told to each of
- * its invoices, cost next to nothing. Pure.
+ * that counts (`payment.ts`), so that the many others, a subscription's whole life reported to each
+ * of its invoices, cost next to nothing. Pure.
  */
 import type { Fact, FactBody } from "../../../schemas/records/records.js";
 import { newestFirst } from "./readings.js";
@@ -49,7 +49,7 @@ export class Prefix {
     return this.#count(purchase, counted === undefined ? [fact] : [counted, fact], asOf);
   }
 
-  /** A link that was told before, though by another event, says nothing new. */
+  /** A link that was reported before, though by another event, says nothing new. */
   #addLink(link: LinkBody): boolean {
     const tellsPart = this.#shares.add(link);
     return (link.payment === this.payment && this.#addOwnLink(link)) || tellsPart;
@@ -74,7 +74,7 @@ export class Prefix {
   }
 }
 
-/** The newest reading up to a moment; one that began to be told later counts as it began. */
+/** The newest reading up to a moment; one that began to be reported later counts as it began. */
 export function countingOf(readings: readonly Fact[], asOf: number | null): Fact | undefined {
   const newest = newestFirst(readings);
   return newest.find(({ happened_at: at }) => asOf === null || at <= asOf) ?? newest.at(-1);

@@ -36,7 +36,7 @@ export function withOwnRefunds(
   });
 }
 
-/** One refund of a purchase as a whole: minor units, as its newest reading tells. */
+/** One refund of a purchase as a whole: minor units, as its newest reading reports. */
 interface WholeRefund {
   readonly refund: string;
   /** A payment of the provider's name for the purchase, which has it while no other is known. */
@@ -60,13 +60,13 @@ function refundsOfPurchases(facts: readonly Fact[]): Map<string, WholeRefund[]> 
     else readings.set(body.Refund.refund, [body.Refund]);
   }
   const found = new Map<string, WholeRefund[]>();
-  for (const told of readings.values()) {
-    const [newest] = told;
-    const purchase = told.find(isOfPurchase)?.purchase ?? null;
+  for (const reported of readings.values()) {
+    const [newest] = reported;
+    const purchase = reported.find(isOfPurchase)?.purchase ?? null;
     if (newest === undefined || purchase === null) continue;
     const { refund, payment, amount, tax = null } = newest;
-    const at = Math.min(...told.map((reading) => reading.at));
-    const hasFailed = told.some(({ failed_at: failedAt }) => failedAt !== null);
+    const at = Math.min(...reported.map((reading) => reading.at));
+    const hasFailed = reported.some(({ failed_at: failedAt }) => failedAt !== null);
     const whole = { refund, payment, at, amount, tax, hasFailed };
     found.set(purchase, [...(found.get(purchase) ?? []), whole]);
   }

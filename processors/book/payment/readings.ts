@@ -1,4 +1,4 @@
-/** Several readings of one thing, told at different times: the newest counts. */
+/** Several readings of one thing, reported at different times: the newest counts. */
 import type { Fact } from "../../../schemas/records/records.js";
 
 /**
@@ -16,7 +16,7 @@ export function newestFirst(facts: readonly Fact[]): Fact[] {
 
 /**
  * The same for payments, but of several events of one moment the greatest amount is newer: a
- * payment grows by captures, of which Stripe tells the second. The ids say nothing.
+ * payment grows by captures, of which Stripe reports the second. The ids say nothing.
  */
 export function paymentsNewestFirst(facts: readonly Fact[]): Fact[] {
   const readings = newestFirst(facts);

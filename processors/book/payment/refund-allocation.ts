@@ -42,7 +42,7 @@ export class SoldLines {
     const rooms = skus.map((sku, index): Room => {
       const sold = this.#sharesOf(measure)[index] ?? 0n;
       const taken = named.get(sku)?.[measure] ?? 0n;
-      // Tax as told may be less than what it was in proportion before.
+      // Tax as reported may be less than what it was in proportion before.
       return { sold, weight: this.#weights[index] ?? 0n, named: taken > 0n ? taken : 0n };
     });
     const beyond = total - this.total[measure];
@@ -82,7 +82,9 @@ export class NamedLines {
     this.#named = added(this.#named, taken, 1n);
   }
 
-  /** @param step what comes back of what `entry` took, and of what a reading had told before it */
+  /**
+   * @param step what comes back of what `entry` took, and of what a reading had reported before it
+   */
   giveBack(entry: string, step: Parts): void {
     const taken = this.#takenBy.get(entry);
     if (taken === undefined) return;

@@ -1,7 +1,7 @@
 /**
- * The tax inside what was refunded of a sale. Where the provider tells it, as told; else as much of
- * the tax that is left as of the money that is left. So a full refund returns the sale's tax, and
- * what is refunded later changes nothing of what was before
+ * The tax inside what was refunded of a sale. Where the provider reports it, as reported; else as
+ * much of the tax that is left as of the money that is left. So a full refund returns the sale's
+ * tax, and what is refunded later changes nothing of what was before
  * (docs/decisions/refunds-and-disputes.md). Pure.
  */
 import { divideRounded } from "../../../schemas/money/decimal.js";
@@ -17,7 +17,7 @@ export interface TaxedSale {
 export interface TaxedStep {
   readonly entry: string;
   readonly amount: bigint;
-  /** As told; null: nobody tells it. */
+  /** As reported; null: nobody reports it. */
   readonly tax: bigint | null;
   /** The entry it takes back. */
   readonly undoes: string | null;
@@ -45,28 +45,28 @@ export function returnedTaxes(steps: readonly TaxedStep[], sale: TaxedSale): Spa
 /** Where each step ends. */
 function placesOf(steps: readonly TaxedStep[], sale: TaxedSale): Place[] {
   const start: Anchor = { amount: 0n, tax: 0n };
-  // Nothing is told of most: all is in proportion.
+  // Nothing is reported most: all is in proportion.
   let after = 0n;
   if (steps.every(({ tax }) => tax === null)) {
     return steps.map(({ amount }) => ({ amount: (after += amount), anchor: start }));
   }
   const moved = new Map<string, { readonly amount: bigint; readonly tax: bigint }>();
   let anchor = start;
-  let isTold = false;
+  let isReported = false;
   return steps.map(({ entry, amount, tax: toldTax, undoes }) => {
     const before = after;
     after += amount;
     const taxBefore = minorOf({ amount: before, anchor }, sale);
     const undone = undoes === null ? undefined : moved.get(undoes);
-    isTold ||= toldTax !== null;
+    isReported ||= toldTax !== null;
     let tax: bigint | null = null;
-    if (isTold && undoes !== null && undone !== undefined && undone.amount > 0n) {
+    if (isReported && undoes !== null && undone !== undefined && undone.amount > 0n) {
       const back = divideRounded(undone.tax * amount, undone.amount);
       moved.set(undoes, { amount: undone.amount + amount, tax: undone.tax + back });
       tax = taxBefore + back;
     } else if (toldTax !== null) {
       tax = taxBefore + toldTax;
-    } else if (isTold && after < before) {
+    } else if (isReported && after < before) {
       tax = divideRounded(taxBefore * after, before);
     }
     if (tax !== null) anchor = { amount: after, tax: after === 0n ? 0n : tax };
@@ -79,7 +79,7 @@ function placesOf(steps: readonly TaxedStep[], sale: TaxedSale): Place[] {
 /** From here on tax and money go back in proportion. */
 interface Anchor {
   readonly amount: bigint;
-  /** As told, be it more than there was. */
+  /** As reported, be it more than there was. */
   readonly tax: bigint;
 }
 interface Place {
@@ -102,7 +102,7 @@ function minorOf(place: Place, sale: TaxedSale): bigint {
   return divideRounded(above, below);
 }
 
-/** No more than the sale's tax goes back whatever is told, and all of it with all the money. */
+/** No more than the sale's tax goes back whatever is reported, and all of it with all the money. */
 function inBase(place: Place, sale: TaxedSale): bigint {
   if (sale.tax <= 0n) return 0n;
   const { above, below } = exact(place, sale);

@@ -1,5 +1,5 @@
 /**
- * What was refunded of a payment, as steps in time. Two kinds of facts tell it: single refunds
+ * What was refunded of a payment, as steps in time. Two kinds of facts report it: single refunds
  * (which may fail) and cumulative readings of the charge. At any moment the truth is the greater
  * of the two, so that neither is missed and nothing counts twice. What came back another way than
  * the charge was paid (`Refund.purchase`) is in no reading of it, and comes on top.
@@ -10,10 +10,10 @@ import { newestFirst } from "./readings.js";
 
 /** The refunded total of one currency goes from `before` to `after`; minor units. */
 export interface RefundStep {
-  readonly told: ToldRefund;
+  readonly reported: ToldRefund;
   readonly before: bigint;
   readonly after: bigint;
-  /** Inside the step, with its sign; null: nobody tells it. */
+  /** Inside the step, with its sign; null: nobody reports it. */
   readonly tax: bigint | null;
 }
 
@@ -22,12 +22,12 @@ interface ToldRefund {
   readonly entry: string;
   readonly at: number;
   readonly currency: string;
-  /** Of the fact that told it, for when the sale's rate does not apply. */
+  /** Of the fact that reported it, for when the sale's rate does not apply. */
   readonly quote: Quote;
   /** Empty: spread like the sale. */
   readonly lines: readonly Line[];
   readonly country: string | null;
-  /** Within `single`; null: nobody tells it. */
+  /** Within `single`; null: nobody reports it. */
   readonly tax: bigint | null;
   /** The entry of the refund that failed. */
   readonly undoes: string | null;
@@ -41,18 +41,18 @@ interface ToldRefund {
 }
 
 export function refundSteps(facts: readonly Fact[]): RefundStep[] {
-  const told = [...singles(facts), ...totals(facts)].sort(
+  const reported = [...singles(facts), ...totals(facts)].sort(
     (one, other) => one.at - other.at || (one.entry < other.entry ? -1 : 1),
   );
-  const currencies = [...new Set(told.map(({ currency }) => currency))];
+  const currencies = [...new Set(reported.map(({ currency }) => currency))];
   return currencies.flatMap((currency) =>
-    stepsOf(told.filter((each) => each.currency === currency)),
+    stepsOf(reported.filter((each) => each.currency === currency)),
   );
 }
 
 /** Minor units of `currency` refunded in the end. */
 export function refundedTotal(steps: readonly RefundStep[], currency: string): bigint {
-  return steps.findLast(({ told }) => told.currency === currency)?.after ?? 0n;
+  return steps.findLast(({ reported }) => reported.currency === currency)?.after ?? 0n;
 }
 
 /**
@@ -69,8 +69,8 @@ function stepsOf(all: readonly ToldRefund[]): RefundStep[] {
   let [single, apart] = [0n, 0n];
   const kept = new Map<string, Kept>();
   let before = 0n;
-  for (const told of all) {
-    const { single: added, isApart, total: reading } = told;
+  for (const reported of all) {
+    const { single: added, isApart, total: reading } = reported;
     if (isApart) apart += added;
     else single += added;
     if (added < 0n && !isApart) {
@@ -78,18 +78,18 @@ function stepsOf(all: readonly ToldRefund[]): RefundStep[] {
       for (const [name, { at, total }] of kept) kept.set(name, { at, total: total + added });
     }
     if (reading !== null) {
-      const known = kept.get(told.witness);
-      const isLess = known?.at === told.at && known.total > reading;
-      if (!isLess) kept.set(told.witness, { at: told.at, total: reading });
+      const known = kept.get(reported.witness);
+      const isLess = known?.at === reported.at && known.total > reading;
+      if (!isLess) kept.set(reported.witness, { at: reported.at, total: reading });
     }
     let after = single > 0n ? single : 0n;
     for (const { total } of kept.values()) if (total > after) after = total;
     after += apart;
     if (after === before) continue;
-    // A reading may have told some of it before.
-    const isTold = told.tax !== null && added !== 0n;
-    const tax = isTold ? divideRounded((told.tax ?? 0n) * (after - before), added) : null;
-    steps.push({ told, before, after, tax });
+    // A reading may have reported some of it before.
+    const isReported = reported.tax !== null && added !== 0n;
+    const tax = isReported ? divideRounded((reported.tax ?? 0n) * (after - before), added) : null;
+    steps.push({ reported, before, after, tax });
     before = after;
   }
   return steps;
@@ -116,11 +116,11 @@ function singles(facts: readonly Fact[]): ToldRefund[] {
     if (known) known.push(reading);
     else readings.set(refund, [reading]);
   }
-  return [...readings.values()].flatMap(toldBy);
+  return [...readings.values()].flatMap(reportedBy);
 }
 
 /** @param readings of one refund, in order of receipt */
-function toldBy(readings: readonly Reading[]): ToldRefund[] {
+function reportedBy(readings: readonly Reading[]): ToldRefund[] {
   const body = newestOf(readings);
   const first = earliest(readings);
   if (body === undefined || first === null) return [];
@@ -183,7 +183,7 @@ function totals(facts: readonly Fact[]): ToldRefund[] {
     // After a single refund of the same moment: "refund_total" sorts behind "refund:".
     const entry = `refund_total:${at}:${fact.event_id}`;
     const nothingMore = { lines: [], country: null, tax: null, undoes: null, single: 0n };
-    const told = { entry, at, currency, quote: fact.quote, total: amount, witness };
-    return [{ ...told, ...nothingMore, isApart: false }];
+    const reported = { entry, at, currency, quote: fact.quote, total: amount, witness };
+    return [{ ...reported, ...nothingMore, isApart: false }];
   });
 }

@@ -47,7 +47,9 @@ export class AccountSizes {
     this.#isRead = true;
   }
 
-  /** To be told of every change before it is inserted. False: the accounts must be looked at. */
+  /**
+   * To be informed of every change before it is inserted. False: the accounts must be looked at.
+   */
   haveRoomFor(changes: readonly Change[]): boolean {
     let most = 0;
     for (const { account, steps } of changes) {

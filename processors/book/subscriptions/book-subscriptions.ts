@@ -31,13 +31,13 @@ export async function bookSubscriptions(
   await service.skus.see(batch.flatMap(skusSold));
 
   // 3. Insert the changes that are not there yet, where their accounts have room.
-  const told = (await mapInTurns(batch, subscriptionChange)).filter((row) => row !== null);
+  const reported = (await mapInTurns(batch, subscriptionChange)).filter((row) => row !== null);
   const located = (await mapInTurns(batch, countryChange)).filter((row) => row !== null);
   const countries = await newCountries(service.clickhouse, located);
   const { accountSizes = null } = service;
-  const wanted = [...told, ...countries];
+  const wanted = [...reported, ...countries];
   const beyond = new Set(await insertChanges(service.clickhouse, wanted, accountSizes));
-  const changes = told.filter((change) => !beyond.has(change));
+  const changes = reported.filter((change) => !beyond.has(change));
 
   // 4. Pair anonymous churns with the subscriptions they end, and end what went to another account:
   //    these ends are changes too.

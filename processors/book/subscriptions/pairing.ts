@@ -2,7 +2,7 @@
  * Pairs the starts and churns of one pool: a churn ends the oldest open subscription, by the times
  * they happened (`definitions.md`, Ingest). Sides are added in order of receipt, so that what was
  * known after each of them does not depend on how they were batched. Those of one receipt are known
- * together: a file that tells them backwards is paired once, not once for each line. Pure.
+ * together: a file that reports them backwards is paired once, not once for each line. Pure.
  */
 import type { Environment } from "../../../schemas/records/records.js";
 
@@ -34,8 +34,8 @@ export class Pairing {
   #open: Side[] = [];
   #oldest = 0;
   #isPaired = true;
-  /** What was told last of the starts that end otherwise since then. */
-  readonly #told = new Map<Side, string | undefined>();
+  /** What was reported last of the starts that end otherwise since then. */
+  readonly #reported = new Map<Side, string | undefined>();
   #pairedAgain = 0;
 
   /** When the starts end that have a churn. */
@@ -75,8 +75,10 @@ export class Pairing {
   /** The starts that end at another time than when this was asked last, or no more. */
   moved(): Side[] {
     this.#pairAgain();
-    const moved = [...this.#told].filter(([start, told]) => this.#ends.get(start) !== told);
-    this.#told.clear();
+    const moved = [...this.#reported].filter(
+      ([start, reported]) => this.#ends.get(start) !== reported,
+    );
+    this.#reported.clear();
     return moved.map(([start]) => start);
   }
 
@@ -84,7 +86,8 @@ export class Pairing {
     if (this.#isPaired) return;
     this.#isPaired = true;
     this.#pairedAgain += this.#sides.length;
-    for (const [start, end] of this.#ends) if (!this.#told.has(start)) this.#told.set(start, end);
+    for (const [start, end] of this.#ends)
+      if (!this.#reported.has(start)) this.#reported.set(start, end);
     [this.#ends, this.#waiting, this.#open, this.#oldest] = [new Map(), [], [], 0];
     for (const each of this.#sides) this.#step(each);
   }
@@ -94,7 +97,7 @@ export class Pairing {
       this.#open.push(side);
       return;
     }
-    // A named subscription is one, however often its price was told: the newest start has its
+    // A named subscription is one, however often its price was reported: the newest start has its
     // account, and a churn of what is ended already ends nothing.
     const named = isNamed(side.pool);
     const ended = named ? this.#open.at(-1) : this.#open[this.#oldest];
@@ -105,7 +108,7 @@ export class Pairing {
     if (this.#ends.has(ended)) return;
     if (!named) this.#oldest += 1;
     this.#ends.set(ended, side.at);
-    if (!this.#told.has(ended)) this.#told.set(ended, undefined);
+    if (!this.#reported.has(ended)) this.#reported.set(ended, undefined);
   }
 
   #placeOf(side: Side): number {

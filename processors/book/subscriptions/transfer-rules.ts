@@ -1,19 +1,19 @@
 /**
  * What a subscription that changed its account leaves behind. It has one account at a time: from
- * the moment a change is told under one it is worth nothing under the one before, whatever came
+ * the moment a change is reported under one it is worth nothing under the one before, whatever came
  * first (`definitions.md`, MRR). So a change ends it for the account that had it until then: beside
  * the change stands an end under that account, of the same moment and the same event.
  *
  * Such an end is never taken back: that the subscription was another's at that moment stays true,
- * whatever else is told, and one too many ends nothing. Pure.
+ * whatever else is reported, and one too many ends nothing. Pure.
  */
 import { elsewhere } from "../../../schemas/movements.js";
 import type { Change } from "./changes.js";
 
 /** Of a change, what its place among those of its subscription needs. */
-export type Told = Omit<Change, "revision" | "void" | "steps" | "currency" | "country">;
+export type Reported = Omit<Change, "revision" | "void" | "steps" | "currency" | "country">;
 
-/** SQL condition: the change was told of its account, and is no end that another led to. */
+/** SQL condition: the change was reported its account, and is no end that another led to. */
 export const isToldSql = `NOT endsWith(change_id, '${elsewhere}')
   AND NOT endsWith(change_id, ':ended')`;
 
@@ -21,12 +21,12 @@ export const isToldSql = `NOT endsWith(change_id, '${elsewhere}')
  * The ends that are needed by what is known now, and by what was known at any moment before: of two
  * changes one after the other, as they were received, under different accounts.
  *
- * @param told of one subscription, of all its accounts
+ * @param reported one subscription, of all its accounts
  */
-export function endsElsewhere(told: readonly Told[]): Change[] {
+export function endsElsewhere(reported: readonly Reported[]): Change[] {
   const ends = new Map<string, Change>();
-  const inTime: Told[] = [];
-  for (const change of told.toSorted(byReceipt)) {
+  const inTime: Reported[] = [];
+  for (const change of reported.toSorted(byReceipt)) {
     const place = placeIn(inTime, change);
     const [before, after] = [inTime[place - 1], inTime[place]];
     for (const [account, shown] of [
@@ -42,7 +42,7 @@ export function endsElsewhere(told: readonly Told[]): Change[] {
 }
 
 /** At the place of the change in the order of time, also among several of one moment. */
-function endFor(account: string, shown: Told): Change {
+function endFor(account: string, shown: Reported): Change {
   return {
     ...shown,
     account,
@@ -56,14 +56,14 @@ function endFor(account: string, shown: Told): Change {
 }
 
 /** The order in which changes of one subscription count (`schemas/movements.ts`). */
-function timeOf({ at, phase, event_id: event, recorded_at: recordedAt, change_id: id }: Told) {
+function timeOf({ at, phase, event_id: event, recorded_at: recordedAt, change_id: id }: Reported) {
   return [at, phaseOrder[phase], event, recordedAt, id].join(" ");
 }
 
 const phaseOrder = { expired: 0, started: 1, changed: 2, ended: 3 } as const;
 
 /** How many of them, which are in order of time, come before it. */
-function placeIn(inTime: readonly Told[], change: Told): number {
+function placeIn(inTime: readonly Reported[], change: Reported): number {
   const time = timeOf(change);
   let [from, to] = [0, inTime.length];
   while (from < to) {
@@ -75,11 +75,11 @@ function placeIn(inTime: readonly Told[], change: Told): number {
   return from;
 }
 
-function byReceipt(a: Told, b: Told): number {
+function byReceipt(a: Reported, b: Reported): number {
   const [one, other] = [receiptOf(a), receiptOf(b)];
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-function receiptOf({ recorded_at: recordedAt, change_id: id }: Told): string {
+function receiptOf({ recorded_at: recordedAt, change_id: id }: Reported): string {
   return `${recordedAt} ${id}`;
 }

@@ -1,7 +1,7 @@
 /**
- * Ends that no event told of its own account: of subscriptions that went to another one
- * (`elsewhere.ts`). What two accounts were told may be booked by two processors at once, so each
- * writes its changes and then looks: whoever looks last sees both.
+ * Ends that no event reported its own account: of subscriptions that went to another one
+ * (`elsewhere.ts`). What two accounts were reported may be booked by two processors at once, so
+ * each writes its changes and then looks: whoever looks last sees both.
  */
 import { clickhouseTime, rowsIn } from "../../../clickhouse/rows.js";
 import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
@@ -9,11 +9,11 @@ import { inParts } from "../../../runtime/chunk.js";
 import { limits } from "../../../config.js";
 import type { AccountSizes } from "./account-quota.js";
 import { type Change, insertChanges } from "./changes.js";
-import { endsElsewhere, isToldSql, type Told } from "./transfer-rules.js";
+import { endsElsewhere, isToldSql, type Reported } from "./transfer-rules.js";
 
 export type Subscription = Pick<Change, "workspace" | "environment" | "provider" | "subscription">;
 
-/** A subscription and some of the accounts it was told under. */
+/** A subscription and some of the accounts it was reported under. */
 export interface Shared extends Subscription {
   readonly accounts: readonly string[];
 }
@@ -25,15 +25,15 @@ export interface TransfersBooked {
   readonly refused: readonly Change[];
 }
 
-/** @param told the changes of a batch, which are there */
+/** @param reported the changes of a batch, which are there */
 export async function bookTransfers(
   clickhouse: ClickHouse,
-  told: readonly Change[],
+  reported: readonly Change[],
   sizes: AccountSizes | null = null,
 ): Promise<TransfersBooked> {
-  const shared = await sharedAmong(clickhouse, told);
+  const shared = await sharedAmong(clickhouse, reported);
   if (shared.length === 0) return { ended: [], refused: [] };
-  const here = new Set(told.map(deliveryOf));
+  const here = new Set(reported.map(deliveryOf));
   const ended: Change[] = [];
   const refused: Change[] = [];
   for (const some of partsOfShared(shared)) {
@@ -42,7 +42,7 @@ export async function bookTransfers(
     const isNew = new Set(missing.filter((end) => !beyond.has(end)));
     ended.push(...ends.filter((end) => isNew.has(end) || here.has(deliveryOf(end))));
     const full = new Set([...beyond].map(nameOf));
-    refused.push(...told.filter((change) => full.has(nameOf(change))));
+    refused.push(...reported.filter((change) => full.has(nameOf(change))));
   }
   return { ended, refused };
 }
@@ -63,14 +63,14 @@ export async function endsOf(
 ): Promise<{ readonly ends: readonly Change[]; readonly missing: readonly Change[] }> {
   const inShared = conditionOf(shared);
   const isKnown = knownTo === null ? "" : `AND recorded_at <= '${clickhouseTime(knownTo)}'`;
-  const told = await clickhouse.rows<Told>(
+  const reported = await clickhouse.rows<Reported>(
     `SELECT workspace, environment, provider, subscription, account, change_id, at, phase,
             event_id, recorded_at
      FROM subscription_changes WHERE ${inShared} AND ${isToldSql} ${isKnown}
      ORDER BY workspace, environment, provider, subscription, at DESC
      LIMIT ${limits.changesOfSharedMax} BY workspace, environment, provider, subscription`,
   );
-  const ends = bySubscription(told).flatMap(endsElsewhere);
+  const ends = bySubscription(reported).flatMap(endsElsewhere);
   if (ends.length === 0) return { ends, missing: [] };
   const stored = await clickhouse.rows<Pick<Change, "account" | "change_id">>(
     `SELECT account, change_id FROM subscription_changes WHERE ${inShared} AND NOT (${isToldSql})`,
@@ -79,7 +79,7 @@ export async function endsOf(
   return { ends, missing: ends.filter((end) => !there.has(endOf(end))) };
 }
 
-/** Those of the subscriptions that more than one account was told to have. */
+/** Those of the subscriptions that more than one account was informed to have. */
 export async function sharedAmong(
   clickhouse: Pick<ClickHouse, "rows">,
   subscriptions: readonly Subscription[],
@@ -116,9 +116,9 @@ function conditionOf(shared: readonly Shared[]): string {
     AND ${rowsIn("(subscription)", names)}`;
 }
 
-function bySubscription(told: readonly Told[]): Told[][] {
-  const histories = new Map<string, Told[]>();
-  for (const change of told) {
+function bySubscription(reported: readonly Reported[]): Reported[][] {
+  const histories = new Map<string, Reported[]>();
+  for (const change of reported) {
     const name = nameOf(change);
     const history = histories.get(name);
     if (history) history.push(change);

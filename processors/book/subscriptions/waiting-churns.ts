@@ -42,7 +42,7 @@ export async function listWaiting(
 }
 
 /**
- * Without those that name a subscription somebody has, whoever told of it: they end it by
+ * Without those that name a subscription somebody has, whoever reported it: they end it by
  * themselves (`providers/record-facts.ts`), also under another account (`transfers.ts`).
  */
 async function withoutStart(clickhouse: ClickHouse, unpaired: readonly Side[]): Promise<Side[]> {

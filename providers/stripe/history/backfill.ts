@@ -1,5 +1,5 @@
 /**
- * Stripe's history, told as events. What Stripe does not keep cannot be told: see
+ * Stripe's history, reported as events. What Stripe does not keep cannot be reported: see
  * docs/providers/stripe.md, History.
  */
 import { createHash } from "node:crypto";
@@ -33,8 +33,8 @@ const object = z.looseObject({
 export type HistoryObject = z.output<typeof object>;
 const page = z.object({ object: z.literal("list"), data: z.array(object), has_more: z.boolean() });
 
-/** What an object tells, before its event gets an id. */
-export interface Told {
+/** What an object reports, before its event gets an id. */
+export interface Reported {
   readonly type: string;
   /** ms since 1970: orders the readings of one thing */
   readonly at: number;
@@ -42,7 +42,7 @@ export interface Told {
   readonly previous?: Readonly<Record<string, unknown>>;
   /** As first read, for good: a later reading of the same past knows no better. Its name. */
   readonly once?: string;
-  /** It may have been so before, and otherwise in between: each reading tells it anew. */
+  /** It may have been so before, and otherwise in between: each reading reports it anew. */
   readonly mayRecur?: boolean;
 }
 
@@ -54,7 +54,8 @@ export const stripeBackfill: Backfill = {
     // Whatever their date: one that began long ago may still count.
     list("subscriptions", "/v1/subscriptions", null, subscriptionHistory, {
       status: "all",
-      // A coupon that was deleted is told nowhere else. Those of items lie too deep to be expanded.
+      // A coupon that was deleted is reported nowhere else. Those of items lie too deep to be
+      // expanded.
       "expand[0]": "data.discounts.source.coupon",
       "expand[1]": "data.items.data.discounts",
     }),
@@ -95,7 +96,7 @@ function list(
   name: string,
   path: string,
   since: ((span: Span) => number) | null,
-  tell: (object: HistoryObject, asOf: number) => readonly Told[],
+  report: (object: HistoryObject, asOf: number) => readonly Reported[],
   more: Readonly<Record<string, string>> = {},
 ): HistoryList {
   return {
@@ -116,7 +117,7 @@ function list(
       const { data, has_more: hasMore } = parsed.data;
       return {
         objects: data.length,
-        events: data.flatMap((one) => tell(one, asOf).map((told) => eventOf(told, one))),
+        events: data.flatMap((one) => report(one, asOf).map((reported) => eventOf(reported, one))),
         payments: name === "charges" ? data.flatMap(listedPayment) : [],
         next: hasMore ? (data.at(-1)?.id ?? null) : null,
       };
@@ -128,30 +129,30 @@ function list(
  * Refunds have a list of their own, which dates them; the charge's total, which does not, would
  * only say the same again.
  */
-function chargeHistory(charge: HistoryObject, asOf: number): Told[] {
+function chargeHistory(charge: HistoryObject, asOf: number): Reported[] {
   if (charge.paid !== true) return [];
   const { amount_refunded: _total, refunds: _some, ...rest } = charge;
   return [{ type: "charge.updated", at: asOf, object: rest }];
 }
 
 /** One that is open, or was given up, may be paid in part: one status cannot be asked for. */
-function invoiceHistory(invoice: HistoryObject, asOf: number): Told[] {
+function invoiceHistory(invoice: HistoryObject, asOf: number): Reported[] {
   if (invoice.status === "paid") return [{ type: "invoice.paid", at: asOf, object: invoice }];
   return isPaidInPart(invoice) ? [{ type: "invoice.updated", at: asOf, object: invoice }] : [];
 }
 
 /**
  * What was sold without an invoice. Where the list leaves out some of its lines, which are asked
- * for then, what a webhook told counts.
+ * for then, what a webhook reported counts.
  */
-function sessionHistory(session: HistoryObject, asOf: number): Told[] {
+function sessionHistory(session: HistoryObject, asOf: number): Reported[] {
   if (session.payment_status !== "paid" || typeof session.payment_intent !== "string") return [];
   const at = tellsAllLines(session) ? asOf : session.created * 1000;
   return [{ type: "checkout.session.completed", at, object: session }];
 }
 
 /** When a refund failed is the date of the money that came back. */
-function refundHistory(refund: HistoryObject, asOf: number): Told[] {
+function refundHistory(refund: HistoryObject, asOf: number): Reported[] {
   const back = refund.failure_balance_transaction;
   const isDated = typeof back === "object" && back !== null && "created" in back;
   const failedAt = isDated && typeof back.created === "number" ? back.created * 1000 : null;
@@ -161,34 +162,37 @@ function refundHistory(refund: HistoryObject, asOf: number): Told[] {
 }
 
 /** One that was voided gives back what it took when it was. */
-function creditNoteHistory(note: HistoryObject, asOf: number): Told[] {
+function creditNoteHistory(note: HistoryObject, asOf: number): Reported[] {
   const voidedAt = typeof note.voided_at === "number" ? note.voided_at * 1000 : null;
   return [{ type: "credit_note.updated", at: voidedAt ?? asOf, object: note }];
 }
 
 /**
- * The id holds what is told but not when it was read, nor what changes without a meaning, so
+ * The id holds what is reported but not when it was read, nor what changes without a meaning, so
  * that the same state read twice is one event; but for states that come back.
  */
-function eventOf(given: Told, source: HistoryObject): HistoryEvent {
-  const { type, at, object: told, previous } = given;
+function eventOf(given: Reported, source: HistoryObject): HistoryEvent {
+  const { type, at, object: reported, previous } = given;
   const body = {
     id: "",
     object: "event",
     api_version: apiVersion,
     created: Math.floor(at / 1000),
-    data: { object: told, ...(previous === undefined ? {} : { previous_attributes: previous }) },
+    data: {
+      object: reported,
+      ...(previous === undefined ? {} : { previous_attributes: previous }),
+    },
     ...(source.livemode === undefined ? {} : { livemode: source.livemode }),
     type,
   };
-  const state = given.once ?? digestOf(told);
+  const state = given.once ?? digestOf(reported);
   const reading = given.mayRecur === true ? `:${seconds(at)}` : "";
   const nativeId = `history:${source.id}:${type}:${state}${reading}`;
   return { nativeId, body: { ...body, id: nativeId } };
 }
 
-function digestOf(told: Readonly<Record<string, unknown>>): string {
-  const digest = createHash("sha256").update(canonicalJson(lastingOf(told)));
+function digestOf(reported: Readonly<Record<string, unknown>>): string {
+  const digest = createHash("sha256").update(canonicalJson(lastingOf(reported)));
   return digest.digest("hex").slice(0, 32);
 }
 
@@ -204,11 +208,11 @@ const passing = /_(url|pdf)$|^(times_redeemed|valid)$/;
 
 /** As the adapter reads it, so that the comparison finds what booking made of it. */
 function listedPayment(charge: HistoryObject): ListedPayment[] {
-  const told = eventOf(
+  const reported = eventOf(
     { type: "charge.updated", at: charge.created * 1000, object: charge },
     charge,
   );
-  const decoded = decode(told.body);
+  const decoded = decode(reported.body);
   if (decoded.outcome !== "facts") return [];
   const bodies = decoded.facts.map(({ body }) => body);
   const payment = bodies.find(isPayment)?.Payment;

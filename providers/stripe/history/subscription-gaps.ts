@@ -18,7 +18,7 @@ export interface SubscriptionGaps {
   readonly tiers: readonly string[];
   /** Prices whose amount in the subscription's currency is not. */
   readonly options: readonly PriceOption[];
-  /** A discount of the whole is named that nothing told, or its coupon was deleted. */
+  /** A discount of the whole is named that nothing reported, or its coupon was deleted. */
   readonly discounts: boolean;
   /** The same of an item. */
   readonly itemDiscounts: boolean;
@@ -85,7 +85,8 @@ function discountGaps(
 ): { readonly isOpen: boolean; readonly coupons: readonly string[] } {
   const unknown = unknownDiscounts(given, known);
   const coupons = [...unknown.coupons, ...incompleteCoupons(given, known, currency)];
-  // A coupon that was deleted goes on for those who have it, and is told with their discounts only.
+  // A coupon that was deleted goes on for those who have it, and is reported with their discounts
+  // only.
   const isGone = coupons.some((coupon) => answers.get(paths.coupon(coupon)) === null);
   return { isOpen: unknown.discounts.length > 0 || isGone, coupons };
 }

@@ -1,10 +1,10 @@
 /**
  * What can be said of a subscription's past from what it is now: that it began, when a trial
  * became paid, what it is worth now, when it ended. Prices it had in between are not kept by
- * Stripe; it is told as if the last had always been its price.
+ * Stripe; it is reported as if the last had always been its price.
  */
 import { z } from "zod";
-import type { HistoryObject, Told } from "./backfill.js";
+import type { HistoryObject, Reported } from "./backfill.js";
 
 const updated = "customer.subscription.updated";
 /** Stripe ends or pauses what nobody pays for some time after its trial's end, mostly seconds. */
@@ -13,7 +13,7 @@ const trialClosesWithinMs = 60 * 60 * 1000;
 const trialBeginsWithinMs = 60 * 60 * 1000;
 
 /** @param asOf ms since 1970, before the reading: the present state is as of then */
-export function subscriptionHistory(subscription: HistoryObject, asOf: number): Told[] {
+export function subscriptionHistory(subscription: HistoryObject, asOf: number): Reported[] {
   const { status } = subscription;
   // It never came to be.
   if (status === "incomplete" || status === "incomplete_expired") return [];
@@ -25,31 +25,31 @@ export function subscriptionHistory(subscription: HistoryObject, asOf: number): 
   const begun = { ...subscription, ended_at: null, pause_collection: null };
   const asTrial = { ...begun, status: "trialing" };
   const asPaid = { ...begun, status: "active" };
-  const told: Told[] = [];
+  const reported: Reported[] = [];
   const start = { type: "customer.subscription.created", at: createdAt, once: "once" };
-  told.push({ ...start, object: trial?.isFirst === true ? asTrial : asPaid });
+  reported.push({ ...start, object: trial?.isFirst === true ? asTrial : asPaid });
   if (trial?.isFirst === false) {
     const previous = { status: "active" };
     const once = `trial from ${trial.startsAt}`;
-    told.push({ type: updated, at: trial.startsAt, object: asTrial, previous, once });
+    reported.push({ type: updated, at: trial.startsAt, object: asTrial, previous, once });
   }
   if (trial !== null && trial.endsAt < untilNow && isPaidAfter(trial.endsAt, subscription)) {
     const previous = { status: "trialing" };
     // An earlier backfill may have read the end of the trial it began with: this is another's.
     const once = trial.isFirst ? "once" : `trial to ${trial.endsAt}`;
-    told.push({ type: updated, at: trial.endsAt, object: asPaid, previous, once });
+    reported.push({ type: updated, at: trial.endsAt, object: asPaid, previous, once });
   }
-  told.push(
+  reported.push(
     status === "canceled"
       ? { type: "customer.subscription.deleted", at: untilNow, object: subscription }
       : { type: updated, at: readAt, object: subscription, mayRecur: true },
   );
-  return told;
+  return reported;
 }
 
 /**
- * The last trial, the only one Stripe tells: the subscription began with it, or it was given to one
- * that was paid by then (a free month).
+ * The last trial, the only one Stripe reports: the subscription began with it, or it was given to
+ * one that was paid by then (a free month).
  */
 function trialOf({ created, trial_start: start, trial_end: end }: HistoryObject) {
   const createdAt = created * 1000;
@@ -83,9 +83,9 @@ const pausedShape = z.object({
 
 /** Why it is paused; null where Stripe, as in all versions before 2026-05-27, does not say. */
 function pauseOf({ status_details: details }: HistoryObject) {
-  const told = pausedShape.safeParse(details);
-  if (!told.success) return null;
-  const { subscription, transitioned_at: at } = told.data.paused;
+  const reported = pausedShape.safeParse(details);
+  if (!reported.success) return null;
+  const { subscription, transitioned_at: at } = reported.data.paused;
   return { isOfTrial: subscription.type === "trial_end_without_payment_method", at: timeOf(at) };
 }
 

@@ -37,11 +37,11 @@ describe("An append that takes several requests", () => {
 
   it("should send again what kafkajs left out, and go on as another producer", async () => {
     const sent: number[][] = [];
-    const told = [["7"], [undefined, "8"], ["9"]];
+    const reported = [["7"], [undefined, "8"], ["9"]];
     const { appender, played } = playBrokers(({ messages }, connection) => {
       sent.push(messages.map(({ partition = 0 }) => partition));
       if (sent.length === 1) connection.failedSends += 1;
-      return told[sent.length - 1] ?? [];
+      return reported[sent.length - 1] ?? [];
     });
     const small = { key: "k", value: Buffer.alloc(1) };
     const places = await appender.append([0, 1].map((partition) => ({ partition, ...small })));
@@ -51,7 +51,7 @@ describe("An append that takes several requests", () => {
     expect(played()).to.equal(2);
   });
 
-  /** Brokers that take whatever is sent. @param onSent is told the key of its first record */
+  /** Brokers that take whatever is sent. @param onSent is reported the key of its first record */
   function over(onSent: (key: string) => void, noConnection?: Error): KafkaAppender {
     const answer = ({ messages }: ProducerRecord): string[] => {
       onSent(String(messages[0]?.key));
@@ -60,7 +60,7 @@ describe("An append that takes several requests", () => {
     return playBrokers(answer, noConnection).appender;
   }
 
-  /** @param answer the offset of each partition that is told, by its number */
+  /** @param answer the offset of each partition that is reported, by its number */
   function playBrokers(
     answer: (sent: ProducerRecord, connection: { failedSends: number }) => (string | undefined)[],
     noConnection?: Error,

@@ -23,7 +23,7 @@ import { testLogger } from "../../harness/stores.js";
 
 const topic = topics.raw;
 const brokerCount = 3;
-/** Appends between two deaths that somebody was told of. */
+/** Appends between two deaths that somebody was reported. */
 const appendsPerDeath = 100;
 const keys = ["a", "b", "c", "d", "e", "f", "g", "h"];
 
@@ -106,7 +106,7 @@ class Load {
 
   constructor(private readonly log: Log) {
     this.#running = this.#run();
-    // Told by `stop`.
+    // Reported by `stop`.
     this.#running.catch(() => undefined);
   }
 

@@ -1,4 +1,4 @@
-/** What brokers of one Kafka cluster on this machine are told of each other. */
+/** What brokers of one Kafka cluster on this machine are reported each other. */
 
 /** Copies of what is to survive the loss of a broker. */
 const copiesMax = 3;

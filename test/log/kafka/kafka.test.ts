@@ -120,11 +120,11 @@ describe("Kafka", function () {
     it("should keep a batch larger than one request in order", async () => {
       const [log] = await open();
       const values = Array.from({ length: 6 }, (_, n) => Buffer.alloc(700_000, n));
-      const told = await log?.append(
+      const reported = await log?.append(
         topic,
         values.map((value) => ({ key: "a", value })),
       );
-      expect(told?.map(({ offset }) => offset)).to.eql([0n, 1n, 2n, 3n, 4n, 5n]);
+      expect(reported?.map(({ offset }) => offset)).to.eql([0n, 1n, 2n, 3n, 4n, 5n]);
       const found = await readAll(log ?? fail());
       expect(found.map(({ value }) => value[0])).to.eql([0, 1, 2, 3, 4, 5]);
     });
@@ -282,8 +282,8 @@ describe("Kafka", function () {
       const groupId = `${name}.${group}`;
       const broker = await coordinatorOf(await connection.ready(name), groupId);
       const { MemberMetadata } = kafkajs.AssignerProtocol;
-      const joinGroup = (memberId = "", told = "") => {
-        const userData = Buffer.from(told);
+      const joinGroup = (memberId = "", reported = "") => {
+        const userData = Buffer.from(reported);
         const metadata = MemberMetadata.encode({ version: 0, topics: [name], userData });
         return broker.joinGroup({
           groupId,
@@ -296,7 +296,7 @@ describe("Kafka", function () {
       return { connection, broker, group: { groupId }, joinGroup };
     }
 
-    it("should tell an append that may still be stored from one that cannot", async () => {
+    it("should report an append that may still be stored from one that cannot", async () => {
       const [log] = await open(installKafka(server.url), { appendMsMax });
       await log?.append(topic, [record("a", "before")]);
       server.process.kill("SIGSTOP");
@@ -441,7 +441,12 @@ describe("Kafka", function () {
       expect(String(error)).to.match(/topic compacted\.revenue\.raw is compacted.*cleanup\.policy/);
     });
 
-    type Unusable = [title: string, port: () => number, replication: number | null, told: RegExp];
+    type Unusable = [
+      title: string,
+      port: () => number,
+      replication: number | null,
+      reported: RegExp,
+    ];
     const unusable: Unusable[] = [
       ["nobody listens", () => 1, null, /KAFKA_BROKERS: Kafka at 127\.0\.0\.1:1 cannot be reached/],
       [
@@ -458,7 +463,7 @@ describe("Kafka", function () {
       ],
       ["too many copies are asked for", () => port, 3, /KAFKA_REPLICATION: the topic/],
     ];
-    for (const [title, portOf, replication, told] of unusable) {
+    for (const [title, portOf, replication, reported] of unusable) {
       it(`should say in one sentence that ${title}`, async () => {
         const error = await rejection(
           openKafkaLog({
@@ -471,7 +476,7 @@ describe("Kafka", function () {
           }),
         );
         expect(error).to.be.instanceOf(ConfigError);
-        expect(String(error)).to.match(told);
+        expect(String(error)).to.match(reported);
       });
     }
   });
@@ -598,7 +603,7 @@ describe("Kafka with TLS and a login", function () {
     await log.close();
   });
 
-  const refused: [title: string, more: Readonly<Record<string, string>>, told: RegExp][] = [
+  const refused: [title: string, more: Readonly<Record<string, string>>, reported: RegExp][] = [
     [
       "a wrong password",
       { KAFKA_SASL_PASSWORD: "wrong" },
@@ -650,11 +655,11 @@ describe("Kafka with TLS and a login", function () {
       /KAFKA_BROKERS: the certificate of Kafka at localhost:\d+ is of another name/,
     ],
   ];
-  for (const [title, more, told] of refused) {
-    it(`should tell ${title} in one sentence`, async () => {
+  for (const [title, more, reported] of refused) {
+    it(`should report ${title} in one sentence`, async () => {
       const error = await rejection(open(more));
       expect(error).to.be.instanceOf(ConfigError);
-      expect(String(error)).to.match(told);
+      expect(String(error)).to.match(reported);
     });
   }
 
@@ -683,7 +688,7 @@ describe("Kafka with TLS and a login", function () {
     }
 
     /** The controller says yes before the broker knows. */
-    async function told(use: LogUse): Promise<string> {
+    async function reported(use: LogUse): Promise<string> {
       let before = "";
       for (;;) {
         const now = await open(guest, { use }).then(
@@ -701,7 +706,7 @@ describe("Kafka with TLS and a login", function () {
       all.filter(
         (right) => right.on !== on || right.name !== name || right.operation !== operation,
       );
-    const lacking: [title: string, rights: Right[], use: LogUse, told: RegExp][] = [
+    const lacking: [title: string, rights: Right[], use: LogUse, reported: RegExp][] = [
       [
         "that it may only look",
         [...allowed(every.reads, "DESCRIBE"), ...inGroups("DESCRIBE")],
@@ -746,9 +751,9 @@ describe("Kafka with TLS and a login", function () {
       ],
     ];
     for (const [title, rights, use, sentence] of lacking) {
-      it(`should tell ${title}`, async () => {
+      it(`should report ${title}`, async () => {
         await give(rights);
-        expect(await told(use)).to.match(sentence);
+        expect(await reported(use)).to.match(sentence);
       });
     }
 
@@ -757,13 +762,13 @@ describe("Kafka with TLS and a login", function () {
       const log = await open();
       opened.push(log);
       const ends = await log.ends(raw);
-      expect(await told(every)).to.equal("nothing");
+      expect(await reported(every)).to.equal("nothing");
       expect(await log.ends(raw)).to.eql(ends);
     });
 
-    it("should tell a right that was taken away once in a while, and go on with it", async () => {
+    it("should report a right that was taken away once in a while, and go on with it", async () => {
       await give(all);
-      await told(every);
+      await reported(every);
       const lines: string[] = [];
       const logger = createLogger("info", {
         destination: { write: (line) => void lines.push(line) },
@@ -824,7 +829,7 @@ describe("A Kafka that says nothing", function () {
   });
   after(() => silent.close());
 
-  async function told(where: string, tls: string): Promise<string> {
+  async function reported(where: string, tls: string): Promise<string> {
     const opening = openKafkaLog({
       settings: kafkaSettings(readConfig({ KAFKA_BROKERS: where, KAFKA_TLS: tls })),
       topicPrefix: "",
@@ -839,30 +844,30 @@ describe("A Kafka that says nothing", function () {
   }
 
   for (const tls of ["off", "on"]) {
-    it(`should be told as a Kafka that hangs, or is not for KAFKA_TLS=${tls}`, async () => {
+    it(`should be reported as a Kafka that hangs, or is not for KAFKA_TLS=${tls}`, async () => {
       const address = silent.address();
       if (address === null || typeof address === "string") throw new Error("it has no port");
       const where = `127.0.0.1:${address.port}`;
-      expect(await told(where, tls)).to.include(
+      expect(await reported(where, tls)).to.include(
         `KAFKA_BROKERS: Kafka at ${where} gives no answer: it does not work, or cannot be used ` +
           `with KAFKA_TLS=${tls}: `,
       );
     });
   }
 
-  it("should be told as what it is when it answers by HTTP", async () => {
+  it("should be reported as what it is when it answers by HTTP", async () => {
     const where = new URL(await serveHttp("no Kafka", (_, response) => response.end())).host;
-    expect(await told(where, "off")).to.include(
+    expect(await reported(where, "off")).to.include(
       `KAFKA_BROKERS: what answers at ${where} is an HTTP server and no Kafka: name the port`,
     );
-    expect(await told(where, "on")).to.include(
+    expect(await reported(where, "on")).to.include(
       `KAFKA_TLS: Kafka at ${where} does not speak TLS: set KAFKA_TLS=off`,
     );
   });
 
   for (const where of ["127.0.0.1:1", "kafka.invalid:9092"]) {
     it(`should not be thought of where nobody listens: ${where}`, async () => {
-      expect(await told(where, "off")).to.include(
+      expect(await reported(where, "off")).to.include(
         `KAFKA_BROKERS: Kafka at ${where} cannot be reached: Connection error: `,
       );
     });
@@ -870,7 +875,7 @@ describe("A Kafka that says nothing", function () {
 });
 
 describe("The settings of Kafka", () => {
-  const wrong: [title: string, settings: Readonly<Record<string, string>>, told: RegExp][] = [
+  const wrong: [title: string, settings: Readonly<Record<string, string>>, reported: RegExp][] = [
     [
       "files of certificates without TLS",
       { KAFKA_TLS_CA_FILE: "ca.pem", KAFKA_TLS_KEY_FILE: "key.pem" },
@@ -893,10 +898,10 @@ describe("The settings of Kafka", () => {
     ],
     ["a mechanism nobody knows", { KAFKA_SASL_MECHANISM: "magic" }, /KAFKA_SASL_MECHANISM/],
   ];
-  for (const [title, settings, told] of wrong) {
+  for (const [title, settings, reported] of wrong) {
     it(`should refuse ${title}, by name`, () => {
       const read = () => kafkaSettings(readConfig({ KAFKA_BROKERS: "kafka:9092", ...settings }));
-      expect(read).to.throw(ConfigError, told);
+      expect(read).to.throw(ConfigError, reported);
     });
   }
 });

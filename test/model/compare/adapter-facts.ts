@@ -14,9 +14,9 @@ export interface DecodedEvent {
 }
 
 /**
- * One event after the other, as the processors do it: what one tells of an object is kept for the
+ * One event after the other, as the processors do it: what one reports an object is kept for the
  * next. Without those of another environment.
- * @throws when an event is rejected: stories tell nothing that cannot be understood
+ * @throws when an event is rejected: stories report nothing that cannot be understood
  */
 export function decodedBy(provider: Provider, events: readonly ModelEvent[]): DecodedEvent[] {
   const kept = new KeptInMemory();
@@ -44,8 +44,12 @@ export function decodedBy(provider: Provider, events: readonly ModelEvent[]): De
 
 export function inWordsOfModel(decoded: readonly DecodedEvent[]): Fact[] {
   return decoded.flatMap(({ event, facts }) => {
-    const told = { eventId: event.id, provider: event.source };
-    return facts.map((fact): Fact => ({ ...bareFact(fact), ...told, toldAt: fact.happenedAt }));
+    const reported = { eventId: event.id, provider: event.source };
+    return facts.map((fact): Fact => ({
+      ...bareFact(fact),
+      ...reported,
+      reportedAt: fact.happenedAt,
+    }));
   });
 }
 
@@ -53,10 +57,10 @@ export function inWordsOfModel(decoded: readonly DecodedEvent[]): Fact[] {
 class KeptInMemory {
   readonly #objects = new Map<string, KeptObject>();
 
-  keep(told: readonly KeptObject[]): void {
-    for (const one of told) {
+  keep(reported: readonly KeptObject[]): void {
+    for (const one of reported) {
       const before = this.#objects.get(one.id);
-      if (before === undefined || (!one.gathers && before.toldAt < one.toldAt)) {
+      if (before === undefined || (!one.gathers && before.reportedAt < one.reportedAt)) {
         this.#objects.set(one.id, one);
       } else if (one.gathers) {
         const object = Object.assign({}, one.object, before.object);
@@ -76,8 +80,8 @@ function bareFact({ body }: DecodedFact): BareFact {
   if ("Purchase" in body) {
     const { purchase, account, country, type, tax, lines, total = null } = body.Purchase;
     const whole = total === null ? {} : { total };
-    const told = { kind: "purchase", purchase, account, country, type, tax } as const;
-    return { ...told, lines: lines.map(lineOf), ...whole };
+    const reported = { kind: "purchase", purchase, account, country, type, tax } as const;
+    return { ...reported, lines: lines.map(lineOf), ...whole };
   }
   if ("Link" in body) {
     const { payment, purchase, as_of: asOf = null, part = null } = body.Link;
@@ -121,9 +125,9 @@ function saleOf(payment: Body<"Payment">): BareFact {
   };
 }
 
-function refundOf(told: Body<"Refund">): BareFact {
-  const { refund, payment, at, amount, currency, failed_at: failedAt, country, lines } = told;
-  const { account, tax = null, purchase = null } = told;
+function refundOf(reported: Body<"Refund">): BareFact {
+  const { refund, payment, at, amount, currency, failed_at: failedAt, country, lines } = reported;
+  const { account, tax = null, purchase = null } = reported;
   const [line] = lines;
   return {
     kind: "refund",
@@ -144,10 +148,10 @@ function refundOf(told: Body<"Refund">): BareFact {
 
 const certainties = { money: 2, notice: 1, outcome: 0 } as const;
 
-function disputeOf(told: Body<"Dispute">): BareFact {
-  const { dispute, payment, amount, currency, told_by: toldBy, lines = [] } = told;
-  const { withdrawn_at: withdrawnAt, returned_at: returnedAt } = told;
-  const { returned_amount: returned = null, tax = null } = told;
+function disputeOf(reported: Body<"Dispute">): BareFact {
+  const { dispute, payment, amount, currency, told_by: reportedBy, lines = [] } = reported;
+  const { withdrawn_at: withdrawnAt, returned_at: returnedAt } = reported;
+  const { returned_amount: returned = null, tax = null } = reported;
   const [line] = lines;
   return {
     kind: "dispute",
@@ -157,16 +161,16 @@ function disputeOf(told: Body<"Dispute">): BareFact {
     currency,
     withdrawnAt,
     returnedAt,
-    certainty: certainties[toldBy],
+    certainty: certainties[reportedBy],
     ...(returned === null ? {} : { returned }),
     ...(line?.item ? { line: line.item } : {}),
     ...(tax === null ? {} : { tax }),
   };
 }
 
-function changeOf(told: Body<"Subscription">): BareFact {
-  const { subscription, account, phase, currency, country } = told;
-  const steps = told.steps.map(({ at, items }) => ({
+function changeOf(reported: Body<"Subscription">): BareFact {
+  const { subscription, account, phase, currency, country } = reported;
+  const steps = reported.steps.map(({ at, items }) => ({
     at,
     items: items.map((item) => ({
       item: item.item,

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { at, list, text } from "../readers/json.js";
 import { type Merchant, read, readPages } from "../merchant.js";
 
-/** Moments to ask for: `at`, and `known_at` where it is told. */
+/** Moments to ask for: `at`, and `known_at` where it is reported. */
 export interface Clocks {
   readonly at: string;
   readonly known_at?: string;
@@ -12,7 +12,7 @@ export interface Clocks {
 /** Transactions opened down to their events; the lists themselves are whole. */
 const openedMax = 10;
 
-/** By question: the answer's data, without what tells the time of asking. */
+/** By question: the answer's data, without what reports the time of asking. */
 export async function answersOf(
   merchant: Merchant,
   clocks: readonly Clocks[],

@@ -11,7 +11,7 @@ import type { Fraction } from "../fraction.js";
 import type { Quotes } from "../quotes.js";
 
 /**
- * What is recorded about each payment, all of it told in one batch.
+ * What is recorded about each payment, all of it reported in one batch.
  * @throws when an event cannot be converted
  */
 export async function bookedMoney(
@@ -45,8 +45,8 @@ function completed({ event, facts }: DecodedEvent, base: string, quotes: Quotes)
 
 function quoteOf(rate: Fraction | null, currency: string, base: string): Quote | null {
   if (rate === null) return null;
-  const told = { currency, base_currency: base, date: "", source: "ecb", edition: 1 };
-  return { ...told, rate: decimalOf(rate) };
+  const reported = { currency, base_currency: base, date: "", source: "ecb", edition: 1 };
+  return { ...reported, rate: decimalOf(rate) };
 }
 
 /** Ten significant digits: a rate's text ends. */

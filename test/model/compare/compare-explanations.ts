@@ -33,11 +33,11 @@ export async function expectFilters(
   const whole: Query = Object.assign({}, ...filters.slice(0, 7));
   const drawn = filters[transactions.length % filters.length] ?? {};
   for (const query of [drawn, whole]) {
-    const told = await readPages(merchant, "/v1/transactions", { ...clocks, ...query });
+    const reported = await readPages(merchant, "/v1/transactions", { ...clocks, ...query });
     const expected = transactions.filter((row) => passes(row, query));
     expectLines(
       `transactions ${JSON.stringify({ ...clocks, ...query })}`,
-      told.map(comparable),
+      reported.map(comparable),
       expected.map(comparable),
     );
   }
@@ -81,8 +81,12 @@ export async function expectChanges(
     ["to", now],
   ] as const) {
     const { current_mrr: mrr, active_subscribers: subscribers } = figures.mrr(at);
-    const told = [number(readings, name, "mrr"), number(readings, name, "active_subscribers")];
-    expectLines(`${name} ${query.at}`, told.map(comparable), [mrr, subscribers].map(comparable));
+    const reported = [number(readings, name, "mrr"), number(readings, name, "active_subscribers")];
+    expectLines(
+      `${name} ${query.at}`,
+      reported.map(comparable),
+      [mrr, subscribers].map(comparable),
+    );
   }
   const rows = await readPages(merchant, path, query);
   const sum = rows.reduce<bigint>((total, row) => total + micros(text(row, "mrr_exact")), 0n);

@@ -167,7 +167,7 @@ async function productCell(
   const skus = list(product, "providers").map(
     (entry) => `${text(entry, "provider")}/${text(entry, "external_id")}`,
   );
-  // Of what belongs to no product all providers have some; the list tells those that sold it.
+  // Of what belongs to no product all providers have some; the list reports those that sold it.
   const isUnattributed = text(product, "name") === "Unattributed";
   const ofAll = providerTokens.map((token) => `${token}/`);
   return {
@@ -204,7 +204,7 @@ async function expectRevenue(
 interface Group {
   readonly name: string | null;
   readonly field: string | null;
-  /** What stands before a slash tells groups of one name apart. */
+  /** What stands before a slash reports groups of one name apart. */
   keyOf(entry: Entry, names: ReadonlyMap<string, string>): string;
 }
 

@@ -11,7 +11,7 @@ import { at } from "../readers/json.js";
 
 const answered: readonly Provider[] = [
   { ...answeredInBody(createGoogle()), keepsAnswered: () => [], needs: () => [] },
-  // What its events tell one another may not change what the answers tell.
+  // What its events report one another may not change what the answers report.
   answeredInBody(createLemonSqueezy()),
 ];
 

@@ -4,11 +4,11 @@ import { AssertionError } from "chai";
 /** The same lines in any order; names those that only one side has. */
 export function expectLines(
   what: string,
-  told: readonly string[],
+  reported: readonly string[],
   expected: readonly string[],
 ): void {
   const left = [...expected];
-  const extra = told.filter((line) => {
+  const extra = reported.filter((line) => {
     const found = left.indexOf(line);
     if (found >= 0) left.splice(found, 1);
     return found < 0;

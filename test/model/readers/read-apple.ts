@@ -13,7 +13,7 @@ export function readApple(notification: unknown): readonly BareFact[] {
   const owned = text(transaction, "inAppOwnershipType");
   if (owned === "FAMILY_SHARED" || owned === "ASSIGNED") return [];
   const subtype = text(notification, "subtype");
-  const told = must(number(notification, "signedDate"), "a signed date");
+  const reported = must(number(notification, "signedDate"), "a signed date");
   switch (text(notification, "notificationType")) {
     case "SUBSCRIBED":
       return readPurchase(transaction, "started");
@@ -25,11 +25,11 @@ export function readApple(notification: unknown): readonly BareFact[] {
     case "OFFER_REDEEMED":
       return subtype === "DOWNGRADE" ? [] : readPurchase(transaction, "changed");
     case "EXPIRED":
-      return [changeOf(transaction, endOf(transaction, subtype, told), "ended", [])];
+      return [changeOf(transaction, endOf(transaction, subtype, reported), "ended", [])];
     case "REFUND":
       return readRefund(transaction, number(notification, "data", "status") === 5);
     case "REFUND_REVERSED":
-      return readReversal(transaction, told, number(notification, "data", "status") === 1);
+      return readReversal(transaction, reported, number(notification, "data", "status") === 1);
     case null:
     default:
       return [];
@@ -37,9 +37,9 @@ export function readApple(notification: unknown): readonly BareFact[] {
 }
 
 /** What Apple says only days after the period's end, it had retried to charge until then. */
-function endOf(transaction: unknown, subtype: string | null, told: number): number {
+function endOf(transaction: unknown, subtype: string | null, reported: number): number {
   const end = expiry(transaction);
-  return subtype === "BILLING_RETRY" || told - end > 2 * dayMs ? told : end;
+  return subtype === "BILLING_RETRY" || reported - end > 2 * dayMs ? reported : end;
 }
 
 function readPurchase(transaction: unknown, phase: Phase): BareFact[] {
@@ -85,11 +85,11 @@ function readRefund(transaction: unknown, isRevoked: boolean): BareFact[] {
   return facts;
 }
 
-function readReversal(transaction: unknown, told: number, isActive: boolean): BareFact[] {
-  const facts = totalOf(transaction, told, 0n);
-  const isCurrent = isSubscription(transaction) && expiry(transaction) > told;
+function readReversal(transaction: unknown, reported: number, isActive: boolean): BareFact[] {
+  const facts = totalOf(transaction, reported, 0n);
+  const isCurrent = isSubscription(transaction) && expiry(transaction) > reported;
   if (isActive && isCurrent && at(transaction, "isUpgraded") !== true) {
-    facts.push(changeOf(transaction, told, "changed", itemsOf(transaction)));
+    facts.push(changeOf(transaction, reported, "changed", itemsOf(transaction)));
   }
   return facts;
 }
@@ -134,7 +134,7 @@ function amountOf(transaction: unknown): bigint {
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** A period told by its two ends, as the table of `definitions.md` lists the cases. */
+/** A period reported by its two ends, as the table of `definitions.md` lists the cases. */
 export function perMonth(start: number, end: number): Fraction {
   for (let months = 1; months <= 36; months += 1) {
     if (isMonthsAfter(start, end, months)) return monthsFactor("month", months);

@@ -8,9 +8,9 @@ import { at, list, must, number, text } from "./json.js";
 import { monthsFactor } from "./read-subscription.js";
 
 export function readGoogle(body: unknown): readonly BareFact[] {
-  const told = dataOf(body);
-  const voided = at(told, "voidedPurchaseNotification");
-  const type = number(told, "subscriptionNotification", "notificationType");
+  const reported = dataOf(body);
+  const voided = at(reported, "voidedPurchaseNotification");
+  const type = number(reported, "subscriptionNotification", "notificationType");
   const isSubscription = type !== null || number(voided, "productType") === 1;
   const token = tokenOf(body);
   const purchase = purchaseOf(body, token);
@@ -49,11 +49,11 @@ export function readGoogle(body: unknown): readonly BareFact[] {
 
 /** Of the purchase a notification is about. */
 export function tokenOf(body: unknown): string {
-  const told = dataOf(body);
+  const reported = dataOf(body);
   const token =
-    text(told, "subscriptionNotification", "purchaseToken") ??
-    text(told, "oneTimeProductNotification", "purchaseToken") ??
-    text(told, "voidedPurchaseNotification", "purchaseToken");
+    text(reported, "subscriptionNotification", "purchaseToken") ??
+    text(reported, "oneTimeProductNotification", "purchaseToken") ??
+    text(reported, "voidedPurchaseNotification", "purchaseToken");
   return must(token, "a token");
 }
 
@@ -129,8 +129,8 @@ function readOrder(order: unknown, { account, region }: Buyer): BareFact[] {
     const returned = minorOf(at(part, "refundDetails", "total"));
     left -= returned;
     const refund = `${payment} in part at ${text(part, "createTime")}`;
-    const told = refundOf(refund, payment, timeOf(part, "processTime"), returned, currency);
-    facts.push({ ...told, tax: minorOf(at(part, "refundDetails", "tax")) });
+    const reported = refundOf(refund, payment, timeOf(part, "processTime"), returned, currency);
+    facts.push({ ...reported, tax: minorOf(at(part, "refundDetails", "tax")) });
   }
   const whole = at(history, "refundEvent");
   if (whole === undefined) return facts;

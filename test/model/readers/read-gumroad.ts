@@ -24,7 +24,7 @@ export function readGumroad(ping: unknown, receivedAt: number): readonly BareFac
     case "sale":
       return readSale(ping);
     case "refund":
-      // How much a part was, only Gumroad's API tells.
+      // How much a part was, only Gumroad's API reports.
       return [{ kind: "refund_total", ...moneyOf(ping), at: receivedAt }];
     case "dispute":
       return [{ ...disputeOf(ping), withdrawnAt: receivedAt, returnedAt: null }];
@@ -42,8 +42,9 @@ export function readGumroad(ping: unknown, receivedAt: number): readonly BareFac
 export function toldAtGumroad(ping: unknown, receivedAt: number): number {
   const isDated = !["refund", "dispute", "dispute_won"].includes(text(ping, "resource_name") ?? "");
   if (!isDated) return receivedAt;
-  const told = text(ping, "ended_at") ?? text(ping, "cancelled_at") ?? text(ping, "sale_timestamp");
-  return Date.parse(must(told, "a time"));
+  const reported =
+    text(ping, "ended_at") ?? text(ping, "cancelled_at") ?? text(ping, "sale_timestamp");
+  return Date.parse(must(reported, "a time"));
 }
 
 function readSale(ping: unknown): BareFact[] {

@@ -60,7 +60,7 @@ function readAdjustment(event: unknown, data: unknown): BareFact[] {
     amount: minor(data, "totals", "total"),
     currency: must(text(data, "currency_code"), "a currency"),
   };
-  const told = toldAtPaddle(event);
+  const reported = toldAtPaddle(event);
   const isApproved = status === "approved";
   const action = text(data, "action");
   const line = text(data, "type") === "full" ? null : text(list(data, "items")[0], "item_id");
@@ -68,14 +68,14 @@ function readAdjustment(event: unknown, data: unknown): BareFact[] {
   const tax = minor(data, "totals", "tax");
   if (action === "refund" && status !== "pending_approval") {
     const fact = { kind: "refund", refund: id, ...money, tax, sku: null, country: null } as const;
-    const failedAt = isApproved ? null : told;
-    return [{ ...fact, at: told, failedAt, ...from }];
+    const failedAt = isApproved ? null : reported;
+    return [{ ...fact, at: reported, failedAt, ...from }];
   }
   if (!isApproved) return [];
   const dispute = { kind: "dispute", dispute: id, ...money, tax, ...from, certainty: 1 } as const;
-  if (action === "chargeback") return [{ ...dispute, withdrawnAt: told, returnedAt: null }];
+  if (action === "chargeback") return [{ ...dispute, withdrawnAt: reported, returnedAt: null }];
   return action === "chargeback_reverse"
-    ? [{ ...dispute, withdrawnAt: null, returnedAt: told }]
+    ? [{ ...dispute, withdrawnAt: null, returnedAt: reported }]
     : [];
 }
 
@@ -106,9 +106,9 @@ function readSubscription(event: unknown, data: unknown): BareFact[] {
   ];
 }
 
-/** From when the told state counts. */
+/** From when the reported state counts. */
 function begin(event: unknown, data: unknown): readonly [Phase, number] {
-  const told = toldAtPaddle(event);
+  const reported = toldAtPaddle(event);
   const status = text(data, "status");
   const type = text(event, "event_type");
   const started = timeOf(data, "started_at");
@@ -121,10 +121,10 @@ function begin(event: unknown, data: unknown): readonly [Phase, number] {
     const paidFrom = at(data, "current_billing_period");
     return ["changed", trial === null ? started : timeOf(paidFrom, "starts_at")];
   }
-  // What is told while the end of a trial is overdue is of the time before that.
-  const isOverdue = status === "trialing" && trial !== null && Date.parse(trial) <= told;
+  // What is reported while the end of a trial is overdue is of the time before that.
+  const isOverdue = status === "trialing" && trial !== null && Date.parse(trial) <= reported;
   if (isOverdue) return ["changed", Date.parse(trial) - 1];
-  return ["changed", told];
+  return ["changed", reported];
 }
 
 function itemIn(item: unknown): Item[] {

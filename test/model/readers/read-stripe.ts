@@ -126,13 +126,13 @@ function readCharge(event: unknown, charge: unknown): BareFact[] {
   const total = amountOf(charge, "amount_refunded");
   const hasReleased = (text(event, "api_version") ?? "") < "2025-03-31" || total === released;
   const amount = hasReleased ? total - released : total;
-  const toldAt = seconds(event, "created");
+  const reportedAt = seconds(event, "created");
   // Nothing is news where something may have been refunded before, and failed.
   const isBack =
-    number(charge, "amount_refunded") === 0 && toldAt - seconds(charge, "created") >= 3_600_000;
+    number(charge, "amount_refunded") === 0 && reportedAt - seconds(charge, "created") >= 3_600_000;
   if (amount > 0n || isBack) {
     const counted = isBack ? 0n : amount;
-    facts.push({ kind: "refund_total", payment, at: toldAt, amount: counted, currency });
+    facts.push({ kind: "refund_total", payment, at: reportedAt, amount: counted, currency });
   }
   for (const refund of list(charge, "refunds", "data")) facts.push(...readRefund(event, refund));
   return facts;
@@ -162,7 +162,7 @@ function readRefund(event: unknown, refund: unknown): BareFact[] {
   ];
 }
 
-/** Only what went back outside Stripe; what went back inside is told by refunds. */
+/** Only what went back outside Stripe; what went back inside is reported by refunds. */
 function readCreditNote(note: unknown): BareFact[] {
   const invoice = must(idOf(note, "invoice"), "an invoice");
   const amount = amountOf(note, "out_of_band_amount");
@@ -189,7 +189,7 @@ function readCreditNote(note: unknown): BareFact[] {
 }
 
 function readDispute(event: unknown, dispute: unknown): BareFact[] {
-  const told = seconds(event, "created");
+  const reported = seconds(event, "created");
   const type = text(event, "type");
   const status = text(dispute, "status");
   const moved = list(dispute, "balance_transactions");
@@ -208,8 +208,8 @@ function readDispute(event: unknown, dispute: unknown): BareFact[] {
       payment: paymentOf(dispute),
       amount: amountOf(dispute, "amount"),
       currency: currencyOf(dispute),
-      withdrawnAt: exact ? timeOf(true) : isOut ? told : null,
-      returnedAt: exact ? timeOf(false) : isBack ? told : null,
+      withdrawnAt: exact ? timeOf(true) : isOut ? reported : null,
+      returnedAt: exact ? timeOf(false) : isBack ? reported : null,
       ...(exact && status !== "won" ? { returned: partBack(dispute, moved) } : {}),
       certainty: exact ? 2 : isClosed ? 0 : 1,
     },
@@ -308,9 +308,10 @@ function readSession(event: unknown, session: unknown): BareFact[] {
   const country = text(session, "customer_details", "address", "country");
   const payment = idOf(session, "payment_intent");
   if (payment === null) return placed(event, idOf(session, "customer"), country);
-  const told = number(session, "total_details", "amount_tax");
+  const reported = number(session, "total_details", "amount_tax");
   const currency = text(session, "currency");
-  const tax = told === null || currency === null ? null : minorOf(told, currency.toUpperCase());
+  const tax =
+    reported === null || currency === null ? null : minorOf(reported, currency.toUpperCase());
   const facts: BareFact[] = [{ kind: "purchase", purchase, country, type, lines: [], tax }];
   facts.push({ kind: "link", payment, purchase });
   return facts;

@@ -52,19 +52,20 @@ function phaseOf(event: unknown, subscription: unknown): Phase {
 /** From when the snapshot counts. */
 function begin(event: unknown, subscription: unknown, phase: Phase): number {
   const created = seconds(subscription, "created");
-  const told = seconds(event, "created");
+  const reported = seconds(event, "created");
   if (phase === "started") return created;
   if (phase === "ended") {
-    return number(subscription, "ended_at") === null ? told : seconds(subscription, "ended_at");
+    return number(subscription, "ended_at") === null ? reported : seconds(subscription, "ended_at");
   }
   const before = text(event, "data", "previous_attributes", "status");
   if (before === "incomplete") return created;
   const trialEnd = number(subscription, "trial_end");
-  if (before === "trialing" && trialEnd !== null && trialEnd * 1000 <= told) return trialEnd * 1000;
-  // What is told while an end is overdue is of the time before that.
+  if (before === "trialing" && trialEnd !== null && trialEnd * 1000 <= reported)
+    return trialEnd * 1000;
+  // What is reported while an end is overdue is of the time before that.
   const isOnTrial = text(subscription, "status") === "trialing";
   const ends = [isOnTrial ? trialEnd : null, number(subscription, "cancel_at")];
-  return Math.min(told, ...ends.flatMap((end) => (end === null ? [] : end * 1000 - 1)));
+  return Math.min(reported, ...ends.flatMap((end) => (end === null ? [] : end * 1000 - 1)));
 }
 
 /** A recurring discount; a one-time coupon never changes MRR. */

@@ -36,7 +36,7 @@ const whats = fc.constantFrom(
 
 const refunds = fc.record({
   gap: gaps,
-  /** In thousandths of a percent, one after the other; null tells none, which is all. */
+  /** In thousandths of a percent, one after the other; null reports none, which is all. */
   percentages: fc.constantFrom([null], [100_000], [50_000], [33_333, 100_000], [1]),
   reversedAfter: seldom(gaps),
 });
@@ -84,7 +84,7 @@ export function tellApple(script: Script, plan: ApplePlan): void {
     ...introduction(plan),
   };
   const standing: Standing = { originalId: id, current: first, hasEnded: false, isRefunded: false };
-  tell(script, plan, "SUBSCRIBED", "INITIAL_BUY", start + secondMs, first);
+  report(script, plan, "SUBSCRIBED", "INITIAL_BUY", start + secondMs, first);
   for (const step of plan.steps) {
     if (standing.hasEnded === (step.what === "resubscribe")) takeStep(script, plan, standing, step);
   }
@@ -108,13 +108,13 @@ function takeStep(script: Script, plan: ApplePlan, standing: Standing, step: Ste
     const id = transactionId(script);
     const next = { ...bought(plan, id, standing.originalId, time, amount, sku), ...more };
     Object.assign(standing, { current: next, hasEnded: false, isRefunded: false });
-    // A renewal is told up to a day before it begins.
+    // A renewal is reported up to a day before it begins.
     const early = type === "DID_RENEW" ? (step.gap.seconds % 86_400) * secondMs : -secondMs;
-    tell(script, plan, type, subtype, time - early, next);
+    report(script, plan, type, subtype, time - early, next);
   };
   const expire = (subtype: string, time: number) => {
     standing.hasEnded = true;
-    tell(script, plan, "EXPIRED", subtype, time, current, 2);
+    report(script, plan, "EXPIRED", subtype, time, current, 2);
   };
   switch (step.what) {
     case "renew":
@@ -122,7 +122,7 @@ function takeStep(script: Script, plan: ApplePlan, standing: Standing, step: Ste
     case "price":
       return buy("DID_RENEW", "", end, thousandths(step.price, plan), product);
     case "downgrade":
-      tell(script, plan, "DID_CHANGE_RENEWAL_PREF", "DOWNGRADE", middle, current);
+      report(script, plan, "DID_CHANGE_RENEWAL_PREF", "DOWNGRADE", middle, current);
       return buy("DID_RENEW", "", end, thousandths(step.price, plan), step.product);
     case "upgrade":
       buy(
@@ -141,7 +141,7 @@ function takeStep(script: Script, plan: ApplePlan, standing: Standing, step: Ste
       return;
     case "offer":
       if (step.gap.days % 3 === 0) {
-        tell(script, plan, "OFFER_REDEEMED", "DOWNGRADE", middle, current);
+        report(script, plan, "OFFER_REDEEMED", "DOWNGRADE", middle, current);
         return buy("DID_RENEW", "", end, thousandths(step.price, plan), step.product);
       }
       // Without a subtype it is for the product they have.
@@ -157,17 +157,17 @@ function takeStep(script: Script, plan: ApplePlan, standing: Standing, step: Ste
       });
     }
     case "recover":
-      tell(script, plan, "DID_FAIL_TO_RENEW", "GRACE_PERIOD", end, current, 4);
-      tell(script, plan, "GRACE_PERIOD_EXPIRED", "", end + 16 * dayMs, current, 3);
+      report(script, plan, "DID_FAIL_TO_RENEW", "GRACE_PERIOD", end, current, 4);
+      report(script, plan, "GRACE_PERIOD_EXPIRED", "", end + 16 * dayMs, current, 3);
       return buy("DID_RENEW", "BILLING_RECOVERY", after(end, step.gap), price, product);
     case "giveUp":
-      tell(script, plan, "DID_FAIL_TO_RENEW", "", end, current, 3);
+      report(script, plan, "DID_FAIL_TO_RENEW", "", end, current, 3);
       return expire("BILLING_RETRY", end + 60 * dayMs);
     case "quit":
-      tell(script, plan, "DID_FAIL_TO_RENEW", "", end, current, 3);
+      report(script, plan, "DID_FAIL_TO_RENEW", "", end, current, 3);
       return expire("VOLUNTARY", end + (step.gap.days % 60) * dayMs + secondMs);
     case "cancel":
-      tell(script, plan, "DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED", middle, current);
+      report(script, plan, "DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED", middle, current);
       return expire("VOLUNTARY", after(end, { days: 0, seconds: step.gap.seconds % 7_200 }));
     case "resubscribe":
       return buy(
@@ -186,8 +186,8 @@ function takeStep(script: Script, plan: ApplePlan, standing: Standing, step: Ste
     case "share": {
       const id = transactionId(script);
       const shared = { ...current, id, originalId: id, ownership: "FAMILY_SHARED" as const };
-      tell(script, plan, "SUBSCRIBED", "INITIAL_BUY", middle, shared);
-      tell(script, plan, "REVOKE", "", middle + secondMs, shared, 5);
+      report(script, plan, "SUBSCRIBED", "INITIAL_BUY", middle, shared);
+      report(script, plan, "REVOKE", "", middle + secondMs, shared, 5);
     }
   }
 }
@@ -202,7 +202,7 @@ function tellCharge(script: Script, plan: ApplePlan, time: number): void {
     expiresAt: null,
     quantity: 2,
   };
-  tell(script, plan, "ONE_TIME_CHARGE", "", time + secondMs, charge);
+  report(script, plan, "ONE_TIME_CHARGE", "", time + secondMs, charge);
   if (refund !== null) tellRefund(script, plan, charge, refund, 1);
 }
 
@@ -229,15 +229,15 @@ function tellRefund(
       revokedAt: time,
       ...(revocationPercentage === undefined ? {} : { revocationPercentage }),
     };
-    tell(script, plan, "REFUND", "", time + 2 * secondMs, revoked, status);
+    report(script, plan, "REFUND", "", time + 2 * secondMs, revoked, status);
   }
   if (refund.reversedAfter === null) return;
   const reversedAt = after(time, refund.reversedAfter) + 3 * secondMs;
-  tell(script, plan, "REFUND_REVERSED", "", reversedAt, transaction, 1);
+  report(script, plan, "REFUND_REVERSED", "", reversedAt, transaction, 1);
 }
 
 /** Leaves out what would lie after the end. */
-function tell(
+function report(
   script: Script,
   plan: ApplePlan,
   type: string,

@@ -102,9 +102,9 @@ interface Standing {
 type World = Map<string, Standing>;
 
 export function tellGoogle(script: Script, plan: GooglePlan): void {
-  const told = script.sent.length;
+  const reported = script.sent.length;
   tellInTime(script, plan);
-  const own = script.sent.splice(told);
+  const own = script.sent.splice(reported);
   script.sent.push(...own.map((event, index) => askedLate(event, own.slice(index), plan, index)));
 }
 
@@ -124,7 +124,7 @@ function tellInTime(script: Script, plan: GooglePlan): void {
   let standing = purchase(script, world, plan, start, plan.product, plan.price, null);
   const trialEnd = plan.begins === "freeTrial" ? start + 7 * dayMs : null;
   charge(plan, standing, start, trialEnd ?? periodEnd(start, plan), plan.begins);
-  tell(script, world, plan, standing, 4, start + 2 * secondMs);
+  report(script, world, plan, standing, 4, start + 2 * secondMs);
   for (const step of plan.steps) {
     if ((standing.state === "EXPIRED") !== (step.what === "again")) continue;
     const next = takeStep(script, world, plan, standing, step);
@@ -145,7 +145,7 @@ function takeStep(
   const last = standing.orders.at(-1);
   const begun = last?.createdAt ?? standing.startAt;
   const middle = Math.min(after(begun, step.gap) + secondMs, end - secondMs);
-  const say = (type: number, time: number) => tell(script, world, plan, standing, type, time);
+  const say = (type: number, time: number) => report(script, world, plan, standing, type, time);
   const renewAt = (time: number, type: number) => {
     // Google charges a renewal some hours before its period begins.
     const early = time - (step.gap.seconds % 40_000) * secondMs;
@@ -173,7 +173,7 @@ function takeStep(
       Object.assign(standing, { product: step.product, price: step.price });
       return renewAt(end, 2);
     case "extend":
-      // The developer gives away some days, told as "deferred".
+      // The developer gives away some days, reported as "deferred".
       standing.expiresAt = after(end, { days: 1 + (step.gap.days % 9), seconds: 0 });
       say(9, middle);
       return standing;
@@ -203,7 +203,7 @@ function takeStep(
       const isTrial = last?.lines.some(({ period }) => isFree(period)) === true;
       charge(plan, next, middle, end, "prorationPeriod", middle, step.price / 2n, isTrial);
       Object.assign(standing, { state: "EXPIRED", isReplaced: true, expiresAt: middle - 400 });
-      tell(script, world, plan, next, 4, middle + 2 * secondMs);
+      report(script, world, plan, next, 4, middle + 2 * secondMs);
       say(13, middle + 3 * secondMs);
       return next;
     }
@@ -212,7 +212,7 @@ function takeStep(
       if (time + 2 * secondMs > script.end) return null;
       const next = purchase(script, world, plan, time, step.product, step.price, null);
       charge(plan, next, time, periodEnd(time, plan), "base");
-      tell(script, world, plan, next, 4, time + 2 * secondMs);
+      report(script, world, plan, next, 4, time + 2 * secondMs);
       return next;
     }
     case "refund":
@@ -224,8 +224,8 @@ function takeStep(
       const kind = step.what === "revoke" ? "whole" : step.refund.kind;
       for (const refunded of refundsOf(last, kind, time)) {
         standing.orders[standing.orders.length - 1] = refunded;
-        const told = (refunded.refund?.at ?? time) + 2 * secondMs;
-        tellVoided(script, standing.token, refunded, answersOf(world, plan, standing), told);
+        const reported = (refunded.refund?.at ?? time) + 2 * secondMs;
+        tellVoided(script, standing.token, refunded, answersOf(world, plan, standing), reported);
       }
       if (step.what === "refund") return standing;
       Object.assign(standing, { state: "EXPIRED", expiresAt: time });
@@ -332,12 +332,12 @@ function tellCharge(script: Script, plan: GooglePlan, time: number, bought: Char
   if (refund === null) return;
   const refundedAt = after(time, refund.gap) + 2 * secondMs;
   for (const refunded of refundsOf(order, refund.kind, refundedAt)) {
-    const told = (refunded.refund?.at ?? refundedAt) + secondMs;
-    tellVoided(script, token, refunded, answersWith(refunded), told, false);
+    const reported = (refunded.refund?.at ?? refundedAt) + secondMs;
+    tellVoided(script, token, refunded, answersWith(refunded), reported, false);
   }
 }
 
-function tell(
+function report(
   script: Script,
   world: World,
   plan: GooglePlan,

@@ -48,7 +48,7 @@ export function tellGumroad(script: Script, plan: GumroadPlan): void {
   const sold: Omit<SaleInput, "sale"> = {
     at,
     product: plan.product,
-    // Its name is another's to tell.
+    // Its name is another's to report.
     productName: "",
     cents: plan.cents,
     listedIn: plan.listedIn,
@@ -56,20 +56,20 @@ export function tellGumroad(script: Script, plan: GumroadPlan): void {
     email: `${buyer}@example.com`,
     ...(plan.hasAccount ? { purchaser: buyer } : {}),
   };
-  const tell = (resource: SaleResource, sale: SaleInput, more: SaleInput["more"] = {}) => {
+  const report = (resource: SaleResource, sale: SaleInput, more: SaleInput["more"] = {}) => {
     if (sale.at > script.end) return;
     const flags = { ...(plan.isTest ? { test: true } : {}), ...more };
     send(script, salePing(resource, { ...sale, more: flags }));
   };
-  if (plan.membership === null) return tellOnce({ ...sold, sale: script.id("sale") }, plan, tell);
+  if (plan.membership === null) return tellOnce({ ...sold, sale: script.id("sale") }, plan, report);
 
   const { recurrence, renewals, endsAfter } = plan.membership;
   const membership = { ...sold, subscription: script.id("membership"), recurrence };
-  tell("sale", { ...membership, sale: script.id("sale") });
+  report("sale", { ...membership, sale: script.id("sale") });
   let time = at;
   for (const gap of renewals) {
     time = after(time, gap) + 1000;
-    tell("sale", { ...membership, sale: script.id("sale"), at: time, recurring: true });
+    report("sale", { ...membership, sale: script.id("sale"), at: time, recurring: true });
   }
   if (endsAfter === null || plan.isTest) return;
   const endedAt = after(time, endsAfter) + 1000;
@@ -85,33 +85,33 @@ export function tellGumroad(script: Script, plan: GumroadPlan): void {
   }
 }
 
-type Tell = (resource: SaleResource, sale: SaleInput, more?: SaleInput["more"]) => void;
+type Report = (resource: SaleResource, sale: SaleInput, more?: SaleInput["more"]) => void;
 
 /** Refunds and disputes are dated when they are received: after the end of every portfolio. */
-function tellOnce(sale: SaleInput, { once }: GumroadPlan, tell: Tell): void {
+function tellOnce(sale: SaleInput, { once }: GumroadPlan, report: Report): void {
   switch (once) {
     case "free":
-      return tell("sale", { ...sale, cents: 0n });
+      return report("sale", { ...sale, cents: 0n });
     case "preorder":
-      return tell("sale", sale, { is_preorder_authorization: true });
+      return report("sale", sale, { is_preorder_authorization: true });
     case "gift":
-      return tell("sale", { ...sale, cents: 0n }, giftOf(sale));
+      return report("sale", { ...sale, cents: 0n }, giftOf(sale));
     case "refunded":
-      tell("sale", sale);
-      return tell("refund", sale, { refunded: true });
+      report("sale", sale);
+      return report("refund", sale, { refunded: true });
     case "disputed":
-      tell("sale", sale);
-      return tell("dispute", sale);
+      report("sale", sale);
+      return report("dispute", sale);
     case "won":
-      tell("sale", sale);
-      tell("dispute", sale);
-      return tell("dispute_won", sale);
+      report("sale", sale);
+      report("dispute", sale);
+      return report("dispute_won", sale);
     case "sale":
-      return tell("sale", sale);
+      return report("sale", sale);
   }
 }
 
-/** The receiver's copy, which alone is told. */
+/** The receiver's copy, which alone is reported. */
 function giftOf({ cents, email }: SaleInput): NonNullable<SaleInput["more"]> {
   const gift_price = cents.toString();
   return { is_gift_receiver_purchase: true, gift_price, gifter_email: `giver-of-${email}` };

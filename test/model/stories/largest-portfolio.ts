@@ -13,8 +13,8 @@ const seed = 20_261_121;
  */
 export function largestPortfolio(end: number): readonly Sent[] {
   const drawn = fc.sample(portfolios(end), { numRuns: 30, seed });
-  const told = drawn.map(({ deliveries }) => toldByDoors(deliveries));
-  const [largest = []] = told.sort((one, other) => other.length - one.length);
+  const reported = drawn.map(({ deliveries }) => toldByDoors(deliveries));
+  const [largest = []] = reported.sort((one, other) => other.length - one.length);
   expect(largest).to.have.lengthOf.above(20);
   return largest;
 }

@@ -38,10 +38,10 @@ const products = fc.constantFrom<number>(31, 32, 33);
 
 const refunds = fc.record({
   gap: gaps,
-  /** Of the payment, in percent, each told as all so far. */
+  /** Of the payment, in percent, each reported as all so far. */
   percents: fc.constantFrom([100], [50], [1, 33], [33, 100]),
-  /** Who tells a refund of a first payment, and who counts less of it. */
-  told: fc.constantFrom("order", "invoice", "both", "less by the order"),
+  /** Who reports a refund of a first payment, and who counts less of it. */
+  reported: fc.constantFrom("order", "invoice", "both", "less by the order"),
 });
 type Refund = Drawn<typeof refunds>;
 
@@ -72,7 +72,7 @@ export const lemonPlans = fc.record({
   intervalCount: fc.constantFrom<number>(1, 1, 6),
   trialDays: fc.constantFrom<number>(0, 0, 7),
   trial: fc.constantFrom("paid", "paid", "changed", "resumed", "cancelled"),
-  /** For ever; of the order, and of no invoice, so that one can be told from the other. */
+  /** For ever; of the order, and of no invoice, so that one can be reported from the other. */
   percentOff: fc.constantFrom<number>(0, 0, 0, 20, 50),
   refund: seldom(refunds),
   steps: fc.array(steps, { maxLength: 8, size: "large" }),
@@ -80,7 +80,7 @@ export const lemonPlans = fc.record({
 });
 export type LemonPlan = Drawn<typeof lemonPlans>;
 
-/** The subscription as it stands; a step edits it and tells it. */
+/** The subscription as it stands; a step edits it and reports it. */
 interface Standing {
   readonly id: number;
   readonly item: number;
@@ -126,7 +126,7 @@ export function tellLemonSqueezy(script: Script, plan: LemonPlan, customer: numb
     endsAt: null,
   };
   tellOrder(script, ordered, start, null);
-  tell(script, plan, customer, standing, "subscription_created", start + secondMs);
+  report(script, plan, customer, standing, "subscription_created", start + secondMs);
   let time = start + 2 * secondMs;
   if (standing.trialEndsAt === null) {
     tellFirstInvoice(script, { ...paid, id: idOf(script) }, ordered, standing, plan);
@@ -135,7 +135,7 @@ export function tellLemonSqueezy(script: Script, plan: LemonPlan, customer: numb
     if (plan.trial === "cancelled") return;
     standing.status = "active";
     time = standing.trialEndsAt + secondMs;
-    tell(script, plan, customer, standing, "subscription_updated", time);
+    report(script, plan, customer, standing, "subscription_updated", time);
     invoice(script, standing, paidBy(money, standing), "renewal", time, null);
   }
   for (const step of plan.steps) {
@@ -155,7 +155,7 @@ function tellTrial(
   const become = (status: Standing["status"], name: string, time: number) => {
     standing.status = status;
     standing.endsAt = status === "on_trial" ? null : trialEndsAt;
-    tell(script, plan, customer, standing, name, time);
+    report(script, plan, customer, standing, name, time);
   };
   const { createdAt } = standing;
   if (plan.trial === "changed") become("on_trial", "subscription_updated", createdAt + dayMs);
@@ -176,7 +176,7 @@ function takeStep(
   time: number,
 ): void {
   const { what, product, price, quantity, refund } = step;
-  const say = (name: string) => tell(script, plan, customer, standing, name, time);
+  const say = (name: string) => report(script, plan, customer, standing, name, time);
   const become = (status: Standing["status"], name: string) => {
     standing.status = status;
     say(name);
@@ -184,7 +184,7 @@ function takeStep(
   switch (what) {
     case "renew":
       invoice(script, standing, paidBy(money, standing), "renewal", time, refund);
-      return tell(script, plan, customer, standing, "subscription_updated", time + secondMs);
+      return report(script, plan, customer, standing, "subscription_updated", time + secondMs);
     case "plan":
       Object.assign(standing, { product, price: { id: idOf(script), amount: price } });
       say("subscription_updated");
@@ -210,7 +210,7 @@ function takeStep(
     case "recover":
       invoice(script, standing, paidBy(money, standing), "renewal", time, refund, true);
       standing.status = "active";
-      return tell(script, plan, customer, standing, "subscription_updated", time + secondMs);
+      return report(script, plan, customer, standing, "subscription_updated", time + secondMs);
     case "cancel":
       standing.endsAt = time + 10 * dayMs;
       return become("cancelled", "subscription_cancelled");
@@ -223,7 +223,7 @@ function takeStep(
   }
 }
 
-function tell(
+function report(
   script: Script,
   plan: LemonPlan,
   customer: number,
@@ -264,7 +264,7 @@ function discountAnswers(listPath: string, percentOff: number): JsonObject {
   };
 }
 
-/** An order by itself; a refund is told by it alone. */
+/** An order by itself; a refund is reported by it alone. */
 function tellOrder(
   script: Script,
   order: Omit<OrderInput, "createdAt">,
@@ -279,7 +279,7 @@ function tellOrder(
   });
 }
 
-/** The same payment as the order; its refunds may be told by either or both. */
+/** The same payment as the order; its refunds may be reported by either or both. */
 function tellFirstInvoice(
   script: Script,
   money: Money & { readonly id: number; readonly total: bigint; readonly tax: bigint },
@@ -295,16 +295,16 @@ function tellFirstInvoice(
   send(script, "subscription_payment_success", createdAt + 2 * secondMs, first, answers);
   const orderInput = { ...ordered, productName: nameOf(product), createdAt };
   eachRefund(plan.refund, createdAt + 2 * secondMs, money.total, (refundedAmount, updatedAt) => {
-    const told = plan.refund?.told;
+    const reported = plan.refund?.reported;
     const less = refundedAmount - 1n;
-    const byOrder = told === "less by the order" ? less : refundedAmount;
-    if (told !== "invoice" && byOrder > 0n) {
+    const byOrder = reported === "less by the order" ? less : refundedAmount;
+    if (reported !== "invoice" && byOrder > 0n) {
       // The lesser count comes last: it must not take away from the greater.
-      const toldAt = byOrder === less ? updatedAt + 2 * secondMs : updatedAt;
-      const object = orderObject({ ...orderInput, refundedAmount: byOrder, updatedAt: toldAt });
-      send(script, "order_refunded", toldAt, object);
+      const reportedAt = byOrder === less ? updatedAt + 2 * secondMs : updatedAt;
+      const object = orderObject({ ...orderInput, refundedAmount: byOrder, updatedAt: reportedAt });
+      send(script, "order_refunded", reportedAt, object);
     }
-    if (told !== "order") {
+    if (reported !== "order") {
       const later = updatedAt + secondMs;
       const object = invoiceObject({ ...invoiceInput, refundedAmount, updatedAt: later });
       send(script, "subscription_payment_refunded", later, object, answers);

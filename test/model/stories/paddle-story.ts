@@ -100,7 +100,7 @@ export const paddlePlans = fc.record({
 });
 export type PaddlePlan = Drawn<typeof paddlePlans>;
 
-/** The subscription as it stands; a step edits it and tells it. */
+/** The subscription as it stands; a step edits it and reports it. */
 interface Standing {
   readonly id: string;
   readonly customer: string;
@@ -151,13 +151,13 @@ export function tellPaddle(script: Script, plan: PaddlePlan): void {
     ? pay(script, plan, { ...first, origin: "web", subscription: null })
     : null;
   const began = isTrial || isNew ? "created" : "imported";
-  tell(script, plan, standing, began, start + secondMs, transaction);
+  report(script, plan, standing, began, start + secondMs, transaction);
   if (isTrial) {
     tellTrial(script, plan, standing);
     if (standing.canceledAt !== null) return;
     pay(script, plan, { ...first, origin: "subscription_recurring", subscription: standing.id });
   }
-  tell(script, plan, standing, "activated", paidFrom + 2 * secondMs);
+  report(script, plan, standing, "activated", paidFrom + 2 * secondMs);
   let time = paidFrom + 2 * secondMs;
   for (const step of plan.steps) {
     time = after(time, atLeastASecond(step.gap));
@@ -170,16 +170,16 @@ const daysMoved = { "as planned": 0, "cut short": -5, extended: 3, canceled: 0 }
 
 function tellTrial(script: Script, plan: PaddlePlan, standing: Standing): void {
   const { startedAt, paidFrom } = standing;
-  tell(script, plan, standing, "trialing", startedAt + secondMs);
-  tell(script, plan, standing, "updated", startedAt + dayMs);
+  report(script, plan, standing, "trialing", startedAt + secondMs);
+  report(script, plan, standing, "updated", startedAt + dayMs);
   if (plan.trial === "canceled") {
     const canceledAt = startedAt + 2 * dayMs;
     Object.assign(standing, { status: "canceled", canceledAt });
-    tell(script, plan, standing, "canceled", canceledAt + secondMs);
+    report(script, plan, standing, "canceled", canceledAt + secondMs);
     return;
   }
   // Once more after its end, just before it is activated.
-  if (plan.trial !== "cut short") tell(script, plan, standing, "updated", paidFrom + secondMs);
+  if (plan.trial !== "cut short") report(script, plan, standing, "updated", paidFrom + secondMs);
   standing.status = "active";
 }
 
@@ -193,7 +193,7 @@ function takeStep(
   const { customer, id: subscription } = standing;
   const isPaused = standing.status === "paused";
   if (isPaused !== (what === "resume") && what !== "cancel") return;
-  const say = (type: string) => tell(script, plan, standing, type, time);
+  const say = (type: string) => report(script, plan, standing, type, time);
   const renew = (origin: TransactionInput["origin"], lines = standing.items) =>
     pay(script, plan, { customer, at: time, lines, origin, fate, subscription });
   switch (what) {
@@ -226,7 +226,7 @@ function takeStep(
       return say("updated");
     case "pause":
       Object.assign(standing, { status: "paused", pausedAt: time, scheduled: null });
-      return tell(script, plan, standing, "paused", time + 3 * secondMs);
+      return report(script, plan, standing, "paused", time + 3 * secondMs);
     case "resume":
       Object.assign(standing, { status: "active", pausedAt: null });
       return say("resumed");
@@ -238,11 +238,11 @@ function takeStep(
       return say("updated");
     case "cancel":
       Object.assign(standing, { status: "canceled", canceledAt: time });
-      return tell(script, plan, standing, "canceled", time + 3 * secondMs);
+      return report(script, plan, standing, "canceled", time + 3 * secondMs);
   }
 }
 
-function tell(
+function report(
   script: Script,
   plan: PaddlePlan,
   standing: Standing,
@@ -339,20 +339,23 @@ function pay(script: Script, plan: PaddlePlan, paying: Paying): string {
     const type = refund.percent === null ? "full" : isOnlyTax ? "tax" : "partial";
     const what = { id: script.id("adj"), transaction: id, action: "refund", type } as const;
     const tax = isOnlyTax ? back : refund.taxed === "none" ? 0n : back / 6n;
-    const told = { ...what, items: [{ line: line.id, amount: back, tax }] };
+    const reported = { ...what, items: [{ line: line.id, amount: back, tax }] };
     if (refund.waits !== null) {
-      adjust("created", time, { ...told, status: "pending_approval" });
+      adjust("created", time, { ...reported, status: "pending_approval" });
       time = after(time, atLeastASecond(refund.waits));
     }
     if (refund.outcome === "rejected") {
-      adjust("updated", time, { ...told, status: "rejected" });
+      adjust("updated", time, { ...reported, status: "rejected" });
       continue;
     }
-    adjust(refund.waits === null ? "created" : "updated", time, { ...told, status: "approved" });
-    // Told once more, for whatever reason: the first date stays.
-    adjust("updated", time + 5 * secondMs, { ...told, status: "approved" });
+    adjust(refund.waits === null ? "created" : "updated", time, {
+      ...reported,
+      status: "approved",
+    });
+    // Reported once more, for whatever reason: the first date stays.
+    adjust("updated", time + 5 * secondMs, { ...reported, status: "approved" });
     time += 6 * secondMs;
-    if (refund.outcome === "reversed") adjust("updated", time, { ...told, status: "reversed" });
+    if (refund.outcome === "reversed") adjust("updated", time, { ...reported, status: "reversed" });
   }
   let open = 0n;
   for (const { gap, returns, line } of fate.isLost ? [] : (fate.chargebacks ?? [])) {

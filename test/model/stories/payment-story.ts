@@ -42,7 +42,7 @@ const refunds = fc.record({
   gap: gaps,
   /** Of what is left, in percent. */
   percent: fc.constantFrom(100, 100, 1, 33, 50),
-  told: fc.constantFrom("refund", "charge", "both"),
+  reported: fc.constantFrom("refund", "charge", "both"),
   /** In two refunds of one second, each of which the charge shows in turn. */
   isSplit: fc.nat(3).map((drawn) => drawn === 0),
   failsAfter: seldom(gaps),
@@ -80,7 +80,7 @@ export const paymentFates = fc.record({
   /** Paid after the checkout, as by bank debit. */
   isDelayed: fc.nat(3).map((drawn) => drawn === 0),
   isOutOfBand: fc.nat(9).map((drawn) => drawn === 0),
-  /** Of money from outside: who tells it, where payment records can. */
+  /** Of money from outside: who reports it, where payment records can. */
   outsideToldBy: fc.constantFrom("invoice", "records", "both"),
   /** Within every other line, instead of on top. */
   isTaxInside: fc.nat(3).map((drawn) => drawn === 0),
@@ -209,8 +209,8 @@ function tellCharge(
     });
   const say = (type: string, time: number, object: JsonObject) =>
     script.stripe({ ...payer, type, at: time, object });
-  const isTold = fate.lost !== "charge";
-  if (isTold) say("charge.succeeded", at, chargeAt(at));
+  const isReported = fate.lost !== "charge";
+  if (isReported) say("charge.succeeded", at, chargeAt(at));
   if (released > 0n && tellsRelease) tellRelease(script, payer, at, ids, released);
   if (fate.released === "whole") {
     const other = { ...ids, charge: script.id("ch"), paymentIntent: script.id("pi") };
@@ -219,8 +219,8 @@ function tellCharge(
     if (tellsRelease) tellRelease(script, payer, at, other, amount);
   }
   // Without its sale each refund is converted apart: one is enough to see that.
-  const refundings = isTold ? actions : actions.slice(0, 1);
-  for (const { refund, time, failedAt, fails, failsBy, told, standing } of refundings) {
+  const refundings = isReported ? actions : actions.slice(0, 1);
+  for (const { refund, time, failedAt, fails, failsBy, reported, standing } of refundings) {
     const refundId = script.id(`re_${refund}`);
     const objectOf = (status: "succeeded" | Refunding["fails"]) =>
       refundObject({
@@ -231,11 +231,12 @@ function tellCharge(
         createdAt: time,
         status,
       });
-    if (told !== "charge" || !isTold) say("refund.created", time, objectOf("succeeded"));
-    if (told !== "refund" && isTold) say("charge.refunded", time, chargeAt(time, standing));
-    if (failedAt !== null && isTold) say(failsBy, failedAt, objectOf(fails));
+    if (reported !== "charge" || !isReported) say("refund.created", time, objectOf("succeeded"));
+    if (reported !== "refund" && isReported) say("charge.refunded", time, chargeAt(time, standing));
+    if (failedAt !== null && isReported) say(failsBy, failedAt, objectOf(fails));
   }
-  if (fate.dispute !== null && isTold) tellDispute(script, payer, at, ids, amount, fate.dispute);
+  if (fate.dispute !== null && isReported)
+    tellDispute(script, payer, at, ids, amount, fate.dispute);
 }
 
 /** @param whole what the invoice came to */
@@ -340,8 +341,8 @@ function tellInvoice(
       ...(subscription === null ? {} : { subscription }),
     })),
   });
-  const say = (type: string, told: JsonObject) =>
-    script.stripe({ ...payer, type, at, object: told });
+  const say = (type: string, reported: JsonObject) =>
+    script.stripe({ ...payer, type, at, object: reported });
   if (first !== null) {
     const paid = Number(stripeAmount(first, currency));
     say("invoice.updated", { ...object, ...open, amount_paid: paid });
@@ -402,7 +403,7 @@ function tellLink(
   }
 }
 
-interface RefundAction extends Pick<Refunding, "told" | "fails" | "failsBy"> {
+interface RefundAction extends Pick<Refunding, "reported" | "fails" | "failsBy"> {
   readonly refund: bigint;
   readonly time: number;
   readonly failedAt: number | null;
@@ -417,7 +418,7 @@ function refundsOf(plans: readonly Refunding[], at: number, amount: bigint) {
       .filter((action) => action.time <= time && (action.failedAt ?? Infinity) > time)
       .reduce((sum, { refund }) => sum + refund, 0n);
   let time = at;
-  for (const { gap, percent, isSplit, failsAfter, told, fails, failsBy } of plans) {
+  for (const { gap, percent, isSplit, failsAfter, reported, fails, failsBy } of plans) {
     time = after(time, atLeastASecond(gap));
     const left = amount - actions.reduce((sum, { refund }) => sum + refund, 0n);
     const refund = (left * BigInt(percent)) / 100n;
@@ -425,7 +426,7 @@ function refundsOf(plans: readonly Refunding[], at: number, amount: bigint) {
     const failedAt = failsAfter === null ? null : after(time, atLeastASecond(failsAfter));
     const first = isSplit ? refund / 3n : 0n;
     const standing = standingAt(time) + refund;
-    const how = { time, failedAt, fails, failsBy, told };
+    const how = { time, failedAt, fails, failsBy, reported };
     actions.push({ ...how, refund: refund - first, standing });
     // The event with the greater id shows the charge as it was before the other.
     if (first > 0n) {
@@ -449,10 +450,10 @@ function tellDispute(
   const { outcome } = plan;
   const amount = (charged * BigInt(plan.percent)) / 100n;
   if (amount === 0n) return;
-  // Only the money tells how much of it came back.
+  // Only the money says how much of it came back.
   const isExact = plan.isExact || outcome === "part";
   const returned = outcome === "part" ? amount / 3n + 1n : amount;
-  const tell = (type: string, time: number, status: string, moved: number) => {
+  const report = (type: string, time: number, status: string, moved: number) => {
     const object = disputeObject({
       ...ids,
       id,
@@ -467,16 +468,16 @@ function tellDispute(
     script.stripe({ ...payer, type: `charge.dispute.${type}`, at: time, object });
   };
   if (outcome === "inquiry" || outcome === "prevented") {
-    tell("created", opened, "warning_needs_response", 0);
-    tell("closed", closed, outcome === "inquiry" ? "warning_closed" : "prevented", 0);
+    report("created", opened, "warning_needs_response", 0);
+    report("closed", closed, outcome === "inquiry" ? "warning_closed" : "prevented", 0);
     return;
   }
-  tell("created", opened, "needs_response", 1);
-  tell("funds_withdrawn", opened, "needs_response", 1);
+  report("created", opened, "needs_response", 1);
+  report("funds_withdrawn", opened, "needs_response", 1);
   if (outcome === "open") return;
   const status = outcome === "won" ? "won" : "lost";
-  if (outcome !== "lost") tell("funds_reinstated", closed, status, 2);
-  tell("closed", closed, status, outcome === "lost" || plan.isStale ? 1 : 2);
+  if (outcome !== "lost") report("funds_reinstated", closed, status, 2);
+  report("closed", closed, status, outcome === "lost" || plan.isStale ? 1 : 2);
 }
 
 function atLeastASecond(gap: Moment): Moment {

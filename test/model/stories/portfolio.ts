@@ -30,16 +30,16 @@ type Chapter = (script: Script, index: number) => void;
 /** Up to `max` customers of one provider. */
 function chapters<T>(
   customersOf: fc.Arbitrary<T>,
-  tell: (script: Script, plan: T, index: number) => void,
+  report: (script: Script, plan: T, index: number) => void,
   max: number,
 ): fc.Arbitrary<Chapter[]> {
   const chapter = customersOf.map((plan): Chapter => {
-    return (script, index) => tell(script, plan, index);
+    return (script, index) => report(script, plan, index);
   });
   return fc.array(chapter, { minLength: 1, maxLength: max });
 }
 
-/** Stripe's stories have the most in them, and records are told by several providers. */
+/** Stripe's stories have the most in them, and records are reported by several providers. */
 const providers = fc.oneof(
   { weight: 4, arbitrary: chapters(stripePlans, tellStripe, 3) },
   { weight: 2, arbitrary: chapters(recordPlans, tellRecords, 6) },
@@ -52,13 +52,13 @@ const providers = fc.oneof(
   chapters(customPlans, tellCustom, 3),
 );
 
-/** How many providers' customers a portfolio tells of. */
-export interface Told {
+/** How many providers' customers a portfolio reports. */
+export interface Reported {
   readonly minLength: number;
   readonly maxLength: number;
 }
 
-const plansOf = (told: Told) =>
+const plansOf = (reported: Reported) =>
   fc.record({
     base: fc.constantFrom("USD", "EUR", "GBP", "INR", "JPY"),
     /** Which products are named, and how: equal names make one product. */
@@ -67,7 +67,7 @@ const plansOf = (told: Told) =>
       ["prod_beta", "Team plan"],
       ["prod_gamma", "Extra Seats"],
     ] as const),
-    told: fc.array(providers, { ...told, size: "large" }),
+    reported: fc.array(providers, { ...reported, size: "large" }),
     lost: fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, losses),
     /** Drawn again and again, they sort the deliveries; all 0 is the order in which it happened. */
     order: fc.array(fc.nat(1_000), { minLength: 1, maxLength: 50 }),
@@ -75,14 +75,14 @@ const plansOf = (told: Told) =>
   });
 
 /** Enough to meet every rule, little enough to be drawn by the hundred. */
-const fewTold: Told = { minLength: 1, maxLength: 4 };
+const fewTold: Reported = { minLength: 1, maxLength: 4 };
 
 /** @param end nothing is dated later, ms since 1970 (a whole second) */
-export function portfolios(end: number, many: Told = fewTold): fc.Arbitrary<Portfolio> {
-  return plansOf(many).map(({ base, names, told, lost, order, repeats }) => {
+export function portfolios(end: number, many: Reported = fewTold): fc.Arbitrary<Portfolio> {
+  return plansOf(many).map(({ base, names, reported, lost, order, repeats }) => {
     const script = new Script(end);
     for (const [sku, name] of names) nameProduct(script, sku, name);
-    for (const [index, tell] of told.flat().entries()) tell(script, index);
+    for (const [index, report] of reported.flat().entries()) report(script, index);
     const deliveries = delivered(withoutLost(script.sent, lost), order, repeats);
     const described = deliveries.map(({ id, body }) => `${id} ${nameOf(body)}`).join(", ");
     return { base, deliveries, [fc.toStringMethod]: () => `${base}: ${described}` };

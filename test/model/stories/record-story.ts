@@ -30,7 +30,7 @@ export const recordPlans = fc.record({
   country: countries,
   sku: fc.constantFrom(null, "sku-one", "sku-two"),
   percent: fc.constantFrom(100, 40),
-  /** What a refund is told to be of; null: as the sale. */
+  /** What a refund is informed to be of; null: as the sale. */
   refundSku: fc.constantFrom(null, null, "sku-one", "sku-two"),
   /** In which a sale is given back; null: its own. */
   refundCurrency: fc.constantFrom(null, null, null, "EUR", "USD", "GBP"),

@@ -33,11 +33,11 @@ type Step = Drawn<typeof steps>;
 
 export const revenueCatPlans = fc.record({
   start: starts,
-  /** Stores of which no other integration tells the same. */
+  /** Stores of which no other integration reports the same. */
   store: fc.constantFrom("AMAZON", "RC_BILLING", "ROKU", "PLAY_STORE"),
   // Of the Kuwaiti dinar only the newest quote is bundled.
   currency: currencies.filter((currency) => currency !== "KWD"),
-  /** The store told RevenueCat no currency: its estimate in dollars is all there is. */
+  /** The store reported RevenueCat no currency: its estimate in dollars is all there is. */
   isInDollarsOnly: fc.nat(9).map((drawn) => drawn === 0),
   country: countries,
   isSandbox: fc.nat(9).map((drawn) => drawn === 0),
@@ -91,7 +91,7 @@ export function tellRevenueCat(script: Script, plan: RevenueCatPlan): void {
     current,
     hasEnded: false,
   };
-  tell(script, plan, standing, "INITIAL_PURCHASE", start + secondMs, current);
+  report(script, plan, standing, "INITIAL_PURCHASE", start + secondMs, current);
   for (const step of plan.steps) {
     const isPossible = standing.hasEnded === (step.what === "return");
     if (isPossible || step.what === "transfer") takeStep(script, plan, standing, step);
@@ -102,13 +102,13 @@ function takeStep(script: Script, plan: RevenueCatPlan, standing: Standing, step
   const { current } = standing;
   const middle = Math.min(after(current.start, step.gap) + secondMs, current.end - secondMs);
   const say = (type: PurchaseType, time: number, more: Partial<PurchaseInput> = {}) =>
-    tell(script, plan, standing, type, time, current, more);
+    report(script, plan, standing, type, time, current, more);
   const buy = (type: PurchaseType, time: number, amount: bigint, product: string) => {
     const transaction = script.id("txn");
     const end = periodEnd(time, plan.period);
     const next = { transaction, product, amount, start: time, end, isTrial: false };
     Object.assign(standing, { current: next, hasEnded: false });
-    tell(script, plan, standing, type, time + secondMs, next);
+    report(script, plan, standing, type, time + secondMs, next);
   };
   const expire = (reason: string, time: number, expirationAt = current.end) => {
     standing.hasEnded = true;
@@ -171,7 +171,7 @@ function takeStep(script: Script, plan: RevenueCatPlan, standing: Standing, step
     case "refundAgain":
       if (!isPaid) return;
       refund(middle);
-      // With a price or without one, where the currency is told.
+      // With a price or without one, where the currency is reported.
       say("REFUND_REVERSED", after(middle, step.gap) + 2 * secondMs, {
         amount: plan.isInDollarsOnly || step.gap.days % 2 === 0 ? current.amount : null,
       });
@@ -185,12 +185,12 @@ function takeStep(script: Script, plan: RevenueCatPlan, standing: Standing, step
       say("CANCELLATION", middle, { amount: 0n, more: { cancel_reason: "UNSUBSCRIBE" } });
       return say("UNCANCELLATION", middle + secondMs, { amount: 0n });
     case "transfer":
-      // From what is told next on; to somebody who may have others, too, or back.
+      // From what is reported next on; to somebody who may have others, too, or back.
       standing.user = step.gap.days % 3 === 0 ? standing.buyer : `restored_${step.gap.days % 2}`;
       return;
     case "share": {
       const transaction = script.id("txn");
-      tell(
+      report(
         script,
         plan,
         { original: transaction, user: script.id("user") },
@@ -213,15 +213,15 @@ function tellCoins(script: Script, plan: RevenueCatPlan, user: string, time: num
   const period = { transaction, product, amount, start: time, end: time, isTrial: false };
   const owner = { original: transaction, user };
   const forever = { expirationAt: null };
-  tell(script, plan, owner, "NON_RENEWING_PURCHASE", time + secondMs, period, forever);
+  report(script, plan, owner, "NON_RENEWING_PURCHASE", time + secondMs, period, forever);
   if (refundedAfter === null) return;
   const refundedAt = after(time, refundedAfter) + 2 * secondMs;
   const more = { ...forever, amount: -amount, more: { cancel_reason: "CUSTOMER_SUPPORT" } };
-  tell(script, plan, owner, "CANCELLATION", refundedAt, period, more);
+  report(script, plan, owner, "CANCELLATION", refundedAt, period, more);
 }
 
 /** Leaves out what would lie after the end. */
-function tell(
+function report(
   script: Script,
   plan: RevenueCatPlan,
   { original, user }: Pick<Standing, "original" | "user">,

@@ -1,4 +1,4 @@
-/** Random histories of one Stripe subscription, told by snapshots as Stripe tells them. */
+/** Random histories of one Stripe subscription, reported by snapshots as Stripe reports them. */
 import * as fc from "fast-check";
 import {
   discountObject,
@@ -24,7 +24,7 @@ const prices = fc.record({
   sku: skus,
   unitAmount: amounts,
   quantity: fc.constantFrom(1, 1, 2, 7),
-  /** One price is told in fractions of a minor unit. */
+  /** One price is reported in fractions of a minor unit. */
   isFractional: fc.nat(9).map((drawn) => drawn === 0),
   isMetered: fc.nat(9).map((drawn) => drawn === 0),
 });
@@ -69,7 +69,7 @@ export const subscriptionPlans = fc.record({
 });
 export type SubscriptionPlan = Drawn<typeof subscriptionPlans>;
 
-/** The subscription as it stands; a step edits it and tells it. */
+/** The subscription as it stands; a step edits it and reports it. */
 interface Standing {
   readonly id: string;
   readonly createdAt: number;
@@ -102,16 +102,16 @@ export function tellSubscription(
     cancelAt: null,
   };
   for (const discount of plan.discounts) addDiscount(script, payer, standing, start, discount);
-  const tell: Tell = (type, at, previous, endedAt = null) => {
+  const report: Report = (type, at, previous, endedAt = null) => {
     const object = snapshot(payer, plan, standing, endedAt);
-    const told = previous === undefined ? {} : { previous };
-    script.stripe({ ...payer, type: `customer.subscription.${type}`, at, object, ...told });
+    const reported = previous === undefined ? {} : { previous };
+    script.stripe({ ...payer, type: `customer.subscription.${type}`, at, object, ...reported });
   };
   let time = start;
-  tell("created", time);
+  report("created", time);
   if (standing.status === "incomplete") {
     time = after(time, plan.begins);
-    if (!isPaidAtLast(standing, plan, time, tell)) return;
+    if (!isPaidAtLast(standing, plan, time, report)) return;
   }
   for (const step of plan.steps) {
     time = after(time, step.gap);
@@ -119,28 +119,28 @@ export function tellSubscription(
     if (standing.status === "trialing") {
       const isOver = (standing.trialEndAt ?? 0) <= time;
       const isPossible = whatsOfTrial.has(step.what);
-      // Now and then something is told just before Stripe gets to end the trial.
-      if (isPossible && !takeStep(script, payer, standing, time, step, tell)) return;
+      // Now and then something is reported just before Stripe gets to end the trial.
+      if (isPossible && !takeStep(script, payer, standing, time, step, report)) return;
       if (isPossible && !isOver) continue;
       if (!isOver) standing.trialEndAt = time;
       time += secondMs;
-      if (!endTrial(standing, plan, time, tell)) return;
+      if (!endTrial(standing, plan, time, report)) return;
       if (isPossible) continue;
     }
-    if (!takeStep(script, payer, standing, time, step, tell)) return;
+    if (!takeStep(script, payer, standing, time, step, report)) return;
   }
   const { trialEndAt, cancelAt } = standing;
   if (cancelAt !== null) {
-    // It is told once more before Stripe gets to end it.
-    if (time >= cancelAt) tell("updated", time, { metadata: {} });
+    // It is reported once more before Stripe gets to end it.
+    if (time >= cancelAt) report("updated", time, { metadata: {} });
     standing.status = "canceled";
-    tell("deleted", Math.max(time, cancelAt) + secondMs, undefined, cancelAt);
+    report("deleted", Math.max(time, cancelAt) + secondMs, undefined, cancelAt);
   } else if (standing.status === "trialing") {
-    endTrial(standing, plan, Math.max(time, trialEndAt ?? 0), tell);
+    endTrial(standing, plan, Math.max(time, trialEndAt ?? 0), report);
   }
 }
 
-type Tell = (type: string, at: number, previous?: JsonObject, endedAt?: number | null) => void;
+type Report = (type: string, at: number, previous?: JsonObject, endedAt?: number | null) => void;
 
 /** What may befall a subscription of which nothing was paid yet. */
 const whatsOfTrial: ReadonlySet<Step["what"]> = new Set([
@@ -154,23 +154,23 @@ function isPaidAtLast(
   standing: Standing,
   plan: SubscriptionPlan,
   time: number,
-  tell: Tell,
+  report: Report,
 ): boolean {
   const isNever = plan.turns === "never";
   standing.status = isNever ? "incomplete_expired" : "active";
-  tell("updated", time, { status: "incomplete" }, isNever ? time : null);
+  report("updated", time, { status: "incomplete" }, isNever ? time : null);
   return !isNever;
 }
 
 /** @returns whether it goes on */
-function endTrial(standing: Standing, { turns }: SubscriptionPlan, time: number, tell: Tell) {
+function endTrial(standing: Standing, { turns }: SubscriptionPlan, time: number, report: Report) {
   if (turns === "never") {
     standing.status = "canceled";
-    tell("deleted", time, undefined, standing.trialEndAt);
+    report("deleted", time, undefined, standing.trialEndAt);
     return false;
   }
   standing.status = turns;
-  tell(turns === "paused" ? "paused" : "updated", time, { status: "trialing" });
+  report(turns === "paused" ? "paused" : "updated", time, { status: "trialing" });
   return true;
 }
 
@@ -181,17 +181,17 @@ function takeStep(
   standing: Standing,
   time: number,
   step: Step,
-  tell: Tell,
+  report: Report,
 ): boolean {
   if (step.what === "cancel") {
     standing.status = "canceled";
-    tell("deleted", after(time, { days: 0, seconds: step.gap.days % 3 }), undefined, time);
+    report("deleted", after(time, { days: 0, seconds: step.gap.days % 3 }), undefined, time);
     return false;
   }
   const previous = applyStep(script, payer, standing, time, step);
   const native = { pause: "paused", resume: "resumed" } as const;
   const type = step.what === "pause" || step.what === "resume" ? native[step.what] : "updated";
-  tell(type, time, previous);
+  report(type, time, previous);
   if (step.what === "renew") pay(script, payer, standing, time, step);
   return true;
 }
@@ -257,7 +257,7 @@ function applyStep(
       return { cancel_at: null };
     case "cancel":
     default:
-      throw new Error("a cancellation is told apart");
+      throw new Error("a cancellation is distinguished");
   }
 }
 

@@ -26,7 +26,7 @@ export interface Webhooks {
    * When the provider said it, ms since 1970.
    * @param receivedAt ms since 1970: the date of what the provider does not date
    */
-  toldAt(body: JsonObject, receivedAt: number): number;
+  reportedAt(body: JsonObject, receivedAt: number): number;
   /** @param receivedAt as above */
   read(body: unknown, receivedAt: number): readonly BareFact[];
   /** The bytes as the provider posts them. */
@@ -46,14 +46,14 @@ const jsonBytes = (body: JsonObject) => Buffer.from(JSON.stringify(body));
 export const webhooks: Readonly<Record<Exclude<Source, "record">, Webhooks>> = {
   stripe: {
     isLive: (body) => at(body, "livemode") === true,
-    toldAt: (body) => must(number(body, "created"), "a creation") * 1000,
+    reportedAt: (body) => must(number(body, "created"), "a creation") * 1000,
     read: readStripe,
     bytes: eventBody,
     credentials: {},
   },
   revenuecat: {
     isLive: (body) => text(body, "event", "environment") === "PRODUCTION",
-    toldAt: (body) => must(number(body, "event", "event_timestamp_ms"), "a time"),
+    reportedAt: (body) => must(number(body, "event", "event_timestamp_ms"), "a time"),
     read: readRevenueCat,
     bytes: jsonBytes,
     headers: () => ({ authorization }),
@@ -61,7 +61,7 @@ export const webhooks: Readonly<Record<Exclude<Source, "record">, Webhooks>> = {
   },
   gumroad: {
     isLive: (body) => text(body, "test") !== "true",
-    toldAt: toldAtGumroad,
+    reportedAt: toldAtGumroad,
     read: readGumroad,
     bytes: (body) => Buffer.from(new URLSearchParams(Object(body)).toString()),
     headers: () => ({ "content-type": "application/x-www-form-urlencoded" }),
@@ -69,7 +69,7 @@ export const webhooks: Readonly<Record<Exclude<Source, "record">, Webhooks>> = {
   },
   custom: {
     isLive: () => true,
-    toldAt: (body) => Date.parse(must(text(body, "occurred_at"), "a time")),
+    reportedAt: (body) => Date.parse(must(text(body, "occurred_at"), "a time")),
     read: (body) => readRecord({ ...Object(body), provider: "custom" }, Number.NaN),
     bytes: jsonBytes,
     headers: (bytes, now) => signedHeaders(bytes, customSecret, now),
@@ -77,7 +77,7 @@ export const webhooks: Readonly<Record<Exclude<Source, "record">, Webhooks>> = {
   },
   paddle: {
     isLive: () => true,
-    toldAt: toldAtPaddle,
+    reportedAt: toldAtPaddle,
     read: readPaddle,
     bytes: jsonBytes,
     headers: (bytes, now) => ({ [signatureHeader]: signatureOf(bytes, paddleSecret, now) }),
@@ -86,14 +86,14 @@ export const webhooks: Readonly<Record<Exclude<Source, "record">, Webhooks>> = {
   /** Not sent to the doors: what its API answers lies in the body, as at Google. */
   lemonsqueezy: {
     isLive: () => true,
-    toldAt: toldAtLemonSqueezy,
+    reportedAt: toldAtLemonSqueezy,
     read: readLemonSqueezy,
     bytes: jsonBytes,
     credentials: {},
   },
   apple: {
     isLive: (body) => text(body, "data", "environment") === "Production",
-    toldAt: (body) => must(number(body, "signedDate"), "a signed date"),
+    reportedAt: (body) => must(number(body, "signedDate"), "a signed date"),
     read: readApple,
     bytes: (body) => signNotification(notificationBody(body), appStore),
     credentials: { bundle_id: appleBundleId, root_certificates: appStore.x5c.slice(2) },
@@ -101,7 +101,7 @@ export const webhooks: Readonly<Record<Exclude<Source, "record">, Webhooks>> = {
   /** Not sent to the doors: what Google answers lies in the body, for an adapter that reads it. */
   google: {
     isLive: isLiveGoogle,
-    toldAt: toldAtOf,
+    reportedAt: toldAtOf,
     read: readGoogle,
     bytes: pushBytes,
     credentials: {},

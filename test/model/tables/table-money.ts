@@ -66,8 +66,8 @@ export function tellMoney(
         break;
       case "refund fails": {
         const refund = must(refundedAt.get(id), `a refund ${id}`);
-        const told = { ...ids, id: `re_${id}`, currency, status: "failed" as const };
-        const object = refundObject({ ...told, amount: refund.amount, createdAt: refund.at });
+        const reported = { ...ids, id: `re_${id}`, currency, status: "failed" as const };
+        const object = refundObject({ ...reported, amount: refund.amount, createdAt: refund.at });
         say("refund.failed", object);
         break;
       }

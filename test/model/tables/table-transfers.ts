@@ -1,4 +1,4 @@
-/** The rows of a table of subscriptions that RevenueCat tells under changing customers. */
+/** The rows of a table of subscriptions that RevenueCat reports under changing customers. */
 import { purchaseBody, type PurchaseType } from "../../../ops/payloads/revenuecat.js";
 import { must } from "../readers/json.js";
 import type { Script } from "../stories/story.js";

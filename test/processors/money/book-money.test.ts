@@ -57,8 +57,8 @@ describe("Booking money beside others", () => {
   /** The facts by name, received in the order of their ids, and a process that books batches. */
   function open() {
     const workspace = `ws_${randomUUID()}`;
-    const told: TransactionRecord[] = [];
-    const service = serviceOver(clickhouse, { told });
+    const reported: TransactionRecord[] = [];
+    const service = serviceOver(clickhouse, { reported });
     const facts = {
       charge: toldFact(workspace, "e1:0", 1, charge),
       refunded: toldFact(workspace, "e2:0", 2, refunded),
@@ -88,7 +88,7 @@ describe("Booking money beside others", () => {
            ORDER BY recorded_at DESC, fact_id DESC, version DESC LIMIT 1`,
           { workspace },
         );
-        const message = told.toSorted((a, b) => a.version - b.version).at(-1);
+        const message = reported.toSorted((a, b) => a.version - b.version).at(-1);
         const { type, status, external_id, version } = message ?? {};
         return { row, message: { type, status, external_id, version } };
       },
@@ -143,13 +143,13 @@ describe("Booking a reading that changes nothing beside others", () => {
     const workspace = `ws_${randomUUID()}`;
     const opened = (write: ClickHouse["write"]) => serviceOver({ ...clickhouse, write });
     const other = serviceOver(clickhouse);
-    // Told later than the reading that counts, of an earlier moment.
+    // Reported later than the reading that counts, of an earlier moment.
     const reading = { ...toldFact(workspace, "e5:0", 5, invoice), happened_at: 1_000 };
     await bookFacts(other, [toldFact(workspace, "e2:0", 2, invoice)]);
-    let isTold = false;
+    let isReported = false;
     const slow = opened(async (sql, params, lane) => {
-      if (lane === "money" && !isTold) {
-        isTold = true;
+      if (lane === "money" && !isReported) {
+        isReported = true;
         await bookFacts(other, [reading]);
       }
       return clickhouse.write(sql, params, lane);
@@ -319,8 +319,8 @@ describe("Booking the invoices of a subscription", () => {
   it("should book one after however many events, and leave it alone after more", async () => {
     const clickhouse = await openTestClickHouse();
     const workspace = `ws_${randomUUID()}`;
-    const told: TransactionRecord[] = [];
-    const service = serviceOver(clickhouse, { told });
+    const reported: TransactionRecord[] = [];
+    const service = serviceOver(clickhouse, { reported });
     const days = limits.factsPerPaymentMax + 200;
     const subscription = (day: number, product: string): Fact =>
       toldFact(workspace, `s${String(day).padStart(5, "0")}:0`, day, {
@@ -333,20 +333,20 @@ describe("Booking the invoices of a subscription", () => {
       Link: { payment: "pi", purchase: "in", as_of: days * 1_000 },
     });
     await bookFacts(service, [paid, asOf]);
-    expect(told.map(({ external_id, type }) => [external_id, type])).to.eql([
+    expect(reported.map(({ external_id, type }) => [external_id, type])).to.eql([
       ["prod", "subscription"],
     ]);
     await bookFacts(service, [subscription(days + 2, "other")]);
-    expect(told, "messages after a later event").to.have.length(1);
+    expect(reported, "messages after a later event").to.have.length(1);
   });
 });
 
-/** A process that books beside others, unless told not to. @param told gets its messages */
+/** A process that books beside others, unless reported not to. @param reported gets its messages */
 function serviceOver(
   clickhouse: ClickHouse,
-  { isShared = true, told = [] }: { isShared?: boolean; told?: TransactionRecord[] } = {},
+  { isShared = true, reported = [] }: { isShared?: boolean; reported?: TransactionRecord[] } = {},
 ): BookingService {
-  const log = onlyAppends((value) => told.push(transactionCodec.decode(value)));
+  const log = onlyAppends((value) => reported.push(transactionCodec.decode(value)));
   return {
     clickhouse: { ...clickhouse, isShared },
     log: { ...log, shared: isShared },

@@ -65,8 +65,8 @@ const whole = (off: number | null, days: number): Telling => ({
 });
 
 /** Received in that order. */
-function factsOf(told: readonly Telling[]): Fact[] {
-  return told.flatMap(({ type, at, object }, place) => {
+function factsOf(reported: readonly Telling[]): Fact[] {
+  return reported.flatMap(({ type, at, object }, place) => {
     const id = `evt_${place}`;
     const decoded = decode(stripeEvent({ id, type, at, object, version }));
     if (decoded.outcome !== "facts") throw new Error(decoded.outcome);
@@ -77,8 +77,8 @@ function factsOf(told: readonly Telling[]): Fact[] {
   });
 }
 
-function amountOf(told: readonly Telling[]): bigint | undefined {
-  return paymentState("in_1", factsOf(told)).document?.gross_amount;
+function amountOf(reported: readonly Telling[]): bigint | undefined {
+  return paymentState("in_1", factsOf(reported)).document?.gross_amount;
 }
 
 function ordersOf<Item>(items: readonly Item[]): Item[][] {
@@ -89,25 +89,25 @@ function ordersOf<Item>(items: readonly Item[]): Item[][] {
 }
 
 describe("An invoice paid outside Stripe by several records", () => {
-  const cases: [title: string, told: Telling[], amount: bigint][] = [
+  const cases: [title: string, reported: Telling[], amount: bigint][] = [
     ["add them up", [outside(1, 6000n), outside(2, 4000n), whole(null, 2)], 10_000n],
     ["add up those of one second", [outside(1, 6000n, 1), outside(2, 4000n, 1)], 10_000n],
-    ["count a record once that is told twice", [outside(1, 6000n), outside(1, 6000n)], 6000n],
+    ["count a record once that is reported twice", [outside(1, 6000n), outside(1, 6000n)], 6000n],
     [
-      "believe the invoice that tells all of it",
+      "believe the invoice that reports all of it",
       [outside(1, 6000n), outside(2, 5000n), whole(10_000, 2)],
       10_000n,
     ],
-    ["believe it where no record was told", [whole(10_000, 2)], 10_000n],
+    ["believe it where no record was reported", [whole(10_000, 2)], 10_000n],
     [
-      "count a record told after the invoice no second time",
+      "count a record reported after the invoice no second time",
       [whole(10_000, 1), outside(1, 6000n, 2), outside(2, 4000n, 3)],
       10_000n,
     ],
   ];
-  for (const [title, told, amount] of cases) {
+  for (const [title, reported, amount] of cases) {
     it(`should ${title}, whatever comes first`, () => {
-      for (const order of ordersOf(told)) expect(amountOf(order)).to.equal(amount);
+      for (const order of ordersOf(reported)) expect(amountOf(order)).to.equal(amount);
     });
   }
 
@@ -148,8 +148,8 @@ describe("An invoice paid outside Stripe by several records", () => {
       { type: "charge.succeeded", at, object },
       { type: "invoice_payment.paid", at, object: paid("inpay_3", "pi_1", 5000n, at) },
     ];
-    const told = [...card, outside(1, 3000n), outside(2, 2000n), whole(null, 4)];
-    for (const order of ordersOf(told)) {
+    const reported = [...card, outside(1, 3000n), outside(2, 2000n), whole(null, 4)];
+    for (const order of ordersOf(reported)) {
       const facts = factsOf(order);
       for (const payment of ["in_1", "pi_1"]) {
         const { document, moves } = paymentState(payment, facts);
@@ -171,8 +171,8 @@ describe("An invoice paid outside Stripe by several records", () => {
         paid("inpay_2", "pr_2", 4000n, paidAt + 2 * day),
       ]),
     ];
-    const told = events.map(({ body }) => decode(body));
-    const facts = told.flatMap((decoded, place) =>
+    const reported = events.map(({ body }) => decode(body));
+    const facts = reported.flatMap((decoded, place) =>
       (decoded.outcome === "facts" ? decoded.facts : []).map(({ happenedAt, body }, position) => {
         const ids = { fact_id: `${place}:${position}`, event_id: `e${place}` };
         return factOf(body, { ...ids, received_at: place, happened_at: happenedAt, quote });

@@ -119,7 +119,7 @@ describe("An invoice paid by several payments", () => {
       "tax 1667, sale a 6001 (1001), sale b 3999 (666)",
     ],
     [
-      "all of it where nobody tells how much it paid",
+      "all of it where nobody says how much it paid",
       "p1",
       [invoice, paid("p1", 10_000n), link("p1", null), link("p2", 5_000n)],
       "tax 1667, sale a 6001 (1001), sale b 3999 (666)",

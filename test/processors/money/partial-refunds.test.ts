@@ -1,7 +1,7 @@
 /**
- * However a sale is given back, in however many parts and told in whichever way and order, whatever
- * products the parts name and whichever of them fail: never more money or tax goes back than came
- * in, and the part that completes it leaves nothing, in each product.
+ * However a sale is given back, in however many parts and reported in whichever way and order,
+ * whatever products the parts name and whichever of them fail: never more money or tax goes back
+ * than came in, and the part that completes it leaves nothing, in each product.
  */
 import { expect } from "chai";
 import * as fc from "fast-check";
@@ -11,15 +11,15 @@ import { convertMinor } from "../../../schemas/money/money.js";
 import type { Fact, FactBody } from "../../../schemas/records/records.js";
 import { factOf } from "../../harness/facts.js";
 
-/** Weights of what is given back one after the other; the tax told with each, of a hundred. */
+/** Weights of what is given back one after the other; the tax reported with each, of a hundred. */
 const parts = fc.array(
   fc.record({
     weight: fc.bigInt({ min: 1n, max: 1_000n }),
-    told: fc.constantFrom("single", "total"),
+    reported: fc.constantFrom("single", "total"),
     taxPercent: fc.option(fc.bigInt({ min: 0n, max: 120n })),
-    /** Of a refund told alone: the line it names, which may be none of the sale's. */
+    /** Of a refund reported alone: the line it names, which may be none of the sale's. */
     line: fc.option(fc.nat(4), { freq: 3 }),
-    /** Of one told alone. */
+    /** Of one reported alone. */
     hasFailed: fc.nat(4).map((drawn) => drawn === 0),
   }),
   { minLength: 1, maxLength: 12 },
@@ -75,7 +75,7 @@ describe("A sale that is given back in parts", () => {
     );
   });
 
-  it("should be the same in whichever order it is told", () => {
+  it("should be the same in whichever order it is reported", () => {
     fc.assert(
       fc.property(given, (drawn) => {
         const facts = factsOf(drawn);
@@ -135,7 +135,7 @@ function refundsOf({ amount, money: { currency }, parts: all, isDisputedLast }: 
   const whole = all.reduce((running, { weight }) => running + weight, 0n);
   let out = 0n;
   const refunds = all.flatMap(
-    ({ weight, told, taxPercent, line, hasFailed }, index): FactBody[] => {
+    ({ weight, reported, taxPercent, line, hasFailed }, index): FactBody[] => {
       const part = (amount * weight) / whole;
       const at = (index + 1) * 1_000;
       const isLast = index === all.length - 1;
@@ -143,12 +143,12 @@ function refundsOf({ amount, money: { currency }, parts: all, isDisputedLast }: 
       const before = out;
       out += part;
       const total = { payment: "p", at, amount: out, currency };
-      if (told === "total") return [{ RefundTotal: total }];
+      if (reported === "total") return [{ RefundTotal: total }];
       if (hasFailed) out = before;
       const tax = taxPercent === null ? null : (part * taxPercent) / 100n;
       const lines = line === null ? [] : [{ external_id: `sku-${line}`, weight: part }];
       const one = refundOf(`r${index}`, at, part, currency);
-      // What is told alone is in every later total, too.
+      // What is reported alone is in every later total, too.
       return [
         { Refund: { ...one, tax, lines, failed_at: hasFailed ? at + 1 : null } },
         { RefundTotal: { ...total, at: at + 2, amount: out } },

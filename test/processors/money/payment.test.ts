@@ -7,11 +7,11 @@ import { factOf } from "../../harness/facts.js";
 
 const quotes: Record<string, string> = { USD: "0.9", GBP: "1.2", EUR: "1" };
 
-/** A fact received at second `receipt`, told by the provider at second `toldAt`. */
-function fact(receipt: number, body: FactBody, toldAt = receipt): Fact {
+/** A fact received at second `receipt`, reported by the provider at second `reportedAt`. */
+function fact(receipt: number, body: FactBody, reportedAt = receipt): Fact {
   const currency = currencyOf(body);
   const quote: Quote | null = currency === null ? null : quoteOf(currency);
-  const times = { received_at: receipt * 1000, happened_at: toldAt * 1000 };
+  const times = { received_at: receipt * 1000, happened_at: reportedAt * 1000 };
   return factOf(body, { fact_id: `f${receipt}`, event_id: `e${receipt}`, ...times, quote });
 }
 
@@ -110,7 +110,7 @@ const dispute = (
 });
 
 /** `kind sku amount@second`, in time order. */
-function told({ moves }: PaymentState): string[] {
+function reported({ moves }: PaymentState): string[] {
   return moves
     .flatMap(entriesOf)
     .filter(({ amount }) => amount !== 0n)
@@ -177,14 +177,14 @@ describe("A payment as a function of what is known", () => {
       400n,
     ],
     [
-      "one refund told by its object and by the charge's total once",
+      "one refund reported by its object and by the charge's total once",
       [fact(1, payment(1000n)), fact(2, refund("r1", 400n, 5)), fact(3, total(400n, 6))],
       ["sale - 900@1", "refund - -360@5"],
       "succeeded",
       400n,
     ],
     [
-      "refunds told by totals alone",
+      "refunds reported by totals alone",
       [fact(1, payment(1000n)), fact(2, total(400n, 5)), fact(3, total(1000n, 6))],
       ["sale - 900@1", "refund - -360@5", "refund - -540@6"],
       "refunded",
@@ -277,8 +277,8 @@ describe("A payment as a function of what is known", () => {
   for (const [title, facts, entries, status, refunded] of cases) {
     it(`should book ${title}`, () => {
       const state = paymentState("pi", facts);
-      expect(told(state)).to.have.members(entries);
-      expect(told(state)).to.have.length(entries.length);
+      expect(reported(state)).to.have.members(entries);
+      expect(reported(state)).to.have.length(entries.length);
       expect(state.document?.status ?? null).to.equal(status);
       expect(state.document?.refunded_amount ?? null).to.equal(refunded);
     });
@@ -296,7 +296,7 @@ describe("A payment as a function of what is known", () => {
       link,
     ];
     const outcome = (order: number[]) =>
-      told(
+      reported(
         paymentState(
           "pi",
           order.map((index, receipt) => fact(receipt + 1, bodies[index] ?? payment(0n), index + 1)),
@@ -317,19 +317,18 @@ describe("A payment as a function of what is known", () => {
         quote: { ...quoteOf("USD"), rate: rates[place] ?? "" },
       }));
       const expected = ["dispute - -900@5", "dispute_won - 900@9"];
-      expect(told(paymentState("pi", facts))).to.have.members(expected);
+      expect(reported(paymentState("pi", facts))).to.have.members(expected);
     });
   }
 
-  it("should convert a sale told again in another currency by the first rate of that one", () => {
+  it("should convert a sale reported again in another currency by the first rate of that one", () => {
     const facts = [fact(1, payment(1000n)), fact(2, payment(1000n, [], "GBP"))];
     const { document } = paymentState("pi", facts);
     expect(document).to.include({ original_currency: "GBP", fx_rate: "1.2" });
     expect(document).to.include({ normalized_amount: 1200n, timestamp: 1000 });
-    expect(told(paymentState("pi", [...facts, fact(3, refund("r1", 500n, 5))]))).to.have.members([
-      "sale - 1200@1",
-      "refund - -450@5",
-    ]);
+    expect(
+      reported(paymentState("pi", [...facts, fact(3, refund("r1", 500n, 5))])),
+    ).to.have.members(["sale - 1200@1", "refund - -450@5"]);
   });
 
   const inEuro = (id: string, amount: bigint, failedAt: number | null = null): FactBody => {

@@ -147,7 +147,7 @@ describe("A refund that names a purchase", () => {
       { p1: "refunded 4000, atlas -4000 (-400)", p2: "refunded 6500, atlas -6500 (-600)" },
     ],
     [
-      "count once when an event of earlier days told it without the purchase",
+      "count once when an event of earlier days reported it without the purchase",
       [invoice, ...card, note("cn", 2_500n, { purchase: null }), note("cn", 2_500n)],
       { p1: "succeeded 2500, atlas -2500 (-250)", in: "" },
     ],
@@ -157,7 +157,7 @@ describe("A refund that names a purchase", () => {
       { p1: "succeeded 8000, atlas -3000 (-300), atlas -5000 (-500)" },
     ],
     [
-      "come on top of it also where a refund tells the same",
+      "come on top of it also where a refund reports the same",
       [invoice, ...card, note("cn", 3_000n), ofCharge(5_000n), total(5_000n)],
       { p1: "succeeded 8000, atlas -3000 (-300), atlas -5000 (-500)" },
     ],

@@ -1,4 +1,4 @@
-/** One payment told in pieces: an order and its invoice, refunds by approval, lone returns. */
+/** One payment reported in pieces: an order and its invoice, refunds by approval, lone returns. */
 import { expect } from "chai";
 import { entriesOf } from "../../../processors/book/payment/entries.js";
 import { paymentState } from "../../../processors/book/payment/payment.js";
@@ -7,16 +7,16 @@ import { factOf } from "../../harness/facts.js";
 
 const currency = "EUR";
 
-/** Received in this order, told by the provider at this second. */
-function facts(...told: readonly [toldAt: number, body: FactBody][]): Fact[] {
+/** Received in this order, reported by the provider at this second. */
+function facts(...reported: readonly [reportedAt: number, body: FactBody][]): Fact[] {
   const quote = { currency, base_currency: currency, rate: "1", date: "", source: "same" };
-  return told.map(([toldAt, body], index) =>
+  return reported.map(([reportedAt, body], index) =>
     factOf(body, {
       fact_id: `f${index}`,
       event_id: `e${index}`,
       provider: "paddle",
       received_at: index * 1000,
-      happened_at: toldAt * 1000,
+      happened_at: reportedAt * 1000,
       quote: { ...quote, edition: 1 },
     }),
   );
@@ -77,7 +77,7 @@ function outcome(known: readonly Fact[]): string {
   return [...moved, document?.status ?? "none"].join(", ");
 }
 
-describe("A payment told in pieces", () => {
+describe("A payment reported in pieces", () => {
   const sale: [number, FactBody] = [1, payment(1)];
   const cases: [title: string, known: Fact[], expected: string][] = [
     [
@@ -120,12 +120,12 @@ describe("A payment told in pieces", () => {
       "refund - -500@3, sale - 1000@1, succeeded",
     ],
     [
-      "one refund that both of them tell",
+      "one refund that both of them report",
       facts(sale, [3, total(3, 1000n, "order")], [4, total(4, 1000n, "invoice")]),
       "refund - -1000@3, sale - 1000@1, refunded",
     ],
     [
-      "the greatest of the totals told in one second, whichever event has the greater id",
+      "the greatest of the totals reported in one second, whichever event has the greater id",
       facts(sale, [3, total(3, 300n, "")], [3, total(3, 100n, "")]),
       "refund - -300@3, sale - 1000@1, succeeded",
     ],
@@ -180,7 +180,7 @@ describe("A payment told in pieces", () => {
       "sale old 1000@5, succeeded",
     ],
     [
-      "the first product known of a subscription that was told later",
+      "the first product known of a subscription that was reported later",
       facts([9, product("new")], [7, product("old")], [5, payment(5)], [5, linkAsOf(5)]),
       "sale old 1000@5, succeeded",
     ],

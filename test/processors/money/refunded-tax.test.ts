@@ -1,4 +1,4 @@
-/** The tax in refunds, told or not, worked out by hand. */
+/** The tax in refunds, reported or not, worked out by hand. */
 import { expect } from "chai";
 import { entriesOf } from "../../../processors/book/payment/entries.js";
 import { paymentState } from "../../../processors/book/payment/payment.js";
@@ -6,28 +6,28 @@ import type { Fact, FactBody } from "../../../schemas/records/records.js";
 import { factOf } from "../../harness/facts.js";
 import { cell, rowsOf } from "../../model/tables/table.js";
 
-/** A sale of 120.00 with 20.00 of tax, and what is told after it, in the order of time. */
+/** A sale of 120.00 with 20.00 of tax, and what is reported after it, in the order of time. */
 const cases: [string, string][] = [
   [
     "a refund of nothing but tax, and the rest of it",
     `
-    told        | refund | tax told | tax back
+    reported        | refund | tax reported | tax back
     r1          |  20.00 |    20.00 |    20.00
     r2          | 100.00 |     0.00 |     0.00
     `,
   ],
   [
-    "a part with the tax it is told with",
+    "a part with the tax it is reported with",
     `
-    told        | refund | tax told | tax back
+    reported        | refund | tax reported | tax back
     r1          |  50.00 |     5.00 |     5.00
     r2          |  10.00 |     1.67 |     1.67
     `,
   ],
   [
-    "what is not told as its part of what is left",
+    "what is not reported as its part of what is left",
     `
-    told        | refund | tax told | tax back
+    reported        | refund | tax reported | tax back
     r1          |  30.00 |          |     5.00
     r2          |  30.00 |     0.00 |     0.00
     r3          |  40.00 |          |    10.00  # 15.00 of tax are in the 60.00 left
@@ -37,7 +37,7 @@ const cases: [string, string][] = [
   [
     "all the tax with the last of the money",
     `
-    told        | refund | tax told | tax back
+    reported        | refund | tax reported | tax back
     r1          |  60.00 |     0.00 |     0.00
     r2          |  60.00 |     1.00 |    20.00
     `,
@@ -45,7 +45,7 @@ const cases: [string, string][] = [
   [
     "no more than there was",
     `
-    told        | refund | tax told | tax back
+    reported        | refund | tax reported | tax back
     r1          |  60.00 |    25.00 |    20.00
     r2          |  10.00 |     5.00 |     0.00
     r1 fails    |        |          |   -15.00  # the other's 5.00 stay
@@ -54,7 +54,7 @@ const cases: [string, string][] = [
   [
     "what a failed refund took",
     `
-    told        | refund | tax told | tax back
+    reported        | refund | tax reported | tax back
     r1          |  30.00 |          |     5.00
     r2          |  30.00 |    10.00 |    10.00
     r1 fails    |        |          |    -5.00
@@ -63,18 +63,18 @@ const cases: [string, string][] = [
     `,
   ],
   [
-    "a refund that a reading told in part before",
+    "a refund that a reading reported in part before",
     `
-    told        | refund | tax told | tax back
+    reported        | refund | tax reported | tax back
     in all      |  10.00 |          |     1.67
     r1          |  40.00 |     8.00 |     6.00  # of 30.00 more
     in all      | 120.00 |          |    12.33
     `,
   ],
   [
-    "a reading that takes back what was told",
+    "a reading that takes back what was reported",
     `
-    told        | refund | tax told | tax back
+    reported        | refund | tax reported | tax back
     r1          |  60.00 |     4.00 |     4.00
     in all      |  90.00 |          |     8.00
     r1 fails    |        |          |    -4.00
@@ -88,7 +88,7 @@ describe("The tax of a refund", () => {
       const rows = rowsOf(table);
       const facts = [
         received(sale, 0),
-        ...rows.map((row, place) => received(told(row, rows), place + 1)),
+        ...rows.map((row, place) => received(reported(row, rows), place + 1)),
       ];
       const { moves } = paymentState("p", facts);
       const back = moves
@@ -100,14 +100,14 @@ describe("The tax of a refund", () => {
     });
   }
 
-  it("should be what is told while the sale is unknown or in another currency", () => {
+  it("should be what is reported while the sale is unknown or in another currency", () => {
     const alone = refund("r1", 5_000n, 1, 800n, null);
     expect(taxes([received(alone, 1)])).to.eql([-800n]);
     const inYen = { ...sale.Payment, currency: "JPY" };
     expect(taxes([received({ Payment: inYen }, 0), received(alone, 1)])).to.eql([2_000n, -800n]);
   });
 
-  it("should be nothing where nobody told the sale's", () => {
+  it("should be nothing where nobody reported the sale's", () => {
     const untaxed = received({ Payment: { ...sale.Payment, tax: null } }, 0);
     expect(taxes([untaxed, received(refund("r1", 5_000n, 1, 800n, null), 1)])).to.eql([0n, 0n]);
   });
@@ -140,18 +140,18 @@ const sale = {
 };
 
 /** Each row happens a second after the one before it. */
-function told(
+function reported(
   row: Readonly<Record<string, string>>,
   rows: readonly Readonly<Record<string, string>>[],
 ): FactBody {
   const place = rows.indexOf(row) + 1;
-  const [id = "", what] = cell(row, "told").split(" ");
+  const [id = "", what] = cell(row, "reported").split(" ");
   if (id === "in") {
     const amount = minor(cell(row, "refund"));
     return { RefundTotal: { payment: "p", at: place * 1_000, amount, currency: "EUR" } };
   }
-  const made = rows.findIndex((one) => cell(one, "told") === id);
-  const { refund: amount = "", "tax told": tax = "" } = rows[made] ?? {};
+  const made = rows.findIndex((one) => cell(one, "reported") === id);
+  const { refund: amount = "", "tax reported": tax = "" } = rows[made] ?? {};
   const failedAt = what === "fails" ? place * 1_000 : null;
   return refund(id, minor(amount), made + 1, tax === "" ? null : minor(tax), failedAt);
 }

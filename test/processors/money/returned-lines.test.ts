@@ -14,7 +14,7 @@ const cases: [string, string][] = [
   [
     "what names a line, then all that is left",
     `
-    told       | amount | names | a     | b
+    reported       | amount | names | a     | b
     r1         |  90.00 | a     |  0.00 | 30.00
     r2         |  30.00 |       |  0.00 |  0.00
     `,
@@ -22,7 +22,7 @@ const cases: [string, string][] = [
   [
     "its part of each line while each has as much left",
     `
-    told       | amount | names | a     | b
+    reported       | amount | names | a     | b
     r1         |  15.00 | b     | 90.00 | 15.00
     r2         |  40.00 |       | 60.00 |  5.00
     r3         |  40.00 |       | 25.00 |  0.00  # 30.00 and 10.00, of which b has but 5.00
@@ -31,7 +31,7 @@ const cases: [string, string][] = [
   [
     "more than a line brought in from the others",
     `
-    told       | amount | names | a     | b
+    reported       | amount | names | a     | b
     r1         |  36.00 | b     | 84.00 |  0.00
     r2         |  84.00 | a     |  0.00 |  0.00
     `,
@@ -39,7 +39,7 @@ const cases: [string, string][] = [
   [
     "what names a product that was not sold from those that were",
     `
-    told       | amount | names | a     | b
+    reported       | amount | names | a     | b
     r1         |  40.00 | c     | 60.00 | 20.00
     r2         |  80.00 | c     |  0.00 |  0.00
     `,
@@ -47,7 +47,7 @@ const cases: [string, string][] = [
   [
     "to a line what a failed refund took of it",
     `
-    told       | amount | names | a     | b
+    reported       | amount | names | a     | b
     r1         |  40.00 |       | 60.00 | 20.00
     r2         |  60.00 | a     |  0.00 | 20.00
     r1 fails   |        |       | 30.00 | 30.00
@@ -59,7 +59,7 @@ const cases: [string, string][] = [
   [
     "what is beyond the sale as it is named",
     `
-    told       | amount | names | a       | b
+    reported       | amount | names | a       | b
     r1         | 120.00 |       |    0.00 |  0.00
     r2         |  50.00 | a     |  -50.00 |  0.00
     r1 fails   |        |       |   40.00 | 30.00
@@ -74,7 +74,7 @@ describe("The lines of a sale", () => {
       const refunds = new Map<string, Refund["Refund"]>();
       const bodies: FactBody[] = [sale];
       for (const [place, row] of rows.entries()) {
-        const [id = "", fails] = cell(row, "told").split(" ");
+        const [id = "", fails] = cell(row, "reported").split(" ");
         const at = (place + 1) * 1_000;
         const known = refunds.get(id);
         const body =
@@ -83,7 +83,7 @@ describe("The lines of a sale", () => {
             : { ...known, failed_at: at };
         refunds.set(id, body);
         bodies.push({ Refund: body });
-        expect(leftAfter(bodies), cell(row, "told")).to.eql(
+        expect(leftAfter(bodies), cell(row, "reported")).to.eql(
           ["a", "b"].map((sku) => minor(cell(row, sku))),
         );
       }

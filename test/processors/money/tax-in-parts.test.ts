@@ -1,4 +1,4 @@
-/** Tax that is told in total only, however its lines and payments share it: nothing is lost. */
+/** Tax that is reported in total only, however its lines and payments share it: nothing is lost. */
 import { expect } from "chai";
 import * as fc from "fast-check";
 import { type Entry, entriesOf } from "../../../processors/book/payment/entries.js";
@@ -33,11 +33,11 @@ describe("The tax of an invoice of several lines", () => {
         const { currency, base, rate } = drawn.money;
         const parts = partsOf(drawn);
         const tax = (drawn.total * drawn.taxPercent) / 100n;
-        let told = 0n;
+        let reported = 0n;
         for (const [place] of parts.entries()) {
           const { document, moves } = paymentState(`p${place}`, factsOf(drawn, parts, tax, place));
           const own = document?.tax_amount ?? 0n;
-          told += own;
+          reported += own;
           const entries = moves.flatMap(entriesOf);
           const sale = entries.filter(({ kind }) => kind === "sale");
           expect(taxIn(sale)).to.equal(convertMinor(own, rate, currency, base));
@@ -45,7 +45,7 @@ describe("The tax of an invoice of several lines", () => {
             expect(taxIn(entries.filter(({ external_id: id }) => id === sku))).to.equal(0n);
           }
         }
-        expect(told).to.equal(tax);
+        expect(reported).to.equal(tax);
       }),
       { numRuns: 200 },
     );

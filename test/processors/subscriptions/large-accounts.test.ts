@@ -54,7 +54,7 @@ describe("Booking changes of a large account", () => {
     );
   }
 
-  function told(event: string, second: number, body: FactBody): Fact {
+  function reported(event: string, second: number, body: FactBody): Fact {
     const quote = { currency: "EUR", base_currency: "EUR", rate: "1", date: "2026-01-01" };
     return factOf(body, {
       fact_id: `${event}:${"Anonymous" in body ? 1 : 0}`,
@@ -71,13 +71,13 @@ describe("Booking changes of a large account", () => {
   function ended(account: string, event: string, second: number, subscription: string): Fact {
     const step = { at: 1_780_000_000_000 + second, items: [] };
     const body = { subscription, account, country: null, currency: "EUR" };
-    return told(event, second, {
+    return reported(event, second, {
       Subscription: { ...body, phase: "ended" as const, steps: [step] },
     });
   }
 
   function started(account: string, event: string, second: number, items = 1): Fact {
-    return told(event, second, {
+    return reported(event, second, {
       Subscription: {
         subscription: event,
         account,
@@ -101,7 +101,7 @@ describe("Booking changes of a large account", () => {
 
   function side(account: string, event: string, second: number, which: "start" | "churn"): Fact {
     const at = 1_780_000_000_000 + second;
-    return told(event, second, {
+    return reported(event, second, {
       Anonymous: { pool: "pool", side: which, at, subscription: event, account },
     });
   }

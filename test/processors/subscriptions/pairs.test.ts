@@ -50,9 +50,9 @@ describe("Anonymous churns", () => {
   for (const [title, text, ended, waits] of cases) {
     it(`should ${title}: ${text}`, () => {
       const { ends, waiting } = pair(sides(text));
-      const told = [...ends].map(([start, at]) => `${start}@${Number(at.slice(18, 19))}`);
-      expect(told).to.have.members(ended);
-      expect(told).to.have.length(ended.length);
+      const reported = [...ends].map(([start, at]) => `${start}@${Number(at.slice(18, 19))}`);
+      expect(reported).to.have.members(ended);
+      expect(reported).to.have.length(ended.length);
       expect(waiting.map(({ fact_id }) => fact_id)).to.deep.equal(waits);
     });
   }
@@ -63,7 +63,7 @@ describe("Anonymous churns", () => {
     expect(waiting).to.deep.equal([]);
   });
 
-  it("should tell which ends each side moves, when added in order of receipt", () => {
+  it("should say which ends each side moves, when added in order of receipt", () => {
     const pairing = new Pairing();
     const moved = sides("-6 +3 -5 +1")
       .toSorted(bySideReceipt)
@@ -108,17 +108,17 @@ describe("Booking an anonymous churn", () => {
     const { touched: none } = await bookAnonymous(clickhouse, [sideFact("start", "start", 1)]);
     expect(none).to.deep.equal([]);
     const churn = [sideFact("churn", "churn", 2)];
-    const told = async () =>
+    const reported = async () =>
       (await bookAnonymous(clickhouse, churn)).touched.map(({ account, event_id }) => [
         account,
         event_id,
       ]);
-    expect(await told()).to.deep.equal([["start", "churn"]]);
-    expect(await told(), "again").to.deep.equal([["start", "churn"]]);
-    // One before it, received after it, takes its place: movements of both are to be told.
+    expect(await reported()).to.deep.equal([["start", "churn"]]);
+    expect(await reported(), "again").to.deep.equal([["start", "churn"]]);
+    // One before it, received after it, takes its place: movements of both are to be reported.
     churn.push({ ...sideFact("before", "churn", 1.5), received_at: 3_000 });
-    expect(await told(), "with another").to.deep.include(["start", "churn"]);
-    expect(await told(), "and again").to.deep.include(["start", "churn"]);
+    expect(await reported(), "with another").to.deep.include(["start", "churn"]);
+    expect(await reported(), "and again").to.deep.include(["start", "churn"]);
   });
 
   it("should list a churn whose partner another took that came later", async () => {
@@ -136,7 +136,7 @@ describe("Booking an anonymous churn", () => {
     expect(await waiting()).to.eql([]);
   });
 
-  it("should book a long file that tells everything backwards", async () => {
+  it("should book a long file that reports everything backwards", async () => {
     const clickhouse = await openTestClickHouse();
     const pairs = 1_000;
     const file = Array.from({ length: pairs }, (_, index) => {
@@ -157,7 +157,7 @@ describe("Booking an anonymous churn", () => {
     expect(ends).to.eql({ ends: pairs, subscriptions: pairs, own: pairs });
   });
 
-  it("should bound what it makes of many calls that tell everything backwards", async () => {
+  it("should bound what it makes of many calls that report everything backwards", async () => {
     const clickhouse = await openTestClickHouse();
     const callsMax = 2_000;
     const calls = Array.from({ length: callsMax }, (_, index) => {

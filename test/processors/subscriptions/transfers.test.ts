@@ -1,4 +1,4 @@
-/** Subscriptions that go to another account: of one at a time, whatever was told first. */
+/** Subscriptions that go to another account: of one at a time, whatever was reported first. */
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { expect } from "chai";
@@ -62,8 +62,8 @@ function heldAt(lines: readonly Line[], second: number): Record<string, number> 
 const secondsOf = Array.from({ length: 10 }, (_, second) => second);
 const rank = ({ mrr }: Line) => (mrr === 0n ? 2 : 1);
 
-describe("Ends of a subscription that is told under another account", () => {
-  const cases: readonly (readonly [told: string, ends: readonly string[]])[] = [
+describe("Ends of a subscription that is reported under another account", () => {
+  const cases: readonly (readonly [reported: string, ends: readonly string[]])[] = [
     ["a1=10 a5=10", []],
     ["a1=10 b5=10", ["a@5"]],
     ["b5=10 a1=10", ["a@5"]],
@@ -78,8 +78,8 @@ describe("Ends of a subscription that is told under another account", () => {
   ];
   for (const [text, expected] of cases) {
     it(`should be ${expected.join(" ") || "none"}: ${text}`, () => {
-      const told = linesOf(text).map((line) => changeOf("w", line));
-      for (const order of [told, told.toReversed()]) {
+      const reported = linesOf(text).map((line) => changeOf("w", line));
+      for (const order of [reported, reported.toReversed()]) {
         const ends = endsElsewhere(order);
         const shown = ends.map(({ account, at }) => `${account}@${Number(at.slice(17, 19))}`);
         expect(shown).to.have.members(expected);
@@ -233,16 +233,16 @@ describe("A subscription that changes its account", () => {
     expect.fail("it never came to its end");
   });
 
-  it("should tell each movement once, and another delivery of the event nothing", async () => {
+  it("should report each movement once, and another delivery of the event nothing", async () => {
     const lines = linesOf("a1=10 b3=10 b5=10");
     for (const line of lines) await book([line]);
     await book(lines.slice(1, 2), clickhouse, 9);
     const records = await log.read(topics.movements, 0, 0n, 10_000);
-    const told = records
+    const reported = records
       .map(({ value }) => movementCodec.decode(value))
       .filter((movement) => movement.workspace === workspace)
       .map(({ account, kind, event_id: event }) => `${account} ${kind} ${event}`);
-    expect(told).to.have.members(["a new e01", "a churn e02", "b new e02"]);
+    expect(reported).to.have.members(["a new e01", "a churn e02", "b new e02"]);
   });
 
   it("should mend by an audit what was booked twice before", async () => {
@@ -264,17 +264,17 @@ describe("A subscription that changes its account", () => {
     const changes = lines.map((line) => changeOf(workspace, line));
     await insertChanges(clickhouse, changes);
     await insertDifferences(clickhouse, changes);
-    const told: string[] = [];
+    const reported: string[] = [];
     const code = await commands.rebuild.run({
       config: service.config,
       options: { workspace },
       steps: { addMissingEnds, audit, startProcessors: async () => {} },
       open: async () => service,
       close: async () => {},
-      tell: (line) => told.push(line),
+      report: (line) => reported.push(line),
     });
     expect(code).to.equal(0);
-    expect(told[0]).to.equal("Ended subscriptions that had gone to another account (2).");
+    expect(reported[0]).to.equal("Ended subscriptions that had gone to another account (2).");
     await expectHeld(lines);
     expect(await differences()).to.deep.equal([0, 0]);
   });

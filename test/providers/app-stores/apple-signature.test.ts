@@ -63,7 +63,7 @@ interface Made {
   readonly innerAt?: number;
 }
 
-/** A delivery of a renewal, every part of it as told. */
+/** A delivery of a renewal, every part of it as reported. */
 function made(given: Made = {}): Delivery {
   const { signer = ours, innerSigner = signer, at: signedAt = at, innerAt = signedAt } = given;
   const outerApp = given.app ?? app;
@@ -274,7 +274,7 @@ describe("Apple's signature", () => {
     });
   }
 
-  it("should tell the heading of the body it is given, whichever was verified last", async () => {
+  it("should report the heading of the body it is given, whichever was verified last", async () => {
     const [one, other] = ["n-1", "n-2"].map((notificationUUID) => ({
       signedPayload: signJws({ ...plain, notificationUUID }, ours),
     }));
@@ -316,7 +316,7 @@ describe("Apple's signature", () => {
     expect(await verdictOf(made(), [])).to.equal("signature_mismatch");
   });
 
-  it("should trust Apple alone unless told otherwise", async () => {
+  it("should trust Apple alone unless reported otherwise", async () => {
     const plainCredentials = [apple.credentials.parse({ bundle_id: app.bundleId })];
     expect(await verdictOf(made(), plainCredentials)).to.equal("signature_mismatch");
   });

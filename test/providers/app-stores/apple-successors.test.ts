@@ -16,7 +16,7 @@ const now = Date.now();
 const signer = makeTestChain();
 const app: AppInput = { bundleId: "com.example.next", appAppleId: 1, environment: "Production" };
 
-interface Told {
+interface Reported {
   readonly type: string;
   readonly id: string;
   readonly transaction?: string;
@@ -25,7 +25,7 @@ interface Told {
   readonly daysAgo: number;
 }
 
-function told({ type, id, transaction = id, price, daysAgo, ...more }: Told) {
+function reported({ type, id, transaction = id, price, daysAgo, ...more }: Reported) {
   const at = now - daysAgo * dayMs;
   const notification = appleNotification(app, {
     id: `n-${type}-${transaction}`,
@@ -56,19 +56,19 @@ describe("A subscription of the App Store that took another's place", () => {
     doors = await openDoors();
   });
 
-  const one = told({ type: "SUBSCRIBED", id: "71", price: 10_000n, daysAgo: 20 });
+  const one = reported({ type: "SUBSCRIBED", id: "71", price: 10_000n, daysAgo: 20 });
   const bundled = { id: "72", previousId: "71", price: 15_000n };
-  const bundle = told({ ...bundled, type: "SUBSCRIBED", daysAgo: 10 });
-  const renewed = told({ ...bundled, type: "DID_RENEW", transaction: "73", daysAgo: 5 });
-  const expired = told({ ...bundled, type: "EXPIRED", daysAgo: 1 });
+  const bundle = reported({ ...bundled, type: "SUBSCRIBED", daysAgo: 10 });
+  const renewed = reported({ ...bundled, type: "DID_RENEW", transaction: "73", daysAgo: 5 });
+  const expired = reported({ ...bundled, type: "EXPIRED", daysAgo: 1 });
   const back = { type: "SUBSCRIBED", id: "71", transaction: "74", previousId: "72" };
-  const again = told({ ...back, price: 10_000n, daysAgo: 2 });
+  const again = reported({ ...back, price: 10_000n, daysAgo: 2 });
   const cases: readonly [title: string, events: readonly object[], mrr: number][] = [
     ["should count alone", [one, bundle], 15],
-    ["should count alone, told before the one it replaced", [bundle, one], 15],
-    ["should count alone where only its renewal was told", [one, renewed], 15],
+    ["should count alone, reported before the one it replaced", [bundle, one], 15],
+    ["should count alone where only its renewal was reported", [one, renewed], 15],
     ["should make way for the first one again", [one, bundle, renewed, again], 10],
-    ["should make way in whatever order it is told", [again, renewed, bundle, one], 10],
+    ["should make way in whatever order it is reported", [again, renewed, bundle, one], 10],
     ["should end nothing by its end", [one, bundle, again, expired], 10],
   ];
   for (const [title, events, mrr] of cases) {

@@ -48,7 +48,7 @@ function made(type: string, subtype?: string, more: Partial<TransactionInput> = 
   return body;
 }
 
-function told(body: unknown): string {
+function reported(body: unknown): string {
   const decoded = apple.decode(body);
   if (decoded.outcome !== "facts") return decoded.outcome;
   return decoded.facts.flatMap(({ body: fact }) => Object.keys(fact)).join(" ");
@@ -77,19 +77,19 @@ describe("Made App Store notifications", () => {
       ["REVOKE", "", { ownership: "FAMILY_SHARED" }, "ignored"],
     ];
   for (const [type, subtype, more, facts] of cases) {
-    it(`should tell of ${type} ${subtype} ${Object.keys(more).join(" ")}: ${facts}`, () => {
-      expect(told(made(type, subtype, more))).to.equal(facts);
+    it(`should report ${type} ${subtype} ${Object.keys(more).join(" ")}: ${facts}`, () => {
+      expect(reported(made(type, subtype, more))).to.equal(facts);
     });
   }
 
   it("should end a subscription by a refund only when Apple revoked it", () => {
     const revokedAt = at + day;
-    expect(told(made("REFUND", "", { revokedAt }, 5))).to.equal("RefundTotal Subscription");
+    expect(reported(made("REFUND", "", { revokedAt }, 5))).to.equal("RefundTotal Subscription");
     const once = { revokedAt, kind: "Consumable", expiresAt: null } as const;
-    expect(told(made("REFUND", "", once, 5))).to.equal("RefundTotal");
+    expect(reported(made("REFUND", "", once, 5))).to.equal("RefundTotal");
   });
 
-  it("should end what is told more than two days late when it is told: Apple had retried", () => {
+  it("should end what is reported more than two days late when it is reported: Apple had retried", () => {
     const late: readonly [subtype: string, expiresAt: number, endsAt: number][] = [
       ["VOLUNTARY", at, at],
       ["VOLUNTARY", at - 1, at + 2 * day],

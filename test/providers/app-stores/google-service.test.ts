@@ -148,15 +148,15 @@ describe("Google Play, through the service", () => {
     }
   }
 
-  it("should book purchases told in any order, each order and account once", async () => {
-    const told: readonly [JsonObject, number][] = [
+  it("should book purchases reported in any order, each order and account once", async () => {
+    const reported: readonly [JsonObject, number][] = [
       [subscriptionNotification(4, "eve"), upgraded + 3_000],
       [subscriptionNotification(13, "ada"), upgraded + 4_000],
       [subscriptionNotification(2, "ada"), renewed + 1_000],
       [subscriptionNotification(4, "ada"), bought + 2_000],
       [subscriptionNotification(4, "eve"), upgraded + 3_000],
     ];
-    for (const [notification, at] of told) {
+    for (const [notification, at] of reported) {
       const answer = await push(notification, at);
       expect(answer.status, answer.text).to.equal(200);
     }
@@ -190,7 +190,7 @@ describe("Google Play, through the service", () => {
     expect(json.data).to.include({ current_mrr: 9.99, active_subscribers: 1 });
   });
 
-  it("should keep a test purchase to the test environment, which only the API tells", async () => {
+  it("should keep a test purchase to the test environment, which only the API reports", async () => {
     await push(subscriptionNotification(4, "tester"), bought + 5_000);
     const { json } = await untilBooked("/v1/metrics/mrr");
     expect(json.data.current_mrr).to.equal(9.99);
@@ -234,7 +234,7 @@ describe("Google Play, through the service", () => {
     expect(reasons).to.deep.equal(["order_unknown", "purchase_unknown"]);
   });
 
-  it("should tell a purchase of another app from credentials that are refused", async () => {
+  it("should report a purchase of another app from credentials that are refused", async () => {
     const path = `/workspaces/${doors.workspace}/rejects`;
     const reasonsBefore = await reasonsOf(path);
     const answers = [

@@ -36,7 +36,7 @@ function push(type: number, token: string, at = start + 1000): JsonObject {
   return pushBody({ messageId: `${token}-${type}-${at}`, packageName, at, notification });
 }
 
-/** A purchase and its orders, monthly, each told by the base order and `renewals` more. */
+/** A purchase and its orders, monthly, each reported by the base order and `renewals` more. */
 function purchase(
   play: Pick<GooglePlay, "answers" | "orders">,
   token: string,
@@ -152,7 +152,7 @@ describe("What Google Play is asked", () => {
     }
   });
 
-  it("should need the billing period where an order's own does not tell it", () => {
+  it("should need the billing period where an order's own does not report it", () => {
     const play = { answers: new Map(), orders: new Map() };
     purchase(play, "test");
     const order = JSON.stringify(play.orders.get("GPA.test"));
@@ -191,15 +191,15 @@ describe("The account of a Google purchase", () => {
   it("should stay the same when Google has forgotten the purchases it replaced", () => {
     const play = chain(["a", "b", "c"]);
     const kept: Kept = new Map();
-    const tell = (token: string, at: number) => {
+    const report = (token: string, at: number) => {
       const body = push(purchased, token, at);
       return accountsIn(read(body, askAll(play, body, kept).known, kept));
     };
-    expect(tell("b", start + 30 * day + 1000)).to.deep.equal(["a"]);
+    expect(report("b", start + 30 * day + 1000)).to.deep.equal(["a"]);
     play.answers.delete(subscriptionPath(packageName, "a"));
-    expect(tell("c", start + 60 * day + 1000)).to.deep.equal(["a"]);
+    expect(report("c", start + 60 * day + 1000)).to.deep.equal(["a"]);
     play.answers.delete(subscriptionPath(packageName, "b"));
-    expect(tell("c", start + 200 * day)).to.deep.equal(["a"]);
+    expect(report("c", start + 200 * day)).to.deep.equal(["a"]);
   });
 
   it("should need what was kept of every purchase its chain names", () => {
@@ -211,17 +211,17 @@ describe("The account of a Google purchase", () => {
     expect(google.needs?.(body, known)).to.have.lengthOf(2 + 1);
   });
 
-  it("should be ended whole by its last purchase, where one between was never told", () => {
+  it("should be ended whole by its last purchase, where one between was never reported", () => {
     const play = chain(["a", "b", "c", "d"]);
     const kept: Kept = new Map();
     const reading = (token: string, at: number) => {
       const body = push(purchased, token, at);
       return read(body, askAll(play, body, kept).known, kept);
     };
-    const told = [reading("a", start), reading("b", start + 30 * day)];
+    const reported = [reading("a", start), reading("b", start + 30 * day)];
     const [c, d] = [start + 60 * day, start + 90 * day];
     for (const at of [d + 1000, d + 2000]) {
-      const all = [...told, reading("d", at)];
+      const all = [...reported, reading("d", at)];
       const worth = [c - day, c + day, d + day].map((moment) => worthAt(all, moment));
       // 28 days from 9 February are a month, those from 10 April four weeks.
       expect(worth, `read at ${at}`).to.deep.equal([999, 999, 4329]);
@@ -275,12 +275,12 @@ describe("An add-on bought in the middle of a period at Google Play", () => {
 
   type Line = [string, bigint, number, number, "base" | "prorationPeriod"];
 
-  function orderOf(token: string, id: string, told: readonly Line[]): [string, JsonObject] {
-    const lines = told.map(([title, price, from, until, phase]) => {
+  function orderOf(token: string, id: string, reported: readonly Line[]): [string, JsonObject] {
+    const lines = reported.map(([title, price, from, until, phase]) => {
       const period = { basePlan: "m", from, until, phase };
       return { product: title, title, listingPrice: price, total: price, tax: 0n, period };
     });
-    const [[, , createdAt] = ["", 0n, 0]] = told;
+    const [[, , createdAt] = ["", 0n, 0]] = reported;
     return [id, orderAnswer({ id, token, createdAt, currency: "EUR", lines })];
   }
 
@@ -345,9 +345,9 @@ describe("A deferred change of plan at Google Play", () => {
   const paid = readingOf("new", feb10, "silver");
   const orderless = readingOf("new", jan20 + 1000, null);
   const cases: [title: string, readings: readonly Decoded[]][] = [
-    ["all is told", [before, announced, paid]],
+    ["all is reported", [before, announced, paid]],
     ["the announcement names no order", [before, orderless, paid]],
-    ["the payment is told before the announcement", [before, paid, announced]],
+    ["the payment is reported before the announcement", [before, paid, announced]],
     ["the announcement is lost", [before, paid]],
   ];
   for (const [title, readings] of cases) {
@@ -395,7 +395,7 @@ describe("A purchase at Google Play whose notification is read late", () => {
     ["the higher price as well, two months later", feb17 + 3 * day, [0, 999, 1299]],
   ];
   for (const [title, receivedAt, worth] of cases) {
-    it(`should tell ${title}`, () => {
+    it(`should report ${title}`, () => {
       const { known } = askAll({ answers, orders }, body);
       const reading = google.decode(body, { ...known, receivedAt });
       const moments = [jan10 + day, jan17 + day, feb17 + day];
@@ -421,7 +421,7 @@ function worthAt(readings: readonly Decoded[], moment: number): number {
 }
 
 describe("Google's money", () => {
-  const cases: readonly [amountMinor: bigint, currency: string, told: JsonObject][] = [
+  const cases: readonly [amountMinor: bigint, currency: string, reported: JsonObject][] = [
     [699n, "USD", { currencyCode: "USD", units: "6", nanos: 990_000_000 }],
     [0n, "EUR", { currencyCode: "EUR" }],
     [5n, "EUR", { currencyCode: "EUR", nanos: 50_000_000 }],
@@ -429,9 +429,9 @@ describe("Google's money", () => {
     [1250n, "KWD", { currencyCode: "KWD", units: "1", nanos: 250_000_000 }],
     [-175n, "USD", { currencyCode: "USD", units: "-1", nanos: -750_000_000 }],
   ];
-  for (const [amountMinor, currency, told] of cases) {
-    it(`should tell ${amountMinor} of ${currency} in units and billionths`, () => {
-      expect(moneyOf(amountMinor, currency)).to.deep.equal(told);
+  for (const [amountMinor, currency, reported] of cases) {
+    it(`should report ${amountMinor} of ${currency} in units and billionths`, () => {
+      expect(moneyOf(amountMinor, currency)).to.deep.equal(reported);
     });
   }
 });
@@ -442,7 +442,7 @@ describe("A product of Google's catalogue", () => {
     { basePlanId: "yearly", installmentsBasePlanType: { billingPeriodDuration: "P1Y" } },
   ];
 
-  it("should tell the billing period of a plan, whatever becomes of its name", () => {
+  it("should report the billing period of a plan, whatever becomes of its name", () => {
     for (const listings of [undefined, null, [], [{ languageCode: "en-US" }], "none"]) {
       const answer = { listings, basePlans };
       expect(nameIn(answer)).to.equal(null);

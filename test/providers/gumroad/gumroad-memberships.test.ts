@@ -28,7 +28,7 @@ describe("A membership of Gumroad", () => {
   const yearly: Plan = { tier: "Pro", recurrence: "yearly", price: 12_000n };
   const six: Plan = { tier: "Small", recurrence: "monthly", price: 600n };
 
-  const cases: [title: string, tell: (story: Story) => void, worth: Worth][] = [
+  const cases: [title: string, report: (story: Story) => void, worth: Worth][] = [
     [
       "should be worth its plan when a cancellation is taken back, and change plan as announced",
       (story) => {
@@ -147,7 +147,7 @@ describe("A membership of Gumroad", () => {
       ],
     ],
     [
-      "should be told in dollars, however its plans are listed",
+      "should be reported in dollars, however its plans are listed",
       (story) => {
         story.listing = { currency: "eur", price: "10.00" };
         story.charged("2026-01-10", 1100n, ten);
@@ -160,7 +160,7 @@ describe("A membership of Gumroad", () => {
       ],
     ],
     [
-      "should be worth each plan when two changes are told the other way round",
+      "should be worth each plan when two changes are reported the other way round",
       (story) => {
         story.charged("2026-01-10", 1000n, ten);
         story.changed("2026-03-10", twenty, thirty);
@@ -189,7 +189,7 @@ describe("A membership of Gumroad", () => {
       ],
     ],
     [
-      "should forget an announced plan for a newer one that is told before it",
+      "should forget an announced plan for a newer one that is reported before it",
       (story) => {
         story.charged("2026-01-10", 2000n, twenty);
         story.changed("2026-01-20T10:01:00Z", twenty, thirty);
@@ -203,20 +203,20 @@ describe("A membership of Gumroad", () => {
       ],
     ],
   ];
-  for (const [title, tell, worth] of cases) {
+  for (const [title, report, worth] of cases) {
     for (const hasToken of [true, false]) {
       it(`${title}${hasToken ? "" : " (without an access token)"}`, () => {
         const story = new Story(hasToken);
-        tell(story);
-        const told = worth.map(([date]) => [date, story.worthAt(Date.parse(date))]);
-        expect(told).to.deep.equal(worth);
+        report(story);
+        const reported = worth.map(([date]) => [date, story.worthAt(Date.parse(date))]);
+        expect(reported).to.deep.equal(worth);
       });
     }
   }
 
   it("should be worth each plan in another currency, when the first of two changes is lost", () => {
     const story = new Story(true);
-    // A cent is more than a yen: the record tells about what the plan costs.
+    // A cent is more than a yen: the record reports what the plan costs.
     story.listing = { currency: "jpy", price: "1,001" };
     story.charged("2026-01-10", 652n, ten);
     story.changed("2026-02-10", ten, twenty);
@@ -260,9 +260,9 @@ describe("A membership of Gumroad", () => {
     const property = fc.property(steps, orders, (taken, order) => {
       const { pings, worth } = lifeOf(taken);
       const story = new Story(true);
-      for (const tell of inOrder(pings, order)) tell(story);
-      const told = worth.map(([date]) => [date, story.worthAt(Date.parse(date))]);
-      expect(told).to.deep.equal(worth);
+      for (const report of inOrder(pings, order)) report(story);
+      const reported = worth.map(([date]) => [date, story.worthAt(Date.parse(date))]);
+      expect(reported).to.deep.equal(worth);
     });
     fc.assert(property, { numRuns: 200 });
   });
@@ -319,10 +319,10 @@ const sold = { subscription, product, purchaser: "77", country: "Germany" };
 /** Pings of one membership, as they come. */
 class Story {
   readonly #hasToken: boolean;
-  readonly #kept = new Map<string, { readonly toldAt: number; readonly object: object }>();
+  readonly #kept = new Map<string, { readonly reportedAt: number; readonly object: object }>();
   readonly #answers = new Map<string, unknown>();
   readonly #states: State[] = [];
-  /** Rejects that are read again when something is told. */
+  /** Rejects that are read again when something is reported. */
   #waiting: [body: unknown, receivedAt: number][] = [];
   #sales = 0;
   /** What charges are listed in from now on; dollars as a rule. */
@@ -412,7 +412,7 @@ class Story {
     const { currency: listedIn = "usd", price: refundable = "0" } = this.listing ?? {};
     const record = { ...sale, upgrade, refundable, soldIn: listedIn };
     this.#answers.set(pathOfSale(sale.sale), saleAnswer(record));
-    // It is told ten seconds after it.
+    // It is reported ten seconds after it.
     this.#receive(salePing("sale", { ...sale, listedIn }), at + 10 * second);
   }
 
@@ -438,11 +438,12 @@ class Story {
     for (const id of needed) if (this.#kept.has(id)) kept.set(id, this.#kept.get(id)?.object);
     const answers = this.#hasToken ? this.#answers : new Map<string, unknown>();
     const known: Known = { kept, answers, firstReceivedAt };
-    for (const { id, toldAt, object, gathers } of gumroad.keepsAnswered?.(body, known) ?? []) {
+    for (const { id, reportedAt, object, gathers } of gumroad.keepsAnswered?.(body, known) ?? []) {
       const before = this.#kept.get(id);
-      if (gathers) this.#kept.set(id, { toldAt, object: { ...Object(object), ...before?.object } });
-      else if ((before?.toldAt ?? -Infinity) < toldAt) {
-        this.#kept.set(id, { toldAt, object: Object(object) });
+      if (gathers)
+        this.#kept.set(id, { reportedAt, object: { ...Object(object), ...before?.object } });
+      else if ((before?.reportedAt ?? -Infinity) < reportedAt) {
+        this.#kept.set(id, { reportedAt, object: Object(object) });
       }
     }
     return gumroad.decode(body, known);

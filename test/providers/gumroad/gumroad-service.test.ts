@@ -42,7 +42,7 @@ describe("Gumroad, through the service", () => {
     expect(answer.status, answer.text).to.equal(200);
   }
 
-  const tell = (resource: SaleResource, sale: SaleInput) => post(salePing(resource, sale));
+  const report = (resource: SaleResource, sale: SaleInput) => post(salePing(resource, sale));
 
   async function untilBooked(path: string): Promise<Answer> {
     const from = Date.now();
@@ -65,24 +65,24 @@ describe("Gumroad, through the service", () => {
   };
 
   it("should not book what Gumroad does not know, however genuine it looks", async () => {
-    await tell("sale", { ...once, sale: "forged==" });
+    await report("sale", { ...once, sale: "forged==" });
     expect(await amounts("gross_amount")).to.deep.equal([]);
     expect(await reasons()).to.deep.equal(["sale_unknown"]);
   });
 
   it("should book a sale at the price Gumroad has, not at the ping's", async () => {
-    doors.gumroadApi.tell(once);
-    await tell("sale", { ...once, cents: 999_900n });
+    doors.gumroadApi.report(once);
+    await report("sale", { ...once, cents: 999_900n });
     expect(await amounts("gross_amount")).to.deep.equal([12.49]);
   });
 
   it("should book two parts refunded by equal pings, and a repetition of one never", async () => {
-    doors.gumroadApi.tell({ ...once, partiallyRefunded: true, refundable: "8.50" });
-    await tell("refund", once);
+    doors.gumroadApi.report({ ...once, partiallyRefunded: true, refundable: "8.50" });
+    await report("refund", once);
     expect(await amounts("refunded_amount")).to.deep.equal([3.99]);
-    doors.gumroadApi.tell({ ...once, partiallyRefunded: true, refundable: "5" });
-    await tell("refund", once);
-    await tell("refund", once);
+    doors.gumroadApi.report({ ...once, partiallyRefunded: true, refundable: "5" });
+    await report("refund", once);
+    await report("refund", once);
     expect(await amounts("refunded_amount")).to.deep.equal([7.49]);
     expect(await amounts("status")).to.deep.equal(["succeeded"]);
   });
@@ -103,10 +103,10 @@ describe("Gumroad, through the service", () => {
     await untilBooked("/v1/metrics/mrr");
     expect(await reasons()).to.include("enrichment_unavailable");
     const trial = { ...first, sale: "trial==", subscription: "mem-2==" };
-    doors.gumroadApi.tell({ ...trial, recurring: false, trialEndsOn: "Jul 1, 2026" });
-    await tell("sale", trial);
-    doors.gumroadApi.tell({ ...first, recurring: false });
-    await tell("sale", first);
+    doors.gumroadApi.report({ ...trial, recurring: false, trialEndsOn: "Jul 1, 2026" });
+    await report("sale", trial);
+    doors.gumroadApi.report({ ...first, recurring: false });
+    await report("sale", first);
     const worth = async (moment: string): Promise<number> =>
       (await untilBooked(`/v1/metrics/mrr?at=${moment}`)).json.data.current_mrr;
     const before = await worth("2026-06-20T00:00:00Z");
@@ -127,10 +127,10 @@ describe("Gumroad, through the service", () => {
     const before = await worth();
     const plan = { ...first, sale: "part-1==", subscription: "mem-3==", cents: 10_000n };
     const part = { ...plan, sale: "part-2==", at: at + 30 * 86_400_000, recurring: true };
-    doors.gumroadApi.tell({ ...plan, recurring: false, recurringBilling: false });
-    doors.gumroadApi.tell({ ...part, recurringBilling: false });
-    await tell("sale", plan);
-    await tell("sale", part);
+    doors.gumroadApi.report({ ...plan, recurring: false, recurringBilling: false });
+    doors.gumroadApi.report({ ...part, recurringBilling: false });
+    await report("sale", plan);
+    await report("sale", part);
     await untilBooked("/v1/transactions");
     await post(
       membershipPing(
@@ -149,11 +149,11 @@ describe("Gumroad, through the service", () => {
     const before = await worth();
     const begun = { ...first, sale: "club-1==", subscription: "mem-5==" };
     const renewal = { ...begun, sale: "club-2==", at: at + 30 * 86_400_000, recurring: true };
-    doors.gumroadApi.tell({ ...begun, recurring: false, recurringBilling: true });
-    doors.gumroadApi.tell({ ...renewal, recurringBilling: false });
-    await tell("sale", begun);
+    doors.gumroadApi.report({ ...begun, recurring: false, recurringBilling: true });
+    doors.gumroadApi.report({ ...renewal, recurringBilling: false });
+    await report("sale", begun);
     await untilBooked("/v1/transactions");
-    await tell("sale", renewal);
+    await report("sale", renewal);
     expect(await worth()).to.be.greaterThan(before);
     const { subscription, product: sold } = begun;
     const endedAt = Date.parse("2026-08-20T00:00:00Z");
@@ -170,8 +170,8 @@ describe("Gumroad, through the service", () => {
     const worth = async () => (await untilBooked("/v1/metrics/mrr")).json.data.current_mrr;
     const yearly = { ...first, sale: "year==", subscription: "mem-4==", cents: 12_000n };
     const sold = { ...yearly, recurrence: "yearly" as const };
-    doors.gumroadApi.tell({ ...sold, recurring: false });
-    await tell("sale", sold);
+    doors.gumroadApi.report({ ...sold, recurring: false });
+    await report("sale", sold);
     const before = await worth();
     const rejected = await reasons();
     const named = { ...club, subscription: sold.subscription, recurrence: sold.recurrence };

@@ -149,9 +149,9 @@ describe("Gumroad's pings", () => {
   const taken = (listedIn: string, more: object) => {
     const answers = new Map([[pathOfSale(sale.sale), saleAnswer({ ...sale, ...more })]]);
     const ping = parsed(salePing("dispute", { ...sale, listedIn }));
-    const told = gumroad.decode(ping, { kept: new Map(), answers, firstReceivedAt: at });
-    const [fact] = told.outcome === "facts" ? told.facts : [];
-    return fact && "Dispute" in fact.body ? fact.body.Dispute.amount : told;
+    const reported = gumroad.decode(ping, { kept: new Map(), answers, firstReceivedAt: at });
+    const [fact] = reported.outcome === "facts" ? reported.facts : [];
+    return fact && "Dispute" in fact.body ? fact.body.Dispute.amount : reported;
   };
   const part = { partiallyRefunded: true, refundable: "8.50" };
   const unread = "refund_amount_unknown";
@@ -172,19 +172,21 @@ describe("Gumroad's pings", () => {
     ["of a sale in dollars", "usd", {}, 150n],
     ["of a sale in dollars, whatever its product is listed in now", "eur", { soldIn: "usd" }, 150n],
     ["of a sale in euros, though its product is in dollars now", "usd", { soldIn: "eur" }, unread],
-    ["of one in euros by its sign, as older records tell it", "usd", { soldInSign: "€" }, unread],
+    ["of one in euros by its sign, as older records report it", "usd", { soldInSign: "€" }, unread],
   ];
   for (const [title, listedIn, more, amount] of refunded) {
     it(`should read a part that was refunded ${title}`, () => {
       const answers = new Map([[pathOfSale(sale.sale), saleAnswer({ ...sale, ...part, ...more })]]);
-      const told = gumroad.decode(parsed(salePing("refund", { ...sale, listedIn })), {
+      const reported = gumroad.decode(parsed(salePing("refund", { ...sale, listedIn })), {
         kept: new Map(),
         answers,
         firstReceivedAt: at,
       });
-      const [fact] = told.outcome === "facts" ? told.facts : [];
+      const [fact] = reported.outcome === "facts" ? reported.facts : [];
       const total = fact && "RefundTotal" in fact.body ? fact.body.RefundTotal.amount : null;
-      expect(total ?? (told.outcome === "rejected" ? told.reason : told)).to.equal(amount);
+      expect(total ?? (reported.outcome === "rejected" ? reported.reason : reported)).to.equal(
+        amount,
+      );
     });
   }
 
@@ -203,7 +205,7 @@ describe("Gumroad's pings", () => {
     const later = { ...ofMembership, at: at + 1000, recurring: true };
     const [second] = keptBy(parsed(salePing("sale", later)));
     expect(first?.id).to.equal(second?.id);
-    expect(first?.toldAt).to.be.greaterThan(second?.toldAt ?? 0);
+    expect(first?.reportedAt).to.be.greaterThan(second?.reportedAt ?? 0);
     const change = parsed(membershipPing(membership, upgrade));
     const [kept] = keptBy(change);
     const [other] = keptBy(parsed(membershipPing(membership, { ...upgrade, effectiveAt: at + 1 })));

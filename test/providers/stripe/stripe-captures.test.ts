@@ -35,8 +35,8 @@ interface Reading {
   readonly isAllBack?: boolean;
 }
 
-/** What `charge.updated` tells, said at a second of its own. */
-function told(reading: Reading, second = 0, version = newest): readonly FactBody[] {
+/** What `charge.updated` reports, said at a second of its own. */
+function reported(reading: Reading, second = 0, version = newest): readonly FactBody[] {
   const object = {
     ...chargeObject({
       id: "ch_1",
@@ -58,10 +58,10 @@ function told(reading: Reading, second = 0, version = newest): readonly FactBody
   return decoded.outcome === "facts" ? decoded.facts.map((fact) => fact.body) : [];
 }
 
-/** Received in that order, each told at its own second. */
+/** Received in that order, each reported at its own second. */
 function facts(readings: readonly (readonly [Reading, number])[]): Fact[] {
   return readings.flatMap(([reading, second], receipt) =>
-    told(reading, second).map((body, place) =>
+    reported(reading, second).map((body, place) =>
       factOf(body, {
         fact_id: `e${second}:${place}`,
         event_id: `e${second}`,
@@ -103,7 +103,7 @@ describe("A Stripe charge that is not captured as it was authorized", () => {
           isFinal: row["final"] === "yes",
           isAllBack: row["all"] === "yes",
         };
-        const money = told(reading, 0, version).flatMap((body) => {
+        const money = reported(reading, 0, version).flatMap((body) => {
           if ("Payment" in body) return [body.Payment.amount];
           return "RefundTotal" in body ? [body.RefundTotal.amount] : [];
         });

@@ -73,7 +73,7 @@ describe("A product of a connected Stripe account", () => {
     ["customer.subscription.created", subscription, ["prod_gold=500"], ["acct_1:prod_gold=500"]],
   ];
   for (const [type, object, own, connected] of cases) {
-    it(`should be another than the platform's of that id, told by ${type}`, () => {
+    it(`should be another than the platform's of that id, reported by ${type}`, () => {
       const event = stripeEvent({ id: "evt_1", type, at, object, version });
       for (const [body, expected] of [
         [event, own],

@@ -42,9 +42,9 @@ function subscription(coupon: Json, products: readonly string[]) {
 function worth(body: unknown, answers: ReadonlyMap<string, unknown>): string[] {
   const decoded = decode(body, { kept: none, answers });
   if (decoded.outcome !== "facts") return [decoded.outcome];
-  return decoded.facts.flatMap(({ body: told }) =>
-    "Subscription" in told
-      ? (told.Subscription.steps[0]?.items ?? []).map((item) => `${item.monthly_numerator}`)
+  return decoded.facts.flatMap(({ body: reported }) =>
+    "Subscription" in reported
+      ? (reported.Subscription.steps[0]?.items ?? []).map((item) => `${item.monthly_numerator}`)
       : [],
   );
 }
@@ -124,7 +124,7 @@ describe("What events leave out of a Stripe coupon", () => {
     expect(worth(mixed, answer({ ...half, ...limited }))).to.deep.equal(["1000"]);
   });
 
-  it("should be asked about although an event told all else of it", () => {
+  it("should be asked about although an event reported all else of it", () => {
     const kept = new Map<string, unknown>([["coupon:HALF", half]]);
     const body = subscription("HALF", two);
     const [question] = asks(body, { kept, answers: none });
@@ -192,7 +192,7 @@ describe("A Stripe coupon that was deleted", () => {
     expect(decoded.outcome).to.equal("facts");
   });
 
-  it("should be told inside the discounts of a history", () => {
+  it("should be reported inside the discounts of a history", () => {
     const list = stripeBackfill.lists.find(({ name }) => name === "subscriptions");
     const path = list?.path({ from: at, to: at }, null) ?? "";
     const expands = [...new URL(path, "http://stripe.test").searchParams]

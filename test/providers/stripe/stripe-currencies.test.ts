@@ -45,7 +45,7 @@ function event(currency: string, more: JsonObject = {}, input: Partial<PriceInpu
 }
 
 /** Currency and minor units a month; else why it was rejected. */
-function told(decoded: Decoded): string {
+function reported(decoded: Decoded): string {
   if (decoded.outcome !== "facts") return "reason" in decoded ? decoded.reason : "";
   const [state] = decoded.facts.flatMap(({ body }) =>
     "Subscription" in body ? [body.Subscription] : [],
@@ -94,7 +94,7 @@ describe("A Stripe price of several currencies", () => {
   ];
   for (const [title, body, answers, expected] of cases) {
     it(`should count ${title}`, () => {
-      expect(told(decode(body, { kept: none, answers }))).to.equal(expected);
+      expect(reported(decode(body, { kept: none, answers }))).to.equal(expected);
       // What is answered, or was shown, is not asked for again.
       const asked = asks(body, { kept: none, answers }).filter(
         ({ path, importance }) => importance === "needed" && !answers.has(path),

@@ -1,4 +1,4 @@
-/** How Stripe's invoices weigh their lines, and when they tell what was bought. */
+/** How Stripe's invoices weigh their lines, and when they say what was bought. */
 import { expect } from "chai";
 import { stripeBackfill } from "../../../providers/stripe/history/backfill.js";
 import { asks, decode } from "../../../providers/stripe/decode.js";
@@ -56,8 +56,8 @@ function bodyOf(object: JsonObject, version: ApiVersion, type = "invoice.paid") 
 function weights(body: unknown): string {
   const decoded = decode(body);
   if (decoded.outcome !== "facts") return decoded.outcome;
-  const [purchase] = decoded.facts.flatMap(({ body: told }: { body: FactBody }) =>
-    "Purchase" in told ? [told.Purchase] : [],
+  const [purchase] = decoded.facts.flatMap(({ body: reported }: { body: FactBody }) =>
+    "Purchase" in reported ? [reported.Purchase] : [],
   );
   return (purchase?.lines ?? [])
     .map(({ external_id: product, weight }) => `${product || "-"} ${weight}`)
@@ -137,20 +137,20 @@ describe("The lines of a Stripe invoice", () => {
 describe("A Stripe invoice that is paid in part", () => {
   const lines = [{ amount: 6000 }, { amount: 4000 }];
   const inPart = { amount_paid: 3000, amount_remaining: 7000, status: "open", paid: false };
-  const cases: [title: string, state: JsonObject, told: string][] = [
-    ["tell what was bought while it is open", inPart, "a 6000, b 4000"],
-    ["tell it when it is void", { ...inPart, status: "void" }, "a 6000, b 4000"],
+  const cases: [title: string, state: JsonObject, reported: string][] = [
+    ["say what was bought while it is open", inPart, "a 6000, b 4000"],
+    ["report it when it is void", { ...inPart, status: "void" }, "a 6000, b 4000"],
     [
-      "tell nothing before any of it is paid",
+      "report nothing before any of it is paid",
       { ...inPart, amount_paid: 0, amount_remaining: 10_000 },
       "ignored",
     ],
   ];
-  for (const [title, state, told] of cases) {
+  for (const [title, state, reported] of cases) {
     it(`should ${title}`, () => {
       for (const version of apiVersions) {
         const body = bodyOf(invoice(lines, version, state), version, "invoice.updated");
-        expect(weights(body)).to.equal(told);
+        expect(weights(body)).to.equal(reported);
       }
     });
   }

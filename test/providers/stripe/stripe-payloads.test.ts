@@ -27,7 +27,7 @@ const refund = { id: "re_1", charge, paymentIntent, amount: 900n, currency, crea
 const dispute = { id: "du_1", charge, paymentIntent, amount, currency, createdAt: at };
 const session = { id: "cs_1", amount, currency, createdAt: at, paymentIntent };
 
-function told(type: string, object: JsonObject, version: ApiVersion): string[] {
+function reported(type: string, object: JsonObject, version: ApiVersion): string[] {
   const body = eventBody(stripeEvent({ id: "evt_1", type, at, object, version }));
   const decoded = stripe.decode(JSON.parse(body.toString()));
   if (decoded.outcome !== "facts") return [decoded.outcome];
@@ -145,9 +145,9 @@ describe("Made Stripe events", () => {
     ];
   const [oldLayout, newLayout] = apiVersions;
   for (const [type, object, old, now] of cases) {
-    it(`should tell of ${type}: ${old}; since 2025-03-31: ${now}`, () => {
-      expect(told(type, object(oldLayout), oldLayout).join(" ")).to.equal(old);
-      expect(told(type, object(newLayout), newLayout).join(" ")).to.equal(now);
+    it(`should report ${type}: ${old}; since 2025-03-31: ${now}`, () => {
+      expect(reported(type, object(oldLayout), oldLayout).join(" ")).to.equal(old);
+      expect(reported(type, object(newLayout), newLayout).join(" ")).to.equal(now);
     });
   }
 

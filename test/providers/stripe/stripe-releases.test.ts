@@ -46,8 +46,8 @@ function withoutCaptured({ amount_captured: _left, ...rest }: JsonObject): JsonO
   return rest;
 }
 
-function booked(told: readonly (readonly [type: string, object: JsonObject])[]) {
-  const facts = told.flatMap(([type, object], second): Fact[] => {
+function booked(reported: readonly (readonly [type: string, object: JsonObject])[]) {
+  const facts = reported.flatMap(([type, object], second): Fact[] => {
     const at = paidAt + second * 1000;
     const decoded = decode(stripeEvent({ id: `evt_${second}`, type, at, object, version }));
     if (decoded.outcome !== "facts") return [];
@@ -119,9 +119,9 @@ describe("A released Stripe authorization", () => {
       most,
     ],
   ];
-  for (const [title, told, expected] of cases) {
+  for (const [title, reported, expected] of cases) {
     it(`should be ${title}`, () => {
-      expect(booked(told)).to.deep.equal(expected);
+      expect(booked(reported)).to.deep.equal(expected);
     });
   }
 });

@@ -25,7 +25,7 @@ const subscription = { id: "sub_1", customer: "cus_1", status: "active", plan, q
 
 const cases: readonly [since: string, type: string, object: object, read: object][] = [
   [
-    "2019-03-14, `date` of an invoice, none of it told as paid",
+    "2019-03-14, `date` of an invoice, none of it reported as paid",
     "invoice.payment_succeeded",
     {
       object: "invoice",

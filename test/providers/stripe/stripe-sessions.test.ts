@@ -42,7 +42,7 @@ describe("The lines of a checkout session", () => {
     ["asked for when it was paid", session(), [linesPath]],
     ["not asked for before", session({ paymentStatus: "unpaid" }), []],
     [
-      "not asked for where an invoice tells them",
+      "not asked for where an invoice reports them",
       session({ mode: "subscription", paymentIntent: null }),
       [],
     ],
@@ -64,7 +64,7 @@ describe("The lines of a checkout session", () => {
     ]);
   });
 
-  it("should name the products that are told with them", () => {
+  it("should name the products that are reported with them", () => {
     const decoded = decode(session(), { kept: none, answers: new Map([[linesPath, lines]]) });
     expect(decoded).to.have.nested.property("facts[2].body.Sku").that.deep.equals({
       external_id: "prod_1",
@@ -74,7 +74,7 @@ describe("The lines of a checkout session", () => {
 
   for (const isTurned of [false, true]) {
     const order = isTurned ? ", whatever the order" : "";
-    it(`should count when told after it was booked${order}`, () => {
+    it(`should count when reported after it was booked${order}`, () => {
       const booked = [...chargeFacts, ...factsOf(session(), none, 2)];
       const adorned = factsOf(session(), new Map([[linesPath, lines]]), 3);
       const facts = isTurned ? [...adorned, ...booked] : [...booked, ...adorned];
@@ -98,14 +98,14 @@ function revenueWith(answers: ReadonlyMap<string, unknown>): [string, bigint, nu
 function factsOf(body: unknown, answers: ReadonlyMap<string, unknown>, receipt: number): Fact[] {
   const decoded = decode(body, { kept: none, answers });
   if (decoded.outcome !== "facts") throw new Error(decoded.outcome);
-  return decoded.facts.map((told, place) =>
-    factOf(told.body, {
+  return decoded.facts.map((reported, place) =>
+    factOf(reported.body, {
       fact_id: `evt_2:${receipt}:${place}`,
       event_id: "evt_2",
       received_at: receipt * 1000,
-      happened_at: told.happenedAt,
+      happened_at: reported.happenedAt,
       base_currency: "USD",
-      quote: "Payment" in told.body ? par : null,
+      quote: "Payment" in reported.body ? par : null,
     }),
   );
 }

@@ -22,7 +22,7 @@ interface Item extends Partial<PriceInput> {
   readonly off?: readonly Discount[];
 }
 
-interface Told {
+interface Reported {
   readonly type?: string;
   readonly at?: number;
   readonly previous?: JsonObject;
@@ -32,7 +32,7 @@ interface Told {
 }
 
 /** `phase day: item=monthly …; day: …`, days since creation; or the reason of a reject. */
-function worth(told: Told, version: ApiVersion): string {
+function worth(reported: Reported, version: ApiVersion): string {
   const discounts = (given: readonly Discount[], owner: string): JsonObject[] =>
     given.map((off, place) =>
       discountObject({ ...off, id: `di_${owner}_${place}`, startAt: createdAt, version }),
@@ -44,8 +44,8 @@ function worth(told: Told, version: ApiVersion): string {
     status: "active",
     createdAt,
     version,
-    discounts: discounts(told.off ?? [], "sub"),
-    items: (told.items ?? [{}]).map(({ quantity = 1, off = [], ...price }, place) => ({
+    discounts: discounts(reported.off ?? [], "sub"),
+    items: (reported.items ?? [{}]).map(({ quantity = 1, off = [], ...price }, place) => ({
       id: `si_${place + 1}`,
       quantity,
       discounts: discounts(off, `item${place}`),
@@ -57,9 +57,9 @@ function worth(told: Told, version: ApiVersion): string {
         ...price,
       }),
     })),
-    ...told.state,
+    ...reported.state,
   });
-  const { type = "customer.subscription.created", at = createdAt, previous } = told;
+  const { type = "customer.subscription.created", at = createdAt, previous } = reported;
   const decoded = decode(
     stripeEvent({ id: "evt_1", type, at, object, version, ...(previous ? { previous } : {}) }),
   );
@@ -82,11 +82,11 @@ function stepText(step: {
   return `${(step.at - createdAt) / day}: ${items.join(" ") || "nothing"}`;
 }
 
-function table(cases: readonly [title: string, told: Told, expected: string][]): void {
-  for (const [title, told, expected] of cases) {
+function table(cases: readonly [title: string, reported: Reported, expected: string][]): void {
+  for (const [title, reported, expected] of cases) {
     for (const version of apiVersions) {
       it(`should read ${title} (${version})`, () => {
-        expect(worth(told, version)).to.equal(expected);
+        expect(worth(reported, version)).to.equal(expected);
       });
     }
   }
@@ -132,7 +132,7 @@ describe("Stripe prices", () => {
     ["volume, second tier", { items: [{ ...volume, quantity: 6 }] }, "started 0: si_1=4850"],
     ["volume, last tier", { items: [{ ...volume, quantity: 11 }] }, "started 0: si_1=4011/2"],
     [
-      "tiers that are not told",
+      "tiers that are not reported",
       { items: [{ unitAmount: null, tiersMode: "volume" }] },
       "enrichment_unavailable",
     ],
@@ -219,15 +219,15 @@ describe("Stripe discounts", () => {
 
 describe("Stripe subscription states", () => {
   const trial = { trialEndAt: createdAt + 14 * day };
-  const change = (days: number, told: Told): Told => ({
+  const change = (days: number, reported: Reported): Reported => ({
     type: updated,
     at: createdAt + days * day,
-    ...told,
+    ...reported,
   });
   const was = (status: string): { previous: JsonObject } => ({ previous: { status } });
 
   table([
-    ["a start told late", { at: createdAt + day }, "started 0: si_1=1000"],
+    ["a start reported late", { at: createdAt + day }, "started 0: si_1=1000"],
     ["a start unpaid", { state: { status: "incomplete" } }, "started 0: nothing"],
     ["a start still unpaid", change(1, { state: { status: "incomplete" } }), "started 0: nothing"],
     ["the first payment", change(1, was("incomplete")), "changed 0: si_1=1000"],
@@ -238,7 +238,7 @@ describe("Stripe subscription states", () => {
       "changed 5: nothing",
     ],
     [
-      "a trial that converts, told a day late",
+      "a trial that converts, reported a day late",
       change(15, { state: trial, ...was("trialing") }),
       "changed 14: si_1=1000",
     ],
@@ -289,7 +289,7 @@ describe("Stripe subscription states", () => {
     expect(worth(late, "2025-09-30.clover")).to.equal(`changed ${14 - 1 / day}: nothing`);
   });
 
-  it("should date what is told after a scheduled end before the end it must not undo", () => {
+  it("should date what is reported after a scheduled end before the end it must not undo", () => {
     const cancelAt = createdAt + 31 * day;
     const late = { at: cancelAt + 20_000, type: updated, state: { cancelAt } };
     expect(worth(late, "2025-09-30.clover")).to.equal(`changed ${31 - 1 / day}: si_1=1000`);
@@ -299,7 +299,7 @@ describe("Stripe subscription states", () => {
     expect(worth(kept, "2025-09-30.clover"), "taken back").to.equal("changed 32: si_1=1000");
   });
 
-  it("should find a discount named by id where the event tells it whole", () => {
+  it("should find a discount named by id where the event reports it whole", () => {
     const [version] = apiVersions;
     const whole = discountObject({
       id: "di_1",
