@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { pageRows } from "./schemas/http/pages.js";
 import { issueText } from "./schemas/issues.js";
+import { jsonDepthMax } from "./schemas/json.js";
 
 const kibibyte = 1024;
 const mebibyte = 1024 * kibibyte;
@@ -21,7 +22,7 @@ export const limits = {
   batchesBytesMax: 64 * mebibyte,
   /** Of one workspace's, so that slow or unfinished uploads of one key do not shut out others. */
   batchesPerWorkspaceBytesMax: 32 * mebibyte,
-  jsonDepthMax: 64,
+  jsonDepthMax,
   idempotencyKeyLengthMax: 255,
   pageRowsDefault: pageRows.default,
   pageRowsMax: pageRows.max,
@@ -370,6 +371,11 @@ const settings = z.object({
   GUMROAD_API_URL: url.default("https://api.gumroad.com"),
   APPLE_API_URL: url.optional(),
   GOOGLE_API_URL: url.default("https://androidpublisher.googleapis.com"),
+  /** Hosts beside Google's own that `token_uri` of a service account's key may name. */
+  GOOGLE_TOKEN_HOSTS: z
+    .string()
+    .regex(/^[^\s,:/]+(,[^\s,:/]+)*$/, "must be host names, several with commas between")
+    .optional(),
   /** Where the wide list of rates is fetched by date; `{date}` is replaced. */
   WIDE_RATES_URL: z
     .string()

@@ -166,7 +166,7 @@ function values({ workspace, environment, provider, externalId }: SkuName): stri
   return [workspace, environment, provider, externalId];
 }
 
-/** Ids hold no NUL: Postgres could not store one (http/strict-json.ts refuses it). */
+/** Ids hold no NUL: Postgres could not store one (schemas/text-bounds.ts). */
 const keySeparator = "\0";
 
 function keyOf(sku: SkuName): string {

@@ -1,7 +1,6 @@
 /**
  * Bodies. The doors read raw bytes, because a signature is over bytes; the management interface
- * reads JSON by koa-body (docs/decisions/http-interface.md says why two). Both end in
- * strict JSON.
+ * reads JSON by koa-body (docs/decisions/http-interface.md says why two).
  */
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
@@ -11,8 +10,15 @@ import getRawBody from "raw-body";
 import type { ZodType, z } from "zod";
 import { limits } from "../config.js";
 import { issueText } from "../schemas/issues.js";
+import {
+  isDeeperThan,
+  type JsonProblem,
+  jsonProblemOf,
+  parseJson,
+  problem,
+} from "../schemas/json.js";
+import { hasOnlyCharacters } from "../schemas/text-bounds.js";
 import { type ApiError, malformed, tooLarge, unprocessable, wrongContentType } from "./errors.js";
-import { parseStrictJson } from "./strict-json.js";
 
 /**
  * The untouched bytes of the body, whatever the length header says of them.
@@ -52,8 +58,8 @@ export function requireContentType<T extends string>(ctx: Context, ...types: rea
 }
 
 /** @throws ApiError 400 */
-export function strictJson(bytes: Uint8Array): unknown {
-  const parsed = parseStrictJson(bytes);
+export function jsonIn(bytes: Uint8Array): unknown {
+  const parsed = parseJson(bytes);
   if (!parsed.ok) throw malformed(parsed.code, parsed.message);
   return parsed.value;
 }
@@ -61,14 +67,12 @@ export function strictJson(bytes: Uint8Array): unknown {
 /** Management calls: the body is on `ctx.request.body` for `readJson`. */
 export function jsonBody(): Middleware {
   const read = koaBody({
-    json: false,
+    jsonTypes: ["application/json"],
+    jsonLimit: limits.bodyBytesMax,
     urlencoded: false,
     multipart: false,
-    text: true,
-    textTypes: ["application/json"],
-    textLimit: limits.bodyBytesMax,
-    // One character a byte: strict JSON then sees the bytes as they came.
-    encoding: "latin1",
+    text: false,
+    includeUnparsed: true,
   });
   return async (ctx: Context, next: Next) => {
     if (hasBody(ctx)) requireContentType(ctx, "application/json");
@@ -76,6 +80,7 @@ export function jsonBody(): Middleware {
     try {
       await read(ctx, async () => {});
     } catch (error) {
+      if (error instanceof SyntaxError) throw malformedJson(jsonProblemOf(error));
       throw await bodyError(ctx, error, limits.bodyBytesMax);
     }
     await next();
@@ -84,12 +89,35 @@ export function jsonBody(): Middleware {
 
 /** @throws ApiError 415 without a body, 400 for broken JSON, 422 naming the first wrong field */
 export function readJson<T>(ctx: Context, schema: ZodType<T>): T {
-  const body: unknown = ctx.request.body;
-  if (typeof body !== "string") requireContentType(ctx, "application/json");
-  const value = strictJson(Buffer.from(typeof body === "string" ? body : "", "latin1"));
-  const result = schema.safeParse(value);
+  const { body, rawBody } = ctx.request;
+  if (rawBody === undefined || rawBody === "") requireContentType(ctx, "application/json");
+  // The parser writes this in place of what is no UTF-8.
+  if (rawBody?.includes("\ufffd")) throw malformedJson("json_not_utf8");
+  if (isDeeperThan(body)) throw malformedJson("json_too_deep");
+  const odd = unstorablePath(body);
+  if (odd !== null) {
+    const message = `${odd} has a NUL or half a surrogate pair.`;
+    throw unprocessable("field_invalid", message, odd);
+  }
+  const result = schema.safeParse(body);
   if (result.success) return result.data;
   throw fieldError(result.error);
+}
+
+/** Where a text is that no store can keep. */
+function unstorablePath(value: unknown, path = "body"): string | null {
+  if (typeof value === "string") return hasOnlyCharacters(value) ? null : path;
+  if (typeof value !== "object" || value === null) return null;
+  for (const [key, part] of Object.entries(value)) {
+    const inside = path === "body" ? key : `${path}.${key}`;
+    const odd = hasOnlyCharacters(key) ? unstorablePath(part, inside) : path;
+    if (odd !== null) return odd;
+  }
+  return null;
+}
+
+function malformedJson(code: JsonProblem): ApiError {
+  return malformed(code, problem(code).message);
 }
 
 /** The first problem of a body, reported as 422 with the field's path. */

@@ -1,6 +1,6 @@
 /** What the ingest endpoint makes of one event, before anything is promised or written. */
 import { createHash } from "node:crypto";
-import { strictJson } from "../http/body.js";
+import { jsonIn } from "../http/body.js";
 import { type ApiError, conflict, unprocessable } from "../http/errors.js";
 import type { Access } from "../workspaces/keys.js";
 import type { IsMirrored } from "../workspaces/mirrored.js";
@@ -92,7 +92,7 @@ function priced<T>(read: ReadEvent, price: () => T): T {
 function readWhole(call: IngestCall, bytes: Buffer): ReadEvent & { readonly event: IngestEvent } {
   const { access, receivedAt } = call;
   const { workspace, environment } = access;
-  const value = strictJson(bytes);
+  const value = jsonIn(bytes);
   const event = readIngestEvent(value, call.providers, receivedAt, receivedAt, environment);
   if (!event.ok) throw unprocessable(event.code, event.message, event.param);
   const refusal = event.record && refusalAtTheDoor(event.record, prefixes[event.form]);

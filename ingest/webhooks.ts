@@ -13,12 +13,13 @@ import {
   unavailable,
   unprocessable,
 } from "../http/errors.js";
-import { contentTypes, parseBody } from "../http/strict-body.js";
+import { contentTypes, parseBody } from "../http/webhook-body.js";
 import { type IntegrationCalls, takenVerdict } from "../workspaces/integration-calls.js";
 import type { Integration } from "../workspaces/integrations.js";
 import { limits } from "../config.js";
 import {
   type Delivery,
+  type Heading,
   KeysUnavailable,
   type Provider,
   type Refusal,
@@ -69,7 +70,8 @@ async function receive(
   if (provider === undefined) throw new Error(`no adapter for ${integration.provider}`);
 
   // 2. The untouched bytes, bounded: what is signed is exactly what is sealed below.
-  requireContentType(ctx, contentTypes[provider.bodyType ?? "json"]);
+  const type = contentTypes[provider.bodyType ?? "json"];
+  requireContentType(ctx, type, contentTypes.json);
   const body = await readBytes(ctx, limits.bodyBytesMax);
 
   // 3. Before anything is read into the body: did the provider send it? A forged call costs one
@@ -84,8 +86,7 @@ async function receive(
     throw unprocessable("event_unrecognized", `This is no event of ${provider.token}.`);
   }
   const { workspace } = integration;
-  const environment =
-    heading.sandbox === null ? integration.environment : heading.sandbox ? "test" : "live";
+  const environment = environmentOf(heading, provider, integration);
   const event_id = eventId(workspace, environment, provider.token, heading.nativeId);
 
   // 5. Stamped now: no figure is final (`complete_to`) past this moment until it is settled.
@@ -110,6 +111,16 @@ async function receive(
 
   // 7. Only now may the provider forget it.
   return { status: "success", event_id };
+}
+
+/** Where the provider separates them, what contradicts the integration is a reject of its own. */
+function environmentOf(
+  { sandbox }: Heading,
+  { separatesEnvironments: separates }: Provider,
+  { environment }: Integration,
+): Integration["environment"] {
+  if (sandbox === null || separates === true) return environment;
+  return sandbox ? "test" : "live";
 }
 
 /** @throws ApiError 503 while keys the provider publishes cannot be fetched */

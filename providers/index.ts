@@ -17,7 +17,7 @@ export function createProviders(settings: Config): ReadonlyMap<ProviderToken, Pr
     createPaddle({ toleranceSeconds: settings.PADDLE_TOLERANCE_SECONDS }),
     createLemonSqueezy(),
     createApple(),
-    createGoogle(),
+    createGoogle({ tokenHosts: settings.GOOGLE_TOKEN_HOSTS?.split(",") ?? [] }),
     createRevenueCat({ toleranceSeconds: settings.REVENUECAT_TOLERANCE_SECONDS }),
     createGumroad(),
     createCustom({ toleranceSeconds: settings.CUSTOM_TOLERANCE_SECONDS }),

@@ -31,7 +31,7 @@ export interface IngestEvent {
 type Providers = ReadonlyMap<string, Provider>;
 
 /**
- * @param value strictly parsed JSON
+ * @param value parsed JSON
  * @param receivedAt ms since 1970: bounds the event's date
  * @param firstReceivedAt ms since 1970: its date when it has none; another only for what was taken
  *   before

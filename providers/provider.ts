@@ -180,6 +180,11 @@ export interface Provider<Credentials = unknown, Signer = Credentials> {
    * both, whichever environment it was made for.
    */
   readonly tellsBothEnvironments?: true;
+  /**
+   * Its test and live endpoints have secrets of their own: an event whose sandbox flag contradicts
+   * its integration is a reject (`environment_mismatch`), so that a test secret books nothing live.
+   */
+  readonly separatesEnvironments?: true;
   /** What an integration must be given; unknown fields are refused. */
   readonly credentials: z.ZodType<Credentials>;
   /** Credential fields a person has to look up, each with where to find it. */
@@ -209,7 +214,7 @@ export interface Provider<Credentials = unknown, Signer = Credentials> {
   /** How a body is written; JSON unless reported. A form becomes an object of strings. */
   readonly bodyType?: "form";
   /**
-   * @param body the strictly parsed body
+   * @param body the parsed body
    * @param headers of the delivery; absent where the body came by the ingest endpoint
    * @param receivedAt ms since 1970, about; only for what no body distinguishes (Gumroad's refunds)
    * @returns null when it is no event of this provider

@@ -7,7 +7,6 @@ import { compiled } from "./compiled.js";
 import { eventAheadMs, limits } from "../config.js";
 import { isCountry } from "../schemas/countries.js";
 import { exponentOf } from "../schemas/money/currencies.js";
-import { ExactNumber } from "../schemas/money/exact-number.js";
 import { majorToMinor } from "../schemas/money/money.js";
 import { providerTokens } from "../schemas/provider-tokens.js";
 import type { Environment } from "../schemas/records/records.js";
@@ -23,12 +22,9 @@ export const eventTypes = [
 /** `spec.md` 2.6: everything but Paddle. */
 export const ingestTokens = providerTokens.filter((token) => token !== "paddle");
 
-/** A JSON number; one that a double cannot hold arrives as its text. */
+/** Any JSON number: `1e400` arrives as Infinity, and is an amount that is too large. */
 const jsonNumber = z
-  .custom<number | ExactNumber>(
-    (value) =>
-      value instanceof ExactNumber || (typeof value === "number" && Number.isFinite(value)),
-  )
+  .custom<number>((value) => typeof value === "number")
   .meta({ type: "number", minimum: 0 });
 const unstorable = "must have at most 255 bytes, no NUL and no half of a surrogate pair";
 const name = z
@@ -111,7 +107,7 @@ export type RecordReading = { readonly ok: true; readonly record: EventRecord } 
 
 /**
  * Reads form A.
- * @param value strictly parsed JSON
+ * @param value parsed JSON
  * @param receivedAt ms since 1970: bounds `occurred_at`
  */
 export function readRecord(
@@ -189,7 +185,7 @@ export function refusalAtTheDoor(
 const notMinor = "must be a whole number of the currency's minor unit: 4999 is 49.99 USD";
 
 interface Money {
-  readonly amount: number | ExactNumber;
+  readonly amount: number;
   readonly places: number;
   readonly param: string;
   /** What is wrong with more than `places` decimals. */
@@ -231,21 +227,17 @@ const amountProblems = {
   amount_too_large: `is more than ${limits.amountMinorMax} minor units`,
 } as const;
 
-/** Exactly, by the number's own decimal text: 19.99 is 1999 although no double is 19.99. */
+/** Exactly, by the number's shortest decimal form: 19.99 is 1999 although no double is 19.99. */
 function minorOf(
-  amount: number | ExactNumber,
+  amount: number,
   places: number,
 ): bigint | keyof typeof amountProblems | "amount_too_precise" {
-  const text = amount instanceof ExactNumber ? amount.text : String(amount);
+  const text = String(amount);
   const minor = majorToMinor(text, places);
   if (text.startsWith("-") && minor !== 0n) return "amount_negative";
-  if (minor === null) return isHuge(text) ? "amount_too_large" : "amount_too_precise";
+  if (minor === null)
+    return amount > Number.MAX_SAFE_INTEGER ? "amount_too_large" : "amount_too_precise";
   return minor > limits.amountMinorMax ? "amount_too_large" : minor;
-}
-
-/** Of a number that is no amount at all: whether it is too great rather than too fine. */
-function isHuge(text: string): boolean {
-  return Number(text) > Number.MAX_SAFE_INTEGER;
 }
 
 const codes: Readonly<Record<string, readonly [code: string, message: string]>> = {

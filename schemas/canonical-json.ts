@@ -1,10 +1,8 @@
 /** One text for all JSON texts that mean the same: keys sorted, no spaces, numbers by value. */
-import { ExactNumber } from "./money/exact-number.js";
 
-/** @param value strictly parsed JSON */
+/** @param value parsed JSON */
 export function canonicalJson(value: unknown): string {
   if (typeof value === "number") return String(value);
-  if (value instanceof ExactNumber) return value.text;
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (typeof value === "object" && value !== null) {
     const members = Object.entries(value)

@@ -172,7 +172,8 @@ WITH
     SELECT account, place, arrayFlatten(arrayMap(
              (subscription, phase, id, steps, next, next_at) -> arrayMap(
                s -> (subscription, s.${step.at}, s.${step.items},
-                 if(empty(s.${step.items}), phase IN ('ended', 'expired') OR endsWith(id, '${elsewhere}'), 1)),
+                 if(empty(s.${step.items}),
+                   phase IN ('ended', 'expired') OR endsWith(id, '${elsewhere}'), 1)),
                arrayFilter(s -> s.${step.at} < if(subscription = next, next_at, ${reach}), steps)),
              changes.${change.subscription}, changes.${change.phase}, changes.${change.id},
              changes.${change.steps},

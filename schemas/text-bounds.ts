@@ -21,6 +21,7 @@ export function isStorableName(text: string): boolean {
   return text.length <= nameLengthMax && hasOnlyCharacters(text);
 }
 
-function hasOnlyCharacters(text: string): boolean {
+/** None that Postgres cannot store or UTF-8 cannot write. */
+export function hasOnlyCharacters(text: string): boolean {
   return !text.includes("\0") && text.isWellFormed();
 }

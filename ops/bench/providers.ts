@@ -1,12 +1,12 @@
 /**
- * What one event costs at each provider's adapter: its signature checked, its body read strictly,
+ * What one event costs at each provider's adapter: its signature checked, its body parsed,
  * its facts reported. One core, the median of many rounds over fixtures near 3 kB; the floor is one
  * HMAC over the same bytes.
  */
 import { createHmac, generateKeyPairSync, sign, verify } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { promisify } from "node:util";
-import { parseBody } from "../../http/strict-body.js";
+import { parseBody } from "../../http/webhook-body.js";
 import { projectFile } from "../../runtime/project-root.js";
 import { readConfig } from "../../config.js";
 import { makeTestChain, makeTestRoot } from "../payloads/apple-test-chain.js";

@@ -1,7 +1,7 @@
 /** The bodies every provider folder carries, read as the service reads them. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseBody } from "../../http/strict-body.js";
+import { parseBody } from "../../http/webhook-body.js";
 import { projectFile } from "../../runtime/project-root.js";
 import { signNotification } from "../../providers/apple/jws.js";
 import { makeTestChain } from "../payloads/apple-test-chain.js";

@@ -1,5 +1,5 @@
 /** From a row to the line that is sent for it, checked as the ingest endpoint will check it. */
-import { parseStrictJson } from "../../http/strict-json.js";
+import { parseJsonText } from "../../schemas/json.js";
 import {
   type EventRecord,
   type RecordRefusal,
@@ -45,7 +45,7 @@ export function checkRow({ cells }: Row, ids: EventIds, now: number): Checked {
   const whole = new Map(cells).set("event_id", cells.get("event_id") ?? ids.idOf(cells));
   const json = `{${[...whole].map(jsonOf).join(",")}}`;
   // The very bytes, by the endpoint's own readers: nothing is right here and wrong there.
-  const parsed = parseStrictJson(Buffer.from(json));
+  const parsed = parseJsonText(json);
   if (!parsed.ok) return wrong(`${parsed.message} (${parsed.code})`);
   const reading = readRecord(parsed.value, now);
   if (!reading.ok) return refused(reading);

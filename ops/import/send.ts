@@ -1,7 +1,7 @@
 /** Sends lines to the ingest endpoint as one batch, again while it is not to be had. */
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
-import { parseStrictJson } from "../../http/strict-json.js";
+import { parseJsonText } from "../../schemas/json.js";
 import { ImportRefused } from "./refused.js";
 
 export interface Door {
@@ -106,7 +106,7 @@ const lineAnswer = z.union([
 
 /** In the service's words; of something else that answers there, what it says. */
 function refusalIn(text: string): string {
-  const json = parseStrictJson(Buffer.from(text));
+  const json = parseJsonText(text);
   const answer = refusal.safeParse(json.ok ? json.value : null);
   return answer.success ? worded(answer.data.error) : text.slice(0, toldLengthMax);
 }
@@ -124,7 +124,7 @@ function outcomesOf(lines: readonly SendLine[], text: string): Outcome[] | null 
 }
 
 function outcomeOf(line: number, text: string): Outcome | null {
-  const json = parseStrictJson(Buffer.from(text));
+  const json = parseJsonText(text);
   const answer = lineAnswer.safeParse(json.ok ? json.value : null);
   if (!answer.success) return null;
   if (answer.data.status === "error") {

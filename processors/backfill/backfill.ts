@@ -18,7 +18,7 @@ import { groups } from "../../watermark/watermark.js";
 import { limits } from "../../config.js";
 import type { HistoryList, HistoryPage } from "../../providers/backfill.js";
 import type { Provider } from "../../providers/provider.js";
-import { parseStrictJson } from "../../http/strict-json.js";
+import { parseJsonText } from "../../schemas/json.js";
 import { topics } from "../../schemas/records/records.js";
 import { comparePage, isSame } from "./compare.js";
 import { takeHistory, WrongMode } from "./append-sealed.js";
@@ -199,7 +199,7 @@ async function readPage(
   if (asked.outcome === "trouble") {
     return { for: "now", problem: `${of} cannot be had: ${asked.detail}.` };
   }
-  const json = asked.text === null ? null : parseStrictJson(Buffer.from(asked.text));
+  const json = asked.text === null ? null : parseJsonText(asked.text);
   const page = json?.ok === true ? list.read(json.value, asOf) : null;
   return page ?? { for: "good", problem: `${of} answered no page of ${list.name}.` };
 }

@@ -2,7 +2,7 @@
  * Questions an adapter leaves to the provider's API, and their answers, round by round until none
  * is open (`providers/provider.ts`, asks).
  */
-import { parseStrictJson } from "../../http/strict-json.js";
+import { parseJsonText } from "../../schemas/json.js";
 import { absentFreshMsMax } from "../../provider-api/fresh-answers.js";
 import { areSameCredentials } from "../../workspaces/previous-credentials.js";
 import type { Asker, ProviderApis } from "../../provider-api/provider-api.js";
@@ -67,8 +67,8 @@ export function parsedAnswers(
 ): ReadonlyMap<string, unknown> {
   const parsed = new Map<string, unknown>();
   for (const [path, text] of answers) {
-    const read = text === null ? null : parseStrictJson(Buffer.from(text));
-    // What is no strict JSON is as if it had not been answered: nothing is read from it.
+    const read = text === null ? null : parseJsonText(text);
+    // What is no JSON, or is too deep, is as if it had not been answered: nothing is read from it.
     if (read === null || read.ok) parsed.set(path, read === null ? null : read.value);
   }
   return parsed;

@@ -2,7 +2,7 @@
  * One raw record: the seal, the adapter, the rates. Bad data is an outcome, never an exception.
  * `openRaw`, then questions to the provider's API if the adapter has any, then `conclude`.
  */
-import { parseBody } from "../../http/strict-body.js";
+import { parseBody } from "../../http/webhook-body.js";
 import type { LogRecord } from "../../log/log.js";
 import { mirrorsAt } from "../../workspaces/mirrored.js";
 import { firstReceivedAt, openIntact, readRawEvent } from "../../log/raw-event.js";
@@ -86,6 +86,10 @@ export async function openRaw(
   const json = parseBody(provider ?? {}, bytes);
   // The door has read it: only a rule that became stricter since can fail here.
   if (!json.ok) return rejected("decode", json.code, json.message);
+  if (contradictsIntegration(provider, event, json.value)) {
+    const detail = `Its integration is ${event.environment}, and the event says it is not.`;
+    return rejected("decode", "environment_mismatch", detail);
+  }
   const kept = await keptFor(service, provider, event, json.value);
   const known = {
     kept,
@@ -96,6 +100,17 @@ export async function openRaw(
     environment: event.environment,
   };
   return { kind: "opened", record, event, baseCurrency, provider, body: json.value, known };
+}
+
+/** Of webhooks: a backfill ends at the first object of the other environment. */
+function contradictsIntegration(
+  provider: Provider | null,
+  { environment, form }: RawEventMeta,
+  body: unknown,
+): boolean {
+  if (form !== "webhook" || provider?.separatesEnvironments !== true) return false;
+  const sandbox = provider.heading(body)?.sandbox ?? null;
+  return sandbox !== null && sandbox !== (environment === "test");
 }
 
 /** @param answers parsed, of the provider's API */

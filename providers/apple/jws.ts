@@ -4,6 +4,7 @@
  */
 import { type KeyObject, sign, verify } from "node:crypto";
 import { z } from "zod";
+import { jsonValue } from "../../schemas/json.js";
 import { compiled } from "../compiled.js";
 
 export interface Jws {
@@ -42,7 +43,7 @@ export function readJws(text: string): Jws | null {
 export function chainOf(
   headerText: string,
 ): readonly [leaf: Buffer, intermediate: Buffer, root: Buffer] | null {
-  const header = headerShape.safeParse(parseJson(headerText));
+  const header = headerShape.safeParse(jsonIn(headerText));
   if (!header.success) return null;
   const [leaf, intermediate, root] = header.data.x5c;
   return [bytesOf(leaf), bytesOf(intermediate), bytesOf(root)];
@@ -65,15 +66,11 @@ function bytesOf(base64: string): Buffer {
 
 /** The payload, whoever signed it; undefined when it is no JSON. */
 export function payloadOf(jws: Jws): unknown {
-  return parseJson(jws.payloadText);
+  return jsonIn(jws.payloadText);
 }
 
-function parseJson(base64url: string): unknown {
-  try {
-    return JSON.parse(Buffer.from(base64url, "base64url").toString("utf8"));
-  } catch {
-    return undefined;
-  }
+function jsonIn(base64url: string): unknown {
+  return jsonValue(Buffer.from(base64url, "base64url"));
 }
 
 export function isSignedBy({ signed, signatureText }: Jws, key: KeyObject): boolean {

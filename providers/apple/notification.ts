@@ -55,7 +55,7 @@ const bodyShape = compiled(z.object({ signedPayload: z.string() }));
 
 type Reading = z.ZodSafeParseResult<Notification>;
 
-/** @param body the strictly parsed webhook body */
+/** @param body the parsed webhook body */
 export function readNotification(body: unknown): Reading {
   const known = typeof body === "object" && body !== null ? readings.get(body) : undefined;
   if (known !== undefined) return known;

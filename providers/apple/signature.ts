@@ -5,6 +5,7 @@
  * developer.apple.com, App Store Server Notifications, responseBodyV2DecodedPayload.
  */
 import { z } from "zod";
+import { jsonValue } from "../../schemas/json.js";
 import { compiled } from "../compiled.js";
 import type { Delivery, Verdict } from "../provider.js";
 import { refused } from "../signatures.js";
@@ -23,7 +24,7 @@ export async function verifySignature(
   credentials: readonly AppleCredentials[],
   chains: VerifiedChains,
 ): Promise<Verdict> {
-  const body = bodyShape.safeParse(parseJson(delivery.body));
+  const body = bodyShape.safeParse(jsonValue(delivery.body));
   if (!body.success) return refused("signature_malformed");
   const { signedPayload } = body.data;
   if (signedPayload === undefined) return refused("signature_missing");
@@ -72,14 +73,6 @@ export async function verifySignature(
 }
 
 const bodyShape = compiled(z.object({ signedPayload: z.string().optional() }));
-
-function parseJson(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString("utf8"));
-  } catch {
-    return undefined;
-  }
-}
 
 function rootsOf({ root_certificates: given }: AppleCredentials): readonly string[] {
   return given ?? [appleRootG3];

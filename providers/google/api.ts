@@ -7,13 +7,38 @@ import { z } from "zod";
 import type { ProviderApi } from "../provider.js";
 import { signedText } from "./token.js";
 
-/** The fields of the key's file that are used; the file may have others. */
-export const serviceAccountKey = z.object({
-  client_email: z.string().min(1),
-  private_key: z.string().refine(isPrivateKey, "must be a private key in PEM"),
-  private_key_id: z.string().optional(),
-  token_uri: z.url({ protocol: /^https?$/ }),
-});
+/**
+ * The fields of the key's file that are used; the file may have others. Whoever may enter a key
+ * must not make the service call any address.
+ * @param tokenHosts beside Google's own, where tokens may be asked for
+ */
+export function serviceAccountKey(tokenHosts: readonly string[]) {
+  return z.object({
+    client_email: z.string().min(1),
+    private_key: z.string().refine(isPrivateKey, "must be a private key in PEM"),
+    private_key_id: z.string().optional(),
+    token_uri: z
+      .url({ protocol: /^https?$/ })
+      .refine(
+        (uri) => isTokenUri(uri, tokenHosts),
+        "must be an https address of Google, such as https://oauth2.googleapis.com/token",
+      ),
+  });
+}
+type ServiceAccountKey = z.output<ReturnType<typeof serviceAccountKey>>;
+
+function isTokenUri(uri: string, tokenHosts: readonly string[]): boolean {
+  const { hostname, protocol, port } = new URL(uri);
+  if (tokenHosts.includes(hostname)) return true;
+  return protocol === "https:" && port === "" && googleHosts.has(hostname);
+}
+
+/** Keys of all ages name one of these. */
+const googleHosts: ReadonlySet<string> = new Set([
+  "oauth2.googleapis.com",
+  "www.googleapis.com",
+  "accounts.google.com",
+]);
 
 const scope = "https://www.googleapis.com/auth/androidpublisher";
 const grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer";
@@ -21,25 +46,31 @@ const assertionSeconds = 3600;
 
 const tokenAnswer = z.object({ access_token: z.string().min(1), expires_in: z.number() });
 
-type Keyed = { readonly service_account_key?: z.output<typeof serviceAccountKey> | undefined };
+type Keyed = { readonly service_account_key?: ServiceAccountKey | undefined };
 
-export const api: ProviderApi<Keyed> = {
-  baseUrl: () => "https://androidpublisher.googleapis.com",
-  async authorize({ service_account_key: key }, now, post) {
-    if (key === undefined) return null;
-    const form = { grant_type: grantType, assertion: assertionOf(key, now) };
-    const { access_token: token, expires_in: seconds } = tokenAnswer.parse(
-      await post(key.token_uri, form),
-    );
-    return { headers: { authorization: `Bearer ${token}` }, until: now + seconds * 1000 };
-  },
-  // Google allows 3,000 a minute for each of several buckets; the day's quota is 200,000 calls.
-  requestsPerSecond: 20,
-  // A purchase token of another app, or one that is none: nothing that other credentials change.
-  absentStatus: 400,
-};
+export function googleApi(tokenHosts: readonly string[]): ProviderApi<Keyed> {
+  return {
+    baseUrl: () => "https://androidpublisher.googleapis.com",
+    async authorize({ service_account_key: key }, now, post) {
+      if (key === undefined) return null;
+      // Once more: the settings may have named other hosts when it was entered.
+      if (!isTokenUri(key.token_uri, tokenHosts)) {
+        throw new Error("token_uri of the service account's key names no host of Google");
+      }
+      const form = { grant_type: grantType, assertion: assertionOf(key, now) };
+      const { access_token: token, expires_in: seconds } = tokenAnswer.parse(
+        await post(key.token_uri, form),
+      );
+      return { headers: { authorization: `Bearer ${token}` }, until: now + seconds * 1000 };
+    },
+    // Google allows 3,000 a minute for each of several buckets; the day's quota is 200,000 calls.
+    requestsPerSecond: 20,
+    // A purchase token of another app, or one that is none: nothing that other credentials change.
+    absentStatus: 400,
+  };
+}
 
-function assertionOf(key: z.output<typeof serviceAccountKey>, now: number): string {
+function assertionOf(key: ServiceAccountKey, now: number): string {
   const iat = Math.floor(now / 1000);
   const kid = key.private_key_id === undefined ? {} : { kid: key.private_key_id };
   const signed = signedText(

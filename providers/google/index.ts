@@ -4,8 +4,9 @@
  * docs/providers/google.md is the page for merchants.
  */
 import { z } from "zod";
+import { jsonValue } from "../../schemas/json.js";
 import type { Delivery, Provider, Verdict } from "../provider.js";
-import { api, serviceAccountKey } from "./api.js";
+import { googleApi, serviceAccountKey } from "./api.js";
 import { digestOf } from "./chain.js";
 import { decode, keepsAnswered, needs } from "./decode.js";
 import { googleKeysUrl, jwkSet, keysOf, PublishedKeys } from "./keys.js";
@@ -13,27 +14,34 @@ import { namedTypes, readNotification, readPush, typeOf } from "./notification.j
 import { asks } from "./questions.js";
 import { tokenHeader, tokenOf, type TokenSigner, verifyToken } from "./token.js";
 
-const credentials = z.strictObject({
-  audience: z.string().trim().min(1),
-  service_account_email: z.string().trim().min(1),
-  package_name: z.string().trim().min(1),
-  service_account_key: serviceAccountKey.optional(),
-  jwks: jwkSet.refine((set) => keysOf(set).size > 0, "must have an RSA key with a kid").optional(),
-});
-export type GoogleCredentials = z.output<typeof credentials>;
+const credentialsWith = (tokenHosts: readonly string[]) =>
+  z.strictObject({
+    audience: z.string().trim().min(1),
+    service_account_email: z.string().trim().min(1),
+    package_name: z.string().trim().min(1),
+    service_account_key: serviceAccountKey(tokenHosts).optional(),
+    jwks: jwkSet
+      .refine((set) => keysOf(set).size > 0, "must have an RSA key with a kid")
+      .optional(),
+  });
+export type GoogleCredentials = z.output<ReturnType<typeof credentialsWith>>;
 
 /** What a message that can never be read is called; it is taken, or it would come for days. */
 const unreadableType = "UNREADABLE";
 
-/** @param settings.keysUrl where Google's public keys are, unless an integration brings its own */
+/**
+ * @param settings.keysUrl where Google's public keys are, unless an integration brings its own
+ * @param settings.tokenHosts beside Google's own, where access tokens may be asked for
+ */
 export function createGoogle(
-  settings: { readonly keysUrl?: string } = {},
+  settings: { readonly keysUrl?: string; readonly tokenHosts?: readonly string[] } = {},
 ): Provider<GoogleCredentials, TokenSigner> {
+  const { tokenHosts = [] } = settings;
   const published = new PublishedKeys(settings.keysUrl ?? googleKeysUrl);
   return {
     token: "google",
     tellsBothEnvironments: true,
-    credentials,
+    credentials: credentialsWith(tokenHosts),
     credentialHelp: {
       audience:
         "Google Cloud console > Pub/Sub > Subscriptions > your push subscription > " +
@@ -71,7 +79,7 @@ export function createGoogle(
     },
     keepsAnswered,
     needs,
-    api,
+    api: googleApi(tokenHosts),
     asks,
     decode,
     flatTypes: {
@@ -111,13 +119,7 @@ function verifyPush(
 
 /** @returns null for what cannot be read: it belongs to nobody else either */
 function packageIn(bytes: Buffer): string | null {
-  let body: unknown;
-  try {
-    body = JSON.parse(bytes.toString("utf8"));
-  } catch {
-    return null;
-  }
-  const push = readPush(body);
+  const push = readPush(jsonValue(bytes));
   const notification = push && readNotification(push);
   return notification && !("unreadable" in notification) ? notification.packageName : null;
 }

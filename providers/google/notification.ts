@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { compiled } from "../compiled.js";
 import { issueText } from "../../schemas/issues.js";
+import { jsonValue } from "../../schemas/json.js";
 
 interface Reported {
   readonly packageName: string;
@@ -202,10 +203,5 @@ export function isTelling(notification: Notification): notification is PurchaseN
 
 /** @returns undefined for what is no JSON in base64 */
 function parseData(data: string): unknown {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(data, "base64").toString("utf8"));
-    return value;
-  } catch {
-    return null;
-  }
+  return jsonValue(Buffer.from(data, "base64"));
 }

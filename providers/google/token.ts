@@ -5,6 +5,7 @@
  */
 import { createHash, type KeyObject, sign, verify } from "node:crypto";
 import { z } from "zod";
+import { jsonValue } from "../../schemas/json.js";
 import { compiled } from "../compiled.js";
 import type { Delivery, Verdict } from "../provider.js";
 import { refused } from "../signatures.js";
@@ -123,12 +124,7 @@ function readToken(header: string) {
 
 /** @returns undefined for what is no JSON in base64url */
 function parsePart(part: string): unknown {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(part, "base64url").toString("utf8"));
-    return value;
-  } catch {
-    return undefined;
-  }
+  return jsonValue(Buffer.from(part, "base64url"));
 }
 
 /** Service accounts have a number of 21 digits beside their address. */

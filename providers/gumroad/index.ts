@@ -4,6 +4,7 @@
  * docs/providers/gumroad.md is the page for merchants and says what that means.
  */
 import { z } from "zod";
+import { jsonValue } from "../../schemas/json.js";
 import type { Delivery, Heading, Headers, Provider, Verdict } from "../provider.js";
 import { anyEqual, refused } from "../signatures.js";
 import { asks, decode, keepsAnswered, knownTypes, needs } from "./decode.js";
@@ -61,7 +62,7 @@ export function createGumroad(): Provider<GumroadCredentials> {
 
 /** Pings about memberships carry no seller: there the URL decides alone. */
 function verifySeller(body: Delivery["body"], given: readonly GumroadCredentials[]): Verdict {
-  const form = body.toString("utf8");
+  const form = formOf(body);
   // To read a whole form for one field takes ten times as long as to find it where it is plain.
   const [, plain = form] = /(?:^|&)(seller_id=[^&]*)/.exec(form) ?? [];
   const seller = new URLSearchParams(plain).get("seller_id");
@@ -70,6 +71,12 @@ function verifySeller(body: Delivery["body"], given: readonly GumroadCredentials
   return anyEqual(expected, [Buffer.from(seller)])
     ? { ok: true, verdict: "url" }
     : refused("signature_mismatch");
+}
+
+/** A ping may come as JSON, too. */
+function formOf(body: Buffer): string {
+  if (body[0] !== "{".charCodeAt(0)) return body.toString("utf8");
+  return new URLSearchParams(fieldsOf(jsonValue(body)) ?? {}).toString();
 }
 
 function withSeller(body: Buffer, seller: string): Buffer {

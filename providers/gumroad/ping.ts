@@ -104,6 +104,7 @@ export function fieldsOf(body: unknown): Fields | null {
   if (known !== undefined) return known;
   const fields: Record<string, string> = {};
   for (const [name, value] of Object.entries(body)) write(fields, name, value);
+  withoutCustomFields(fields);
   read.set(body, fields);
   return fields;
 }
@@ -111,6 +112,35 @@ export function fieldsOf(body: unknown): Fields | null {
 type Fields = Readonly<Record<string, string>>;
 /** Heading, questions and facts are all read from the same body. */
 const read = new WeakMap<object, Fields>();
+
+/**
+ * Gumroad writes a seller's custom fields beside the ping's own, where one named `price` or `test`
+ * takes the place of the ping's, and lists them again as `custom_fields`. What the buyer wrote is
+ * not read: a sale that lacks its price then is a reject. Source: antiwork/gumroad,
+ * app/modules/purchase/ping_notification.rb.
+ */
+function withoutCustomFields(fields: Record<string, string>): void {
+  for (const name of replaceable) {
+    const custom = fields[`custom_fields[${name}]`];
+    if (custom !== undefined && fields[name] === custom) delete fields[name];
+  }
+}
+
+/** Written before the custom fields; those after them win. */
+const replaceable = [
+  "product_id",
+  "product_name",
+  "email",
+  "price",
+  "gumroad_fee",
+  "currency",
+  "sale_timestamp",
+  "purchaser_id",
+  "subscription_id",
+  "test",
+  "is_recurring_charge",
+  "is_preorder_authorization",
+] as const;
 
 function write(fields: Record<string, string>, name: string, value: unknown): void {
   if (typeof value === "string" || typeof value === "number") {

@@ -27,6 +27,7 @@ const requestsPerSecond = 5;
 export function createLemonSqueezy(): Provider<LemonSqueezyCredentials> {
   return {
     token: "lemonsqueezy",
+    separatesEnvironments: true,
     credentials,
     credentialHelp: {
       signing_secret:

@@ -31,6 +31,7 @@ export function createPaddle(settings: {
 }): Provider<PaddleCredentials> {
   return {
     token: "paddle",
+    separatesEnvironments: true,
     credentials,
     credentialHelp: {
       signing_secret:

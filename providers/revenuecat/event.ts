@@ -7,19 +7,15 @@ import {
   parseDecimal,
   powerOfTen,
 } from "../../schemas/money/decimal.js";
-import { ExactNumber } from "../../schemas/money/exact-number.js";
 import { rejected, type Unreported } from "../outcomes.js";
 
 const timeMsMax = 253_402_300_799_999; // 9999-12-31
 
-/** A JSON number as its own decimal text says, so that 19.99 is 1999 cents. */
+/** A JSON number as its shortest decimal form says, so that 19.99 is 1999 cents. */
 const decimal = z
-  .custom<number | ExactNumber>(
-    (value) =>
-      value instanceof ExactNumber || (typeof value === "number" && Number.isFinite(value)),
-  )
+  .number()
   .transform((value, context): Decimal => {
-    const parsed = parseDecimal(value instanceof ExactNumber ? value.text : String(value));
+    const parsed = parseDecimal(String(value));
     if (parsed !== null) return parsed;
     context.addIssue({ code: "custom", message: "no amount" });
     return z.NEVER;

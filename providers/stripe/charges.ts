@@ -3,7 +3,7 @@ import { z } from "zod";
 import { compiled } from "../compiled.js";
 import { divideRounded } from "../../schemas/money/decimal.js";
 import type { FactBody } from "../../schemas/records/records.js";
-import { ignored } from "../outcomes.js";
+import { ignored, rejected } from "../outcomes.js";
 import { type Answers, paths } from "./answers.js";
 import { accountKey, field, reader, type StripeEvent } from "./event.js";
 import { isoMinor } from "./money.js";
@@ -46,6 +46,9 @@ const refundFailsAfterMs = 60 * 60 * 1000;
 export const readCharge = reader(chargeShape, (charge, event) => {
   const amount = capturedOf(charge);
   const succeeded = charge.paid && (charge.status ?? "succeeded") === "succeeded";
+  if (succeeded && (amount < 0n || isContradictory(charge))) {
+    return rejected("contradictory", "The amounts of the charge contradict that it was captured");
+  }
   if (!succeeded || amount <= 0n) {
     return ignored("no money was collected");
   }
@@ -73,6 +76,11 @@ export const readCharge = reader(chargeShape, (charge, event) => {
   }
   return [...facts, ...refundsOf(charge, payment, amount, event)];
 });
+
+/** Captured, but nothing of an amount. */
+function isContradictory({ amount, amount_captured: captured, captured: isCaptured }: Charge) {
+  return isCaptured === true && captured === 0n && amount !== 0n;
+}
 
 /** `captured` is false until the last of several captures. */
 function capturedOf(charge: Charge): bigint {

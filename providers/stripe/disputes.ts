@@ -1,7 +1,6 @@
 /** Disputes: only when money is withdrawn or returned. */
 import { z } from "zod";
 import { divideRounded } from "../../schemas/money/decimal.js";
-import { ExactNumber } from "../../schemas/money/exact-number.js";
 import {
   addFractions,
   type Fraction,
@@ -117,9 +116,8 @@ function inOneCurrency(some: readonly Move[], all: readonly Move[]): Fraction {
 
 /** It refines the part that came back and must not cost the dispute: anything odd is no rate. */
 function rateOf(given: unknown): Fraction | null {
-  const text = given instanceof ExactNumber ? given.text : given;
   const rate =
-    typeof text === "number" || typeof text === "string" ? parseFraction(`${text}`) : null;
+    typeof given === "number" || typeof given === "string" ? parseFraction(`${given}`) : null;
   return rate !== null && rate.numerator > 0n ? rate : null;
 }
 

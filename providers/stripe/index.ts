@@ -22,6 +22,7 @@ export function createStripe(settings: {
 }): Provider<StripeCredentials> {
   return {
     token: "stripe",
+    separatesEnvironments: true,
     credentials,
     credentialHelp: {
       signing_secret:

@@ -70,6 +70,7 @@ async function startForTests(overrides: Readonly<Record<string, string>>): Promi
     VAULT_ENCRYPTION_KEY: newKey(),
     STRIPE_API_URL: stripeApi.url,
     GOOGLE_API_URL: play.url,
+    GOOGLE_TOKEN_HOSTS: new URL(play.url).hostname,
     GUMROAD_API_URL: gumroadApi.url,
     PADDLE_API_URL: answersApi.url,
     LEMONSQUEEZY_API_URL: answersApi.url,

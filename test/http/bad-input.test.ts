@@ -136,8 +136,13 @@ describe("Bad webhooks", () => {
       "json_too_deep",
       () => doors.deliver("[".repeat(100_000) + "]".repeat(100_000)),
     ],
-    ["a key twice", 400, "json_duplicate_key", () => doors.deliver('{"id":"a","id":"b"}')],
     ["__proto__", 400, "json_forbidden_key", () => doors.deliver('{"__proto__":{"id":"a"}}')],
+    [
+      "constructor.prototype",
+      400,
+      "json_forbidden_key",
+      () => doors.deliver('{"constructor":{"prototype":{}}}'),
+    ],
     ["no UTF-8", 400, "json_not_utf8", () => doors.deliver(Buffer.from([0x22, 0xff, 0x22]))],
     ["JSON that is no event", 422, "event_unrecognized", () => doors.deliver('{"hello":"world"}')],
   ];
@@ -303,17 +308,10 @@ describe("Bad events", () => {
     ["a negative amount", sale({ amount: -1 }), "amount_negative", "amount"],
     ["an infinite amount", withAmount("1e999"), "amount_too_large", "amount"],
     ["an exponent nobody can write out", withAmount("1e999999999"), "amount_too_large", "amount"],
-    ["an exponent just as small", withAmount("1e-999999999"), "amount_too_precise", "amount"],
     ["an amount as text", sale({ amount: "19.99" }), "amount_not_a_number", "amount"],
     ["an amount of null", sale({ amount: null }), "amount_not_a_number", "amount"],
     ["no amount", sale({ amount: undefined }), "field_missing", "amount"],
     ["a tenth of a cent", sale({ amount: 1.001 }), "amount_too_precise", "amount"],
-    [
-      "a fraction only text can hold",
-      withAmount("19.990000000000000001"),
-      "amount_too_precise",
-      "amount",
-    ],
     ["half a yen", sale({ amount: 0.5, currency: "JPY" }), "amount_too_precise", "amount"],
     ["more than can be counted", withAmount("90071992547409.92"), "amount_too_large", "amount"],
     [
@@ -410,10 +408,8 @@ describe("Bad events", () => {
     ["nothing", "", "json_malformed"],
     ["broken JSON", "{", "json_malformed"],
     ["NaN", withAmount("NaN"), "json_malformed"],
-    ["a key twice", '{"amount":1,"amount":1}', "json_duplicate_key"],
     ["__proto__", '{"__proto__":1}', "json_forbidden_key"],
     ["very deep JSON", '{"a":'.repeat(10_000) + "1" + "}".repeat(10_000), "json_too_deep"],
-    ["a NUL", JSON.stringify(sale({ event_id: "a\0b" })), "json_forbidden_character"],
   ];
   for (const [title, body, code] of malformed) {
     it(`should answer ${title} with 400 ${code}`, async () => {

@@ -96,10 +96,27 @@ describe("The webhook door", () => {
     expect(again.json).to.deep.equal(first.json);
   });
 
-  it("should let the provider's sandbox flag decide the environment", async () => {
+  it("should keep what contradicts its integration in the integration's environment", async () => {
     const event = newStripeEvent({ livemode: false });
     const answer = await doors.deliver(JSON.stringify(event));
-    expect(answer.json.event_id).to.equal(eventId(doors.workspace, "test", "stripe", event.id));
+    expect(answer.json.event_id).to.equal(eventId(doors.workspace, "live", "stripe", event.id));
+  });
+
+  it("should let the flag decide where one URL has events of both environments", async () => {
+    const body = { event: { id: "rc_sandbox", type: "TEST", environment: "SANDBOX" } };
+    const made = await doors.manage("POST", `/workspaces/${doors.workspace}/integrations`, {
+      provider: "revenuecat",
+      environment: "live",
+      credentials: { authorization: "Bearer both" },
+    });
+    expect(made.json.data.environment).to.equal("Production");
+    const answer = await doors.call(made.json.data.webhook_path, {
+      method: "POST",
+      headers: { authorization: "Bearer both", "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    const expected = eventId(doors.workspace, "test", "revenuecat", "rc_sandbox");
+    expect(answer.json.event_id).to.equal(expected);
   });
 
   it("should take JSON with a charset", async () => {

@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
-import { parseBody } from "../../http/strict-body.js";
+import { parseBody } from "../../http/webhook-body.js";
 import { passages } from "../../watermark/watermark.js";
 import type { Provider, ProviderToken } from "../../providers/provider.js";
 import { onServers } from "../harness/backends.js";

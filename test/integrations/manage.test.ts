@@ -138,14 +138,23 @@ describe("The management interface", () => {
   }
 
   it("should answer bad bodies as everywhere", async () => {
-    const post = (body: string, type = "application/json") =>
+    const post = (body: string | Buffer, type = "application/json") =>
       doors.call("/v1/manage/workspaces", {
         method: "POST",
         headers: { authorization: `Bearer ${doors.adminToken}`, "content-type": type },
         body,
       });
-    expectError(await post('{"name":1,"name":1}'), { status: 400, code: "json_duplicate_key" });
-    expectError(await post("{"), { status: 400, code: "json_malformed" });
+    const deep = `{"name":${"[".repeat(64)}${"]".repeat(64)}}`;
+    const bad: [body: string | Buffer, status: number, code: string][] = [
+      ["{", 400, "json_malformed"],
+      ["1", 400, "json_malformed"],
+      ['{"__proto__":1}', 400, "json_forbidden_key"],
+      [deep, 400, "json_too_deep"],
+      [Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 400, "json_not_utf8"],
+      ['{"name":"a\\u0000b","base_currency":"EUR"}', 422, "field_invalid"],
+      ['{"name":"a\\ud800b","base_currency":"EUR"}', 422, "field_invalid"],
+    ];
+    for (const [body, status, code] of bad) expectError(await post(body), { status, code });
     expectError(await post("a=1", "application/x-www-form-urlencoded"), {
       status: 415,
       code: "content_type_unsupported",

@@ -131,7 +131,7 @@ describe("Calls of a provider's API", () => {
     const askGoogle = (account: object) =>
       openProviderApis(readConfig({ GOOGLE_API_URL: play.url }), { metrics, patience }).ask(
         {
-          provider: createGoogle(),
+          provider: createGoogle({ tokenHosts: [new URL(play.url).hostname] }),
           integration: {
             id: "int_2",
             credentials: { service_account_key: { ...play.serviceAccountKey, ...account } },

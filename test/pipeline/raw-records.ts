@@ -1,6 +1,6 @@
 /** Events as the doors put them on the raw topic, with receipt times the test decides. */
 import { ApiError } from "../../http/errors.js";
-import { parseBody } from "../../http/strict-body.js";
+import { parseBody } from "../../http/webhook-body.js";
 import type { Access } from "../../workspaces/keys.js";
 import type { NewRecord } from "../../log/log.js";
 import { sealRawEvent } from "../../log/raw-event.js";

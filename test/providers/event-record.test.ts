@@ -4,7 +4,6 @@ import type { EventRecord } from "../../providers/record.js";
 import { flatToRecord, readRecord } from "../../providers/record.js";
 import { recordToFacts } from "../../providers/record-facts.js";
 import { createStripe } from "../../providers/stripe/index.js";
-import { ExactNumber } from "../../schemas/money/exact-number.js";
 
 const receivedAt = Date.UTC(2026, 10, 20, 12);
 const sale = { provider: "custom", event_type: "transaction.sale", amount: 19.99, currency: "EUR" };
@@ -36,15 +35,15 @@ describe("Form A", () => {
     ["a currency in lower case", { currency: "eur" }, "ok"],
     ["nothing", { amount: 0 }, "ok"],
     ["the greatest amount", { amount: 9999999999999.99 }, "ok"],
-    ["an amount kept as text", { amount: new ExactNumber("1.10e1") }, "ok"],
     ["a field nobody knows", { amout: 1 }, "field_unknown amout"],
     ["no amount", { amount: undefined }, "field_missing amount"],
     ["a negative amount", { amount: -1 }, "amount_negative amount"],
     ["a small negative amount", { amount: -0.001 }, "amount_negative amount"],
     ["an amount as a string", { amount: "19.99" }, "amount_not_a_number amount"],
     ["null", { amount: null }, "amount_not_a_number amount"],
-    ["an infinite amount", { amount: Infinity }, "amount_not_a_number amount"],
-    ["1e400", { amount: new ExactNumber("1e400") }, "amount_too_large amount"],
+    ["1e400", { amount: JSON.parse("1e400") }, "amount_too_large amount"],
+    ["-1e400", { amount: JSON.parse("-1e400") }, "amount_negative amount"],
+    ["no number", { amount: NaN }, "amount_too_precise amount"],
     ["1e300", { amount: 1e300 }, "amount_too_large amount"],
     ["a cent above the greatest", { amount: 10_000_000_000_000 }, "amount_too_large amount"],
     ["a tenth of a cent", { amount: 0.001 }, "amount_too_precise amount"],
@@ -153,7 +152,7 @@ describe("A flat form B payload", () => {
     ["a negative amount", { amount: -4900 }, "amount_negative payload.amount"],
     [
       "more than a number holds",
-      { amount: new ExactNumber("9007199254740993") },
+      { amount: JSON.parse("9007199254740993") },
       "amount_too_large payload.amount",
     ],
     ["a currency nobody knows", { currency: "zzq" }, "currency_unknown payload.currency"],

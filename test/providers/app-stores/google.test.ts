@@ -1,7 +1,7 @@
 /** What Google Play is asked for a notification, and what is remembered of its answers. */
 import { expect } from "chai";
 import { limits } from "../../../config.js";
-import { api } from "../../../providers/google/api.js";
+import { googleApi } from "../../../providers/google/api.js";
 import { billingPeriodIn, nameIn } from "../../../providers/google/catalogue.js";
 import { createGoogle } from "../../../providers/google/index.js";
 import {
@@ -21,7 +21,9 @@ import type { Decoded, Known } from "../../../providers/provider.js";
 import { answerTo, type GooglePlay, openGooglePlay } from "../../apis/google-play.js";
 import { credentialsOf, makeSigner, packageName } from "../../apis/google-signer.js";
 
-const google = createGoogle();
+const tokenHosts = ["localhost", "127.0.0.1"];
+const google = createGoogle({ tokenHosts });
+const api = googleApi(tokenHosts);
 const hour = 60 * 60 * 1000;
 const day = 24 * hour;
 const start = Date.UTC(2026, 0, 10, 9);
@@ -479,6 +481,25 @@ describe("A service account's access token", () => {
     });
   });
 
+  it("should be asked for at Google's hosts only, unless a setting names others", async () => {
+    const key = play.serviceAccountKey;
+    const own = { ...key, token_uri: "https://oauth2.googleapis.com/token" };
+    const strict = createGoogle();
+    const given = (service_account_key: object) => ({ ...credentials, service_account_key });
+    expect(strict.credentials.safeParse(given(own)).success).to.equal(true);
+    const refused = strict.credentials.safeParse(given(key));
+    expect(refused.error?.issues[0]?.path).to.deep.equal(["service_account_key", "token_uri"]);
+    // Entered while the setting named the host.
+    const entered = google.credentials.parse(given(key));
+    let asked = 0;
+    const count = async () => (asked += 1);
+    const failed = await googleApi([])
+      .authorize(entered, start, count)
+      .catch((error: unknown) => error);
+    expect(String(failed)).to.include("no host of Google");
+    expect(asked).to.equal(0);
+  });
+
   it("should not be asked for without a key", async () => {
     expect(await api.authorize({}, start, post)).to.equal(null);
   });
@@ -492,6 +513,11 @@ describe("A service account's access token", () => {
     for (const wrong of [
       { private_key: "secret" },
       { token_uri: "ftp://x" },
+      { token_uri: "http://169.254.169.254/latest/meta-data" },
+      { token_uri: "http://oauth2.googleapis.com/token" },
+      { token_uri: "https://oauth2.googleapis.com:8443/token" },
+      { token_uri: "https://oauth2.googleapis.com.example/token" },
+      { token_uri: "https://user@elsewhere.example/token" },
       { client_email: "" },
     ]) {
       expect(google.credentials.safeParse(withKey(wrong)).success).to.equal(false);

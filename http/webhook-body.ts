@@ -1,7 +1,7 @@
-/** A webhook's body as its provider writes it, read strictly: JSON, or a form. */
-import { parseStrictJson, type StrictJson } from "./strict-json.js";
+/** A webhook's body as its provider writes it: JSON, or a form. */
+import { parseJson, type ParsedJson } from "../schemas/json.js";
 
-export type StrictBody =
+export type ParsedBody =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly code: string; readonly message: string };
 
@@ -17,16 +17,18 @@ export const contentTypes = {
 export function parseBody(
   provider: { readonly bodyType?: "form" },
   bytes: Uint8Array,
-): StrictBody | StrictJson {
-  return provider.bodyType === "form" ? parseForm(bytes) : parseStrictJson(bytes);
+): ParsedBody | ParsedJson {
+  return provider.bodyType === "form" && !isObject(bytes) ? parseForm(bytes) : parseJson(bytes);
 }
 
-function parseForm(bytes: Uint8Array): StrictBody {
+/** A form may be sent as a JSON object, too: no name of a field begins so. */
+function isObject(bytes: Uint8Array): boolean {
+  return bytes[0] === "{".charCodeAt(0);
+}
+
+function parseForm(bytes: Uint8Array): ParsedBody {
   try {
-    const text = utf8.decode(bytes);
-    return text.includes("\0") || text.includes("%00")
-      ? refusal("form_forbidden_character", "The form has a NUL character.")
-      : readPairs(text);
+    return readPairs(utf8.decode(bytes));
   } catch {
     return refusal("form_malformed", "The body is not a form in UTF-8.");
   }
@@ -36,7 +38,7 @@ function parseForm(bytes: Uint8Array): StrictBody {
  * As `URLSearchParams` reads it, which takes twice the time, and lets through what is no escape.
  * @throws where it is malformed
  */
-function readPairs(text: string): StrictBody {
+function readPairs(text: string): ParsedBody {
   const value: Record<string, string | string[]> = {};
   for (const pair of text.split("&")) {
     if (pair === "") continue;
@@ -59,7 +61,7 @@ function unescaped(part: string): string {
   return isEscaped ? decodeURIComponent(part.replaceAll("+", " ")) : part;
 }
 
-function refusal(code: string, message: string): StrictBody {
+function refusal(code: string, message: string): ParsedBody {
   return { ok: false, code, message };
 }
 
