@@ -20,7 +20,7 @@ export const cohortsQueryParameters = z.object({
     .optional()
     .meta({
       description:
-        "`true` reports gross retention beside net: each account counts at most with what it began " +
+        "`true` reports gross retention beside net: each account counts at most what it began " +
         "with. Reads every movement. Default: `false`.",
     }),
   provider: cellQuery.provider,

@@ -83,7 +83,7 @@ function flatPaymentsOf({ flatPayments = {} }: Provider): string[] {
     return `\`${prefix}\` by ${types.map((type) => `\`${type}\``).join(", ")}`;
   });
   return [
-    `Before a \`transaction_id\` is put, unless it begins with one of them: ${reported.join("; ")}. ` +
+    `Before a \`transaction_id\` stands, unless it begins so: ${reported.join("; ")}. ` +
       "So a payment that several of them report is sent with the same of these words in front.",
   ];
 }

@@ -141,7 +141,7 @@ const recordField = {
   name: "record",
   type: "string",
   default: "",
-  doc: "of several that make up the payment: their amounts add up; empty: it is reported as a whole",
+  doc: "of several that make up the payment: their amounts add up; empty: reported as a whole",
 } as const;
 
 /**
@@ -234,7 +234,7 @@ const refundSchema = {
       name: "purchase",
       type: ["null", "string"],
       default: null,
-      doc: "what it is returned for, of which no payment is reported: its payments have parts of it",
+      doc: "what it is returned for, of which no payment is known: its payments have parts of it",
     },
   ],
 } as const;

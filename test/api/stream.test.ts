@@ -95,7 +95,7 @@ describe("The live stream", () => {
     expect(message?.cursor).to.match(/^[\w-]+$/);
   });
 
-  it("should report the name of what was bought with the first payment that reports it", async () => {
+  it("should name what was bought with the first payment that reports it", async () => {
     const reader = await listen();
     const names = ["Workshop", "Talk", "Book"];
     for (const [index, name] of names.entries()) {

@@ -158,7 +158,7 @@ describe("What Stripe reports once and later only names", () => {
       await releases.release();
     }).timeout(30_000);
 
-    it("should book it also when the discount is reported before the reject is listed", async () => {
+    it("should book it also when the discount comes before the reject is listed", async () => {
       const { service } = doors;
       await deliver(another("between"));
       await until(async () => (await openRejects()).length === 1);

@@ -124,7 +124,7 @@ describe("A newcomer", () => {
     ["move --to none.env --through copies", "never", /--to: none\.env cannot be read: ENOENT/],
     ["replay --from 2026-11-01T00:00Z", "another", /no installation in .*another \(no log\)/],
   ];
-  it("should be reported by a command that finds no installation, and get none", async function none() {
+  it("should hear from a command that finds no installation, and get none", async function none() {
     this.timeout(60_000);
     mkdirSync(join(folder, "another", "postgres"), { recursive: true });
     writeFileSync(join(folder, "slip.env"), "DATABSE_URL=postgres://user@host/database");

@@ -321,7 +321,7 @@ describe("A payment as a function of what is known", () => {
     });
   }
 
-  it("should convert a sale reported again in another currency by the first rate of that one", () => {
+  it("should convert a sale that comes again in another currency by its first rate there", () => {
     const facts = [fact(1, payment(1000n)), fact(2, payment(1000n, [], "GBP"))];
     const { document } = paymentState("pi", facts);
     expect(document).to.include({ original_currency: "GBP", fx_rate: "1.2" });

@@ -89,7 +89,7 @@ describe("Made App Store notifications", () => {
     expect(reported(made("REFUND", "", once, 5))).to.equal("RefundTotal");
   });
 
-  it("should end what is reported more than two days late when it is reported: Apple had retried", () => {
+  it("should end what comes more than two days late when it comes: Apple had retried", () => {
     const late: readonly [subtype: string, expiresAt: number, endsAt: number][] = [
       ["VOLUNTARY", at, at],
       ["VOLUNTARY", at - 1, at + 2 * day],

@@ -190,7 +190,7 @@ describe("Google Play, through the service", () => {
     expect(json.data).to.include({ current_mrr: 9.99, active_subscribers: 1 });
   });
 
-  it("should keep a test purchase to the test environment, which only the API reports", async () => {
+  it("should keep a test purchase to the test environment, which only the API names", async () => {
     await push(subscriptionNotification(4, "tester"), bought + 5_000);
     const { json } = await untilBooked("/v1/metrics/mrr");
     expect(json.data.current_mrr).to.equal(9.99);
