@@ -71,7 +71,7 @@ export interface RefreshOutcome {
 }
 
 /** `definitions.md`: older than this, `/metrics` and the log say so. */
-const staleDays = 5;
+export const staleDays = 5;
 /** Days that are tried, from the wanted one back, when the wide list has left some out. */
 const wideGapDaysMax = 10;
 /** The ECB publishes at about 16:00; the later tries are for its late days and our bad ones. */

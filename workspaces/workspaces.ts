@@ -38,6 +38,10 @@ export async function findWorkspace(postgres: Postgres, id: string): Promise<Wor
   return row ?? null;
 }
 
+export async function renameWorkspace(postgres: Postgres, id: string, name: string): Promise<void> {
+  await postgres.query("UPDATE workspaces SET name = $2 WHERE id = $1", [id, name]);
+}
+
 /** @param member whose they are; null: all */
 export function listWorkspaces(
   postgres: Postgres,

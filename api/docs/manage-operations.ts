@@ -12,6 +12,7 @@ export const manageOperations: readonly Operation[] = [
   create("/workspaces", "Make a workspace", manage.newWorkspace, manage.workspace),
   list("/workspaces", "Workspaces", manage.workspace),
   read("/workspaces/{id}", "One workspace", manage.workspace),
+  change("/workspaces/{id}", "Rename a workspace", manage.changedWorkspace, manage.workspace),
   create("/workspaces/{id}/keys", "Make an API key", manage.newKey, manage.createdKey),
   list("/workspaces/{id}/keys", "API keys, masked", manage.key),
   remove("/workspaces/{id}/keys/{key}", "Revoke a key", manage.key),
@@ -130,6 +131,7 @@ export const manageOperations: readonly Operation[] = [
     status: 202,
     errors: [400, 409, 413, 415, 422],
   },
+  read("/rates", "How old the newest exchange rates are", z.array(manage.ratesOfSource)),
   {
     ...create("/backups", "Make a backup now", manage.newBackup, manage.backup),
     status: 202,

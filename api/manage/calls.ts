@@ -14,6 +14,7 @@ export const manageCalls: Readonly<Record<string, ManageCall>> = {
   "POST /workspaces": { right: "found", action: "workspace.created" },
   "GET /workspaces": { right: "enter" },
   [`GET ${workspace}`]: { right: "look" },
+  [`PATCH ${workspace}`]: { right: "own", action: "workspace.changed" },
   [`POST ${workspace}/keys`]: { right: "manage", action: "key.created" },
   [`GET ${workspace}/keys`]: { right: "look" },
   [`DELETE ${workspace}/keys/:key`]: { right: "manage", action: "key.revoked" },
@@ -66,6 +67,7 @@ export const manageCalls: Readonly<Record<string, ManageCall>> = {
   "GET /activity": { right: "operate" },
   "GET /audits": { right: "operate" },
   "POST /audits": { right: "operate", action: "audit.started" },
+  "GET /rates": { right: "operate" },
   "POST /backups": { right: "operate", action: "backup.started" },
   "GET /backups/last": { right: "operate" },
 };

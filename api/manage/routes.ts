@@ -25,6 +25,7 @@ import { keyRoutes } from "./keys.js";
 import { memberRoutes } from "./members.js";
 import { productRoutes } from "./products.js";
 import { providerRoutes } from "./providers.js";
+import { ratesRoutes } from "./rates.js";
 import { rejectRoutes } from "./rejects.js";
 import { savedViewRoutes } from "./saved-views.js";
 import { workspaceRoutes } from "./workspaces.js";
@@ -47,6 +48,7 @@ export function manageRoutes(service: Service, catalogues: CatalogueView): Route
   savedViewRoutes(router, service, cursors);
   annotationRoutes(router, service, cursors);
   auditRoutes(router, service, cursors);
+  ratesRoutes(router, service);
   backupRoutes(router, service);
   // Part of each route: `router.use` would match the path once more, and by rules of its own.
   for (const route of router.stack) {

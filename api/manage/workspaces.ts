@@ -4,8 +4,8 @@ import { readJson } from "../../http/body.js";
 import { readQuery, refuseParameters } from "../../http/query.js";
 import { callerOf } from "../../http/state.js";
 import type { Service } from "../../runtime/service.js";
-import { createWorkspace, listWorkspaces } from "../../workspaces/workspaces.js";
-import { listQuery, newWorkspace } from "../../schemas/http/manage.js";
+import { createWorkspace, listWorkspaces, renameWorkspace } from "../../workspaces/workspaces.js";
+import { changedWorkspace, listQuery, newWorkspace } from "../../schemas/http/manage.js";
 import type { Cursors } from "../reading/cursors.js";
 import { markOf, openList, pageOf } from "./lists.js";
 import { workspaceView } from "./views.js";
@@ -32,6 +32,15 @@ export function workspaceRoutes(router: Router, service: Service, cursors: Curso
   router.get("/workspaces/:workspace", async (ctx) => {
     refuseParameters(ctx);
     ctx.body = { status: "success", data: workspaceView(await workspaceOf(ctx, service)) };
+  });
+
+  router.patch("/workspaces/:workspace", async (ctx) => {
+    const found = await workspaceOf(ctx, service);
+    const { name } = readJson(ctx, changedWorkspace);
+    await renameWorkspace(postgres, found.id, name);
+    // Sessions hold the names of their workspaces.
+    service.sessions.forget();
+    ctx.body = { status: "success", data: workspaceView({ ...found, name }) };
   });
 }
 

@@ -38,6 +38,8 @@ export const workspace = z.object({
 });
 export type WorkspaceView = z.infer<typeof workspace>;
 
+export const changedWorkspace = z.strictObject({ name });
+
 export const newKey = z.strictObject({
   environment: writtenEnvironment,
   scope: keyScope,
@@ -242,6 +244,14 @@ export type AuditView = z.infer<typeof auditRecord>;
 export const auditList = listAnswer(auditRecord).extend({
   overdue: z.boolean().describe("No audit of everything has come to an end for 26 hours"),
 });
+
+export const ratesOfSource = z.object({
+  source: z.enum(["ecb", "wide"]).describe("The ECB, or the wide list for other currencies"),
+  newest_day: z.iso.date().nullable(),
+  age_days: z.int().nullable().describe("Whole days since then; null before the first"),
+  stale: z.boolean().describe("Older than 5 days"),
+});
+export type RatesView = z.infer<typeof ratesOfSource>;
 
 export const newBackup = z.strictObject({
   to: z.string().min(1).describe("A folder on the service's machine; made when absent"),

@@ -24,6 +24,14 @@ export function refreshAnswers(): void {
   epoch.value += 1;
 }
 
+/** Grows when something was changed by hand: what is shown is asked for at once. */
+const changes = signal(0);
+
+export function reloadAnswers(): void {
+  kept.clear();
+  changes.value += 1;
+}
+
 /** The newest moment any answer was complete to. */
 export const completeTo = signal<string | null>(null);
 
@@ -95,6 +103,15 @@ export function useUrl<Answer>(url: string | null): Loaded<Answer> {
   useEffect(() => {
     if (url !== null && flight.current === null && Date.now() > restsUntil.current) void load(url);
   }, [wanted]);
+  const changed = changes.value;
+  const seenChange = useRef(changed);
+  useEffect(() => {
+    if (url === null || seenChange.current === changed) return;
+    seenChange.current = changed;
+    // An answer that is on its way may be older than the change.
+    flight.current?.abort();
+    void load(url);
+  }, [changed]);
 
   const known = url === null ? undefined : kept.get(url);
   const error = failed.current?.url === url ? failed.current.error : null;

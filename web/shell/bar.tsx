@@ -28,10 +28,12 @@ const intervals = ["day", "week", "month", "quarter", "year"] as const;
 export function Bar(props: {
   readonly title: string;
   readonly controls?: Controls;
+  /** A screen without figures has nothing to freeze or to be complete to. */
+  readonly hasFigures?: boolean;
   /** What only this screen has. */
   readonly children?: ComponentChildren;
 }) {
-  const { controls = {} } = props;
+  const { controls = {}, hasFigures = true } = props;
   useEffect(() => {
     document.title = props.title;
   }, [props.title]);
@@ -53,11 +55,13 @@ export function Bar(props: {
         {controls.filters === undefined ? null : <Filters names={controls.filters} />}
         {props.children}
       </div>
-      <div class="right">
-        <SavedViews />
-        <FreezeLink />
-        <CompleteBadge />
-      </div>
+      {hasFigures ? (
+        <div class="right">
+          <SavedViews />
+          <FreezeLink />
+          <CompleteBadge />
+        </div>
+      ) : null}
     </div>
   );
 }

@@ -110,7 +110,10 @@ function Side({ view, workspace }: { readonly view: View; readonly workspace: Wo
         <h2>Workspace</h2>
         <ul>
           <li>
-            <a href={view.to("/settings")} aria-current={isHere("/settings") ? "page" : undefined}>
+            <a
+              href={view.to("/settings")}
+              aria-current={isHere("/settings") || isHere("/installation") ? "page" : undefined}
+            >
               Settings
             </a>
           </li>

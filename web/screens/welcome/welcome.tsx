@@ -15,6 +15,14 @@ export default function Welcome() {
     document.title = "Revenue";
     if (isReturning) route(ownPath(query.return_to), true);
   }, [isReturning]);
+  useEffect(() => {
+    // Another link opened in the same tab is a change of the fragment only.
+    const reload = (): void => {
+      if (location.hash.length > 1) location.reload();
+    };
+    addEventListener("hashchange", reload);
+    return () => removeEventListener("hashchange", reload);
+  }, []);
   return (
     <main class="page alone">
       {path === "/setup" ? <Setup /> : null}

@@ -1,0 +1,218 @@
+/** From the first link to the first event in a real browser, then every page of the settings. */
+import { expect } from "chai";
+import type { Browser, Page } from "playwright-core";
+import { writeLinkFile } from "../../members/first-run.js";
+import { chargeObject } from "../../ops/payloads/stripe-money.js";
+import { apiVersions, eventBody, stripeEvent } from "../../ops/payloads/stripe.js";
+import { type Doors, openDoors, stripe } from "../harness/doors.js";
+import { axeFindings, openBrowser } from "./browser.js";
+
+const secret = "whsec_of_the_settings_tests";
+
+describe("The settings", function () {
+  this.timeout(180_000);
+  let doors: Doors;
+  let browser: Browser | null = null;
+  let page: Page;
+  let workspace = "";
+  let integration = "";
+  const complaints: string[] = [];
+
+  before(async function () {
+    browser = await openBrowser();
+    if (browser === null) {
+      this.skip();
+      return;
+    }
+    doors = await openDoors();
+    page = await (await browser.newContext({ locale: "en-US" })).newPage();
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    page.on("console", (message) => {
+      // Asked before sign-in, or before there is a backfill or backup: said by the screen.
+      const isExpected = /status of 40[14]/.test(message.text());
+      if (message.type() === "error" && !isExpected) complaints.push(message.text());
+    });
+  });
+  after(async () => {
+    await browser?.close();
+  });
+
+  const button = (name: string | RegExp) => page.getByRole("button", { name, exact: true });
+  const here = (path: string): string => `${doors.base}${path}?workspace=${workspace}`;
+
+  it("should lead from the first link to the first event of a provider", async () => {
+    const token = writeLinkFile(doors.service.config.DATA_DIR, new Date());
+    await page.goto(`${doors.base}/setup#${token}`);
+    await page.getByLabel("Your name").fill("Ada");
+    await button("Open the dashboard").click();
+    await page.waitForURL(/welcome|overview/);
+    expect(page.url(), "the token stays in the history").to.not.include(token);
+
+    await page.goto(`${doors.base}/welcome`);
+    await page.getByLabel("Name").fill("First run");
+    await page.getByLabel(/^Currency/).selectOption("EUR");
+    await button("Create").click();
+    await page.waitForURL(/workspace=/);
+    workspace = new URL(page.url()).searchParams.get("workspace") ?? "";
+
+    await page.getByRole("link", { name: /^Stripe/ }).click();
+    await page.getByText("customer.subscription.created").waitFor({ state: "attached" });
+    await button("Connect").click();
+    expect(await page.locator("input:invalid").count(), "the secret is asked for").to.equal(1);
+    await page.getByLabel("Signing secret").fill(secret);
+    await button("Connect").click();
+    await page.getByText("Waiting for the first event").waitFor();
+    integration = new URL(page.url()).pathname.split("/").at(-1) ?? "";
+    const url = await page.getByText(/\/v1\/webhooks\/\w{32}$/).textContent();
+
+    const { body, headers } = stripe.sign(charge(), { signing_secret: secret }, Date.now());
+    const wrong = await fetch(url ?? "", { method: "POST", body: "{}", headers });
+    expect(wrong.status).to.equal(401);
+    await page.getByText("does not match the secret").waitFor();
+    const taken = await fetch(url ?? "", { method: "POST", body, headers });
+    expect(taken.status).to.equal(200);
+    await page.locator(".arrival.receiving").waitFor();
+    await page.getByRole("link", { name: "open the overview" }).click();
+    await page.locator(".strip").getByText("€12.34").waitFor();
+  });
+
+  function charge(): Buffer {
+    const at = Date.now() - 60_000;
+    const object = chargeObject({
+      id: "ch_settings",
+      amount: 1234n,
+      currency: "EUR",
+      createdAt: at,
+      customer: "cus_settings",
+      paymentIntent: null,
+      version: apiVersions[1],
+    });
+    return eventBody(
+      stripeEvent({ id: "evt_s", type: "charge.succeeded", at, object, version: apiVersions[1] }),
+    );
+  }
+
+  it("should make a key that works, show it once, and revoke it", async () => {
+    await page.goto(here("/settings/keys"));
+    await button("Create a key").click();
+    await page.getByLabel("Name, such as").fill("Board paper");
+    await button("Create").click();
+    const key = (await page.getByText(/^svc_live_\w{38}$/).textContent()) ?? "";
+    const read = (): Promise<Response> =>
+      fetch(`${doors.base}/v1/metrics/mrr`, { headers: { authorization: `Bearer ${key}` } });
+    expect((await read()).status).to.equal(200);
+    await page.reload();
+    await page.getByRole("rowheader", { name: /^Board paper/ }).waitFor();
+    expect(await page.getByText(key).count()).to.equal(0);
+    await button("Revoke Board paper").click();
+    await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+    await page.getByText("Revoked", { exact: true }).waitFor();
+    expect((await read()).status).to.equal(401);
+  });
+
+  it("should say why an event is a reject, and replay it", async () => {
+    const id = `${doors.base}/v1/webhooks/${await tokenOf(integration)}`;
+    const thin = { id: "evt_thin", object: "v2.core.event", type: "v2.x", created: "2026-01-01" };
+    const thinBody = Buffer.from(JSON.stringify(thin));
+    const { body, headers } = stripe.sign(thinBody, { signing_secret: secret }, Date.now());
+    expect((await fetch(id, { method: "POST", body, headers })).status).to.equal(200);
+    const why = page.getByRole("link", { name: "It carries no data" });
+    for (let tries = 0; tries < 40 && (await why.count()) === 0; tries += 1) {
+      await page.goto(here("/settings/rejects"));
+      await page.waitForLoadState("networkidle");
+    }
+    await page.getByText("Choose the payload style snapshot").waitFor();
+    await button(/^Replay evt_norm_/).click();
+    await page.getByText("1 put back").waitFor();
+  });
+
+  async function tokenOf(id: string): Promise<string> {
+    const { json } = await doors.manage("GET", `/workspaces/${workspace}/integrations`);
+    const found = json.data.find((row: { id: string }) => row.id === id);
+    return String(found.webhook_path).split("/").at(-1) ?? "";
+  }
+
+  it("should invite by a link that another browser can open", async () => {
+    await page.goto(here("/settings/members"));
+    await page.getByText("(you)").waitFor();
+    await button("Make a link").click();
+    const link = (await page.getByText(/\/invite#/).textContent()) ?? "";
+    const stranger = await (await browser?.newContext({ locale: "en-US" }))?.newPage();
+    await stranger?.goto(link);
+    await stranger?.getByRole("heading", { name: "You are invited" }).waitFor();
+    expect(stranger?.url()).to.equal(`${doors.base}/invite`);
+    await stranger?.context().close();
+    await button(/^Revoke invitation/).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+    await page.getByText("Open invitation for").waitFor({ state: "detached" });
+  });
+
+  it("should rename the workspace, in the navigation, too", async () => {
+    await page.goto(here("/settings/workspace"));
+    await page.getByLabel("Name", { exact: true }).fill("Renamed");
+    await button("Rename").click();
+    await button("Workspace: Renamed").waitFor();
+  });
+
+  it("should list what was done by whom", async () => {
+    await page.goto(here("/settings/activity"));
+    const rows = page.getByRole("row").filter({ hasText: "Workspace changed" });
+    await rows.first().waitFor();
+    await page.getByRole("row").filter({ hasText: "Key revoked" }).first().waitFor();
+  });
+
+  const pages = [
+    "/settings/integrations",
+    "/settings/integrations/new",
+    "/settings/integrations/new?connect=stripe",
+    "/settings/integrations/new?connect=google",
+    "/settings/keys",
+    "/settings/rejects",
+    "/settings/members",
+    "/settings/activity",
+    "/settings/workspace",
+    "/settings/sign-in",
+    "/installation/audits",
+    "/installation/rates",
+    "/installation/backups",
+    "/welcome",
+  ];
+  for (const path of pages) {
+    it(`should find nothing wrong with ${path}, in both schemes and widths`, () => look(path));
+  }
+
+  it("should find nothing wrong with an integration", () =>
+    look(`/settings/integrations/${integration}`));
+
+  async function look(path: string): Promise<void> {
+    for (const colorScheme of ["light", "dark"] as const) {
+      for (const width of [360, 1440]) {
+        await page.setViewportSize({ width, height: 900 });
+        await page.emulateMedia({ colorScheme });
+        const query = `${path.includes("?") ? "&" : "?"}workspace=${workspace}`;
+        await page.goto(`${doors.base}${path}${query}`);
+        await page.waitForLoadState("networkidle");
+        const where = `${path} ${colorScheme} ${width}`;
+        expect(await axeFindings(page), where).to.deep.equal([]);
+        const beyond = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+        expect(beyond, `${where} is too wide`).to.be.at.most(0);
+      }
+    }
+  }
+
+  it("should sign out, and ask to sign in again", async () => {
+    await page.goto(here("/overview"));
+    await button("Sign out").click();
+    await page.waitForURL(/\/sign-in/);
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await page.goto(here("/settings/keys"));
+    await page.waitForURL(/\/sign-in\?return_to=/);
+    await look("/sign-in");
+    await look("/setup");
+    await look("/invite");
+  });
+
+  it("should break no rule of its policy", () => {
+    expect(complaints).to.deep.equal([]);
+  });
+});

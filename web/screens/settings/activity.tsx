@@ -1,0 +1,62 @@
+/** Who changed what, newest first. */
+import type { Activity as Row, Member } from "../../api/manage-answers.js";
+import { words } from "../../format/names.js";
+import { More } from "../../parts/pages.js";
+import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
+import { Table } from "../../parts/table.js";
+import { session } from "../../state/session.js";
+import { useList, useManagePath } from "./manage.js";
+import { When } from "./when.js";
+
+export function Activity() {
+  const path = useManagePath();
+  const list = useList<Row>(`${path}/activity`);
+  const members = useList<Member>(`${path}/members`, { limit: "200" });
+  const now = session.value;
+  const own = now.is === "in" ? now.session.user : null;
+  const nameOf = (actor: string): string => {
+    if (actor === "administrator") return "Administrator token";
+    if (actor === own?.id) return own.name;
+    return members.rows.find(({ id }) => id === actor)?.name ?? actor;
+  };
+  return (
+    <>
+      <div class="section-head">
+        <p class="soft">Every change made here or by the API. Rows are never edited or removed.</p>
+      </div>
+      {list.error === null ? null : <Failure error={list.error} />}
+      {list.isLoading ? <SkeletonTable rows={8} columns={4} /> : null}
+      {!list.isLoading && list.error === null && list.rows.length === 0 ? (
+        <Empty title="No changes yet">The next change of this workspace appears here.</Empty>
+      ) : null}
+      {list.rows.length === 0 ? null : (
+        <Table
+          caption="Activity, newest first"
+          rows={list.rows}
+          rowKey={({ id }) => id}
+          columns={[
+            { key: "at", head: "When", cell: (row) => <When at={row.at} /> },
+            { key: "who", head: "Who", cell: ({ actor }) => nameOf(actor) },
+            { key: "what", head: "What", cell: ({ action }) => actionWords(action) },
+            {
+              key: "object",
+              head: "Object",
+              cell: ({ object }) => <code class="soft">{object}</code>,
+            },
+            {
+              key: "request",
+              head: "Request",
+              cell: ({ request_id: id }) => <code class="soft">{id}</code>,
+            },
+          ]}
+        />
+      )}
+      <More of={list.rest} />
+    </>
+  );
+}
+
+/** `key.created` → `Key created` */
+function actionWords(action: string): string {
+  return words(action.replace(".", "_"));
+}

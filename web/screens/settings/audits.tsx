@@ -1,0 +1,105 @@
+/** Audits: everything booked, compared with what the events say. */
+import type { AuditList, AuditView } from "../../api/manage-answers.js";
+import { call } from "../../api/client.js";
+import { useUrl } from "../../api/use-answer.js";
+import { words } from "../../format/names.js";
+import { count } from "../../format/numbers.js";
+import { More, usePages } from "../../parts/pages.js";
+import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
+import { Table } from "../../parts/table.js";
+import { useAction } from "../../parts/use-action.js";
+import { session } from "../../state/session.js";
+import { When } from "./when.js";
+
+const path = "/v1/manage/audits";
+
+const states = {
+  waiting: { name: "Waiting", mark: "waiting" },
+  running: { name: "Running", mark: "waiting" },
+  clean: { name: "No differences", mark: "good" },
+  different: { name: "Differences", mark: "bad" },
+  failed: { name: "Failed", mark: "bad" },
+} as const;
+
+export function Audits() {
+  const action = useAction();
+  const { answer, error } = useUrl<AuditList>(path);
+  const list = usePages<AuditView>(path, {}, answer);
+  return (
+    <>
+      <div class="section-head">
+        <p class="soft">
+          Each night everything that is booked is worked out once more from its events, and
+          compared.
+        </p>
+        <button
+          type="button"
+          class="button"
+          disabled={action.isBusy}
+          onClick={() => action.run(() => call("POST", path, { body: {} }))}
+        >
+          Audit everything now
+        </button>
+      </div>
+      {action.error === null ? null : <Failure error={action.error} />}
+      {error === null ? null : <Failure error={error} />}
+      {answer?.overdue === true ? (
+        <p class="test-note" role="status">
+          No audit of everything has ended for 26 hours.
+        </p>
+      ) : null}
+      {answer === null && error === null ? <SkeletonTable rows={4} columns={5} /> : null}
+      {answer?.data.length === 0 ? (
+        <Empty title="No audits yet">The first one runs at night, or when you ask for it.</Empty>
+      ) : null}
+      {list.rows.length === 0 ? null : (
+        <Table
+          caption="Audits, newest first"
+          rows={list.rows}
+          rowKey={({ id }) => id}
+          columns={[
+            { key: "at", head: "Asked for", cell: (row) => <When at={row.created_at} /> },
+            { key: "by", head: "By", cell: ({ asked_by: by }) => words(by) },
+            { key: "of", head: "Of", cell: ({ workspace }) => nameOf(workspace) },
+            { key: "state", head: "Result", cell: (row) => <Result of={row} /> },
+            {
+              key: "rows",
+              head: "Rows compared",
+              isNumber: true,
+              cell: (row) => count(row.rows_compared),
+            },
+            {
+              key: "differences",
+              head: "Differences",
+              isNumber: true,
+              cell: (row) => count(row.differences),
+            },
+            {
+              key: "ended",
+              head: "Ended",
+              cell: (row) => <When at={row.ended_at} none="Not yet" />,
+            },
+          ]}
+        />
+      )}
+      <More of={list} />
+    </>
+  );
+}
+
+function Result({ of }: { readonly of: AuditView }) {
+  const { name, mark } = states[of.state];
+  return (
+    <>
+      <span class={`status ${mark}`}>{name}</span>
+      {of.failure === null ? null : <p class="small loss">{of.failure}</p>}
+    </>
+  );
+}
+
+function nameOf(workspace: string | null): string {
+  if (workspace === null) return "Everything";
+  const now = session.value;
+  const known = now.is === "in" ? now.session.workspaces : [];
+  return known.find(({ id }) => id === workspace)?.name ?? workspace;
+}

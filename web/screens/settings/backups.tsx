@@ -1,0 +1,94 @@
+/** Backups of the whole installation, to a folder of its machine. */
+import { useEffect } from "preact/hooks";
+import { call } from "../../api/client.js";
+import type { BackupView, One } from "../../api/manage-answers.js";
+import { reloadAnswers, useUrl } from "../../api/use-answer.js";
+import { count } from "../../format/numbers.js";
+import { fieldOf } from "../../parts/field.js";
+import { Failure } from "../../parts/states.js";
+import { useAction } from "../../parts/use-action.js";
+import { When } from "./when.js";
+
+const path = "/v1/manage/backups";
+const pollMs = 2_000;
+
+const states = {
+  running: { name: "Running", mark: "waiting" },
+  done: { name: "Done", mark: "good" },
+  failed: { name: "Failed", mark: "bad" },
+} as const;
+
+export function Backups() {
+  const action = useAction();
+  const { answer, error } = useUrl<One<BackupView>>(`${path}/last`);
+  const last = answer?.data ?? null;
+  const isRunning = last?.state === "running";
+  useEffect(() => {
+    if (!isRunning) return undefined;
+    const timer = setInterval(reloadAnswers, pollMs);
+    return () => clearInterval(timer);
+  }, [isRunning]);
+  const begin = (form: HTMLFormElement): void =>
+    action.run(() => call("POST", path, { body: { to: fieldOf(form, "to") } }));
+  return (
+    <>
+      <div class="section-head">
+        <p class="soft">
+          Everything but the vault key, which you keep elsewhere. For a backup each night see{" "}
+          <a href="/docs/operating">Operating</a>.
+        </p>
+      </div>
+      {action.error === null ? null : <Failure error={action.error} />}
+      {error === null || error.status === 404 ? null : <Failure error={error} />}
+      <form
+        class="row-form bottom settings-section"
+        onSubmit={(event) => {
+          event.preventDefault();
+          begin(event.currentTarget);
+        }}
+      >
+        <label>
+          Folder on the machine of this service
+          <br />
+          <input type="text" name="to" required placeholder="/var/backups/revenue" />
+        </label>
+        <button type="submit" class="button" disabled={action.isBusy || isRunning}>
+          Back up now
+        </button>
+      </form>
+      <h2>Last backup</h2>
+      {last === null ? <p class="soft">None since this process started.</p> : <Last of={last} />}
+    </>
+  );
+}
+
+function Last({ of }: { readonly of: BackupView }) {
+  const { name, mark } = states[of.state];
+  return (
+    <dl class="facts" aria-live="polite">
+      <dt>State</dt>
+      <dd>
+        <span class={`status ${mark}`}>{name}</span>
+        {of.problem === null ? null : <p class="loss">{of.problem}</p>}
+      </dd>
+      <dt>Began</dt>
+      <dd>
+        <When at={of.started_at} />
+      </dd>
+      <dt>Ended</dt>
+      <dd>
+        <When at={of.ended_at} none="Not yet" />
+      </dd>
+      <dt>Folder</dt>
+      <dd>
+        <code>{of.path ?? of.to}</code>
+      </dd>
+      {of.bytes === null ? null : (
+        <>
+          <dt>Size</dt>
+          <dd>{count(Math.ceil(of.bytes / 1_000_000))} MB</dd>
+        </>
+      )}
+    </dl>
+  );
+}

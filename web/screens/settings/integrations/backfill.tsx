@@ -1,0 +1,116 @@
+/** What was before the integration: read from the provider's API, and compared with what is booked. */
+import { Fragment } from "preact";
+import { useEffect } from "preact/hooks";
+import { call } from "../../../api/client.js";
+import type { BackfillView, One } from "../../../api/manage-answers.js";
+import { reloadAnswers, useUrl } from "../../../api/use-answer.js";
+import { day, month } from "../../../format/dates.js";
+import { words } from "../../../format/names.js";
+import { count, money } from "../../../format/numbers.js";
+import { fieldOf } from "../../../parts/field.js";
+import { Failure } from "../../../parts/states.js";
+import { Table } from "../../../parts/table.js";
+import { useAction } from "../../../parts/use-action.js";
+import { useMayManage } from "../manage.js";
+
+const pollMs = 2_000;
+
+const states = {
+  reading: { name: "Reading", mark: "waiting" },
+  comparing: { name: "Comparing with what is booked", mark: "waiting" },
+  done: { name: "Done: every month agrees with the provider", mark: "good" },
+  different: { name: "Done: some months differ from the provider", mark: "bad" },
+  failed: { name: "Failed", mark: "bad" },
+} as const;
+
+export function Backfill({ path }: { readonly path: string }) {
+  const url = `${path}/backfill`;
+  const isManager = useMayManage();
+  const action = useAction();
+  const { answer, error } = useUrl<One<BackfillView>>(url);
+  const found = answer?.data ?? null;
+  const isRunning = found?.state === "reading" || found?.state === "comparing";
+  useEffect(() => {
+    if (!isRunning) return undefined;
+    const timer = setInterval(reloadAnswers, pollMs);
+    return () => clearInterval(timer);
+  }, [isRunning]);
+  return (
+    <section>
+      <h3>History</h3>
+      {error === null || error.status === 404 ? null : <Failure error={error} />}
+      {action.error === null ? null : <Failure error={action.error} />}
+      {found === null ? (
+        <p class="soft">
+          Events before the connection are read from the provider's API. Needs credentials for it.
+        </p>
+      ) : (
+        <Progress of={found} />
+      )}
+      {isManager && !isRunning ? (
+        <form
+          class="row-form"
+          onSubmit={(event) => {
+            event.preventDefault();
+            const from = fieldOf(event.currentTarget, "from");
+            action.run(() => call("POST", url, { body: { from } }));
+          }}
+        >
+          <label>
+            <span class="unseen">First day of history</span>
+            <input type="date" name="from" required max={new Date().toISOString().slice(0, 10)} />
+          </label>
+          <button type="submit" class="button" disabled={action.isBusy}>
+            Read history from this day
+          </button>
+        </form>
+      ) : null}
+    </section>
+  );
+}
+
+function Progress({ of }: { readonly of: BackfillView }) {
+  const different = (of.comparison ?? []).filter(({ same }) => !same);
+  return (
+    <div role="status">
+      <p>
+        <span class={`status ${states[of.state].mark}`}>{states[of.state].name}</span>
+        <span class="soft"> since {day(of.from)}</span>
+      </p>
+      {of.problem === null ? null : <p class="loss">{of.problem}</p>}
+      <dl class="facts">
+        {Object.entries(of.counts).map(([list, read]) => (
+          <Fragment key={list}>
+            <dt>{words(list)}</dt>
+            <dd>
+              {count(read)}
+              {of.state === "reading" && of.list === list ? " so far" : ""}
+            </dd>
+          </Fragment>
+        ))}
+      </dl>
+      {different.length === 0 ? null : (
+        <Table
+          caption="Months that differ"
+          rows={different}
+          rowKey={(row) => `${row.month} ${row.currency}`}
+          columns={[
+            { key: "month", head: "Month", cell: (row) => month(`${row.month}-01`) },
+            {
+              key: "listed",
+              head: "At the provider",
+              isNumber: true,
+              cell: ({ listed, currency }) => money(listed.amount, currency),
+            },
+            {
+              key: "booked",
+              head: "Booked",
+              isNumber: true,
+              cell: ({ booked, currency }) => money(booked.amount, currency),
+            },
+          ]}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,29 @@
+/** How an integration does, in a word with a mark and in a sentence. */
+import type { ListedIntegration } from "../../../api/manage-answers.js";
+import { words } from "../../../format/names.js";
+
+const states = {
+  waiting: { name: "Waiting for the first event", mark: "waiting" },
+  receiving: { name: "Receiving", mark: "good" },
+  refused: { name: "Last call refused", mark: "bad" },
+  quiet: { name: "Quiet for a week", mark: "" },
+} as const;
+
+export function Health({ of: { health } }: { readonly of: ListedIntegration }) {
+  const { name, mark } = states[health.state];
+  return <span class={`status ${mark}`}>{name}</span>;
+}
+
+const refusals: Readonly<Record<string, string>> = {
+  signature_missing: "The call carried no signature. Is it the provider that called?",
+  signature_malformed: "The signature header could not be read.",
+  signature_stale: "The signature was too old or from the future. Check the clock of this machine.",
+  signature_mismatch:
+    "The signature does not match the secret entered here. Rotate the credentials with the " +
+    "secret that the provider shows for this endpoint.",
+  body_too_large: "The body was larger than 1 MiB.",
+};
+
+export function refusalWords(code: string): string {
+  return refusals[code] ?? `${words(code)}.`;
+}

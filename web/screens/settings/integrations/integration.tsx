@@ -1,0 +1,253 @@
+/** One integration: its URL, whether events arrive, its credentials, its history. */
+import { useLocation } from "preact-iso";
+import { useEffect, useState } from "preact/hooks";
+import { call } from "../../../api/client.js";
+import type {
+  CreatedIntegration,
+  ListedIntegration,
+  One,
+  ProviderView,
+} from "../../../api/manage-answers.js";
+import { reloadAnswers } from "../../../api/use-answer.js";
+import { moment } from "../../../format/dates.js";
+import { words } from "../../../format/names.js";
+import { count } from "../../../format/numbers.js";
+import { Confirm } from "../../../parts/confirm.js";
+import { Copy } from "../../../parts/copy.js";
+import { Dialog } from "../../../parts/dialog.js";
+import { Failure } from "../../../parts/states.js";
+import { useAction } from "../../../parts/use-action.js";
+import { useView } from "../../../state/view.js";
+import { useMayManage } from "../manage.js";
+import { reasonWords } from "../reject-reasons.js";
+import { When } from "../when.js";
+import { Backfill } from "./backfill.js";
+import { CredentialFields, credentialsOf } from "./credentials.js";
+import { EventsToChoose } from "./events-to-choose.js";
+import { Health, refusalWords } from "./health.js";
+import { madeFor, showOnce } from "./shown-once.js";
+
+interface Props {
+  readonly integration: ListedIntegration;
+  readonly provider: ProviderView;
+  /** Where calls about it go to. */
+  readonly path: string;
+}
+
+/** While the first event is waited for. */
+const pollMs = 2_000;
+
+export function Integration(props: Props) {
+  const { integration, provider } = props;
+  const view = useView();
+  const isManager = useMayManage();
+  const { state } = integration.health;
+  const isAwaited = state === "waiting" || state === "refused";
+  useEffect(() => {
+    if (!isAwaited) return undefined;
+    const timer = setInterval(() => {
+      if (!document.hidden) reloadAnswers();
+    }, pollMs);
+    return () => clearInterval(timer);
+  }, [isAwaited]);
+  const made = madeFor(integration.id);
+  return (
+    <div class="wizard">
+      <p>
+        <a href={view.to("/settings/integrations")}>All integrations</a>
+      </p>
+      <h2 class="step-title">
+        {integration.name ?? provider.name}
+        <span class="soft"> {integration.environment}</span>
+      </h2>
+      {made.length === 0 ? null : (
+        <div class="notice" role="status">
+          <p>
+            <strong>Copy this now. It is not shown again.</strong>
+          </p>
+          {made.map(([name, value]) => (
+            <p key={name}>
+              {words(name)}
+              <br />
+              <Copy text={value} name={words(name)} />
+            </p>
+          ))}
+        </div>
+      )}
+      <section class={`arrival ${state}`} aria-live="polite">
+        <Arrival {...props} />
+      </section>
+      {isManager ? (
+        <section>
+          <h3>Webhook URL</h3>
+          <Copy text={integration.webhook_url} name="webhook URL" />
+          <p class="soft small">
+            Enter it at {provider.name}. <a href={provider.docs_path}>Step by step</a>
+          </p>
+          <EventsToChoose provider={provider} />
+        </section>
+      ) : null}
+      <Facts {...props} />
+      {provider.history ? <Backfill path={props.path} /> : null}
+      {isManager ? <Changes {...props} /> : null}
+    </div>
+  );
+}
+
+function Arrival({ integration, provider }: Props) {
+  const view = useView();
+  const { health } = integration;
+  const inEnvironment = { environment: integration.environment === "Test" ? "test" : null };
+  return (
+    <>
+      <p class="arrival-state">
+        <Health of={integration} />
+      </p>
+      {health.state === "waiting" ? (
+        <p class="soft">
+          Enter the URL below at {provider.name} and send a test event there. This page changes by
+          itself.
+        </p>
+      ) : null}
+      {health.state === "receiving" ? (
+        <p>
+          <a href={view.to("/live", inEnvironment)}>Watch transactions as they arrive</a> or{" "}
+          <a href={view.to("/overview", inEnvironment)}>open the overview</a>.
+        </p>
+      ) : null}
+      {health.last_refused_reason !== null && health.state === "refused" ? (
+        <p>{refusalWords(health.last_refused_reason)}</p>
+      ) : null}
+      {health.state === "quiet" ? (
+        <p class="soft">Check at {provider.name} whether the endpoint is still enabled.</p>
+      ) : null}
+    </>
+  );
+}
+
+function Facts({ integration }: Props) {
+  const view = useView();
+  const { health } = integration;
+  return (
+    <section>
+      <h3>Deliveries</h3>
+      <dl class="facts">
+        <dt>Taken</dt>
+        <dd>{count(health.deliveries)}</dd>
+        <dt>Last</dt>
+        <dd>
+          <When at={health.last_delivery_at} />
+        </dd>
+        <dt>Refused</dt>
+        <dd>
+          {count(health.refused)}
+          {health.last_refused_at === null ? null : (
+            <>
+              , last <When at={health.last_refused_at} />
+            </>
+          )}
+        </dd>
+        <dt>Open rejects</dt>
+        <dd>
+          {health.open_rejects === 0 ? (
+            "None"
+          ) : (
+            <>
+              <a href={view.to("/settings/rejects")}>{count(health.open_rejects)}</a>, last{" "}
+              <When at={health.last_reject_at} />:{" "}
+              {reasonWords(health.last_reject_reason ?? "").title}
+            </>
+          )}
+        </dd>
+        <dt>Connected</dt>
+        <dd>
+          <When at={integration.created_at} />
+        </dd>
+        {integration.old_credentials_valid_until === null ? null : (
+          <>
+            <dt>Old credentials</dt>
+            <dd>also valid until {moment(integration.old_credentials_valid_until)} UTC</dd>
+          </>
+        )}
+      </dl>
+    </section>
+  );
+}
+
+function Changes({ integration, provider, path }: Props) {
+  const view = useView();
+  const { route } = useLocation();
+  const [isRotating, setRotating] = useState(false);
+  const name = integration.name ?? provider.name;
+  return (
+    <section>
+      <h3>Changes</h3>
+      <p class="row-form">
+        <button type="button" class="button" onClick={() => setRotating(true)}>
+          Rotate credentials
+        </button>
+        <Confirm
+          label="Delete"
+          of={name}
+          title={`Delete ${name}?`}
+          act={async () => {
+            await call("DELETE", path);
+            route(view.to("/settings/integrations"), true);
+          }}
+        >
+          Its URL answers 404 from now on, and {provider.name} will report failed deliveries. What
+          was booked stays.
+        </Confirm>
+      </p>
+      {isRotating ? (
+        <Rotate provider={provider} path={path} onClose={() => setRotating(false)} />
+      ) : null}
+    </section>
+  );
+}
+
+function Rotate(props: {
+  readonly provider: ProviderView;
+  readonly path: string;
+  readonly onClose: () => void;
+}) {
+  const { provider, path, onClose } = props;
+  const action = useAction();
+  const rotate = async (form: HTMLFormElement): Promise<void> => {
+    const { data } = await call<One<CreatedIntegration>>("PATCH", path, {
+      body: {
+        credentials: credentialsOf(form, provider.credentials),
+        expire_old: new FormData(form).has("expire"),
+      },
+    });
+    showOnce(data);
+    onClose();
+  };
+  return (
+    <Dialog title={`New credentials of ${provider.name}`} onClose={onClose}>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const { currentTarget: form } = event;
+          action.run(() => rotate(form));
+        }}
+      >
+        {action.error === null ? null : <Failure error={action.error} />}
+        <p class="soft">
+          Enter all of them: what is left empty is no longer known. The old ones stay valid for 24
+          hours.
+        </p>
+        <CredentialFields fields={provider.credentials} wrong={action.error?.param ?? null} />
+        <label class="check">
+          <input type="checkbox" name="expire" /> End the old ones at once
+        </label>
+        <p>
+          <button type="submit" class="button primary" disabled={action.isBusy}>
+            Rotate
+          </button>
+        </p>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,36 @@
+/** Which provider to connect; in an empty workspace, the first thing to do. */
+import type { ProviderView } from "../../../api/manage-answers.js";
+import { useView } from "../../../state/view.js";
+
+export function ProviderChoice({ providers }: { readonly providers: readonly ProviderView[] }) {
+  const view = useView();
+  return (
+    <>
+      <h2 class="step-title">Which provider sells for you?</h2>
+      <ul class="provider-choice">
+        {providers.map((provider) => (
+          <li key={provider.provider}>
+            <a href={view.to("/settings/integrations/new", { connect: provider.provider })}>
+              <strong>{provider.name}</strong>
+              <span class="soft small">{summaryOf(provider)}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+      <p class="soft">
+        Or look at two years of demo data first: <code>npm run demo</code> in another terminal.
+      </p>
+    </>
+  );
+}
+
+function summaryOf({ credentials, history }: ProviderView): string {
+  const needed = credentials.filter(({ required }) => required).length;
+  const entries =
+    needed === 0
+      ? "Nothing has to be entered"
+      : needed === 1
+        ? "One value to enter"
+        : `${needed} values to enter`;
+  return history ? `${entries}; reads what was before, too` : entries;
+}

@@ -1,0 +1,194 @@
+/** API keys: made here, shown once, revoked at once. */
+import { useState } from "preact/hooks";
+import { call } from "../../api/client.js";
+import type { CreatedKey, KeyView, One } from "../../api/manage-answers.js";
+import { Confirm } from "../../parts/confirm.js";
+import { Copy } from "../../parts/copy.js";
+import { Dialog } from "../../parts/dialog.js";
+import { fieldOf } from "../../parts/field.js";
+import { More } from "../../parts/pages.js";
+import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
+import { Table } from "../../parts/table.js";
+import { useAction } from "../../parts/use-action.js";
+import { useView } from "../../state/view.js";
+import { useList, useManagePath, useMayManage } from "./manage.js";
+import { When } from "./when.js";
+
+export function Keys() {
+  const path = `${useManagePath()}/keys`;
+  const isManager = useMayManage();
+  const [isNew, setNew] = useState(false);
+  const [made, setMade] = useState<CreatedKey | null>(null);
+  const list = useList<KeyView>(path);
+  return (
+    <>
+      <div class="section-head">
+        <p class="soft">
+          For programs that read figures or send events. A key belongs to one environment.{" "}
+          <a href="/docs">All calls</a>
+        </p>
+        {isManager ? (
+          <button type="button" class="button primary" onClick={() => setNew(true)}>
+            Create a key
+          </button>
+        ) : null}
+      </div>
+      {made === null ? null : <Made made={made} />}
+      {list.error === null ? null : <Failure error={list.error} />}
+      {list.isLoading ? <SkeletonTable rows={3} columns={6} /> : null}
+      {!list.isLoading && list.error === null && list.rows.length === 0 ? (
+        <Empty title="No keys yet">
+          The dashboard needs none. Create one for each program that calls the API.
+        </Empty>
+      ) : null}
+      {list.rows.length === 0 ? null : (
+        <Table
+          caption="API keys"
+          rows={list.rows}
+          rowKey={({ id }) => id}
+          columns={[
+            {
+              key: "name",
+              head: "Key",
+              cell: ({ name, prefix }) => (
+                <>
+                  {name ?? "No name"}
+                  <br />
+                  <code class="soft">{prefix}…</code>
+                </>
+              ),
+            },
+            { key: "environment", head: "Environment", cell: ({ environment }) => environment },
+            { key: "scope", head: "Scope", cell: ({ scope }) => scope },
+            { key: "created", head: "Created", cell: (row) => <When at={row.created_at} /> },
+            { key: "used", head: "Last used", cell: (row) => <When at={row.last_used_at} /> },
+            { key: "ends", head: "State", cell: (row) => <State of={row} /> },
+            {
+              key: "revoke",
+              head: <span class="unseen">Revoke</span>,
+              isNumber: true,
+              cell: (row) =>
+                isManager && row.revoked_at === null ? (
+                  <Confirm
+                    label="Revoke"
+                    of={row.name ?? row.prefix}
+                    title={`Revoke ${row.name ?? row.prefix}?`}
+                    act={() => call("DELETE", `${path}/${row.id}`)}
+                  >
+                    Calls with it are refused within 5 seconds. A revoked key cannot be brought
+                    back.
+                  </Confirm>
+                ) : null,
+            },
+          ]}
+        />
+      )}
+      <More of={list.rest} />
+      {isNew ? (
+        <NewKey
+          path={path}
+          onMade={(key) => {
+            setMade(key);
+            setNew(false);
+          }}
+          onClose={() => setNew(false)}
+        />
+      ) : null}
+    </>
+  );
+}
+
+function State({ of }: { readonly of: KeyView }) {
+  if (of.revoked_at !== null) return <span class="status">Revoked</span>;
+  if (of.expires_at === null) return <span class="status good">Valid</span>;
+  return Date.parse(of.expires_at) < Date.now() ? (
+    <span class="status">Expired</span>
+  ) : (
+    <span class="status good">
+      Until <When at={of.expires_at} />
+    </span>
+  );
+}
+
+function Made({ made }: { readonly made: CreatedKey }) {
+  const example = made.scope === "Read-only" ? "/v1/metrics/mrr" : "/v1/transactions";
+  return (
+    <div class="notice" role="status">
+      <p>
+        <strong>Copy this key now. It is not shown again.</strong>
+      </p>
+      <Copy text={made.key} name="key" />
+      <p class="soft small">
+        <code>
+          curl {location.origin}
+          {example} -H "Authorization: Bearer {made.prefix}…"
+        </code>
+      </p>
+    </div>
+  );
+}
+
+function NewKey(props: {
+  readonly path: string;
+  readonly onMade: (key: CreatedKey) => void;
+  readonly onClose: () => void;
+}) {
+  const view = useView();
+  const action = useAction();
+  const create = async (form: HTMLFormElement): Promise<void> => {
+    const name = fieldOf(form, "name");
+    const ends = fieldOf(form, "expires");
+    const { data } = await call<One<CreatedKey>>("POST", props.path, {
+      body: {
+        environment: fieldOf(form, "environment"),
+        scope: fieldOf(form, "scope"),
+        ...(name === "" ? {} : { name }),
+        ...(ends === "" ? {} : { expires_at: `${ends}T23:59:59Z` }),
+      },
+    });
+    props.onMade(data);
+  };
+  return (
+    <Dialog title="Create a key" onClose={props.onClose}>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const { currentTarget: form } = event;
+          action.run(() => create(form));
+        }}
+      >
+        {action.error === null ? null : <Failure error={action.error} />}
+        <label>
+          Name, such as the program that uses it
+          <input type="text" name="name" maxLength={200} />
+        </label>
+        <label>
+          Environment
+          <select name="environment">
+            <option value="Production">Production</option>
+            <option value="Test" selected={view.environment === "test"}>
+              Test
+            </option>
+          </select>
+        </label>
+        <label>
+          Scope
+          <select name="scope">
+            <option value="Read-only">Read-only: reads figures and opens the stream</option>
+            <option value="Full Ingress">Full Ingress: sends events, too</option>
+          </select>
+        </label>
+        <label>
+          Last day; empty: until it is revoked
+          <input type="date" name="expires" min={new Date().toISOString().slice(0, 10)} />
+        </label>
+        <p>
+          <button type="submit" class="button primary" disabled={action.isBusy}>
+            Create
+          </button>
+        </p>
+      </form>
+    </Dialog>
+  );
+}

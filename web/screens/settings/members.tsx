@@ -1,0 +1,222 @@
+/** Members with their roles, and invitations. */
+import { useState } from "preact/hooks";
+import { call } from "../../api/client.js";
+import type { CreatedInvitation, Invitation, Member, One } from "../../api/manage-answers.js";
+import { moment } from "../../format/dates.js";
+import { words } from "../../format/names.js";
+import { Confirm } from "../../parts/confirm.js";
+import { Copy } from "../../parts/copy.js";
+import { fieldOf } from "../../parts/field.js";
+import { More } from "../../parts/pages.js";
+import { Failure, SkeletonTable } from "../../parts/states.js";
+import { Table } from "../../parts/table.js";
+import { type Action, useAction } from "../../parts/use-action.js";
+import { loadSession, session, workspaceOf } from "../../state/session.js";
+import { useView } from "../../state/view.js";
+import { useList, useManagePath, useMayManage } from "./manage.js";
+import { When } from "./when.js";
+
+const roles = ["viewer", "admin", "owner"] as const;
+type Role = (typeof roles)[number];
+
+const roleMeanings = {
+  viewer: "reads everything",
+  admin: "also manages integrations, keys, products and members",
+  owner: "also manages the workspace and owners",
+} as const;
+
+export function Members() {
+  const view = useView();
+  const path = useManagePath();
+  const isManager = useMayManage();
+  const action = useAction();
+  const list = useList<Member>(`${path}/members`);
+  const now = session.value;
+  const ownId = now.is === "in" ? now.session.user.id : "";
+  const ownRole = workspaceOf(view.workspace)?.role ?? "viewer";
+  const grantable = roles.slice(0, roles.indexOf(ownRole) + 1);
+  return (
+    <>
+      {action.error === null ? null : <Failure error={action.error} />}
+      {list.error === null ? null : <Failure error={list.error} />}
+      {list.isLoading ? <SkeletonTable rows={3} columns={4} /> : null}
+      {list.rows.length === 0 ? null : (
+        <Table
+          caption="Members"
+          rows={list.rows}
+          rowKey={({ id }) => id}
+          columns={[
+            {
+              key: "name",
+              head: "Member",
+              cell: ({ id, name, email }) => (
+                <>
+                  {name}
+                  {id === ownId ? <span class="soft"> (you)</span> : null}
+                  {email === null ? null : (
+                    <>
+                      <br />
+                      <span class="soft small">{email}</span>
+                    </>
+                  )}
+                </>
+              ),
+            },
+            {
+              key: "role",
+              head: "Role",
+              cell: (row) => (
+                <RoleCell
+                  of={row}
+                  roles={isManager && grantable.includes(row.role) ? grantable : []}
+                  action={action}
+                  path={`${path}/members/${row.id}`}
+                />
+              ),
+            },
+            { key: "since", head: "Since", cell: (row) => <When at={row.created_at} /> },
+            {
+              key: "remove",
+              head: <span class="unseen">Remove</span>,
+              isNumber: true,
+              cell: (row) =>
+                row.id === ownId || (isManager && grantable.includes(row.role)) ? (
+                  <Confirm
+                    label={row.id === ownId ? "Leave" : "Remove"}
+                    of={row.name}
+                    title={row.id === ownId ? "Leave this workspace?" : `Remove ${row.name}?`}
+                    act={async () => {
+                      await call("DELETE", `${path}/members/${row.id}`);
+                      if (row.id === ownId) await loadSession();
+                    }}
+                  >
+                    Open pages lose access within seconds. A new invitation is needed to come back.
+                  </Confirm>
+                ) : null,
+            },
+          ]}
+        />
+      )}
+      <More of={list.rest} />
+      {isManager ? <Invitations path={`${path}/invitations`} roles={grantable} /> : null}
+    </>
+  );
+}
+
+function RoleCell(props: {
+  readonly of: Member;
+  /** Those that may be given; none: it cannot be changed. */
+  readonly roles: readonly Role[];
+  readonly action: Action;
+  readonly path: string;
+}) {
+  const { of, action } = props;
+  if (props.roles.length === 0) return <>{words(of.role)}</>;
+  return (
+    <select
+      aria-label={`Role of ${of.name}`}
+      value={of.role}
+      disabled={action.isBusy}
+      onChange={(event) => {
+        const role = event.currentTarget.value;
+        // Shown as it is until the service says otherwise.
+        event.currentTarget.value = of.role;
+        action.run(() => call("PATCH", props.path, { body: { role } }));
+      }}
+    >
+      {props.roles.map((role) => (
+        <option key={role} value={role}>
+          {words(role)}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function Invitations({ path, roles: given }: { path: string; roles: readonly Role[] }) {
+  const action = useAction();
+  const [made, setMade] = useState<CreatedInvitation | null>(null);
+  const list = useList<Invitation>(path);
+  const invite = async (form: HTMLFormElement): Promise<void> => {
+    const who = fieldOf(form, "who");
+    const bound = who === "" ? {} : who.includes("@") ? { email: who } : { domain: who };
+    const { data } = await call<One<CreatedInvitation>>("POST", path, {
+      body: { role: fieldOf(form, "role"), ...bound },
+    });
+    setMade(data);
+    form.reset();
+  };
+  return (
+    <section class="settings-section">
+      <h2>Invite somebody</h2>
+      <form
+        class="row-form bottom"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const { currentTarget: form } = event;
+          action.run(() => invite(form));
+        }}
+      >
+        <label>
+          Role
+          <br />
+          <select name="role">
+            {given.map((role) => (
+              <option key={role} value={role}>
+                {words(role)}: {roleMeanings[role]}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Only this e-mail or domain <span class="soft">(optional)</span>
+          <br />
+          <input type="text" name="who" placeholder="ada@example.com or example.com" />
+        </label>
+        <button type="submit" class="button primary" disabled={action.isBusy}>
+          Make a link
+        </button>
+      </form>
+      {action.error === null ? null : <Failure error={action.error} />}
+      {made === null ? null : (
+        <div class="notice" role="status">
+          <p>
+            <strong>Send this link. It counts once, until {moment(made.expires_at)} UTC.</strong>
+          </p>
+          <Copy text={made.url} name="invitation" />
+        </div>
+      )}
+      {list.rows.length === 0 ? null : (
+        <Table
+          caption="Open invitations"
+          rows={list.rows}
+          rowKey={({ id }) => id}
+          columns={[
+            {
+              key: "for",
+              head: "Open invitation for",
+              cell: ({ email, domain }) => email ?? domain ?? "Whoever has the link",
+            },
+            { key: "role", head: "Role", cell: ({ role }) => words(role) },
+            { key: "ends", head: "Until", cell: (row) => <When at={row.expires_at} /> },
+            {
+              key: "revoke",
+              head: <span class="unseen">Revoke</span>,
+              isNumber: true,
+              cell: (row) => (
+                <Confirm
+                  label="Revoke"
+                  of={`invitation for ${row.email ?? row.domain ?? "whoever has the link"}`}
+                  title="Revoke this invitation?"
+                  act={() => call("DELETE", `${path}/${row.id}`)}
+                >
+                  Its link stops working at once.
+                </Confirm>
+              ),
+            },
+          ]}
+        />
+      )}
+    </section>
+  );
+}

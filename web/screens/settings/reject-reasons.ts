@@ -1,0 +1,78 @@
+/** Why an event could not be booked, and what to do, in words (`docs/operating.md`, Rejects). */
+export interface ReasonWords {
+  readonly title: string;
+  readonly next: string;
+}
+
+const reasons: Readonly<Record<string, ReasonWords>> = {
+  fx_rate_missing: {
+    title: "No exchange rate is known for its day",
+    next: "Nothing to do: it is replayed when the rate appears.",
+  },
+  currency_unknown: {
+    title: "Its currency is not one of ISO 4217",
+    next: "Look at what was sent.",
+  },
+  enrichment_unavailable: {
+    title: "Something it names is not known yet",
+    next: "Nothing to do: it is replayed when an event or the provider's API names it.",
+  },
+  enrichment_refused: {
+    title: "The provider's API refuses the credentials",
+    next: "Rotate the integration's credentials; what waits is replayed then.",
+  },
+  payment_too_large: {
+    title: "Its payment has too many parts",
+    next: "Look at what is sent; the other facts of the event are booked.",
+  },
+  account_too_large: {
+    title: "Its account has too many subscription changes",
+    next: "Often one customer id stands for many customers: look at what is sent.",
+  },
+  amount_too_large: {
+    title: "An amount in it is beyond what can be booked",
+    next: "Look at what the provider sent.",
+  },
+  adapter_failed: {
+    title: "Reading it failed: a mistake of this service",
+    next: "Report it with the event's id; replay it with the version that mends it.",
+  },
+  internal_error: {
+    title: "Booking it failed: a mistake of this service",
+    next: "Report it with the event's id; replay it with the version that mends it.",
+  },
+  thin_event: {
+    title: "It carries no data",
+    next: "Choose the payload style snapshot for the endpoint at Stripe.",
+  },
+  date_out_of_range: {
+    title: "It is dated before 2000 or in the future",
+    next: "The clock of the sender is wrong.",
+  },
+  dated_too_early: {
+    title: "It is dated before the first day that can be booked",
+    next: "Look at what was sent.",
+  },
+  no_open_subscription: {
+    title: "It ends a subscription that never started",
+    next: "It waits for the start. Check that it carries the provider's own ids.",
+  },
+  seal_broken: {
+    title: "Its stored copy cannot be opened",
+    next: "The vault key differs: set VAULT_ENCRYPTION_KEY_PREVIOUS, then replay.",
+  },
+  malformed: {
+    title: "A field is missing or has a wrong form",
+    next: "The detail names it. Replay after the upgrade that understands it.",
+  },
+};
+
+export function reasonWords(reason: string): ReasonWords {
+  const text = reason.replaceAll("_", " ");
+  return (
+    reasons[reason] ?? {
+      title: text.charAt(0).toUpperCase() + text.slice(1),
+      next: "Replay it after the upgrade that understands it.",
+    }
+  );
+}

@@ -1,0 +1,150 @@
+/** Events that could not be booked: why, and replay. */
+import { useState } from "preact/hooks";
+import { call } from "../../api/client.js";
+import type { One, RejectView, ReplayAnswer } from "../../api/manage-answers.js";
+import { providerName } from "../../format/names.js";
+import { count } from "../../format/numbers.js";
+import { Choice, Menu } from "../../parts/menu.js";
+import { More } from "../../parts/pages.js";
+import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
+import { Table } from "../../parts/table.js";
+import { useAction } from "../../parts/use-action.js";
+import { useView } from "../../state/view.js";
+import { useList, useManagePath, useMayManage } from "./manage.js";
+import { reasonWords } from "./reject-reasons.js";
+import { When } from "./when.js";
+
+const states = { open: "Open", replayed: "Replayed", resolved: "Resolved" } as const;
+const stateNames = ["open", "replayed", "resolved"] as const;
+
+export function Rejects() {
+  const view = useView();
+  const path = `${useManagePath()}/rejects`;
+  const isManager = useMayManage();
+  const action = useAction();
+  const [done, setDone] = useState<ReplayAnswer | null>(null);
+  const state = stateNames.find((name) => name === view.get("state")) ?? "open";
+  const reason = view.get("reason");
+  const list = useList<RejectView>(path, { state, reason });
+  const replay = (body: object): void =>
+    action.run(async () => {
+      setDone(null);
+      const { data } = await call<One<ReplayAnswer>>("POST", `${path}/replay`, { body });
+      setDone(data);
+    });
+  return (
+    <>
+      <div class="section-head">
+        <p class="soft">Events that arrived and are kept, but could not be booked.</p>
+        <div class="row-form">
+          <Menu name="State" label={states[state]}>
+            {stateNames.map((name) => (
+              <Choice key={name} href={view.with({ state: name })} isCurrent={name === state}>
+                {states[name]}
+              </Choice>
+            ))}
+          </Menu>
+          {reason === null ? null : (
+            <a class="chip" href={view.with({ reason: null })}>
+              {reasonWords(reason).title}
+              <span class="unseen">: remove this filter</span> ✕
+            </a>
+          )}
+          {isManager && state === "open" && list.rows.length > 0 ? (
+            <button
+              type="button"
+              class="button"
+              disabled={action.isBusy}
+              onClick={() => replay(reason === null ? {} : { reason })}
+            >
+              {reason === null ? "Replay all" : "Replay all of this reason"}
+            </button>
+          ) : null}
+        </div>
+      </div>
+      {action.error === null ? null : <Failure error={action.error} />}
+      {done === null ? null : <Done answer={done} />}
+      {list.error === null ? null : <Failure error={list.error} />}
+      {list.isLoading ? <SkeletonTable rows={5} columns={5} /> : null}
+      {!list.isLoading && list.error === null && list.rows.length === 0 ? (
+        <Empty title={state === "open" ? "Nothing is left unbooked" : "None"}>
+          {state === "open"
+            ? "Every event that arrived and concerns revenue is booked."
+            : "No event is in this state."}
+        </Empty>
+      ) : null}
+      {list.rows.length === 0 ? null : (
+        <Table
+          caption="Rejects, newest first"
+          rows={list.rows}
+          rowKey={({ id, step, reason: why }) => `${id} ${step} ${why}`}
+          columns={[
+            {
+              key: "received",
+              head: "Received",
+              cell: (row) => (
+                <a href={view.to(`/events/${row.id}`)}>
+                  <When at={row.received_at} />
+                </a>
+              ),
+            },
+            {
+              key: "event",
+              head: "Event",
+              cell: (row) => (
+                <>
+                  {providerName(row.provider)}
+                  {row.environment === "Test" ? <span class="soft"> test</span> : null}
+                  <br />
+                  <code class="soft">{row.native_type}</code>
+                </>
+              ),
+            },
+            { key: "reason", head: "Why", cell: (row) => <Why of={row} /> },
+            {
+              key: "replay",
+              head: <span class="unseen">Replay</span>,
+              isNumber: true,
+              cell: (row) =>
+                isManager && state !== "resolved" ? (
+                  <button
+                    type="button"
+                    class="button"
+                    disabled={action.isBusy}
+                    onClick={() => replay({ ids: [row.id] })}
+                  >
+                    Replay<span class="unseen"> {row.id}</span>
+                  </button>
+                ) : null,
+            },
+          ]}
+        />
+      )}
+      <More of={list.rest} />
+    </>
+  );
+}
+
+function Why({ of }: { readonly of: RejectView }) {
+  const view = useView();
+  const { title, next } = reasonWords(of.reason);
+  return (
+    <div class="why">
+      <a href={view.with({ reason: of.reason })} title="Only rejects for this reason">
+        {title}
+      </a>
+      {of.detail === "" ? null : <p class="small">{of.detail}</p>}
+      <p class="soft small">{next}</p>
+    </div>
+  );
+}
+
+function Done({ answer: { replayed, missing, more } }: { readonly answer: ReplayAnswer }) {
+  return (
+    <p class="notice" role="status">
+      {count(replayed)} put back; what can be booked now leaves this list within seconds.
+      {missing === 0 ? "" : ` ${count(missing)} can not be replayed: the stored call is gone.`}
+      {more ? " More of them wait; replay once more." : ""}
+    </p>
+  );
+}
