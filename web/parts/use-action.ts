@@ -1,4 +1,4 @@
-/** A change that somebody asks for: one at a time, its failure shown, the answers asked for anew. */
+/** A change somebody asks for: one at a time, its failure shown, answers asked for anew. */
 import { useState } from "preact/hooks";
 import { CallError } from "../api/client.js";
 import { reloadAnswers } from "../api/use-answer.js";

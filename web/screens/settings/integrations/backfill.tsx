@@ -1,4 +1,4 @@
-/** What was before the integration: read from the provider's API, and compared with what is booked. */
+/** What was before the integration: read from the provider, compared with what is booked. */
 import { Fragment } from "preact";
 import { useEffect } from "preact/hooks";
 import { call } from "../../../api/client.js";

@@ -1,4 +1,4 @@
-/** Secrets the service made for an integration: in the memory of this page only, and gone with it. */
+/** Secrets the service made for an integration: in the memory of this page only. */
 import { signal } from "@preact/signals";
 import type { CreatedIntegration } from "../../../api/manage-answers.js";
 
