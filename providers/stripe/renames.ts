@@ -27,12 +27,15 @@ const renames: Readonly<Record<string, readonly (readonly [string, (old: Renamed
 
 export function inNamesOfToday(object: Renamed): Renamed {
   const kind = typeof object.object === "string" ? object.object : "";
-  const added = (renames[kind] ?? []).flatMap(([name, from]) => {
-    const value = object[name] ?? from(object);
-    return value === undefined ? [] : [[name, value] as const];
-  });
+  // `constructor` is a kind of nothing.
+  const added = (Object.hasOwn(renames, kind) ? (renames[kind] ?? []) : []).flatMap(
+    ([name, from]) => {
+      const value = object[name] ?? from(object);
+      return value === undefined ? [] : [[name, value] as const];
+    },
+  );
   const renamed = { ...object, ...Object.fromEntries(added) };
-  return { ...renamed, ...reformed[kind]?.(renamed) };
+  return Object.hasOwn(reformed, kind) ? { ...renamed, ...reformed[kind]?.(renamed) } : renamed;
 }
 
 /** What became of another form. */
