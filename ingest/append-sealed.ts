@@ -2,6 +2,7 @@
 import { sealRawEvent } from "../log/raw-event.js";
 import type { Service } from "../runtime/service.js";
 import { type RawEventMeta, rawEventCodec, topics } from "../schemas/records/records.js";
+import { type HashAccount, rawKey } from "../vault/account-hash.js";
 
 export interface Taken {
   readonly meta: RawEventMeta;
@@ -29,18 +30,19 @@ export type DoorService = Pick<
   | "sessions"
   | "vault"
   | "watermark"
->;
+> & { readonly hashAccount: HashAccount };
 
 /**
  * Resolves when every event is durable in the log; only then may a caller be reported 2xx.
  * @throws LogUnavailable, PostgresUnavailable
  */
 export async function take(
-  { log, metrics, vault, watermark }: Pick<DoorService, "log" | "metrics" | "vault" | "watermark">,
+  service: Pick<DoorService, "hashAccount" | "log" | "metrics" | "vault" | "watermark">,
   events: readonly Taken[],
 ): Promise<void> {
+  const { hashAccount, log, metrics, vault, watermark } = service;
   const records = events.map(({ meta, body, accountHint }) => ({
-    key: `${meta.workspace}:${accountHint ?? meta.event_id}`,
+    key: rawKey(hashAccount, meta, accountHint),
     value: rawEventCodec.encode(sealRawEvent(vault, meta, body)),
   }));
   for (const { meta } of events) watermark.check(meta.received_at);

@@ -2,6 +2,7 @@
 import { requireKey } from "../http/auth.js";
 import { openIntegrationCalls } from "../workspaces/integration-calls.js";
 import type { LogUse } from "../log/log.js";
+import { accountHasher } from "../vault/account-hash.js";
 import { resealSecrets } from "../vault/reseal.js";
 import { openReceipts } from "./idempotency.js";
 import { createProviders } from "../providers/index.js";
@@ -12,13 +13,15 @@ import { webhookRoute } from "./webhooks.js";
 
 export const logUse: LogUse = { reads: [], appends: [topics.raw], consumes: false };
 
-export async function start(service: DoorService): Promise<void> {
-  const { VAULT_ENCRYPTION_KEY_PREVIOUS: previousKey } = service.config;
+export async function start(given: Omit<DoorService, "hashAccount">): Promise<void> {
+  const { VAULT_ENCRYPTION_KEY_PREVIOUS: previousKey } = given.config;
   if (previousKey !== undefined) {
-    const secrets = await resealSecrets(service.postgres, service.vault, previousKey);
+    const secrets = await resealSecrets(given.postgres, given.vault, previousKey);
     const reported = "all secrets are sealed under the vault key; the previous one may be removed";
-    service.logger.info({ secrets }, reported);
+    given.logger.info({ secrets }, reported);
   }
+  const hashAccount = await accountHasher(given.postgres, given.vault);
+  const service: DoorService = { ...given, hashAccount };
   const providers = createProviders(service.config);
   const receipts = openReceipts(service);
   service.releases.push("receipts", () => receipts.close());

@@ -5,7 +5,7 @@
  */
 import { createHmac, createSecretKey } from "node:crypto";
 import { base62 } from "../schemas/base62.js";
-import type { Environment } from "../schemas/records/records.js";
+import type { Environment, RawEventMeta } from "../schemas/records/records.js";
 import type { Postgres } from "../postgres/postgres.js";
 import { ownSecret } from "./own-secrets.js";
 import type { Vault } from "./vault.js";
@@ -17,6 +17,15 @@ export type HashAccount = (
   provider: string,
   account: string,
 ) => string;
+
+/** What a raw event lies under on the log: never too long, and nothing that its sender chose. */
+export function rawKey(
+  hash: HashAccount,
+  { workspace, environment, provider, event_id: id }: RawEventMeta,
+  accountHint: string | null,
+): string {
+  return `${workspace}:${hash(workspace, environment, provider, accountHint ?? id)}`;
+}
 
 /** 184 bits need 31 characters; 186 would be the most that fit in 32. */
 const hashBytes = 23;

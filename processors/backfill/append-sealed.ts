@@ -7,6 +7,7 @@ import type { HistoryEvent } from "../../providers/backfill.js";
 import type { Provider } from "../../providers/provider.js";
 import { historyEventId } from "../../schemas/ids.js";
 import { rawEventCodec, type RawEventMeta, topics } from "../../schemas/records/records.js";
+import { type HashAccount, rawKey } from "../../vault/account-hash.js";
 
 /** The key reads another mode than the integration is for: its events would go elsewhere. */
 export class WrongMode extends Error {
@@ -18,12 +19,15 @@ export class WrongMode extends Error {
  * @throws WrongMode, LogUnavailable
  */
 export async function takeHistory(
-  { log, rates, vault, watermark }: Pick<Service, "log" | "rates" | "vault" | "watermark">,
+  service: Pick<Service, "log" | "rates" | "vault" | "watermark"> & {
+    readonly hashAccount: HashAccount;
+  },
   provider: Provider,
   { id: integration, workspace, environment }: Integration,
   events: readonly HistoryEvent[],
 ): Promise<void> {
   if (events.length === 0) return;
+  const { hashAccount, log, rates, vault, watermark } = service;
   const receipt = watermark.receive();
   await settledAfter(receipt, async () => {
     const records = events.map(({ nativeId, body }) => {
@@ -50,7 +54,7 @@ export async function takeHistory(
       };
       const bytes = Buffer.from(JSON.stringify(body));
       const value = rawEventCodec.encode(sealRawEvent(vault, meta, bytes));
-      return { key: `${workspace}:${heading.accountHint ?? meta.event_id}`, value };
+      return { key: rawKey(hashAccount, meta, heading.accountHint), value };
     });
     watermark.check(receipt.receivedAt);
     await log.append(topics.raw, records);

@@ -21,12 +21,14 @@ import type { Provider } from "../../providers/provider.js";
 import { parseJsonText } from "../../schemas/json.js";
 import { topics } from "../../schemas/records/records.js";
 import { comparePage, isSame } from "./compare.js";
+import type { HashAccount } from "../../vault/account-hash.js";
 import { takeHistory, WrongMode } from "./append-sealed.js";
 
 export type BackfillingService = Service & {
   readonly providers: ReadonlyMap<string, Provider>;
   readonly apis: ProviderApis;
   readonly stopping: AbortSignal;
+  readonly hashAccount: HashAccount;
 };
 
 const lookEveryMs = 500;

@@ -12,6 +12,7 @@ import { unknownCountry } from "../../schemas/countries.js";
 import { announcedSteps } from "../../schemas/fact-bounds.js";
 import { paymentKey, purchaseKey } from "../../schemas/money-keys.js";
 import type { Fact, FactBody, RawEventMeta } from "../../schemas/records/records.js";
+import type { HashAccount } from "../../vault/account-hash.js";
 import type { DecodedFact } from "../../providers/provider.js";
 
 /** The facts, or why the event cannot be booked. */
@@ -94,19 +95,26 @@ function buyerIn(body: FactBody): {
 }
 
 /**
- * The keys a fact is handed on under: what must have one writer (docs/architecture.md). A link goes
- * to both sides.
+ * The keys a fact lies under on the log: what must have one writer (docs/architecture.md), as
+ * `<matter>:<hash>`, since a sender chose how long an id is and what it says. A link goes to both
+ * sides.
  */
-export function factKeys(fact: Fact): string[] {
-  const scope = `${fact.workspace}/${fact.environment}/${fact.provider}`;
-  return subjects(fact.body).map((subject) => `${scope}/${subject}`);
+export function factKeys(fact: Fact, hash: HashAccount): string[] {
+  const { workspace, environment, provider } = fact;
+  return subjects(fact.body).map((subject) => {
+    return `${matterOfSubject(subject)}:${hash(workspace, environment, provider, subject)}`;
+  });
 }
 
 /** What facts under a key (see `factKeys`) are about. */
 export type Matter = "money" | "names" | "subscriptions";
 
 export function matterOf(key: string): Matter {
-  const subject = key.split("/", 4)[3] ?? "";
+  if (key.startsWith("money:")) return "money";
+  return key.startsWith("names:") ? "names" : "subscriptions";
+}
+
+function matterOfSubject(subject: string): Matter {
   if (subject.startsWith(skuKey(""))) return "names";
   const isMoney = subject.startsWith(paymentKey("")) || subject.startsWith(purchaseKey(""));
   return isMoney ? "money" : "subscriptions";

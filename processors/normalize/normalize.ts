@@ -7,6 +7,7 @@ import type { ProviderApis } from "../../provider-api/provider-api.js";
 import type { Service } from "../../runtime/service.js";
 import type { Watermark } from "../../watermark/watermark.js";
 import type { Provider } from "../../providers/provider.js";
+import type { HashAccount } from "../../vault/account-hash.js";
 import { Slices } from "../yield-to-event-loop.js";
 import { handOn } from "./publish-facts.js";
 import type { RecentOutcomes } from "./journal.js";
@@ -31,12 +32,7 @@ export type NormalizingService = Pick<
   readonly keptNews: (workspace: string) => void;
   /** A rate that an event was rejected for is known by now. */
   readonly ratesKnown: () => void;
-  readonly hashAccount: (
-    workspace: string,
-    environment: "live" | "test",
-    provider: string,
-    account: string,
-  ) => string;
+  readonly hashAccount: HashAccount;
 };
 
 /** About 10 ms of work; then the doors of this process get their turn. */

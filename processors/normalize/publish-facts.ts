@@ -7,7 +7,10 @@ import type { NormalizingService } from "./normalize.js";
 import type { Outcome, Rejected } from "./read-raw.js";
 import { keepRejected } from "../rejects/record-reject.js";
 
-type HandingOn = Pick<NormalizingService, "baseCurrencyOf" | "clickhouse" | "log" | "rates">;
+type HandingOn = Pick<
+  NormalizingService,
+  "baseCurrencyOf" | "clickhouse" | "hashAccount" | "log" | "rates"
+>;
 
 /** May be repeated: the ids are the same again. */
 export async function handOn(service: HandingOn, outcomes: readonly Outcome[]): Promise<void> {
@@ -33,7 +36,7 @@ export async function handOn(service: HandingOn, outcomes: readonly Outcome[]): 
 }
 
 export async function handOnFacts(
-  { log }: Pick<HandingOn, "log">,
+  { hashAccount, log }: Pick<HandingOn, "hashAccount" | "log">,
   facts: readonly Fact[],
 ): Promise<void> {
   if (facts.length === 0) return;
@@ -41,7 +44,7 @@ export async function handOnFacts(
     topics.facts,
     facts.flatMap((fact) => {
       const value = factRecords.encode(fact);
-      return factKeys(fact).map((key) => ({ key, value }));
+      return factKeys(fact, hashAccount).map((key) => ({ key, value }));
     }),
   );
 }

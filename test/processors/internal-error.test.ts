@@ -4,7 +4,7 @@ import { factRecords } from "../../log/internal-records.js";
 import { factKeys } from "../../processors/normalize/facts.js";
 import { type Fact, topics } from "../../schemas/records/records.js";
 import { type Doors, openDoors } from "../harness/doors.js";
-import { factOf, metaOf } from "../harness/facts.js";
+import { factOf, inClear, metaOf } from "../harness/facts.js";
 import { passOver } from "../../processors/rejects/pass-over.js";
 import { RecentOutcomes } from "../../processors/normalize/journal.js";
 import { groups } from "../../watermark/watermark.js";
@@ -33,7 +33,7 @@ describe("An event that a consumer fails on", function suite() {
     await doors.service.log.append(
       topics.facts,
       facts.flatMap((fact) =>
-        factKeys(fact).map((key) => ({ key, value: factRecords.encode(fact) })),
+        factKeys(fact, inClear).map((key) => ({ key, value: factRecords.encode(fact) })),
       ),
     );
   }

@@ -11,6 +11,7 @@ import type { Known, Provider } from "../../providers/provider.js";
 import { factCodec, type RawEventMeta } from "../../schemas/records/records.js";
 import { isStorable } from "../../schemas/text-bounds.js";
 import { metaOf } from "../harness/facts.js";
+import { pathsIn, replaced } from "../harness/json-paths.js";
 import { providers } from "../harness/provider-cases.js";
 
 const receivedAt = Date.UTC(2026, 10, 20);
@@ -37,30 +38,6 @@ const oddValues: readonly unknown[] = [
 ];
 /** Numbers a form or a text of JSON may hold. */
 const oddTexts: readonly string[] = ["-1", "1e9", "9".repeat(40), "0.1.2", "9999-12-31T23:59:59Z"];
-
-type Path = readonly (string | number)[];
-
-function* pathsIn(value: unknown, path: Path = []): Generator<Path> {
-  if (path.length > 0) yield path;
-  if (typeof value !== "object" || value === null) return;
-  const isList = Array.isArray(value);
-  for (const [key, inside] of Object.entries(value)) {
-    yield* pathsIn(inside, [...path, isList ? Number(key) : key]);
-  }
-}
-
-function replaced(value: unknown, [key, ...rest]: Path, by: (old: unknown) => unknown): unknown {
-  if (key === undefined) return by(value);
-  if (Array.isArray(value)) {
-    return value.map((part, index) => (index === key ? replaced(part, rest, by) : part));
-  }
-  return Object.fromEntries(
-    Object.entries(Object(value)).map(([name, part]) => [
-      name,
-      name === key ? replaced(part, rest, by) : part,
-    ]),
-  );
-}
 
 function oddOnes(old: unknown): readonly unknown[] {
   if (Array.isArray(old)) {

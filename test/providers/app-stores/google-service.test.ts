@@ -16,6 +16,7 @@ import {
   voidedPurchaseNotification,
 } from "../../../ops/payloads/google.js";
 import { subscriptionPath, subscriptionProductPath } from "../../../providers/google/paths.js";
+import { inClear } from "../../harness/facts.js";
 import { type Answer, type Doors, expectError, openDoors } from "../../harness/doors.js";
 import { credentialsOf, makeSigner, packageName } from "../../apis/google-signer.js";
 import { send } from "../../apis/stripe-api.js";
@@ -285,7 +286,10 @@ describe("Google Play, through the service", () => {
     // The same door, in front of an adapter whose keys are where nobody answers.
     const unreachable = createGoogle({ keysUrl: "http://127.0.0.1:9/certs" });
     const providers = new Map([["google", unreachable]]);
-    doors.service.router.post("/unreachable/:token", webhookRoute(doors.service, providers));
+    doors.service.router.post(
+      "/unreachable/:token",
+      webhookRoute({ ...doors.service, hashAccount: inClear }, providers),
+    );
     const before = await doors.taken();
     const bytes = pushBytes(
       pushBody({ messageId: "2", packageName, at: bought, notification: {} }),

@@ -1,0 +1,166 @@
+/** What a payload says of a person is nowhere in clear: no file of the data folder or a backup. */
+import { createReadStream, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createGunzip } from "node:zlib";
+import { expect } from "chai";
+import { writeBackup } from "../../backup/write.js";
+import type { Provider, ProviderToken } from "../../providers/provider.js";
+import { topics } from "../../schemas/records/records.js";
+import { onServers } from "../harness/backends.js";
+import { type Doors, openDoors } from "../harness/doors.js";
+import { pathsIn, replaced } from "../harness/json-paths.js";
+import { cases, type Fixture, fixturesOf, providers } from "../harness/provider-cases.js";
+import { must } from "../model/readers/json.js";
+
+/** Fields that name or describe who buys, in any provider's words. */
+const personal =
+  /^(customer|customer_?id|user_?name|full_name|purchaser_id|aliases|address|line1|phone|recipient)$|email|app_user_id|customer_name|appAccountToken|external_customer|ObfuscatedExternal/i;
+/** As no engine, library or example writes by itself. */
+const marker = "Zq7w";
+
+describe("What is personal", function suite() {
+  this.timeout(300_000);
+  let doors: Doors;
+  let folder: string;
+  const sent = new Map<string, string>();
+  const workspaces = new Map<string, string>();
+
+  before(async () => {
+    doors = await openDoors();
+    folder = mkdtempSync(join(tmpdir(), "revenue-personal-"));
+    for (const [token, provider] of providers) await deliverAll(token, provider);
+    workspaces.set("ingest", doors.workspace);
+    await ingestAll();
+    await doors.booked();
+    await writeBackup(doors.service, { to: folder, keep: 1, vaultKey: null });
+  });
+  after(() => rmSync(folder, { recursive: true }));
+
+  it("should have been sent through every door and booked", async () => {
+    const rows = await doors.service.clickhouse.rows<{ workspace: string }>(
+      "SELECT DISTINCT workspace FROM ledger",
+    );
+    const booked = new Set(rows.map(({ workspace }) => workspace));
+    const silent = [...workspaces].filter(([, workspace]) => !booked.has(workspace));
+    // Their own APIs are asked before anything is booked; here nobody answers.
+    expect(silent.map(([token]) => token)).to.have.members(["google", "gumroad"]);
+    expect(sent.size).to.be.greaterThan(20);
+  });
+
+  it("should be in no file of a backup", async () => {
+    expect(await foundIn(folder)).to.deep.equal([]);
+  });
+
+  if (!onServers) {
+    it("should be in no file of the data folder", async () => {
+      expect(await foundIn(doors.service.config.DATA_DIR)).to.deep.equal([]);
+    });
+  }
+
+  it("should be in no record of the log and in no row", async () => {
+    const { clickhouse, log } = doors.service;
+    const found = new Set<string>();
+    for (const topic of Object.values(topics)) {
+      for (const [partition, end] of (await log.ends(topic)).entries()) {
+        for (let at = (await log.earliest(topic))[partition] ?? 0n; at < end;) {
+          const records = await log.read(topic, partition, at, 1_000);
+          const texts = records.map(({ key, value }) => `${key} ${value.toString("latin1")}`);
+          if (texts.some((text) => text.includes(marker))) found.add(topic);
+          at = (records.at(-1)?.offset ?? end) + 1n;
+        }
+      }
+    }
+    for (const table of ["money_facts", "subscription_changes", "raw_events", "transactions"]) {
+      const rows = await clickhouse.rows(
+        `SELECT 1 FROM ${table} WHERE position(toString(tuple(*)), '${marker}') > 0 LIMIT 1`,
+      );
+      if (rows.length > 0) found.add(table);
+    }
+    expect([...found]).to.deep.equal([]);
+  });
+
+  async function deliverAll(token: ProviderToken, provider: Provider): Promise<void> {
+    const { current, signers } = must(cases[token], "credentials");
+    const signer = signers?.[0] ?? provider.credentials.parse(current);
+    const made = await doors.manage("POST", "/workspaces", { name: token, base_currency: "EUR" });
+    const workspace = String(made.json.data.id);
+    workspaces.set(token, workspace);
+    const path = `/workspaces/${workspace}/integrations`;
+    const integration = { provider: token, environment: "Production", credentials: current };
+    const answer = await doors.manage("POST", path, integration);
+    expect(answer.status, answer.text).to.equal(201);
+    const deliver = async ({ body }: Fixture): Promise<void> => {
+      const signed = provider.sign(marked(body, token), signer, Date.now());
+      const bytes = new Uint8Array(signed.body);
+      const init = { method: "POST", headers: signed.headers, body: bytes };
+      const { status, text } = await doors.call(answer.json.data.webhook_path, init);
+      expect(status, text).to.be.oneOf([200, 422]);
+    };
+    await Promise.all(fixturesOf(token).map(deliver));
+  }
+
+  async function ingestAll(): Promise<void> {
+    const person = { customer_id: `ada.${marker}.1@example.com` };
+    sent.set("ingest customer_id", person.customer_id);
+    const money = { provider: "custom", amount: 5, currency: "EUR", ...person };
+    const monthly = { interval: "month", subscription_id: "sub_1", product_id: "pro" };
+    for (const event of [
+      { event_type: "transaction.sale", ...money },
+      { event_type: "subscription.new", ...money, ...monthly },
+    ]) {
+      const { status, text } = await doors.ingest(event, { "idempotency-key": event.event_type });
+      expect(status, text).to.equal(202);
+    }
+  }
+
+  /** The example with a person of its own in every field that reports one. */
+  function marked(body: Buffer, token: ProviderToken): Buffer {
+    const text = body.toString();
+    if (!text.trimStart().startsWith("{")) {
+      const form = new URLSearchParams(text);
+      for (const field of new Set(form.keys())) {
+        if (personal.test(field)) form.set(field, personIn(field, token));
+      }
+      return Buffer.from(form.toString());
+    }
+    let value: unknown = JSON.parse(text);
+    for (const path of pathsIn(value)) {
+      const field = path.findLast((key) => typeof key === "string");
+      if (typeof field !== "string" || !personal.test(field)) continue;
+      value = replaced(value, path, (old) =>
+        typeof old === "string" ? personIn(field, token) : old,
+      );
+    }
+    return Buffer.from(JSON.stringify(value));
+  }
+
+  function personIn(field: string, token: ProviderToken): string {
+    const person = `ada.${marker}.${token}.${field.replaceAll(/\W/g, "")}@example.com`;
+    sent.set(`${token} ${field}`, person);
+    return person;
+  }
+});
+
+/** Files in which the marker is, packed or not. */
+async function foundIn(folder: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    if (await isMarked(path)) found.push(path.slice(folder.length));
+  }
+  return found;
+}
+
+async function isMarked(path: string): Promise<boolean> {
+  const file = createReadStream(path);
+  const bytes = path.endsWith(".gz") ? file.pipe(createGunzip()) : file;
+  let last = "";
+  for await (const chunk of bytes) {
+    const text = last + Buffer.from(chunk).toString("latin1");
+    if (text.includes(marker)) return true;
+    last = text.slice(-marker.length);
+  }
+  return false;
+}

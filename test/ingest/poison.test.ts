@@ -1,0 +1,137 @@
+/** Events that nothing can be made of, through the doors: all others are booked all the same. */
+import { expect } from "chai";
+import { transactionId } from "../../schemas/ids.js";
+import { topics } from "../../schemas/records/records.js";
+import { type Doors, expectError, openDoors } from "../harness/doors.js";
+import { cases, fixturesOf, providers } from "../harness/provider-cases.js";
+import { must } from "../model/readers/json.js";
+
+const long = "x".repeat(66_000);
+const sale = { provider: "custom", event_type: "transaction.sale", amount: 5, currency: "EUR" };
+let salesMade = 0;
+
+describe("An event that nothing can be made of", function suite() {
+  this.timeout(120_000);
+  let doors: Doors;
+  let other: { readonly workspace: string; readonly key: string };
+  before(async () => {
+    doors = await openDoors();
+    const made = await doors.manage("POST", "/workspaces", { name: "Other", base_currency: "EUR" });
+    const workspace = String(made.json.data.id);
+    const given = { environment: "Production", scope: "Full Ingress" };
+    const key = await doors.manage("POST", `/workspaces/${workspace}/keys`, given);
+    other = { workspace, key: String(key.json.data.key) };
+  });
+
+  it("should be refused at the ingest door when it is too long to be kept", async () => {
+    const body = { provider: "stripe", event_type: "charge.succeeded", payload: tooLongCharge() };
+    expectError(await doors.ingest(body), { status: 422, code: "malformed", param: "payload" });
+    await expectBookedElsewhere();
+  });
+
+  const poisons: [title: string, deliver: () => Promise<void>][] = [
+    ["a Stripe webhook whose payment_intent has 66,000 characters", tooLongByWebhook],
+    ["an App Store notification with a NUL in its productId", nulInProduct],
+  ];
+  for (const [title, deliver] of poisons) {
+    it(`should be a reject and stop nobody: ${title}`, async () => {
+      const before = await rejected("malformed");
+      await deliver();
+      await expectBookedElsewhere();
+      expect((await rejected("malformed")).length).to.equal(before.length + 1);
+    });
+  }
+
+  it("should be booked by a replay, once what failed on it is mended", async () => {
+    const { log } = doors.service;
+    const append = log.append;
+    const event = { ...sale, amount: 7, transaction_id: "fails" };
+    const transaction = transactionId(doors.workspace, "live", "custom", "fails");
+    const broken: typeof append = async (topic, records) => {
+      const isOurs =
+        topic === topics.transactions && records.some((one) => one.key === transaction);
+      if (isOurs) throw new Error("a mistake in booking");
+      return append(topic, records);
+    };
+    Object.assign(log, { append: broken });
+    let eventId = "";
+    try {
+      const answer = await doors.ingest(event, { "idempotency-key": "fails" });
+      expect(answer.status, answer.text).to.equal(202);
+      eventId = String(answer.json.event_id);
+      await expectBookedElsewhere();
+      expect(await rejected("internal_error")).to.deep.equal([eventId]);
+    } finally {
+      Object.assign(log, { append });
+    }
+    const path = `/workspaces/${doors.workspace}/rejects/replay`;
+    const replayed = await doors.manage("POST", path, { ids: [eventId] });
+    expect(replayed.status, replayed.text).to.equal(200);
+    await doors.booked();
+    expect(await rejected("internal_error")).to.deep.equal([]);
+    const rows = await doors.service.clickhouse.rows(
+      `SELECT toString(sum(amount)) AS sum, toString(count()) AS rows FROM ledger
+       WHERE workspace = {workspace:String} AND event_id = {eventId:String}`,
+      { workspace: doors.workspace, eventId },
+    );
+    expect(rows).to.deep.equal([{ sum: "700", rows: "1" }]);
+  });
+
+  function tooLongCharge(): Record<string, unknown> {
+    const example = must(
+      fixturesOf("stripe").find(({ name }) => name === "charge.succeeded.dinar.new"),
+      "an example",
+    );
+    const event = JSON.parse(example.body.toString());
+    event.data.object.payment_intent = long;
+    return event;
+  }
+
+  async function tooLongByWebhook(): Promise<void> {
+    const { status, text } = await doors.deliver(JSON.stringify(tooLongCharge()));
+    expect(status, text).to.equal(200);
+  }
+
+  async function nulInProduct(): Promise<void> {
+    const apple = must(providers.get("apple"), "an adapter");
+    const { current, signers } = must(cases.apple, "credentials");
+    const path = `/workspaces/${doors.workspace}/integrations`;
+    const integration = { provider: "apple", environment: "Production", credentials: current };
+    const made = await doors.manage("POST", path, integration);
+    const example = must(
+      fixturesOf("apple").find(({ name }) => name === "SUBSCRIBED.INITIAL_BUY"),
+      "an example",
+    );
+    const body = JSON.parse(example.body.toString());
+    body.data.signedTransactionInfo.productId = "pro\u0000";
+    const signed = apple.sign(Buffer.from(JSON.stringify(body)), signers?.[0], Date.now());
+    const bytes = new Uint8Array(signed.body);
+    const init = { method: "POST", headers: signed.headers, body: bytes };
+    const { status, text } = await doors.call(made.json.data.webhook_path, init);
+    expect(status, text).to.equal(200);
+  }
+
+  async function expectBookedElsewhere(): Promise<void> {
+    const headers = {
+      authorization: `Bearer ${other.key}`,
+      "content-type": "application/json",
+      "idempotency-key": `sale ${(salesMade += 1)}`,
+    };
+    const init = { method: "POST", headers, body: JSON.stringify(sale) };
+    const answer = await doors.call("/v1/events/ingest", init);
+    expect(answer.status, answer.text).to.equal(202);
+    await doors.booked();
+    const rows = await doors.service.clickhouse.rows(
+      "SELECT 1 FROM ledger WHERE workspace = {workspace:String} AND event_id = {eventId:String}",
+      { workspace: other.workspace, eventId: answer.json.event_id },
+    );
+    expect(rows.length).to.equal(1);
+  }
+
+  /** Ids of the events that are open rejects for this reason. */
+  async function rejected(reason: string): Promise<string[]> {
+    const path = `/workspaces/${doors.workspace}/rejects?reason=${reason}`;
+    const { json } = await doors.manage("GET", path);
+    return json.data.map(({ id }: { id: string }) => id);
+  }
+});
