@@ -44,7 +44,7 @@ describe("An event that nothing can be made of", function suite() {
 
   it("should be booked by a replay, once what failed on it is mended", async () => {
     const { log } = doors.service;
-    const append = log.append;
+    const append = log.append.bind(log);
     const event = { ...sale, amount: 7, transaction_id: "fails" };
     const transaction = transactionId(doors.workspace, "live", "custom", "fails");
     const broken: typeof append = async (topic, records) => {
