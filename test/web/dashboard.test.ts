@@ -127,12 +127,15 @@ describe("The dashboard", function () {
     const { data } = await read(`/v1/metrics/summary?${from}`);
     const { data: revenue } = await read(`/v1/metrics/revenue?${from}`);
     const figure = (name: string) =>
-      page.locator(".figure-cell").filter({ hasText: name }).locator("a.value");
+      page
+        .locator(".figure-cell")
+        .filter({ has: page.getByRole("button", { name, exact: true }) })
+        .locator("a.value");
     await page
       .getByRole("link", { name: usd(data.mrr), exact: true })
       .first()
       .waitFor();
-    expect(await figure("MRR").first().getAttribute("title")).to.equal(usd(data.mrr));
+    expect(await figure("MRR").getAttribute("title")).to.equal(usd(data.mrr));
     expect(await figure("ARR").getAttribute("title")).to.equal(usd(data.arr));
     expect(await figure("Active subscribers").textContent()).to.equal(
       String(data.active_subscribers),

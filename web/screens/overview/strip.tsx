@@ -35,6 +35,12 @@ export function Strip() {
             <span class="soft small">{row.status === "succeeded" ? "" : words(row.status)}</span>
           </li>
         ))}
+        {answer !== null && rows.length === 0 ? (
+          <li>
+            <span class="soft">Nothing yet.</span>
+            <a href={view.to("/settings/integrations")}>Connect a provider</a>
+          </li>
+        ) : null}
         {answer === null
           ? Array.from({ length: shownMax }, (_row, index) => (
               <li key={index}>
