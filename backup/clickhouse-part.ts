@@ -17,6 +17,7 @@ export const clickhouseTables = [
   "money_facts",
   "rejects",
   "raw_events",
+  "catalogue_skus",
 ] as const;
 type ClickHouseTable = (typeof clickhouseTables)[number];
 

@@ -11,6 +11,7 @@ import { move } from "./move.js";
 import { replay, replayRejected } from "./replay.js";
 import { signInLink } from "./sign-in-link.js";
 import { rotateKey } from "./rotate-key.js";
+import { sqlUser } from "./sql-user.js";
 
 /** What the processors do; handed in, because roles do not know each other. */
 export interface Steps {
@@ -45,6 +46,7 @@ npm run ops -- restore --from <backup>
 npm run ops -- move --to <settings file> --through <folder>
 npm run ops -- rotate-key
 npm run ops -- sign-in-link
+npm run ops -- sql-user --workspace <id> [--apply]
 npm run ops -- servers start|stop|status [postgres|clickhouse|kafka] [--folder <path>]`;
 
 export type Command =
@@ -56,7 +58,8 @@ export type Command =
   | "restore"
   | "move"
   | "rotate-key"
-  | "sign-in-link";
+  | "sign-in-link"
+  | "sql-user";
 
 export interface Options {
   readonly workspace?: string;
@@ -68,6 +71,7 @@ export interface Options {
   readonly keep?: string;
   readonly "with-key"?: boolean;
   readonly through?: string;
+  readonly apply?: boolean;
 }
 
 export interface Given {
@@ -166,10 +170,23 @@ export const commands: Readonly<Record<Command, Runnable>> = {
     options: [],
     run: async ({ config, open, report }) => rotateKey(await open(config), report),
   },
+  "sql-user": {
+    options: ["workspace", "apply"],
+    async run({ config, options, open, report }) {
+      given("workspace", options);
+      const service = await open(config);
+      const workspace = (await workspaceOf(service, options)) ?? "";
+      await sqlUser(service, { workspace, apply: options.apply ?? false }, report);
+      return 0;
+    },
+  },
 };
 
 /** @throws UsageError */
-function given(name: "from" | "integration" | "through" | "to", options: Options): string {
+function given(
+  name: "from" | "integration" | "through" | "to" | "workspace",
+  options: Options,
+): string {
   const { [name]: option } = options;
   if (option === undefined) throw new UsageError(`--${name} is missing.`);
   return option;

@@ -8,6 +8,7 @@ import { shareOf } from "../postgres/connection-share.js";
 import { openProviderApis } from "../provider-api/provider-api.js";
 import type { Service } from "../runtime/service.js";
 import { openSkus } from "../catalogue/skus.js";
+import { keepCatalogueCopy } from "../catalogue/clickhouse-copy.js";
 import { groups } from "../watermark/watermark.js";
 import { findWorkspace } from "../workspaces/workspaces.js";
 import { limits } from "../config.js";
@@ -42,6 +43,7 @@ export async function start(service: Service): Promise<void> {
   const rejects = keepRejects(service);
   keepAudits(service);
   watchRetention(service);
+  keepCatalogueCopy(service);
   lagGauge(service);
   rejectsGauge(service);
   const stopping = new AbortController();

@@ -27,6 +27,7 @@ export const shardKeys: Readonly<Record<string, string>> = {
   subscription_changes: "cityHash64(account)",
   mrr_movements: "cityHash64(account)",
   anonymous_sides: "cityHash64(pool)",
+  catalogue_skus: "cityHash64(external_id)",
 };
 
 /** Whose remainder by the weights of all shards is one of these, the end not included. */

@@ -18,6 +18,11 @@ export function knownExponentOf(code: string): number {
   return exponent;
 }
 
+/** Those whose exponent is not 2, for SQL. */
+export function unusualExponents(): [code: string, exponent: number][] {
+  return [...exponents].filter(([, exponent]) => exponent !== usualExponent);
+}
+
 /**
  * Currencies the euro replaced at a rate fixed by law: the last quote of one holds for ever
  * (`definitions.md`, Money and rates).
@@ -43,7 +48,7 @@ const historic = words(`
   MZM NLG PTE ROL SDD SIT SKK SLL SRG STD TMM TRL VEB VEF ZMK ZWD ZWL
 `);
 
-/** Every other currency has two decimals. */
+const usualExponent = 2;
 const unusual: readonly (readonly [exponent: number, codes: readonly string[]])[] = [
   [0, words("BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF")],
   [0, words("BEF BYR ESP GRD ITL LUF MGF PTE TRL")],
@@ -52,7 +57,7 @@ const unusual: readonly (readonly [exponent: number, codes: readonly string[]])[
 ];
 
 const exponents: ReadonlyMap<string, number> = new Map([
-  ...[...active, ...historic].map((code) => [code, 2] as const),
+  ...[...active, ...historic].map((code) => [code, usualExponent] as const),
   ...unusual.flatMap(([exponent, codes]) => codes.map((code) => [code, exponent] as const)),
 ]);
 
