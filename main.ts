@@ -10,7 +10,6 @@ import { FolderLocked } from "./runtime/folder-lock.js";
 import { LogUnreadable } from "./log/log.js";
 import { createLogger } from "./runtime/logger.js";
 import { MigrationRefused } from "./runtime/migrations.js";
-import { embeddedBackends } from "./runtime/open.js";
 import {
   SchemaRegistryRefused,
   SchemaRegistryUnavailable,
@@ -21,6 +20,7 @@ import { type Config, ConfigError, limits, readConfig, secretSettings } from "./
 import { mistypedSettings } from "./ops/mistyped-settings.js";
 import { baseCurrency } from "./schemas/http/manage.js";
 import { type RoleName, type Started, isRoleName, roleNames, start } from "./start.js";
+import { embeddedBackends } from "./runtime/embedded-backends.js";
 
 /** Ctrl-C reaches this process twice when npm runs it: from the terminal and from npm. */
 const sameSignalMs = 2_000;

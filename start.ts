@@ -13,10 +13,11 @@ import { createHttpServer, refuseRaw } from "./http/server.js";
 import type { LogUse } from "./log/log.js";
 import type { Logger } from "./runtime/logger.js";
 import { drawSetupLink } from "./members/first-run.js";
-import { embeddedBackends, openService } from "./runtime/open.js";
+import { openService } from "./runtime/open.js";
 import { Releases } from "./runtime/releases.js";
 import type { Service } from "./runtime/service.js";
 import { type Config, ConfigError, limits } from "./config.js";
+import { embeddedBackends } from "./runtime/embedded-backends.js";
 
 interface Role {
   readonly logUse: LogUse;

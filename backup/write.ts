@@ -17,7 +17,6 @@ import { mkdir, open, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { installationId } from "../vault/account-hash.js";
-import { embeddedBackends } from "../runtime/open.js";
 import { leadsToAll } from "../vault/own-secrets.js";
 import { projectFile } from "../runtime/project-root.js";
 import type { Service } from "../runtime/service.js";
@@ -33,6 +32,7 @@ import {
   manifestText,
 } from "./manifest.js";
 import { postgresFile, postgresTables, readAheadTables, writeTables } from "./postgres-part.js";
+import { embeddedBackends } from "../runtime/embedded-backends.js";
 
 export type BackedUp = Pick<Service, "config" | "log" | "clickhouse" | "postgres" | "vault">;
 

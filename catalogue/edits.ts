@@ -23,7 +23,7 @@ export interface ProductRecord {
   readonly skus: readonly SkuKey[];
 }
 
-export interface SkuKey {
+interface SkuKey {
   readonly provider: string;
   readonly external_id: string;
 }

@@ -40,7 +40,8 @@ function transactionsSql(): string {
   ${original("gross_amount")} AS gross_amount, t.original_currency AS original_currency,
   ${majorSql("t.normalized_amount", "t.base_currency")} AS normalized_amount,
   t.base_currency AS base_currency, toDecimal256(t.fx_rate, ${ratePlaces}) AS fx_rate,
-  toDateOrNull(CAST(t.fx_date, 'String')) AS fx_date, ${original("refunded_amount")} AS refunded_amount,
+  toDateOrNull(CAST(t.fx_date, 'String')) AS fx_date,
+  ${original("refunded_amount")} AS refunded_amount,
   ${original("tax_amount")} AS tax_amount, ${original("fee_amount")} AS fee_amount,
   t.customer_country AS customer_country, t.type AS type, t.status AS status,
   t.timestamp AS timestamp, t.account AS account, t.payment AS payment,
@@ -135,7 +136,7 @@ ON s.workspace = ${row}.workspace AND s.environment = ${row}.environment
   AND s.external_id = ${row}.external_id`;
 }
 
-/** Without the base currency no amount can be shown: rows wait for the first copy of the catalogue. */
+/** Without the base currency no amount can be shown: rows wait for a copy of the catalogue. */
 function workspaceJoin(row: string): string {
   return `INNER JOIN (
   SELECT workspace, environment, any(base_currency) AS base_currency FROM catalogue_skus

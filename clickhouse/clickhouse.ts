@@ -4,9 +4,7 @@
  */
 
 import type { TableFiles } from "./table-files.js";
-
-/** A value for a `{name:Type}` placeholder; decimals and 64-bit integers as text. */
-export type QueryParam = string | number | boolean | readonly (string | number)[];
+import type { QueryParam } from "./sql-text.js";
 
 export interface ClickHouse {
   /**

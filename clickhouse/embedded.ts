@@ -9,9 +9,9 @@ import {
 import { Session, drainPending } from "chdb";
 import { createChdbConnection } from "chdb/connection";
 import { embeddedFiles } from "./table-files.js";
-import type { ClickHouseOrigin, Connections, Reader, Writer } from "./open.js";
 import { memoryOfStatement, statementSettings } from "./settings.js";
 import { favourMainThread } from "../runtime/thread-priority.js";
+import type { ClickHouseOrigin, Connections, Reader, Writer } from "./connections.js";
 
 /** A connection runs one query at a time; more readers than this only share the same cores. */
 const readers = 4;

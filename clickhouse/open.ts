@@ -3,58 +3,12 @@
  * each write lane has a connection of its own.
  */
 import { limits } from "../config.js";
-import {
-  type ClickHouse,
-  type ClickHouseCluster,
-  type ClickHouseNode,
-  type WriteLane,
-  writeLanes,
-} from "./clickhouse.js";
+import { type ClickHouse, writeLanes } from "./clickhouse.js";
 import { connectCluster } from "./cluster/cluster.js";
-import type { TableFiles } from "./table-files.js";
 import { Pool } from "./pool.js";
 import { connectServer } from "./server/server.js";
 import { bind } from "./sql-text.js";
-import type { Logger } from "../runtime/logger.js";
-
-/** Connections of one origin; `close` also ends what lies behind them. */
-export interface Connections {
-  readonly isShared: boolean;
-  readonly readers: readonly Reader[];
-  readonly writers: Readonly<Record<WriteLane, Writer>>;
-  readonly files: TableFiles;
-  /** Of a cluster. */
-  readonly shards?: { readonly nodes: readonly ClickHouseNode[] } & ClickHouseCluster;
-  close(): Promise<void>;
-}
-
-/** Takes statements as they are, with their values in them. */
-export interface Reader {
-  rows<T>(sql: string): Promise<T[]>;
-}
-export interface Writer {
-  readonly write: (sql: string) => Promise<void>;
-}
-
-export type ClickHouseOrigin = StatementLimits &
-  (
-    | { readonly path: string }
-    | {
-        readonly url: string;
-        /** Its name, where the server is one of a cluster; and where its shards are. */
-        readonly cluster?: string | undefined;
-        readonly shardUrls?: readonly string[] | undefined;
-        /** ms to wait at start for a server that does not answer; long enough when left out */
-        readonly patienceMs?: number;
-        /** Is reported that. */
-        readonly logger?: Logger;
-      }
-  );
-
-interface StatementLimits {
-  readonly memoryBytes: number;
-  readonly threads: number;
-}
+import type { ClickHouseOrigin, Connections } from "./connections.js";
 
 /**
  * @throws ConfigError when the server cannot be used; StoreBusy from `rows` and `write` when too

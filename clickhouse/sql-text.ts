@@ -4,11 +4,10 @@
  * process: a slow query with parameters would hold up all the others.
  */
 import assert from "node:assert";
-import type { QueryParam } from "./clickhouse.js";
 import { inParts } from "../runtime/chunk.js";
 
 /** Characters of one statement, of which rows are nearly all; `max_query_size` is above. */
-export const statementLengthMax = 64 * 1024 * 1024;
+const statementLengthMax = 64 * 1024 * 1024;
 /** Of rows that may go in several statements. The engine holds each some times over in memory. */
 export const partLengthMax = 8 * 1024 * 1024;
 
@@ -155,3 +154,6 @@ function plain(value: QueryParam): string {
   }
   return `[${value.map(plain).join(", ")}]`;
 }
+
+/** A value for a `{name:Type}` placeholder; decimals and 64-bit integers as text. */
+export type QueryParam = string | number | boolean | readonly (string | number)[];

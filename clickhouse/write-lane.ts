@@ -13,7 +13,7 @@ import { type ClickHouseClient, ClickHouseError } from "@clickhouse/client";
 import { limits } from "../config.js";
 import { StoreUnavailable } from "./clickhouse.js";
 import { isRefusal } from "./errors.js";
-import type { Writer } from "./open.js";
+import type { Writer } from "./connections.js";
 
 /** SESSION_IS_LOCKED: another statement of the lane is running. */
 const lockedCode = "373";

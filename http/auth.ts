@@ -11,12 +11,8 @@ import { type Session, sessionMsMax } from "../members/sessions.js";
 import type { Service } from "../runtime/service.js";
 import { isFromOwnPage, readCookie, sessionCookie, setCookie } from "./cookies.js";
 import { ApiError, forbidden, malformed, notFound, unauthenticated } from "./errors.js";
+import type { Caller } from "./state.js";
 import "./state.js";
-
-export type Caller =
-  | { readonly kind: "key"; readonly access: Access }
-  | { readonly kind: "administrator" }
-  | { readonly kind: "member"; readonly session: Session };
 
 /** What a call needs: which bearer token opens it, and who else may. */
 interface Need {

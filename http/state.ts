@@ -1,7 +1,7 @@
 /** What middleware leaves on `ctx.state` for what comes after it. */
 import type { ParameterizedContext } from "koa";
 import type { Access } from "../workspaces/keys.js";
-import type { Caller } from "./auth.js";
+import type { Session } from "../members/sessions.js";
 
 declare module "koa" {
   interface DefaultState {
@@ -34,3 +34,8 @@ export function actorOf(ctx: State): string {
   const caller = callerOf(ctx);
   return caller.kind === "member" ? caller.session.user.id : caller.kind;
 }
+
+export type Caller =
+  | { readonly kind: "key"; readonly access: Access }
+  | { readonly kind: "administrator" }
+  | { readonly kind: "member"; readonly session: Session };

@@ -10,10 +10,10 @@ import type { Claimed } from "./idempotency.js";
 import { limits } from "../config.js";
 import { splitLines } from "./batch-lines.js";
 import { type PlannedEvent, type ReadEvent, claimOf, identityConflict, resume } from "./event.js";
-import type { IngestDoor } from "./events.js";
 import { keptAnswer } from "./stored-answer.js";
 import type { Line, Source } from "./lines.js";
 import { take } from "./append-sealed.js";
+import type { IngestDoor } from "./ingest-call.js";
 
 /** @throws ApiError: all of it is here; it has to be within bounds too, before anything is taken */
 export function batchSources(body: Buffer, key: string | null): Source[] {

@@ -3,35 +3,17 @@ import { createHash } from "node:crypto";
 import { jsonIn } from "../http/body.js";
 import { type ApiError, conflict, unprocessable } from "../http/errors.js";
 import type { Access } from "../workspaces/keys.js";
-import type { IsMirrored } from "../workspaces/mirrored.js";
 import { randomBase62 } from "../vault/random.js";
 import { firstReceivedAt } from "../log/raw-event.js";
 import type { Claim } from "./idempotency.js";
 import { type IngestEvent, readIngestEvent } from "../providers/ingest-event.js";
-import type { Provider } from "../providers/provider.js";
 import { refusalAtTheDoor } from "../providers/record.js";
 import { canonicalJson } from "../schemas/canonical-json.js";
 import type { IngestAnswer } from "../schemas/http/ingest.js";
 import { eventId } from "../schemas/ids.js";
 import { normalize, notBooked, RateMissing } from "./normalized.js";
-import type { DoorService, Taken } from "./append-sealed.js";
-
-/** The call an event came with. */
-export interface IngestCall {
-  readonly service: Pick<DoorService, "rates">;
-  readonly providers: ReadonlyMap<string, Provider>;
-  readonly access: Access;
-  /** The recorded clock, ms since 1970. */
-  readonly receivedAt: number;
-  /**
-   * What stands for the event's id when it has none: the Idempotency-Key, and its line in a
-   * batch, together with what the event says (docs/decisions, Events known by a key). Null: it is
-   * drawn.
-   */
-  readonly ownIdentity: string | null;
-  /** As of the recorded clock. */
-  readonly isMirrored: IsMirrored;
-}
+import type { Taken } from "./append-sealed.js";
+import type { IngestCall } from "./ingest-call.js";
 
 /** What an event says, whatever it comes to. */
 export interface ReadEvent {

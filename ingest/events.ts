@@ -9,9 +9,7 @@ import { ApiError, malformed } from "../http/errors.js";
 import { refuseParameters } from "../http/query.js";
 import { accessOf } from "../http/state.js";
 import type { Access } from "../workspaces/keys.js";
-import type { Receipts } from "./idempotency.js";
 import { limits } from "../config.js";
-import type { Provider } from "../providers/provider.js";
 import type { IngestAnswer } from "../schemas/http/ingest.js";
 import { BatchRoom } from "./batch-quota.js";
 import { batchSources, ingestBatch } from "./batch.js";
@@ -19,13 +17,8 @@ import { claimOf, identityConflict, resume } from "./event.js";
 import { keptAnswer } from "./stored-answer.js";
 import type { Line, Source } from "./lines.js";
 import { stamped } from "./stamped.js";
-import { type DoorService, take } from "./append-sealed.js";
-
-export interface IngestDoor {
-  readonly service: DoorService;
-  readonly providers: ReadonlyMap<string, Provider>;
-  readonly receipts: Receipts;
-}
+import { take } from "./append-sealed.js";
+import type { IngestDoor } from "./ingest-call.js";
 
 export function ingestRoute(door: IngestDoor): Middleware {
   const room = new BatchRoom();

@@ -13,7 +13,7 @@ import type { Logger } from "../runtime/logger.js";
 import type { Postgres } from "../postgres/postgres.js";
 
 /** Whose identities these are; they mean nothing elsewhere. */
-export interface ReceiptOwner {
+interface ReceiptOwner {
   readonly workspace: string;
   readonly environment: Environment;
 }

@@ -2,7 +2,8 @@
 import { ApiError, tooLarge } from "../http/errors.js";
 import { limits } from "../config.js";
 import { inTurns } from "./batch-lines.js";
-import { type IngestCall, type PlannedEvent, type ReadEvent, planEvent } from "./event.js";
+import { type PlannedEvent, type ReadEvent, planEvent } from "./event.js";
+import type { IngestCall } from "./ingest-call.js";
 
 /** One event as it came. */
 export interface Source extends Pick<IngestCall, "ownIdentity"> {

@@ -13,7 +13,7 @@ import { knownExponentOf } from "../schemas/money/currencies.js";
 import type { IngestAnswer } from "../schemas/http/ingest.js";
 import { convertMinor, toJsonNumber } from "../schemas/money/money.js";
 import type { FactBody, Quote } from "../schemas/records/records.js";
-import type { IngestCall } from "./event.js";
+import type { IngestCall } from "./ingest-call.js";
 
 /**
  * @throws ApiError 422 where booking would refuse any of it: no rate is known for its day, it is

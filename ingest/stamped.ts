@@ -10,10 +10,11 @@ import type { Access } from "../workspaces/keys.js";
 import { mirrorsAt } from "../workspaces/mirrored.js";
 import type { Receipts } from "./idempotency.js";
 import { limits } from "../config.js";
-import { identityConflict, type IngestCall, resume, UnpricedEvent } from "./event.js";
+import { identityConflict, resume, UnpricedEvent } from "./event.js";
 import { keptAnswer } from "./stored-answer.js";
 import { type Line, planLines, type Source } from "./lines.js";
 import type { DoorService } from "./append-sealed.js";
+import type { IngestCall } from "./ingest-call.js";
 
 /** What it needs of the door. */
 export interface StampingDoor {

@@ -10,7 +10,7 @@ import { drawToken } from "./sessions.js";
 
 type Sql = Pick<Postgres, "query">;
 
-export const invitationMsMax = 7 * 24 * 60 * 60 * 1000;
+const invitationMsMax = 7 * 24 * 60 * 60 * 1000;
 
 export interface Invitation {
   readonly id: string;

@@ -6,7 +6,3 @@ export type Role = (typeof roles)[number];
 export function includesRole(role: Role, needed: Role): boolean {
   return roles.indexOf(role) >= roles.indexOf(needed);
 }
-
-export function isRole(text: string): text is Role {
-  return roles.some((role) => role === text);
-}

@@ -22,7 +22,7 @@ const tokenBytes = 32;
 
 type Sql = Pick<Postgres, "query">;
 
-export interface Membership {
+interface Membership {
   readonly role: Role;
   readonly name: string;
   readonly baseCurrency: string;
@@ -38,7 +38,7 @@ export interface Session {
 }
 
 /** How a session began, and what its provider calls it. */
-export interface SignIn {
+interface SignIn {
   readonly user: string;
   /** The name of an identity provider, `passkey` or `link`. */
   readonly by: string;

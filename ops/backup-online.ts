@@ -7,7 +7,6 @@ import type { MadeBackup } from "../backup/write.js";
 import { tokenFile } from "../runtime/data-folder.js";
 import type { Config } from "../config.js";
 import { backup as backupSchema, dataAnswer } from "../schemas/http/manage.js";
-import type { BackupWords } from "./backup.js";
 
 const lookEveryMs = 500;
 
@@ -53,4 +52,11 @@ async function readToken({ DATA_DIR: folder }: Config): Promise<string> {
     );
   });
   return text.trim();
+}
+
+export interface BackupWords {
+  readonly to: string;
+  /** How many stay in the folder; null: all. */
+  readonly keep: number | null;
+  readonly withKey: boolean;
 }

@@ -7,18 +7,11 @@ import { type CheckedBackup, checkBackup, restoreBackup } from "../backup/restor
 import { type MadeBackup, backupKeyFile, writeBackup } from "../backup/write.js";
 import { keyFile, placeVaultKey, vaultKeyOf } from "../runtime/data-folder.js";
 import { FolderLocked } from "../runtime/folder-lock.js";
-import { embeddedBackends } from "../runtime/open.js";
 import type { Service } from "../runtime/service.js";
 import { vaultKeyId } from "../vault/vault.js";
 import type { Config } from "../config.js";
-import { askForBackup } from "./backup-online.js";
-
-export interface BackupWords {
-  readonly to: string;
-  /** How many stay in the folder; null: all. */
-  readonly keep: number | null;
-  readonly withKey: boolean;
-}
+import { askForBackup, type BackupWords } from "./backup-online.js";
+import { embeddedBackends } from "../runtime/embedded-backends.js";
 
 type Report = (line: string) => void;
 

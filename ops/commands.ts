@@ -3,7 +3,6 @@ import { z } from "zod";
 import { rebuildMovements } from "../audits/movements.js";
 import type { Service } from "../runtime/service.js";
 import { findWorkspace } from "../workspaces/workspaces.js";
-import type { Config } from "../config.js";
 import type { AuditFinding } from "../schemas/audit.js";
 import { backfill } from "./backfill.js";
 import { backup, restore } from "./backup.js";
@@ -12,22 +11,7 @@ import { replay, replayRejected } from "./replay.js";
 import { signInLink } from "./sign-in-link.js";
 import { rotateKey } from "./rotate-key.js";
 import { sqlUser } from "./sql-user.js";
-
-/** What the processors do; handed in, because roles do not know each other. */
-export interface Steps {
-  audit(
-    service: Service,
-    options: {
-      readonly workspace: string | null;
-      readonly repair: boolean;
-      readonly shareMax: number;
-    },
-  ): Promise<AuditFinding[]>;
-  /** Ends of subscriptions that went to another account. @returns how many were missing */
-  addMissingEnds(service: Service, workspace: string | null): Promise<number>;
-  /** Starts the consumers of the log. */
-  readonly startProcessors: (service: Service) => Promise<void>;
-}
+import type { Given, Options } from "./given.js";
 
 /** The words are wrong; the message says which there are. */
 export class UsageError extends Error {
@@ -60,32 +44,6 @@ export type Command =
   | "rotate-key"
   | "sign-in-link"
   | "sql-user";
-
-export interface Options {
-  readonly workspace?: string;
-  readonly repair?: boolean;
-  readonly from?: string;
-  readonly rejected?: boolean;
-  readonly integration?: string;
-  readonly to?: string;
-  readonly keep?: string;
-  readonly "with-key"?: boolean;
-  readonly through?: string;
-  readonly apply?: boolean;
-}
-
-export interface Given {
-  readonly config: Config;
-  readonly options: Options;
-  readonly steps: Steps;
-  /** What is open when the command ends is closed. */
-  readonly open: (
-    config: Config,
-    options?: { readonly restoring?: boolean; readonly alone?: boolean },
-  ) => Promise<Service>;
-  readonly close: () => Promise<void>;
-  readonly report: (line: string) => void;
-}
 
 interface Runnable {
   readonly options: readonly (keyof Options)[];

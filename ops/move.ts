@@ -11,8 +11,8 @@ import { vaultKeyId } from "../vault/vault.js";
 import { type Config, ConfigError, readConfig } from "../config.js";
 import { topics } from "../schemas/records/records.js";
 import { restore } from "./backup.js";
-import type { Given } from "./commands.js";
 import { mistypedSettings } from "./mistyped-settings.js";
+import type { Given } from "./given.js";
 
 export interface MoveWords {
   /** A file of settings, `NAME=value` lines: the installation to move to. */

@@ -9,7 +9,8 @@ import { Releases } from "../runtime/releases.js";
 import type { Service } from "../runtime/service.js";
 import { createLogger } from "../runtime/logger.js";
 import { type Config, readConfig } from "../config.js";
-import { type Command, type Options, type Steps, UsageError, commands, usage } from "./commands.js";
+import { type Command, UsageError, commands, usage } from "./commands.js";
+import type { Options, Steps } from "./given.js";
 
 /** @returns the exit code */
 export async function operate(

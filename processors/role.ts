@@ -23,7 +23,7 @@ import { adornEvents } from "./enrich/enrich-optional.js";
 import { completeEvents, type EnrichingService } from "./enrich/enrich-required.js";
 import { gathered } from "./batch-coalescer.js";
 import { giveWay } from "./yield-to-event-loop.js";
-import { keepJournal, RecentOutcomes } from "./normalize/journal.js";
+import { keepJournal } from "./normalize/journal.js";
 import { normalize } from "./normalize/normalize.js";
 import { keepAudits } from "./audit/run-audits.js";
 import { Overlapping } from "./concurrency-window.js";
@@ -31,6 +31,7 @@ import { RecentlyPublished } from "./enrich/recently-published.js";
 import { passOver } from "./rejects/pass-over.js";
 import { keepRejects } from "./rejects/retries.js";
 import { watchRetention } from "./retention-watch.js";
+import { RecentOutcomes } from "./normalize/recent-outcomes.js";
 
 export const logUse: LogUse = {
   reads: [topics.raw, topics.incomplete, topics.facts],

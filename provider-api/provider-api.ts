@@ -15,7 +15,7 @@ export interface Asker {
   readonly integration: { readonly id: string; readonly credentials: unknown } | null;
 }
 
-export interface Asking {
+interface Asking {
   readonly path: string;
   readonly freshForMs: number;
   readonly headers?: Readonly<Record<string, string>>;

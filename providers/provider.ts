@@ -3,12 +3,12 @@
  * adapter knows no database, no clock and no workspace; it is registered by one line in index.ts.
  */
 import type { z } from "zod";
-import { type ProviderToken, providerTokens } from "../schemas/provider-tokens.js";
+import type { ProviderToken } from "../schemas/provider-tokens.js";
 import type { Environment, FactBody } from "../schemas/records/records.js";
 import type { Backfill } from "./backfill.js";
 import type { EventRecord } from "./record.js";
 
-export { providerTokens, type ProviderToken };
+export type { ProviderToken };
 
 export type Headers = Readonly<Record<string, string | undefined>>;
 

@@ -65,7 +65,7 @@ export interface Rates {
   close(): Promise<void>;
 }
 
-export interface RefreshOutcome {
+interface RefreshOutcome {
   readonly added: boolean;
   readonly failed: readonly RateSource[];
 }

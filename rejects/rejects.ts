@@ -1,8 +1,8 @@
 /** Raw events that could not be booked, as the management interface lists them. */
 import type { Environment } from "../schemas/records/records.js";
 import { eachShard } from "../clickhouse/cluster/shard-statements.js";
-import { partsOf } from "../clickhouse/sql-text.js";
-import type { ClickHouse, QueryParam } from "../clickhouse/clickhouse.js";
+import { partsOf, type QueryParam } from "../clickhouse/sql-text.js";
+import type { ClickHouse } from "../clickhouse/clickhouse.js";
 
 /** A row of `rejects`; times as ClickHouse writes them. */
 export interface RejectRow {
@@ -138,7 +138,7 @@ export async function findReject(
   return row ?? null;
 }
 
-export function rejectsQuery(
+function rejectsQuery(
   filter: RejectFilter,
   after: RejectPosition | null,
   rowsMax: number,

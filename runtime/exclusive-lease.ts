@@ -43,7 +43,7 @@ export async function beSoleProcess(given: {
 }
 
 /** @throws OthersRun while any process has the installation open */
-export async function refuseBesideOthers(postgres: Postgres): Promise<void> {
+async function refuseBesideOthers(postgres: Postgres): Promise<void> {
   const [row] = await postgres.query<{ others: number }>(
     "SELECT count(*)::int4 AS others FROM doors WHERE until > clock_timestamp()",
   );

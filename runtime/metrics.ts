@@ -10,13 +10,13 @@ const prefix = "revenue_";
 /** What stands for the labels of a metric that has as many series as it may have. */
 const other = "other";
 
-export type Labels<Name extends string> = Readonly<Record<Name, string>>;
+type Labels<Name extends string> = Readonly<Record<Name, string>>;
 
 /** Each adds to one series; beyond `metricSeriesMax` of them to one with all labels `other`. */
-export interface Count<Name extends string> {
+interface Count<Name extends string> {
   inc(labels: Labels<Name>): void;
 }
-export interface Durations<Name extends string> {
+interface Durations<Name extends string> {
   observe(labels: Labels<Name>, seconds: number): void;
 }
 

@@ -44,6 +44,7 @@ import { openVault } from "../vault/vault.js";
 import { Watermark } from "../watermark/watermark.js";
 import { withWireFormat } from "../log/registry/wire-format.js";
 import { writtenAlone } from "./fenced-backends.js";
+import { embeddedBackends } from "./embedded-backends.js";
 
 export interface OpenedService {
   readonly service: Service;
@@ -152,13 +153,6 @@ const processNameLength = 20;
 function endProcess(logger: Logger, { message }: OthersRun): never {
   logger.fatal(message);
   process.exit(2);
-}
-
-/** The settings that are absent, so that their backend is the embedded one. */
-export function embeddedBackends(config: Config): string[] {
-  return (["KAFKA_BROKERS", "CLICKHOUSE_URL", "DATABASE_URL"] as const).filter(
-    (name) => config[name] === undefined,
-  );
 }
 
 async function openOwnDoors(postgres: Postgres, logger: Logger, releases: Releases) {

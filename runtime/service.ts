@@ -54,4 +54,4 @@ export interface Service {
 }
 
 /** Answers the request itself, errors included; `head` is what was read beyond the headers. */
-export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;

@@ -10,7 +10,7 @@ export const auditedTables = [
 export type AuditedTable = (typeof auditedTables)[number];
 
 /** One row too many, too few or other than it should be. */
-export const auditExample = z.object({
+const auditExample = z.object({
   subject: z.string().describe("The account (a keyed hash) or the payment"),
   at: z.string().describe("When it happened; of transactions: as of which recorded moment"),
   what: z.string().describe("The kind of the row, or the fields that differ"),

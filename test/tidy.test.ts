@@ -141,6 +141,16 @@ describe("the tree", () => {
     expect(dead).to.deep.equal([]);
   });
 
+  it("should have no circle of imports, those of types included", () => {
+    const targets = new Map(
+      sources().map(({ path, imports }) => [
+        path,
+        imports.ours.map((target) => target.replace(/\.js(x?)$/, ".ts$1")),
+      ]),
+    );
+    expect(circlesOf(targets)).to.deep.equal([]);
+  });
+
   it("should register every provider that has a folder", () => {
     const index = readFileSync(projectFile("providers", "index.ts"), "utf8");
     const folders = readdirSync(projectFile("providers"), { withFileTypes: true })
@@ -277,6 +287,24 @@ function tracked(): string[] {
     encoding: "utf8",
   }).split("\n");
   return files.split("\n").filter((path) => path !== "" && !deleted.includes(path));
+}
+
+/** Each circle once, as the path that leads back to where it began. */
+function circlesOf(targets: ReadonlyMap<string, readonly string[]>): string[] {
+  const circles: string[] = [];
+  const done = new Set<string>();
+  const visit = (path: string, trail: readonly string[]): void => {
+    const start = trail.indexOf(path);
+    if (start !== -1) {
+      circles.push([...trail.slice(start), path].join(" → "));
+      return;
+    }
+    if (done.has(path)) return;
+    for (const target of targets.get(path) ?? []) visit(target, [...trail, path]);
+    done.add(path);
+  };
+  for (const path of targets.keys()) visit(path, []);
+  return circles;
 }
 
 function folderOf(path: string): string {

@@ -9,7 +9,7 @@ import type { Postgres } from "../postgres/postgres.js";
 import { type Vault, SealBroken, sealedUnder, vaultKeyId } from "./vault.js";
 
 /** What a sealed secret is bound to. */
-export function ownSecretAssociated(name: string): Buffer {
+function ownSecretAssociated(name: string): Buffer {
   return Buffer.from(`sealed_secrets:${name}`);
 }
 

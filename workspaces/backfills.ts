@@ -4,8 +4,8 @@ import { limits } from "../config.js";
 import type { Postgres } from "../postgres/postgres.js";
 import { randomBase62 } from "../vault/random.js";
 
-export const backfillStates = ["reading", "comparing", "done", "different", "failed"] as const;
-export type BackfillState = (typeof backfillStates)[number];
+const backfillStates = ["reading", "comparing", "done", "different", "failed"] as const;
+type BackfillState = (typeof backfillStates)[number];
 
 /** Count and minor units of what was paid, and what of it was refunded; amounts as decimal text. */
 const sums = z.object({ count: z.int(), amount: z.string(), refunded: z.string() });

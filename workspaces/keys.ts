@@ -11,7 +11,7 @@ import type { Logger } from "../runtime/logger.js";
 import type { Postgres } from "../postgres/postgres.js";
 import { randomBase62 } from "../vault/random.js";
 
-export const scopes = ["Read-only", "Full Ingress"] as const;
+const scopes = ["Read-only", "Full Ingress"] as const;
 export type Scope = (typeof scopes)[number];
 
 /** Who is calling. */

@@ -57,7 +57,7 @@ export type AccountsAnswer = z.output<typeof accountsAnswer>;
 
 export const accountQueryParameters = z.object({ ...pageQuery, ...clocksQuery, ...formatQuery });
 
-export const accountSubscription = z
+const accountSubscription = z
   .object({
     subscription: z.string(),
     product_id: z.string().meta({ description: "The product the SKU belongs to today." }),
@@ -73,7 +73,7 @@ export const accountSubscription = z
   .meta({ id: "AccountSubscription" });
 export type AccountSubscription = z.output<typeof accountSubscription>;
 
-export const timelineTypes = [
+const timelineTypes = [
   "movement",
   "change",
   "payment",

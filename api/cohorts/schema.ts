@@ -4,7 +4,7 @@ import { clocksQuery, completeTo } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import { cellQuery } from "../../schemas/http/series.js";
 
-export const cohortIntervals = ["month", "quarter", "year"] as const;
+const cohortIntervals = ["month", "quarter", "year"] as const;
 export type CohortInterval = (typeof cohortIntervals)[number];
 
 export const cohortsQueryParameters = z.object({

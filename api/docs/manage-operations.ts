@@ -2,7 +2,7 @@
 import { z } from "zod";
 import * as manage from "../../schemas/http/manage.js";
 import * as members from "../../schemas/http/members.js";
-import type { Operation } from "./operations.js";
+import type { Operation } from "./operation.js";
 
 export const manageOperations: readonly Operation[] = [
   {

@@ -6,11 +6,12 @@ import { z } from "zod";
 import { limits } from "../../config.js";
 import { errorAnswer } from "../../schemas/http/error.js";
 import { formats } from "../exports/formats.js";
-import { type Operation, operations } from "./operations.js";
+import { operations } from "./operations.js";
+import type { Operation } from "./operation.js";
 
-export type JsonSchema = Readonly<Record<string, unknown>>;
+type JsonSchema = Readonly<Record<string, unknown>>;
 
-export interface OpenApiParameter {
+interface OpenApiParameter {
   readonly name: string;
   readonly in: "query" | "path" | "header";
   readonly required: boolean;
@@ -20,7 +21,7 @@ export interface OpenApiParameter {
 
 type Content = Readonly<Record<string, { readonly schema: JsonSchema }>>;
 
-export interface OpenApiOperation {
+interface OpenApiOperation {
   readonly tags: readonly string[];
   readonly summary: string;
   readonly description?: string;

@@ -5,7 +5,7 @@ import { Marked } from "marked";
 import { gfmHeadingId } from "marked-gfm-heading-id";
 import { projectFile } from "../../runtime/project-root.js";
 
-export interface Page {
+interface Page {
   readonly title: string;
   html(): string;
 }

@@ -15,7 +15,7 @@ import {
   subjectVersionAnswer,
   subjectVersionsAnswer,
 } from "../../schemas/http/registry.js";
-import type { Operation } from "./operations.js";
+import type { Operation } from "./operation.js";
 
 export const registryOperations: readonly Operation[] = [
   read("/schemas/ids/{id}", "The schema a message on a public topic names", schemaAnswer, [404]),

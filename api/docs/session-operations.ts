@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { dataAnswer } from "../../schemas/http/manage.js";
 import * as session from "../../schemas/http/session.js";
-import type { Operation } from "./operations.js";
+import type { Operation } from "./operation.js";
 
 const options = z.looseObject({}).describe("For `navigator.credentials`, as WebAuthn has it");
 

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { bookedAt } from "../../schemas/booked-at.js";
 import { providerToken } from "../../schemas/http/transactions.js";
 
-export const ledgerKinds = ["sale", "refund", "dispute", "dispute_won"] as const;
+const ledgerKinds = ["sale", "refund", "dispute", "dispute_won"] as const;
 
 /** One movement of money; entries with the same `entry` add up to what moved. */
 export const ledgerEntry = z
@@ -30,7 +30,7 @@ export const ledgerEntry = z
   .meta({ id: "LedgerEntry" });
 export type LedgerEntry = z.output<typeof ledgerEntry>;
 
-export const factKinds = [
+const factKinds = [
   "payment",
   "purchase",
   "link",

@@ -7,9 +7,9 @@ import { providerToken, transactionStatuses } from "../../schemas/http/transacti
 
 export const eventQueryParameters = z.object({});
 
-export const outcomes = ["facts", "ignored", "rejected"] as const;
-export const seals = ["intact", "broken", "removed"] as const;
-export const eventStates = ["in_progress", "booked", "ignored", "rejected"] as const;
+const outcomes = ["facts", "ignored", "rejected"] as const;
+const seals = ["intact", "broken", "removed"] as const;
+const eventStates = ["in_progress", "booked", "ignored", "rejected"] as const;
 
 const notYet = "Null until the journal has it.";
 
@@ -67,7 +67,7 @@ export const eventChange = z
   })
   .meta({ id: "EventChange" });
 
-export const eventMovement = z
+const eventMovement = z
   .object({
     account: z.string().meta({ description: "A keyed hash." }),
     subscription: z.string(),

@@ -15,7 +15,7 @@ type Tenant = Pick<AsOf, "workspace" | "environment">;
 type SearchService = Pick<Service, "clickhouse" | "log">;
 
 /** A delivery whose outcome nobody has written down yet. */
-export interface Waiting {
+interface Waiting {
   readonly meta: RawEventMeta;
   readonly partition: number;
   readonly offset: bigint;

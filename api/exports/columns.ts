@@ -12,7 +12,7 @@ export interface Column {
 }
 
 /** `time`: ISO 8601; `date`: `YYYY-MM-DD`, or empty for none; `json`: what is no single value. */
-export type Kind = "text" | "integer" | "decimal" | "time" | "date" | "json";
+type Kind = "text" | "integer" | "decimal" | "time" | "date" | "json";
 
 /** As JSON shows it. */
 export type ExportRow = Readonly<Record<string, unknown>>;

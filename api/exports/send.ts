@@ -35,7 +35,7 @@ export function sendTable(
 }
 
 /** Rows that are read while they are sent, all as of one moment. */
-export interface Walk extends Table {
+interface Walk extends Table {
   readonly asOf: PinnedAsOf;
   readonly clocks: Clocks;
   /** Begins anew with each call. */

@@ -15,7 +15,7 @@ import {
 export const movementKinds = ["new", "expansion", "contraction", "churn", "reactivation"] as const;
 export type MovementKind = (typeof movementKinds)[number];
 
-export const movementGroups = [...cellGroups, "kind"] as const;
+const movementGroups = [...cellGroups, "kind"] as const;
 export type MovementGroup = (typeof movementGroups)[number];
 
 export const movementsQueryParameters = z.object({

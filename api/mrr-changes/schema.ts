@@ -23,7 +23,7 @@ export const mrrChangesQueryParameters = z.object({
 
 const exact = z.string().meta({ description: "The same unrounded: decimal text, six places." });
 
-export const mrrReading = z
+const mrrReading = z
   .object({
     known_at: z.iso.datetime(),
     mrr: z.number(),

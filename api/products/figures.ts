@@ -4,7 +4,7 @@ import { mrrOf } from "../reading/amounts.js";
 import type { SkuRevenueRow } from "./sku-revenue-query.js";
 import type { SkuSubscriptionsRow } from "./sku-subscriptions-query.js";
 
-export interface SkuFigures extends Sku {
+interface SkuFigures extends Sku {
   /** minor units of base currency, of the period */
   readonly revenue: bigint;
   readonly sales: number;

@@ -1,8 +1,8 @@
 /** Which rows of movements a question is about: those of a provider, a product, a currency … */
 import type { Catalogue } from "../../catalogue/view.js";
-import type { QueryParam } from "../../clickhouse/clickhouse.js";
 import { unprocessable } from "../../http/errors.js";
 import { providerTokens } from "../../schemas/provider-tokens.js";
+import type { QueryParam } from "../../clickhouse/sql-text.js";
 
 export interface CellQuery {
   readonly provider?: string | undefined;

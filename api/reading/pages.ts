@@ -27,7 +27,7 @@ export interface Walk<Filters, Position> {
   pagination(last: Position | null): { has_more: boolean; next_cursor: string | null };
 }
 
-export interface WalkQuery {
+interface WalkQuery {
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
   readonly at?: number | undefined;

@@ -16,7 +16,7 @@ export interface Person {
   readonly idToken: string | null;
 }
 
-export interface Checks {
+interface Checks {
   readonly state: string;
   readonly nonce: string;
   readonly verifier: string;

@@ -199,7 +199,7 @@ async function memberStill(
   return member;
 }
 
-export function identityOf(provider: IdentityProvider, person: Person, hashSubject: HashSubject) {
+function identityOf(provider: IdentityProvider, person: Person, hashSubject: HashSubject) {
   const { issuer, subject, sid } = person;
   return {
     provider: provider.name,

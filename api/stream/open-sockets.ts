@@ -1,12 +1,13 @@
 /** The sockets of this process: how many a key may have, their heartbeat, and their end. */
 import type { IncomingMessage } from "node:http";
 import type { WebSocket } from "ws";
-import { type Caller, stillAuthorized } from "../../http/auth.js";
+import { stillAuthorized } from "../../http/auth.js";
 import { ApiError } from "../../http/errors.js";
 import type { Access } from "../../workspaces/keys.js";
 import type { Service } from "../../runtime/service.js";
 import { limits } from "../../config.js";
 import type { Subscriber } from "./subscriber.js";
+import type { Caller } from "../../http/state.js";
 
 /** The look-up is cached for a few seconds, so this mostly costs nothing. */
 const keyCheckMs = 1_000;

@@ -5,9 +5,9 @@ import type { Fact } from "../../schemas/records/records.js";
 import type { JournalRow } from "../events/journal-query.js";
 import type { EntryRow } from "./entries-query.js";
 import type { VersionRow } from "./versions-query.js";
-import type { TransactionRow } from "../transactions/query.js";
 import { bookedText, presentEntry, presentRawEvents, timeText } from "../events/evidence.js";
 import { presentTransactionRow } from "../transactions/presenter.js";
+import type { TransactionRow } from "../transactions/listed-row.js";
 
 export interface ExplainedTransaction {
   /** As the lists show it. */

@@ -1,7 +1,8 @@
 /** All versions of one transaction, oldest first. */
 import type { PinnedAsOf } from "../reading/pages.js";
 import { type Query, asOfParams, atSql, tenantSql } from "../reading/query.js";
-import { type TransactionRow, recordedSql, transactionColumns } from "../transactions/query.js";
+import { recordedSql, transactionColumns } from "../transactions/query.js";
+import type { TransactionRow } from "../transactions/listed-row.js";
 
 export interface VersionRow extends TransactionRow {
   /** ms since 1970, as text */

@@ -2,7 +2,6 @@
  * A version of a transaction as the lists read it: what there is to show of it is in one column,
  * for sixteen take longer to open than to read.
  */
-import type { TransactionRow } from "./query.js";
 
 export interface ListedRow extends Pick<TransactionRow, "timestamp_ms" | "id"> {
   /** JSON, made of the other columns by `migrations/clickhouse`. */
@@ -59,3 +58,28 @@ type Shown = readonly [
   status: TransactionRow["status"],
   account: TransactionRow["account"],
 ];
+
+/** Amounts in minor units, as text. */
+export interface TransactionRow {
+  /** ms since 1970, as text */
+  readonly timestamp_ms: string;
+  readonly id: string;
+  readonly version: number;
+  readonly provider: string;
+  readonly payment: string;
+  readonly external_id: string;
+  readonly gross_amount: string;
+  readonly original_currency: string;
+  readonly normalized_amount: string;
+  readonly base_currency: string;
+  readonly fx_rate: string;
+  readonly fx_date: string;
+  readonly refunded_amount: string;
+  readonly tax_amount: string | null;
+  readonly fee_amount: string | null;
+  readonly customer_country: string;
+  readonly type: string;
+  readonly status: string;
+  /** Empty for a guest. */
+  readonly account: string;
+}

@@ -3,13 +3,12 @@ import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import { limits } from "../../config.js";
 import type { PinnedAsOf } from "../reading/pages.js";
 import { type PassingRows, listKey } from "./filter-selectivity.js";
-import { type ListedRow, transactionOf } from "./listed-row.js";
+import { type ListedRow, transactionOf, type TransactionRow } from "./listed-row.js";
 import { type PaymentHistoryRow, paymentHistoryQuery } from "./payment-history-query.js";
 import { type CandidateRow, candidatesQuery, hasCandidates } from "./candidates-query.js";
 import { type TransactionCountRow, transactionCountQuery } from "./count-query.js";
 import {
   type TransactionPosition,
-  type TransactionRow,
   type TransactionsWanted,
   isWanted,
   transactionsQuery,

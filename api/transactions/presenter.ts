@@ -4,7 +4,7 @@ import { knownExponentOf } from "../../schemas/money/currencies.js";
 import { type Transaction, transaction } from "../../schemas/http/transactions.js";
 import { toJsonNumber } from "../../schemas/money/money.js";
 import type { TransactionRecord } from "../../schemas/records/records.js";
-import type { TransactionRow } from "./query.js";
+import type { TransactionRow } from "./listed-row.js";
 
 export function presentTransactionRow(row: TransactionRow, product: CatalogueProduct): Transaction {
   const numbers = {

@@ -1,10 +1,10 @@
 /** Versions of transactions, newest first. */
 import { clickhouseTime } from "../../clickhouse/rows.js";
-import type { QueryParam } from "../../clickhouse/clickhouse.js";
 import type { TransactionStatus, TransactionType } from "../../schemas/http/transactions.js";
 import type { PinnedAsOf } from "../reading/pages.js";
-import { listedColumns } from "./listed-row.js";
+import { listedColumns, type TransactionRow } from "./listed-row.js";
 import { type Query, asOfParams, atSql, knownAtSql, tenantSql } from "../reading/query.js";
+import type { QueryParam } from "../../clickhouse/sql-text.js";
 
 /** Where a page ended: the row before which the next one begins. */
 export interface TransactionPosition {
@@ -30,31 +30,6 @@ export interface TransactionsWanted {
   readonly to?: number | undefined;
   /** The status is wanted as of `at`, not as of now: any version may have reported another one. */
   readonly isPast: boolean;
-}
-
-/** Amounts in minor units, as text. */
-export interface TransactionRow {
-  /** ms since 1970, as text */
-  readonly timestamp_ms: string;
-  readonly id: string;
-  readonly version: number;
-  readonly provider: string;
-  readonly payment: string;
-  readonly external_id: string;
-  readonly gross_amount: string;
-  readonly original_currency: string;
-  readonly normalized_amount: string;
-  readonly base_currency: string;
-  readonly fx_rate: string;
-  readonly fx_date: string;
-  readonly refunded_amount: string;
-  readonly tax_amount: string | null;
-  readonly fee_amount: string | null;
-  readonly customer_country: string;
-  readonly type: string;
-  readonly status: string;
-  /** Empty for a guest. */
-  readonly account: string;
 }
 
 /**

@@ -21,10 +21,10 @@ import { tables } from "../exports/tables.js";
 import { openWalk } from "../reading/pages.js";
 import { PassingRows } from "./filter-selectivity.js";
 import { presentTransactionRow } from "./presenter.js";
-import type { TransactionRow } from "./query.js";
 import { transactionsNamed } from "./search.js";
 import { countTransactions, readAllTransactions, readTransactions } from "./pages.js";
 import { checkRange, clocksOf, completeText } from "../reading/reading.js";
+import type { TransactionRow } from "./listed-row.js";
 
 export function transactionsRoute(
   router: Router,

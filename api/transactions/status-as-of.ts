@@ -4,7 +4,7 @@
  */
 import { refundedOf } from "../../schemas/money/refunded.js";
 import type { PaymentHistoryRow } from "./payment-history-query.js";
-import type { TransactionRow } from "./query.js";
+import type { TransactionRow } from "./listed-row.js";
 
 /** @param history of its payment, currency by currency; empty when the ledger has nothing */
 export function transactionAsOf(

@@ -17,9 +17,8 @@ import {
   toldShards,
   usualUrls,
 } from "./layout.js";
-import type { Connections, Writer } from "../open.js";
 import { joinTables, takePlaces } from "./shard-identity.js";
-import { rowsOf, serverClient, serverLanes, type ServerOrigin } from "../server/server.js";
+import { rowsOf, serverClient, serverLanes } from "../server/server.js";
 import {
   type ClusterNames,
   clusterRead,
@@ -29,6 +28,7 @@ import {
 } from "./shard-statements.js";
 import { bind } from "../sql-text.js";
 import { whenUsable } from "../server/start-checks.js";
+import type { Connections, Writer, ServerOrigin } from "../connections.js";
 
 export type ClusterOrigin = ServerOrigin & { readonly cluster: string };
 

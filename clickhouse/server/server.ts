@@ -11,11 +11,9 @@ import { StoreUnavailable, type WriteLane, writeLanes } from "../clickhouse.js";
 import { isRefusal } from "../errors.js";
 import { ServerLane } from "../write-lane.js";
 import { serverFiles } from "../table-files.js";
-import type { ClickHouseOrigin, Connections, Writer } from "../open.js";
 import { memoryOfStatement, statementSettings } from "../settings.js";
 import { whenUsable } from "./start-checks.js";
-
-export type ServerOrigin = Extract<ClickHouseOrigin, { url: string }>;
+import type { Connections, Writer, ServerOrigin } from "../connections.js";
 
 /**
  * Well before a server closes an idle connection (10 s as it is delivered): one that is closed

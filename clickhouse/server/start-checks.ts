@@ -12,8 +12,8 @@ import {
 import { ConfigError, limits } from "../../config.js";
 import { notAllowed } from "../errors.js";
 import { missingGrants } from "./grants.js";
-import type { ServerOrigin } from "./server.js";
 import { reportWaiting } from "../../runtime/report-waiting.js";
+import type { ServerOrigin } from "../connections.js";
 
 /** What the tests run on is newer; older ones are refused rather than trusted with money. */
 const oldestVersion = [26, 3] as const;

@@ -9,9 +9,9 @@
  */
 import { limits } from "../../config.js";
 import { KafkaConnection, type KafkaSettings, clientIdOf, coordinatorOf } from "./connection.js";
-import type { GroupName } from "./group.js";
 import { rest } from "../partition-consumer.js";
 import type { Logger } from "../../runtime/logger.js";
+import type { GroupName } from "./group-name.js";
 
 const lookEveryMs = 200;
 

@@ -16,12 +16,7 @@ import { pauseAfter, reportFailure } from "./denied.js";
 import { firstPauseMs, rest } from "../partition-consumer.js";
 import { removeSilent } from "./evict-dead-members.js";
 import type { Logger } from "../../runtime/logger.js";
-
-export interface GroupName {
-  readonly groupId: string;
-  /** On Kafka. */
-  readonly topic: string;
-}
+import type { GroupName } from "./group-name.js";
 
 /** Work on the partitions of one generation. */
 export interface Work {

@@ -11,7 +11,7 @@ import type { TopicOptions } from "../log.js";
 import type { Logger } from "../../runtime/logger.js";
 import { reportWaiting } from "../../runtime/report-waiting.js";
 
-export interface KafkaTopic extends TopicOptions {
+interface KafkaTopic extends TopicOptions {
   /** As Kafka knows it. */
   readonly name: string;
   /** A topic that is there may have more or fewer partitions. */

@@ -10,7 +10,7 @@ import { measureKafkajs } from "./kafka-floor.js";
 import type { Options } from "./options.js";
 import { withFolder } from "./processes.js";
 
-export const load = { records: 100_000, recordsPerAppend: 1_000, valueBytes: 500, singles: 300 };
+const load = { records: 100_000, recordsPerAppend: 1_000, valueBytes: 500, singles: 300 };
 
 export function kafka(_options: Options): Promise<Figure[]> {
   return withFolder(async (folder) => {

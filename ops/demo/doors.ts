@@ -7,14 +7,7 @@ import { makeTestChain } from "../payloads/apple-test-chain.js";
 import { createProviders } from "../../providers/index.js";
 import type { Provider, Signed } from "../../providers/provider.js";
 
-export const shopTokens = [
-  "paddle",
-  "lemonsqueezy",
-  "gumroad",
-  "revenuecat",
-  "apple",
-  "custom",
-] as const;
+const shopTokens = ["paddle", "lemonsqueezy", "gumroad", "revenuecat", "apple", "custom"] as const;
 export type ShopToken = (typeof shopTokens)[number];
 /** Google's sales stand in its API only, which a demo has not. */
 export const demoTokens = ["stripe", ...shopTokens] as const;

@@ -213,6 +213,6 @@ function tellFate(customer: Customer, payment: Payment | null): void {
 }
 
 /** A whole second from one moment on and before another. */
-export function later(chance: Chance, from: number, to: number): number {
+function later(chance: Chance, from: number, to: number): number {
   return Math.min(wholeSecond(from + chance.unit() * (to - from)) + secondMs, to - secondMs);
 }

@@ -6,9 +6,9 @@
  * Inside a made notification `signedTransactionInfo` and `signedRenewalInfo` are objects: signing
  * turns them, and then the whole, into JWS.
  */
-export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
-export type AppleEnvironment = "Production" | "Sandbox";
+type AppleEnvironment = "Production" | "Sandbox";
 
 /** What transaction, renewal info and notification all repeat. */
 export interface AppInput {

@@ -8,7 +8,7 @@
 import { knownExponentOf } from "../../schemas/money/currencies.js";
 import { powerOfTen } from "../../schemas/money/decimal.js";
 
-export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 
 export interface PushInput {
@@ -96,7 +96,7 @@ export interface PurchaseInput {
   readonly isTest?: boolean;
 }
 
-export interface PurchaseItem {
+interface PurchaseItem {
   readonly product: string;
   readonly basePlan: string;
   readonly expiresAt: number;
@@ -131,17 +131,6 @@ export function subscriptionPurchase(input: PurchaseInput): JsonObject {
   };
 }
 
-/** The first payment while it is pending: nothing is granted yet. */
-export function pendingPurchase(country: string, product: string): JsonObject {
-  return {
-    kind: "androidpublisher#subscriptionPurchaseV2",
-    regionCode: country,
-    subscriptionState: "SUBSCRIPTION_STATE_PENDING",
-    acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING",
-    lineItems: [{ productId: product }],
-  };
-}
-
 export interface OrderInput {
   /** GPA.…, of a renewal with `..0`, `..1` behind it */
   readonly id: string;
@@ -157,7 +146,7 @@ export interface OrderInput {
   readonly refund?: { readonly at: number; readonly isChargeback?: boolean };
 }
 
-export interface OrderLineInput {
+interface OrderLineInput {
   readonly product: string;
   readonly title: string;
   /** Before Play's own discounts; with tax inside or without, by region. */
@@ -176,7 +165,7 @@ export interface OrderLineInput {
   };
 }
 
-export interface PartialRefundInput {
+interface PartialRefundInput {
   readonly createdAt: number;
   readonly processedAt: number | null;
   readonly amount: bigint;
@@ -300,16 +289,6 @@ export function subscriptionProduct(input: {
     })),
     listings: [{ languageCode: "en-US", title: input.title }],
   };
-}
-
-/** `monetization.onetimeproducts.get` */
-export function oneTimeProduct(input: {
-  readonly packageName: string;
-  readonly product: string;
-  readonly title: string;
-}): JsonObject {
-  const { packageName, product: productId, title } = input;
-  return { packageName, productId, listings: [{ languageCode: "en-US", title }] };
 }
 
 /** `Money`: whole units as text, absent when 0, and billionths of a unit. */

@@ -6,7 +6,7 @@
  * 8601 with six decimals, and numbers. Each maker takes what matters and fills in the rest;
  * `lemonEvent` wraps an object into an event.
  */
-export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 
 /** An object of JSON:API; ids are strings here and integers where others name it. */

@@ -6,7 +6,7 @@
  * with six decimals, and strings. Each maker takes what matters and fills in the rest;
  * `paddleEvent` wraps an entity into an event. Money is in payloads-money.ts.
  */
-export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 
 export interface EventInput {

@@ -93,23 +93,6 @@ export function purchaseBody(type: PurchaseType, input: PurchaseInput): Buffer {
   return Buffer.from(`{"event":{${written.join(",")},${rest},"api_version":"1.0"}`);
 }
 
-/** Events about a customer, which have none of a purchase's fields. */
-export function customerBody(
-  type: "TEST" | "TRANSFER" | "EXPERIMENT_ENROLLMENT",
-  input: { readonly id: string; readonly at: number },
-): Buffer {
-  const event = {
-    app_id: "app1a2b3c4d5e",
-    environment: "PRODUCTION",
-    event_timestamp_ms: input.at,
-    id: input.id,
-    store: "APP_STORE",
-    ...(type === "TRANSFER" ? { transferred_from: ["user_1"], transferred_to: ["user_2"] } : {}),
-    type,
-  };
-  return Buffer.from(JSON.stringify({ api_version: "1.0", event }));
-}
-
 function majorText(amountMinor: bigint | null, currency: string): string {
   return amountMinor === null ? "null" : minorToMajor(amountMinor, exponentOf(currency) ?? 2);
 }

@@ -160,7 +160,7 @@ export function discountObject(input: DiscountInput): JsonObject {
   };
 }
 
-export interface SubscriptionItemInput {
+interface SubscriptionItemInput {
   readonly id: string;
   readonly price: JsonObject;
   /** Absent for metered prices. */

@@ -5,8 +5,8 @@ import { type LocalKafka, startKafka } from "./kafka.js";
 import { startPostgres } from "./postgres.js";
 import type { LocalServer } from "./server.js";
 
-export const serverKinds = ["kafka", "clickhouse", "postgres"] as const;
-export type ServerKind = (typeof serverKinds)[number];
+const serverKinds = ["kafka", "clickhouse", "postgres"] as const;
+type ServerKind = (typeof serverKinds)[number];
 export type Servers = Readonly<Record<ServerKind, LocalServer>>;
 
 export interface ServersOptions {

@@ -5,8 +5,8 @@ import { fromClickhouseTime } from "../../clickhouse/rows.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import { inParts } from "../../runtime/chunk.js";
 import { limits } from "../../config.js";
-import type { Change } from "../book/subscriptions/changes.js";
 import { endsOf, partsOfShared, type Shared, sharedSql } from "../book/subscriptions/transfers.js";
+import type { Change } from "../book/subscriptions/change.js";
 
 /**
  * Subscriptions of a tenant that have several accounts, in lists to be audited one by one. They are

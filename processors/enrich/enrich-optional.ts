@@ -16,7 +16,8 @@ import { type Environment, type Fact, factCodec } from "../../schemas/records/re
 import { ask, type EnrichingService, rawRecords } from "./enrich-required.js";
 import { type Answered, parsedAnswers, toldToAll } from "./questions.js";
 import { handOnFacts, handOnRejects } from "../normalize/publish-facts.js";
-import { conclude, openRaw, type Opened, type Rejected } from "../normalize/read-raw.js";
+import { conclude, openRaw } from "../normalize/read-raw.js";
+import type { Opened, Rejected } from "../normalize/outcome.js";
 
 type Answers = ReadonlyMap<string, string | null>;
 

@@ -15,9 +15,10 @@ import { asTheyCome } from "../groups-as-completed.js";
 import { type Answered, askAll, parsedAnswers } from "./questions.js";
 import { handOn } from "../normalize/publish-facts.js";
 import { lookAgain } from "../rejects/recheck.js";
-import type { NormalizingService } from "../normalize/normalize.js";
 import { insertRawEvents, rawEventRow } from "../normalize/raw-events.js";
-import { conclude, openRaw, type Opened, type Outcome } from "../normalize/read-raw.js";
+import { conclude, openRaw } from "../normalize/read-raw.js";
+import type { NormalizingService } from "../normalize/normalizing-service.js";
+import type { Opened, Outcome } from "../normalize/outcome.js";
 
 export type EnrichingService = NormalizingService &
   Pick<Service, "integrations" | "watermark"> & {

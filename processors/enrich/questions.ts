@@ -10,8 +10,8 @@ import { limits } from "../../config.js";
 import type { Known, Question } from "../../providers/provider.js";
 import type { Environment } from "../../schemas/records/records.js";
 import { withNamed } from "../normalize/named-objects.js";
-import type { NormalizingService } from "../normalize/normalize.js";
-import type { Opened } from "../normalize/read-raw.js";
+import type { NormalizingService } from "../normalize/normalizing-service.js";
+import type { Opened } from "../normalize/outcome.js";
 
 export type Importance = Question["importance"];
 

@@ -5,8 +5,8 @@
 import { keepObjects, recallObjects } from "../../provider-api/stored-objects.js";
 import type { KeptObject, Provider } from "../../providers/provider.js";
 import type { RawEventMeta } from "../../schemas/records/records.js";
-import type { NormalizingService } from "./normalize.js";
-import type { Opened } from "./read-raw.js";
+import type { NormalizingService } from "./normalizing-service.js";
+import type { Opened } from "./outcome.js";
 
 type KeepingService = Pick<NormalizingService, "postgres" | "keptNews">;
 

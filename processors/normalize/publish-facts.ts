@@ -3,9 +3,9 @@ import { factRecords, incompleteRecords } from "../../log/internal-records.js";
 import type { EnrichmentStep } from "../../provider-api/stored-answers.js";
 import { type Fact, topics } from "../../schemas/records/records.js";
 import { factKeys } from "./facts.js";
-import type { NormalizingService } from "./normalize.js";
-import type { Outcome, Rejected } from "./read-raw.js";
 import { keepRejected } from "../rejects/record-reject.js";
+import type { NormalizingService } from "./normalizing-service.js";
+import type { Outcome, Rejected } from "./outcome.js";
 
 type HandingOn = Pick<
   NormalizingService,

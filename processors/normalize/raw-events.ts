@@ -2,7 +2,7 @@
 import { clickhouseTime } from "../../clickhouse/rows.js";
 import { partsOf } from "../../clickhouse/sql-text.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import type { Outcome } from "./read-raw.js";
+import type { Outcome } from "./outcome.js";
 
 const columns =
   "workspace String, environment String, event_id String, provider String, integration String, " +

@@ -8,43 +8,13 @@ import { mirrorsAt } from "../../workspaces/mirrored.js";
 import { firstReceivedAt, openIntact, readRawEvent } from "../../log/raw-event.js";
 import { eventAheadMs, limits } from "../../config.js";
 import { readIngestEvent } from "../../providers/ingest-event.js";
-import type { Decoded, Known, Provider } from "../../providers/provider.js";
-import type { Fact, RawEventMeta } from "../../schemas/records/records.js";
+import type { Decoded, Provider } from "../../providers/provider.js";
+import type { RawEventMeta } from "../../schemas/records/records.js";
 import { adornsNews, asksNeeded, mayAsk } from "../enrich/questions.js";
-import { completeFacts, type MissingRate } from "./facts.js";
+import { completeFacts } from "./facts.js";
 import { keepAnswered, keptFor, withNamed } from "./named-objects.js";
-import type { NormalizingService } from "./normalize.js";
-
-interface Seen {
-  readonly record: LogRecord;
-  /** What the door wrote; blank where the record cannot even be read. */
-  readonly event: RawEventMeta;
-}
-export interface Rejected extends Seen {
-  readonly kind: "rejected";
-  readonly step: string;
-  readonly reason: string;
-  readonly detail: string;
-  readonly missingRate?: MissingRate;
-}
-export type Outcome =
-  /** `adorns`: the provider's API may have more to report; it is booked without. */
-  | (Seen & { readonly kind: "facts"; readonly facts: readonly Fact[]; readonly adorns: boolean })
-  | (Seen & { readonly kind: "ignored"; readonly reason: string })
-  /** The provider's API must be asked first (see enrich-required.ts). */
-  | (Seen & { readonly kind: "asking" })
-  | Rejected;
-
-/** An event whose seal holds, ready to be decoded. */
-export interface Opened extends Seen {
-  readonly kind: "opened";
-  readonly baseCurrency: string;
-  /** Null for events of the ingest endpoint, which ask nothing. */
-  readonly provider: Provider | null;
-  readonly body: unknown;
-  /** Without answers. */
-  readonly known: Known;
-}
+import type { NormalizingService } from "./normalizing-service.js";
+import type { Rejected, Outcome, Opened } from "./outcome.js";
 
 /** @throws when the world fails (a database, the rates): the whole batch is tried again */
 export async function readRaw(service: NormalizingService, record: LogRecord): Promise<Outcome> {

@@ -10,10 +10,11 @@ import type { Service } from "../../runtime/service.js";
 import { isStoreAway } from "../../runtime/store-away.js";
 import { topics } from "../../schemas/records/records.js";
 import { groups } from "../../watermark/watermark.js";
-import type { NormalizingService } from "../normalize/normalize.js";
 import { insertRawEvents, rawEventRow } from "../normalize/raw-events.js";
-import { type Rejected, unreadable } from "../normalize/read-raw.js";
+import { unreadable } from "../normalize/read-raw.js";
 import { keepRejected, type RejectedEvent } from "./record-reject.js";
+import type { NormalizingService } from "../normalize/normalizing-service.js";
+import type { Rejected } from "../normalize/outcome.js";
 
 type PassingService = Pick<Service, "clickhouse" | "log" | "logger" | "metrics"> &
   Pick<NormalizingService, "recent">;

@@ -3,8 +3,9 @@
  * listed. What was learned while an event was read, and before its reject was listed, would
  * be missed: so when the reject is listed, this looks whether the event could be read by now.
  */
-import type { NormalizingService } from "../normalize/normalize.js";
-import { conclude, openRaw, type Outcome, type Rejected } from "../normalize/read-raw.js";
+import { conclude, openRaw } from "../normalize/read-raw.js";
+import type { NormalizingService } from "../normalize/normalizing-service.js";
+import type { Outcome, Rejected } from "../normalize/outcome.js";
 
 /** @param outcomes whose rejects are listed */
 export async function lookAgain(

@@ -125,7 +125,7 @@ async function workspacesWaiting(service: Service, reason: string): Promise<stri
  * A replayed reject is resolved once all that was received until its replay is normalized and it
  * has not been rejected again, which would have opened it again.
  */
-export async function settleReplayed({
+async function settleReplayed({
   clickhouse,
   watermark,
 }: Pick<Service, "clickhouse" | "watermark">): Promise<void> {

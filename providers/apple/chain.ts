@@ -13,7 +13,7 @@ import { chainOf, type Jws } from "./jws.js";
 export const leafMark = oidElement("1.2.840.113635.100.6.11.1");
 export const intermediateMark = oidElement("1.2.840.113635.100.6.2.1");
 
-export interface Chain {
+interface Chain {
   /** The root's DER in base64: one of those that were trusted. */
   readonly root: string;
   readonly key: KeyObject;

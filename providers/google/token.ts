@@ -13,9 +13,9 @@ import { refused } from "../signatures.js";
 export const tokenHeader = "authorization";
 
 /** As Google's own libraries allow clocks to differ. */
-export const clockSkewSeconds = 300;
+const clockSkewSeconds = 300;
 /** Google's tokens are good for an hour. */
-export const tokenSeconds = 3600;
+const tokenSeconds = 3600;
 /** Google's have about 900. */
 const tokenLengthMax = 4096;
 

@@ -15,17 +15,10 @@ import {
   readPlanChange,
   readRestart,
 } from "./memberships.js";
-import { fieldsOf, membershipShape, resourceOf, saleShape } from "./ping.js";
+import { fieldsOf, membershipShape, resourceOf, saleShape, type Reported } from "./ping.js";
 import { keptPlans } from "./plans.js";
 import { isGift, questionOf, recordOf } from "./record.js";
-import {
-  readDispute,
-  readDisputeWon,
-  readRefund,
-  readSale,
-  type SaleReader,
-  type Reported,
-} from "./sales.js";
+import { readDispute, readDisputeWon, readRefund, readSale, type SaleReader } from "./sales.js";
 
 const saleReaders: ReadonlyMap<string, SaleReader> = new Map([
   ["sale", readSale],

@@ -15,10 +15,9 @@ import {
   neededCharges,
   translation,
 } from "./charges.js";
-import { accountOf, type Membership, type Sale } from "./ping.js";
+import { accountOf, type Membership, type Sale, type Reported } from "./ping.js";
 import { changeIn, type Plan, planAt, plansId, plansOf } from "./plans.js";
 import { buyersCountry, isInstalment, type SaleRecord, trialEndOf } from "./record.js";
-import type { Reported } from "./sales.js";
 
 export type MembershipReader = (membership: Membership, known: Known | undefined) => Reported;
 

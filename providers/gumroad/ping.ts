@@ -6,6 +6,8 @@ import { z } from "zod";
 import { compiled } from "../compiled.js";
 import { limits } from "../../config.js";
 import { alpha2OfName } from "../../schemas/countries.js";
+import type { FactBody } from "../../schemas/records/records.js";
+import type { Unreported } from "../outcomes.js";
 
 /** About a membership, not one of its sales. */
 export const membershipResources = [
@@ -167,3 +169,5 @@ export function accountOf(user: string | undefined, email: string | undefined): 
 export function countryOf({ ip_country: name }: Sale): string | null {
   return name === undefined ? null : alpha2OfName(name);
 }
+
+export type Reported = readonly FactBody[] | Unreported;

@@ -124,7 +124,7 @@ export function planAt({ changes, ends }: Plans, at: number): PlanNow {
 }
 
 /** An announced one is reported when it is made; what applies at once may be reported later. */
-export function madeAt({ reportedAt, validFrom }: PlanChange): number {
+function madeAt({ reportedAt, validFrom }: PlanChange): number {
   return Math.min(reportedAt, validFrom);
 }
 

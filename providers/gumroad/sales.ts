@@ -1,9 +1,9 @@
 /** Sales, refunds and disputes: the pings that carry a whole sale. */
 import type { FactBody } from "../../schemas/records/records.js";
-import { ignored, rejected, type Unreported } from "../outcomes.js";
+import { ignored, rejected } from "../outcomes.js";
 import type { Known } from "../provider.js";
 import { firstPeriod, isPart } from "./memberships.js";
-import { accountOf, type Sale } from "./ping.js";
+import { accountOf, type Sale, type Reported } from "./ping.js";
 import {
   buyersCountry,
   disputedCents,
@@ -13,7 +13,6 @@ import {
   type SaleRecord,
 } from "./record.js";
 
-export type Reported = readonly FactBody[] | Unreported;
 export type SaleReader = (sale: Sale, known: Known | undefined) => Reported;
 
 /** Everything Gumroad charges is reported in US cents. */

@@ -14,7 +14,7 @@ export interface LemonEvent {
   readonly known: Known;
 }
 
-export type Reported = readonly DecodedFact[] | Unreported;
+type Reported = readonly DecodedFact[] | Unreported;
 export type Reader = (event: LemonEvent) => Reported;
 
 export const reader = readerOf<LemonEvent, readonly DecodedFact[]>(({ attributes }) => attributes);

@@ -22,7 +22,7 @@ export interface StripeEvent {
   readonly answers: ReadonlyMap<string, unknown>;
 }
 
-export type Reported = readonly FactBody[] | Unreported;
+type Reported = readonly FactBody[] | Unreported;
 export type Reader = (event: StripeEvent) => Reported;
 
 export const reader = readerOf<StripeEvent, readonly FactBody[]>(({ object }) => object);

@@ -1,7 +1,7 @@
 /** The one shape in which a caller is informed what is wrong (`definitions.md`, Errors). */
 import { z } from "zod";
 
-export const errorTypes = [
+const errorTypes = [
   "invalid_request",
   "authentication",
   "permission",

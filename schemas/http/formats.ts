@@ -1,7 +1,7 @@
 /** What lists and series are answered in besides JSON (`docs/exports.md`). */
 import { z } from "zod";
 
-export const exportFormats = ["csv", "ndjson", "parquet"] as const;
+const exportFormats = ["csv", "ndjson", "parquet"] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
 export const formatQuery = {

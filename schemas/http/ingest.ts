@@ -9,7 +9,7 @@ export const webhookAnswer = z.object({
 });
 export type WebhookAnswer = z.infer<typeof webhookAnswer>;
 
-export const normalizedAmount = z.object({
+const normalizedAmount = z.object({
   amount_base: z.number().describe("The amount in the base currency, in major units"),
   base_currency: z.string(),
   fx_rate: z.number().describe("Base currency for one unit of the original; 1 when both are equal"),
@@ -42,10 +42,3 @@ export const batchLine = z.union([
   }),
   errorAnswer.extend({ line }),
 ]);
-
-/** The fields of form B; everything else at the top belongs to form A. */
-export const nativeForm = z.strictObject({
-  provider: z.string(),
-  event_type: z.string(),
-  payload: z.record(z.string(), z.unknown()),
-});

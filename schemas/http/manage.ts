@@ -5,13 +5,13 @@ import { pageQuery, pagination } from "./pages.js";
 import { categories } from "../products.js";
 import { providerTokens } from "../provider-tokens.js";
 
-export const manageEnvironment = z.enum(["Production", "Test"]);
+const manageEnvironment = z.enum(["Production", "Test"]);
 /** What callers may write for it: the words of keys and figures, too. */
 const writtenEnvironment = z
   .enum(["Production", "Test", "live", "test"])
   .describe("`live` is `Production`, `test` is `Test`")
   .transform((written) => (written === "live" || written === "Production" ? "Production" : "Test"));
-export const keyScope = z.enum(["Read-only", "Full Ingress"]);
+const keyScope = z.enum(["Read-only", "Full Ingress"]);
 export const baseCurrency = z.enum(["USD", "EUR", "GBP", "INR", "JPY"]);
 
 const name = z.string().trim().min(1).max(200);
@@ -85,7 +85,7 @@ export const integration = z.object({
   old_credentials_valid_until: timestamp.nullable(),
 });
 export type IntegrationView = z.infer<typeof integration>;
-export const integrationHealth = z.object({
+const integrationHealth = z.object({
   state: z
     .enum(["waiting", "receiving", "refused", "quiet"])
     .describe(

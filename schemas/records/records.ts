@@ -22,7 +22,7 @@ export type Topic = (typeof topics)[keyof typeof topics];
  * What the door wrote down about a call, bound to the sealed bytes as associated data: changing
  * any field breaks the seal.
  */
-export const rawEventMetaSchema = {
+const rawEventMetaSchema = {
   type: "record",
   name: "RawEventMeta",
   fields: [
@@ -63,7 +63,7 @@ const repeatedMetaSchema = {
 } as const;
 export type RawEventMeta = Avro<typeof repeatedMetaSchema>;
 
-export const rawEventSchema = {
+const rawEventSchema = {
   type: "record",
   name: "RawEvent",
   fields: [
@@ -94,7 +94,6 @@ export const incompleteSchema = {
     { name: "raw", type: "bytes", doc: "the raw record as it lies there, sealed" },
   ],
 } as const;
-export type Incomplete = Avro<typeof incompleteSchema>;
 
 /** One product of a payment; `weight` splits the payment and may be negative (a credited line). */
 const lineSchema = {
@@ -381,7 +380,7 @@ const skuSchema = {
 } as const;
 
 /** How an amount of this fact becomes base currency; see schemas/rates. */
-export const quoteSchema = {
+const quoteSchema = {
   type: "record",
   name: "Quote",
   fields: [
@@ -550,7 +549,7 @@ export const movementSchema = {
 } as const;
 export type MovementRecord = Avro<typeof movementSchema>;
 
-export const rejectSchema = {
+const rejectSchema = {
   type: "record",
   name: "Reject",
   namespace: "revenue",

@@ -10,7 +10,7 @@ const marker = Buffer.of(0xc3, 0x01);
 const headBytes = marker.length + 8;
 
 /** By a schema that this version does not have: to be left where it is, for one that has it. */
-export class WrittenByAnotherVersion extends Error {
+class WrittenByAnotherVersion extends Error {
   override readonly name = "WrittenByAnotherVersion";
 }
 

@@ -1,6 +1,5 @@
 /** Cohorts and the summary, asked over HTTP of the real service: small tables to check by hand. */
 import { expect } from "chai";
-import type { QueryParam } from "../../clickhouse/clickhouse.js";
 import { openSkus } from "../../catalogue/skus.js";
 import { accountCohortsAnswer, cohortsAnswer } from "../../api/cohorts/schema.js";
 import { summaryAnswer } from "../../api/summary/schema.js";
@@ -8,6 +7,7 @@ import { productId } from "../../schemas/ids.js";
 import { type Doors, expectError, openDoors } from "../harness/doors.js";
 import { movementsIn } from "../harness/movement-table.js";
 import { type Tenant, insertMovements } from "../harness/query-rows.js";
+import type { QueryParam } from "../../clickhouse/sql-text.js";
 
 type Query = Readonly<Record<string, string>>;
 

@@ -2,7 +2,7 @@
 import { expect } from "chai";
 import type { z } from "zod";
 import { openSkus } from "../../catalogue/skus.js";
-import { type Change, insertChanges } from "../../processors/book/subscriptions/changes.js";
+import { insertChanges } from "../../processors/book/subscriptions/changes.js";
 import { insertDifferences } from "../../processors/book/subscriptions/movements.js";
 import { type MovementsRow, movementsAnswer } from "../../api/movement-series/schema.js";
 import { revenueAnswer } from "../../api/revenue/schema.js";
@@ -16,6 +16,7 @@ import {
   insertMovements,
   insertTransactions,
 } from "../harness/query-rows.js";
+import type { Change } from "../../processors/book/subscriptions/change.js";
 
 describe("series over time", () => {
   let doors: Doors;

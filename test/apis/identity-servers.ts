@@ -36,7 +36,7 @@ export async function openIdentityServers(): Promise<IdentityServers> {
   };
 }
 
-export interface GitHubUser {
+interface GitHubUser {
   readonly id: number;
   readonly login: string;
   readonly name: string | null;

@@ -2,7 +2,7 @@
 import Provider from "oidc-provider";
 import { client, type IdentityServers } from "./identity-servers.js";
 
-export interface Account {
+interface Account {
   readonly sub: string;
   readonly name: string;
   readonly email: string;

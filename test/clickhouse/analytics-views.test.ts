@@ -72,7 +72,8 @@ describe("The views for SQL", () => {
     const names = amounts.split(", ").map((name) => `toFloat64(v.${name}) AS ${name}`);
     const rows = await sql(
       `id, version, provider, product_id, product_name, ${names.join(", ")}, original_currency,
-       base_currency, toFloat64(toString(v.fx_rate)) AS fx_rate, ifNull(toString(v.fx_date), '') AS fx_date,
+       base_currency, toFloat64(toString(v.fx_rate)) AS fx_rate,
+       ifNull(toString(v.fx_date), '') AS fx_date,
        customer_country, type, status, ${time("timestamp")}, account`,
       "analytics_transactions AS v WHERE environment = 'live' ORDER BY v.timestamp DESC, id DESC",
     );

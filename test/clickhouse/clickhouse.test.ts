@@ -5,8 +5,15 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { tableFileEnding } from "../../clickhouse/table-files.js";
 import { Pool } from "../../clickhouse/pool.js";
-import { bind, jsonRows, literal, partLengthMax, partsOf } from "../../clickhouse/sql-text.js";
-import { type ClickHouse, type QueryParam, StoreBusy } from "../../clickhouse/clickhouse.js";
+import {
+  bind,
+  jsonRows,
+  literal,
+  partLengthMax,
+  partsOf,
+  type QueryParam,
+} from "../../clickhouse/sql-text.js";
+import { type ClickHouse, StoreBusy } from "../../clickhouse/clickhouse.js";
 import { onServers } from "../harness/backends.js";
 import { rejection } from "../log/log-contract.js";
 import { openTestClickHouse, testFolder } from "../harness/stores.js";

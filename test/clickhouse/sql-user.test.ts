@@ -80,7 +80,8 @@ describe("A user of the SQL views", () => {
       ];
       for (const condition of conditions) {
         for (const setting of settings) {
-          const sql = `SELECT DISTINCT workspace FROM ${view} WHERE ${condition} SETTINGS ${setting}`;
+          const rows = `SELECT DISTINCT workspace FROM ${view} WHERE ${condition}`;
+          const sql = `${rows} SETTINGS ${setting}`;
           expect(await ask(sql), sql).to.equal("ws_a");
         }
       }

@@ -5,8 +5,8 @@ import { figuresOf } from "../model/figures.js";
 import { monthBefore, periodStart } from "../model/calendar.js";
 import { bundledQuotes } from "../model/bundled-quotes.js";
 import { fraction, fractionOfText, rounded, shown, significant } from "../model/fraction.js";
-import { split } from "../model/money.js";
 import { quotesOf } from "../model/quotes.js";
+import { split } from "../model/split.js";
 
 const utc = (text: string) => Date.parse(text);
 const lines = (...weights: bigint[]) => weights.map((weight) => ({ sku: "", weight }));

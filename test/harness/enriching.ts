@@ -3,9 +3,9 @@ import { accountHasher } from "../../vault/account-hash.js";
 import { openProviderApis } from "../../provider-api/provider-api.js";
 import type { Service } from "../../runtime/service.js";
 import type { EnrichingService } from "../../processors/enrich/enrich-required.js";
-import { RecentOutcomes } from "../../processors/normalize/journal.js";
 import { RecentlyPublished } from "../../processors/enrich/recently-published.js";
 import { createProviders } from "../../providers/index.js";
+import { RecentOutcomes } from "../../processors/normalize/recent-outcomes.js";
 
 /** @param parts in place of its own */
 export async function enrichingOver(

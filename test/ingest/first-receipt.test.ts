@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { Watermark } from "../../watermark/watermark.js";
-import { type IngestCall, claimOf, planEvent, resume } from "../../ingest/event.js";
+import { claimOf, planEvent, resume } from "../../ingest/event.js";
 import { keptAnswer } from "../../ingest/stored-answer.js";
 import { inClear } from "../harness/facts.js";
 import { take } from "../../ingest/append-sealed.js";
@@ -12,6 +12,7 @@ import { salePing } from "../../ops/payloads/gumroad.js";
 import { readIngestEvent } from "../../providers/ingest-event.js";
 import type { Decoded, DecodedFact, Provider } from "../../providers/provider.js";
 import { type Answer, type Doors, openDoors } from "../harness/doors.js";
+import type { IngestCall } from "../../ingest/ingest-call.js";
 
 const custom = createCustom({ toleranceSeconds: 300 });
 const gumroad = createGumroad();

@@ -168,13 +168,13 @@ export interface Anonymous extends Reported {
 }
 
 /** Where a customer is. */
-export interface Customer extends Reported {
+interface Customer extends Reported {
   readonly kind: "customer";
   readonly account: string;
   readonly country: string;
 }
 
-export interface Naming extends Reported {
+interface Naming extends Reported {
   readonly kind: "naming";
   readonly sku: string;
   readonly name: string;

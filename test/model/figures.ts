@@ -15,7 +15,7 @@ import { readRecord, toldAtRecord } from "./readers/read-record.js";
 import { grouped, shownMicros, shownMinor } from "./compare/showing.js";
 import { webhooks } from "./stories/webhooks.js";
 
-export interface MrrFigures {
+interface MrrFigures {
   readonly current_mrr: number;
   readonly growth_mom_pct: number;
   readonly previous_mrr: number;
@@ -23,7 +23,7 @@ export interface MrrFigures {
   readonly breakdown_by_provider: Readonly<Record<string, number>>;
 }
 
-export interface CohortFigures {
+interface CohortFigures {
   readonly vintage: string;
   readonly starting_mrr: number;
   readonly nrr_percentage: number;

@@ -16,6 +16,7 @@ import {
 import { type Fraction, fraction, rounded, tenTo, times } from "./fraction.js";
 import type { Quotes } from "./quotes.js";
 import { returnedBy } from "./returned-lines.js";
+import { largest, split } from "./split.js";
 
 /** One movement of money, signed, in minor units of the base currency. */
 export interface Entry {
@@ -35,7 +36,7 @@ export interface Entry {
 }
 
 /** A payment as its customer sees it; what changes with time is asked for a moment. */
-export interface Payment {
+interface Payment {
   readonly provider: string;
   readonly sku: string;
   readonly type: "subscription" | "one_time" | "refund";
@@ -112,7 +113,7 @@ export function moneyOf(facts: readonly Fact[], base: string, quotes: Quotes): M
 }
 
 /** What an amount is in minor units of the base currency. */
-export function converted(amount: bigint, currency: string, base: string, rate: Fraction): bigint {
+function converted(amount: bigint, currency: string, base: string, rate: Fraction): bigint {
   const shift = tenTo(exponentOf(base) - exponentOf(currency));
   return rounded(times(times(fraction(amount), rate), shift));
 }
@@ -433,21 +434,6 @@ function sumOf(some: readonly Refund[]): bigint {
   return some.reduce((total, { amount }) => total + amount, 0n);
 }
 
-/** Towards zero each, the rest to the largest; all to the largest when the lines sum to nothing. */
-export function split(total: bigint, lines: readonly Line[]): bigint[] {
-  const sum = lines.reduce((all, { weight }) => all + weight, 0n);
-  const shares = lines.map(({ weight }) => (sum > 0n ? (total * weight) / sum : 0n));
-  const rest = total - shares.reduce((all, share) => all + share, 0n);
-  const main = lines.indexOf(largest(lines));
-  return shares.map((share, index) => (index === main ? share + rest : share));
-}
-
-/** The first of the largest. */
-export function largest(lines: readonly Line[]): Line {
-  const none: Line = { sku: "", weight: 0n };
-  return lines.reduce((best, line) => (line.weight > best.weight ? line : best), lines[0] ?? none);
-}
-
 /** One for each product, in the order in which they are first named. */
 function linesOf({ sale, purchases }: Known): readonly Line[] {
   const reported = [sale?.lines ?? [], ...purchases.map(({ lines }) => lines)];
@@ -689,7 +675,7 @@ function disputeTimes(readings: readonly Dispute[]): DisputeTimes[] {
 }
 
 /** Of all readings of one thing the one reported last. */
-export function newest<T extends Fact>(
+function newest<T extends Fact>(
   facts: readonly Fact[],
   isKind: (fact: Fact) => fact is T,
   idOf: (fact: T) => string,
@@ -698,7 +684,7 @@ export function newest<T extends Fact>(
   return [...new Map(ordered.map((fact) => [`${fact.provider} ${idOf(fact)}`, fact])).values()];
 }
 
-export function byTelling(a: Fact, b: Fact): number {
+function byTelling(a: Fact, b: Fact): number {
   return (
     a.reportedAt - b.reportedAt || (a.eventId < b.eventId ? -1 : a.eventId > b.eventId ? 1 : 0)
   );

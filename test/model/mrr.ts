@@ -3,7 +3,7 @@
  * all of them (`definitions.md`, MRR).
  */
 import { exponentOf, type Anonymous, type Change, type Fact, type Phase } from "./facts.js";
-import { type Fraction, fraction, isEqual, rounded, tenTo, times, zero } from "./fraction.js";
+import { type Fraction, isEqual, rounded, tenTo, times, zero } from "./fraction.js";
 import type { Quotes } from "./quotes.js";
 import { grouped } from "./compare/showing.js";
 
@@ -75,7 +75,7 @@ export function worthAt(timeline: Timeline, time: number): bigint {
   return stateAt(timeline, time).reduce((sum, { micros }) => sum + micros, 0n);
 }
 
-export const isPaired = (fact: Fact): fact is Anonymous => fact.kind === "anonymous";
+const isPaired = (fact: Fact): fact is Anonymous => fact.kind === "anonymous";
 const isChange = (fact: Fact): fact is Change => fact.kind === "change";
 
 const phaseRank: Record<Phase, number> = { expired: -1, started: 0, changed: 1, ended: 2 };
@@ -174,6 +174,3 @@ function churnsOfPairs(facts: readonly Fact[]): Change[] {
   }
   return churns;
 }
-
-/** Sum in millionths → units of the base currency. */
-export const unitsOf = (micros: bigint): Fraction => fraction(micros, 1_000_000n);

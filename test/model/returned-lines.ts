@@ -1,6 +1,6 @@
 /** What each product of a sale gave back, by brute force: cent by cent where parts do not fit. */
 import type { Line } from "./facts.js";
-import { largest, split } from "./money.js";
+import { largest, split } from "./split.js";
 
 /**
  * @param sold of the whole sale, in the same minor units as all others

@@ -3,8 +3,8 @@ import { type Interval, daysOf, intervalsBetween } from "./calendar.js";
 import { exponentOf } from "./facts.js";
 import { fraction, isLess, plus, rounded, shown, tenTo, times } from "./fraction.js";
 import type { Entry } from "./money.js";
-import { type Timeline, type Worth, stateAt, unitsOf } from "./mrr.js";
-import { grouped, shownMicros, shownMinor } from "./compare/showing.js";
+import { type Timeline, type Worth, stateAt } from "./mrr.js";
+import { grouped, shownMicros, shownMinor, unitsOf } from "./compare/showing.js";
 
 export const kinds = ["new", "expansion", "contraction", "churn", "reactivation"] as const;
 export type Kind = (typeof kinds)[number];
@@ -19,7 +19,7 @@ export interface Cell {
 }
 
 /** What one account gained or lost at one moment. */
-export interface Movement {
+interface Movement {
   readonly kind: Kind;
   readonly at: number;
   /** Of the cell, in millionths. */
@@ -33,7 +33,7 @@ export interface Account {
 }
 
 /** Every account with all its movements, in the order of time. */
-export function accountsOf(timelines: readonly Timeline[], cell: Cell): Account[] {
+function accountsOf(timelines: readonly Timeline[], cell: Cell): Account[] {
   // An account is of one provider: those of others have nothing to do with its cell.
   const ours = timelines.filter(({ provider }) => (cell.provider ?? provider) === provider);
   return [...grouped(ours, ({ account }) => account).values()].map((some) => {

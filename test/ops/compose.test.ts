@@ -5,7 +5,6 @@ import { dirname, join } from "node:path";
 import { expect } from "chai";
 import { parse } from "yaml";
 import { z } from "zod";
-import { embeddedBackends } from "../../runtime/open.js";
 import { projectFile } from "../../runtime/project-root.js";
 import { readConfig, settingNames } from "../../config.js";
 import { commands } from "../../ops/commands.js";
@@ -13,6 +12,7 @@ import { kafkaVersion } from "../../ops/servers/kafka.js";
 import { settingOf, usualPorts } from "../../ops/servers/kept.js";
 import { roleNames } from "../../start.js";
 import { openTestClickHouse, openTestPostgres } from "../harness/stores.js";
+import { embeddedBackends } from "../../runtime/embedded-backends.js";
 
 const composeFile = z.object({
   services: z.record(

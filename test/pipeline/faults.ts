@@ -13,7 +13,7 @@ export const faultKinds = [
   /** The consumer stops in the middle; another takes over; it wakes and goes on. */
   "stall",
 ] as const;
-export type FaultKind = (typeof faultKinds)[number];
+type FaultKind = (typeof faultKinds)[number];
 
 export interface FaultPlan {
   readonly kind: FaultKind;

@@ -8,7 +8,7 @@ import { type Topic, topics } from "../../schemas/records/records.js";
 import { ComesAgain } from "../../processors/book/sole-writer.js";
 import { Fault, type FaultPlan, Injected } from "./faults.js";
 import { type Group, groupNames, type PipelineService, Process } from "./process.js";
-import type { NormalizingService } from "../../processors/normalize/normalize.js";
+import type { NormalizingService } from "../../processors/normalize/normalizing-service.js";
 
 const topicOf: Readonly<Record<Group, Topic>> = {
   normalize: topics.raw,

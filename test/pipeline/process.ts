@@ -11,9 +11,8 @@ import {
 } from "../../processors/book/money/book-money.js";
 import { bookSubscriptions } from "../../processors/book/subscriptions/book-subscriptions.js";
 import { completeEvents, type EnrichingService } from "../../processors/enrich/enrich-required.js";
-import { RecentOutcomes } from "../../processors/normalize/journal.js";
 import { RecentlyPublished } from "../../processors/enrich/recently-published.js";
-import { type NormalizingService, normalize } from "../../processors/normalize/normalize.js";
+import { normalize } from "../../processors/normalize/normalize.js";
 import { createProviders } from "../../providers/index.js";
 import { withAnswersInBodies } from "../model/compare/google-answers.js";
 import {
@@ -24,6 +23,8 @@ import {
   faultySkus,
   Injected,
 } from "./faults.js";
+import type { NormalizingService } from "../../processors/normalize/normalizing-service.js";
+import { RecentOutcomes } from "../../processors/normalize/recent-outcomes.js";
 
 export const groupNames = ["normalize", "complete", "money", "subscriptions"] as const;
 export type Group = (typeof groupNames)[number];

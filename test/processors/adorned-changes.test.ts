@@ -2,13 +2,13 @@
 import { expect } from "chai";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import { adornsNews, toldToAll } from "../../processors/enrich/questions.js";
-import type { Opened } from "../../processors/normalize/read-raw.js";
 import { RecentlyPublished } from "../../processors/enrich/recently-published.js";
 import { createPaddle } from "../../providers/paddle/index.js";
 import { paddleEvent, priceData, subscriptionData } from "../../ops/payloads/paddle.js";
 import { shouldBeSql } from "../../schemas/movements.js";
 import { insertChanges, newTenant, type TestChange } from "../harness/query-rows.js";
 import { openTestClickHouse } from "../harness/stores.js";
+import type { Opened } from "../../processors/normalize/outcome.js";
 
 const at = Date.UTC(2026, 3, 14, 10);
 const secondMs = 1000;

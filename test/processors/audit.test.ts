@@ -5,13 +5,14 @@ import { rebuildMovements } from "../../audits/movements.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import { audit } from "../../processors/audit/audit.js";
 import type { AuditedTable, AuditFinding } from "../../schemas/audit.js";
-import { type Change, insertChanges } from "../../processors/book/subscriptions/changes.js";
+import { insertChanges } from "../../processors/book/subscriptions/changes.js";
 import { insertDifferences } from "../../processors/book/subscriptions/movements.js";
 import { type Doors, expectError, openDoors } from "../harness/doors.js";
 import { at as fieldOf } from "../model/readers/json.js";
 import { whenBooked } from "../model/merchant.js";
 import { clickhouseTime, rowsIn } from "../../clickhouse/rows.js";
 import { allShards } from "../../clickhouse/cluster/shard-statements.js";
+import type { Change } from "../../processors/book/subscriptions/change.js";
 
 const inOneGo = { repair: false, shareMax: 1 };
 

@@ -6,8 +6,8 @@ import { type Fact, topics } from "../../schemas/records/records.js";
 import { type Doors, openDoors } from "../harness/doors.js";
 import { factOf, inClear, metaOf } from "../harness/facts.js";
 import { passOver } from "../../processors/rejects/pass-over.js";
-import { RecentOutcomes } from "../../processors/normalize/journal.js";
 import { groups } from "../../watermark/watermark.js";
+import { RecentOutcomes } from "../../processors/normalize/recent-outcomes.js";
 
 /** Beyond every calendar: an assertion of booking fails on it. */
 const beyondTime = 9e15;

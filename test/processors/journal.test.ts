@@ -2,11 +2,12 @@
 import { expect } from "chai";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import type { LogRecord } from "../../log/log.js";
-import { keepJournal, RecentOutcomes } from "../../processors/normalize/journal.js";
+import { keepJournal } from "../../processors/normalize/journal.js";
 import { topics } from "../../schemas/records/records.js";
 import { type Doors, openDoors } from "../harness/doors.js";
 import { enrichingOver } from "../harness/enriching.js";
 import { metaOf } from "../harness/facts.js";
+import { RecentOutcomes } from "../../processors/normalize/recent-outcomes.js";
 
 describe("The journal", () => {
   let doors: Doors;

@@ -12,7 +12,7 @@ import type {
   invitation,
   member,
 } from "../../schemas/http/members.js";
-import type { identity, listedSession, passkey } from "../../schemas/http/session.js";
+import type { listedSession, passkey } from "../../schemas/http/session.js";
 
 export type {
   AuditView,
@@ -23,7 +23,6 @@ export type {
   RatesView,
   RejectView,
   ReplayAnswer,
-  WorkspaceView,
 } from "../../schemas/http/manage.js";
 export type ListedIntegration = z.output<typeof listedIntegration>;
 export type CreatedIntegration = z.output<typeof createdIntegration>;
@@ -35,7 +34,6 @@ export type Invitation = z.output<typeof invitation>;
 export type CreatedInvitation = z.output<typeof createdInvitation>;
 export type ListedSession = z.output<typeof listedSession>;
 export type Passkey = z.output<typeof passkey>;
-export type Identity = z.output<typeof identity>;
 
 export interface One<Data> {
   readonly data: Data;

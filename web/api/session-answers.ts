@@ -1,6 +1,5 @@
 /** What the calls about sessions answer, as types. */
 import type { z } from "zod";
-import type { SessionView, signInProvider } from "../../schemas/http/session.js";
+import type { signInProvider } from "../../schemas/http/session.js";
 
 export type SignInProvider = z.output<typeof signInProvider>;
-export type { SessionView };

@@ -10,7 +10,7 @@ import { moveFocus } from "./roving.js";
 import { Tip } from "./tip.js";
 import type { Tone } from "./tones.js";
 
-export interface Segment {
+interface Segment {
   readonly key: string;
   readonly label: string;
   readonly value: number;

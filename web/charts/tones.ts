@@ -1,6 +1,6 @@
 /** What a colour stands for; the same on every screen (styles/tokens.css). */
-export const movementTones = ["new", "expansion", "reactivation", "contraction", "churn"] as const;
-export type MovementTone = (typeof movementTones)[number];
+const movementTones = ["new", "expansion", "reactivation", "contraction", "churn"] as const;
+type MovementTone = (typeof movementTones)[number];
 
 export type Tone =
   | MovementTone

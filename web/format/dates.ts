@@ -8,7 +8,7 @@ export function day(text: string): string {
   return formatOf({ day: "numeric", month: "short", year: "numeric" }).format(new Date(text));
 }
 
-export function shortDay(text: string): string {
+function shortDay(text: string): string {
   return formatOf({ day: "numeric", month: "short" }).format(new Date(text));
 }
 

@@ -45,10 +45,6 @@ export function count(value: number): string {
   return formatOf({}).format(value);
 }
 
-export function shortCount(value: number): string {
-  return formatOf({ notation: "compact", maximumFractionDigits: 1 }).format(value);
-}
-
 /** @param value in percent */
 export function percent(value: number, decimals = 1): string {
   return formatOf({

@@ -84,7 +84,7 @@ export function intervalFor(range: Range): Interval {
   return "month";
 }
 
-export function daysOf(range: Range): number {
+function daysOf(range: Range): number {
   return Math.round((Date.parse(range.to) - Date.parse(range.from)) / dayMs);
 }
 

@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { CallError, call } from "../api/client.js";
 import type { SessionView } from "../../schemas/http/session.js";
 
-export type Session = SessionView;
+type Session = SessionView;
 export type Workspace = Session["workspaces"][number];
 
 export type SessionState =

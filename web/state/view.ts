@@ -35,7 +35,7 @@ const carried = [
   "known_at",
 ] as const;
 
-export const filterNames = ["provider", "product", "currency", "country"] as const;
+const filterNames = ["provider", "product", "currency", "country"] as const;
 export type FilterName = (typeof filterNames)[number];
 export type Filters = Readonly<Partial<Record<FilterName, string>>>;
 
@@ -155,7 +155,7 @@ export function useView(): View {
   return useMemo(() => viewOf(url), [url]);
 }
 
-export function viewOf(url: string): View {
+function viewOf(url: string): View {
   const { pathname, search } = new URL(url, "http://here");
   return new View(pathname.replace(/(?<=.)\/+$/, ""), search);
 }

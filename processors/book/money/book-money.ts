@@ -9,7 +9,7 @@ import type { Service } from "../../../runtime/service.js";
 import { type Fact, topics, transactionCodec } from "../../../schemas/records/records.js";
 import { transactionId } from "../../../schemas/ids.js";
 import { matterOf, subjects } from "../../normalize/facts.js";
-import { type KnownPayment, lookFirst, namesOf, writeThenLook } from "./payment-fact-loader.js";
+import { lookFirst, namesOf, writeThenLook } from "./payment-fact-loader.js";
 import {
   appendLedger,
   appendVersions,
@@ -21,11 +21,13 @@ import {
 import { readFacts } from "../fact-batch.js";
 import { mapInTurns } from "../../yield-to-event-loop.js";
 import { keepRejected } from "../../rejects/record-reject.js";
-import { newRecordings, recordings, type Version } from "../payment/payment-versions.js";
+import { newRecordings, recordings } from "../payment/payment-versions.js";
 import type { KnownKeys } from "./known-keys.js";
 import { SoleWriter } from "../sole-writer.js";
 import { transactionRecord } from "./transaction-record.js";
 import type { NamedSku, Skus } from "../../../catalogue/skus.js";
+import type { KnownPayment } from "./known-payment.js";
+import type { MoneyOutcome } from "./money-outcome.js";
 
 export type BookingService = Pick<Service, "clickhouse" | "log" | "logger"> & {
   readonly skus: Skus;
@@ -205,22 +207,6 @@ async function rejectBeyond(
     detail: "Its payment has as many facts or ledger rows, or amounts as large, as one may have.",
   }));
   await keepRejected({ clickhouse, log }, rejects);
-}
-
-/** What one payment needs: rows, messages, SKUs. */
-export interface MoneyOutcome extends ReturnType<typeof recordings> {
-  readonly payment: KnownPayment;
-  /** Facts of the batch that would be too many for it. */
-  readonly refused: readonly Fact[];
-  /** Versions that may be missing in the table. */
-  readonly inserted: readonly Version[];
-  readonly published: readonly Version[];
-  readonly skus: readonly {
-    workspace: string;
-    environment: Fact["environment"];
-    provider: string;
-    externalId: string;
-  }[];
 }
 
 /** Beside others no fact is unseen: a link, reported to two partitions, both may book at once. */

@@ -7,10 +7,10 @@ import { inParts } from "../../../runtime/chunk.js";
 import { bookedNow } from "../../../schemas/booked-at.js";
 import { transactionId } from "../../../schemas/ids.js";
 import { type Fact, factCodec } from "../../../schemas/records/records.js";
-import type { MoneyOutcome } from "./book-money.js";
 import { subjects } from "../../normalize/facts.js";
-import type { KnownPayment } from "./payment-fact-loader.js";
 import type { LedgerRow, Recordings, Version } from "../payment/payment-versions.js";
+import type { KnownPayment } from "./known-payment.js";
+import type { MoneyOutcome } from "./money-outcome.js";
 
 export interface PaymentRecordings extends Recordings {
   readonly payment: KnownPayment;

@@ -6,23 +6,13 @@
 import { rowsIn } from "../../../clickhouse/rows.js";
 import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
 import { paymentKey, purchaseKey, tieOf } from "../../../schemas/money-keys.js";
-import { type Environment, type Fact, factCodec } from "../../../schemas/records/records.js";
+import { type Fact, factCodec } from "../../../schemas/records/records.js";
 import { nameOf, subjects } from "../../normalize/facts.js";
 import { insertFacts } from "./money-tables.js";
 import { byReceipt } from "../payment/readings.js";
 import { isOfPurchase } from "../payment/invoice-allocation.js";
 import type { KnownKeys } from "./known-keys.js";
-
-export interface KnownPayment {
-  readonly workspace: string;
-  readonly environment: Environment;
-  readonly provider: string;
-  readonly payment: string;
-  /** Of the payment and of the purchases linked to it, in order of receipt, each once. */
-  readonly facts: readonly Fact[];
-  /** How many facts were seen under each key; with more of them by now, this view is old. */
-  readonly keys: ReadonlyMap<string, number>;
-}
+import type { KnownPayment } from "./known-payment.js";
 
 /** What is known with a batch of a sole writer, and what was known (and is booked) before it. */
 export interface Look {

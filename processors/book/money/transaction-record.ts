@@ -2,8 +2,8 @@
 import type { Skus } from "../../../catalogue/skus.js";
 import { transactionId } from "../../../schemas/ids.js";
 import type { TransactionRecord } from "../../../schemas/records/records.js";
-import type { KnownPayment } from "./payment-fact-loader.js";
 import type { Version } from "../payment/payment-versions.js";
+import type { KnownPayment } from "./known-payment.js";
 
 export async function transactionRecord(
   skus: Skus,

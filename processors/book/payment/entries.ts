@@ -7,7 +7,6 @@ import { divideRounded } from "../../../schemas/money/decimal.js";
 import { convertMinor, splitByWeight } from "../../../schemas/money/money.js";
 import type { Fact, Line, Quote } from "../../../schemas/records/records.js";
 import { disputesOf, type Withdrawn } from "./disputes.js";
-import type { Sale } from "./payment.js";
 import { returnedTaxes, type Span } from "./refund-taxes.js";
 import type { RefundStep } from "./refunds.js";
 import {
@@ -17,6 +16,8 @@ import {
   type Parts,
   SoldLines,
 } from "./refund-allocation.js";
+import type { Sale } from "./sale.js";
+import { bySku } from "./sku-lines.js";
 
 /**
  * One movement of money, signed: `original_amount` in minor units of `currency`; `amount`, `tax`
@@ -325,16 +326,6 @@ function upTo(to: bigint): Span {
 function withSku(line: Line, skus: ReadonlyMap<string, string>): Line {
   if (line.external_id !== "" || !line.item) return line;
   return { ...line, external_id: skus.get(line.item) ?? "" };
-}
-
-/** Lines of one SKU become one; without any there is one nobody has named. */
-export function bySku(lines: readonly Line[]): Line[] {
-  const weights = new Map<string, bigint>();
-  for (const { external_id, weight } of lines) {
-    weights.set(external_id, (weights.get(external_id) ?? 0n) + weight);
-  }
-  if (weights.size === 0) weights.set("", 1n);
-  return [...weights].map(([external_id, weight]) => ({ external_id, weight }));
 }
 
 export function largestLine(lines: readonly Line[]): Line | undefined {

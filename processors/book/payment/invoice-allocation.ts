@@ -8,8 +8,8 @@ import { limits } from "../../../config.js";
 import { divideRounded } from "../../../schemas/money/decimal.js";
 import { splitByWeight } from "../../../schemas/money/money.js";
 import type { Fact, FactBody } from "../../../schemas/records/records.js";
-import { bySku } from "./entries.js";
 import { addedUp } from "./outside-records.js";
+import { bySku } from "./sku-lines.js";
 
 export type PurchaseBody = Extract<FactBody, { Purchase: unknown }>["Purchase"];
 type LinkBody = Extract<FactBody, { Link: unknown }>["Link"];

@@ -10,13 +10,15 @@ import type { Fact, FactBody, Line, Quote } from "../../../schemas/records/recor
 import { refundedOf } from "../../../schemas/money/refunded.js";
 import { disputesOf, isOpen } from "./disputes.js";
 import { unknownCountry } from "../../../schemas/countries.js";
-import { bySku, inBase, largestLine, type Move, movesOf } from "./entries.js";
+import { inBase, largestLine, type Move, movesOf } from "./entries.js";
 import { countingOf, earlier } from "./prefix.js";
 import { addedUp } from "./outside-records.js";
 import { newestFirst, paymentsNewestFirst } from "./readings.js";
 import { withOwnRefunds } from "./purchase-refunds.js";
 import { refundedTotal, type RefundStep, refundSteps } from "./refunds.js";
 import { type PurchaseBody, sharedOut, Shares } from "./invoice-allocation.js";
+import type { Sale } from "./sale.js";
+import { bySku } from "./sku-lines.js";
 
 /** Amounts in minor units: `normalized_amount` of base, the others of the original currency. */
 export interface Document {
@@ -63,22 +65,6 @@ export function paymentState(payment: string, known: readonly Fact[]): PaymentSt
   const moves = movesOf(facts, refunds, { sale, country, lines, skus });
   if (sale === null) return { document: loneRefund(facts), moves };
   return { document: documentOf(facts, sale, refundedOfSale(sale, refunds, moves)), moves };
-}
-
-/** What was paid and what for, as far as it is known. */
-export interface Sale {
-  readonly at: number;
-  readonly amount: bigint;
-  readonly normalized: bigint;
-  readonly currency: string;
-  readonly quote: Quote;
-  readonly country: string;
-  readonly account: string;
-  readonly type: "subscription" | "one_time";
-  readonly tax: bigint | null;
-  readonly fee: bigint | null;
-  /** One for each SKU. */
-  readonly lines: readonly Line[];
 }
 
 /** What a payment's own readings and its purchases say alike; what comes first is believed. */

@@ -18,7 +18,7 @@ const measures = ["original", "amount", "tax"] as const;
 
 /** By SKU what went out by name, of which a line may have brought in less. */
 export type Named = ReadonlyMap<string, Parts>;
-export const nothingNamed: Named = new Map();
+const nothingNamed: Named = new Map();
 
 /** What a sale brought in by its lines. */
 export class SoldLines {

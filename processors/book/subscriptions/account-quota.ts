@@ -11,7 +11,7 @@ import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
 import type { Log } from "../../../log/log.js";
 import type { Logger } from "../../../runtime/logger.js";
 import { limits } from "../../../config.js";
-import type { Change } from "./changes.js";
+import type { Change } from "./change.js";
 
 /** An account that is full, or may be so after a batch. */
 type Large = Pick<Change, "workspace" | "environment" | "account">;

@@ -4,38 +4,9 @@ import { partsOf } from "../../../clickhouse/sql-text.js";
 import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
 import { bookedNow } from "../../../schemas/booked-at.js";
 import { fraction, monthlyToMrr } from "../../../schemas/money/monthly.js";
-import type { Environment, Fact } from "../../../schemas/records/records.js";
+import type { Fact } from "../../../schemas/records/records.js";
 import { type AccountSizes, hasRoomSql, largeAccounts, refusedFor } from "./account-quota.js";
-
-/** A row of `subscription_changes`; times as ClickHouse writes them. */
-export interface Change {
-  readonly workspace: string;
-  readonly environment: Environment;
-  readonly account: string;
-  readonly provider: string;
-  readonly subscription: string;
-  readonly change_id: string;
-  readonly revision: number;
-  readonly void: 0 | 1;
-  readonly at: string;
-  readonly phase: "expired" | "started" | "changed" | "ended";
-  readonly event_id: string;
-  readonly recorded_at: string;
-  readonly currency: string;
-  /** Where the account's customer is: such a row is none of a subscription. Else empty. */
-  readonly country: string;
-  readonly steps: readonly {
-    readonly at: string;
-    readonly items: readonly {
-      readonly item: string;
-      readonly external_id: string;
-      /** Currency and exact monthly amount: equal text is the same price. */
-      readonly price: string;
-      /** At this change's own rate; counts only where the price begins. */
-      readonly mrr: string;
-    }[];
-  }[];
-}
+import type { Change } from "./change.js";
 
 /** @returns null for a fact that is no subscription change */
 export function subscriptionChange(fact: Fact): Change | null {

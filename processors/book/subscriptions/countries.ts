@@ -6,10 +6,11 @@
 import { clickhouseTime, rowsIn } from "../../../clickhouse/rows.js";
 import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
 import type { Fact } from "../../../schemas/records/records.js";
-import { type Change, rowScope } from "./changes.js";
+import { rowScope } from "./changes.js";
+import type { Change } from "./change.js";
 
 /** What decides between two rows of an account. Times as ClickHouse writes them. */
-export type Located = Pick<Change, "account" | "at" | "event_id" | "change_id" | "recorded_at">;
+type Located = Pick<Change, "account" | "at" | "event_id" | "change_id" | "recorded_at">;
 
 /** @returns null for a fact that does not say where its customer is */
 export function countryChange(fact: Fact): Change | null {
@@ -66,7 +67,7 @@ function inAccounts(rows: readonly Change[]): string {
  * Without those that happened later than one that was recorded no later: that one counts whenever
  * they could. What is stored stays, so that a batch that comes again touches its accounts again.
  */
-export function withoutOutweighed<Row extends Located>(
+function withoutOutweighed<Row extends Located>(
   located: readonly Row[],
   stored: readonly Located[],
 ): Row[] {

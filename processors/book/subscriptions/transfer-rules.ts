@@ -8,7 +8,7 @@
  * whatever else is reported, and one too many ends nothing. Pure.
  */
 import { elsewhere } from "../../../schemas/movements.js";
-import type { Change } from "./changes.js";
+import type { Change } from "./change.js";
 
 /** Of a change, what its place among those of its subscription needs. */
 export type Reported = Omit<Change, "revision" | "void" | "steps" | "currency" | "country">;

@@ -8,8 +8,9 @@ import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
 import { inParts } from "../../../runtime/chunk.js";
 import { limits } from "../../../config.js";
 import type { AccountSizes } from "./account-quota.js";
-import { type Change, insertChanges } from "./changes.js";
+import { insertChanges } from "./changes.js";
 import { endsElsewhere, isToldSql, type Reported } from "./transfer-rules.js";
+import type { Change } from "./change.js";
 
 export type Subscription = Pick<Change, "workspace" | "environment" | "provider" | "subscription">;
 

@@ -11,10 +11,11 @@ import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
 import { inParts } from "../../../runtime/chunk.js";
 import type { Fact } from "../../../schemas/records/records.js";
 import type { AccountSizes } from "./account-quota.js";
-import { type Change, insertChanges, rowScope } from "./changes.js";
+import { insertChanges, rowScope } from "./changes.js";
 import type { TouchedAccount } from "./movements.js";
 import { bySideReceipt, Pairing, type Side } from "./pairing.js";
 import { listWaiting } from "./waiting-churns.js";
+import type { Change } from "./change.js";
 
 export interface AnonymousBooked {
   /**

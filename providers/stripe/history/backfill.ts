@@ -13,6 +13,7 @@ import { decode } from "../decode.js";
 import { subscriptionHistory } from "./subscriptions.js";
 import { isPaidInPart } from "../invoices.js";
 import { tellsAllLines } from "../purchases.js";
+import { type HistoryObject, type Reported, object } from "./history-object.js";
 
 const pageObjects = 100;
 const dayMs = 24 * 60 * 60 * 1000;
@@ -24,27 +25,7 @@ const invoicesBeforeMs = 90 * dayMs;
 /** A checkout page is open for a day at most; its payment is made at its end. */
 const sessionsBeforeMs = dayMs;
 
-const object = z.looseObject({
-  id: z.string().min(1),
-  created: z.number(),
-  // Refunds have none.
-  livemode: z.boolean().optional(),
-});
-export type HistoryObject = z.output<typeof object>;
 const page = z.object({ object: z.literal("list"), data: z.array(object), has_more: z.boolean() });
-
-/** What an object reports, before its event gets an id. */
-export interface Reported {
-  readonly type: string;
-  /** ms since 1970: orders the readings of one thing */
-  readonly at: number;
-  readonly object: Readonly<Record<string, unknown>>;
-  readonly previous?: Readonly<Record<string, unknown>>;
-  /** As first read, for good: a later reading of the same past knows no better. Its name. */
-  readonly once?: string;
-  /** It may have been so before, and otherwise in between: each reading reports it anew. */
-  readonly mayRecur?: boolean;
-}
 
 export const stripeBackfill: Backfill = {
   lists: [

@@ -4,7 +4,7 @@
  * Stripe; it is reported as if the last had always been its price.
  */
 import { z } from "zod";
-import type { HistoryObject, Reported } from "./backfill.js";
+import type { HistoryObject, Reported } from "./history-object.js";
 
 const updated = "customer.subscription.updated";
 /** Stripe ends or pauses what nobody pays for some time after its trial's end, mostly seconds. */

@@ -1,7 +1,6 @@
 /** How the model shows sums: rounded once, to the minor unit of their currency. */
 import { exponentOf } from "../facts.js";
-import { fraction, shown, tenTo, times } from "../fraction.js";
-import { unitsOf } from "../mrr.js";
+import { fraction, shown, tenTo, times, type Fraction } from "../fraction.js";
 
 export const shownMinor = (amount: bigint, currency: string) =>
   shown(times(fraction(amount), tenTo(-exponentOf(currency))), exponentOf(currency));
@@ -13,3 +12,6 @@ export function grouped<T>(all: readonly T[], keyOf: (one: T) => string): Map<st
   for (const one of all) groups.set(keyOf(one), [...(groups.get(keyOf(one)) ?? []), one]);
   return groups;
 }
+
+/** Sum in millionths → units of the base currency. */
+export const unitsOf = (micros: bigint): Fraction => fraction(micros, 1_000_000n);

@@ -2,10 +2,11 @@
  * The model's own minimal reading of Stripe's webhook bodies, from docs/providers: both API
  * layouts, only what moves money or MRR. It is asked about well-formed bodies only.
  */
-import { exponentOf, type BareFact, type Line, type PaymentType } from "../facts.js";
+import type { BareFact, Line, PaymentType } from "../facts.js";
 import { fraction, rounded, times } from "../fraction.js";
 import { at, idOf, list, must, number, text } from "./json.js";
 import { readSubscription } from "./read-subscription.js";
+import { currencyOf, minorOf, seconds } from "./stripe-values.js";
 
 export function readStripe(event: unknown): readonly BareFact[] {
   const connected = text(event, "account");
@@ -74,21 +75,6 @@ function readObject(event: unknown): readonly BareFact[] {
     default:
       return [];
   }
-}
-
-/** Stripe's seconds as ms. */
-export function seconds(value: unknown, ...path: string[]): number {
-  return must(number(value, ...path), path.join(".")) * 1000;
-}
-
-export function currencyOf(object: unknown): string {
-  return must(text(object, "currency"), "a currency").toUpperCase();
-}
-
-/** Stripe sends ISK with two decimals that are always 00. */
-export function minorOf(amount: number, currency: string): bigint {
-  const divisor = currency === "ISK" || currency === "UGX" ? 100n : 1n;
-  return BigInt(amount) / (exponentOf(currency) === 0 ? divisor : 1n);
 }
 
 function amountOf(object: unknown, name: string): bigint {

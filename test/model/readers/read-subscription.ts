@@ -14,7 +14,7 @@ import {
   zero,
 } from "../fraction.js";
 import { at, idOf, list, must, number, text } from "./json.js";
-import { currencyOf, minorOf, seconds } from "./read-stripe.js";
+import { currencyOf, minorOf, seconds } from "./stripe-values.js";
 
 export function readSubscription(event: unknown, subscription: unknown): BareFact[] {
   const phase = phaseOf(event, subscription);

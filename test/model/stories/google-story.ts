@@ -39,7 +39,7 @@ import {
   starts,
 } from "./story.js";
 
-export const googlePackage = "com.example.model";
+const googlePackage = "com.example.model";
 
 /** Their own names: products of other providers are called by these words, too. */
 const products = fc.constantFrom("play_alpha", "play_beta", "play_gamma");

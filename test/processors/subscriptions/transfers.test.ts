@@ -16,7 +16,6 @@ import { commands } from "../../../ops/commands.js";
 import { addMissingEnds, audit } from "../../../processors/audit/audit.js";
 import { bookSubscriptions } from "../../../processors/book/subscriptions/book-subscriptions.js";
 import {
-  type Change,
   insertChanges,
   subscriptionChange,
 } from "../../../processors/book/subscriptions/changes.js";
@@ -27,6 +26,7 @@ import { openDoors } from "../../harness/doors.js";
 import { factOf, recordsOf } from "../../harness/facts.js";
 import { lmdbTopics } from "../../log/log-topics.js";
 import { openTestClickHouse, testFolder, testLogger, testReleases } from "../../harness/stores.js";
+import type { Change } from "../../../processors/book/subscriptions/change.js";
 
 const happened = Date.parse("2026-03-10T12:00:00Z");
 const received = Date.parse("2026-03-20T12:00:00Z");

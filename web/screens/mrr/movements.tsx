@@ -70,7 +70,7 @@ export default function Movements() {
   );
 }
 
-export function movementColumns(view: View): readonly Column<RecordedMovement>[] {
+function movementColumns(view: View): readonly Column<RecordedMovement>[] {
   return [
     {
       key: "at",

@@ -1,0 +1,46 @@
+/** What every command of `npm run ops` is given. */
+import type { Service } from "../runtime/service.js";
+import type { Config } from "../config.js";
+import type { AuditFinding } from "../schemas/audit.js";
+
+export interface Given {
+  readonly config: Config;
+  readonly options: Options;
+  readonly steps: Steps;
+  /** What is open when the command ends is closed. */
+  readonly open: (
+    config: Config,
+    options?: { readonly restoring?: boolean; readonly alone?: boolean },
+  ) => Promise<Service>;
+  readonly close: () => Promise<void>;
+  readonly report: (line: string) => void;
+}
+
+export interface Options {
+  readonly workspace?: string;
+  readonly repair?: boolean;
+  readonly from?: string;
+  readonly rejected?: boolean;
+  readonly integration?: string;
+  readonly to?: string;
+  readonly keep?: string;
+  readonly "with-key"?: boolean;
+  readonly through?: string;
+  readonly apply?: boolean;
+}
+
+/** What the processors do; handed in, because roles do not know each other. */
+export interface Steps {
+  audit(
+    service: Service,
+    options: {
+      readonly workspace: string | null;
+      readonly repair: boolean;
+      readonly shareMax: number;
+    },
+  ): Promise<AuditFinding[]>;
+  /** Ends of subscriptions that went to another account. @returns how many were missing */
+  addMissingEnds(service: Service, workspace: string | null): Promise<number>;
+  /** Starts the consumers of the log. */
+  readonly startProcessors: (service: Service) => Promise<void>;
+}

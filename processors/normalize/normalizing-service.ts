@@ -1,0 +1,28 @@
+/** What normalizing needs of the service. */
+import type { ProviderApis } from "../../provider-api/provider-api.js";
+import type { Service } from "../../runtime/service.js";
+import type { Watermark } from "../../watermark/watermark.js";
+import type { Provider } from "../../providers/provider.js";
+import type { HashAccount } from "../../vault/account-hash.js";
+import type { RecentlyPublished } from "../enrich/recently-published.js";
+import type { RecentOutcomes } from "./recent-outcomes.js";
+
+export type NormalizingService = Pick<
+  Service,
+  "clickhouse" | "integrations" | "log" | "logger" | "postgres" | "rates" | "vault"
+> & {
+  readonly watermark: Pick<Watermark, "callsAtTheDoor">;
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly baseCurrencyOf: (workspace: string) => Promise<string | null>;
+  /** Only its memory is looked at here; asking is left to groups of their own. */
+  readonly apis: ProviderApis;
+  /** What need not be asked for again. */
+  readonly reported: RecentlyPublished;
+  /** For the journal, which follows behind. */
+  readonly recent: RecentOutcomes;
+  /** Something was informed that earlier events of the workspace may have lacked. */
+  readonly keptNews: (workspace: string) => void;
+  /** A rate that an event was rejected for is known by now. */
+  readonly ratesKnown: () => void;
+  readonly hashAccount: HashAccount;
+};

@@ -1,0 +1,38 @@
+/** What reading one raw record comes to. */
+import type { LogRecord } from "../../log/log.js";
+import type { Known, Provider } from "../../providers/provider.js";
+import type { Fact, RawEventMeta } from "../../schemas/records/records.js";
+import type { MissingRate } from "./facts.js";
+
+interface Seen {
+  readonly record: LogRecord;
+  /** What the door wrote; blank where the record cannot even be read. */
+  readonly event: RawEventMeta;
+}
+
+export interface Rejected extends Seen {
+  readonly kind: "rejected";
+  readonly step: string;
+  readonly reason: string;
+  readonly detail: string;
+  readonly missingRate?: MissingRate;
+}
+
+export type Outcome =
+  /** `adorns`: the provider's API may have more to report; it is booked without. */
+  | (Seen & { readonly kind: "facts"; readonly facts: readonly Fact[]; readonly adorns: boolean })
+  | (Seen & { readonly kind: "ignored"; readonly reason: string })
+  /** The provider's API must be asked first (see enrich-required.ts). */
+  | (Seen & { readonly kind: "asking" })
+  | Rejected;
+
+/** An event whose seal holds, ready to be decoded. */
+export interface Opened extends Seen {
+  readonly kind: "opened";
+  readonly baseCurrency: string;
+  /** Null for events of the ingest endpoint, which ask nothing. */
+  readonly provider: Provider | null;
+  readonly body: unknown;
+  /** Without answers. */
+  readonly known: Known;
+}

@@ -1,0 +1,24 @@
+/** Objects of Stripe's lists, and the events they stand for. */
+import { z } from "zod";
+
+export type HistoryObject = z.output<typeof object>;
+
+/** What an object reports, before its event gets an id. */
+export interface Reported {
+  readonly type: string;
+  /** ms since 1970: orders the readings of one thing */
+  readonly at: number;
+  readonly object: Readonly<Record<string, unknown>>;
+  readonly previous?: Readonly<Record<string, unknown>>;
+  /** As first read, for good: a later reading of the same past knows no better. Its name. */
+  readonly once?: string;
+  /** It may have been so before, and otherwise in between: each reading reports it anew. */
+  readonly mayRecur?: boolean;
+}
+
+export const object = z.looseObject({
+  id: z.string().min(1),
+  created: z.number(),
+  // Refunds have none.
+  livemode: z.boolean().optional(),
+});
