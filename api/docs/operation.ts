@@ -1,5 +1,5 @@
 /** One operation of the HTTP interface, as the OpenAPI document describes it. */
-import { z } from "zod";
+import type { z } from "zod";
 
 export interface Operation {
   readonly method: "get" | "post" | "patch" | "delete";

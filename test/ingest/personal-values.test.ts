@@ -14,8 +14,13 @@ import { cases, type Fixture, fixturesOf, providers } from "../harness/provider-
 import { must } from "../model/readers/json.js";
 
 /** Fields that name or describe who buys, in any provider's words. */
-const personal =
-  /^(customer|customer_?id|user_?name|full_name|purchaser_id|aliases|address|line1|phone|recipient)$|email|app_user_id|customer_name|appAccountToken|external_customer|ObfuscatedExternal/i;
+const personal = new RegExp(
+  [
+    "^(customer|customer_?id|user_?name|full_name|purchaser_id|aliases|address|line1|phone|recipient)$",
+    "email|app_user_id|customer_name|appAccountToken|external_customer|ObfuscatedExternal",
+  ].join("|"),
+  "i",
+);
 /** As no engine, library or example writes by itself. */
 const marker = "Zq7w";
 

@@ -1,6 +1,6 @@
 /** What a batch of money facts came to. */
 import type { Fact } from "../../../schemas/records/records.js";
-import { recordings, type Version } from "../payment/payment-versions.js";
+import type { recordings, Version } from "../payment/payment-versions.js";
 import type { KnownPayment } from "./known-payment.js";
 
 /** What one payment needs: rows, messages, SKUs. */
