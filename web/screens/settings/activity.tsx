@@ -1,6 +1,6 @@
 /** Who changed what, newest first. */
 import type { Activity as Row, Member } from "../../api/manage-answers.js";
-import { words } from "../../format/names.js";
+import { shortId, words } from "../../format/names.js";
 import { More } from "../../parts/pages.js";
 import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
@@ -46,7 +46,11 @@ export function Activity() {
             {
               key: "request",
               head: "Request",
-              cell: ({ request_id: id }) => <code class="soft">{id}</code>,
+              cell: ({ request_id: id }) => (
+                <code class="soft tight" title={id}>
+                  {shortId(id)}
+                </code>
+              ),
             },
           ]}
         />

@@ -39,8 +39,12 @@ export function WorkspaceSettings() {
         </form>
       ) : null}
       <dl class="facts settings-section">
-        <dt>Name</dt>
-        <dd>{workspace.name}</dd>
+        {workspace.role === "owner" ? null : (
+          <>
+            <dt>Name</dt>
+            <dd>{workspace.name}</dd>
+          </>
+        )}
         <dt>Currency</dt>
         <dd>
           {workspace.base_currency}

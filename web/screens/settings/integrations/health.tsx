@@ -21,6 +21,7 @@ const refusals: Readonly<Record<string, string>> = {
   signature_mismatch:
     "The signature does not match the secret entered here. Rotate the credentials with the " +
     "secret that the provider shows for this endpoint.",
+  content_type_unsupported: "The call was not in the provider's format. Did the provider call?",
   body_too_large: "The body was larger than 1 MiB.",
 };
 

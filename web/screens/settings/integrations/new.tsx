@@ -76,7 +76,7 @@ export function NewIntegration(props: { readonly provider: ProviderView; readonl
                 maxLength={200}
                 placeholder={provider.name}
               />
-              <p class="soft small">To report several accounts of one provider apart.</p>
+              <p class="soft small">Helps where you connect several accounts of one provider.</p>
             </div>
             <p>
               <button type="submit" class="button primary" disabled={action.isBusy}>

@@ -26,9 +26,12 @@ export function ProviderChoice({ providers }: { readonly providers: readonly Pro
 
 function summaryOf({ credentials, history }: ProviderView): string {
   const needed = credentials.filter(({ required }) => required).length;
+  const isMade = credentials.some(({ made }) => made);
   const entries =
     needed === 0
-      ? "Nothing has to be entered"
+      ? isMade
+        ? "Nothing has to be entered"
+        : "One of several values to enter"
       : needed === 1
         ? "One value to enter"
         : `${needed} values to enter`;
