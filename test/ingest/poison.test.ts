@@ -83,6 +83,7 @@ describe("An event that nothing can be made of", function suite() {
       "an example",
     );
     const event = JSON.parse(example.body.toString());
+    event.livemode = true;
     event.data.object.payment_intent = long;
     return event;
   }
