@@ -17,6 +17,7 @@ import { readConfig } from "../config.js";
 import { countOf, readWords } from "../ops/command-line.js";
 import { roleNames, start } from "../start.js";
 import { lmdbTopics } from "./log/log-topics.js";
+import { poison } from "./poison-fuzz.js";
 import { cases, nothingSeen, prove, type Seen } from "./pipeline/proof.js";
 
 const portfoliosPerFolder = 100;
@@ -27,6 +28,7 @@ const usage = `npm run fuzz -- [options]
   --minutes <n>   of cases (10)
   --seed <n>      of a run that is to be repeated
   --path <path>   of the one case to be repeated, as a failure reports it
+  --poison        odd values in any field through the doors instead (poison-fuzz.ts)
 `;
 const { values } = readWords(usage, {
   options: {
@@ -34,15 +36,17 @@ const { values } = readWords(usage, {
     seed: { type: "string", default: String(1 + (Date.now() % 1_000_000)) },
     path: { type: "string" },
     worker: { type: "boolean", default: false },
+    poison: { type: "boolean", default: false },
   },
 });
 const seedMax = 1_000_000_000;
 const seed = countOf(usage, "seed", values.seed, seedMax);
+const minutes = countOf(usage, "minutes", values.minutes, 7 * 24 * 60);
 if (values.worker) await work();
-else process.exitCode = await lead(countOf(usage, "minutes", values.minutes, 7 * 24 * 60));
+else process.exitCode = await (values.poison ? poison(minutes, seed) : lead());
 
 /** @returns the exit code */
-async function lead(minutes: number): Promise<number> {
+async function lead(): Promise<number> {
   const until = Date.now() + minutes * 60_000;
   const seen = nothingSeen();
   let child: ChildProcess | null = null;

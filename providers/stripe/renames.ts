@@ -27,15 +27,13 @@ const renames: Readonly<Record<string, readonly (readonly [string, (old: Renamed
 
 export function inNamesOfToday(object: Renamed): Renamed {
   const kind = typeof object.object === "string" ? object.object : "";
-  // `constructor` is a kind of nothing.
-  const added = (Object.hasOwn(renames, kind) ? (renames[kind] ?? []) : []).flatMap(
-    ([name, from]) => {
-      const value = object[name] ?? from(object);
-      return value === undefined ? [] : [[name, value] as const];
-    },
-  );
+  const known = Object.hasOwn(renames, kind) ? renames[kind] : undefined;
+  const added = (known ?? []).flatMap(([name, from]) => {
+    const value = object[name] ?? from(object);
+    return value === undefined ? [] : [[name, value] as const];
+  });
   const renamed = { ...object, ...Object.fromEntries(added) };
-  return Object.hasOwn(reformed, kind) ? { ...renamed, ...reformed[kind]?.(renamed) } : renamed;
+  return { ...renamed, ...reformed[kind]?.(renamed) };
 }
 
 /** What became of another form. */
