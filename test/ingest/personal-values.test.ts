@@ -16,7 +16,8 @@ import { must } from "../model/readers/json.js";
 /** Fields that name or describe who buys, in any provider's words. */
 const personal = new RegExp(
   [
-    "^(customer|customer_?id|user_?name|full_name|purchaser_id|aliases|address|line1|phone|recipient)$",
+    "^(customer|customer_?id|user_?name|full_name|purchaser_id|aliases)$",
+    "^(address|line1|phone|recipient)$",
     "email|app_user_id|customer_name|appAccountToken|external_customer|ObfuscatedExternal",
   ].join("|"),
   "i",
