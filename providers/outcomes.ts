@@ -4,17 +4,18 @@
 import type { z } from "zod";
 import { compiled } from "./compiled.js";
 import { issueText } from "../schemas/issues.js";
+import { shown } from "../schemas/text-bounds.js";
 import type { Decoded } from "./provider.js";
 
 export type Unreported = Exclude<Decoded, { outcome: "facts" }>;
 
 export function ignored(why: string): Unreported {
-  return { outcome: "ignored", why };
+  return { outcome: "ignored", why: shown(why) };
 }
 
 /** @param reason a word as rejects are listed by; @param detail for a person */
 export function rejected(reason: string, detail: string): Unreported {
-  return { outcome: "rejected", reason, detail };
+  return { outcome: "rejected", reason, detail: shown(detail) };
 }
 
 export function isUnreported(value: object): value is Unreported {

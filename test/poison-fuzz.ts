@@ -141,7 +141,7 @@ class Run {
   async #tenant(): Promise<Tenant> {
     const workspace = await this.#make("/workspaces", { name: "Odd", base_currency: "EUR" });
     const given = { environment: "Production", scope: "Full Ingress" };
-    const key = await this.#make(`/workspaces/${workspace.id}/keys`, given);
+    const key = await this.#make(`/workspaces/${String(workspace.id)}/keys`, given);
     return { workspace: String(workspace.id), key: String(key.key) };
   }
 

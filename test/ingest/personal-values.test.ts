@@ -51,7 +51,7 @@ describe("What is personal", function suite() {
     const silent = [...workspaces].filter(([, workspace]) => !booked.has(workspace));
     // Their own APIs are asked before anything is booked; here nobody answers.
     expect(silent.map(([token]) => token)).to.have.members(["google", "gumroad"]);
-    expect(sent.size).to.be.greaterThan(20);
+    expect(sent.size).to.equal(15);
   });
 
   it("should be in no file of a backup", async () => {
@@ -154,7 +154,12 @@ async function foundIn(folder: string): Promise<string[]> {
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
     const path = join(entry.parentPath, entry.name);
-    if (await isMarked(path)) found.push(path.slice(folder.length));
+    // A merge removes parts meanwhile; what they held is in another one.
+    const isFound = await isMarked(path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "ENOENT") throw error;
+      return false;
+    });
+    if (isFound) found.push(path.slice(folder.length));
   }
   return found;
 }
