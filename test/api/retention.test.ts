@@ -56,7 +56,7 @@ describe("retention", () => {
       const at = "at=2026-03-31T12%3A00%3A00Z";
       const read = async (query: string) => {
         const { text } = await get("cohorts", Object.fromEntries(new URLSearchParams(query)));
-        return text.replace(/"complete_to":"[^"]*"/, "");
+        return text.trimEnd().replace(/"complete_to":"[^"]*"/, "");
       };
       const expected =
         '{"status":"success","data":{"cohorts":[' +
