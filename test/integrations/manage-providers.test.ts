@@ -32,8 +32,8 @@ describe("The list of providers", () => {
       expect(subscribe_to, name).to.not.deep.equal([]);
       const page = await doors.call(docs_path);
       expect(page.status).to.equal(200);
-      expect(page.text).to.match(new RegExp(`^# ${name}\n`));
-      expect(page.headers.get("content-type")).to.equal("text/plain; charset=utf-8");
+      expect(page.text).to.match(new RegExp(`<h1[^>]*>${name}</h1>`));
+      expect(page.headers.get("content-type")).to.equal("text/html; charset=utf-8");
     }
   });
 
