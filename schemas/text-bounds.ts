@@ -26,7 +26,7 @@ export function hasOnlyCharacters(text: string): boolean {
   return !text.includes("\0") && text.isWellFormed();
 }
 
-/** A sentence that may quote what an event brought, such as its type, so that any store keeps it. */
+/** A sentence that may quote what an event brought (its type), so that any store keeps it. */
 export function shown(sentence: string): string {
   // Half a surrogate pair, also one that was cut, becomes U+FFFD in UTF-8.
   const text = Buffer.from(sentence.slice(0, sentenceLengthMax)).toString();

@@ -93,7 +93,9 @@ describe("What is personal", function suite() {
     const workspace = String(made.json.data.id);
     workspaces.set(token, workspace);
     const path = `/workspaces/${workspace}/integrations`;
-    const integration = { provider: token, environment: "Production", credentials: current };
+    // Stripe's examples are of test mode, which an integration of its own takes.
+    const environment = token === "stripe" ? "Test" : "Production";
+    const integration = { provider: token, environment, credentials: current };
     const answer = await doors.manage("POST", path, integration);
     expect(answer.status, answer.text).to.equal(201);
     const deliver = async ({ body }: Fixture): Promise<void> => {
