@@ -195,6 +195,8 @@ export const limits = {
   consumedBytesMax: 8 * mebibyte,
   /** Records one commit of the log takes, so that a long queue does not stall the process. */
   logCommitRecordsMax: 5_000,
+  /** Below it the log's disk counts as full: calls are refused until there is room again. */
+  logFreeBytesMin: 16 * mebibyte,
   /** Kafka: reaching a broker, one answer, and all that has to be done at start. */
   kafkaConnectMsMax: 2_000,
   kafkaAnswerMsMax: 5_000,

@@ -16,34 +16,65 @@ const otherServerLost: ReadonlySet<string | undefined> = new Set([
 /** The user has not the right to (ErrorCodes.cpp: ACCESS_DENIED). */
 export const notAllowed = "497";
 
+/** The embedded engine throws the class of its own copy of the client's package. */
+export function isClickHouseError(error: unknown): error is ClickHouseError {
+  if (error instanceof ClickHouseError) return true;
+  return error instanceof Error && error.constructor.name === ClickHouseError.name;
+}
+
 export function isNotAllowed(error: unknown): boolean {
-  return error instanceof ClickHouseError && error.code === notAllowed;
+  return isClickHouseError(error) && error.code === notAllowed;
 }
 
 /** The server understood and refused: it would again. */
 export function isRefusal(error: unknown): error is ClickHouseError {
-  return error instanceof ClickHouseError && !otherServerLost.has(error.code);
+  return isClickHouseError(error) && !otherServerLost.has(error.code);
 }
 
 /** It says nothing of the rows of the statement: the same one later is right. */
 export function isEngineInTrouble(error: unknown): boolean {
-  return error instanceof ClickHouseError && inTrouble.has(error.code);
+  return isClickHouseError(error) && error.type !== undefined && inTrouble.has(error.type);
 }
 
-/** ErrorCodes.cpp, what no value of a row can cause. */
-const inTrouble: ReadonlySet<string | undefined> = new Set(
+/** Names of errors that no value of a row can cause (ErrorCodes.cpp). */
+export const inTrouble: ReadonlySet<string> = new Set(
   [
-    // Files: cannot be read, opened, written, synced, or are damaged or gone.
-    "23 24 32 33 40 74 75 76 77 88 96 107 228 229",
-    "232 233 234 246 382 384 594 602 687",
-    // Room and memory; too many parts, statements, threads.
-    "160 173 201 202 241 243 252 439 745",
-    // Time, network, other servers.
-    "3 159 198 203 204 209 210 279 519 999",
-    // Replicas, leadership, quorums, what is being changed or stopped.
-    "164 225 236 242 244 254 265 285 286 289 319 369 373",
-    "394 415 416 472 473 492 512 518 529 573 645 663 667",
-    // Access; tables or columns that are not there (yet).
-    "16 47 60 81 192 193 194 195 291 497 514 516 517",
-  ].flatMap((codes) => codes.split(" ")),
+    // Files cannot be read or written, are damaged, or are gone.
+    "CANNOT_OPEN_FILE CANNOT_CLOSE_FILE CANNOT_CREATE_FILE CANNOT_FSYNC CANNOT_FSTAT",
+    "CANNOT_STAT CANNOT_STATVFS CANNOT_LINK CANNOT_UNLINK CANNOT_CREATE_DIRECTORY",
+    "CANNOT_SEEK_THROUGH_FILE CANNOT_TRUNCATE_FILE CANNOT_READ_ALL_DATA",
+    "CANNOT_READ_FROM_ISTREAM CANNOT_WRITE_TO_OSTREAM UNEXPECTED_END_OF_FILE",
+    "CANNOT_READ_FROM_FILE_DESCRIPTOR CANNOT_WRITE_TO_FILE_DESCRIPTOR",
+    "CANNOT_IO_SUBMIT CANNOT_IO_GETEVENTS CANNOT_IOSETUP CANNOT_MUNMAP",
+    "FILE_DOESNT_EXIST BAD_SIZE_OF_FILE_IN_DATA_PART NO_FILE_IN_DATA_PART",
+    "NO_SUCH_DATA_PART CHECKSUM_DOESNT_MATCH CORRUPTED_DATA PART_IS_TEMPORARILY_LOCKED",
+    "POTENTIALLY_BROKEN_DATA_PART BROKEN_PROJECTION S3_ERROR AZURE_BLOB_STORAGE_ERROR",
+    // Room, memory, time, too much at once.
+    "NOT_ENOUGH_SPACE CANNOT_ALLOCATE_MEMORY MEMORY_LIMIT_EXCEEDED QUOTA_EXCEEDED",
+    "TOO_MANY_SIMULTANEOUS_QUERIES TOO_MANY_PARTS TOO_MANY_MUTATIONS TOO_SLOW",
+    "TIMEOUT_EXCEEDED SERVER_OVERLOADED CANNOT_SCHEDULE_TASK PTHREAD_ERROR",
+    "RESOURCE_LIMIT_EXCEEDED MEMORY_RESERVATION_KILLED MEMORY_RESERVATION_FAILED",
+    "RECEIVED_ERROR_TOO_MANY_REQUESTS USER_SESSION_LIMIT_EXCEEDED",
+    "TCP_CONNECTION_LIMIT_REACHED HTTP_CONNECTION_LIMIT_REACHED",
+    // The network, other servers, replicas and Keeper.
+    "ATTEMPT_TO_READ_AFTER_EOF DNS_ERROR SOCKET_TIMEOUT NETWORK_ERROR",
+    "NO_FREE_CONNECTION ALL_CONNECTION_TRIES_FAILED SHARD_HAS_NO_CONNECTIONS",
+    "CANNOT_READ_FROM_SOCKET CANNOT_WRITE_TO_SOCKET NO_REMOTE_SHARD_AVAILABLE",
+    "TOO_MANY_UNAVAILABLE_SHARDS DISTRIBUTED_TOO_MANY_PENDING_BYTES",
+    "NO_ZOOKEEPER UNEXPECTED_ZOOKEEPER_ERROR KEEPER_EXCEPTION NOT_A_LEADER",
+    "NO_REPLICA_HAS_PART NO_ACTIVE_REPLICAS NO_AVAILABLE_REPLICA NO_SUCH_REPLICA",
+    "TOO_FEW_LIVE_REPLICAS UNSATISFIED_QUORUM_FOR_PREVIOUS_WRITE",
+    "REPLICA_IS_NOT_IN_QUORUM UNKNOWN_STATUS_OF_INSERT UNKNOWN_STATUS_OF_TRANSACTION",
+    "ALL_REPLICAS_ARE_STALE ALL_REPLICAS_LOST REPLICA_STATUS_CHANGED",
+    "REPLICA_IS_ALREADY_ACTIVE TOO_MANY_RETRIES_TO_FETCH_PARTS",
+    // It is stopping, busy with the same table, or was asked to stop the statement.
+    "ABORTED QUERY_WAS_CANCELLED QUERY_WAS_CANCELLED_BY_CLIENT THREAD_WAS_CANCELED",
+    "ASYNC_LOAD_CANCELED SESSION_IS_LOCKED DEADLOCK_AVOIDED NOT_INITIALIZED",
+    "READONLY READONLY_SETTING TABLE_IS_READ_ONLY CANNOT_ASSIGN_ALTER",
+    // Rights; tables and columns that are not there (yet).
+    "ACCESS_DENIED DATABASE_ACCESS_DENIED RESOURCE_ACCESS_DENIED AUTHENTICATION_FAILED",
+    "UNKNOWN_USER WRONG_PASSWORD REQUIRED_PASSWORD IP_ADDRESS_NOT_ALLOWED",
+    "ACCESS_ENTITY_NOT_FOUND UNKNOWN_DATABASE UNKNOWN_TABLE UNKNOWN_IDENTIFIER",
+    "NO_SUCH_COLUMN_IN_TABLE",
+  ].flatMap((names) => names.split(" ")),
 );

@@ -9,10 +9,10 @@
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import { type ClickHouseClient, ClickHouseError } from "@clickhouse/client";
+import type { ClickHouseClient } from "@clickhouse/client";
 import { limits } from "../config.js";
 import { StoreUnavailable } from "./clickhouse.js";
-import { isRefusal } from "./errors.js";
+import { isClickHouseError, isRefusal } from "./errors.js";
 import type { Writer } from "./connections.js";
 
 /** SESSION_IS_LOCKED: another statement of the lane is running. */
@@ -58,7 +58,7 @@ export class ServerLane implements Writer {
       });
       return false;
     } catch (error) {
-      if (!(error instanceof ClickHouseError)) {
+      if (!isClickHouseError(error)) {
         this.#lost.add(queryId);
         throw new StoreUnavailable({ cause: error });
       }

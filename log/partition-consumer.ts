@@ -99,10 +99,10 @@ export function consumePartition(
         // It got further than the last time.
         if (first?.offset !== failedAt) pauseMs = firstPauseMs;
         failedAt = first?.offset;
+        const isAway = isStoreAway(error);
+        if (isAway) suspects.clear();
         const verdict =
-          options.passOver === undefined || isStoreAway(error)
-            ? "again"
-            : suspects.failed(run.failed, error);
+          options.passOver === undefined || isAway ? "again" : suspects.failed(run.failed, error);
         if (verdict !== "again") {
           logger.warn({ err: error, ...where }, `a batch failed: ${next[verdict]}`);
           continue;

@@ -65,6 +65,14 @@ export class Suspects {
     return "halved";
   }
 
+  /** A store is away: it may be what the records failed for, so all of them are tried again. */
+  clear(): void {
+    this.#ends = [];
+    this.#hasFound = false;
+    this.#found = null;
+    this.#tries = 0;
+  }
+
   /** What lies before is handled. */
   #forgetBelow(offset: bigint): void {
     while ((this.#ends.at(-1) ?? offset + 1n) <= offset) this.#ends.pop();

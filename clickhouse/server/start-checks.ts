@@ -5,12 +5,11 @@
 import { setTimeout as pause } from "node:timers/promises";
 import {
   type ClickHouseClient,
-  ClickHouseError,
   ClickHouseLogLevel,
   createClient,
 } from "@clickhouse/client";
 import { ConfigError, limits } from "../../config.js";
-import { notAllowed } from "../errors.js";
+import { isClickHouseError, notAllowed } from "../errors.js";
 import { missingGrants } from "./grants.js";
 import { reportWaiting } from "../../runtime/report-waiting.js";
 import type { ServerOrigin } from "../connections.js";
@@ -77,7 +76,7 @@ async function checkVersion(
       const result = await client.query({ query: "SELECT version()", format: "TabSeparated" });
       return refuseOld((await result.text()).trim());
     } catch (error) {
-      const isAnswer = error instanceof ClickHouseError || error instanceof Refused;
+      const isAnswer = isClickHouseError(error) || error instanceof Refused;
       if (isAnswer || Date.now() - startedAt >= patienceMs) throw error;
       onWaiting(error, tries);
       await pause(pauseMs);
@@ -144,7 +143,7 @@ function reasonOf(
   { place, user, database }: { place: string; user: string; database: string },
 ): string {
   if (error instanceof Refused) return error.message;
-  if (!(error instanceof ClickHouseError)) {
+  if (!isClickHouseError(error)) {
     const code = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
     if (/EPROTO|SSL|CERT/.test(code)) {
       const why = error instanceof Error ? error.message.trim() : "";

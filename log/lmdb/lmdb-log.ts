@@ -48,7 +48,7 @@ export function openLmdbLog(given: LmdbLogOptions): Log {
   const places = new Map<string, GroupPlace>();
   const members = new Map<string, number>();
   const subscriptions = new Set<Subscription>();
-  const writer = new Writer(root, pendingBytesMax, (durable) => {
+  const writer = new Writer(root, path, pendingBytesMax, (durable) => {
     for (const { partitions, arrivals } of logs.values()) {
       let grew = false;
       for (const partition of partitions) {

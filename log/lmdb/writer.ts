@@ -2,6 +2,7 @@
  * Group commit: whatever is waiting goes into one LMDB transaction, synced to disk, then the next.
  * One at a time, so that a transaction that fails leaves no gap in the offsets.
  */
+import { statfsSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import type { RootDatabase } from "lmdb";
 import { limits } from "../../config.js";
@@ -29,6 +30,7 @@ export class Writer {
 
   constructor(
     private readonly root: RootDatabase,
+    private readonly path: string,
     private readonly pendingBytesMax: number,
     /** After each transaction, before those who wait for it are reported. */
     private readonly ended: (durable: boolean) => void,
@@ -88,6 +90,9 @@ export class Writer {
   }
 
   async #commit(writes: readonly Waiting[]): Promise<LogUnavailable | null> {
+    if (this.#isDiskFull()) {
+      return new LogUnavailable(`the log's disk has less than ${limits.logFreeBytesMin} bytes free`);
+    }
     try {
       await this.root.batch(() => {
         for (const write of writes) write.apply();
@@ -96,6 +101,12 @@ export class Writer {
     } catch (error) {
       return new LogUnavailable("the log could not be written", { cause: await reason(error) });
     }
+  }
+
+  /** Asked before each commit: after some that failed for want of room, LMDB answers no more. */
+  #isDiskFull(): boolean {
+    const { bavail, bsize } = statfsSync(this.path);
+    return bavail * bsize < limits.logFreeBytesMin;
   }
 }
 

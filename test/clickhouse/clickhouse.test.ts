@@ -14,6 +14,8 @@ import {
   type QueryParam,
 } from "../../clickhouse/sql-text.js";
 import { type ClickHouse, StoreBusy } from "../../clickhouse/clickhouse.js";
+import { isStoreAway } from "../../runtime/store-away.js";
+import { inTrouble } from "../../clickhouse/errors.js";
 import { onServers } from "../harness/backends.js";
 import { rejection } from "../log/log-contract.js";
 import { openTestClickHouse, testFolder } from "../harness/stores.js";
@@ -61,6 +63,21 @@ describe("ClickHouse", () => {
       expect(rows).to.eql([{ v: expected }]);
     });
   }
+
+  it("should blame itself for what no value of a row causes", async () => {
+    const lostTable = rejection(clickhouse.rows("SELECT 1 FROM no_such_table"));
+    expect(isStoreAway(await lostTable)).to.equal(true);
+    const badValue = rejection(clickhouse.rows("SELECT toDate('no date')"));
+    expect(isStoreAway(await badValue)).to.equal(false);
+  });
+
+  it("should know the names of errors that say nothing of rows as the engine has them", async () => {
+    const rows = await clickhouse.rows<{ name: string }>(
+      "SELECT errorCodeToName(number) AS name FROM numbers(2000)",
+    );
+    const known = new Set(rows.map(({ name }) => name));
+    expect([...inTrouble].filter((name) => !known.has(name))).to.eql([]);
+  });
 
   it("should bind names, limits and sets", async () => {
     const rows = await clickhouse.rows<{ n: string }>(

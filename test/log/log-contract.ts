@@ -323,6 +323,31 @@ export function describeLogContract(
       expect(passed).to.eql([]);
     });
 
+    it("should try a record again when a store was away as it was passed over", async () => {
+      await log.append(topic, [record("a"), record("a")]);
+      let isFull = true;
+      const handled: bigint[] = [];
+      const passed: unknown[] = [];
+      const subscription = log.consume({
+        topic,
+        group: "g",
+        batchRecordsMax: 2,
+        async handle(records) {
+          if (isFull) throw new Error("an error that is not known to mean a full disk");
+          for (const { offset } of records) handled.push(offset);
+        },
+        async passOver(one) {
+          if (!isFull) return void passed.push(one);
+          isFull = false;
+          throw new LogUnavailable("away");
+        },
+      });
+      await untilCommitted(log, 2n);
+      await subscription.close();
+      expect(passed).to.eql([]);
+      expect(handled).to.have.length(2);
+    });
+
     it("should give up to consumedBytesMax at once, and any single record", async () => {
       const value = Buffer.alloc(limits.consumedBytesMax / 4 - 1);
       const batches: (readonly LogRecord[])[] = [];
