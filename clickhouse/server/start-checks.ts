@@ -3,11 +3,7 @@
  * for a person. Makes the database when there is none.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import {
-  type ClickHouseClient,
-  ClickHouseLogLevel,
-  createClient,
-} from "@clickhouse/client";
+import { type ClickHouseClient, ClickHouseLogLevel, createClient } from "@clickhouse/client";
 import { ConfigError, limits } from "../../config.js";
 import { isClickHouseError, notAllowed } from "../errors.js";
 import { missingGrants } from "./grants.js";

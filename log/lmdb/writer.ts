@@ -91,7 +91,9 @@ export class Writer {
 
   async #commit(writes: readonly Waiting[]): Promise<LogUnavailable | null> {
     if (this.#isDiskFull()) {
-      return new LogUnavailable(`the log's disk has less than ${limits.logFreeBytesMin} bytes free`);
+      return new LogUnavailable(
+        `the log's disk has less than ${limits.logFreeBytesMin} bytes free`,
+      );
     }
     try {
       await this.root.batch(() => {
