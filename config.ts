@@ -88,7 +88,7 @@ export const limits = {
   linesPerPurchaseMax: 1_000,
   itemsPerSubscriptionMax: 500,
   /** Events of one thing kept together (changes of one membership's plan): those reported first. */
-  gatheredFieldsMax: 200,
+  mergedFieldsMax: 200,
   /** Rounds of questions to a provider's API one event may lead to. */
   enrichmentRoundsMax: 8,
   /** Questions of one event in all; what they leave open is as if the API could not be had. */
@@ -113,7 +113,7 @@ export const limits = {
   apiCallsWaitingMax: 1_000,
   /** Failures in a row after which an integration's API is left alone, and for how long. */
   apiFailuresMax: 5,
-  apiLeftAloneMs: 15_000,
+  apiHalfOpenAfterMs: 15_000,
   /** Integrations whose calls are regulated at a time; the longest unused is forgotten. */
   apiLinesMax: 1_000,
   /** Answers kept for further events, and the largest that is. */
@@ -130,14 +130,14 @@ export const limits = {
   backfillClockSkewMsMax: 60_000,
   /** The pause of a backfill whose API cannot be had, doubling up to this. */
   backfillPauseMsMax: 5 * 60 * 1000,
-  /** Rows of a file one call of the import sends: well below the door's own bounds. */
+  /** Rows of a file one call of the import sends: well below the endpoint's own bounds. */
   importBatchLinesMax: 1_000,
   /** Rows without an `event_id` in one file: each is remembered, to report equal ones apart. */
   importRowsWithoutIdMax: 2_000_000,
   /** Events named by an `event_id` in one file: each is remembered, to report repeats. */
   importRowsWithIdMax: 2_000_000,
   /** Wrong lines of a file that are reported; all are counted. */
-  importProblemsToldMax: 100,
+  importProblemsReportedMax: 100,
   /** Calls of an integration's webhook URL are counted in Postgres once in this time. */
   integrationCallsWriteMs: 60_000,
   /** Integrations times verdicts counted at a time; calls beyond them are not. */
@@ -150,11 +150,11 @@ export const limits = {
   /** Working out movements costs a statement much the same for many accounts as for a few. */
   bookSubscriptionsBatchRecordsMax: 10_000,
   /** Workspaces of which it is remembered up to when their figures were reported complete. */
-  toldMomentsMax: 10_000,
+  reportedMomentsMax: 10_000,
   /** How long a process may be silent before another does what only one may do. */
   leaseMs: 15_000,
-  /** How long figures wait for the calls at the doors of a process that is silent. */
-  doorsLeaseMs: 10_000,
+  /** How long figures wait for the calls at the endpoints of a process that is silent. */
+  receiptsLeaseMs: 10_000,
   /** A clock set back by more than that over a restart was wrong before, and is believed now. */
   clockSetBackMsMax: 2 * 60 * 60 * 1000,
   /** By then every process asks with credentials another entered (`workspaces/integrations.ts`). */
@@ -216,7 +216,7 @@ export const limits = {
   /** Bytes of one partition fetched at once, and held until a handler takes them. */
   kafkaFetchBytesMax: 1 * mebibyte,
   /** Between two requests of a consumer or tail for records, and two of a group to commit. */
-  kafkaGatherMs: 10,
+  kafkaLingerMs: 10,
   kafkaCommitEveryMs: 25,
   kafkaBufferBytesMax: 2 * mebibyte,
   /** A member silent for so long has died; brokers take no less by default. */

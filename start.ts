@@ -6,7 +6,7 @@ import type { Duplex } from "node:stream";
 import Router from "@koa/router";
 import { diskGauge, ratesGauge } from "./runtime/gauges.js";
 import { createApp } from "./http/app.js";
-import { doorsElsewhere } from "./http/doors-elsewhere.js";
+import { refuseIngest } from "./http/refuse-ingest.js";
 import { notFound } from "./http/errors.js";
 import { healthRoutes, metricsRoute } from "./http/health.js";
 import { createHttpServer, refuseRaw } from "./http/server.js";
@@ -47,7 +47,7 @@ export interface Started {
   readonly made: readonly string[];
   /** Of the link that makes an owner; null: there is one, or no dashboard here. */
   readonly setupToken: string | null;
-  /** Doors close, running work ends, backends close. Safe to call twice. */
+  /** Endpoints close, running work ends, backends close. Safe to call twice. */
   stop(): Promise<void>;
 }
 
@@ -78,7 +78,7 @@ export async function start(
     if (embedded.length > 0) diskGauge(service.metrics, config);
     await service.rates.catchUp();
     for (const role of loaded) await role.start(service);
-    if (!names.includes("ingest")) doorsElsewhere(service.router);
+    if (!names.includes("ingest")) refuseIngest(service.router);
     const setupToken = names.includes("api")
       ? await drawSetupLink(service.postgres, new Date())
       : null;
@@ -100,7 +100,7 @@ function together(uses: readonly LogUse[]): LogUse {
   };
 }
 
-/** On the port of the doors, or on its own, which callers of the doors need not reach. */
+/** On the port of the endpoints, or on its own, which callers of the endpoints need not reach. */
 async function serveMetrics(service: Service): Promise<string | null> {
   const { METRICS_PORT: port } = service.config;
   if (port === undefined) {
@@ -118,7 +118,7 @@ async function serveMetrics(service: Service): Promise<string | null> {
   return `http://localhost:${portOf(server.address())}/metrics`;
 }
 
-/** Opens the doors; they close before anything else is released. */
+/** Opens the endpoints; they close before anything else is released. */
 async function listen(service: Service): Promise<string> {
   let stopping = false;
   const server = createHttpServer(
@@ -128,7 +128,7 @@ async function listen(service: Service): Promise<string> {
   );
   const calls = countCalls(server);
   await listening(server, "PORT", service.config.PORT);
-  service.releases.push("doors", async () => {
+  service.releases.push("endpoints", async () => {
     stopping = true;
     server.close();
     server.closeIdleConnections();
@@ -166,7 +166,7 @@ function upgrade(service: Service, request: IncomingMessage, socket: Duplex, hea
   // A slash at the end makes no other path, as for all other calls.
   const take = service.upgrades.get(path.replace(/\/$/, ""));
   if (take) return take(request, socket, head);
-  // A peer that is gone already would end the process with an unheard error.
+  // A peer that is gone already would end the process with an unhandled error.
   socket.on("error", () => socket.destroy());
   const error = notFound("path_unknown", "There is nothing at this path.");
   refuseRaw(socket, error, service, request);

@@ -95,13 +95,13 @@ export async function checkFiles(folder: string, files: readonly BackupFile[]): 
     else if (found.size !== expected.bytes) {
       wrong.push(`${expected.path} has ${found.size} bytes instead of ${expected.bytes}`);
     } else if ((await hashOf(path)) !== expected.sha256) wrong.push(`${expected.path} was changed`);
-    if (wrong.length >= problemsToldMax) break;
+    if (wrong.length >= problemsReportedMax) break;
   }
   if (wrong.length === 0) return;
   throw new BackupRefused(`The backup in ${folder} is damaged:\n  ${wrong.join("\n  ")}`);
 }
 
-const problemsToldMax = 10;
+const problemsReportedMax = 10;
 
 /** Hexadecimal SHA-256 of a file. */
 export async function hashOf(path: string): Promise<string> {

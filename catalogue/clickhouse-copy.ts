@@ -5,7 +5,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { partsOf } from "../clickhouse/sql-text.js";
-import { tryAlone } from "../postgres/leases.js";
+import { tryExclusively } from "../postgres/leases.js";
 import type { Service } from "../runtime/service.js";
 import type { Environment } from "../schemas/records/records.js";
 import { listWorkspaces, type Workspace } from "../workspaces/workspaces.js";
@@ -26,7 +26,7 @@ export function keepCatalogueCopy(service: Copying & Pick<Service, "logger" | "r
     while (!signal.aborted) {
       try {
         if (await hasViews(service)) {
-          await tryAlone(postgres, "catalogue copy", () => copyCatalogues(service, signal));
+          await tryExclusively(postgres, "catalogue copy", () => copyCatalogues(service, signal));
         }
       } catch (error) {
         if (!signal.aborted) logger.error({ err: error }, "the catalogue was not copied for SQL");

@@ -8,7 +8,7 @@
 import type { ChangedProduct } from "../schemas/http/manage.js";
 import type { Category } from "../schemas/products.js";
 import type { Environment } from "../schemas/records/records.js";
-import { changeCatalogueAlone } from "./lock.js";
+import { lockCatalogue } from "./lock.js";
 import type { ListPage } from "../workspaces/list-page.js";
 import type { Postgres } from "../postgres/postgres.js";
 import { randomBase62 } from "../vault/random.js";
@@ -70,7 +70,7 @@ export async function changeProduct(
   change: ChangedProduct,
 ): Promise<ProductRecord | null> {
   return postgres.transaction(async (sql) => {
-    await changeCatalogueAlone(sql, workspace, environment);
+    await lockCatalogue(sql, workspace, environment);
     const product = await findProduct(sql, workspace, id);
     if (product === null) return null;
     const { name, category, skus } = change;
@@ -103,7 +103,7 @@ export async function mergeProducts(
   from: readonly string[],
 ): Promise<ProductRecord | null> {
   return postgres.transaction(async (sql) => {
-    await changeCatalogueAlone(sql, workspace, environment);
+    await lockCatalogue(sql, workspace, environment);
     if ((await findProduct(sql, workspace, id)) === null) return null;
     const values = [workspace, environment, from, id];
     await sql.query(

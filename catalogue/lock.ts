@@ -8,7 +8,7 @@ import type { Postgres } from "../postgres/postgres.js";
  * of two people each would split off or remove what the other has just put together. For the rest
  * of the transaction: what was read before it may be old.
  */
-export async function changeCatalogueAlone(
+export async function lockCatalogue(
   sql: Pick<Postgres, "query">,
   workspace: string,
   environment: Environment,

@@ -28,7 +28,7 @@ export type Sql = Pick<Postgres, "query">;
  * SKUs as a table, by `reportedAs` and a value of each further column. Not as JSON, of which
  * Postgres would not know how many they are: it would read all there are to find one.
  */
-export function skusTold(...columns: readonly string[]): string {
+export function skuRows(...columns: readonly string[]): string {
   const all = ["workspace", "environment", "provider", "external_id", ...columns];
   const arrays = all.map((_, index) => `$${index + 1}::text[]`).join(", ");
   return `unnest(${arrays}) WITH ORDINALITY AS t (${all.join(", ")}, place)`;
@@ -48,7 +48,7 @@ export const isSameSku = `s.workspace = t.workspace AND s.environment = t.enviro
 
 /** A product of its own for each that has no place. */
 export async function giveMissingPlaces(sql: Sql, skus: readonly SkuName[]): Promise<void> {
-  const missing = `FROM ${skusTold("product")}
+  const missing = `FROM ${skuRows("product")}
     WHERE NOT EXISTS (SELECT 1 FROM skus s WHERE ${isSameSku})`;
   const reported = [...reportedAs(skus), skus.map(ownProduct)];
   await sql.query(
@@ -91,7 +91,7 @@ interface Place {
 }
 
 /** @param named of one catalogue */
-export async function nameAlone(sql: Sql, named: readonly NamedSku[]): Promise<void> {
+export async function renameLocked(sql: Sql, named: readonly NamedSku[]): Promise<void> {
   let catalogue = await Names.read(sql, named);
   if (!catalogue.hasAll(named)) {
     await giveMissingPlaces(sql, named);
@@ -111,7 +111,7 @@ class Names {
   static async read(sql: Sql, named: readonly NamedSku[]): Promise<Names> {
     const rows = await sql.query<PlaceRow>(
       `SELECT s.workspace, s.environment, s.provider, s.external_id, s.name, s.named_at, s.product
-       FROM ${skusTold()} JOIN skus s ON ${isSameSku} FOR UPDATE OF s`,
+       FROM ${skuRows()} JOIN skus s ON ${isSameSku} FOR UPDATE OF s`,
       reportedAs(named),
     );
     const [first] = named;
@@ -195,7 +195,7 @@ class Names {
     const places = [...this.#places.values()].filter(({ name }) => name !== null);
     await sql.query(
       `UPDATE skus s SET name = t.name, named_at = t.at::timestamptz, product = t.product
-       FROM ${skusTold("name", "at", "product")} WHERE ${isSameSku}`,
+       FROM ${skuRows("name", "at", "product")} WHERE ${isSameSku}`,
       [
         ...reportedAs(places.map(({ sku }) => sku)),
         places.map(({ name }) => name),

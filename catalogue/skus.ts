@@ -4,17 +4,17 @@
  */
 import { unattributed } from "../schemas/products.js";
 import { AskedTogether } from "../runtime/batch-loader.js";
-import { changeCatalogueAlone } from "./lock.js";
+import { lockCatalogue } from "./lock.js";
 import { ExpiringCache } from "../runtime/expiring-cache.js";
 import { inParts } from "../runtime/chunk.js";
 import type { Postgres } from "../postgres/postgres.js";
 import {
   giveMissingPlaces,
   isSameSku,
-  nameAlone,
+  renameLocked,
   type NamedSku,
   type SkuName,
-  skusTold,
+  skuRows,
   type Sql,
   timeText,
   reportedAs,
@@ -57,7 +57,7 @@ export function openSkus(postgres: Postgres): Skus {
       const unseen = [...byKey].filter(([key]) => !seen.has(key)).map(([, sku]) => sku);
       for (const some of partsOf(unseen)) {
         for (const own of byCatalogue(await withoutPlace(postgres, some))) {
-          await changeAlone(postgres, own, giveMissingPlaces);
+          await changeLocked(postgres, own, giveMissingPlaces);
         }
         if (seen.size + some.length > seenMax) seen.clear();
         for (const sku of some) seen.add(keyOf(sku));
@@ -66,7 +66,7 @@ export function openSkus(postgres: Postgres): Skus {
     async name(named) {
       for (const some of partsOf(withoutRepeats(named.filter(hasPlace)))) {
         for (const own of byCatalogue(await notCalledSo(postgres, some))) {
-          await changeAlone(postgres, own, nameAlone);
+          await changeLocked(postgres, own, renameLocked);
           names.clear();
         }
       }
@@ -78,7 +78,7 @@ export function openSkus(postgres: Postgres): Skus {
   };
 }
 
-async function changeAlone<One extends SkuName>(
+async function changeLocked<One extends SkuName>(
   postgres: Postgres,
   skus: readonly One[],
   change: (sql: Sql, skus: readonly One[]) => Promise<void>,
@@ -86,7 +86,7 @@ async function changeAlone<One extends SkuName>(
   const [first] = skus;
   if (first === undefined) return;
   await postgres.transaction(async (sql) => {
-    await changeCatalogueAlone(sql, first.workspace, first.environment);
+    await lockCatalogue(sql, first.workspace, first.environment);
     await change(sql, skus);
   });
 }
@@ -97,7 +97,7 @@ async function namesFor(
   keys: readonly string[],
 ): Promise<(key: string) => string | null> {
   const rows = await sql.query<{ place: bigint; name: string }>(
-    `SELECT t.place, p.name FROM ${skusTold()} JOIN skus s ON ${isSameSku}
+    `SELECT t.place, p.name FROM ${skuRows()} JOIN skus s ON ${isSameSku}
      JOIN products p ON p.id = s.product`,
     reportedAs(keys.map(skuOf)),
   );
@@ -107,7 +107,7 @@ async function namesFor(
 
 async function withoutPlace(sql: Sql, skus: readonly SkuName[]): Promise<SkuName[]> {
   const rows = await sql.query<{ place: bigint }>(
-    `SELECT t.place FROM ${skusTold()} JOIN skus s ON ${isSameSku}`,
+    `SELECT t.place FROM ${skuRows()} JOIN skus s ON ${isSameSku}`,
     reportedAs(skus),
   );
   const placed = new Set(rows.map(({ place }) => Number(place)));
@@ -125,7 +125,7 @@ async function notCalledSo(sql: Sql, named: readonly NamedSku[]): Promise<NamedS
   const rows = await sql.query<{ place: bigint }>(
     `WITH called AS (
        SELECT t.place, t.at, s.workspace, s.environment, s.provider, s.external_id
-       FROM ${skusTold("name", "at")} JOIN skus s ON ${isSameSku} AND s.name = t.name
+       FROM ${skuRows("name", "at")} JOIN skus s ON ${isSameSku} AND s.name = t.name
        FOR UPDATE OF s SKIP LOCKED
      )
      UPDATE skus s SET named_at = greatest(s.named_at, t.at::timestamptz)

@@ -71,9 +71,9 @@ export function createApp(service: AppService, isStopping: () => boolean = () =>
 
   function reportFailure(ctx: Context, error: ApiError, thrown: unknown): void {
     // Each mistake of ours is reported; of a server that is away each call would report the same.
-    const unheard = error.type === "internal" ? 0 : outages.turn(error.code);
-    if (unheard === null) return;
-    const more = unheard > 0 ? { alike_before: unheard } : {};
+    const suppressed = error.type === "internal" ? 0 : outages.turn(error.code);
+    if (suppressed === null) return;
+    const more = suppressed > 0 ? { alike_before: suppressed } : {};
     service.logger.error({ err: thrown, ...callOf(ctx), ...more }, "request failed");
   }
 

@@ -1,5 +1,5 @@
 /**
- * Bodies. The doors read raw bytes, because a signature is over bytes; the management interface
+ * Bodies. The endpoints read raw bytes, because a signature is over bytes; the management interface
  * reads JSON by koa-body (docs/decisions/http-interface.md says why two).
  */
 import { once } from "node:events";

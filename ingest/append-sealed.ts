@@ -12,8 +12,8 @@ export interface Taken {
   readonly accountHint: string | null;
 }
 
-/** What the doors need of the service. */
-export type DoorService = Pick<
+/** What the endpoints need of the service. */
+export type IngestService = Pick<
   Service,
   | "adminToken"
   | "config"
@@ -37,7 +37,7 @@ export type DoorService = Pick<
  * @throws LogUnavailable, PostgresUnavailable
  */
 export async function take(
-  service: Pick<DoorService, "hashAccount" | "log" | "metrics" | "vault" | "watermark">,
+  service: Pick<IngestService, "hashAccount" | "log" | "metrics" | "vault" | "watermark">,
   events: readonly Taken[],
 ): Promise<void> {
   const { hashAccount, log, metrics, vault, watermark } = service;

@@ -13,7 +13,7 @@ import { type PlannedEvent, type ReadEvent, claimOf, identityConflict, resume } 
 import { keptAnswer } from "./stored-answer.js";
 import type { Line, Source } from "./lines.js";
 import { take } from "./append-sealed.js";
-import type { IngestDoor } from "./ingest-call.js";
+import type { IngestEndpoint } from "./ingest-call.js";
 
 /** @throws ApiError: all of it is here; it has to be within bounds too, before anything is taken */
 export function batchSources(body: Buffer, key: string | null): Source[] {
@@ -32,13 +32,13 @@ export function batchSources(body: Buffer, key: string | null): Source[] {
 
 /** @param batch its bytes, and each line on its own: read, or its error */
 export async function ingestBatch(
-  door: IngestDoor,
+  endpoint: IngestEndpoint,
   access: Access,
   key: string | null,
   batch: { readonly body: Buffer; readonly lines: readonly Line[] },
   ctx: Context,
 ): Promise<void> {
-  const { service, receipts } = door;
+  const { service, receipts } = endpoint;
 
   // 1. The Idempotency-Key covers the batch as a whole: other bytes under it are refused.
   const batchClaim = key === null ? null : wholeBatch(key, batch.body);
@@ -47,7 +47,7 @@ export async function ingestBatch(
   if (whole?.outcome === "repeat" && whole.durable) ctx.set("Idempotent-Replayed", "true");
 
   // 2. All are claimed. Of lines that say the same event the first is taken, the rest repeat it.
-  const outcomes = await claimLines(door, access, batch.lines);
+  const outcomes = await claimLines(endpoint, access, batch.lines);
 
   // 3. One append: all of it durable, or 503 and the same batch again.
   const taken = outcomes.filter((outcome) => "event" in outcome && outcome.append);
@@ -64,7 +64,7 @@ export async function ingestBatch(
   // 4. An answer for each line, in order.
   ctx.status = 200;
   ctx.type = "application/x-ndjson";
-  ctx.body = outcomes.map((outcome, index) => answerLine(door, outcome, index, ctx)).join("");
+  ctx.body = outcomes.map((outcome, index) => answerLine(endpoint, outcome, index, ctx)).join("");
 }
 
 type Outcome =
@@ -84,7 +84,7 @@ function identitiesOf({ identities, taken }: ReadEvent): readonly string[] {
 }
 
 async function claimLines(
-  { receipts }: IngestDoor,
+  { receipts }: IngestEndpoint,
   access: Access,
   lines: readonly Line[],
 ): Promise<Outcome[]> {
@@ -130,7 +130,7 @@ function lineOutcome(
 }
 
 function answerLine(
-  { service }: IngestDoor,
+  { service }: IngestEndpoint,
   outcome: Outcome,
   index: number,
   ctx: Pick<Context, "state">,

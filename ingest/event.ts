@@ -7,7 +7,7 @@ import { randomBase62 } from "../vault/random.js";
 import { firstReceivedAt } from "../log/raw-event.js";
 import type { Claim } from "./idempotency.js";
 import { type IngestEvent, readIngestEvent } from "../providers/ingest-event.js";
-import { refusalAtTheDoor } from "../providers/record.js";
+import { ingestRefusal } from "../providers/record.js";
 import { canonicalJson } from "../schemas/canonical-json.js";
 import type { IngestAnswer } from "../schemas/http/ingest.js";
 import { eventId } from "../schemas/ids.js";
@@ -77,7 +77,7 @@ function readWhole(call: IngestCall, bytes: Buffer): ReadEvent & { readonly even
   const value = jsonIn(bytes);
   const event = readIngestEvent(value, call.providers, receivedAt, receivedAt, environment);
   if (!event.ok) throw unprocessable(event.code, event.message, event.param);
-  const refusal = event.record && refusalAtTheDoor(event.record, prefixes[event.form]);
+  const refusal = event.record && ingestRefusal(event.record, prefixes[event.form]);
   if (refusal) throw unprocessable(refusal.code, refusal.message, refusal.param);
   if (event.sandbox !== null && event.sandbox !== (environment === "test")) {
     throw environmentConflict(environment);

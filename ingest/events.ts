@@ -1,5 +1,5 @@
 /**
- * `POST /v1/events/ingest`: the door for events sent with an API key, one at a time or a batch
+ * `POST /v1/events/ingest`: the endpoint for events sent with an API key, one at a time or a batch
  * (`spec.md` 4.5; `definitions.md`, Ingest, Batch, Idempotency).
  */
 import type { Context, Middleware } from "koa";
@@ -18,9 +18,9 @@ import { keptAnswer } from "./stored-answer.js";
 import type { Line, Source } from "./lines.js";
 import { stamped } from "./stamped.js";
 import { take } from "./append-sealed.js";
-import type { IngestDoor } from "./ingest-call.js";
+import type { IngestEndpoint } from "./ingest-call.js";
 
-export function ingestRoute(door: IngestDoor): Middleware {
+export function ingestRoute(endpoint: IngestEndpoint): Middleware {
   const room = new BatchRoom();
   return async (ctx: Context) => {
     refuseParameters(ctx);
@@ -42,12 +42,12 @@ export function ingestRoute(door: IngestDoor): Middleware {
       const sources = isBatch ? batchSources(bytes, key) : [oneSource(bytes, key)];
       // Stamped after the last byte, since `complete_to` waits for what is stamped: a slow caller
       // must not hold up the figures of others.
-      const { receipt, lines } = await stamped(door, access, sources);
+      const { receipt, lines } = await stamped(endpoint, access, sources);
       await settledAfter(receipt, async () => {
         if (isBatch) {
-          await ingestBatch(door, access, key, { body: bytes, lines }, ctx);
+          await ingestBatch(endpoint, access, key, { body: bytes, lines }, ctx);
         } else {
-          const reported = await ingestOne(door, access, key, lines[0]);
+          const reported = await ingestOne(endpoint, access, key, lines[0]);
           if (reported.replayed) ctx.set("Idempotent-Replayed", "true");
           ctx.status = 202;
           ctx.body = reported.answer;
@@ -55,7 +55,7 @@ export function ingestRoute(door: IngestDoor): Middleware {
       });
     } catch (error) {
       const verdict = error instanceof ApiError ? error.code : "error";
-      door.service.metrics.ingested.inc({ verdict });
+      endpoint.service.metrics.ingested.inc({ verdict });
       throw error;
     }
   }
@@ -74,7 +74,7 @@ function keyIdentities(key: string | null): readonly string[] {
 }
 
 async function ingestOne(
-  { service, receipts }: IngestDoor,
+  { service, receipts }: IngestEndpoint,
   access: Access,
   key: string | null,
   planned: Line | undefined,

@@ -2,12 +2,12 @@
 import type { Access } from "../workspaces/keys.js";
 import type { IsMirrored } from "../workspaces/mirrored.js";
 import type { Provider } from "../providers/provider.js";
-import type { DoorService } from "./append-sealed.js";
+import type { IngestService } from "./append-sealed.js";
 import type { Receipts } from "./idempotency.js";
 
 /** The call an event came with. */
 export interface IngestCall {
-  readonly service: Pick<DoorService, "rates">;
+  readonly service: Pick<IngestService, "rates">;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly access: Access;
   /** The recorded clock, ms since 1970. */
@@ -22,8 +22,8 @@ export interface IngestCall {
   readonly isMirrored: IsMirrored;
 }
 
-export interface IngestDoor {
-  readonly service: DoorService;
+export interface IngestEndpoint {
+  readonly service: IngestService;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly receipts: Receipts;
 }

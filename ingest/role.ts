@@ -1,4 +1,4 @@
-/** The role `ingest`: the two doors. Stateless; any number of processes may run it. */
+/** The role `ingest`: the two endpoints. Stateless; any number of processes may run it. */
 import { requireKey } from "../http/auth.js";
 import { openIntegrationCalls } from "../workspaces/integration-calls.js";
 import type { LogUse } from "../log/log.js";
@@ -8,12 +8,12 @@ import { openReceipts } from "./idempotency.js";
 import { createProviders } from "../providers/index.js";
 import { topics } from "../schemas/records/records.js";
 import { ingestRoute } from "./events.js";
-import type { DoorService } from "./append-sealed.js";
+import type { IngestService } from "./append-sealed.js";
 import { webhookRoute } from "./webhooks.js";
 
 export const logUse: LogUse = { reads: [], appends: [topics.raw], consumes: false };
 
-export async function start(given: Omit<DoorService, "hashAccount">): Promise<void> {
+export async function start(given: Omit<IngestService, "hashAccount">): Promise<void> {
   const { VAULT_ENCRYPTION_KEY_PREVIOUS: previousKey } = given.config;
   if (previousKey !== undefined) {
     const secrets = await resealSecrets(given.postgres, given.vault, previousKey);
@@ -21,7 +21,7 @@ export async function start(given: Omit<DoorService, "hashAccount">): Promise<vo
     given.logger.info({ secrets }, reported);
   }
   const hashAccount = await accountHasher(given.postgres, given.vault);
-  const service: DoorService = { ...given, hashAccount };
+  const service: IngestService = { ...given, hashAccount };
   const providers = createProviders(service.config);
   const receipts = openReceipts(service);
   service.releases.push("receipts", () => receipts.close());

@@ -13,13 +13,13 @@ import { limits } from "../config.js";
 import { identityConflict, resume, UnpricedEvent } from "./event.js";
 import { keptAnswer } from "./stored-answer.js";
 import { type Line, planLines, type Source } from "./lines.js";
-import type { DoorService } from "./append-sealed.js";
+import type { IngestService } from "./append-sealed.js";
 import type { IngestCall } from "./ingest-call.js";
 
-/** What it needs of the door. */
-export interface StampingDoor {
-  readonly service: Pick<DoorService, "postgres" | "rates"> & {
-    readonly watermark: Pick<DoorService["watermark"], "receive">;
+/** What it needs of the endpoint. */
+export interface StampingEndpoint {
+  readonly service: Pick<IngestService, "postgres" | "rates"> & {
+    readonly watermark: Pick<IngestService["watermark"], "receive">;
   };
   readonly providers: IngestCall["providers"];
   readonly receipts: Pick<Receipts, "recall">;
@@ -33,16 +33,16 @@ export interface Stamped {
 
 /** @throws when the world fails; then no receipt is left */
 export async function stamped(
-  door: StampingDoor,
+  endpoint: StampingEndpoint,
   access: Access,
   sources: readonly Source[],
 ): Promise<Stamped> {
-  const { rates } = door.service;
+  const { rates } = endpoint.service;
   const until = Date.now() + limits.ingestRatesMsMax;
   const mayCome = (line: Line): line is UnpricedEvent =>
     line instanceof UnpricedEvent && rates.mayCome(line.currency, access.baseCurrency, line.at);
   for (let isLast = false; ; isLast ||= Date.now() >= until) {
-    const { receipt, lines } = await stampedNow(door, access, sources);
+    const { receipt, lines } = await stampedNow(endpoint, access, sources);
     const missing = lines.filter(mayCome);
     if (isLast || missing.length === 0) {
       return { receipt, lines: lines.map((line) => (mayCome(line) ? later(line) : line)) };
@@ -59,18 +59,18 @@ export async function stamped(
 }
 
 async function stampedNow(
-  door: StampingDoor,
+  endpoint: StampingEndpoint,
   access: Access,
   sources: readonly Source[],
 ): Promise<Stamped> {
-  const { service, providers } = door;
+  const { service, providers } = endpoint;
   const receipt = service.watermark.receive();
   try {
     const { receivedAt } = receipt;
     const isMirrored = mirrorsAt({ postgres: service.postgres, providers }, access, receivedAt);
     const call = { service, providers, access, receivedAt, isMirrored };
     const lines = await planLines(call, sources);
-    return { receipt, lines: await withRepeats(door, access, sources, lines) };
+    return { receipt, lines: await withRepeats(endpoint, access, sources, lines) };
   } catch (error) {
     receipt.settle();
     throw error;
@@ -82,7 +82,7 @@ async function stampedNow(
  * ended it since (`schemas/money/rates.ts`).
  */
 async function withRepeats(
-  { receipts }: StampingDoor,
+  { receipts }: StampingEndpoint,
   access: Access,
   sources: readonly Source[],
   lines: readonly Line[],

@@ -1,6 +1,6 @@
 /**
- * `POST /v1/webhooks/<token>`: the door for providers. One token per integration; 2xx only after
- * the event is durable (`definitions.md`, Webhooks; docs/architecture.md).
+ * `POST /v1/webhooks/<token>`: the endpoint for providers. One token per integration; 2xx only
+ * after the event is durable (`definitions.md`, Webhooks; docs/architecture.md).
  */
 import type { Context, Middleware } from "koa";
 import { settledAfter } from "../watermark/in-flight-receipts.js";
@@ -27,13 +27,13 @@ import {
 } from "../providers/provider.js";
 import type { WebhookAnswer } from "../schemas/http/ingest.js";
 import { eventId } from "../schemas/ids.js";
-import { type DoorService, take } from "./append-sealed.js";
+import { type IngestService, take } from "./append-sealed.js";
 
 export type Providers = ReadonlyMap<string, Provider>;
 
 /** @param calls reported every call to a known URL; nobody counts when it is left out */
 export function webhookRoute(
-  service: DoorService,
+  service: IngestService,
   providers: Providers,
   calls?: IntegrationCalls,
 ): Middleware {
@@ -61,7 +61,7 @@ export function webhookRoute(
 }
 
 async function receive(
-  service: DoorService,
+  service: IngestService,
   providers: Providers,
   integration: Integration,
   ctx: Context,

@@ -55,9 +55,9 @@ export interface ConsumeOptions {
   readonly shareMax?: number;
   /**
    * How long records may gather where each request for them has its price, as on Kafka: the first
-   * come at once, those after them at most so often; left out: `limits.kafkaGatherMs`.
+   * come at once, those after them at most so often; left out: `limits.kafkaLingerMs`.
    */
-  readonly gatherMs?: number;
+  readonly lingerMs?: number;
   /**
    * Called with 1 to `batchRecordsMax` records of one partition, in order, together no larger than
    * `limits.consumedBytesMax` if they are more than one. The next batch is given when this

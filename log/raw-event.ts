@@ -1,6 +1,6 @@
 /**
- * A raw event is the untouched body, sealed, with what the door wrote down about the call bound to
- * it: whoever can write to the topic still cannot book revenue (docs/architecture.md).
+ * A raw event is the untouched body, sealed, with what the endpoint wrote down about the call bound
+ * to it: whoever can write to the topic still cannot book revenue (docs/architecture.md).
  */
 import {
   type RawEvent,
@@ -14,7 +14,7 @@ export function sealRawEvent(vault: Vault, meta: RawEventMeta, body: Buffer): Ra
   return { meta, sealed: vault.seal(body, rawEventMetaCodec.encode(meta)) };
 }
 
-/** @throws SealBroken when the body or any field of `meta` is not what the door sealed */
+/** @throws SealBroken when the body or any field of `meta` is not what the endpoint sealed */
 export function openRawEvent(vault: Vault, raw: RawEvent): Buffer {
   return vault.open(raw.sealed, rawEventMetaCodec.encode(raw.meta));
 }
@@ -33,7 +33,7 @@ export function readRawEvent(value: Buffer): RawEvent | null {
   }
 }
 
-/** As `openRawEvent`; null when it is not what the door sealed. */
+/** As `openRawEvent`; null when it is not what the endpoint sealed. */
 export function openIntact(vault: Vault, raw: RawEvent): Buffer | null {
   try {
     return openRawEvent(vault, raw);

@@ -64,7 +64,7 @@ export async function backfill(
     if (line !== reported) report(line);
     reported = line;
     const { state } = current;
-    if (state !== "reading" && state !== "comparing") return tellEnd(current, report);
+    if (state !== "reading" && state !== "comparing") return reportEnd(current, report);
     await pause(lookEveryMs);
   }
 }
@@ -75,7 +75,7 @@ function progressOf({ state, list, counts, problem }: Backfill): string {
   return `${state} ${list}${what}${problem === null ? "" : `: ${problem}`}`;
 }
 
-function tellEnd({ state, comparison }: Backfill, report: (line: string) => void): number {
+function reportEnd({ state, comparison }: Backfill, report: (line: string) => void): number {
   for (const { month, currency, listed, booked } of comparison ?? []) {
     const sums = (side: ComparedMonth["listed"]): string =>
       `${side.count} payments, ${major(side.amount, currency)} paid, ` +

@@ -2,7 +2,7 @@
  * `npm run bench [names…]`: measures the running service on this machine, each number beside its
  * floor from the same run (docs/benchmarks.md). Missing a target is a result, not an error.
  */
-import { doors } from "./bench/doors.js";
+import { webhooks } from "./bench/webhooks.js";
 import { type Figure, tableOf } from "./bench/figures.js";
 import { kafka } from "./bench/kafka.js";
 import { latency } from "./bench/latency.js";
@@ -19,7 +19,7 @@ import { countOf, readWords, refuseWords } from "./command-line.js";
 const benchmarks = new Map<string, (options: Options) => Promise<Figure[]>>(
   Object.entries({
     latency,
-    doors,
+    webhooks,
     start,
     memory,
     queries,
@@ -35,7 +35,7 @@ const onRequest = new Set(["kafka", "servers"]);
 
 /** What runs in a process of its own: this program again, with `--child <name>`. */
 const children = new Map<string, () => Promise<{ run(words: readonly string[]): Promise<void> }>>([
-  ["door-floor", () => import("./bench/door-floor.js")],
+  ["webhooks-floor", () => import("./bench/webhooks-floor.js")],
   ["store-floor", () => import("./bench/store-floor.js")],
   ["fill", () => import("./bench/fill.js")],
   ["movements", () => import("./bench/movements.js")],

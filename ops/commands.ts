@@ -59,7 +59,7 @@ export const commands: Readonly<Record<Command, Runnable>> = {
       const service = await open(config, { alone: repair });
       const workspace = await workspaceOf(service, options);
       const found = await steps.audit(service, { workspace, repair, shareMax: 1 });
-      return tellFindings(found, repair, report);
+      return reportFindings(found, repair, report);
     },
   },
   rebuild: {
@@ -178,7 +178,7 @@ function countOf(text: string): number {
   throw new UsageError(`${text} is no number of backups to keep`);
 }
 
-function tellFindings(
+function reportFindings(
   found: readonly AuditFinding[],
   repair: boolean,
   report: (line: string) => void,

@@ -1,5 +1,5 @@
 /**
- * `npm run demo`: two years of a made-up business, played through the real webhook door, then a
+ * `npm run demo`: two years of a made-up business, played through the real webhook endpoint, then a
  * trickle of live events until Ctrl-C. `--fresh` forgets an earlier demo and begins again.
  */
 import { once } from "node:events";
@@ -29,7 +29,7 @@ const business = {
   days: 730,
   customers: 860,
   customersAtFirst: 20,
-  customersElsewhere: 260,
+  customersOfOtherProviders: 260,
 };
 /** A pause for each live event: about three a second. */
 const trickleMs = 300;

@@ -17,7 +17,7 @@ export interface ReplaySteps {
   readonly report: (line: string) => void;
 }
 
-const tellEveryMs = 5_000;
+const reportEveryMs = 5_000;
 const lookEveryMs = 100;
 /** Receipts lie on the log in their order but for calls that were taken at once. */
 const disorderMsMax = 60_000;
@@ -88,7 +88,7 @@ async function untilBooked(service: Logged, report: (line: string) => void): Pro
   for (;;) {
     const left = await recordsLeft(service);
     if (left === 0n) break;
-    if (Date.now() - reportedAt >= tellEveryMs) {
+    if (Date.now() - reportedAt >= reportEveryMs) {
       report(`${left} records to go`);
       reportedAt = Date.now();
     }

@@ -21,7 +21,7 @@ export async function giveTurnBack(postgres: Postgres, name: string): Promise<vo
 }
 
 /** Does the work as the only one; null when another process is at it. */
-export async function tryAlone<T>(
+export async function tryExclusively<T>(
   postgres: Postgres,
   name: string,
   work: () => Promise<T>,
@@ -49,7 +49,7 @@ export async function alone<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   for (;;) {
-    const done = await tryAlone(postgres, name, work);
+    const done = await tryExclusively(postgres, name, work);
     if (done !== null) return done.result;
     await pause(lookEveryMs);
   }

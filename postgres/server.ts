@@ -108,7 +108,8 @@ function openPool(origin: ServerOrigin, logger: Logger): Pool {
     types: columnTypes(),
   };
   const pool = new Pool(options);
-  // An idle connection that breaks is replaced at the next query; unheard it would end the process.
+  // An idle connection that breaks is replaced at the next query. Unhandled, its error
+  // would end the process.
   pool.on("error", (error) => logger.warn({ err: error }, "an idle Postgres connection broke"));
   return pool;
 }

@@ -12,7 +12,7 @@ import { isStoreAway } from "../runtime/store-away.js";
 type Handle = ConsumeOptions["handle"];
 
 /** Of one batch; a single caller's records are never parted. */
-export interface GatheredOptions {
+export interface CoalescerOptions {
   /** Beside `limits.consumedBytesMax`. */
   readonly recordsMax: number;
   /** The share of time all batches together may take, up to 1. */
@@ -23,7 +23,7 @@ export interface GatheredOptions {
  * Each caller is informed what became of the batch its records were handled in: when it fails, all
  * of them bring theirs again.
  */
-export function gathered({ recordsMax, shareMax }: GatheredOptions, handle: Handle): Handle {
+export function coalesced({ recordsMax, shareMax }: CoalescerOptions, handle: Handle): Handle {
   const waiting: Waiting[] = [];
   let isRunning = false;
   /** What the batch before has left; its failure is informed to its own callers. */

@@ -5,7 +5,7 @@ import type { LogRecord } from "../log/log.js";
  * holds up its own events only. The group's offset moves behind the slowest; after a crash they are
  * asked again (`Log.consume`, finished).
  */
-export class Overlapping {
+export class ConcurrencyWindow {
   readonly #max: Size;
   #records = 0;
   #bytes = 0;

@@ -14,7 +14,7 @@ type Watching = Pick<Service, "config" | "log" | "logger" | "releases" | "waterm
 export function watchRetention(service: Watching): void {
   if (!service.log.shared) return;
   const look = (): void => {
-    tellWhenBehind(service).catch((error: unknown) => {
+    warnWhenBehind(service).catch((error: unknown) => {
       service.logger.debug({ err: error }, "how far booking has come was not reported");
     });
   };
@@ -26,7 +26,7 @@ interface Telling extends Pick<Watching, "config" | "logger"> {
   readonly watermark: Pick<Watching["watermark"], "completeTo">;
 }
 
-export async function tellWhenBehind(
+export async function warnWhenBehind(
   { config, logger, watermark }: Telling,
   now = Date.now(),
 ): Promise<void> {

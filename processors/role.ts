@@ -19,17 +19,17 @@ import { type BackfillingService, runBackfills } from "./backfill/backfill.js";
 import { type BookingService, bookMoney, openSoleWriter } from "./book/money/book-money.js";
 import { bookSubscriptions } from "./book/subscriptions/book-subscriptions.js";
 import { ConsumerHealth } from "./consumer-health.js";
-import { adornEvents } from "./enrich/enrich-optional.js";
+import { enrichOptional } from "./enrich/enrich-optional.js";
 import { completeEvents, type EnrichingService } from "./enrich/enrich-required.js";
-import { gathered } from "./batch-coalescer.js";
-import { giveWay } from "./yield-to-event-loop.js";
+import { coalesced } from "./batch-coalescer.js";
+import { yieldToCallers } from "./yield-to-event-loop.js";
 import { keepJournal } from "./normalize/journal.js";
 import { normalize } from "./normalize/normalize.js";
 import { keepAudits } from "./audit/run-audits.js";
-import { Overlapping } from "./concurrency-window.js";
+import { ConcurrencyWindow } from "./concurrency-window.js";
 import { RecentlyPublished } from "./enrich/recently-published.js";
 import { passOver } from "./rejects/pass-over.js";
-import { keepRejects } from "./rejects/retries.js";
+import { startRejectRetries } from "./rejects/retries.js";
 import { watchRetention } from "./retention-watch.js";
 import { RecentOutcomes } from "./normalize/recent-outcomes.js";
 
@@ -41,7 +41,7 @@ export const logUse: LogUse = {
 
 export async function start(service: Service): Promise<void> {
   await service.publicSchemas.announce();
-  const rejects = keepRejects(service);
+  const rejects = startRejectRetries(service);
   keepAudits(service);
   watchRetention(service);
   keepCatalogueCopy(service);
@@ -84,7 +84,7 @@ export async function start(service: Service): Promise<void> {
       batchRecordsMax,
       ...haste,
       handle: async (records) => {
-        await giveWay(service.watermark);
+        await yieldToCallers(service.watermark);
         return health.watch(() => handle(records));
       },
       passOver: (record, error) =>
@@ -99,7 +99,7 @@ export async function start(service: Service): Promise<void> {
   const consumeTogether = (...words: Parameters<typeof consume>) => {
     const [topic, group, recordsMax, handle, haste = {}] = words;
     if (!service.log.shared) return consume(...words);
-    const together = gathered({ recordsMax, shareMax: haste.shareMax ?? 1 }, handle);
+    const together = coalesced({ recordsMax, shareMax: haste.shareMax ?? 1 }, handle);
     return consume(topic, group, recordsMax, together, { ...haste, shareMax: 1 });
   };
   // The last to start is the first to stop: what is handed on stops growing before it is booked.
@@ -130,12 +130,12 @@ export async function start(service: Service): Promise<void> {
     ...enriching,
     postgres: shareOf(service.postgres, limits.postgresConnectionsOfEnrichmentMax),
   });
-  const adorning = new Overlapping(waitingMax);
-  const adorner = withShare();
+  const optionalWindow = new ConcurrencyWindow(waitingMax);
+  const optionalService = withShare();
   consume(topics.incomplete, groups.adorn, enrichmentBatchRecordsMax, (records) =>
-    adorning.begin(records, () => adornEvents(adorner, records)),
+    optionalWindow.begin(records, () => enrichOptional(optionalService, records)),
   );
-  const completing = new Overlapping(waitingMax);
+  const completing = new ConcurrencyWindow(waitingMax);
   const completer = withShare();
   consume(topics.incomplete, groups.complete, enrichmentBatchRecordsMax, (records) =>
     completing.begin(records, () => completeEvents(completer, records)),
@@ -152,10 +152,10 @@ export async function start(service: Service): Promise<void> {
  * A batch costs the engine much the same however large it is, so these consumers rest between
  * batches: what is urgent (money) has the processor, and under load their batches grow instead.
  */
-const subscriptionsHaste: Haste = { shareMax: 1 / 3, gatherMs: 100 };
-const journalHaste: Haste = { shareMax: 1 / 10, gatherMs: 250 };
+const subscriptionsHaste: Haste = { shareMax: 1 / 3, lingerMs: 100 };
+const journalHaste: Haste = { shareMax: 1 / 10, lingerMs: 250 };
 
-type Haste = Pick<ConsumeOptions, "shareMax" | "gatherMs">;
+type Haste = Pick<ConsumeOptions, "shareMax" | "lingerMs">;
 
 /** How long each event of a batch took, once however many facts it reported. */
 function delays({

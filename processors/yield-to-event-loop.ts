@@ -1,6 +1,6 @@
 /**
- * Doors first: while callers crowd at them, a batch waits its turn. What is taken is durable and
- * can be booked a moment later; a provider that gets no answer sends everything again.
+ * Endpoints first: while callers crowd at them, a batch waits its turn. What is taken is durable
+ * and can be booked a moment later; a provider that gets no answer sends everything again.
  */
 import { setImmediate, setTimeout as pause } from "node:timers/promises";
 import type { Watermark } from "../watermark/watermark.js";
@@ -11,9 +11,9 @@ const callsMax = 10;
 const waitMsMax = 2_000;
 const lookEveryMs = 25;
 
-export async function giveWay(watermark: Pick<Watermark, "callsAtTheDoor">): Promise<void> {
+export async function yieldToCallers(watermark: Pick<Watermark, "callsInFlight">): Promise<void> {
   const until = Date.now() + waitMsMax;
-  while (watermark.callsAtTheDoor > callsMax && Date.now() < until) await pause(lookEveryMs);
+  while (watermark.callsInFlight > callsMax && Date.now() < until) await pause(lookEveryMs);
 }
 
 /** Of the time, while callers crowd: enough that what they bring is not put off for ever. */
@@ -25,11 +25,11 @@ const sliceMsMax = 50;
 export class Slices {
   #began = performance.now();
 
-  constructor(private readonly watermark: Pick<Watermark, "callsAtTheDoor">) {}
+  constructor(private readonly watermark: Pick<Watermark, "callsInFlight">) {}
 
   /** Between two slices. */
   async letOthersRun(): Promise<void> {
-    if (this.watermark.callsAtTheDoor > callsMax) {
+    if (this.watermark.callsInFlight > callsMax) {
       const workedMs = Math.min(performance.now() - this.#began, sliceMsMax);
       await pause(workedMs / crowdedShare - workedMs);
     } else {

@@ -43,7 +43,7 @@ export interface Patience {
   /** What the provider asks us to wait beyond this is not waited for: the event comes again. */
   readonly waitMsMax: number;
   readonly failuresMax: number;
-  readonly leftAloneMs: number;
+  readonly halfOpenAfterMs: number;
 }
 
 const silentMs = 60_000;
@@ -104,7 +104,7 @@ export class ApiLine {
     this.#breaker = circuitBreaker(
       handleWhen((error) => error instanceof ApiTrouble && error.isFailure),
       {
-        halfOpenAfter: patience.leftAloneMs,
+        halfOpenAfter: patience.halfOpenAfterMs,
         breaker: new ConsecutiveBreaker(patience.failuresMax),
       },
     );

@@ -39,7 +39,7 @@ const usualPatience: Patience = {
   pauseMs: limits.apiPauseMs,
   waitMsMax: limits.apiWaitMsMax,
   failuresMax: limits.apiFailuresMax,
-  leftAloneMs: limits.apiLeftAloneMs,
+  halfOpenAfterMs: limits.apiHalfOpenAfterMs,
 };
 
 export function openProviderApis(

@@ -18,7 +18,7 @@ export interface KeptAnswers {
   /** The event could be read with them. */
   readonly concluded: boolean;
   /** What they add is on its way, received at `answeredAt`; else it is received anew. */
-  readonly handedOn: boolean;
+  readonly published: boolean;
   /** Why something may be had later; null when all was answered or nothing may be asked. */
   readonly trouble: string | null;
   /** Why something is not informed to these credentials. */
@@ -61,7 +61,7 @@ export async function recallAnswers(
     refusal,
     answeredAt: Number(row.answered_at),
     concluded: row.concluded,
-    handedOn: row.handed_on,
+    published: row.handed_on,
   };
 }
 
@@ -74,7 +74,7 @@ export async function keepAnswers(
   vault: Vault,
   event: Asking,
   step: EnrichmentStep,
-  { answers, trouble, refusal, answeredAt, concluded, handedOn }: KeptAnswers,
+  { answers, trouble, refusal, answeredAt, concluded, published }: KeptAnswers,
 ): Promise<void> {
   const text = JSON.stringify({ answers: Object.fromEntries(answers), trouble, refusal });
   const sealed = vault.seal(Buffer.from(text), boundTo(event, step));
@@ -85,12 +85,12 @@ export async function keepAnswers(
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
        ON CONFLICT (workspace, event_id, received_at, step) DO UPDATE
          SET answered_at = excluded.answered_at WHERE NOT kept.handed_on`,
-      [...placeOf(event, step), answeredAt, concluded, handedOn, sealed],
+      [...placeOf(event, step), answeredAt, concluded, published, sealed],
     ),
   );
 }
 
-export async function markHandedOn(
+export async function markPublished(
   postgres: Postgres,
   event: Asking,
   step: EnrichmentStep,

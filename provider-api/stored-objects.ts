@@ -31,12 +31,12 @@ export async function keepObjects(
   objects: readonly KeptObject[],
 ): Promise<boolean> {
   let news = false;
-  for (const { id: reported, ownId, reportedAt, refers, object, gathers } of objects) {
+  for (const { id: reported, ownId, reportedAt, refers, object, merges } of objects) {
     const id = ownId ? ownName(scope, reported) : reported;
     if (id.length > idLengthMax) continue;
     const row = [...values(scope), id, reportedAt, refers, JSON.stringify(object)];
     const [changed] = await postgres.transaction((sql) =>
-      sql.query(gathers ? gatherSql : replaceSql, row),
+      sql.query(merges ? mergeSql : replaceSql, row),
     );
     news ||= changed !== undefined;
   }
@@ -54,10 +54,10 @@ const replaceSql = `${insertSql}
   RETURNING id`;
 
 /** What was reported first stays, and so does what fits. */
-const gatherSql = `${insertSql}
+const mergeSql = `${insertSql}
   SET object = excluded.object || k.object
   WHERE k.object <> excluded.object || k.object
-    AND (SELECT count(*) FROM jsonb_object_keys(k.object)) < ${limits.gatheredFieldsMax}
+    AND (SELECT count(*) FROM jsonb_object_keys(k.object)) < ${limits.mergedFieldsMax}
   RETURNING id`;
 
 /**

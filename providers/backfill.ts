@@ -12,7 +12,7 @@ export interface HistoryList {
   /** `charges`; the position of a backfill is kept under it. */
   readonly name: string;
   /** It says what was paid: read once more at the end, and compared with what is booked. */
-  readonly tellsPayments: boolean;
+  readonly reportsPayments: boolean;
   /** Path and query of one page. @param after `next` of the page before; null for the first */
   path(span: Span, after: string | null): string;
   /**

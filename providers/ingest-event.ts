@@ -1,7 +1,7 @@
 /**
  * Reads one event of the ingest endpoint, form A or form B (`definitions.md`, Ingest). Pure: the
- * door computes its answer from it, and the processor reads the sealed bytes again with the same
- * function and books what was answered.
+ * endpoint computes its answer from it, and the processor reads the sealed bytes again with the
+ * same function and books what was answered.
  */
 import { eventAheadMs, limits } from "../config.js";
 import type { Environment } from "../schemas/records/records.js";
@@ -24,7 +24,7 @@ export interface IngestEvent {
   readonly record: EventRecord | null;
   /** The store that may report it itself (see `Decoded`); null: it is no copy. */
   readonly mirrorOf: ProviderToken | null;
-  /** @param identity the event's id, else the one the door gave it */
+  /** @param identity the event's id, else the one the endpoint gave it */
   facts(identity: string): readonly DecodedFact[];
 }
 

@@ -34,7 +34,9 @@ export interface Refusal {
 }
 export type Verdict = { readonly ok: true; readonly verdict: string } | Refusal;
 
-/** The keys `verify` needs cannot be fetched now: the door answers 503, the call comes again. */
+/**
+ * The keys `verify` needs cannot be fetched now: the endpoint answers 503, the call comes again.
+ */
 export class KeysUnavailable extends Error {
   override readonly name = "KeysUnavailable";
   constructor(url: string, options?: ErrorOptions) {
@@ -42,7 +44,7 @@ export class KeysUnavailable extends Error {
   }
 }
 
-/** What the door needs to know of a body before it seals it. */
+/** What the endpoint needs to know of a body before it seals it. */
 export interface Heading {
   /** The provider's own event id: the identity of all its redeliveries. */
   readonly nativeId: string;
@@ -105,7 +107,7 @@ export interface KeptObject {
    * Its fields join those kept under this id, of which none is ever replaced: what several events
    * report one thing, in whatever order they come.
    */
-  readonly gathers?: true;
+  readonly merges?: true;
 }
 
 /** One GET of the provider's API, whose answer decoding needs or is glad of. */
@@ -113,10 +115,10 @@ export interface Question {
   /** Path and query below the API's base URL; also its name among the answers. */
   readonly path: string;
   /**
-   * `needed`: without an answer the event is rejected as `enrichment_unavailable`, to be replayed.
-   * `adorns`: without one it is decoded all the same (a product's name).
+   * `required`: without an answer the event is rejected as `enrichment_unavailable`, to be
+   * replayed. `optional`: without one it is decoded all the same (a product's name).
    */
-  readonly importance: "needed" | "adorns";
+  readonly importance: "required" | "optional";
   /**
    * How long the answer to the same path may serve further events, in ms; 0 for what changes with
    * every event. Whatever was answered is kept, sealed, with the event it was asked for, so that
@@ -143,11 +145,15 @@ export interface Known {
    * not asked, or not to be had.
    */
   readonly answers: ReadonlyMap<string, unknown>;
-  /** The event's own id as the door read it, also from a header the body does not repeat. */
+  /** The event's own id as the endpoint read it, also from a header the body does not repeat. */
   readonly nativeId?: string;
-  /** When the door took it, or it was replayed, ms since 1970: nothing is dated far after it. */
+  /**
+   * When the endpoint took it, or it was replayed, ms since 1970: nothing is dated far after it.
+   */
   readonly receivedAt?: number;
-  /** When the door took it first, ms since 1970: the date of what the provider does not date. */
+  /**
+   * When the endpoint took it first, ms since 1970: the date of what the provider does not date.
+   */
   readonly firstReceivedAt?: number;
   /** Of the call, where it is known: how far ahead of its receipt it may be dated. */
   readonly environment?: Environment;
@@ -179,7 +185,7 @@ export interface Provider<Credentials = unknown, Signer = Credentials> {
    * One integration takes live and sandbox events alike, and they say which they are: it reports
    * both, whichever environment it was made for.
    */
-  readonly tellsBothEnvironments?: true;
+  readonly reportsBothEnvironments?: true;
   /**
    * Its test and live endpoints have secrets of their own: an event whose sandbox flag contradicts
    * its integration is a reject (`environment_mismatch`), so that a test secret books nothing live.

@@ -1,5 +1,5 @@
 /**
- * The facts an event record stands for (`definitions.md`, Interface). A pure function: the door
+ * The facts an event record stands for (`definitions.md`, Interface). A pure function: the endpoint
  * computes its answer from it and the processor books the same.
  */
 import { fraction, monthlyFraction } from "../schemas/money/monthly.js";
@@ -16,7 +16,7 @@ interface Reported {
 }
 
 /**
- * @param identity `event_id`, else the Idempotency-Key, else drawn by the door
+ * @param identity `event_id`, else the Idempotency-Key, else drawn by the endpoint
  * @param firstReceivedAt ms since 1970: when it happened if the record does not say
  */
 export function recordToFacts(

@@ -93,7 +93,7 @@ export interface EventRecord extends Readonly<Fields> {
   readonly occurred_at: number | null;
 }
 
-/** Why a record is refused: a stable code, a sentence, and the field. The door answers 422. */
+/** Why a record is refused: a stable code, a sentence, and the field. The endpoint answers 422. */
 export interface RecordRefusal {
   readonly ok: false;
   readonly code: string;
@@ -169,11 +169,11 @@ export function flatToRecord(
 }
 
 /**
- * What the door refuses beside what cannot be read. Only the door: what was taken before, or is
- * signed by a sender of one's own, is money whatever its country is called.
+ * What the endpoint refuses beside what cannot be read. Only the endpoint: what was taken before,
+ * or is signed by a sender of one's own, is money whatever its country is called.
  * @param prefix of the field, in form B
  */
-export function refusalAtTheDoor(
+export function ingestRefusal(
   { customer_country: country }: Pick<EventRecord, "customer_country">,
   prefix: "" | "payload." = "",
 ): RecordRefusal | null {

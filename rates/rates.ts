@@ -31,7 +31,7 @@ import { wideListsSince } from "./wide.js";
 import type { Releases } from "../runtime/releases.js";
 
 export interface Rates {
-  /** The newest edition: what a door stamps on a raw event. */
+  /** The newest edition: what an endpoint stamps on a raw event. */
   readonly edition: number;
   /**
    * The quote of an event (`definitions.md`, Money and rates).
@@ -111,7 +111,7 @@ class LiveRates implements Rates {
   readonly #postgres: Postgres;
   readonly #isShared: boolean;
   /** What listeners were reported. */
-  #toldEdition: number;
+  #reportedEdition: number;
   readonly #logger: Logger;
   readonly #feeds: RateFeeds;
   readonly #feedsOfOneTry: RateFeeds;
@@ -142,7 +142,7 @@ class LiveRates implements Rates {
     this.#postgres = given.postgres;
     this.#isShared = given.shared ?? false;
     this.#seenMs = given.seenMs ?? limits.ratesSeenMs;
-    this.#toldEdition = editions.table.edition;
+    this.#reportedEdition = editions.table.edition;
   }
 
   get #table(): QuoteTable {
@@ -196,7 +196,7 @@ class LiveRates implements Rates {
     const run = (): Promise<boolean> => this.#fetchDay(list);
     const mine = this.#lastDay.then(run).finally(() => {
       this.#waitingDays.delete(list);
-      this.#tellInTime();
+      this.#notifyInTime();
     });
     this.#lastDay = mine;
     this.#waitingDays.set(list, mine);
@@ -274,7 +274,7 @@ class LiveRates implements Rates {
   async #seeOthers(): Promise<void> {
     try {
       await this.#editions.know();
-      this.#tellInTime();
+      this.#notifyInTime();
     } catch (error) {
       this.#logger.warn({ err: error }, "newer rates could not be looked for");
     }
@@ -284,19 +284,19 @@ class LiveRates implements Rates {
    * At once when no list is awaited, else for all that come in a while: each word of an edition
    * replays whatever waits for a rate, and a backfill brings hundreds.
    */
-  #tellInTime(): void {
-    if (this.#waitingDays.size === 0) this.#tellListeners();
-    else if (this.edition > this.#toldEdition) {
-      this.#telling ??= setTimeout(() => this.#tellListeners(), this.#seenMs).unref();
+  #notifyInTime(): void {
+    if (this.#waitingDays.size === 0) this.#notifyListeners();
+    else if (this.edition > this.#reportedEdition) {
+      this.#telling ??= setTimeout(() => this.#notifyListeners(), this.#seenMs).unref();
     }
   }
 
-  #tellListeners(): void {
+  #notifyListeners(): void {
     clearTimeout(this.#telling);
     this.#telling = undefined;
     const { edition } = this;
-    if (edition <= this.#toldEdition) return;
-    this.#toldEdition = edition;
+    if (edition <= this.#reportedEdition) return;
+    this.#reportedEdition = edition;
     for (const listener of this.#listeners) listener(edition);
   }
 
@@ -371,7 +371,7 @@ class LiveRates implements Rates {
     if (!added) return false;
     const { edition } = this;
     this.#logger.info({ edition, newest: this.newestDay(), note }, "rates have a new edition");
-    this.#tellInTime();
+    this.#notifyInTime();
     return true;
   }
 

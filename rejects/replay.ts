@@ -114,7 +114,7 @@ interface Found {
 }
 
 async function putBack(service: ReplayService, found: readonly Found[]): Promise<void> {
-  // Received after all of it, also where a door had a clock ahead of ours, or ours was set back.
+  // Received after all of it, even if another process's clock was ahead or ours was set back.
   const times = found.map(({ reject }) => fromClickhouseTime(reject.received_at));
   const receipt = service.watermark.receive(Math.max(...times) + 2);
   const { receivedAt } = receipt;

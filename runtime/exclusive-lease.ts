@@ -16,7 +16,7 @@ export class OthersRun extends Error {
   override readonly name = "OthersRun";
 }
 
-export interface SoleProcess {
+export interface ExclusiveLease {
   /** To be asked right before anything others must not do meanwhile. @throws OthersRun */
   check(): void;
 }
@@ -25,7 +25,7 @@ export interface SoleProcess {
  * Until its release.
  * @throws OthersRun while any process has the installation open, or another such command
  */
-export async function beSoleProcess(given: {
+export async function takeExclusiveLease(given: {
   /** The name of this process, which no other has or had. */
   readonly process: string;
   readonly postgres: Postgres;
@@ -33,7 +33,7 @@ export async function beSoleProcess(given: {
   readonly releases: Releases;
   /** Called when it may not be alone any more, at most once: it should end at once. */
   readonly onOthers: (why: OthersRun) => void;
-}): Promise<SoleProcess> {
+}): Promise<ExclusiveLease> {
   const { postgres, process, logger, onOthers } = given;
   const sole = new RenewedRow(postgres, process, logger, onOthers);
   given.releases.push("being alone", () => sole.end());
@@ -51,7 +51,7 @@ async function refuseBesideOthers(postgres: Postgres): Promise<void> {
   if (others === 0) return;
   throw new OthersRun(
     `${others} process${others === 1 ? " runs" : "es run"} on these servers: stop them first. ` +
-      `One that was killed is forgotten after ${limits.doorsLeaseMs / 1_000} seconds.`,
+      `One that was killed is forgotten after ${limits.receiptsLeaseMs / 1_000} seconds.`,
   );
 }
 
@@ -69,7 +69,7 @@ const renewEveryMs = 1_000;
 /** Before the row runs out: for what a statement may take on its way. */
 const marginMs = 2_000;
 
-class RenewedRow implements SoleProcess {
+class RenewedRow implements ExclusiveLease {
   /** On `performance.now()`. */
   #holdsUntil = 0;
   #renewal: NodeJS.Timeout | undefined;
@@ -98,13 +98,13 @@ class RenewedRow implements SoleProcess {
   }
 
   check(): void {
-    if (performance.now() > this.#holdsUntil) throw noLongerAlone();
+    if (performance.now() > this.#holdsUntil) throw leaseLost();
   }
 
   #goOn(): void {
     if (performance.now() > this.#holdsUntil) {
       clearInterval(this.#renewal);
-      this.onOthers(noLongerAlone());
+      this.onOthers(leaseLost());
       return;
     }
     this.#renewing ??= this.#renew().finally(() => (this.#renewing = null));
@@ -132,7 +132,7 @@ function commandWorks(): OthersRun {
   );
 }
 
-function noLongerAlone(): OthersRun {
+function leaseLost(): OthersRun {
   return new OthersRun(
     "Others may work on these servers now: Postgres did not answer in time, or this process was " +
       "held up. Whatever is done is right as far as it came; run the command again.",

@@ -5,10 +5,13 @@
 import type { ClickHouse } from "../clickhouse/clickhouse.js";
 import type { Log } from "../log/log.js";
 import type { Postgres } from "../postgres/postgres.js";
-import type { SoleProcess } from "./exclusive-lease.js";
+import type { ExclusiveLease } from "./exclusive-lease.js";
 
 /** @throws OthersRun from all that writes, once others may work there, too */
-export function writtenAlone({ clickhouse, log, postgres }: Backends, sole: SoleProcess): Backends {
+export function fenceBackends(
+  { clickhouse, log, postgres }: Backends,
+  sole: ExclusiveLease,
+): Backends {
   const first = async <Result>(write: () => Promise<Result>): Promise<Result> => {
     sole.check();
     return write();
@@ -23,7 +26,7 @@ export function writtenAlone({ clickhouse, log, postgres }: Backends, sole: Sole
       begin: (...given) => first(() => log.begin(...given)),
       place: (...given) => first(() => log.place(...given)),
     },
-    postgres: transactedAlone(postgres, sole),
+    postgres: fencePostgres(postgres, sole),
   };
 }
 
@@ -34,7 +37,7 @@ interface Backends {
 }
 
 /** What reads asks, too: it is not reported from what writes. */
-function transactedAlone(postgres: Postgres, sole: SoleProcess): Postgres {
+function fencePostgres(postgres: Postgres, sole: ExclusiveLease): Postgres {
   const checked = (sql: Pick<Postgres, "query">): Pick<Postgres, "query"> => ({
     query: async <T>(text: string, values?: readonly unknown[]) => {
       sole.check();

@@ -2,11 +2,11 @@
  * What many calls meet alike, as while a server is away: the log reports one of them in a while.
  */
 export class LogThrottle {
-  readonly #reported = new Map<string, { readonly at: number; unheard: number }>();
+  readonly #reported = new Map<string, { readonly at: number; suppressed: number }>();
 
   /** @param elapsed ms by a clock that is never set */
   constructor(
-    private readonly everyMs: number = toldEveryMs,
+    private readonly everyMs: number = reportEveryMs,
     private readonly elapsed: () => number = () => performance.now(),
   ) {}
 
@@ -19,12 +19,12 @@ export class LogThrottle {
     const now = this.elapsed();
     const last = this.#reported.get(what);
     if (last !== undefined && now - last.at < this.everyMs) {
-      last.unheard += 1;
+      last.suppressed += 1;
       return null;
     }
-    this.#reported.set(what, { at: now, unheard: 0 });
-    return last?.unheard ?? 0;
+    this.#reported.set(what, { at: now, suppressed: 0 });
+    return last?.suppressed ?? 0;
   }
 }
 
-const toldEveryMs = 10_000;
+const reportEveryMs = 10_000;

@@ -15,7 +15,7 @@ import {
   openDataFolder,
   storeFolders,
 } from "./data-folder.js";
-import { OwnDoors } from "../watermark/in-flight-receipts.js";
+import { LocalReceipts } from "../watermark/in-flight-receipts.js";
 import { CallLimits } from "../http/rate-limits.js";
 import { openIntegrations } from "../workspaces/integrations.js";
 import { openKeys } from "../workspaces/keys.js";
@@ -36,14 +36,14 @@ import { Readiness } from "./readiness.js";
 import type { Releases } from "./releases.js";
 import { Registry } from "../log/registry/schema-registry.js";
 import type { Service } from "./service.js";
-import { openSharedDoors, silentProcesses } from "../watermark/shared-watermark.js";
-import { beSoleProcess, type OthersRun } from "./exclusive-lease.js";
+import { openSharedReceipts, silentProcesses } from "../watermark/shared-watermark.js";
+import { takeExclusiveLease, type OthersRun } from "./exclusive-lease.js";
 import { PersistedWatermark } from "../watermark/persisted-watermark.js";
 import { topicOptions } from "../log/topic-options.js";
 import { openVault } from "../vault/vault.js";
 import { Watermark } from "../watermark/watermark.js";
 import { withWireFormat } from "../log/registry/wire-format.js";
-import { writtenAlone } from "./fenced-backends.js";
+import { fenceBackends } from "./fenced-backends.js";
 import { embeddedBackends } from "./embedded-backends.js";
 
 export interface OpenedService {
@@ -77,7 +77,7 @@ export async function openService(
     logger,
     releases,
     restoring = false,
-    alone: mustBeAlone = false,
+    alone: mustBeExclusive = false,
     existing = false,
     withoutClickHouse = false,
     logUse,
@@ -95,11 +95,11 @@ export async function openService(
   if (!restoring) await refuseHalfRestored(postgres);
   const onOthers = (why: OthersRun): void => endProcess(logger, why);
   const here = { process: own, postgres, logger, releases, onOthers };
-  const sole = mustBeAlone && log.shared ? await beSoleProcess(here) : null;
+  const sole = mustBeExclusive && log.shared ? await takeExclusiveLease(here) : null;
   // Before anything else is waited for: a start is seen by who must be alone, and sees it.
-  const doors = log.shared
-    ? await openSharedDoors({ ...here, now: Date.now })
-    : await openOwnDoors(postgres, logger, releases);
+  const receipts = log.shared
+    ? await openSharedReceipts({ ...here, now: Date.now })
+    : await openLocalReceipts(postgres, logger, releases);
   await learnPreviousKeys(postgres, vault);
   const clickhouse = withoutClickHouse
     ? noClickHouse
@@ -121,7 +121,7 @@ export async function openService(
   const { cluster } = clickhouse;
   if (cluster !== null) readiness.add("clickhouse cluster", () => cluster.check());
   const backends = { clickhouse, log, postgres };
-  const used = sole === null ? backends : writtenAlone(backends, sole);
+  const used = sole === null ? backends : fenceBackends(backends, sole);
   const service: Service = {
     config,
     logger,
@@ -131,7 +131,7 @@ export async function openService(
     postgres: used.postgres,
     vault,
     rates,
-    watermark: new Watermark(log, Date.now, doors),
+    watermark: new Watermark(log, Date.now, receipts),
     keys: openKeys({ postgres, logger }),
     sessions: openSessions({ postgres, vault, logger }),
     integrations: openIntegrations({ postgres, vault }),
@@ -155,14 +155,14 @@ function endProcess(logger: Logger, { message }: OthersRun): never {
   process.exit(2);
 }
 
-async function openOwnDoors(postgres: Postgres, logger: Logger, releases: Releases) {
-  const reported = await PersistedWatermark.open({ postgres, logger }, Date.now(), toldAheadMs);
+async function openLocalReceipts(postgres: Postgres, logger: Logger, releases: Releases) {
+  const reported = await PersistedWatermark.open({ postgres, logger }, Date.now(), persistAheadMs);
   releases.push("time reported", () => reported.end());
-  return new OwnDoors(Date.now, reported);
+  return new LocalReceipts(Date.now, reported);
 }
 
 /** Less than a start takes, so that no stamp after a crash is ahead of the clock. */
-const toldAheadMs = 1_000;
+const persistAheadMs = 1_000;
 
 async function refuseHalfRestored(postgres: Postgres): Promise<void> {
   if ((await restoreUnderWay(postgres)) === null) return;

@@ -2,7 +2,7 @@
 import type { Logger } from "./logger.js";
 
 /** Not what is over by the next try. */
-const toldAtTry = 3;
+const reportedAtTry = 3;
 
 /** After each try that failed, counted from 1. @param why what it would end with */
 export function reportWaiting(
@@ -11,5 +11,5 @@ export function reportWaiting(
   waitsMsMax: number,
   why: string,
 ): void {
-  if (tries === toldAtTry) logger.warn({ waitsMsMax }, `waiting, it may be starting: ${why}`);
+  if (tries === reportedAtTry) logger.warn({ waitsMsMax }, `waiting, it may be starting: ${why}`);
 }

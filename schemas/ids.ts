@@ -64,8 +64,8 @@ export function movementId(...parts: string[]): string {
  * @param position among the facts of the event
  * @param saying what the fact says, whenever and wherever it was reported
  */
-export function adornedFactId(event: string, position: number, saying: string): string {
-  return `${event}:adorned:${position}:${hashOf("adorned", saying)}`;
+export function enrichedFactId(event: string, position: number, saying: string): string {
+  return `${event}:enriched:${position}:${hashOf("enriched", saying)}`;
 }
 
 const hashBytes = 20;

@@ -95,7 +95,7 @@ async function torment(machine: Machine, stopped: AbortSignal): Promise<boolean>
     `${workspaces.length} workspaces and ${crowds.length} crowds; ${plan.length} faults planned`,
   );
 
-  const load = new Load(machine.doors.map(({ base }) => base));
+  const load = new Load(machine.endpoints.map(({ base }) => base));
   const probe = new Probe(
     readers.map(({ base }) => base),
     probed.merchant.key,

@@ -19,7 +19,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { onServers } from "./harness/backends.js";
 import { type Merchant, openMerchant, whenBooked } from "./model/merchant.js";
-import { doorOf, freePort, kill, startService, whenReady } from "./harness/service-process.js";
+import { endpointOf, freePort, kill, startService, whenReady } from "./harness/service-process.js";
 import { prepareProcess } from "./harness/stores.js";
 import { sell, soldAmounts } from "./till.js";
 
@@ -58,7 +58,7 @@ describe("a full disk", function suite() {
       const port = await freePort();
       child = startService(folder, port, settings);
       await whenReady(child, port);
-      const merchant = await openMerchant(doorOf(folder, port, settings), "EUR");
+      const merchant = await openMerchant(endpointOf(folder, port, settings), "EUR");
       await kill(child);
       // What the first start made goes with it.
       disk = moveToDisk(join(folder, store));
@@ -139,9 +139,9 @@ function fill(file: string): void {
   closeSync(descriptor);
 }
 
-async function statusOf({ door, key }: Merchant, path: string): Promise<number> {
+async function statusOf({ endpoint, key }: Merchant, path: string): Promise<number> {
   const headers = { authorization: `Bearer ${key}` };
-  return (await fetch(`${door.base}${path}`, { headers })).status;
+  return (await fetch(`${endpoint.base}${path}`, { headers })).status;
 }
 
 async function sellUntilTaken(merchant: Merchant, amount: number): Promise<void> {

@@ -28,7 +28,7 @@ const usage = `npm run fuzz -- [options]
   --minutes <n>   of cases (10)
   --seed <n>      of a run that is to be repeated
   --path <path>   of the one case to be repeated, as a failure reports it
-  --poison        odd values in any field through the doors instead (poison-fuzz.ts)
+  --poison        odd values in any field through the endpoints instead (poison-fuzz.ts)
 `;
 const { values } = readWords(usage, {
   options: {
@@ -104,12 +104,12 @@ async function work(): Promise<void> {
   process.on("SIGTERM", () => (isOver = true));
   process.on("SIGINT", () => {});
   process.on("disconnect", () => (isAbandoned = true));
-  const door = { base: url, adminToken: service.adminToken };
+  const endpoint = { base: url, adminToken: service.adminToken };
   let hasFailed = false;
   const property = fc.asyncProperty(cases, async (drawn) => {
     if (isAbandoned || (isOver && !hasFailed)) return;
     try {
-      await prove({ service, door, log, seen }, drawn);
+      await prove({ service, endpoint, log, seen }, drawn);
     } catch (error) {
       if (!hasFailed) process.stderr.write(`seed ${seed}, shrinking: ${withCause(error)}\n`);
       hasFailed = true;

@@ -1,5 +1,5 @@
 /**
- * Odd values in any field of any provider's examples, through the doors to booking on the whole
+ * Odd values in any field of any provider's examples, through the endpoints to booking on the whole
  * embedded service: `npm run fuzz -- --poison --minutes 1 --seed 1`. After every few events a sale
  * of another workspace has to be booked; no call may be answered by a 5xx, and no event may fail
  * further in than its adapter.
@@ -94,12 +94,12 @@ class Run {
   }
 
   async expectNoInternalErrors(): Promise<void> {
-    const found = await this.clickhouse.rows<{ told: string }>(
-      `SELECT concat(provider, ' ', native_type, ' ', step, ' ', event_id) AS told
+    const found = await this.clickhouse.rows<{ found_event: string }>(
+      `SELECT concat(provider, ' ', native_type, ' ', step, ' ', event_id) AS found_event
        FROM rejects FINAL WHERE reason = 'internal_error' LIMIT 10`,
     );
     if (found.length === 0) return;
-    throw new Error(`internal errors: ${found.map(({ told }) => told).join("; ")}`);
+    throw new Error(`internal errors: ${found.map(({ found_event }) => found_event).join("; ")}`);
   }
 
   async #send(
@@ -173,7 +173,7 @@ async function answered(url: string, init: RequestInit): Promise<string> {
 
 interface Odd {
   readonly provider: Provider;
-  /** The provider's own word, so that the ingest door reads the body whole. */
+  /** The provider's own word, so that the ingest endpoint reads the body whole. */
   readonly type: string;
   readonly body: unknown;
   /** Else as a webhook. */

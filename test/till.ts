@@ -3,8 +3,8 @@ import { must, number } from "./model/readers/json.js";
 import { type Merchant, readPages } from "./model/merchant.js";
 
 /** @param amount whole units of the base currency, by which it is known again */
-export function sell({ door, key, baseCurrency }: Merchant, amount: number): Promise<Response> {
-  return fetch(`${door.base}/v1/events/ingest`, {
+export function sell({ endpoint, key, baseCurrency }: Merchant, amount: number): Promise<Response> {
+  return fetch(`${endpoint.base}/v1/events/ingest`, {
     method: "POST",
     headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
     body: JSON.stringify({

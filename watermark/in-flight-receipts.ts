@@ -31,19 +31,19 @@ export async function settledAfter<Result>(
   }
 }
 
-export interface Doors {
+export interface InFlightReceipts {
   /** Stamps a call. @param notBefore ms since 1970 @throws when it cannot be counted now */
   receive(notBefore: number): Receipt;
   /** To be asked right before a record goes to the log. @throws when its stamp counts no more */
   check(receivedAt: number): void;
   /** Calls that are being taken by this process. */
   readonly calls: number;
-  /** ms since 1970; nothing earlier is at any door, or will be. */
+  /** ms since 1970; nothing earlier is at any endpoint, or will be. */
   earliest(): Promise<number>;
 }
 
 /** Those of a process that is alone with its log. */
-export class OwnDoors implements Doors {
+export class LocalReceipts implements InFlightReceipts {
   readonly #stamps = new Map<symbol, number>();
   /**
    * ms since 1970: what was reported as earliest. Nothing is stamped below it if the clock is set.

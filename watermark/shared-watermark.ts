@@ -1,12 +1,12 @@
 /**
- * The doors of several processes over one log. Each promises in Postgres, several times a second,
- * to stamp nothing earlier than a moment, which is that of the earliest call it is taking; the
- * earliest promise bounds what any process may report as complete (docs/decisions/, several
+ * The receipts of several processes over one log. Each promises in Postgres, several times a
+ * second, to stamp nothing earlier than a moment, which is that of the earliest call it is taking;
+ * the earliest promise bounds what any process may report as complete (docs/decisions/, several
  * processes). Clocks need not agree: a stamp is held against this process's own promise only.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { limits } from "../config.js";
-import { type Doors, OwnDoors, type Receipt } from "./in-flight-receipts.js";
+import { type InFlightReceipts, LocalReceipts, type Receipt } from "./in-flight-receipts.js";
 import type { Logger } from "../runtime/logger.js";
 import { type Postgres, PostgresUnavailable } from "../postgres/postgres.js";
 import type { Releases } from "../runtime/releases.js";
@@ -20,15 +20,15 @@ const askEveryMs = 50;
 const marginMs = 2_000;
 
 /** @throws OthersRun beside a command that must be alone */
-export async function openSharedDoors(given: DoorsGiven): Promise<Doors> {
+export async function openSharedReceipts(given: SharedReceiptsGiven): Promise<InFlightReceipts> {
   const { process, postgres, logger, now, onOthers } = given;
-  const doors = new SharedDoors(process, postgres, logger, now, onOthers);
-  given.releases.push("promises of the doors", () => doors.close());
-  await doors.open();
-  return doors;
+  const receipts = new SharedReceipts(process, postgres, logger, now, onOthers);
+  given.releases.push("promises of the receipts", () => receipts.close());
+  await receipts.open();
+  return receipts;
 }
 
-interface DoorsGiven {
+interface SharedReceiptsGiven {
   /** The name of this process, which no other has or had. */
   readonly process: string;
   readonly postgres: Postgres;
@@ -46,7 +46,7 @@ interface DoorsGiven {
 export async function silentProcesses(postgres: Postgres): Promise<Set<string>> {
   const rows = await postgres.query<{ process: string }>(
     `SELECT process FROM doors WHERE until < clock_timestamp() + $1::float8 * ${ms}`,
-    [limits.doorsLeaseMs - silentMs],
+    [limits.receiptsLeaseMs - silentMs],
   );
   return new Set(rows.map(({ process }) => process));
 }
@@ -54,8 +54,8 @@ export async function silentProcesses(postgres: Postgres): Promise<Set<string>> 
 /** Ten promises missed. */
 const silentMs = 10 * promiseEveryMs;
 
-class SharedDoors implements Doors {
-  readonly #own: OwnDoors;
+class SharedReceipts implements InFlightReceipts {
+  readonly #own: LocalReceipts;
   readonly #stopping = new AbortController();
   #ended: Promise<void> = Promise.resolve();
   /** ms since 1970: the last promise, or the moment of joining. Later stamps are not below it. */
@@ -74,7 +74,7 @@ class SharedDoors implements Doors {
     now: () => number,
     private readonly onOthers: (why: OthersRun) => void,
   ) {
-    this.#own = new OwnDoors(now);
+    this.#own = new LocalReceipts(now);
   }
 
   async open(): Promise<void> {
@@ -156,10 +156,10 @@ class SharedDoors implements Doors {
     const kept = await this.postgres.query(
       `UPDATE doors SET earliest = $2, until = clock_timestamp() + $3::float8 * ${ms}
        WHERE process = $1 AND until > clock_timestamp() + $4::float8 * ${ms} RETURNING process`,
-      [this.process, earliest, limits.doorsLeaseMs, marginMs],
+      [this.process, earliest, limits.receiptsLeaseMs, marginMs],
     );
     if (kept.length === 0) return false;
-    this.#holdsUntil = begun + limits.doorsLeaseMs - marginMs;
+    this.#holdsUntil = begun + limits.receiptsLeaseMs - marginMs;
     return true;
   }
 
@@ -174,7 +174,7 @@ class SharedDoors implements Doors {
       `INSERT INTO doors (process, earliest, until)
        VALUES ($1, ${clock}, clock_timestamp() + $2::float8 * ${ms})
        ON CONFLICT (process) DO UPDATE SET earliest = excluded.earliest, until = excluded.until`,
-      [this.process, limits.doorsLeaseMs],
+      [this.process, limits.receiptsLeaseMs],
     );
     await refuseBesideCommand(this.postgres, this.process);
     const [row] = await this.postgres.query<{ at: bigint }>(`SELECT ${clock} AS at`);
@@ -183,9 +183,9 @@ class SharedDoors implements Doors {
     this.#promised = Math.max(this.#promised, this.#joinedAt);
     await this.postgres.query(
       `DELETE FROM doors WHERE until < clock_timestamp() - $1::float8 * ${ms}`,
-      [limits.doorsLeaseMs],
+      [limits.receiptsLeaseMs],
     );
-    this.#holdsUntil = begun + limits.doorsLeaseMs - marginMs;
+    this.#holdsUntil = begun + limits.receiptsLeaseMs - marginMs;
   }
 
   /** Without any promise, that of the next to come: it will be later than now. */

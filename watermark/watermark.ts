@@ -1,15 +1,15 @@
 /**
  * The receipt clock and `complete_to`: the receipt time up to which everything taken has been
- * booked. The door stamps with it, answers carry it.
+ * booked. The endpoint stamps with it, answers carry it.
  *
  * A receipt time is never at or before a `complete_to` already reported, so an answer "as known at
- * T" is final. What is not booked yet is looked for in the order an event travels (at the door, on
- * the raw topic, on the facts topic), so that none can slip from behind the look to before it.
+ * T" is final. What is not booked yet is looked for in the order an event travels (at the endpoint,
+ * on the raw topic, on the facts topic), so that none can slip from behind the look to before it.
  */
 import { type Topic, rawEventCodec, topics } from "../schemas/records/records.js";
 import { limits } from "../config.js";
 import { Backlog, type ReadableLog, type Waits } from "./backlog.js";
-import { type Doors, OwnDoors, type Receipt } from "./in-flight-receipts.js";
+import { type InFlightReceipts, LocalReceipts, type Receipt } from "./in-flight-receipts.js";
 import { factRecords, incompleteRecords } from "../log/internal-records.js";
 import type { LogRecord } from "../log/log.js";
 
@@ -45,11 +45,15 @@ export type Figures = "transactions" | "money" | "all";
 export class Watermark {
   /** By what is asked for: the consumers it has to pass, in the order an event does. */
   readonly #passages: Readonly<Record<Figures, readonly Backlog[]>>;
-  readonly #doors: Doors;
-  readonly #reported: Record<Figures, ToldMoments>;
+  readonly #receipts: InFlightReceipts;
+  readonly #reported: Record<Figures, ReportedMoments>;
 
-  /** @param doors of all processes over the log; its own when left out */
-  constructor(log: ReadableLog, now: () => number = Date.now, doors: Doors = new OwnDoors(now)) {
+  /** @param receipts of all processes over the log; its own when left out */
+  constructor(
+    log: ReadableLog,
+    now: () => number = Date.now,
+    receipts: InFlightReceipts = new LocalReceipts(now),
+  ) {
     const normalized = [
       new Backlog(log, topics.raw, groups.normalize, rawWaits),
       new Backlog(log, topics.incomplete, groups.complete, incompleteWaits),
@@ -62,11 +66,11 @@ export class Watermark {
       money: [...normalized, money],
       all: [...normalized, money, subscriptions],
     };
-    this.#doors = doors;
+    this.#receipts = receipts;
     this.#reported = {
-      transactions: new ToldMoments(),
-      money: new ToldMoments(),
-      all: new ToldMoments(),
+      transactions: new ReportedMoments(),
+      money: new ReportedMoments(),
+      all: new ReportedMoments(),
     };
   }
 
@@ -77,7 +81,7 @@ export class Watermark {
    */
   receive(notBefore = 0): Receipt {
     const reported = Math.max(...Object.values(this.#reported).map(({ latest }) => latest));
-    return this.#doors.receive(Math.max(notBefore, reported + 1));
+    return this.#receipts.receive(Math.max(notBefore, reported + 1));
   }
 
   /**
@@ -85,12 +89,12 @@ export class Watermark {
    * @throws PostgresUnavailable when this process was silent for so long that others went on
    */
   check(receivedAt: number): void {
-    this.#doors.check(receivedAt);
+    this.#receipts.check(receivedAt);
   }
 
   /** Calls that are being taken by this process. */
-  get callsAtTheDoor(): number {
-    return this.#doors.calls;
+  get callsInFlight(): number {
+    return this.#receipts.calls;
   }
 
   /**
@@ -99,7 +103,7 @@ export class Watermark {
    * @param workspace whose figures are reported; left out: of all of them
    */
   async completeTo(figures: Figures = "all", workspace?: string): Promise<number> {
-    let complete = (await this.#doors.earliest()) - 1;
+    let complete = (await this.#receipts.earliest()) - 1;
     for (const backlog of this.#passages[figures]) {
       complete = Math.min(complete, (await backlog.earliestWaiting(workspace)) - 1);
     }
@@ -112,21 +116,21 @@ export class Watermark {
 const everyone = "";
 
 /** The latest moment each was reported. */
-class ToldMoments {
+class ReportedMoments {
   readonly #moments = new Map<string, number>();
   /** The latest of all. */
   latest = 0;
 
   /**
    * @returns `moment`, or the later one that was reported before: a group that is set back reports
-   * less. Beyond `limits.toldMomentsMax` who asked the longest ago is forgotten.
+   * less. Beyond `limits.reportedMomentsMax` who asked the longest ago is forgotten.
    */
   report(whom: string, moment: number): number {
     const reported = Math.max(this.#moments.get(whom) ?? 0, moment);
     this.#moments.delete(whom);
     this.#moments.set(whom, reported);
     const [oldest] = this.#moments.keys();
-    if (this.#moments.size > limits.toldMomentsMax && oldest !== undefined) {
+    if (this.#moments.size > limits.reportedMomentsMax && oldest !== undefined) {
       this.#moments.delete(oldest);
     }
     this.latest = Math.max(this.latest, reported);

@@ -1,5 +1,5 @@
 /**
- * What became of the calls of each integration's webhook URL: counted in memory by the door and
+ * What became of the calls of each integration's webhook URL: counted in memory by the endpoint and
  * added to Postgres, so that every process can report (docs/decisions/, integration health). A
  * crash loses the counts of a minute; no figure depends on them.
  */

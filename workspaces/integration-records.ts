@@ -1,4 +1,4 @@
-/** Integrations as people manage them; what the webhook door looks up is integrations.ts. */
+/** Integrations as people manage them; what the webhook endpoint looks up is integrations.ts. */
 import { limits } from "../config.js";
 import type { Environment } from "../schemas/records/records.js";
 import { oweReplay } from "../rejects/credential-replays.js";

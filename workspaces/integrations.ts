@@ -1,5 +1,5 @@
 /**
- * Integrations, as the webhook door sees them: looked up by the token in the URL, with the
+ * Integrations, as the webhook endpoint sees them: looked up by the token in the URL, with the
  * credentials a delivery may be signed with. Tokens are looked up by their SHA-256; tokens and
  * credentials are stored sealed.
  */

@@ -22,8 +22,8 @@ export function mirrorsAt(
   const known = new Map<ProviderToken, Promise<boolean>>();
   return async (provider) => {
     if (provider === undefined) return false;
-    const tellsBoth = providers.get(provider)?.tellsBothEnvironments === true;
-    const environments: Environment[] = tellsBoth ? ["live", "test"] : [environment];
+    const reportsBoth = providers.get(provider)?.reportsBothEnvironments === true;
+    const environments: Environment[] = reportsBoth ? ["live", "test"] : [environment];
     const had =
       known.get(provider) ?? hadIntegration(postgres, { workspace, environments, provider }, at);
     known.set(provider, had);

@@ -58,7 +58,7 @@ export const fact = z
     fx_edition: z
       .int()
       .nullable()
-      .meta({ description: "State of all rates, stamped at the door." }),
+      .meta({ description: "State of all rates, stamped at the endpoint." }),
   })
   .meta({ id: "Fact" });
 export type FactView = z.output<typeof fact>;
@@ -77,7 +77,7 @@ export const rawEvent = z
         "The provider's own id. Null, as `form` and `verdict`, until the journal has it.",
     }),
     form: z.string().nullable().meta({ description: "`webhook`, `record` (A) or `native` (B)" }),
-    verdict: z.string().nullable().meta({ description: "What the door checked." }),
+    verdict: z.string().nullable().meta({ description: "What the endpoint checked." }),
     facts: z.array(fact),
   })
   .meta({ id: "RawEvent" });

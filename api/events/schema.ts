@@ -16,13 +16,13 @@ const notYet = "Null until the journal has it.";
 export const eventDelivery = z
   .object({
     received_at: z.iso.datetime(),
-    verdict: z.string().meta({ description: "What the door checked." }),
+    verdict: z.string().meta({ description: "What the endpoint checked." }),
     topic: z.string(),
     partition: z.int(),
     offset: z.int(),
     seal: z.enum(seals).meta({
       description:
-        "`intact`: the bytes, and all that is said here of their receipt, are what the door " +
+        "`intact`: the bytes, and all that is said here of their receipt, are what the endpoint " +
         "sealed. `removed`: retention has taken the record.",
     }),
     rates_edition: z.int(),

@@ -118,7 +118,7 @@ async function search({ log }: SearchService, { place, parts }: Tail): Promise<W
   return found;
 }
 
-/** Whether the sealed record of a delivery is what the door wrote. */
+/** Whether the sealed record of a delivery is what the endpoint wrote. */
 export async function sealOf(
   { log, vault }: Pick<Service, "log" | "vault">,
   eventId: string,

@@ -54,9 +54,9 @@ async function refuseUnknown(
   if (ids.length === 0) return;
   const unknown = await unknownRejects(clickhouse, workspace, ids);
   if (unknown.length === 0) return;
-  const more = unknown.length > toldMax ? ` and ${unknown.length - toldMax} more` : "";
-  const named = `${unknown.slice(0, toldMax).join(", ")}${more}`;
+  const more = unknown.length > shownMax ? ` and ${unknown.length - shownMax} more` : "";
+  const named = `${unknown.slice(0, shownMax).join(", ")}${more}`;
   throw unprocessable("reject_unknown", `No rejects of this workspace: ${named}.`, "ids");
 }
 
-const toldMax = 10;
+const shownMax = 10;

@@ -6,7 +6,7 @@ import type { CellGroup, GroupFields } from "../../schemas/http/series.js";
 import { toJsonNumber } from "../../schemas/money/money.js";
 import { utcDay } from "../../schemas/money/rates.js";
 import { groupFields, groupKey } from "../reading/groups.js";
-import type { RevenueSumsRow, ToldRow } from "./query.js";
+import type { RevenueSumsRow, ReportedRow } from "./query.js";
 import type { Series, SeriesPart } from "../reading/series.js";
 
 /** Minor units of base currency. */
@@ -18,13 +18,13 @@ interface Figures {
   readonly fees: bigint;
   readonly sales: number;
   /** Of `sales`: those whose tax is reported, and those whose fee is. */
-  readonly taxTold: number;
-  readonly feeTold: number;
+  readonly taxReported: number;
+  readonly feeReported: number;
 }
 
 export function presentRevenue(
   sums: readonly RevenueSumsRow[],
-  reported: readonly ToldRow[],
+  reported: readonly ReportedRow[],
   series: Series,
   group: CellGroup | undefined,
   catalogue: Catalogue,
@@ -65,12 +65,12 @@ interface Cell {
 /** By the start of their interval, then by what distinguishes groups. */
 function cellsOf(
   sums: readonly RevenueSumsRow[],
-  reported: readonly ToldRow[],
+  reported: readonly ReportedRow[],
   group: CellGroup | undefined,
   catalogue: Catalogue,
 ): Cells {
   const cells = new Map<string, Map<string, Cell>>();
-  const placeOf = (row: RevenueSumsRow | ToldRow) => {
+  const placeOf = (row: RevenueSumsRow | ReportedRow) => {
     const fields = groupFields(row, group, catalogue);
     return { fields, key: groupKey(fields) };
   };
@@ -88,9 +88,9 @@ function cellsOf(
     const { figures } = cell;
     // Transactions are seen a moment before the ledger has their sales.
     const among = (count: number) => Math.min(count, Math.max(0, figures.sales));
-    const taxTold = among(figures.taxTold + Number(row.tax));
-    const feeTold = among(figures.feeTold + Number(row.fee));
-    cells.get(row.start)?.set(key, { ...cell, figures: { ...figures, taxTold, feeTold } });
+    const taxReported = among(figures.taxReported + Number(row.tax));
+    const feeReported = among(figures.feeReported + Number(row.fee));
+    cells.get(row.start)?.set(key, { ...cell, figures: { ...figures, taxReported, feeReported } });
   }
   return cells;
 }
@@ -102,8 +102,8 @@ const nothing: Figures = {
   tax: 0n,
   fees: 0n,
   sales: 0,
-  taxTold: 0,
-  feeTold: 0,
+  taxReported: 0,
+  feeReported: 0,
 };
 
 function figuresOf(row: RevenueSumsRow): Figures {
@@ -114,8 +114,8 @@ function figuresOf(row: RevenueSumsRow): Figures {
     tax: BigInt(row.tax),
     fees: BigInt(row.fees),
     sales: Number(row.sales),
-    taxTold: 0,
-    feeTold: 0,
+    taxReported: 0,
+    feeReported: 0,
   };
 }
 
@@ -127,14 +127,14 @@ function plus(one: Figures, other: Figures): Figures {
     tax: one.tax + other.tax,
     fees: one.fees + other.fees,
     sales: one.sales + other.sales,
-    taxTold: one.taxTold + other.taxTold,
-    feeTold: one.feeTold + other.feeTold,
+    taxReported: one.taxReported + other.taxReported,
+    feeReported: one.feeReported + other.feeReported,
   };
 }
 
 function presentFigures(figures: Figures, exponent: number) {
   const money = (amount: bigint) => toJsonNumber(amount, exponent);
-  const { gross, refunds, disputes, tax, fees, sales, taxTold, feeTold } = figures;
+  const { gross, refunds, disputes, tax, fees, sales, taxReported, feeReported } = figures;
   const revenue = gross + refunds + disputes;
   return {
     gross: money(gross),
@@ -142,11 +142,11 @@ function presentFigures(figures: Figures, exponent: number) {
     disputes: money(disputes),
     revenue: money(revenue),
     tax: money(tax),
-    fees: sales > 0 && feeTold === 0 && fees === 0n ? null : money(fees),
+    fees: sales > 0 && feeReported === 0 && fees === 0n ? null : money(fees),
     net: money(revenue - tax - fees),
     sales,
-    sales_without_tax: sales - taxTold,
-    sales_without_fee: sales - feeTold,
+    sales_without_tax: sales - taxReported,
+    sales_without_fee: sales - feeReported,
   };
 }
 

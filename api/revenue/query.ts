@@ -32,7 +32,7 @@ export interface RevenueSumsRow extends RevenueCell {
 }
 
 /** Transactions that reported it. */
-export interface ToldRow extends RevenueCell {
+export interface ReportedRow extends RevenueCell {
   readonly tax: string;
   readonly fee: string;
 }
@@ -74,7 +74,7 @@ ORDER BY ${names} LIMIT {rows_max:UInt32} ${sumSettingsSql}`,
  * A tax or a fee once reported is never unsaid, so the newest version that has one is the newest of
  * all. Where no provider reports any, this reads two columns and finds nothing.
  */
-export function toldQuery(series: Series, cell: Rows, group: CellGroup | undefined): Query {
+export function reportedQuery(series: Series, cell: Rows, group: CellGroup | undefined): Query {
   const names = ["start", ...(group === undefined ? [] : groupColumns[group])].join(", ");
   return {
     sql: `SELECT ${names}, countIf(has_tax) AS tax, countIf(has_fee) AS fee FROM (

@@ -13,7 +13,7 @@ import { formatOf } from "../exports/formats.js";
 import { sendTable } from "../exports/send.js";
 import { revenueRows, revenueTable } from "../exports/tables.js";
 import { presentRevenue } from "./presenter.js";
-import { type RevenueSumsRow, type ToldRow, revenueQuery, toldQuery } from "./query.js";
+import { type RevenueSumsRow, type ReportedRow, revenueQuery, reportedQuery } from "./query.js";
 import { firstRowOf } from "../reading/first-row.js";
 import { readSeries, tooLong } from "../reading/series.js";
 import { clocksOf, completeText, rowsOf } from "../reading/reading.js";
@@ -32,7 +32,7 @@ export function revenueRoute(router: Router, service: Service, catalogues: Catal
     const cell = cellOf(query, catalogue);
     const [sums, reported] = await Promise.all([
       rowsOf<RevenueSumsRow>(service, revenueQuery(series, cell, group, limits.seriesRowsMax)),
-      rowsOf<ToldRow>(service, toldQuery(series, cell, group)),
+      rowsOf<ReportedRow>(service, reportedQuery(series, cell, group)),
     ]);
     if (sums.length > limits.seriesRowsMax) throw tooLong("rows");
     const data = presentRevenue(sums, reported, series, group, catalogue, access.baseCurrency);

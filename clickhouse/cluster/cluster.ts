@@ -14,7 +14,7 @@ import {
   type ClusterShard,
   matchShards,
   ShardsWatch,
-  toldShards,
+  reportedShards,
   usualUrls,
 } from "./layout.js";
 import { joinTables, takePlaces } from "./shard-identity.js";
@@ -156,7 +156,7 @@ async function shardsOf(
   database: string,
   connect: (to: URL, database: string) => ClickHouseClient,
 ): Promise<ClusterShard[]> {
-  const reported = await toldShards(first, cluster);
+  const reported = await reportedShards(first, cluster);
   const setting = shardUrls === undefined ? "CLICKHOUSE_CLUSTER" : "CLICKHOUSE_SHARD_URLS";
   const urls = shardUrls?.map((url) => new URL(url)) ?? usualUrls(first.url, reported);
   const patience = patienceMs === undefined ? {} : { patienceMs };

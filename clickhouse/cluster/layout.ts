@@ -21,7 +21,7 @@ export interface ClusterShard extends Addressed {
   readonly weight: number;
 }
 
-interface ToldReplica {
+interface ReportedReplica {
   readonly number: number;
   readonly weight: number;
   readonly host: string;
@@ -29,7 +29,10 @@ interface ToldReplica {
 }
 
 /** The one replica of each shard, in order. @throws ConfigError */
-export async function toldShards(first: Addressed, cluster: string): Promise<ToldReplica[]> {
+export async function reportedShards(
+  first: Addressed,
+  cluster: string,
+): Promise<ReportedReplica[]> {
   const replicas = await rows<{ n: number; w: number; host: string; own: number }>(
     first,
     `SELECT shard_num AS n, shard_weight AS w, host_name AS host, is_local AS own
@@ -57,7 +60,7 @@ export async function toldShards(first: Addressed, cluster: string): Promise<Tol
 }
 
 /** Where shards are when nobody says otherwise: at the port and by the user of the first. */
-export function usualUrls(first: URL, shards: readonly ToldReplica[]): URL[] {
+export function usualUrls(first: URL, shards: readonly ReportedReplica[]): URL[] {
   return shards.map(({ host, isLocal }) => {
     const url = new URL(first);
     if (!isLocal) url.hostname = host.includes(":") ? `[${host}]` : host;
@@ -149,7 +152,7 @@ interface Seen {
 }
 
 async function shardsSeenBy(one: Addressed, cluster: string): Promise<Seen[]> {
-  const shards = await toldShards(one, cluster);
+  const shards = await reportedShards(one, cluster);
   const names = await rows<{ n: number; name: string }>(
     one,
     `SELECT _shard_num AS n, name FROM cluster({cluster:String}, view(SELECT ${nameSql} AS name))`,

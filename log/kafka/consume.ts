@@ -78,18 +78,18 @@ class GroupMember implements Worker {
       places.set(partition, place);
       const arrivals = new Arrivals();
       const recordsMax = 2 * this.options.batchRecordsMax;
-      const lost = (from: bigint, to: bigint): void => this.#tellLost(partition, from, to);
+      const lost = (from: bigint, to: bigint): void => this.#reportLost(partition, from, to);
       const source = new Buffered(this.named, partition, place, recordsMax, arrivals, room, lost);
       return { source, work: this.#work(partition, source, place, arrivals) };
     });
     this.#places = places;
     const { named } = this;
-    const { gatherMs } = this.options;
+    const { lingerMs } = this.options;
     const sources = works.map(({ source }) => source);
     const fetching = follow((stop) =>
       followPartitions(
         this.settings,
-        { named, followers: sources, room, gatherMs },
+        { named, followers: sources, room, lingerMs },
         this.logger,
         stop,
       ),
@@ -104,7 +104,7 @@ class GroupMember implements Worker {
     };
   }
 
-  #tellLost(partition: number, from: bigint, to: bigint): void {
+  #reportLost(partition: number, from: bigint, to: bigint): void {
     const where = { topic: this.named.name, group: this.options.group, partition };
     this.logger.error(
       { ...where, from: from.toString(), to: to.toString() },

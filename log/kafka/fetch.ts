@@ -48,8 +48,8 @@ export interface Following {
   readonly followers: readonly Follower[];
   /** Announced when a follower that wanted nothing may want more. */
   readonly room: Arrivals;
-  /** Left out: `limits.kafkaGatherMs`. */
-  readonly gatherMs?: number | undefined;
+  /** Left out: `limits.kafkaLingerMs`. */
+  readonly lingerMs?: number | undefined;
 }
 
 /** Follows until stopped; connects again whenever that fails. */
@@ -104,7 +104,7 @@ function byLeader(
 async function followLeader(
   connection: KafkaConnection,
   nodeId: string,
-  { named, followers, room, gatherMs = limits.kafkaGatherMs }: Following,
+  { named, followers, room, lingerMs = limits.kafkaLingerMs }: Following,
   stop: AbortSignal,
 ): Promise<void> {
   const { cluster } = connection;
@@ -133,7 +133,7 @@ async function followLeader(
         if (fetched && fetched.next > offset) follower.take(offset, fetched);
       }
       // A request costs the same for one record as for many, here, at the broker and after it.
-      await rest(askedAt + gatherMs - performance.now(), stop);
+      await rest(askedAt + lingerMs - performance.now(), stop);
     } catch (error) {
       const strayed = wanting.find(({ follower }) => isOutOfRange(error, follower.number));
       if (strayed === undefined) {

@@ -31,7 +31,7 @@ export function tailTopic(
   let place = (): void => {};
   const placed = new Promise<void>((resolve) => (place = resolve));
   const running = follow(async (stop) => {
-    const starts = await whenTold(ends, logger, stop);
+    const starts = await whenKnown(ends, logger, stop);
     place();
     const [room, news] = [new Arrivals(), new Arrivals()];
     const followers = starts.map(
@@ -58,7 +58,7 @@ export function tailTopic(
   };
 }
 
-async function whenTold(
+async function whenKnown(
   ends: () => Promise<bigint[]>,
   logger: Logger,
   stop: AbortSignal,

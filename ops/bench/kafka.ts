@@ -50,7 +50,7 @@ async function medianAppendMs(log: Log): Promise<number> {
   return median(spent);
 }
 
-/** Several callers, as the doors and the consumers are. */
+/** Several callers, as the endpoints and the consumers are. */
 async function appendRate(log: Log): Promise<number> {
   const startedAt = performance.now();
   let left = load.records;

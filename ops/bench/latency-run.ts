@@ -19,11 +19,11 @@ const probeMsMax = 30_000;
  * Payments are reported a while after they were made, as Stripe does; a probe's is reported at
  * once, so that it stands on the first page.
  */
-const toldAfterMs = 60_000;
+const sentAfterMs = 60_000;
 
 /** Where events go, and where figures are asked: the same process, or not. */
 export interface Sides {
-  readonly doors: ConnectionPool;
+  readonly webhooks: ConnectionPool;
   readonly readers: ConnectionPool;
   readonly tenant: Tenant;
 }
@@ -55,7 +55,7 @@ export class Run {
     name: string,
   ) {
     this.#sales = new StripeSales(name);
-    this.#queue = this.#sales.products(Date.now() - toldAfterMs);
+    this.#queue = this.#sales.products(Date.now() - sentAfterMs);
   }
 
   async send(seconds: number): Promise<void> {
@@ -84,7 +84,7 @@ export class Run {
     const event = this.#queue.shift() ?? this.#nextSale();
     const sentAt = performance.now();
     const request = webhookRequest(this.sides.tenant.webhookPath, event.body);
-    const { status, body } = await this.sides.doors.send(request);
+    const { status, body } = await this.sides.webhooks.send(request);
     if (status !== 200) throw new Error(`refused with ${status}: ${body.toString()}`);
     const answeredAt = performance.now();
     this.#answered.push(answeredAt - sentAt);
@@ -109,7 +109,7 @@ export class Run {
 
   #nextSale(): SaleEvent {
     const isProbed = this.#payments++ % this.#paymentsPerProbe === 0;
-    const events = this.#sales.next(Date.now() - (isProbed ? 0 : toldAfterMs));
+    const events = this.#sales.next(Date.now() - (isProbed ? 0 : sentAfterMs));
     if (isProbed) for (const { payment } of events) if (payment) this.#probed.add(payment);
     const [first, ...others] = events;
     if (first === undefined) throw new Error("a sale is reported by several events");

@@ -29,7 +29,7 @@ export async function latency({ seconds, profileFolder }: Options): Promise<Figu
     withService(folder, nodeCommand(profileFolder), async (service) => {
       const tenant = await createTenant(service);
       const pool = new ConnectionPool(service.base, connectionsMax);
-      const sides = { doors: pool, readers: pool, tenant };
+      const sides = { webhooks: pool, readers: pool, tenant };
       const socket = await openSocket(service.base, tenant);
       try {
         await new Run(sides, webhooksPerSecond, "warm").send(warmUpSeconds);

@@ -1,4 +1,4 @@
-/** Fills the raw topic of an installation that is not running, as its doors would have. */
+/** Fills the raw topic of an installation that is not running, as its endpoints would have. */
 import { openService } from "../../runtime/open.js";
 import { listIntegrations } from "../../workspaces/integration-records.js";
 import { createLogger } from "../../runtime/logger.js";

@@ -1,4 +1,4 @@
-/** Sales at an even pace through the webhook door. */
+/** Sales at an even pace through the webhook endpoint. */
 import { ConnectionPool } from "./http-connection.js";
 import { sendEvenly } from "./load.js";
 import type { RunningService } from "./service.js";

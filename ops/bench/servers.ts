@@ -31,9 +31,9 @@ export function servers({ seconds, rate, profileFolder }: Options): Promise<Figu
   return withInstallation(profileFolder, async (installation) => {
     const { ingest, api, adminToken } = installation;
     const tenant = await createTenant({ base: api, adminToken });
-    const doors = new ConnectionPool(ingest, connectionsMax);
+    const webhooks = new ConnectionPool(ingest, connectionsMax);
     const readers = new ConnectionPool(api, connectionsMax);
-    const sides = { doors, readers, tenant };
+    const sides = { webhooks, readers, tenant };
     const socket = await openSocket(api, tenant);
     const measure = async (run: Run, forSeconds: number): Promise<Durations> => {
       await run.send(forSeconds);
@@ -76,7 +76,7 @@ export function servers({ seconds, rate, profileFolder }: Options): Promise<Figu
       ];
     } finally {
       socket.close();
-      doors.close();
+      webhooks.close();
       readers.close();
     }
   });

@@ -12,9 +12,10 @@ export interface Effect {
 const nothing = "–";
 
 export function effectOf({ decoded, isAnswered }: ReadFixture): Effect {
-  if (decoded.outcome === "ignored") return { ...untold, besides: `ignored: ${decoded.why}` };
+  if (decoded.outcome === "ignored")
+    return { ...nothingReported, besides: `ignored: ${decoded.why}` };
   if (decoded.outcome === "rejected") {
-    return { ...untold, besides: `reject \`${decoded.reason}\`: ${decoded.detail}` };
+    return { ...nothingReported, besides: `reject \`${decoded.reason}\`: ${decoded.detail}` };
   }
   const { facts, mirrorOf } = decoded;
   return {
@@ -28,7 +29,7 @@ export function effectOf({ decoded, isAnswered }: ReadFixture): Effect {
   };
 }
 
-const untold = { money: nothing, mrr: nothing };
+const nothingReported = { money: nothing, mrr: nothing };
 
 /** Each thing once, in order. */
 function reported(words: readonly string[]): string {

@@ -7,8 +7,8 @@ import { dayMs, hourMs, secondMs, wholeSecond } from "./calendar.js";
 import { products } from "./catalogue.js";
 import { Chance } from "./chance.js";
 import { Customer } from "./customer.js";
-import { tellElsewhere } from "./other-providers.js";
-import { tellHistory } from "./history.js";
+import { emitOtherSale } from "./other-providers.js";
+import { emitHistory } from "./history.js";
 import { Journal, type Reported } from "./journal.js";
 
 export interface BusinessPlan {
@@ -19,7 +19,7 @@ export interface BusinessPlan {
   /** Of those, who were there on the first day. */
   readonly customersAtFirst: number;
   /** Who ever bought something at other providers. */
-  readonly customersElsewhere: number;
+  readonly customersOfOtherProviders: number;
   /** ms since 1970: nothing is dated later. */
   readonly end: number;
 }
@@ -34,17 +34,17 @@ export function makeBusiness(plan: BusinessPlan): Business {
   const end = wholeSecond(plan.end);
   const journal = new Journal(end);
   const start = end - plan.days * dayMs;
-  for (const product of products) tellProduct(journal, start, product);
+  for (const product of products) emitProduct(journal, start, product);
   for (let index = 0; index < plan.customers; index += 1) {
     const tag = `demo${String(index + 1).padStart(4, "0")}`;
     const chance = new Chance(`${plan.seed} customer ${index}`);
     const customer = new Customer(tag, journal, chance);
-    tellHistory(customer, wholeSecond(start + joinedAfterMs(plan, index, chance)));
+    emitHistory(customer, wholeSecond(start + joinedAfterMs(plan, index, chance)));
   }
-  for (let index = 0; index < plan.customersElsewhere; index += 1) {
+  for (let index = 0; index < plan.customersOfOtherProviders; index += 1) {
     const chance = new Chance(`${plan.seed} elsewhere ${index}`);
     const joinedAt = start + hourMs + chance.unit() * (plan.days * dayMs - 2 * hourMs);
-    tellElsewhere(journal, index, wholeSecond(joinedAt), chance);
+    emitOtherSale(journal, index, wholeSecond(joinedAt), chance);
   }
   const deliveries = delivered(journal.reported, new Chance(`${plan.seed} deliveries`));
   return { journal, deliveries };
@@ -60,7 +60,7 @@ function joinedAfterMs(plan: BusinessPlan, index: number, chance: Chance): numbe
   return hourMs + rank ** (1 / growthPower) * (days * dayMs - 2 * hourMs);
 }
 
-function tellProduct(
+function emitProduct(
   journal: Journal,
   at: number,
   { product, name }: { readonly product: string; readonly name: string },

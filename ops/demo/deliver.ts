@@ -1,6 +1,6 @@
-/** Delivers events as their providers do: signed, over HTTP, again while the door says 503. */
+/** Delivers events as their providers do: signed, over HTTP, again while the endpoint says 503. */
 import { setTimeout as pause } from "node:timers/promises";
-import { signed } from "./doors.js";
+import { signed } from "./integrations.js";
 import type { Reported } from "./journal.js";
 import type { Merchant } from "./merchant.js";
 
@@ -9,7 +9,7 @@ const sendersMax = 32;
 const attemptsMax = 8;
 const pauseMs = 250;
 
-/** As fast as the door takes them, nearly in this order. @throws when one is refused */
+/** As fast as the endpoint takes them, nearly in this order. @throws when one is refused */
 export async function deliverAll(
   merchant: Merchant,
   deliveries: readonly Reported[],
@@ -34,7 +34,7 @@ export async function deliver(
   { provider, body }: Reported,
   signal?: AbortSignal,
 ): Promise<void> {
-  const { webhookPath, account } = merchant.doors[provider];
+  const { webhookPath, account } = merchant.integrations[provider];
   for (let attempt = 1; ; attempt += 1) {
     // Not given to fetch: it would leave a listener on the signal for every call.
     signal?.throwIfAborted();
@@ -43,7 +43,7 @@ export async function deliver(
     const text = await response.text();
     if (response.ok) return;
     if (response.status !== 503 || attempt === attemptsMax) {
-      throw new Error(`the webhook door answered ${response.status}: ${text}`);
+      throw new Error(`the webhook endpoint answered ${response.status}: ${text}`);
     }
     await pause(pauseMs * 2 ** attempt, undefined, { signal });
   }

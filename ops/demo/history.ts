@@ -3,7 +3,7 @@ import { dayMs, hourMs, monthsAfter, secondMs, wholeSecond } from "./calendar.js
 import { newPlans, plans } from "./catalogue.js";
 import type { Chance, Weighted } from "./chance.js";
 import type { Customer } from "./customer.js";
-import { type Payment, tellDispute, tellRefund, tellWorkshop } from "./payments.js";
+import { type Payment, emitDispute, emitRefund, emitWorkshop } from "./payments.js";
 import { type Coupon, Subscription, type Terms } from "./subscription.js";
 
 /** How often things happen; of a period unless said otherwise. */
@@ -48,15 +48,15 @@ const coupons: readonly Weighted<Coupon>[] = [
 ];
 
 /** @param start ms since 1970 */
-export function tellHistory(customer: Customer, start: number): void {
+export function emitHistory(customer: Customer, start: number): void {
   const { chance, journal } = customer;
   if (chance.happens(percent.buysOnlyOnce)) {
-    tellFate(customer, tellWorkshop(customer, start));
+    emitFate(customer, emitWorkshop(customer, start));
     return;
   }
   let at = start;
   for (let times = 0; times < subscriptionsMax; times += 1) {
-    const { subscription, endedAt } = tellSubscription(customer, at);
+    const { subscription, endedAt } = emitSubscription(customer, at);
     if (subscription.isWorth) {
       journal.subscribers += 1;
       journal.subscriptions += 1;
@@ -73,7 +73,7 @@ interface Ended {
   readonly endedAt: number | null;
 }
 
-function tellSubscription(customer: Customer, at: number): Ended {
+function emitSubscription(customer: Customer, at: number): Ended {
   const { chance, journal } = customer;
   const terms = newTerms(chance);
   const coupon = chance.happens(percent.coupon) ? chance.weighted(coupons) : null;
@@ -86,14 +86,14 @@ function tellSubscription(customer: Customer, at: number): Ended {
   }
   if (trialEndAt !== null) subscription.change(trialEndAt, { status: "active" });
   if (chance.happens(percent.buysWorkshop)) {
-    tellFate(customer, tellWorkshop(customer, later(chance, at, at + 60 * dayMs)));
+    emitFate(customer, emitWorkshop(customer, later(chance, at, at + 60 * dayMs)));
   }
   const anchor = trialEndAt ?? at;
   for (let months = 0, period = 0; period < periodsMax; period += 1) {
     const from = monthsAfter(anchor, months);
     if (journal.isOver(from)) break;
     months += subscription.monthsPerPeriod;
-    const endedAt = tellPeriod(subscription, { from, to: monthsAfter(anchor, months) }, period);
+    const endedAt = emitPeriod(subscription, { from, to: monthsAfter(anchor, months) }, period);
     if (endedAt !== null) return { subscription, endedAt };
   }
   return { subscription, endedAt: null };
@@ -130,7 +130,7 @@ interface Period {
 }
 
 /** @returns when the subscription ended, null when it goes on */
-function tellPeriod(subscription: Subscription, period: Period, index: number): number | null {
+function emitPeriod(subscription: Subscription, period: Period, index: number): number | null {
   const { customer } = subscription;
   const { chance } = customer;
   const { from, to } = period;
@@ -147,7 +147,7 @@ function tellPeriod(subscription: Subscription, period: Period, index: number): 
     }
   }
   const reason = index === 0 ? "subscription_create" : "subscription_cycle";
-  tellFate(customer, subscription.pay(paidAt, reason));
+  emitFate(customer, subscription.pay(paidAt, reason));
   if (paidAt > from) subscription.change(paidAt, { status: "active" });
 
   const yearly = subscription.terms.interval === "year";
@@ -164,7 +164,7 @@ function tellPeriod(subscription: Subscription, period: Period, index: number): 
   if (chance.happens(percent.changesTerms)) {
     const at = later(chance, from + 8 * dayMs, to);
     const terms = moreThan(subscription.terms, chance);
-    if (terms !== null) tellFate(customer, subscription.prorate(at, terms, period));
+    if (terms !== null) emitFate(customer, subscription.prorate(at, terms, period));
   }
   return null;
 }
@@ -196,19 +196,19 @@ export function lessThan(terms: Terms): Terms | null {
 }
 
 /** A few payments come back, whole, in part or by a dispute. */
-function tellFate(customer: Customer, payment: Payment | null): void {
+function emitFate(customer: Customer, payment: Payment | null): void {
   if (payment === null) return;
   const { chance } = customer;
   const { at, amount } = payment;
   const soon = later(chance, at + hourMs, at + 20 * dayMs);
   if (chance.happens(percent.refundedWhole)) {
-    tellRefund(customer, payment, soon, amount);
+    emitRefund(customer, payment, soon, amount);
   } else if (chance.happens(percent.refundedInPart)) {
-    tellRefund(customer, payment, soon, amount / BigInt(chance.whole(2, 5)));
+    emitRefund(customer, payment, soon, amount / BigInt(chance.whole(2, 5)));
   } else if (chance.happens(percent.disputed)) {
     const closedAt = soon + chance.whole(20, 60) * dayMs;
     const isWon = chance.happens(percent.disputeWon);
-    tellDispute(customer, payment, soon, { at: closedAt, isWon });
+    emitDispute(customer, payment, soon, { at: closedAt, isWon });
   }
 }
 

@@ -3,7 +3,7 @@
  * without looking at the events, so that the service's figures can be held against them.
  */
 import type { Currency } from "./catalogue.js";
-import type { DemoToken } from "./doors.js";
+import type { DemoToken } from "./integrations.js";
 
 export interface Reported {
   /** ms since 1970, when it happened */

@@ -7,9 +7,9 @@ import { monthsAfter, secondMs, wholeSecond } from "./calendar.js";
 import type { Chance, Weighted } from "./chance.js";
 import { Customer } from "./customer.js";
 import { lessThan, moreThan, newTerms } from "./history.js";
-import { sellElsewhere } from "./other-providers.js";
+import { sellByOtherProvider } from "./other-providers.js";
 import { Journal, type Reported } from "./journal.js";
-import { type Payment, tellDispute, tellRefund, tellWorkshop } from "./payments.js";
+import { type Payment, emitDispute, emitRefund, emitWorkshop } from "./payments.js";
 import { Subscription } from "./subscription.js";
 
 /** From here on as many cancel as come. */
@@ -96,7 +96,7 @@ export class LiveBusiness {
     const isOfPayment = what === "refund" || what === "dispute";
     if (what === "signUp") this.#signUp(at);
     else if (what === "workshop") this.#buyWorkshop(at);
-    else if (what === "elsewhere") this.#buyElsewhere(at);
+    else if (what === "elsewhere") this.#buyFromOtherProvider(at);
     else if (isOfPayment) this.#takeBack(what, at);
     else this.#change(what, at);
   }
@@ -111,17 +111,17 @@ export class LiveBusiness {
 
   #buyWorkshop(at: number): void {
     const customer = this.#newCustomer();
-    this.#keep(customer, tellWorkshop(customer, at));
+    this.#keep(customer, emitWorkshop(customer, at));
   }
 
   /** At another provider; its members stay. */
-  #buyElsewhere(at: number): void {
+  #buyFromOtherProvider(at: number): void {
     this.#customers += 1;
     const who = {
       tag: `${this.tag}x${this.#customers}`,
       number: this.#numbers + this.#customers,
     };
-    if (sellElsewhere(this.journal, who, at, this.chance)) this.#members += 1;
+    if (sellByOtherProvider(this.journal, who, at, this.chance)) this.#members += 1;
   }
 
   #takeBack(what: "refund" | "dispute", at: number): void {
@@ -129,8 +129,8 @@ export class LiveBusiness {
     const [taken] = this.#refundable.splice(index, 1);
     if (taken === undefined) return;
     const { customer, payment } = taken;
-    if (what === "dispute") tellDispute(customer, payment, at, null);
-    else tellRefund(customer, payment, at, payment.amount / BigInt(this.chance.whole(1, 2)));
+    if (what === "dispute") emitDispute(customer, payment, at, null);
+    else emitRefund(customer, payment, at, payment.amount / BigInt(this.chance.whole(1, 2)));
   }
 
   #change(what: "more" | "less" | "lapse" | "cancel", at: number): void {

@@ -3,11 +3,11 @@ import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
 import { mrrAnswer } from "../../api/mrr/schema.js";
 import { productsAnswer } from "../../api/products/schema.js";
-import { account, type DemoToken, demoTokens, newAccount } from "./doors.js";
+import { account, type DemoToken, demoTokens, newAccount } from "./integrations.js";
 
 export const merchant = z.object({
   key: z.string(),
-  doors: z.record(z.enum(demoTokens), z.object({ webhookPath: z.string(), account })),
+  integrations: z.record(z.enum(demoTokens), z.object({ webhookPath: z.string(), account })),
 });
 export interface Merchant extends z.output<typeof merchant> {
   /** Where the service answers, without a slash at the end. */
@@ -45,7 +45,7 @@ export async function openMerchant(
     );
     return { webhookPath, account: made };
   };
-  const doors = {
+  const integrations = {
     stripe: await connect("stripe"),
     paddle: await connect("paddle"),
     lemonsqueezy: await connect("lemonsqueezy"),
@@ -54,7 +54,7 @@ export async function openMerchant(
     apple: await connect("apple"),
     custom: await connect("custom"),
   };
-  return { url, key, doors };
+  return { url, key, integrations };
 }
 
 /** @param path with its query. @throws when the answer is not 200 or not of the shape */
@@ -65,7 +65,7 @@ export async function ask<T>(from: Merchant, path: string, shape: z.ZodType<T>):
   return shape.parse(await readAnswer(response));
 }
 
-const lookAgainMs = 200;
+const recheckMs = 200;
 /** Booking that gets no further for so long is stuck. */
 const standstillMsMax = 120_000;
 
@@ -88,7 +88,7 @@ export async function whenBooked(
     if (completeTo > before) movedAt = Date.now();
     before = completeTo;
     if (Date.now() - movedAt > standstillMsMax) throw new Error(`booked only up to ${complete_to}`);
-    if (before < takenBy) await pause(lookAgainMs, undefined, { signal: options.signal });
+    if (before < takenBy) await pause(recheckMs, undefined, { signal: options.signal });
   }
 }
 

@@ -32,7 +32,7 @@ const monthsMax = 60;
 const numbersPerCustomer = 100;
 
 /** @param index of the customer, from 0: every id is made from it */
-export function tellElsewhere(journal: Journal, index: number, at: number, chance: Chance): void {
+export function emitOtherSale(journal: Journal, index: number, at: number, chance: Chance): void {
   const shop = chance.weighted(shops);
   const market = marketOf(shop, chance);
   const sale = (month: number, soldAt: number): Sale => ({
@@ -53,7 +53,7 @@ export function tellElsewhere(journal: Journal, index: number, at: number, chanc
  * @param who unique among the runs on a workspace
  * @returns whether a membership began
  */
-export function sellElsewhere(
+export function sellByOtherProvider(
   journal: Journal,
   who: { readonly tag: string; readonly number: number },
   at: number,

@@ -40,7 +40,7 @@ export interface Payment {
 }
 
 /** @returns null when there is nothing to pay, or it would lie after the end */
-export function tellSale(customer: Customer, sale: Sale): Payment | null {
+export function emitSale(customer: Customer, sale: Sale): Payment | null {
   const { at, lines, subscription, reason } = sale;
   const { currency, country, version, journal } = customer;
   const amount = lines.reduce((sum, line) => sum + line.amount - line.discount, 0n);
@@ -59,7 +59,7 @@ export function tellSale(customer: Customer, sale: Sale): Payment | null {
     sold.gross += amount;
   });
 
-  tellCharge(customer, payment, "charge.succeeded", at);
+  emitCharge(customer, payment, "charge.succeeded", at);
   const object = invoiceObject({
     id: invoice,
     customer: customer.id,
@@ -84,15 +84,15 @@ export function tellSale(customer: Customer, sale: Sale): Payment | null {
   return payment;
 }
 
-export function tellWorkshop(customer: Customer, at: number): Payment | null {
+export function emitWorkshop(customer: Customer, at: number): Payment | null {
   const { product, price } = workshop;
   const amount = price[customer.currency];
   const line = { product, price: `price_${product}`, quantity: 1, amount, discount: 0n };
-  return tellSale(customer, { at, lines: [line], subscription: null, reason: "manual" });
+  return emitSale(customer, { at, lines: [line], subscription: null, reason: "manual" });
 }
 
 /** @param amount minor units; no more than what is left of the payment */
-export function tellRefund(customer: Customer, payment: Payment, at: number, amount: bigint): void {
+export function emitRefund(customer: Customer, payment: Payment, at: number, amount: bigint): void {
   const { currency, version, journal } = customer;
   if (amount <= 0n || journal.isOver(at)) return;
   payment.refunded += amount;
@@ -103,11 +103,11 @@ export function tellRefund(customer: Customer, payment: Payment, at: number, amo
   const refund = refundObject({ id, charge, paymentIntent, amount, currency, createdAt: at });
   // The old layout's events of refunds were few; its charges report them.
   if (isNewLayout(version)) customer.report("refund.created", at, refund);
-  tellCharge(customer, payment, "charge.refunded", at);
+  emitCharge(customer, payment, "charge.refunded", at);
 }
 
 /** @param closed null: not decided yet */
-export function tellDispute(
+export function emitDispute(
   customer: Customer,
   payment: Payment,
   at: number,
@@ -133,7 +133,7 @@ export function tellDispute(
   journal.book(closed.at, currency, (sold) => (sold.disputes -= 1));
 }
 
-function tellCharge(customer: Customer, payment: Payment, type: string, at: number): void {
+function emitCharge(customer: Customer, payment: Payment, type: string, at: number): void {
   const object = chargeObject({
     id: payment.charge,
     paymentIntent: payment.paymentIntent,

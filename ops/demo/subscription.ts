@@ -8,7 +8,7 @@ import {
 import { monthsAfter } from "./calendar.js";
 import { type Interval, type Plan, priceOf, yearInMonths } from "./catalogue.js";
 import type { Customer } from "./customer.js";
-import { type Line, type Payment, type Sale, tellSale } from "./payments.js";
+import { type Line, type Payment, type Sale, emitSale } from "./payments.js";
 
 export interface Terms {
   readonly plan: Plan;
@@ -109,7 +109,7 @@ export class Subscription {
   }
 
   #invoice(at: number, reason: Sale["reason"], lines: Line[]): Payment | null {
-    return tellSale(this.customer, { at, lines, subscription: this.id, reason });
+    return emitSale(this.customer, { at, lines, subscription: this.id, reason });
   }
 
   #line({ plan, interval, seats }: Terms, at: number): Line {

@@ -4,7 +4,7 @@ import {
   type EventRecord,
   type RecordRefusal,
   readRecord,
-  refusalAtTheDoor,
+  ingestRefusal,
 } from "../../providers/record.js";
 import { canonicalJson } from "../../schemas/canonical-json.js";
 import type { EventIds } from "./event-ids.js";
@@ -49,7 +49,7 @@ export function checkRow({ cells }: Row, ids: EventIds, now: number): Checked {
   if (!parsed.ok) return wrong(`${parsed.message} (${parsed.code})`);
   const reading = readRecord(parsed.value, now);
   if (!reading.ok) return refused(reading);
-  const refusal = refusalAtTheDoor(reading.record);
+  const refusal = ingestRefusal(reading.record);
   if (refusal !== null) return refused(refusal);
   return { ok: true, record: reading.record, json, content: canonicalJson(parsed.value) };
 }

@@ -10,7 +10,7 @@ import { EventIds } from "./event-ids.js";
 import { ImportRefused } from "./refused.js";
 import { Repeats } from "./repeats.js";
 import { readRows } from "./rows.js";
-import { type Door, type Outcome, type SendLine, sendBatch } from "./send.js";
+import { type Target, type Outcome, type SendLine, sendBatch } from "./send.js";
 import { Tally } from "./tally.js";
 
 const usage = `npm run import -- <file.csv> [--dry-run]
@@ -23,7 +23,7 @@ interface Order {
   readonly file: string;
   readonly delimiter: string;
   /** Null: a dry run. */
-  readonly door: Door | null;
+  readonly target: Target | null;
   /** The first line that is sent. */
   readonly fromLine: number;
 }
@@ -40,7 +40,7 @@ export async function importCommand(
   try {
     const order = readWords(words);
     const isRight = await check(order, report);
-    if (order.door === null) {
+    if (order.target === null) {
       report("Nothing was sent: this was a dry run. With --apply it is sent.");
       return isRight ? 0 : 1;
     }
@@ -48,7 +48,7 @@ export async function importCommand(
       report("Nothing was sent: the lines above are wrong.");
       return 1;
     }
-    return (await send(order, order.door, report)) ? 0 : 1;
+    return (await send(order, order.target, report)) ? 0 : 1;
   } catch (error) {
     if (!(error instanceof ImportRefused)) throw error;
     report(error.message);
@@ -93,7 +93,11 @@ function conflictWith(line: number): string {
 }
 
 /** @returns whether the service took every line */
-async function send(order: Order, door: Door, report: (line: string) => void): Promise<boolean> {
+async function send(
+  order: Order,
+  target: Target,
+  report: (line: string) => void,
+): Promise<boolean> {
   const problems = new Problems(report);
   const ids = new EventIds();
   const sums = { taken: 0, repeated: 0 };
@@ -107,7 +111,7 @@ async function send(order: Order, door: Door, report: (line: string) => void): P
   const flush = async (): Promise<void> => {
     const last = batch.at(-1);
     if (last === undefined) return;
-    for (const outcome of await sendBatch(door, batch)) note(outcome);
+    for (const outcome of await sendBatch(target, batch)) note(outcome);
     sentUpTo = last.line;
     batch = [];
     batches += 1;
@@ -144,11 +148,11 @@ class Problems {
 
   add(line: number, message: string): void {
     this.count += 1;
-    if (this.count <= limits.importProblemsToldMax) this.report(`line ${line}: ${message}`);
+    if (this.count <= limits.importProblemsReportedMax) this.report(`line ${line}: ${message}`);
   }
 
   end(): void {
-    const more = this.count - limits.importProblemsToldMax;
+    const more = this.count - limits.importProblemsReportedMax;
     if (more > 0) this.report(`and ${more} more`);
     if (this.count > 0) this.report(`Wrong lines: ${this.count}`);
   }
@@ -170,9 +174,9 @@ function readWords(words: readonly string[]): Order {
   if (!URL.canParse(values.url) || !/^https?:/.test(values.url)) {
     throw new ImportRefused("--url is the address of the service, as http://localhost:3000.");
   }
-  if (!apply) return { file, delimiter, door: null, fromLine };
+  if (!apply) return { file, delimiter, target: null, fromLine };
   if (!key) throw new ImportRefused("--apply needs --key, or the key in IMPORT_KEY.");
-  return { file, delimiter, door: { url: values.url.replace(/\/+$/, ""), key }, fromLine };
+  return { file, delimiter, target: { url: values.url.replace(/\/+$/, ""), key }, fromLine };
 }
 
 function parsed(words: readonly string[]) {

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { parseJsonText } from "../../schemas/json.js";
 import { ImportRefused } from "./refused.js";
 
-export interface Door {
+export interface Target {
   /** Where the service answers, without a slash at the end. */
   readonly url: string;
   readonly key: string;
@@ -30,17 +30,17 @@ const pauseMs = 500;
 const pauseMsMax = 60_000;
 const answerMsMax = 120_000;
 /** Of a refusal; another server's page may have any length. */
-const toldLengthMax = 1_000;
+const shownLengthMax = 1_000;
 
 /**
  * Lines that wait for a rate, whose list the service fetches meanwhile, are sent again as long as
  * that takes in any.
  * @throws ImportRefused when the batch as a whole is refused, or cannot be sent
  */
-export async function sendBatch(door: Door, lines: readonly SendLine[]): Promise<Outcome[]> {
+export async function sendBatch(target: Target, lines: readonly SendLine[]): Promise<Outcome[]> {
   const outcomes = new Map<number, Outcome>();
   for (let waiting = lines; waiting.length > 0;) {
-    for (const outcome of await sendLines(door, waiting)) outcomes.set(outcome.line, outcome);
+    for (const outcome of await sendLines(target, waiting)) outcomes.set(outcome.line, outcome);
     const left = waiting.filter(({ line }) => waitsForRate(outcomes.get(line)));
     if (left.length === waiting.length) break;
     waiting = left;
@@ -52,16 +52,16 @@ function waitsForRate(outcome: Outcome | undefined): boolean {
   return outcome?.kind === "refused" && outcome.code === "fx_rate_missing";
 }
 
-async function sendLines(door: Door, lines: readonly SendLine[]): Promise<Outcome[]> {
+async function sendLines(target: Target, lines: readonly SendLine[]): Promise<Outcome[]> {
   const body = lines.map(({ json }) => `${json}\n`).join("");
   for (let attempt = 1; ; attempt += 1) {
-    const answer = await post(door, body);
+    const answer = await post(target, body);
     const outcomes = answer.status === 200 ? outcomesOf(lines, answer.text) : null;
     if (outcomes !== null) return outcomes;
     const mayPass = answer.status === null || answer.status === 429 || answer.status >= 500;
     if (!mayPass || attempt === attemptsMax) {
       const status = answer.status ?? "nothing";
-      throw new ImportRefused(`${door.url} answered ${status}: ${refusalIn(answer.text)}`);
+      throw new ImportRefused(`${target.url} answered ${status}: ${refusalIn(answer.text)}`);
     }
     await pause(Math.min(answer.retryAfterMs ?? pauseMs * 2 ** attempt, pauseMsMax));
   }
@@ -74,7 +74,7 @@ interface Answer {
   readonly retryAfterMs?: number;
 }
 
-async function post({ url, key }: Door, body: string): Promise<Answer> {
+async function post({ url, key }: Target, body: string): Promise<Answer> {
   try {
     const response = await fetch(`${url}/v1/events/ingest`, {
       method: "POST",
@@ -108,7 +108,7 @@ const lineAnswer = z.union([
 function refusalIn(text: string): string {
   const json = parseJsonText(text);
   const answer = refusal.safeParse(json.ok ? json.value : null);
-  return answer.success ? worded(answer.data.error) : text.slice(0, toldLengthMax);
+  return answer.success ? worded(answer.data.error) : text.slice(0, shownLengthMax);
 }
 
 function worded({ code, message }: z.output<typeof refusal>["error"]): string {

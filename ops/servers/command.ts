@@ -31,18 +31,18 @@ const stopMsMax = 60_000;
 /** @returns the exit code */
 export async function serversCommand(words: readonly string[]): Promise<number> {
   const order = readWords(words);
-  if (order === null) return tellError(usage);
+  if (order === null) return printError(usage);
   const { what, names: chosen, folder } = order;
   await mkdir(folder, { recursive: true });
   try {
     if (what === "start") for (const name of chosen) await start(name, folder);
     if (what === "stop") for (const name of chosen) await stop(name, folder);
-    if (what === "status") await tellStatus(chosen, folder);
+    if (what === "status") await printStatus(chosen, folder);
     if (what !== "status") await writeEnvironment(folder);
     if (what === "start") report(`. ${relative(".", join(folder, "env"))} && npm start`);
     return 0;
   } catch (error) {
-    return tellError(error instanceof Error ? error.message : String(error));
+    return printError(error instanceof Error ? error.message : String(error));
   }
 }
 
@@ -85,7 +85,7 @@ async function stop(name: ServerName, folder: string): Promise<void> {
   report(`${name} has ended`);
 }
 
-async function tellStatus(chosen: readonly ServerName[], folder: string): Promise<void> {
+async function printStatus(chosen: readonly ServerName[], folder: string): Promise<void> {
   for (const name of chosen) {
     const kept = await readKept(folder, name);
     report(kept === null ? `${name} does not run` : `${name} runs, process ${kept.keeper}`);
@@ -137,7 +137,7 @@ function report(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-function tellError(line: string): number {
+function printError(line: string): number {
   process.stderr.write(`${line}\n`);
   return 2;
 }

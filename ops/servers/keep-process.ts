@@ -34,13 +34,13 @@ try {
 
 async function keep(server: ServerName, under: string): Promise<void> {
   // Heard while it starts, too: nothing is left behind.
-  const toldToEnd = Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]);
+  const askedToEnd = Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]);
   const started = await starters[server](join(under, server));
   try {
     const { pid } = started.process;
     if (pid === undefined) throw new Error(`${started.name} has no process`);
     await writeKept(under, { name: server, keeper: process.pid, server: pid, url: started.url });
-    await Promise.race([toldToEnd, once(started.process, "exit")]);
+    await Promise.race([askedToEnd, once(started.process, "exit")]);
   } finally {
     await forgetKept(under, server);
     await started.stop();

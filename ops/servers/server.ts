@@ -8,7 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 /** How long a server may take to answer its first call: other work may share the machine. */
 const readyMsMax = 120_000;
 /** Lines of its log that are reported when it does not start. */
-const linesToldMax = 20;
+const linesShownMax = 20;
 /** How long it may take to end when asked to. */
 const stopMsMax = 20_000;
 
@@ -83,7 +83,7 @@ async function whenReady(child: ChildProcess, options: ServerCommand): Promise<v
 /** The file is gone when whoever asks about it looks: its folder is of a test. */
 async function lastLinesOf(file: string): Promise<string> {
   const text = await readFile(file, "utf8").catch(() => "");
-  const lines = text.trimEnd().split("\n").slice(-linesToldMax).join("\n");
+  const lines = text.trimEnd().split("\n").slice(-linesShownMax).join("\n");
   return lines === "" ? ", which is empty" : `, which ends with:\n${lines}`;
 }
 

@@ -26,7 +26,7 @@ import { paymentSlices, paymentsIn } from "./money.js";
 import { endsFinding, missingEnds, sharedSlices } from "./transfers.js";
 import { insertVersionDifferences, versionDifferences, versionFinding } from "./versions.js";
 import { insertChanges } from "../book/subscriptions/changes.js";
-import { recordings } from "../book/payment/payment-versions.js";
+import { paymentVersions } from "../book/payment/payment-versions.js";
 
 export interface AuditService {
   readonly clickhouse: ClickHouse;
@@ -141,7 +141,7 @@ async function moneyFindings(
   for await (const slice of paymentSlices(clickhouse, tenant, knownTo)) {
     const payments = (await paymentsIn(clickhouse, slice)).map(({ payment, facts }) => ({
       payment,
-      ...recordings(payment, facts),
+      ...paymentVersions(payment, facts),
     }));
     const entries = await ledgerDifferences(clickhouse, slice, payments);
     const versions = await versionDifferences(clickhouse, slice, payments);

@@ -17,7 +17,7 @@ import {
   takeAudit,
   wasAuditAsked,
 } from "../../audits/audits.js";
-import { tryAlone } from "../../postgres/leases.js";
+import { tryExclusively } from "../../postgres/leases.js";
 import type { Service } from "../../runtime/service.js";
 import { limits } from "../../config.js";
 import { auditedTables } from "../../schemas/audit.js";
@@ -46,7 +46,7 @@ export function keepAudits(service: Service): void {
       try {
         if (await hasAudits(postgres)) {
           // One at a time among all processes: what runs while nobody is at it has lost its own.
-          await tryAlone(postgres, "audit", async () => {
+          await tryExclusively(postgres, "audit", async () => {
             await resumeAudits(postgres);
             const asked = await takeAudit(postgres, new Date());
             if (asked !== null) await runAudit(service, asked, signal);
@@ -75,7 +75,7 @@ export async function askForTheNight(
 ): Promise<void> {
   const night = new Date(Math.floor(now.getTime() / dayMs) * dayMs + nightBeginsMs);
   try {
-    await tryAlone(postgres, "asking for the nightly audit", async () => {
+    await tryExclusively(postgres, "asking for the nightly audit", async () => {
       if (await wasAuditAsked(postgres, night)) return;
       await askAudit(postgres, { asked_by: "night", workspace: null }, now);
     });

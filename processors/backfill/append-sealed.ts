@@ -1,4 +1,4 @@
-/** Makes what a backfill read durable, as the doors do with what they take. */
+/** Makes what a backfill read durable, as the endpoints do with what they take. */
 import { settledAfter } from "../../watermark/in-flight-receipts.js";
 import { sealRawEvent } from "../../log/raw-event.js";
 import type { Integration } from "../../workspaces/integrations.js";

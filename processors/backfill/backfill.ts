@@ -232,5 +232,5 @@ function nextStep(
 
 /** Lists that say what was paid. */
 function comparing(lists: readonly HistoryList[]): HistoryList[] {
-  return lists.filter(({ tellsPayments }) => tellsPayments);
+  return lists.filter(({ reportsPayments }) => reportsPayments);
 }

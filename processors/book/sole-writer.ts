@@ -18,7 +18,7 @@ const followMs = 150;
 const batchesWaitingMax = 16;
 
 /** What a sole writer needs of its service. */
-interface Alone {
+interface Stores {
   readonly clickhouse: ClickHouse;
   readonly log: Pick<Log, "ends" | "shared">;
   readonly logger: Logger;
@@ -76,7 +76,7 @@ export class SoleWriter<Rows> {
    * @param follow writes the rows of several batches that nobody waits for
    */
   static async over<Rows>(
-    { clickhouse, log, logger }: Alone,
+    { clickhouse, log, logger }: Stores,
     follow: (rows: readonly Rows[]) => Promise<void>,
   ): Promise<SoleWriter<Rows> | null> {
     if (log.shared || clickhouse.isShared) return null;

@@ -7,29 +7,29 @@ import { settledAfter } from "../../watermark/in-flight-receipts.js";
 import {
   keepAnswers,
   type KeptAnswers,
-  markHandedOn,
+  markPublished,
   recallAnswers,
 } from "../../provider-api/stored-answers.js";
 import type { LogRecord } from "../../log/log.js";
-import { adornedFactId } from "../../schemas/ids.js";
+import { enrichedFactId } from "../../schemas/ids.js";
 import { type Environment, type Fact, factCodec } from "../../schemas/records/records.js";
 import { ask, type EnrichingService, rawRecords } from "./enrich-required.js";
-import { type Answered, parsedAnswers, toldToAll } from "./questions.js";
-import { handOnFacts, handOnRejects } from "../normalize/publish-facts.js";
+import { type Answered, parsedAnswers, answeredForAll } from "./questions.js";
+import { publishFacts, publishRejects } from "../normalize/publish-facts.js";
 import { conclude, openRaw } from "../normalize/read-raw.js";
 import type { Opened, Rejected } from "../normalize/outcome.js";
 
 type Answers = ReadonlyMap<string, string | null>;
 
-export async function adornEvents(
+export async function enrichOptional(
   service: EnrichingService,
   records: readonly LogRecord[],
 ): Promise<void> {
   const raws = rawRecords(records, "adorn");
-  await Promise.all(raws.map((record) => adornEvent(service, record)));
+  await Promise.all(raws.map((record) => enrichOptionalEvent(service, record)));
 }
 
-async function adornEvent(service: EnrichingService, record: LogRecord): Promise<void> {
+async function enrichOptionalEvent(service: EnrichingService, record: LogRecord): Promise<void> {
   const opened = await openRaw(service, record);
   if (opened.kind === "rejected") return;
   const { postgres, vault } = service;
@@ -37,8 +37,8 @@ async function adornEvent(service: EnrichingService, record: LogRecord): Promise
   const completing = await recallAnswers(postgres, vault, event, "complete");
   const booked: Answers = completing?.answers ?? new Map();
   const kept = await recallAnswers(postgres, vault, event, "adorn");
-  if (kept?.handedOn === true) return handOnAdded(service, opened, booked, kept);
-  const answered = kept ?? (await ask(service, opened, "adorns", booked));
+  if (kept?.published === true) return publishAdded(service, opened, booked, kept);
+  const answered = kept ?? (await ask(service, opened, "optional", booked));
   if (kept === null && saysNothing(answered, booked)) return;
   await receive(service, opened, booked, answered);
 }
@@ -64,32 +64,32 @@ async function receive(
     // 1. The answers and the time they were received at are durable before they are used.
     const { receivedAt: answeredAt } = receipt;
     const concluded = answered.trouble === null;
-    const kept = { ...answered, answeredAt, concluded, handedOn: false };
+    const kept = { ...answered, answeredAt, concluded, published: false };
     watermark.check(answeredAt);
     await keepAnswers(postgres, vault, opened.event, "adorn", kept);
 
     // 2. Hand on. A crash after it repeats it under a later time, which booking leaves out.
-    await handOnAdded(service, opened, booked, kept);
-    await markHandedOn(postgres, opened.event, "adorn");
+    await publishAdded(service, opened, booked, kept);
+    await markPublished(postgres, opened.event, "adorn");
   });
 }
 
 /** What could not be had is listed, although the event is booked, and replayed. */
-async function handOnAdded(
+async function publishAdded(
   service: EnrichingService,
   opened: Opened,
   booked: Answers,
   kept: KeptAnswers,
 ): Promise<void> {
   const { facts, environment } = await added(service, opened, booked, kept);
-  await handOnFacts(service, facts);
+  await publishFacts(service, facts);
   if (environment !== null) {
     const { integration } = opened.event;
-    for (const question of toldToAll(opened, parsedAnswers(kept.answers))) {
+    for (const question of answeredForAll(opened, parsedAnswers(kept.answers))) {
       service.reported.keep({ integration, environment }, question);
     }
   }
-  await handOnRejects(service, kept.trouble === null ? [] : [rejectedOf(opened, kept)]);
+  await publishRejects(service, kept.trouble === null ? [] : [rejectedOf(opened, kept)]);
 }
 
 interface Added {
@@ -111,12 +111,12 @@ async function added(
     return { facts: [], environment: null };
   }
   const said = new Set(before.facts.map(sayingOf));
-  const adorned = after.facts.map((fact, position) => ({
+  const enriched = after.facts.map((fact, position) => ({
     ...fact,
-    fact_id: adornedFactId(fact.event_id, position, contentOf(fact)),
+    fact_id: enrichedFactId(fact.event_id, position, contentOf(fact)),
     received_at: answeredAt,
   }));
-  const facts = adorned.filter((_fact, position) => {
+  const facts = enriched.filter((_fact, position) => {
     const reported = after.facts[position];
     return reported !== undefined && !said.has(sayingOf(reported));
   });

@@ -13,8 +13,8 @@ import { TryLater } from "../../runtime/store-away.js";
 import { topics } from "../../schemas/records/records.js";
 import { asTheyCome } from "../groups-as-completed.js";
 import { type Answered, askAll, parsedAnswers } from "./questions.js";
-import { handOn } from "../normalize/publish-facts.js";
-import { lookAgain } from "../rejects/recheck.js";
+import { publishOutcomes } from "../normalize/publish-facts.js";
+import { recheckRejects } from "../rejects/recheck.js";
 import { insertRawEvents, rawEventRow } from "../normalize/raw-events.js";
 import { conclude, openRaw } from "../normalize/read-raw.js";
 import type { NormalizingService } from "../normalize/normalizing-service.js";
@@ -36,8 +36,8 @@ export async function completeEvents(
   const raws = rawRecords(records, "complete");
   for await (const outcomes of asTheyCome(raws.map((record) => completeEvent(service, record)))) {
     // 2. Hand on, as normalizing does.
-    await handOn(service, outcomes);
-    await lookAgain(service, outcomes);
+    await publishOutcomes(service, outcomes);
+    await recheckRejects(service, outcomes);
 
     // 3. What became of them; the journal leaves to this what was waiting when it came by.
     const rows = outcomes.map(rawEventRow).filter((row) => row !== null);
@@ -60,12 +60,12 @@ async function completeEvent(service: EnrichingService, record: LogRecord): Prom
   if (opened.kind === "rejected") return opened;
   const { event } = opened;
   const kept = await recallAnswers(service.postgres, service.vault, event, "complete");
-  const answered = kept ?? (await ask(service, opened, "needed", new Map()));
+  const answered = kept ?? (await ask(service, opened, "required", new Map()));
   const outcome = await outcomeOf(service, opened, answered);
   if (kept === null) {
     const concluded = outcome.kind !== "rejected";
     const answeredAt = Date.now();
-    const keeping = { ...answered, answeredAt, concluded, handedOn: true };
+    const keeping = { ...answered, answeredAt, concluded, published: true };
     await keepAnswers(service.postgres, service.vault, event, "complete", keeping);
   }
   return outcome;
@@ -89,7 +89,7 @@ async function outcomeOf(
 export async function ask(
   service: EnrichingService,
   opened: Opened,
-  importance: "needed" | "adorns",
+  importance: "required" | "optional",
   given: ReadonlyMap<string, string | null>,
 ): Promise<Answered> {
   const { provider, event } = opened;

@@ -75,7 +75,7 @@ export function parsedAnswers(
 }
 
 export function asksNeeded(opened: Opened): boolean {
-  return questionsOf(opened, opened.known.answers, "needed").length > 0;
+  return questionsOf(opened, opened.known.answers, "required").length > 0;
 }
 
 /** Whether anybody may be asked: what other credentials were refused says nothing of those now. */
@@ -99,7 +99,7 @@ export async function mayAsk(
  * Whether asking could bring something not handed on lately.
  * @param environment of the event, which its answers may have reported
  */
-export function adornsNews(
+export function hasNewQuestions(
   { reported }: Pick<NormalizingService, "reported">,
   opened: Opened,
   environment: Environment,
@@ -107,7 +107,7 @@ export function adornsNews(
 ): boolean {
   const { integration } = opened.event;
   if (integration === null) return false;
-  return questionsOf(opened, answers, "adorns").some(
+  return questionsOf(opened, answers, "optional").some(
     (question) =>
       !answers.has(question.path) &&
       !(question.sameForAll === true && reported.has({ integration, environment }, question)),
@@ -115,8 +115,8 @@ export function adornsNews(
 }
 
 /** Questions whose answers report the same to all, once these were handed on. */
-export function toldToAll(opened: Opened, answers: ReadonlyMap<string, unknown>): Question[] {
-  return questionsOf(opened, answers, "adorns")
+export function answeredForAll(opened: Opened, answers: ReadonlyMap<string, unknown>): Question[] {
+  return questionsOf(opened, answers, "optional")
     .filter(({ path, sameForAll }) => sameForAll === true && answers.has(path))
     .map((question) => {
       const { path, freshForMs } = question;

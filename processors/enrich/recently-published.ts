@@ -1,7 +1,7 @@
 /**
  * What answers of providers' APIs report the same to all events (a product's name), and was handed
  * on lately: until it is old no other event waits for it. Each environment is reported by itself,
- * since one integration may have events of both (`providers/provider.ts`, tellsBothEnvironments).
+ * since one integration may have events of both (`providers/provider.ts`, reportsBothEnvironments).
  */
 import type { Question } from "../../providers/provider.js";
 import type { RawEventMeta } from "../../schemas/records/records.js";

@@ -4,13 +4,13 @@
  */
 import type { LogRecord } from "../../log/log.js";
 import { Slices } from "../yield-to-event-loop.js";
-import { handOn } from "./publish-facts.js";
-import { lookAgain } from "../rejects/recheck.js";
+import { publishOutcomes } from "./publish-facts.js";
+import { recheckRejects } from "../rejects/recheck.js";
 import { readRaw } from "./read-raw.js";
 import type { NormalizingService } from "./normalizing-service.js";
 import type { Outcome } from "./outcome.js";
 
-/** About 10 ms of work; then the doors of this process get their turn. */
+/** About 10 ms of work; then the endpoints of this process get their turn. */
 const recordsAtOnce = 25;
 
 export async function normalize(
@@ -27,8 +27,8 @@ export async function normalize(
   }
 
   // 2. Hand on; from here all of it is durable.
-  await handOn(service, outcomes);
-  await lookAgain(service, outcomes);
+  await publishOutcomes(service, outcomes);
+  await recheckRejects(service, outcomes);
   service.recent.keep(outcomes);
 
   // 3. Acknowledge: the consumer moves the offset when this resolves.

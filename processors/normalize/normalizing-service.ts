@@ -11,7 +11,7 @@ export type NormalizingService = Pick<
   Service,
   "clickhouse" | "integrations" | "log" | "logger" | "postgres" | "rates" | "vault"
 > & {
-  readonly watermark: Pick<Watermark, "callsAtTheDoor">;
+  readonly watermark: Pick<Watermark, "callsInFlight">;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly baseCurrencyOf: (workspace: string) => Promise<string | null>;
   /** Only its memory is looked at here; asking is left to groups of their own. */

@@ -6,7 +6,7 @@ import type { MissingRate } from "./facts.js";
 
 interface Seen {
   readonly record: LogRecord;
-  /** What the door wrote; blank where the record cannot even be read. */
+  /** What the endpoint wrote; blank where the record cannot even be read. */
   readonly event: RawEventMeta;
 }
 
@@ -19,8 +19,12 @@ export interface Rejected extends Seen {
 }
 
 export type Outcome =
-  /** `adorns`: the provider's API may have more to report; it is booked without. */
-  | (Seen & { readonly kind: "facts"; readonly facts: readonly Fact[]; readonly adorns: boolean })
+  /** `asksOptional`: the provider's API may add to it; it is booked without waiting. */
+  | (Seen & {
+      readonly kind: "facts";
+      readonly facts: readonly Fact[];
+      readonly asksOptional: boolean;
+    })
   | (Seen & { readonly kind: "ignored"; readonly reason: string })
   /** The provider's API must be asked first (see enrich-required.ts). */
   | (Seen & { readonly kind: "asking" })

@@ -3,25 +3,28 @@ import { factRecords, incompleteRecords } from "../../log/internal-records.js";
 import type { EnrichmentStep } from "../../provider-api/stored-answers.js";
 import { type Fact, topics } from "../../schemas/records/records.js";
 import { factKeys } from "./facts.js";
-import { keepRejected } from "../rejects/record-reject.js";
+import { recordRejects } from "../rejects/record-reject.js";
 import type { NormalizingService } from "./normalizing-service.js";
 import type { Outcome, Rejected } from "./outcome.js";
 
-type HandingOn = Pick<
+type Publishing = Pick<
   NormalizingService,
   "baseCurrencyOf" | "clickhouse" | "hashAccount" | "log" | "rates"
 >;
 
 /** May be repeated: the ids are the same again. */
-export async function handOn(service: HandingOn, outcomes: readonly Outcome[]): Promise<void> {
+export async function publishOutcomes(
+  service: Publishing,
+  outcomes: readonly Outcome[],
+): Promise<void> {
   // 1. From here the facts are durable; a crash now only repeats this batch.
-  await handOnFacts(
+  await publishFacts(
     service,
     outcomes.flatMap((outcome) => (outcome.kind === "facts" ? outcome.facts : [])),
   );
 
   // 2. What the provider must be asked about waits on a topic of its own and holds up nothing.
-  //    After the facts: what adorns them may not be reported before them.
+  //    After the facts: what enrichment adds may not be published before them.
   const incomplete = outcomes.flatMap((outcome) => {
     const step = stepOf(outcome);
     return step === null ? [] : [incompleteRecord(outcome, step)];
@@ -29,14 +32,14 @@ export async function handOn(service: HandingOn, outcomes: readonly Outcome[]): 
   if (incomplete.length > 0) await service.log.append(topics.incomplete, incomplete);
 
   // 3. What cannot be booked is kept with step and reason, to be listed and replayed.
-  await handOnRejects(
+  await publishRejects(
     service,
     outcomes.filter((outcome) => outcome.kind === "rejected"),
   );
 }
 
-export async function handOnFacts(
-  { hashAccount, log }: Pick<HandingOn, "hashAccount" | "log">,
+export async function publishFacts(
+  { hashAccount, log }: Pick<Publishing, "hashAccount" | "log">,
   facts: readonly Fact[],
 ): Promise<void> {
   if (facts.length === 0) return;
@@ -49,11 +52,11 @@ export async function handOnFacts(
   );
 }
 
-export async function handOnRejects(
-  { baseCurrencyOf, clickhouse, log, rates }: HandingOn,
+export async function publishRejects(
+  { baseCurrencyOf, clickhouse, log, rates }: Publishing,
   rejects: readonly Rejected[],
 ): Promise<void> {
-  await keepRejected({ clickhouse, log }, rejects);
+  await recordRejects({ clickhouse, log }, rejects);
   for (const { event, missingRate } of rejects) {
     if (missingRate === undefined) continue;
     const base = await baseCurrencyOf(event.workspace);
@@ -64,7 +67,7 @@ export async function handOnRejects(
 
 function stepOf(outcome: Outcome): EnrichmentStep | null {
   if (outcome.kind === "asking") return "complete";
-  return outcome.kind === "facts" && outcome.adorns ? "adorn" : null;
+  return outcome.kind === "facts" && outcome.asksOptional ? "adorn" : null;
 }
 
 function incompleteRecord({ record, event }: Outcome, step: EnrichmentStep) {

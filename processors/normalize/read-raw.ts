@@ -10,7 +10,7 @@ import { eventAheadMs, limits } from "../../config.js";
 import { readIngestEvent } from "../../providers/ingest-event.js";
 import type { Decoded, Provider } from "../../providers/provider.js";
 import type { RawEventMeta } from "../../schemas/records/records.js";
-import { adornsNews, asksNeeded, mayAsk } from "../enrich/questions.js";
+import { hasNewQuestions, asksNeeded, mayAsk } from "../enrich/questions.js";
 import { completeFacts } from "./facts.js";
 import { keepAnswered, keptFor, withNamed } from "./named-objects.js";
 import type { NormalizingService } from "./normalizing-service.js";
@@ -40,7 +40,7 @@ export async function openRaw(
   };
   const bytes = openIntact(service.vault, raw);
   if (bytes === null) {
-    const detail = "The seal does not fit: changed after the door, or sealed with another key.";
+    const detail = "The seal does not fit: changed after the endpoint, or sealed with another key.";
     return rejected("open", "seal_broken", detail);
   }
   const baseCurrency = await service.baseCurrencyOf(event.workspace);
@@ -54,7 +54,7 @@ export async function openRaw(
     return rejected("decode", "provider_unknown", detail);
   }
   const json = parseBody(provider ?? {}, bytes);
-  // The door has read it: only a rule that became stricter since can fail here.
+  // The endpoint has read it: only a rule that became stricter since can fail here.
   if (!json.ok) return rejected("decode", json.code, json.message);
   if (contradictsIntegration(provider, event, json.value)) {
     const detail = `Its integration is ${event.environment}, and the event says it is not.`;
@@ -118,12 +118,12 @@ export async function conclude(
     quote: (currency, at) => service.rates.quote(currency, baseCurrency, at, event.rates_edition),
   });
   if (completed.outcome === "rejected") return { ...seen, ...completed, kind: "rejected" };
-  const adorns =
+  const asksOptional =
     (await mayAsk(service, event.integration)) &&
-    adornsNews(service, opened, meta.environment, answers);
+    hasNewQuestions(service, opened, meta.environment, answers);
   const backfill = event.form === "history";
   const facts = completed.facts.map((fact) => ({ ...fact, backfill }));
-  return { ...seen, kind: "facts", facts, adorns };
+  return { ...seen, kind: "facts", facts, asksOptional };
 }
 
 /** The provider's own flag decides, where only its answers report it (`definitions.md`). */

@@ -12,7 +12,7 @@ import { topics } from "../../schemas/records/records.js";
 import { groups } from "../../watermark/watermark.js";
 import { insertRawEvents, rawEventRow } from "../normalize/raw-events.js";
 import { unreadable } from "../normalize/read-raw.js";
-import { keepRejected, type RejectedEvent } from "./record-reject.js";
+import { recordRejects, type RejectedEvent } from "./record-reject.js";
 import type { NormalizingService } from "../normalize/normalizing-service.js";
 import type { Rejected } from "../normalize/outcome.js";
 
@@ -30,12 +30,12 @@ export async function passOver(
   const behind = eventBehind(record) ?? { record, event: unreadable(record) };
   const rejected = { ...behind, step, reason: "internal_error", detail };
   try {
-    await keepRejected(service, [rejected]);
+    await recordRejects(service, [rejected]);
   } catch (cause) {
     if (isStoreAway(cause)) throw cause;
     // The event itself cannot be listed: its place can.
     const event = { ...unreadable(behind.record), workspace: behind.event.workspace };
-    await keepRejected(service, [{ ...rejected, event }]);
+    await recordRejects(service, [{ ...rejected, event }]);
   }
   if (group !== groups.money && group !== groups.subscriptions)
     await journal(service, record, group);

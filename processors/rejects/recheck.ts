@@ -8,7 +8,7 @@ import type { NormalizingService } from "../normalize/normalizing-service.js";
 import type { Outcome, Rejected } from "../normalize/outcome.js";
 
 /** @param outcomes whose rejects are listed */
-export async function lookAgain(
+export async function recheckRejects(
   service: NormalizingService,
   outcomes: readonly Outcome[],
 ): Promise<void> {
@@ -25,7 +25,7 @@ export async function lookAgain(
   }
 }
 
-/** By the newest edition: the event itself goes by the one at its door, its replay by this. */
+/** By the newest edition: the event itself goes by the one at its endpoint, its replay by this. */
 async function isRateKnown(
   { baseCurrencyOf, rates }: NormalizingService,
   { event, missingRate }: Rejected,

@@ -21,7 +21,7 @@ export interface RejectedEvent {
 }
 
 /** Listed, and reported on the topic. May be repeated: the rows are the same again. */
-export async function keepRejected(
+export async function recordRejects(
   { clickhouse, log }: Pick<Service, "clickhouse" | "log">,
   rejects: readonly RejectedEvent[],
 ): Promise<void> {

@@ -6,7 +6,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { replayOwed } from "../../rejects/credential-replays.js";
-import { tryAlone } from "../../postgres/leases.js";
+import { tryExclusively } from "../../postgres/leases.js";
 import { replayAll } from "../../rejects/replay.js";
 import type { Service } from "../../runtime/service.js";
 import { LogThrottle } from "../../runtime/log-throttle.js";
@@ -27,7 +27,7 @@ export interface RejectsUpkeep {
   answered(workspace: string, provider: string): void;
 }
 
-export function keepRejects(service: Service): RejectsUpkeep {
+export function startRejectRetries(service: Service): RejectsUpkeep {
   const stopping = new AbortController();
   const replayable = new Set<string>();
   const waitingForApis = new WaitingForApis(service);
@@ -57,14 +57,14 @@ export function keepRejects(service: Service): RejectsUpkeep {
         throw error;
       }
     }
-    if (replayable.size > 0) await replayTold();
+    if (replayable.size > 0) await replayRequested();
     await replayOwed(service);
     await waitingForApis.replay();
     await settleReplayed(service);
   }
 
   /** Who is reported more meanwhile has its turn the next time: others wait for theirs, too. */
-  async function replayTold(): Promise<void> {
+  async function replayRequested(): Promise<void> {
     const reported = new Set(replayable);
     replayable.clear();
     try {
@@ -85,7 +85,7 @@ export function keepRejects(service: Service): RejectsUpkeep {
       await pause(settleEveryMs, undefined, { signal: stopping.signal }).catch(() => undefined);
       if (stopping.signal.aborted) return;
       try {
-        if (service.log.shared) await tryAlone(service.postgres, "rejects upkeep", upkeep);
+        if (service.log.shared) await tryExclusively(service.postgres, "rejects upkeep", upkeep);
         else await upkeep();
       } catch (error) {
         if (failures.turn("upkeep") === null) continue;

@@ -1,6 +1,6 @@
 /**
  * Who signed a certificate, found out in libuv's threads: P-384 takes a millisecond, in which the
- * door would answer nobody. `X509Certificate.verify` of node has no such form.
+ * endpoint would answer nobody. `X509Certificate.verify` of node has no such form.
  */
 import { type KeyObject, verify, X509Certificate } from "node:crypto";
 import { promisify } from "node:util";

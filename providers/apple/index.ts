@@ -16,7 +16,7 @@ export function createApple(): Provider<AppleCredentials, Signer> {
   const chains = new VerifiedChains();
   return {
     token: "apple",
-    tellsBothEnvironments: true,
+    reportsBothEnvironments: true,
     credentials,
     credentialHelp,
     subscribeTo: knownTypes,

@@ -1,7 +1,7 @@
 /**
  * App Store Server Notifications, version 2, as they are sent: `{"signedPayload": "<JWS>"}` with
- * further JWS inside. Here payloads are read without a look at who signed them: the door verified
- * them (signature.ts) and the seal keeps it so.
+ * further JWS inside. Here payloads are read without a look at who signed them: the endpoint
+ * verified them (signature.ts) and the seal keeps it so.
  */
 import { z } from "zod";
 import { compiled } from "../compiled.js";
@@ -71,7 +71,7 @@ export function readNotification(body: unknown): Reading {
 /** The heading and the facts are read from the same body. */
 const readings = new WeakMap<object, Reading>();
 
-/** The door verifies a payload, which reads it, and right after that asks for its heading. */
+/** The endpoint verifies a payload, which reads it, and right after that asks for its heading. */
 let latest: { readonly text: string; readonly reading: Reading } | null = null;
 
 /** @param text a `signedPayload` that was verified, and what `notificationShape` made of it */

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { BillingPeriod } from "../../schemas/money/billing-periods.js";
 
-/** Names adorn: an odd one must not cost the billing periods beside them. */
+/** Names are optional: an odd one must not cost the billing periods beside them. */
 const listings = z
   .array(z.object({ languageCode: z.string(), title: z.string().trim().min(1) }))
   .nullish()

@@ -45,13 +45,13 @@ export function chainOf(packageName: string, token: string, known: Known): Chain
 }
 
 /** The first finding stays, however much of the chain is still answered later. */
-const toldFirst = 0;
+const reportedFirst = 0;
 
 export function keptChain({ tokens, account, before }: Chain): KeptObject[] {
   if (account === null) return [];
   return tokens.map((token, index) => ({
     id: keptId(token),
-    reportedAt: toldFirst,
+    reportedAt: reportedFirst,
     refers: [],
     object: { first: account, before: index === 0 ? before : [] },
   }));

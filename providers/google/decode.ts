@@ -5,11 +5,11 @@ import type { Decoded, KeptObject, Known } from "../provider.js";
 import { nameIn } from "./catalogue.js";
 import { chainOf, keptChain, keptId } from "./chain.js";
 import {
-  isTelling,
+  isPurchaseNotification,
   type PurchaseNotification,
   readNotification,
   readPush,
-  tellingNotification,
+  purchaseNotification,
   typeOf,
 } from "./notification.js";
 import { ordersIn } from "./order-answers.js";
@@ -28,7 +28,7 @@ export function decode(body: unknown, known: Known = nothingKnown): Decoded {
   if (push === null) return rejected("malformed", "no push of Cloud Pub/Sub");
   const notification = readNotification(push);
   if ("unreadable" in notification) return rejected("malformed", notification.unreadable);
-  if (!isTelling(notification)) {
+  if (!isPurchaseNotification(notification)) {
     return ignored(`${typeOf(notification)} reports no money and no MRR`);
   }
   const reported =
@@ -73,7 +73,7 @@ export function needs(body: unknown, known: Known = nothingKnown): string[] {
 }
 
 function subscriptionIn(body: unknown): PurchaseNotification | null {
-  const notification = tellingNotification(body);
+  const notification = purchaseNotification(body);
   return notification?.kind === "subscription" ? notification : null;
 }
 

@@ -40,7 +40,7 @@ export function createGoogle(
   const published = new PublishedKeys(settings.keysUrl ?? googleKeysUrl);
   return {
     token: "google",
-    tellsBothEnvironments: true,
+    reportsBothEnvironments: true,
     credentials: credentialsWith(tokenHosts),
     credentialHelp: {
       audience:

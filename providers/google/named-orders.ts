@@ -26,7 +26,7 @@ export function keptOrders(
   const isApart = new Set(latest.map(baseOf)).size > 1;
   if (!isApart || latest.every((id) => before.has(id))) return [];
   const object = Object.fromEntries(latest.map((id) => [id, true]));
-  return [{ id: ordersId(token), reportedAt: 0, refers: [], object, gathers: true }];
+  return [{ id: ordersId(token), reportedAt: 0, refers: [], object, merges: true }];
 }
 
 const keptShape = z.record(z.string(), z.unknown());

@@ -179,10 +179,10 @@ export function readNotification({ data }: Push): Notification | Unreadable {
 }
 
 /** The notification in a body; null where it cannot be read or moves neither money nor MRR. */
-export function tellingNotification(body: unknown): PurchaseNotification | null {
+export function purchaseNotification(body: unknown): PurchaseNotification | null {
   const push = readPush(body);
   const notification = push && readNotification(push);
-  return notification && !("unreadable" in notification) && isTelling(notification)
+  return notification && !("unreadable" in notification) && isPurchaseNotification(notification)
     ? notification
     : null;
 }
@@ -192,7 +192,9 @@ const silentSubscriptionTypes: ReadonlySet<number> = new Set([8, 11, 19, 20, 22]
 const purchasedProduct = 1;
 
 /** Whether it may have moved money or MRR; of types to come that is not known. */
-export function isTelling(notification: Notification): notification is PurchaseNotification {
+export function isPurchaseNotification(
+  notification: Notification,
+): notification is PurchaseNotification {
   if (notification.kind === "other") return false;
   const { kind, type } = notification;
   if (type === null) return true;

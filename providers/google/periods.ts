@@ -26,7 +26,7 @@ const dayMs = 24 * 60 * 60 * 1000;
  * Whether the two ends of the line's period say how often it is billed. Those of a proration
  * period do not, nor those of a test purchase, whose month lasts five minutes.
  */
-export function periodIsTold({ subscriptionDetails: details }: OrderLine): boolean {
+export function isPeriodReported({ subscriptionDetails: details }: OrderLine): boolean {
   return !details || isFree(details) || endsOf(details) !== null;
 }
 

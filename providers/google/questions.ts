@@ -5,7 +5,7 @@
 import { isUnreported } from "../outcomes.js";
 import type { Known, Question } from "../provider.js";
 import { chainOf } from "./chain.js";
-import { type PurchaseNotification, tellingNotification } from "./notification.js";
+import { type PurchaseNotification, purchaseNotification } from "./notification.js";
 import { ordersNamedBefore } from "./named-orders.js";
 import { ordersIn, ordersToAsk } from "./order-answers.js";
 import type { Order, OrderLine } from "./orders.js";
@@ -15,7 +15,7 @@ import {
   subscriptionPath,
   subscriptionProductPath,
 } from "./paths.js";
-import { periodIsTold } from "./periods.js";
+import { isPeriodReported } from "./periods.js";
 import { productOrderIds, productPurchaseShape } from "./products.js";
 import { orderIdsOf, purchaseShape } from "./purchase.js";
 
@@ -23,7 +23,7 @@ import { orderIdsOf, purchaseShape } from "./purchase.js";
 const catalogueFreshForMs = 24 * 60 * 60 * 1000;
 
 export function asks(body: unknown, known: Known): Question[] {
-  const notification = tellingNotification(body);
+  const notification = purchaseNotification(body);
   if (notification === null) return [];
   return notification.kind === "subscription"
     ? ofSubscription(notification, known)
@@ -35,7 +35,7 @@ function ofSubscription(
   known: Known,
 ): Question[] {
   const path = subscriptionPath(packageName, token);
-  const questions = [needed(path)];
+  const questions = [required(path)];
   const answer = known.answers.get(path);
   if (answer === undefined) return questions;
   const purchase = purchaseShape.safeParse(answer).data;
@@ -45,11 +45,11 @@ function ofSubscription(
       ? others
       : orderIdsOf(purchase, [...others, ...ordersNamedBefore(token, known)]);
   if ("outcome" in ids) return questions;
-  questions.push(...ordersToAsk(packageName, ids, known).map(needed));
+  questions.push(...ordersToAsk(packageName, ids, known).map(required));
   if (purchase !== undefined) {
     const { tokens, account } = chainOf(packageName, token, known);
     const open = account === null ? tokens : [];
-    questions.push(...open.map((each) => needed(subscriptionPath(packageName, each))));
+    questions.push(...open.map((each) => required(subscriptionPath(packageName, each))));
   }
   const orders = ordersIn(packageName, ids, known);
   return isUnreported(orders) ? questions : [...questions, ...ofCatalogue(packageName, orders)];
@@ -61,20 +61,20 @@ function ofProduct({ packageName, token, order }: PurchaseNotification, known: K
   const ids = productOrderIds(purchase, order);
   const orders = ordersIn(packageName, ids, known);
   return [
-    needed(path),
-    ...ordersToAsk(packageName, ids, known).map(needed),
+    required(path),
+    ...ordersToAsk(packageName, ids, known).map(required),
     ...(isUnreported(orders) ? [] : ofCatalogue(packageName, orders)),
   ];
 }
 
-/** Names adorn; the billing period is needed where the order's own does not report it. */
+/** Names are optional; the billing period is required where the order's own does not report it. */
 function ofCatalogue(packageName: string, orders: readonly Order[]): Question[] {
   const lines = orders.flatMap((order) => order.lineItems);
   const paths = new Map<string, Question>();
   for (const line of lines) {
     const path = cataloguePath(packageName, line);
-    const isNeeded = !periodIsTold(line) || paths.get(path)?.importance === "needed";
-    const importance = isNeeded ? "needed" : "adorns";
+    const isNeeded = !isPeriodReported(line) || paths.get(path)?.importance === "required";
+    const importance = isNeeded ? "required" : "optional";
     paths.set(path, { path, importance, freshForMs: catalogueFreshForMs, sameForAll: true });
   }
   return [...paths.values()];
@@ -86,6 +86,6 @@ export function cataloguePath(packageName: string, line: OrderLine): string {
     : oneTimeProductPath(packageName, line.productId);
 }
 
-function needed(path: string): Question {
-  return { path, importance: "needed", freshForMs: 0 };
+function required(path: string): Question {
+  return { path, importance: "required", freshForMs: 0 };
 }

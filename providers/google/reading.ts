@@ -10,7 +10,7 @@ export function unavailable(what: string): Unreported {
 /** RFC 3339 with up to nine decimals → ms since 1970; what is finer is cut. */
 export const time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 
-/** A country adorns a payment and must not cost it: anything odd is an unknown country. */
+/** A country is optional for a payment: an invalid one is read as unknown. */
 export const country = z
   .string()
   .regex(/^[A-Z]{2}$/)

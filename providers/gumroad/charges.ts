@@ -116,7 +116,7 @@ function wholeAfterAll(subscription: string, kept: Known["kept"], plans: Plans):
  * own.
  */
 function paidPrice(plans: Plans, { at, cents, listed }: Charge): bigint {
-  const reported = toldPrice(plans, at);
+  const reported = reportedPrice(plans, at);
   if (listed === null) return reported;
   const price = BigInt(listed);
   const difference = reported > price ? reported - price : price - reported;
@@ -125,7 +125,7 @@ function paidPrice(plans: Plans, { at, cents, listed }: Charge): bigint {
 }
 
 /** No charge pays for a free plan: then it is the first of the plan that follows. */
-function toldPrice(plans: Plans, at: number): bigint {
+function reportedPrice(plans: Plans, at: number): bigint {
   const price = planAt(plans, at).plan?.price ?? 0n;
   if (price > 0n) return price;
   const next = plans.changes.find(({ validFrom, after }) => validFrom >= at && after.price > 0n);

@@ -46,8 +46,8 @@ export function decode(body: unknown, known?: Known): Decoded {
     const membership = membershipShape.safeParse(fields);
     if (!membership.success) return malformed(membership.error);
     // An end is never passed over: what had no worth loses none.
-    const tellsPlan = resource !== "subscription_ended";
-    if (tellsPlan && isOfInstalments(membership.data, known)) {
+    const reportsPlan = resource !== "subscription_ended";
+    if (reportsPlan && isOfInstalments(membership.data, known)) {
       return ignored("instalments are no membership");
     }
     return factsOf(readMembership(membership.data, known), null);

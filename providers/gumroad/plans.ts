@@ -77,9 +77,7 @@ export function keptPlans(membership: Membership, receivedAt?: number): KeptObje
     reported[`end:${endedAt}`] = { endedAt, withPeriod: reason === "cancelled" };
   }
   if (Object.keys(reported).length === 0) return [];
-  return [
-    { id: plansId(subscription), reportedAt: 0, refers: [], object: reported, gathers: true },
-  ];
+  return [{ id: plansId(subscription), reportedAt: 0, refers: [], object: reported, merges: true }];
 }
 
 /** @param reported by the ping that is read, which may not be kept yet */

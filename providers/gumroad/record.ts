@@ -44,7 +44,7 @@ const foundShape = z.object({ success: z.literal(true), sale: recordShape });
 const notFoundShape = z.object({ success: z.literal(false) });
 
 export function questionOf(saleId: string): Question {
-  return { path: pathOf(saleId), importance: "needed", freshForMs: 0 };
+  return { path: pathOf(saleId), importance: "required", freshForMs: 0 };
 }
 
 /** @returns null when the API was not asked (no token) */

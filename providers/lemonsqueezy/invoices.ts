@@ -53,8 +53,8 @@ export const readInvoice = reader(invoiceShape, (invoice, event) => {
     rest.push({ RefundTotal: { payment, at: updatedAt, amount, currency, witness } });
   }
   // What the order says of its payment (a setup fee, say) counts, whenever it was last changed.
-  const paidToldAt = isInitial ? limits.eventEarliest : updatedAt;
-  return [...factsAt(paidToldAt, [paid]), ...factsAt(updatedAt, rest)];
+  const paidReportedAt = isInitial ? limits.eventEarliest : updatedAt;
+  return [...factsAt(paidReportedAt, [paid]), ...factsAt(updatedAt, rest)];
 });
 
 /** See `orderPayment`. */

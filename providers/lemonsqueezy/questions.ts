@@ -12,16 +12,18 @@ import { isWorth, subscriptionShape } from "./state.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** Countries and an order's further lines adorn; what MRR or an identity rests on is needed. */
+/**
+ * Countries and an order's further lines are optional; what MRR or an identity rests on is needed.
+ */
 export function asks(body: unknown, known: Known): Question[] {
   const envelope = envelopeShape.safeParse(body);
   if (!envelope.success || envelope.data.meta.event_name.endsWith("_failed")) return [];
   const { id, attributes } = envelope.data.data;
   const customer = customerShape.safeParse(attributes);
-  const country = customer.success ? [adorning(customerPath(customer.data.customer_id))] : [];
+  const country = customer.success ? [optional(customerPath(customer.data.customer_id))] : [];
   switch (envelope.data.data.type) {
     case "orders":
-      return [...country, ...(isOfOneItem(attributes) ? [] : [adorning(orderItemsPath(id))])];
+      return [...country, ...(isOfOneItem(attributes) ? [] : [optional(orderItemsPath(id))])];
     case "subscription-invoices":
       return [...country, ...ofInvoice(attributes, known)];
     case "subscriptions":
@@ -50,28 +52,28 @@ function ofInvoice(attributes: unknown, known: Known): Question[] {
   if (!invoice.success) return [];
   const { subscription_id: subscription } = invoice.data;
   const isKept = known.kept.has(keptSubscriptionId(subscription));
-  return isKept ? [] : [needed(subscriptionPath(subscription))];
+  return isKept ? [] : [required(subscriptionPath(subscription))];
 }
 
 function ofSubscription(attributes: unknown, known: Known): Question[] {
   const subscription = subscriptionShape.safeParse(attributes);
   if (!subscription.success || !isWorth(subscription.data)) return [];
   const { order_id: order, store_id: store, first_subscription_item: item } = subscription.data;
-  const questions = [needed(storePath(store))];
-  if (item) questions.push(needed(pricePath(item.price_id)));
-  if (toldCharged(known, order) === undefined) questions.push(needed(orderPath(order)));
+  const questions = [required(storePath(store))];
+  if (item) questions.push(required(pricePath(item.price_id)));
+  if (reportedCharge(known, order) === undefined) questions.push(required(orderPath(order)));
   if (isWithoutDiscount(known, order)) return questions;
   const redemptions = redemptionsOf(known, order) ?? [];
-  const discounts = redemptions.map(({ discount_id: id }) => needed(discountPath(id)));
-  return [...questions, needed(redemptionsPath(order)), ...discounts];
+  const discounts = redemptions.map(({ discount_id: id }) => required(discountPath(id)));
+  return [...questions, required(redemptionsPath(order)), ...discounts];
 }
 
-function needed(path: string): Question {
-  return { path, importance: "needed", freshForMs: dayMs };
+function required(path: string): Question {
+  return { path, importance: "required", freshForMs: dayMs };
 }
 
-function adorning(path: string): Question {
-  return { path, importance: "adorns", freshForMs: dayMs };
+function optional(path: string): Question {
+  return { path, importance: "optional", freshForMs: dayMs };
 }
 
 /** Only an initial invoice has to be joined with an order. */
@@ -123,14 +125,14 @@ export function isWithoutDiscount({ kept }: Known, order: string): boolean {
  * @returns null when neither reports; undefined while it was not asked
  */
 export function chargedOf(known: Known, order: string): Charged | null | undefined {
-  const reported = toldCharged(known, order);
+  const reported = reportedCharge(known, order);
   if (reported !== undefined || !known.answers.has(orderPath(order))) return reported;
   const answer = answerShape.safeParse(known.answers.get(orderPath(order)));
   return answer.success ? chargedBy(answer.data.data.attributes) : null;
 }
 
 /** Undefined also where an older release kept the order's event. */
-function toldCharged({ kept }: Known, order: string): Charged | null | undefined {
+function reportedCharge({ kept }: Known, order: string): Charged | null | undefined {
   return keptCharged.safeParse(kept.get(keptOrderId(order))).data?.charged;
 }
 

@@ -13,8 +13,8 @@ export function namesIn({ data, known }: PaddleEvent): Sku[] {
 }
 
 /**
- * A product is whole in its own events, in line items and in subscription items. The door bounds
- * depth and size of a body.
+ * A product is whole in its own events, in line items and in subscription items. The endpoint
+ * bounds depth and size of a body.
  */
 function collectProducts(value: unknown, found: Sku[]): void {
   if (typeof value !== "object" || value === null) return;

@@ -36,7 +36,7 @@ export function isWorth({ status }: { readonly status?: string | null | undefine
 }
 
 /**
- * A country only adorns, unless a price depends on it; names always do. A discount changes MRR and
+ * A country is optional, unless a price depends on it; names always are. A discount changes MRR and
  * is needed, unless it is kept. An end, or whatever else counts nothing, waits for no answer.
  */
 export function asks(body: unknown, known: Known): Question[] {
@@ -51,17 +51,17 @@ export function asks(body: unknown, known: Known): Question[] {
     const currency = data.currency_code ?? null;
     const isNeeded =
       counts && (data.items ?? []).some(({ price }) => dependsOnCountry(price, currency));
-    questions.push({ path, importance: isNeeded ? "needed" : "adorns", freshForMs: dayMs });
+    questions.push({ path, importance: isNeeded ? "required" : "optional", freshForMs: dayMs });
   }
   if (!isSubscription) return questions;
   for (const { price, product } of data.items ?? []) {
     if (product || !price) continue;
     const path = productPath(price.product_id);
-    questions.push({ path, importance: "adorns", freshForMs: dayMs, sameForAll: true });
+    questions.push({ path, importance: "optional", freshForMs: dayMs, sameForAll: true });
   }
   if (counts && data.discount && !known.kept.has(data.discount.id)) {
     const path = discountPath(data.discount.id);
-    questions.push({ path, importance: "needed", freshForMs: dayMs });
+    questions.push({ path, importance: "required", freshForMs: dayMs });
   }
   return questions;
 }

@@ -102,7 +102,7 @@ export function countryOf({ country_code: code }: RevenueCatEvent): string | nul
   return /^[A-Z]{2}$/.test(upper) ? upper : null;
 }
 
-/** Tax and fee adorn a payment: an odd percentage (they are fractions, 0 to 1) must not cost it. */
+/** Tax and fee are optional: an odd percentage (they are fractions, 0 to 1) must not cost it. */
 function isShare({ digits, scale }: Decimal): boolean {
   return digits >= 0n && digits <= powerOfTen(scale);
 }

@@ -3,7 +3,7 @@ import type { Known, Question } from "../provider.js";
 import { type Answers, pagesOf, paths, withAnswers } from "./answers.js";
 import { isPaidInPart } from "./invoices.js";
 import { namedProducts } from "./products.js";
-import { tellsAllLines } from "./purchases.js";
+import { reportsAllLines } from "./purchases.js";
 import { gapsOfSubscription } from "./history/subscription-gaps.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -22,7 +22,7 @@ export function asks(
     ...neededBy(event, object.id, object, known),
     ...namedProducts(object)
       .slice(0, productsMax)
-      .map((product) => adorns(paths.product(product))),
+      .map((product) => optional(paths.product(product))),
     ...feeOf(event.type, object),
     ...linesOfSession(event.type, object.id, object),
   ];
@@ -47,14 +47,14 @@ function neededBy(
     ...(gaps.items
       ? nextPage(object.items, answers, (after) => paths.subscriptionItems(id, after))
       : []),
-    ...gaps.tiers.map((price) => needed(paths.price(price), dayMs)),
+    ...gaps.tiers.map((price) => required(paths.price(price), dayMs)),
     ...gaps.options.map(({ price, currency, isTiered }) =>
-      needed(paths.priceIn(price, currency, isTiered), dayMs),
+      required(paths.priceIn(price, currency, isTiered), dayMs),
     ),
-    ...(gaps.discounts ? [needed(paths.subscriptionDiscounts(id), 0)] : []),
-    ...(gaps.itemDiscounts ? [needed(paths.itemDiscounts(id), 0)] : []),
+    ...(gaps.discounts ? [required(paths.subscriptionDiscounts(id), 0)] : []),
+    ...(gaps.itemDiscounts ? [required(paths.itemDiscounts(id), 0)] : []),
     // What a coupon takes off changes only where it is deleted and its id given to another.
-    ...gaps.coupons.map((coupon) => needed(paths.coupon(coupon), dayMs)),
+    ...gaps.coupons.map((coupon) => required(paths.coupon(coupon), dayMs)),
   ];
 }
 
@@ -67,9 +67,9 @@ function nextPage(
     typeof list === "object" && list !== null && "has_more" in list && list.has_more === true;
   if (!isCut) return [];
   const pages = pagesOf(answers, pathOf);
-  if (pages === null) return [needed(pathOf(null), 0)];
+  if (pages === null) return [required(pathOf(null), 0)];
   const isLast = pages.nextPath === null || pages.data.length >= pagesMax * 100;
-  return isLast || pages.nextPath === null ? [] : [needed(pages.nextPath, 0)];
+  return isLast || pages.nextPath === null ? [] : [required(pages.nextPath, 0)];
 }
 
 /** A charge names the balance transaction that has its fee. */
@@ -77,7 +77,7 @@ function feeOf(type: string, object: Readonly<Record<string, unknown>>): Questio
   const id = object.balance_transaction;
   const isCollected = object.object === "charge" && object.paid === true;
   if (!type.startsWith("charge.") || !isCollected || typeof id !== "string") return [];
-  return [adorns(paths.balanceTransaction(id))];
+  return [optional(paths.balanceTransaction(id))];
 }
 
 /** What a paid session sold: no event of a webhook shows its lines. */
@@ -88,14 +88,14 @@ function linesOfSession(
 ): Question[] {
   if (!type.startsWith("checkout.session.")) return [];
   const isPayment = object.payment_status === "paid" && typeof object.payment_intent === "string";
-  return isPayment && !tellsAllLines(object) ? [adorns(paths.sessionLines(id))] : [];
+  return isPayment && !reportsAllLines(object) ? [optional(paths.sessionLines(id))] : [];
 }
 
-function needed(path: string, freshForMs: number): Question {
-  return { path, importance: "needed", freshForMs };
+function required(path: string, freshForMs: number): Question {
+  return { path, importance: "required", freshForMs };
 }
 
 /** A product's name, a payment's fee or lines: handed on once, within a day nothing asks again. */
-function adorns(path: string): Question {
-  return { path, importance: "adorns", freshForMs: dayMs, sameForAll: true };
+function optional(path: string): Question {
+  return { path, importance: "optional", freshForMs: dayMs, sameForAll: true };
 }

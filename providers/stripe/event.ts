@@ -65,7 +65,7 @@ export const field = {
     .union([z.string().min(1).max(255), z.object({ id: z.string().min(1).max(255) })])
     .nullish()
     .transform((given) => (typeof given === "object" ? (given?.id ?? null) : (given ?? null))),
-  /** An address adorns a payment and must not cost it: anything odd is an unknown country. */
+  /** An address is optional for a payment: an invalid one is read as an unknown country. */
   address: z
     .object({ country: z.string().nullish() })
     .nullish()

@@ -5,7 +5,7 @@ type Sku = Extract<FactBody, { Sku: unknown }>["Sku"];
 
 /**
  * A product is whole in its own events and wherever its field was expanded, however deep. The
- * door bounds depth and size of a body.
+ * endpoint bounds depth and size of a body.
  */
 export function productsIn(value: unknown): Sku[] {
   const found: Sku[] = [];

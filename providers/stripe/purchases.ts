@@ -96,14 +96,14 @@ const linesShape = compiled(
 const wholeList = z.object({ data: z.array(z.unknown()), has_more: z.literal(false) });
 
 /** As a list of sessions reports them that was asked to; no event does. */
-export function tellsAllLines(session: Readonly<Record<string, unknown>>): boolean {
+export function reportsAllLines(session: Readonly<Record<string, unknown>>): boolean {
   return wholeList.safeParse(session.line_items).success;
 }
 
 /** Only the API reports them; until it has, the payment belongs to no product. */
 function linesOf(session: z.output<typeof sessionShape>, answers: Answers): Line[] {
   const { id, currency } = session;
-  const reported = tellsAllLines(session)
+  const reported = reportsAllLines(session)
     ? session.line_items
     : answers.get(paths.sessionLines(id));
   const lines = linesShape.safeParse(reported);

@@ -1,4 +1,4 @@
-/** What the two doors answer (`spec.md` 4.5, `definitions.md`, Ingest and Webhooks). */
+/** What the two endpoints answer (`spec.md` 4.5, `definitions.md`, Ingest and Webhooks). */
 import { z } from "zod";
 import { errorAnswer } from "./error.js";
 import { providerTokens } from "../provider-tokens.js";

@@ -1,5 +1,5 @@
 /**
- * Whether a fact can be converted into base currency, and at which quote: asked at the door, so
+ * Whether a fact can be converted into base currency, and at which quote: asked at the endpoint, so
  * that what cannot is refused there, and again when it is booked. Pure: all it needs is given.
  */
 import { exponentOf } from "./currencies.js";

@@ -1,6 +1,6 @@
 /**
  * Exchange rates as a pure function of currency, day and edition (`definitions.md`, Money and
- * rates). An answer at the door, the booked row and a replay years later ask the same table the
+ * rates). An answer at the endpoint, the booked row and a replay years later ask the same table the
  * same question, so they agree to the last digit.
  *
  * A table only grows. Each addition is an **edition**; a question names the newest edition it may

@@ -19,7 +19,7 @@ export const topics = {
 export type Topic = (typeof topics)[keyof typeof topics];
 
 /**
- * What the door wrote down about a call, bound to the sealed bytes as associated data: changing
+ * What the endpoint wrote down about a call, bound to the sealed bytes as associated data: changing
  * any field breaks the seal.
  */
 const rawEventMetaSchema = {

@@ -7,7 +7,7 @@ import {
   accountsAnswer,
 } from "../../api/accounts/schema.js";
 import { mrrOf, showMrr } from "../../api/reading/amounts.js";
-import { type Doors, expectError, openDoors } from "../harness/doors.js";
+import { type Endpoints, expectError, openEndpoints } from "../harness/endpoints.js";
 import { movementsIn } from "../harness/movement-table.js";
 import { type Tenant, insertMovements } from "../harness/query-rows.js";
 
@@ -26,11 +26,11 @@ const story = `
 `;
 
 describe("Accounts", () => {
-  let doors: Doors;
+  let endpoints: Endpoints;
   before(async () => {
-    doors = await openDoors();
-    const tenant: Tenant = { workspace: doors.workspace, environment: "live" };
-    const { clickhouse } = doors.service;
+    endpoints = await openEndpoints();
+    const tenant: Tenant = { workspace: endpoints.workspace, environment: "live" };
+    const { clickhouse } = endpoints.service;
     await insertMovements(clickhouse, tenant, movementsIn(story));
     // Of another workspace.
     await insertMovements(
@@ -50,8 +50,8 @@ describe("Accounts", () => {
   });
 
   const get = (path: string, query: Query = {}) =>
-    doors.call(`/v1/${path}?${new URLSearchParams(query).toString()}`, {
-      headers: { authorization: `Bearer ${doors.readKey}` },
+    endpoints.call(`/v1/${path}?${new URLSearchParams(query).toString()}`, {
+      headers: { authorization: `Bearer ${endpoints.readKey}` },
     });
   async function walk(query: Query): Promise<Account[]> {
     const accounts: Account[] = [];
@@ -180,7 +180,7 @@ describe("Accounts", () => {
         { event_type: "subscription.churn", amount: 10, occurred_at: day(20) },
       ];
       for (const [index, event] of reported.entries()) {
-        const answer = await doors.ingest({
+        const answer = await endpoints.ingest({
           provider: "custom",
           event_id: `account ${index}`,
           subscription_id: "sub",
@@ -191,7 +191,7 @@ describe("Accounts", () => {
         });
         expect(answer.status, answer.text).to.equal(202);
       }
-      await doors.booked();
+      await endpoints.booked();
       const [row] = await walk({ provider: "custom" });
       id = row?.id ?? "";
     });

@@ -10,7 +10,7 @@ import { revenueAnswer } from "../../api/revenue/schema.js";
 import { summaryAnswer } from "../../api/summary/schema.js";
 import { transactionsAnswer } from "../../schemas/http/transactions.js";
 import { productId } from "../../schemas/ids.js";
-import { type Doors, openDoors } from "../harness/doors.js";
+import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
 import {
   type Tenant,
   type TestVersion,
@@ -32,19 +32,19 @@ const shapes = {
 const paths = Object.keys(shapes);
 
 describe("The read interface", () => {
-  let doors: Doors;
+  let endpoints: Endpoints;
   let tenant: Tenant;
   before(async () => {
-    doors = await openDoors();
-    tenant = { workspace: doors.workspace, environment: "live" };
+    endpoints = await openEndpoints();
+    tenant = { workspace: endpoints.workspace, environment: "live" };
   });
 
-  const get = (path: string, key = doors.readKey) =>
-    doors.call(path, { headers: { authorization: `Bearer ${key}` } });
+  const get = (path: string, key = endpoints.readKey) =>
+    endpoints.call(path, { headers: { authorization: `Bearer ${key}` } });
 
   describe("every question", () => {
     it("should be answered in its documented shape, also when nothing was booked", async () => {
-      const fresh = await openDoors();
+      const fresh = await openEndpoints();
       for (const [path, shape] of Object.entries(shapes)) {
         const answer = await get(path, fresh.readKey);
         expect(answer.status, path).to.equal(200);
@@ -85,7 +85,7 @@ describe("The read interface", () => {
     }
 
     it("should refuse a known_at that is not all booked yet", async () => {
-      const receipt = doors.service.watermark.receive();
+      const receipt = endpoints.service.watermark.receive();
       try {
         // The clock must be past the receipt, else the moment would lie in the future.
         await new Promise((resolve) => setTimeout(resolve, 5));
@@ -111,9 +111,9 @@ describe("The read interface", () => {
     });
 
     describe("of what is old by now", () => {
-      let fresh: Doors;
+      let fresh: Endpoints;
       before(async () => {
-        fresh = await openDoors();
+        fresh = await openEndpoints();
         const mine: Tenant = { workspace: fresh.workspace, environment: "live" };
         const { clickhouse } = fresh.service;
         const recorded = { recorded_at: Date.UTC(2026, 0, 10) };
@@ -194,7 +194,7 @@ describe("The read interface", () => {
 
     it("should know no other method", async () => {
       for (const path of paths) {
-        const answer = await doors.call(path, { method: "POST" });
+        const answer = await endpoints.call(path, { method: "POST" });
         expect([answer.status, answer.headers.get("allow")]).to.deep.equal([405, "GET, HEAD"]);
       }
     });
@@ -204,7 +204,7 @@ describe("The read interface", () => {
     it("should report MRR, growth and subscribers as of a moment", async () => {
       const now = Date.UTC(2026, 2, 31, 12);
       const movement = { vintage: "2026-02-01", recorded_at: now };
-      await insertMovements(doors.service.clickhouse, tenant, [
+      await insertMovements(endpoints.service.clickhouse, tenant, [
         {
           ...movement,
           account: "a",
@@ -235,7 +235,7 @@ describe("The read interface", () => {
       });
       const before = await get("/v1/metrics/mrr?at=2026-03-31T11:59:59.999Z");
       expect(before.json.data.active_subscribers).to.equal(1);
-      const testKey = await doors.manage("POST", `/workspaces/${doors.workspace}/keys`, {
+      const testKey = await endpoints.manage("POST", `/workspaces/${endpoints.workspace}/keys`, {
         environment: "Test",
         scope: "Read-only",
       });
@@ -249,7 +249,7 @@ describe("The read interface", () => {
     const at = (hour: number) => Date.UTC(2026, 0, 1, hour);
 
     it("should show the newest version of each, and filter by that version", async () => {
-      const fresh = await openDoors();
+      const fresh = await openEndpoints();
       const mine: Tenant = { workspace: fresh.workspace, environment: "live" };
       const one = (id: string, hour: number, version: number, more: Partial<TestVersion> = {}) => ({
         id,
@@ -285,7 +285,7 @@ describe("The read interface", () => {
     });
 
     it("should answer exactly as specified", async () => {
-      const fresh = await openDoors();
+      const fresh = await openEndpoints();
       const mine: Tenant = { workspace: fresh.workspace, environment: "live" };
       await insertTransactions(fresh.service.clickhouse, mine, [
         {
@@ -327,7 +327,7 @@ describe("The read interface", () => {
     });
 
     it("should show a status as of `at`: what happened later is taken out again", async () => {
-      const fresh = await openDoors();
+      const fresh = await openEndpoints();
       const mine: Tenant = { workspace: fresh.workspace, environment: "live" };
       const version = { timestamp: at(0), recorded_at: recorded, version: 2, gross_amount: 1000 };
       await insertTransactions(fresh.service.clickhouse, mine, [
@@ -399,7 +399,7 @@ describe("The read interface", () => {
     });
 
     it("should show it also of a sale reported anew in another currency", async () => {
-      const fresh = await openDoors();
+      const fresh = await openEndpoints();
       const about = { provider: "custom", transaction_id: "P", currency: "EUR", amount: 9 };
       const day = (of: number, second = 0) => new Date(Date.UTC(2026, 8, of, 0, 0, second));
       const report = async (more: Readonly<Record<string, unknown>>) => {
@@ -436,7 +436,7 @@ describe("The read interface", () => {
     });
 
     it("should count what was given back of a sale in another currency", async () => {
-      const fresh = await openDoors();
+      const fresh = await openEndpoints();
       const report = async (more: Readonly<Record<string, unknown>>) => {
         const answer = await fresh.ingest({ provider: "custom", transaction_id: "P", ...more });
         expect(answer.status, answer.text).to.equal(202);
@@ -486,7 +486,7 @@ describe("The read interface", () => {
 
   describe("a walk over pages", () => {
     it("should see every row that was there once, as it was, whatever arrives", async () => {
-      const fresh = await openDoors();
+      const fresh = await openEndpoints();
       const mine: Tenant = { workspace: fresh.workspace, environment: "live" };
       const { clickhouse } = fresh.service;
       const start = Date.UTC(2026, 0, 1);
@@ -537,7 +537,7 @@ describe("The read interface", () => {
     });
 
     it("should find the few rows of a status at any depth", async () => {
-      const fresh = await openDoors();
+      const fresh = await openEndpoints();
       const start = Date.UTC(2026, 0, 1);
       const rows = Array.from({ length: 700 }, (_, index) => ({
         id: `tx_${index}`,
@@ -566,7 +566,7 @@ describe("The read interface", () => {
     });
 
     it("should refuse a cursor of another workspace, endpoint, or with other filters", async () => {
-      const fresh = await openDoors();
+      const fresh = await openEndpoints();
       const start = Date.UTC(2026, 0, 1);
       await insertTransactions(
         fresh.service.clickhouse,
@@ -592,7 +592,7 @@ describe("The read interface", () => {
       expect(await statusOf(`${at}&provider=apple`)).to.deep.equal(refused);
       expect(await statusOf(`${at}&status=succeeded`)).to.deep.equal(refused);
       expect(await statusOf(`${at}&at=2026-01-01T00:00:00Z`)).to.deep.equal(refused);
-      expect(await statusOf(at, doors.readKey)).to.deep.equal(refused);
+      expect(await statusOf(at, endpoints.readKey)).to.deep.equal(refused);
       expect(await statusOf(`/v1/products?cursor=${cursor}`)).to.deep.equal(refused);
       expect(await statusOf(`${at.slice(0, -3)}AAA`)).to.deep.equal(refused);
     });
@@ -600,7 +600,7 @@ describe("The read interface", () => {
 
   describe("GET /v1/products", () => {
     it("should list products by revenue, in pages, with what each provider sold", async () => {
-      const fresh = await openDoors();
+      const fresh = await openEndpoints();
       const mine: Tenant = { workspace: fresh.workspace, environment: "live" };
       const { clickhouse, postgres } = fresh.service;
       await postgres.query(
@@ -663,7 +663,11 @@ describe("The read interface", () => {
           { provider: "stripe", external_id: "seats", revenue: 5, sales_count: 0 },
         ],
       });
-      expect(unheard).to.deep.include({ name: "unheard", total_revenue: 3, category: "SaaS" });
+      expect(unheard).to.deep.include({
+        name: "unheard",
+        total_revenue: 3,
+        category: "SaaS",
+      });
       expect(unattributed).to.deep.include({ name: "Unattributed", total_revenue: 0.2 });
       expect(unattributed.providers).to.have.length(1);
       expect(unsold).to.deep.include({ name: "Never sold", slug: "never-sold", total_revenue: 0 });
@@ -700,7 +704,7 @@ describe("The read interface", () => {
 
   describe("the documentation", () => {
     it("should be open to everybody, as a machine reads it", async () => {
-      const answer = await doors.call("/openapi.json");
+      const answer = await endpoints.call("/openapi.json");
       expect([answer.status, answer.json.openapi]).to.deep.equal([200, "3.1.0"]);
     });
 
@@ -711,7 +715,7 @@ describe("The read interface", () => {
       const described = Object.entries(openApiDocument().paths).flatMap(([path, methods]) =>
         Object.keys(methods).map((method) => `${method} ${path.replace(/\{\w+\}/g, "{}")}`),
       );
-      const mounted = doors.service.router.stack.flatMap(({ path, methods }) =>
+      const mounted = endpoints.service.router.stack.flatMap(({ path, methods }) =>
         methods
           .filter((method) => method !== "HEAD" && isCall.test(String(path)))
           .map((method) => `${method.toLowerCase()} ${String(path).replace(/:\w+/g, "{}")}`),
@@ -720,7 +724,7 @@ describe("The read interface", () => {
     });
 
     it("should be a page that loads nothing from elsewhere", async () => {
-      const answer = await doors.call("/docs");
+      const answer = await endpoints.call("/docs");
       expect(answer.status).to.equal(200);
       expect(answer.headers.get("content-type")).to.equal("text/html; charset=utf-8");
       const policy = answer.headers.get("content-security-policy");

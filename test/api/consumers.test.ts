@@ -23,7 +23,7 @@ import {
   needTime,
   openServerFolder,
 } from "../harness/real-servers.js";
-import { doorOf, freePort, kill, startService, whenReady } from "../harness/service-process.js";
+import { endpointOf, freePort, kill, startService, whenReady } from "../harness/service-process.js";
 
 /** How long a consumer may take to get all messages: a failure, then, not a hang. */
 const secondsMax = "60";
@@ -75,7 +75,7 @@ describe("the example consumers", function suite() {
     const data = join(folder.path, "data");
     service = startService(data, port, { KAFKA_BROKERS: kafka.url });
     await whenReady(service, port);
-    merchant = await openMerchant(doorOf(data, port), "EUR");
+    merchant = await openMerchant(endpointOf(data, port), "EUR");
     for (const event of events) await ingest(merchant, event);
     await whenBooked(merchant);
     messages = await messagesOn(kafka.url);
@@ -96,7 +96,7 @@ describe("the example consumers", function suite() {
         env: {
           ...process.env,
           KAFKA_BROKERS: must(kafka, "a broker").url,
-          SCHEMA_REGISTRY_URL: merchant.door.base,
+          SCHEMA_REGISTRY_URL: merchant.endpoint.base,
         },
       });
       expect(roundedMrr(stdout.trim())).to.equal(await expectedLines(merchant));
@@ -164,8 +164,8 @@ const events: readonly object[] = [
   { provider: "stripe", event_type: "customer.subscription.created", payload: discounted },
 ];
 
-async function ingest({ door, key }: Merchant, event: object): Promise<void> {
-  const answer = await fetch(`${door.base}/v1/events/ingest`, {
+async function ingest({ endpoint, key }: Merchant, event: object): Promise<void> {
+  const answer = await fetch(`${endpoint.base}/v1/events/ingest`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify({ provider: "custom", ...event }),
@@ -190,9 +190,11 @@ async function messagesOn(broker: string): Promise<number> {
 
 /** What a consumer prints, made from the API's answers. */
 async function expectedLines(merchant: Merchant): Promise<string> {
-  const { door, key, baseCurrency } = merchant;
+  const { endpoint, key, baseCurrency } = merchant;
   const get = async (path: string): Promise<unknown> => {
-    const answer = await fetch(door.base + path, { headers: { authorization: `Bearer ${key}` } });
+    const answer = await fetch(endpoint.base + path, {
+      headers: { authorization: `Bearer ${key}` },
+    });
     return at(await answer.json(), "data");
   };
   const transactions = list(await get("/v1/transactions?limit=200"));

@@ -1,13 +1,13 @@
 /** `/docs`: the API reference and the pages of `docs/`, as a browser gets them. */
 import { expect } from "chai";
 import { readPages } from "../../api/docs/pages.js";
-import { type Doors, openDoors } from "../harness/doors.js";
+import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
 
 describe("The documentation that is served", () => {
-  let doors: Doors;
+  let endpoints: Endpoints;
   before(async function openOnce() {
     this.timeout(60_000);
-    doors = await openDoors();
+    endpoints = await openEndpoints();
   });
 
   const files: [path: string, type: RegExp][] = [
@@ -23,7 +23,7 @@ describe("The documentation that is served", () => {
   ];
   for (const [path, type] of files) {
     it(`should hold ${path}`, async () => {
-      const { headers, status, text } = await doors.call(path);
+      const { headers, status, text } = await endpoints.call(path);
       expect(status).to.equal(200);
       expect(headers.get("content-type")).to.match(type);
       if (!type.test("text/html")) return;
@@ -38,13 +38,13 @@ describe("The documentation that is served", () => {
 
   for (const path of ["/docs/none.md", "/docs/../config.ts", "/docs/%2e%2e/package.json"]) {
     it(`should hold nothing at ${path}`, async () => {
-      expect((await doors.call(path)).status).to.equal(404);
+      expect((await endpoints.call(path)).status).to.equal(404);
     });
   }
 
   it("should link its pages from the reference, and each other where they are", async () => {
     const pages = readPages();
-    const { text } = await doors.call("/docs");
+    const { text } = await endpoints.call("/docs");
     for (const path of pages.keys()) {
       const link = `<a href="/docs/${path}">`;
       expect(text.includes(link), path).to.equal(!path.startsWith("decisions/"));

@@ -12,7 +12,7 @@ import { type MrrChangesAnswer, mrrChangesAnswer } from "../../api/mrr-changes/s
 import { type TransactionAnswer, transactionAnswer } from "../../api/transaction/schema.js";
 import { transactionId } from "../../schemas/ids.js";
 import { rawEventCodec, topics } from "../../schemas/records/records.js";
-import { type Answer, type Doors, expectError, openDoors } from "../harness/doors.js";
+import { type Answer, type Endpoints, expectError, openEndpoints } from "../harness/endpoints.js";
 
 const version = "2025-09-30.clover";
 const hourMs = 3_600_000;
@@ -23,20 +23,20 @@ const refundedAt = paidAt + 2 * dayMs;
 type Explained = EventAnswer["data"];
 
 describe("Why", () => {
-  let doors: Doors;
+  let endpoints: Endpoints;
   before(async () => {
-    doors = await openDoors();
+    endpoints = await openEndpoints();
   });
 
-  const get = (path: string, key = doors.readKey) =>
-    doors.call(path, { headers: { authorization: `Bearer ${key}` } });
+  const get = (path: string, key = endpoints.readKey) =>
+    endpoints.call(path, { headers: { authorization: `Bearer ${key}` } });
 
-  const booked = () => doors.booked();
+  const booked = () => endpoints.booked();
 
   /** @returns the event id */
   async function report(id: string, type: string, at: number, object: JsonObject): Promise<string> {
     const body = eventBody(stripeEvent({ id, type, at, version, object }));
-    const answer = await doors.deliver(body);
+    const answer = await endpoints.deliver(body);
     expect(answer.status, answer.text).to.equal(200);
     return String(answer.json.event_id);
   }
@@ -96,13 +96,13 @@ describe("Why", () => {
       beforeLink = await booked();
       events.push(await report("evt_why_4", "invoice_payment.paid", paidAt, link));
       await booked();
-      id = transactionId(doors.workspace, "live", "stripe", "pi_why");
+      id = transactionId(endpoints.workspace, "live", "stripe", "pi_why");
       await journalled(events);
       shown = await explained("");
     });
 
     function versionsOf(name: string): Promise<unknown[]> {
-      const { clickhouse } = doors.service;
+      const { clickhouse } = endpoints.service;
       return clickhouse.rows("SELECT 1 FROM transactions WHERE id = {name:String}", { name });
     }
 
@@ -163,7 +163,7 @@ describe("Why", () => {
         native_id: "evt_why_2",
       });
       for (const { partition, offset, event_id: eventId } of first?.events ?? []) {
-        const [found] = await doors.service.log.read(topics.raw, partition, BigInt(offset), 1);
+        const [found] = await endpoints.service.log.read(topics.raw, partition, BigInt(offset), 1);
         expect(rawEventCodec.decode(found?.value ?? Buffer.alloc(0)).meta.event_id).to.equal(
           eventId,
         );
@@ -210,9 +210,9 @@ describe("Why", () => {
 
     it("should wait for the ledger of a transaction that is listed already", async () => {
       const sale = { event_id: "listed", event_type: "transaction.sale", amount: 7 };
-      const call = doors.service.watermark.receive();
+      const call = endpoints.service.watermark.receive();
       await record(sale);
-      const name = transactionId(doors.workspace, "live", "custom", "listed");
+      const name = transactionId(endpoints.workspace, "live", "custom", "listed");
       while ((await versionsOf(name)).length === 0) await pause(10);
       const answer = get(`/v1/transactions/${name}`);
       await pause(50);
@@ -223,8 +223,8 @@ describe("Why", () => {
 
     it("should not be found before it happened, elsewhere, or under another name", async () => {
       const before = `?at=${new Date(paidAt - 1).toISOString()}`;
-      const other = await openDoors();
-      const testKey = await doors.manage("POST", `/workspaces/${doors.workspace}/keys`, {
+      const other = await openEndpoints();
+      const testKey = await endpoints.manage("POST", `/workspaces/${endpoints.workspace}/keys`, {
         environment: "Test",
         scope: "Read-only",
       });
@@ -242,8 +242,8 @@ describe("Why", () => {
 
   describe("GET /v1/events/{event_id}", () => {
     it("should show an event just received as in progress, and then what it did", async () => {
-      // The consumers let a crowd at the doors go first.
-      const crowd = Array.from({ length: 11 }, () => doors.service.watermark.receive());
+      // The consumers let a crowd at the endpoints go first.
+      const crowd = Array.from({ length: 11 }, () => endpoints.service.watermark.receive());
       let id: string;
       try {
         id = await record({ event_id: "just-now", event_type: "transaction.sale", amount: 5 });
@@ -310,7 +310,7 @@ describe("Why", () => {
 
     it("should be counted once by how long its payment took, and its MRR", async () => {
       const counted = async (figures: string): Promise<number> => {
-        const { text } = await doors.call("/metrics");
+        const { text } = await endpoints.call("/metrics");
         const count = new RegExp(
           `^revenue_booking_delay_seconds_count{figures="${figures}"} (\\d+)$`,
           "m",
@@ -351,7 +351,7 @@ describe("Why", () => {
       const [made] = reported.transactions;
       const { json } = await get(`/v1/transactions/${made?.id}`);
       expect(json.data.versions[0].booked_at).to.equal(made?.booked_at);
-      await doors.service.log.append(topics.raw, await recordsOf(id));
+      await endpoints.service.log.append(topics.raw, await recordsOf(id));
       await booked();
       expect(rowsOf(await eventOf(id))).to.deep.equal(rowsOf(reported));
     });
@@ -361,7 +361,7 @@ describe("Why", () => {
       await booked();
       await journalled([id]);
       // As a table is that just got the column.
-      await doors.service.clickhouse.write(
+      await endpoints.service.clickhouse.write(
         `INSERT INTO ledger SELECT * REPLACE (toDateTime64(0, 3, 'UTC') AS booked_at)
          FROM ${allShards("ledger")} WHERE event_id = {id:String}`,
         { id },
@@ -398,7 +398,7 @@ describe("Why", () => {
 
     it("should find no event of another workspace, and none that was never received", async () => {
       const id = await record({ event_id: "mine", event_type: "transaction.sale", amount: 5 });
-      const other = await openDoors();
+      const other = await openEndpoints();
       for (const answer of [
         await get(`/v1/events/${id}`, other.readKey),
         await get("/v1/events/evt_norm_of_nothing"),
@@ -423,14 +423,14 @@ describe("Why", () => {
   async function recordsOf(id: string): Promise<LogRecord[]> {
     const { deliveries } = await eventOf(id);
     const reads = deliveries.map(({ partition, offset }) =>
-      doors.service.log.read(topics.raw, partition, BigInt(offset), 1),
+      endpoints.service.log.read(topics.raw, partition, BigInt(offset), 1),
     );
     return (await Promise.all(reads)).flat();
   }
 
   /** Sends a form A record. @returns its event id */
   async function record(more: JsonObject, at = paidAt, key?: string): Promise<string> {
-    const answer = await doors.ingest(
+    const answer = await endpoints.ingest(
       {
         provider: "custom",
         currency: "EUR",
@@ -447,7 +447,7 @@ describe("Why", () => {
   /** The journal is written behind. */
   async function journalled(ids: readonly string[]): Promise<void> {
     for (;;) {
-      const rows = await doors.service.clickhouse.rows(
+      const rows = await endpoints.service.clickhouse.rows(
         "SELECT DISTINCT event_id FROM raw_events WHERE event_id IN {ids:Array(String)}",
         { ids },
       );
@@ -457,14 +457,14 @@ describe("Why", () => {
   }
 
   describe("GET /v1/metrics/mrr/changes", () => {
-    let fresh: Doors;
+    let fresh: Endpoints;
     let from: string;
     let to: string;
     const at = new Date(paidAt + 20 * dayMs).toISOString();
     const sent: Record<string, string> = {};
 
     before("corrections that come after the first reading", async () => {
-      fresh = await openDoors();
+      fresh = await openEndpoints();
       const subscription = (name: string, type: string, amount: number, day: number) => {
         const event_id = `${name} ${type} ${day}`;
         return {
@@ -586,12 +586,12 @@ describe("Why", () => {
 
   /** Of the invoice's payments, by product, in cents of the original currency. */
   async function returned(): Promise<string> {
-    const rows = await doors.service.clickhouse.rows<{ text: string }>(
+    const rows = await endpoints.service.clickhouse.rows<{ text: string }>(
       `SELECT concat(payment, ' ', external_id, ' ', toString(sum(original_amount))) AS text
        FROM ledger WHERE workspace = {workspace:String} AND kind = 'refund'
          AND payment IN ('stripe:in_out', 'stripe:pi_out')
        GROUP BY payment, external_id HAVING sum(original_amount) != 0 ORDER BY text`,
-      { workspace: doors.workspace },
+      { workspace: endpoints.workspace },
     );
     return rows.map(({ text }) => text).join(", ");
   }
@@ -599,7 +599,7 @@ describe("Why", () => {
   describe("a credit note outside Stripe", () => {
     it("should move what was returned outside Stripe to the payment of its invoice", async () => {
       // Of a workspace of its own: the others' transaction is the only one in theirs.
-      doors = await openDoors();
+      endpoints = await openEndpoints();
       const of = {
         id: "in_out",
         lines: [{ ...line, id: "il_o", product: "prod_o", amount: 4_000n }],
@@ -628,7 +628,7 @@ describe("Why", () => {
       );
       await booked();
       expect(await returned()).to.equal("stripe:pi_out prod_o -4000");
-      const id = transactionId(doors.workspace, "live", "stripe", "pi_out");
+      const id = transactionId(endpoints.workspace, "live", "stripe", "pi_out");
       const { json } = await get(`/v1/transactions/${id}`);
       expect(transactionAnswer.parse(json).data).to.include({ status: "refunded" });
     });

@@ -17,7 +17,7 @@ import { openSkus } from "../../catalogue/skus.js";
 import { limits } from "../../config.js";
 import { parseDecimal, trimmedText } from "../../schemas/money/decimal.js";
 import { productId } from "../../schemas/ids.js";
-import { type Doors, expectError, openDoors } from "../harness/doors.js";
+import { type Endpoints, expectError, openEndpoints } from "../harness/endpoints.js";
 import { must } from "../model/readers/json.js";
 import {
   type Tenant,
@@ -37,23 +37,23 @@ const first = Date.UTC(2026, 0, 1);
 const hourMs = 3_600_000;
 
 describe("Exports", () => {
-  let doors: Doors;
+  let endpoints: Endpoints;
   let tenant: Tenant;
   let key: string;
   before(async () => {
-    doors = await openDoors();
-    ({ tenant, key } = await newWorkspace(doors));
+    endpoints = await openEndpoints();
+    ({ tenant, key } = await newWorkspace(endpoints));
   });
 
   const get = (path: string, accept = "application/json", method = "GET") =>
-    doors.call(path, { method, headers: { authorization: `Bearer ${key}`, accept } });
+    endpoints.call(path, { method, headers: { authorization: `Bearer ${key}`, accept } });
   /** As an engine reads it that knows nothing of ours. */
   async function readParquet(path: string): Promise<Row[]> {
     const headers = { authorization: `Bearer ${key}`, accept: parquet };
-    const answer = await fetch(doors.base + path, { headers });
+    const answer = await fetch(endpoints.base + path, { headers });
     const file = join(testFolder, "export.parquet");
     writeFileSync(file, Buffer.from(await answer.arrayBuffer()));
-    return doors.service.clickhouse.rows<Row>(`SELECT * FROM file('${file}', Parquet)`);
+    return endpoints.service.clickhouse.rows<Row>(`SELECT * FROM file('${file}', Parquet)`);
   }
   /** The rows of all pages. */
   async function walk(path: string): Promise<Row[]> {
@@ -72,8 +72,8 @@ describe("Exports", () => {
     // More than are read at once.
     const count = limits.exportPageRows + 200;
     before(async () => {
-      await insertTransactions(doors.service.clickhouse, tenant, scattered(count));
-      await insertLedger(doors.service.clickhouse, tenant, [
+      await insertTransactions(endpoints.service.clickhouse, tenant, scattered(count));
+      await insertLedger(endpoints.service.clickhouse, tenant, [
         {
           payment: "stripe:pay_tx_00007",
           kind: "refund",
@@ -126,7 +126,7 @@ describe("Exports", () => {
 
     it("should count what is of a product", async () => {
       const sku = { provider: "stripe", externalId: "prod_a" };
-      await openSkus(doors.service.postgres).see([{ ...tenant, ...sku }]);
+      await openSkus(endpoints.service.postgres).see([{ ...tenant, ...sku }]);
       const id = productId(tenant.workspace, "live", sku.provider, sku.externalId);
       // The service looks at the catalogue again after a moment.
       await pause(250);
@@ -174,8 +174,8 @@ describe("Exports", () => {
     const at = "2026-05-01T00:00:00Z";
     const march = `at=${at}&known_at=${at}`;
     before(async () => {
-      ({ tenant, key } = await newWorkspace(doors));
-      const { clickhouse } = doors.service;
+      ({ tenant, key } = await newWorkspace(endpoints));
+      const { clickhouse } = endpoints.service;
       const moved = { recorded_at: first + 2 * hourMs, vintage: "2026-01-01" };
       await insertMovements(clickhouse, tenant, [
         { ...moved, account: "a", at: first, kind: "new", mrr: "10.004", accounts: 1 },
@@ -308,7 +308,10 @@ describe("Exports", () => {
 
     it("should say of the times of a Parquet file that they are UTC", async () => {
       await readParquet(`/v1/mrr-movements?${march}`);
-      const columns = await doors.service.clickhouse.rows<{ name: string; logical_type: string }>(
+      const columns = await endpoints.service.clickhouse.rows<{
+        name: string;
+        logical_type: string;
+      }>(
         `SELECT arrayJoin(columns) AS c, c.name AS name, c.logical_type AS logical_type
          FROM file('${join(testFolder, "export.parquet")}', ParquetMetadata)`,
       );
@@ -352,7 +355,7 @@ describe("Exports", () => {
     const kinds = formats.map(({ mediaType }) => mediaType);
     for (const accept of kinds) {
       it(`should be an error to the reader of ${accept} when a page fails`, async () => {
-        const app = await openApp(doors, 3, async function* () {
+        const app = await openApp(endpoints, 3, async function* () {
           yield rowsFrom(0, 1);
           yield rowsFrom(1, 1);
           throw new Error("the store went away");
@@ -364,7 +367,7 @@ describe("Exports", () => {
       });
 
       it(`should be one when fewer rows are in ${accept} than were counted`, async () => {
-        const app = await openApp(doors, 3, async function* () {
+        const app = await openApp(endpoints, 3, async function* () {
           yield rowsFrom(0, 2);
         });
         const answer = await fetch(app.url, { headers: { accept } }).catch(() => null);
@@ -379,7 +382,7 @@ describe("Exports", () => {
     /** Pages of a megabyte each. */
     async function openLong() {
       const seen = { read: 0, closed: 0 };
-      const app = await openApp(doors, pagesMax * pageRows, async function* () {
+      const app = await openApp(endpoints, pagesMax * pageRows, async function* () {
         try {
           for (let page = 0; page < pagesMax; page += 1) {
             seen.read += 1;
@@ -479,10 +482,13 @@ describe("Exports", () => {
 
 type Row = Readonly<Record<string, unknown>>;
 
-async function newWorkspace(doors: Doors): Promise<{ tenant: Tenant; key: string }> {
-  const created = await doors.manage("POST", "/workspaces", { name: "E", base_currency: "EUR" });
+async function newWorkspace(endpoints: Endpoints): Promise<{ tenant: Tenant; key: string }> {
+  const created = await endpoints.manage("POST", "/workspaces", {
+    name: "E",
+    base_currency: "EUR",
+  });
   const workspace = String(created.json.data.id);
-  const made = await doors.manage("POST", `/workspaces/${workspace}/keys`, {
+  const made = await endpoints.manage("POST", `/workspaces/${workspace}/keys`, {
     environment: "Production",
     scope: "Read-only",
   });
@@ -582,10 +588,10 @@ function rowsFrom(start: number, count: number, text = "x"): Row[] {
 }
 
 /** The service's own app and server, with one export whose pages are given. */
-async function openApp(doors: Doors, count: number, pages: () => AsyncIterable<Row[]>) {
+async function openApp(endpoints: Endpoints, count: number, pages: () => AsyncIterable<Row[]>) {
   const metrics = createMetrics();
   const router = new Router();
-  const exports = createExports({ logger: doors.service.logger, metrics });
+  const exports = createExports({ logger: endpoints.service.logger, metrics });
   router.get("/rows", async (ctx) => {
     const format = formatOf(ctx, undefined);
     if (format === null) throw new Error("asked for an export");
@@ -603,7 +609,7 @@ async function openApp(doors: Doors, count: number, pages: () => AsyncIterable<R
       pages,
     });
   });
-  const { limits: callLimits, logger } = doors.service;
+  const { limits: callLimits, logger } = endpoints.service;
   const server = createHttpServer(createApp({ limits: callLimits, logger, metrics, router }));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();

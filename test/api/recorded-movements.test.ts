@@ -10,7 +10,7 @@ import {
 import { type MovementRecord, movementCodec, topics } from "../../schemas/records/records.js";
 import { recordsOf } from "../chaos/raw-events.js";
 import { discountedSubscription } from "../harness/discounted.js";
-import { type Doors, openDoors } from "../harness/doors.js";
+import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
 import { must } from "../model/readers/json.js";
 
 const dayMs = 24 * 3_600_000;
@@ -20,15 +20,15 @@ const startedAt = Math.floor(Date.now() / 1000 - 1) * 1000;
 const discountEndsAt = startedAt + 30 * dayMs;
 
 describe("GET /v1/mrr-movements", () => {
-  let doors: Doors;
+  let endpoints: Endpoints;
   /** Between what was reported first and last. */
   let between: string;
   let reported: MovementRecord[];
   before(async () => {
-    doors = await openDoors();
+    endpoints = await openEndpoints();
     const lasts = { startedAt, endsAt: discountEndsAt };
     const discounted = discountedSubscription(`evt_discounted_${process.pid}`, lasts);
-    await doors.deliver(eventBody(discounted));
+    await endpoints.deliver(eventBody(discounted));
     // Several subscriptions of one account begin at one moment.
     for (const name of ["a", "b", "c"]) await subscribe(name, 10, startedAt - dayMs);
     between = await booked();
@@ -39,7 +39,7 @@ describe("GET /v1/mrr-movements", () => {
   });
 
   async function subscribe(name: string, amount: number, at: number): Promise<void> {
-    const answer = await doors.ingest({
+    const answer = await endpoints.ingest({
       provider: "custom",
       event_type: "subscription.new",
       event_id: `${name} ${at}`,
@@ -53,13 +53,13 @@ describe("GET /v1/mrr-movements", () => {
     expect(answer.status, answer.text).to.equal(202);
   }
 
-  const booked = () => doors.booked();
+  const booked = () => endpoints.booked();
 
   async function published(): Promise<MovementRecord[]> {
     const records: MovementRecord[] = [];
-    for await (const { value } of recordsOf(doors.service.log, topics.movements)) {
+    for await (const { value } of recordsOf(endpoints.service.log, topics.movements)) {
       const record = movementCodec.decode(value);
-      if (record.workspace === doors.workspace) records.push(record);
+      if (record.workspace === endpoints.workspace) records.push(record);
     }
     return records;
   }
@@ -77,12 +77,14 @@ describe("GET /v1/mrr-movements", () => {
   }
 
   function get(url: string, accept = "application/json") {
-    return doors.call(url, { headers: { authorization: `Bearer ${doors.readKey}`, accept } });
+    return endpoints.call(url, {
+      headers: { authorization: `Bearer ${endpoints.readKey}`, accept },
+    });
   }
 
   it("should be what the topic reported, each once, what lies ahead included", async () => {
     const rows = await walk();
-    expect(rows.map(asTold)).to.have.deep.members(reported.map(essence));
+    expect(rows.map(asReported)).to.have.deep.members(reported.map(essence));
     expect(reported.filter(({ at }) => at === discountEndsAt)).to.have.length(1);
   });
 
@@ -154,8 +156,8 @@ describe("GET /v1/mrr-movements", () => {
     const loaded = await walk(`known_at=${between}`);
     const later = reported.filter(({ recorded_at: at }) => at > Date.parse(between));
     expect([loaded.length, later.length]).not.to.include(0);
-    expect([...loaded.map(asTold), ...later.map(essence)]).to.have.deep.members(
-      (await walk()).map(asTold),
+    expect([...loaded.map(asReported), ...later.map(essence)]).to.have.deep.members(
+      (await walk()).map(asReported),
     );
   });
 
@@ -188,7 +190,7 @@ describe("GET /v1/mrr-movements", () => {
 });
 
 /** A row in the terms of a message. */
-function asTold(row: RecordedMovement) {
+function asReported(row: RecordedMovement) {
   const { product_id: _id, product_name: _name, mrr_exact: exact, ...same } = row;
   const [at, recorded] = [Date.parse(row.at), Date.parse(row.recorded_at)];
   return { ...same, mrr: Number(exact), at, recorded_at: recorded };

@@ -1,7 +1,7 @@
 /** The service as a schema registry to read from, as consumers without another one use it. */
 import { expect } from "chai";
 import { releasedText } from "../../log/registry/public-schemas.js";
-import { type Doors, openDoors } from "../harness/doors.js";
+import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
 
 const transactionsId = 1_900_001_001;
 const subject = "revenue.transactions-value";
@@ -9,15 +9,15 @@ const movementsText = releasedText({ topic: "revenue.mrr-movements", version: 1 
 const transactionsText = releasedText({ topic: "revenue.transactions", version: 1 });
 
 describe("the schema registry's read part", () => {
-  let doors: Doors;
+  let endpoints: Endpoints;
   /** Of the topics, which subjects are named after; on servers those of this run have one. */
   let prefix: string;
   before(async () => {
-    doors = await openDoors();
-    prefix = doors.service.config.KAFKA_TOPIC_PREFIX ?? "";
+    endpoints = await openEndpoints();
+    prefix = endpoints.service.config.KAFKA_TOPIC_PREFIX ?? "";
   });
   const call = (path: string, init?: RequestInit) =>
-    doors.call(path.replace("/revenue.", `/${prefix}revenue.`), init);
+    endpoints.call(path.replace("/revenue.", `/${prefix}revenue.`), init);
 
   const newest = { subject, version: 1, id: transactionsId, schema: transactionsText };
   const answers: readonly [path: string, answer: unknown][] = [

@@ -4,7 +4,7 @@ import { openSkus } from "../../catalogue/skus.js";
 import { accountCohortsAnswer, cohortsAnswer } from "../../api/cohorts/schema.js";
 import { summaryAnswer } from "../../api/summary/schema.js";
 import { productId } from "../../schemas/ids.js";
-import { type Doors, expectError, openDoors } from "../harness/doors.js";
+import { type Endpoints, expectError, openEndpoints } from "../harness/endpoints.js";
 import { movementsIn } from "../harness/movement-table.js";
 import { type Tenant, insertMovements } from "../harness/query-rows.js";
 import type { QueryParam } from "../../clickhouse/sql-text.js";
@@ -23,20 +23,20 @@ const story = `
 `;
 
 describe("retention", () => {
-  let doors: Doors;
+  let endpoints: Endpoints;
   let tenant: Tenant;
   before(async () => {
-    doors = await openDoors();
-    tenant = { workspace: doors.workspace, environment: "live" };
-    await insertMovements(doors.service.clickhouse, tenant, movementsIn(story));
-    await openSkus(doors.service.postgres).see(
+    endpoints = await openEndpoints();
+    tenant = { workspace: endpoints.workspace, environment: "live" };
+    await insertMovements(endpoints.service.clickhouse, tenant, movementsIn(story));
+    await openSkus(endpoints.service.postgres).see(
       ["prod_b", "prod_c"].map((externalId) => ({ ...tenant, provider: "stripe", externalId })),
     );
   });
 
   const get = (path: string, query: Query) =>
-    doors.call(`/v1/metrics/${path}?${new URLSearchParams(query).toString()}`, {
-      headers: { authorization: `Bearer ${doors.readKey}` },
+    endpoints.call(`/v1/metrics/${path}?${new URLSearchParams(query).toString()}`, {
+      headers: { authorization: `Bearer ${endpoints.readKey}` },
     });
   const july = { at: "2026-07-15T00:00:00Z" };
   const cohorts = async (query: Query) => {
@@ -260,7 +260,7 @@ describe("retention", () => {
     });
 
     it("should see one state of what is booked, though more is booked meanwhile", async () => {
-      const busy = await openDoors();
+      const busy = await openEndpoints();
       const own: Tenant = { workspace: busy.workspace, environment: "live" };
       const { clickhouse } = busy.service;
       await insertMovements(clickhouse, own, movementsIn(story));

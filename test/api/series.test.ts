@@ -7,7 +7,7 @@ import { insertDifferences } from "../../processors/book/subscriptions/movements
 import { type MovementsRow, movementsAnswer } from "../../api/movement-series/schema.js";
 import { revenueAnswer } from "../../api/revenue/schema.js";
 import { productId } from "../../schemas/ids.js";
-import { type Doors, openDoors } from "../harness/doors.js";
+import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
 import { momentOf, rowsOf } from "../model/tables/table.js";
 import { movementsIn } from "../harness/movement-table.js";
 import {
@@ -19,16 +19,16 @@ import {
 import type { Change } from "../../processors/book/subscriptions/change.js";
 
 describe("series over time", () => {
-  let doors: Doors;
+  let endpoints: Endpoints;
   let tenant: Tenant;
   beforeEach(async () => {
-    doors = await openDoors();
-    tenant = { workspace: doors.workspace, environment: "live" };
+    endpoints = await openEndpoints();
+    tenant = { workspace: endpoints.workspace, environment: "live" };
   });
 
   const get = (path: string, query: Readonly<Record<string, string>> = {}) =>
-    doors.call(`${path}?${new URLSearchParams(query).toString()}`, {
-      headers: { authorization: `Bearer ${doors.readKey}` },
+    endpoints.call(`${path}?${new URLSearchParams(query).toString()}`, {
+      headers: { authorization: `Bearer ${endpoints.readKey}` },
     });
   const read = async <Answer>(
     shape: z.ZodType<Answer>,
@@ -43,7 +43,7 @@ describe("series over time", () => {
   describe("MRR movements", () => {
     const path = "/v1/metrics/mrr/movements";
     const insert = (movements: string) =>
-      insertMovements(doors.service.clickhouse, tenant, movementsIn(movements));
+      insertMovements(endpoints.service.clickhouse, tenant, movementsIn(movements));
     const bridge = async (query: Readonly<Record<string, string>>) =>
       (await read(movementsAnswer, path, query)).data;
     const year = { from: "2026-01-01", to: "2026-04-01" };
@@ -78,7 +78,7 @@ describe("series over time", () => {
 
     it("should show the parts of a provider, a product or a currency", async () => {
       await insert(story);
-      await openSkus(doors.service.postgres).see([
+      await openSkus(endpoints.service.postgres).see([
         { ...tenant, provider: "stripe", externalId: "prod_b" },
       ]);
       const cells: readonly (readonly [query: Readonly<Record<string, string>>, table: string])[] =
@@ -127,7 +127,7 @@ describe("series over time", () => {
 
     const groups = ["provider", "product", "currency", "country", "kind"] as const;
     const seen = (...skus: readonly (readonly [provider: string, externalId: string])[]) =>
-      openSkus(doors.service.postgres).see(
+      openSkus(endpoints.service.postgres).see(
         skus.map(([provider, externalId]) => ({ ...tenant, provider, externalId })),
       );
     for (const group of groups) {
@@ -241,7 +241,7 @@ describe("series over time", () => {
 
     // The engine's days begin anew in June 2149.
     it("should never take for past a price that is announced for centuries ahead", async () => {
-      const { clickhouse } = doors.service;
+      const { clickhouse } = endpoints.service;
       const [begun, announced] = ["2026-01-10 00:00:00.000", "2200-01-15 00:00:00.000"];
       const item = { item: "si", external_id: "prod_a", price: "EUR:500/1", mrr: "5.000000" };
       const change: Change = {
@@ -282,7 +282,7 @@ describe("series over time", () => {
       (await read(revenueAnswer, path, query)).data;
 
     beforeEach(async () => {
-      const { clickhouse } = doors.service;
+      const { clickhouse } = endpoints.service;
       const entry = (at: string, payment: string, more: object) => ({
         payment: `stripe:${payment}`,
         kind: "sale" as const,
@@ -370,7 +370,7 @@ describe("series over time", () => {
     it("should report how many sales nobody reported the tax", async () => {
       const { totals } = await revenue({ from: "2026-01-01" });
       expect(totals.sales_without_tax).to.equal(2);
-      await insertTransactions(doors.service.clickhouse, tenant, [
+      await insertTransactions(endpoints.service.clickhouse, tenant, [
         {
           id: "one",
           version: 4,
@@ -385,7 +385,7 @@ describe("series over time", () => {
     });
 
     it("should show of each group what its filter shows, to the last figure", async () => {
-      await openSkus(doors.service.postgres).see([
+      await openSkus(endpoints.service.postgres).see([
         { ...tenant, provider: "stripe", externalId: "prod_a" },
       ]);
       const span = { from: "2026-01-01", to: "2026-05-01" };
@@ -418,7 +418,7 @@ describe("series over time", () => {
       // A transaction is listed a moment before the ledger has its sale.
       const [at, early] = [momentOf("2026-01-20"), momentOf("2025-12-20")];
       const listed = { version: 1, recorded_at: at, fee_amount: 30, customer_country: "DE" };
-      await insertTransactions(doors.service.clickhouse, tenant, [
+      await insertTransactions(endpoints.service.clickhouse, tenant, [
         { ...listed, id: "three", timestamp: at },
         { ...listed, id: "four", timestamp: at },
         { ...listed, id: "five", timestamp: early },

@@ -10,7 +10,7 @@ import { type Role, roles } from "../../members/roles.js";
 import { createUser } from "../../members/users.js";
 import { join } from "../../members/memberships.js";
 import { Browser, ownerBrowser } from "../harness/browser.js";
-import { expectError } from "../harness/doors.js";
+import { expectError } from "../harness/endpoints.js";
 import { type TestService, openTestService } from "../harness/service.js";
 
 let opened: TestService;

@@ -6,7 +6,7 @@ import { WebSocket } from "ws";
 import { type GitHubServer, serveGitHub } from "../apis/identity-servers.js";
 import { type OidcServer, serveOidc } from "../apis/oidc-server.js";
 import { Browser, ownerBrowser } from "../harness/browser.js";
-import { type Answer, expectError } from "../harness/doors.js";
+import { type Answer, expectError } from "../harness/endpoints.js";
 import { type TestService, openTestService } from "../harness/service.js";
 
 let opened: TestService;

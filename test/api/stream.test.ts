@@ -11,15 +11,15 @@ import { openCatalogueView } from "../../catalogue/view.js";
 import { limits } from "../../config.js";
 import { type StreamMessage, streamMessage } from "../../schemas/http/transactions.js";
 import { type TransactionRecord, topics, transactionCodec } from "../../schemas/records/records.js";
-import { type Doors, openDoors } from "../harness/doors.js";
+import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
 
 const path = "/v1/events/stream";
 
 describe("The live stream", () => {
-  let doors: Doors;
+  let endpoints: Endpoints;
   const open: WebSocket[] = [];
   before(async () => {
-    doors = await openDoors();
+    endpoints = await openEndpoints();
   });
   afterEach(() => {
     for (const socket of open.splice(0)) socket.terminate();
@@ -35,8 +35,8 @@ describe("The live stream", () => {
     until(count: number): Promise<StreamMessage[]>;
   }
 
-  async function listen(query = "", key = doors.readKey): Promise<Reader> {
-    const socket = new WebSocket(`${doors.base.replace("http", "ws")}${path}${query}`, {
+  async function listen(query = "", key = endpoints.readKey): Promise<Reader> {
+    const socket = new WebSocket(`${endpoints.base.replace("http", "ws")}${path}${query}`, {
       headers: { Authorization: `Bearer ${key}` },
     });
     open.push(socket);
@@ -68,11 +68,11 @@ describe("The live stream", () => {
 
   /** Appends versions of transactions, spread over the partitions by id. */
   async function publish(...records: readonly Partial<TransactionRecord>[]): Promise<void> {
-    await doors.service.log.append(
+    await endpoints.service.log.append(
       topics.transactions,
       records.map((record) => ({
         key: record.id ?? "tx",
-        value: transactionCodec.encode({ ...plain, workspace: doors.workspace, ...record }),
+        value: transactionCodec.encode({ ...plain, workspace: endpoints.workspace, ...record }),
       })),
     );
   }
@@ -107,11 +107,11 @@ describe("The live stream", () => {
         product_id: `sku_${index}`,
         product_name: name,
       };
-      expect((await doors.ingest(sale)).status).to.equal(202);
+      expect((await endpoints.ingest(sale)).status).to.equal(202);
       await reader.until(index + 1);
     }
     // On a log that is shared names have partitions of their own, and may come a moment later.
-    const isShared = doors.service.log.shared;
+    const isShared = endpoints.service.log.shared;
     for (const [index, name] of names.entries()) {
       const reported = reader.messages[index]?.product_name;
       expect(reported).to.be.oneOf(isShared ? [name, `sku_${index}`] : [name]);
@@ -119,7 +119,7 @@ describe("The live stream", () => {
   });
 
   it("should push what passes the filters, of its workspace and environment only", async () => {
-    const elsewhere = await openDoors();
+    const elsewhere = await openEndpoints();
     const all = await listen();
     const filtered = await listen("?provider=apple&status=refunded");
     await publish(
@@ -184,7 +184,7 @@ describe("The live stream", () => {
     const reader = await listen();
     await publish({ id: "x" });
     const [message] = await reader.until(1);
-    const { log } = doors.service;
+    const { log } = endpoints.service;
     const earliest = log.earliest.bind(log);
     // What retention does, without waiting for days.
     log.earliest = async (topic) => (await earliest(topic)).map((offset) => offset + 10_000_000n);
@@ -197,11 +197,11 @@ describe("The live stream", () => {
   });
 
   it("should close a reader that falls behind with 4408 and never slow the others", async () => {
-    const slow = connect(Number(new URL(doors.base).port), "localhost");
+    const slow = connect(Number(new URL(endpoints.base).port), "localhost");
     slow.write(
       `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
         `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n` +
-        `Authorization: Bearer ${doors.readKey}\r\n\r\n`,
+        `Authorization: Bearer ${endpoints.readKey}\r\n\r\n`,
     );
     await once(slow, "data");
     slow.pause();
@@ -226,7 +226,7 @@ describe("The live stream", () => {
   });
 
   it("should cut off a peer that does not answer a ping, and keep one that does", async () => {
-    const { service, workspace } = doors;
+    const { service, workspace } = endpoints;
     const catalogues = openCatalogueView(service.postgres);
     const { hub, tail } = await Hub.open(service, createCursors(service.vault), catalogues);
     const server = new WebSocketServer({ port: 0 });
@@ -267,19 +267,19 @@ describe("The live stream", () => {
   });
 
   it("should close 1008 when the key is revoked", async () => {
-    const keys = `/workspaces/${doors.workspace}/keys`;
-    const made = await doors.manage("POST", keys, {
+    const keys = `/workspaces/${endpoints.workspace}/keys`;
+    const made = await endpoints.manage("POST", keys, {
       environment: "Production",
       scope: "Read-only",
     });
     const reader = await listen("", made.json.data.key);
-    await doors.manage("DELETE", `${keys}/${made.json.data.id}`);
+    await endpoints.manage("DELETE", `${keys}/${made.json.data.id}`);
     expect(await reader.closed).to.equal(1008);
   });
 
   it("should refuse a key more sockets than it may have, with 429", async () => {
-    const keys = `/workspaces/${doors.workspace}/keys`;
-    const made = await doors.manage("POST", keys, {
+    const keys = `/workspaces/${endpoints.workspace}/keys`;
+    const made = await endpoints.manage("POST", keys, {
       environment: "Production",
       scope: "Read-only",
     });
@@ -310,14 +310,14 @@ describe("The live stream", () => {
   ];
   for (const [what, query, authorization, status, code] of refusals) {
     it(`should refuse ${what} with ${status} ${code} before there is a socket`, async () => {
-      const value = authorization === "good" ? `Bearer ${doors.readKey}` : authorization;
+      const value = authorization === "good" ? `Bearer ${endpoints.readKey}` : authorization;
       const headers = value === null ? {} : { authorization: value };
       expect(await refusal(query, headers)).to.deep.equal([status, code]);
     });
   }
 
   it("should refuse a cursor of another workspace", async () => {
-    const elsewhere = await openDoors();
+    const elsewhere = await openEndpoints();
     const reader = await listen();
     await publish({ id: "mine" });
     const [message] = await reader.until(1);
@@ -329,19 +329,19 @@ describe("The live stream", () => {
   });
 
   it("should refuse a handshake that is none, and a call that does not ask for one", async () => {
-    const authorization = `Bearer ${doors.readKey}`;
+    const authorization = `Bearer ${endpoints.readKey}`;
     expect(await refusal("", { authorization, "sec-websocket-version": "7" })).to.deep.equal([
       400,
       "handshake_malformed",
     ]);
-    const answer = await doors.call(path, { headers: { authorization } });
+    const answer = await endpoints.call(path, { headers: { authorization } });
     expect([answer.status, answer.json.error.code]).to.deep.equal([400, "upgrade_required"]);
   });
 
   /** Status and code of the HTTP answer to an upgrade. */
   function refusal(query: string, headers: Readonly<Record<string, string>>) {
     return new Promise<[number | undefined, string]>((resolve, reject) => {
-      const call = request(`${doors.base}${path}${query}`, {
+      const call = request(`${endpoints.base}${path}${query}`, {
         headers: {
           connection: "Upgrade",
           upgrade: "websocket",

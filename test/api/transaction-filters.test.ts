@@ -8,7 +8,7 @@ import {
 import { PassingRows, listKey } from "../../api/transactions/filter-selectivity.js";
 import { readTransactions } from "../../api/transactions/pages.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import { type Doors, expectError, openDoors } from "../harness/doors.js";
+import { type Endpoints, expectError, openEndpoints } from "../harness/endpoints.js";
 import {
   type Tenant,
   type TestVersion,
@@ -21,15 +21,15 @@ const hourMs = 3_600_000;
 const allRecorded = first + 10_000 * hourMs;
 
 describe("Filters of transactions", () => {
-  let doors: Doors;
+  let endpoints: Endpoints;
   let tenant: Tenant;
   let versions: readonly Version[];
   before(async () => {
-    doors = await openDoors();
+    endpoints = await openEndpoints();
     tenant = newTenant();
     versions = scattered(400);
-    await insertTransactions(doors.service.clickhouse, tenant, versions);
-    await insertTransactions(doors.service.clickhouse, newTenant(), versions);
+    await insertTransactions(endpoints.service.clickhouse, tenant, versions);
+    await insertTransactions(endpoints.service.clickhouse, newTenant(), versions);
   });
 
   const cases: readonly (readonly [title: string, wanted: Omit<TransactionsWanted, "isPast">])[] = [
@@ -71,7 +71,7 @@ describe("Filters of transactions", () => {
       for (const knownAt of [allRecorded, first + 300 * hourMs]) {
         const expected = bruteForce(versions, wanted, knownAt);
         for (const passing of [new PassingRows(), knownAs(wanted, 0), knownAs(wanted, 0.6)]) {
-          const shown = await walk(doors.service.clickhouse, wanted, knownAt, passing);
+          const shown = await walk(endpoints.service.clickhouse, wanted, knownAt, passing);
           expect(shown).to.deep.equal(expected);
         }
       }
@@ -131,7 +131,7 @@ describe("Filters of transactions", () => {
       const clickhouse: Pick<ClickHouse, "rows"> = {
         rows: (sql, params) => {
           asked.push(asked.length);
-          return doors.service.clickhouse.rows(sql, params);
+          return endpoints.service.clickhouse.rows(sql, params);
         },
       };
       const asOf = { ...tenant, at: allRecorded, knownAt: allRecorded };
@@ -148,7 +148,7 @@ describe("Filters of transactions", () => {
 
   it("should show of a version what its columns hold", async () => {
     const mine = newTenant();
-    const { clickhouse } = doors.service;
+    const { clickhouse } = endpoints.service;
     const place = { timestamp: first, recorded_at: first, version: 7 };
     await insertTransactions(clickhouse, mine, [
       {
@@ -186,13 +186,13 @@ describe("Filters of transactions", () => {
   });
 
   const get = (query: string) =>
-    doors.call(`/v1/transactions?${query}`, {
-      headers: { authorization: `Bearer ${doors.readKey}` },
+    endpoints.call(`/v1/transactions?${query}`, {
+      headers: { authorization: `Bearer ${endpoints.readKey}` },
     });
 
   it("should take dates and date-times, and pin the filters in the cursor", async () => {
-    const mine: Tenant = { workspace: doors.workspace, environment: "live" };
-    await insertTransactions(doors.service.clickhouse, mine, [
+    const mine: Tenant = { workspace: endpoints.workspace, environment: "live" };
+    await insertTransactions(endpoints.service.clickhouse, mine, [
       { id: "tx_1", timestamp: first - 1, recorded_at: first, version: 1 },
       { id: "tx_2", timestamp: first, recorded_at: first, version: 1 },
       { id: "tx_3", timestamp: first + 1, recorded_at: first, version: 1 },

@@ -35,7 +35,7 @@ import { largestPortfolio } from "../model/stories/largest-portfolio.js";
 import { type Merchant, openMerchant, read, sendAll, whenBooked } from "../model/merchant.js";
 import { type Sent, dayMs, secondMs } from "../model/stories/story.js";
 import {
-  doorOf,
+  endpointOf,
   freePort,
   kill,
   killedCommand,
@@ -70,7 +70,7 @@ describe("The commands", function suite() {
   before(async () => {
     await placeDatabase(first);
     const port = await start(first);
-    merchant = await openMerchant(doorOf(first, port), "EUR");
+    merchant = await openMerchant(endpointOf(first, port), "EUR");
     events = largestPortfolio(end);
     const half = Math.floor(events.length / 2);
     sent = await sendAll(merchant, events.slice(0, half));
@@ -258,7 +258,7 @@ describe("The commands", function suite() {
 
   function merchantAt(folder: string): Merchant {
     if (running === undefined) throw new Error("no service is running");
-    return { ...merchant, door: doorOf(folder, running.port) };
+    return { ...merchant, endpoint: endpointOf(folder, running.port) };
   }
 
   async function expectModel(folder: string): Promise<void> {

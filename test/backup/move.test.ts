@@ -155,7 +155,7 @@ describe("Moving", function suite() {
   }
 
   async function goOn(base: string): Promise<void> {
-    merchant = { ...merchant, door: { ...merchant.door, base } };
+    merchant = { ...merchant, endpoint: { ...merchant.endpoint, base } };
     await whenBooked(merchant);
   }
 

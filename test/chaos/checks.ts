@@ -6,7 +6,7 @@ import { expectFigures } from "../model/compare/compare.js";
 import type { ModelEvent } from "../model/facts.js";
 import { figuresOf } from "../model/figures.js";
 import { at, list, must, text } from "../model/readers/json.js";
-import type { Door } from "../model/merchant.js";
+import type { Endpoint } from "../model/merchant.js";
 import { secondMs } from "../model/stories/story.js";
 import { checkPublicTopics } from "./public-topics.js";
 import { receiptsOf } from "./raw-events.js";
@@ -32,7 +32,7 @@ const comparedAtOnce = 2;
 
 export async function check(
   service: Pick<Service, "log" | "clickhouse">,
-  doors: readonly Door[],
+  endpoints: readonly Endpoint[],
   workspaces: readonly Workspace[],
   report: (line: string) => void,
 ): Promise<Findings> {
@@ -47,10 +47,10 @@ export async function check(
   const topics = await checkPublicTopics(log, clickhouse);
   report(`${topics.messages} messages on the public topics, ${topics.repeats} of them repeats`);
   const doubled = await doubledRows(service);
-  const audit = await auditOf(must(doors[0], "an interface"));
+  const audit = await auditOf(must(endpoints[0], "an interface"));
   report(`audit: ${audit.state}, ${audit.rows} rows`);
   wrong.push(...topics.wrong, ...audit.wrong);
-  wrong.push(...(await compareAll(doors, workspaces, receipts, report)));
+  wrong.push(...(await compareAll(endpoints, workspaces, receipts, report)));
   return {
     rawEvents: receipts.size,
     messages: topics.messages,
@@ -129,7 +129,7 @@ interface Audit {
   readonly wrong: readonly string[];
 }
 
-async function auditOf({ base, adminToken }: Door): Promise<Audit> {
+async function auditOf({ base, adminToken }: Endpoint): Promise<Audit> {
   const path = `${base}/v1/manage/audits`;
   const headers = { authorization: `Bearer ${adminToken}`, "content-type": "application/json" };
   const asked = await fetch(path, { method: "POST", headers, body: "{}" });
@@ -151,7 +151,7 @@ async function auditOf({ base, adminToken }: Door): Promise<Audit> {
 
 /** Every figure of every workspace, half of them at each interface. */
 async function compareAll(
-  doors: readonly Door[],
+  endpoints: readonly Endpoint[],
   workspaces: readonly Workspace[],
   receipts: ReadonlyMap<string, number>,
   report: (line: string) => void,
@@ -162,9 +162,9 @@ async function compareAll(
   const compare = async (): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const [index, workspace] = next;
-      const door = must(doors[index % doors.length], "an interface");
-      const merchant = { ...workspace.merchant, door };
-      const figures = figuresOf(toldOf(workspace, receipts), merchant.baseCurrency, quotes);
+      const endpoint = must(endpoints[index % endpoints.length], "an interface");
+      const merchant = { ...workspace.merchant, endpoint };
+      const figures = figuresOf(reportedOf(workspace, receipts), merchant.baseCurrency, quotes);
       try {
         await expectFigures(merchant, figures, end + secondMs);
       } catch (error) {
@@ -177,7 +177,10 @@ async function compareAll(
   return wrong;
 }
 
-function toldOf({ acknowledged }: Workspace, receipts: ReadonlyMap<string, number>): ModelEvent[] {
+function reportedOf(
+  { acknowledged }: Workspace,
+  receipts: ReadonlyMap<string, number>,
+): ModelEvent[] {
   return [...acknowledged].flatMap(([id, { source, body }]) => {
     const receivedAt = receipts.get(id);
     return receivedAt === undefined ? [] : [{ id, source, body, receivedAt }];

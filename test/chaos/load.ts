@@ -1,5 +1,5 @@
 /**
- * Sends events as providers do: to either door, again until they are acknowledged, and now and
+ * Sends events as providers do: to either endpoint, again until they are acknowledged, and now and
  * then again though they were.
  */
 import { setTimeout as pause } from "node:timers/promises";
@@ -32,8 +32,8 @@ export class Load {
   readonly #open = new Set<Promise<void>>();
   #turn = 0;
 
-  /** @param doors `http://127.0.0.1:<port>` of every ingest process */
-  constructor(private readonly doors: readonly string[]) {}
+  /** @param endpoints `http://127.0.0.1:<port>` of every ingest process */
+  constructor(private readonly endpoints: readonly string[]) {}
 
   /**
    * Sends as it was drawn until `signal` reports to stop. Workspaces that were begun are informed
@@ -59,7 +59,7 @@ export class Load {
   fill(workspace: Workspace): void {
     for (let from = 0; from < workspace.events.length; from += batchLines) {
       const lines = workspace.events.slice(from, from + batchLines);
-      this.#begin(() => this.#tellBatch(workspace, lines));
+      this.#begin(() => this.#sendBatch(workspace, lines));
     }
   }
 
@@ -98,9 +98,9 @@ export class Load {
     }
   }
 
-  async #tellBatch(workspace: Workspace, lines: readonly Sent[]): Promise<void> {
-    const { body } = await this.#untilTaken(workspace, async ({ door, key }, signal) => {
-      const answer = await fetch(`${door.base}/v1/events/ingest`, {
+  async #sendBatch(workspace: Workspace, lines: readonly Sent[]): Promise<void> {
+    const { body } = await this.#untilTaken(workspace, async ({ endpoint, key }, signal) => {
+      const answer = await fetch(`${endpoint.base}/v1/events/ingest`, {
         method: "POST",
         headers: { "content-type": "application/x-ndjson", authorization: `Bearer ${key}` },
         body: lines.map((line) => `${JSON.stringify(line.body)}\n`).join(""),
@@ -115,15 +115,15 @@ export class Load {
     }
   }
 
-  /** To one door and the other, with growing pauses. */
+  /** To one endpoint and the other, with growing pauses. */
   async #untilTaken(
     { merchant }: Workspace,
     call: (merchant: Merchant, signal: AbortSignal) => Promise<{ answer: Response; body: string }>,
   ): Promise<{ readonly status: number; readonly body: string }> {
     const first = (this.#turn += 1);
     for (let tries = 0; ; tries += 1) {
-      const base = this.doors[(first + tries) % this.doors.length] ?? "";
-      const there = { ...merchant, door: { ...merchant.door, base } };
+      const base = this.endpoints[(first + tries) % this.endpoints.length] ?? "";
+      const there = { ...merchant, endpoint: { ...merchant.endpoint, base } };
       this.calls += 1;
       const reported = await call(there, AbortSignal.timeout(callMsMax)).catch(noAnswer);
       if (typeof reported === "string") this.#retry(reported);

@@ -74,7 +74,7 @@ export class Machine {
     return of(this.roles, name);
   }
   /** Where events are sent, and where figures are asked. */
-  get doors(): RoleUnit[] {
+  get endpoints(): RoleUnit[] {
     return [this.role("ingest 1"), this.role("ingest 2")];
   }
   get readers(): RoleUnit[] {

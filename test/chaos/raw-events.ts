@@ -8,7 +8,7 @@ const readRecordsMax = 1_000;
 
 /**
  * By event id, ms since 1970: the receipt that comes first on the topic, which counts though
- * another door may have stamped an earlier one.
+ * another endpoint may have stamped an earlier one.
  */
 export async function receiptsOf(log: Log): Promise<Map<string, number>> {
   const receipts = new Map<string, number>();

@@ -1,8 +1,8 @@
 /** The workspaces of a run and the events they will be reported, drawn from the seed. */
 import * as fc from "fast-check";
-import { type Door, type Merchant, openMerchant, toldByDoors } from "../model/merchant.js";
+import { type Endpoint, type Merchant, openMerchant, sentByWebhook } from "../model/merchant.js";
 import { portfolios } from "../model/stories/portfolio.js";
-import { recordPlans, tellRecords } from "../model/stories/record-story.js";
+import { recordPlans, emitRecords } from "../model/stories/record-story.js";
 import { dayMs, Script, secondMs, type Sent } from "../model/stories/story.js";
 
 /** One workspace: what is sent to it, and what of that was acknowledged. */
@@ -24,7 +24,7 @@ const crowdPlans = 700;
 
 /** @param eventsMin all of them together have so many events */
 export async function openWorkspaces(
-  door: Door,
+  endpoint: Endpoint,
   seed: number,
   eventsMin: number,
 ): Promise<Workspace[]> {
@@ -34,33 +34,37 @@ export async function openWorkspaces(
     const options = { seed: seed * 1_000 + turn, numRuns: portfoliosAtOnce };
     for (const { base, deliveries } of fc.sample(portfolios(end, reported), options)) {
       if (count >= eventsMin) break;
-      const events = toldByDoors(deliveries);
+      const events = sentByWebhook(deliveries);
       count += events.length;
-      opened.push(await openWorkspace(door, `workspace ${opened.length + 1}`, base, events));
+      opened.push(await openWorkspace(endpoint, `workspace ${opened.length + 1}`, base, events));
     }
   }
   return opened;
 }
 
 /** Those whose events come all at once; records only, which may come in batches. */
-export async function openCrowds(door: Door, seed: number, count: number): Promise<Workspace[]> {
+export async function openCrowds(
+  endpoint: Endpoint,
+  seed: number,
+  count: number,
+): Promise<Workspace[]> {
   const opened: Workspace[] = [];
   for (let turn = 1; turn <= count; turn += 1) {
     const plans = fc.sample(recordPlans, { seed: seed * 1_000 + turn, numRuns: crowdPlans });
     const script = new Script(end);
-    for (const [index, plan] of plans.entries()) tellRecords(script, plan, index);
-    opened.push(await openWorkspace(door, `crowd ${turn}`, "EUR", script.sent));
+    for (const [index, plan] of plans.entries()) emitRecords(script, plan, index);
+    opened.push(await openWorkspace(endpoint, `crowd ${turn}`, "EUR", script.sent));
   }
   return opened;
 }
 
 async function openWorkspace(
-  door: Door,
+  endpoint: Endpoint,
   name: string,
   base: string,
   events: readonly Sent[],
 ): Promise<Workspace> {
-  const merchant = await openMerchant(door, base);
+  const merchant = await openMerchant(endpoint, base);
   // Now, while all is well: making an integration cannot be repeated as sending an event can.
   for (const { source } of events) {
     if (source !== "record" && source !== "stripe") await merchant.pathOf?.(source);

@@ -2,17 +2,17 @@
 import { expect } from "chai";
 import { copyCatalogues } from "../../catalogue/clickhouse-copy.js";
 import { viewStatements } from "../../ops/sql-user.js";
-import { type Doors, openDoors } from "../harness/doors.js";
+import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
 
 const dayMs = 24 * 3_600_000;
 
 describe("The views for SQL", () => {
-  let doors: Doors;
+  let endpoints: Endpoints;
   before(async function () {
-    doors = await openDoors();
+    endpoints = await openEndpoints();
     // A cluster has none.
-    if (doors.service.clickhouse.cluster !== null) this.skip();
-    for (const statement of viewStatements()) await doors.service.clickhouse.write(statement);
+    if (endpoints.service.clickhouse.cluster !== null) this.skip();
+    for (const statement of viewStatements()) await endpoints.service.clickhouse.write(statement);
     const day = (days: number) => new Date(Date.now() - days * dayMs).toISOString();
     const events = [
       { event_type: "transaction.sale", amount: 100.5, currency: "USD", product_id: "book" },
@@ -25,7 +25,7 @@ describe("The views for SQL", () => {
     ];
     for (const [index, event] of events.entries()) {
       const id = `${process.pid} ${index}`;
-      const answer = await doors.ingest({
+      const answer = await endpoints.ingest({
         provider: "custom",
         event_id: `event ${id}`,
         customer_id: `customer of ${event.subscription_id ?? id}`,
@@ -35,7 +35,7 @@ describe("The views for SQL", () => {
       });
       expect(answer.status, answer.text).to.equal(202);
     }
-    const refund = await doors.ingest({
+    const refund = await endpoints.ingest({
       provider: "custom",
       event_id: `refund ${process.pid}`,
       event_type: "transaction.refund",
@@ -45,22 +45,22 @@ describe("The views for SQL", () => {
       occurred_at: day(3),
     });
     expect(refund.status, refund.text).to.equal(202);
-    await doors.booked();
-    await copyCatalogues(doors.service);
+    await endpoints.booked();
+    await copyCatalogues(endpoints.service);
   });
 
   async function api(path: string) {
-    const answer = await doors.call(path, {
-      headers: { authorization: `Bearer ${doors.readKey}` },
+    const answer = await endpoints.call(path, {
+      headers: { authorization: `Bearer ${endpoints.readKey}` },
     });
     expect(answer.status, answer.text).to.equal(200);
     return answer.json.data;
   }
 
   function sql<Row extends object>(columns: string, rest: string): Promise<Row[]> {
-    return doors.service.clickhouse.rows<Row>(
+    return endpoints.service.clickhouse.rows<Row>(
       `SELECT ${columns} FROM ${rest.replace("WHERE", "WHERE workspace = {w:String} AND")}`,
-      { w: doors.workspace },
+      { w: endpoints.workspace },
     );
   }
 
@@ -151,17 +151,17 @@ describe("The views for SQL", () => {
   it("should follow when a person renames and merges products, in one pass", async () => {
     const products = await api("/v1/products?period=lifetime");
     const idOf = (name: string) => products.find((one: { name: string }) => one.name === name).id;
-    const path = `/workspaces/${doors.workspace}/products/${idOf("book")}`;
-    const renamed = await doors.manage("PATCH", path, { name: "Things", category: "SaaS" });
+    const path = `/workspaces/${endpoints.workspace}/products/${idOf("book")}`;
+    const renamed = await endpoints.manage("PATCH", path, { name: "Things", category: "SaaS" });
     expect(renamed.status, renamed.text).to.equal(200);
-    const merged = await doors.manage("POST", `${path}/merge`, { from: [idOf("toy")] });
+    const merged = await endpoints.manage("POST", `${path}/merge`, { from: [idOf("toy")] });
     expect(merged.status, merged.text).to.equal(200);
-    await copyCatalogues(doors.service);
+    await copyCatalogues(endpoints.service);
     await expectProducts();
     const copied = () =>
       sql("provider, external_id, revision", "catalogue_skus WHERE 1 ORDER BY ALL");
     const before = await copied();
-    await copyCatalogues(doors.service);
+    await copyCatalogues(endpoints.service);
     expect(await copied(), "nothing changed, nothing is written").to.deep.equal(before);
   });
 });

@@ -2,7 +2,7 @@
  * The proof, in short: random portfolios in random order, booked by processes that crash, fail and
  * stall; every figure is the reference model's (pipeline/proof.ts). `npm run fuzz` goes on for
  * longer. `FUZZ_SEED` and `FUZZ_PATH` (printed by a failure) repeat a case; days count back from
- * today. And once through the real doors, with the service's own consumers.
+ * today. And once through the real endpoints, with the service's own consumers.
  */
 import { join } from "node:path";
 import * as fc from "fast-check";
@@ -12,7 +12,7 @@ import { bundledQuotes } from "../model/bundled-quotes.js";
 import { expectChanges } from "../model/compare/compare-explanations.js";
 import { expectFigures } from "../model/compare/compare.js";
 import { figuresOf } from "../model/figures.js";
-import { openMerchant, sendAll, toldByDoors, whenBooked } from "../model/merchant.js";
+import { openMerchant, sendAll, sentByWebhook, whenBooked } from "../model/merchant.js";
 import { type Portfolio, portfolios } from "../model/stories/portfolio.js";
 import { secondMs } from "../model/stories/story.js";
 import { type Bench, cases, end, nothingSeen, prove } from "../pipeline/proof.js";
@@ -22,7 +22,7 @@ import { testFolder, testLogger, testReleases } from "../harness/stores.js";
 /** No case is begun later, but for the first, and those that shrink a failure. */
 const beginsWithinMs = 6 * secondMs;
 const runs = 12;
-const doorRuns = 3;
+const serverRuns = 3;
 /**
  * A failure is made smaller for so long, and then reported with its seed; before mocha gives up.
  */
@@ -48,13 +48,13 @@ describe("figures", () => {
     });
   }).timeout(givenUpAfterMs);
 
-  it("should be the reference model's when sent through the doors", async () => {
+  it("should be the reference model's when sent through the endpoints", async () => {
     const property = fc.asyncProperty(
       portfolios(end),
-      inTime((drawn) => proveAtTheDoors(opened, drawn)),
+      inTime((drawn) => proveAtTheEndpoints(opened, drawn)),
     );
     await fc.assert(property, {
-      numRuns: doorRuns,
+      numRuns: serverRuns,
       plugins: [fc.interruptAfterTimeLimit(shrunkWithinMs)],
     });
   }).timeout(givenUpAfterMs);
@@ -84,7 +84,7 @@ async function openBench(opened: TestService): Promise<Bench> {
     logger: testLogger,
   });
   testReleases.push("log of the proof", () => log.close());
-  return { service: opened.service, door: opened, log, seen: nothingSeen() };
+  return { service: opened.service, endpoint: opened, log, seen: nothingSeen() };
 }
 
 function repeated(): { seed?: number; path?: string } {
@@ -96,10 +96,10 @@ function repeated(): { seed?: number; path?: string } {
 }
 
 /** Halfway it notes what is known, and asks for it again when all has come. */
-async function proveAtTheDoors(door: TestService, drawn: Portfolio): Promise<void> {
+async function proveAtTheEndpoints(endpoint: TestService, drawn: Portfolio): Promise<void> {
   const { base } = drawn;
-  const deliveries = toldByDoors(drawn.deliveries);
-  const merchant = await openMerchant(door, base);
+  const deliveries = sentByWebhook(drawn.deliveries);
+  const merchant = await openMerchant(endpoint, base);
   const half = Math.floor(deliveries.length / 2);
   const early = await sendAll(merchant, deliveries.slice(0, half));
   const knownAt = await whenBooked(merchant);

@@ -12,10 +12,10 @@ import { list, number, text } from "../model/readers/json.js";
 import { type Merchant, openMerchant, read, send, whenBooked } from "../model/merchant.js";
 import { Script } from "../model/stories/story.js";
 import { cell, momentOf, type Row, rowsOf } from "../model/tables/table.js";
-import { tellMoney } from "../model/tables/table-money.js";
-import { tellRecordRows } from "../model/tables/table-records.js";
-import { tellSubscriptions } from "../model/tables/table-subscriptions.js";
-import { tellTransfers } from "../model/tables/table-transfers.js";
+import { emitMoney } from "../model/tables/table-money.js";
+import { emitRecordRows } from "../model/tables/table-records.js";
+import { emitSubscriptions } from "../model/tables/table-subscriptions.js";
+import { emitTransfers } from "../model/tables/table-transfers.js";
 import { openTestService } from "../harness/service.js";
 
 const quotes = bundledQuotes();
@@ -397,24 +397,24 @@ describe("money of one payment", () => {
 
 /** The columns after `also` are expected: `mrr`, `subscribers`, or the MRR of a product by id. */
 function mrrTable(title: string, table: string): void {
-  bothWays(title, table, "also", tellSubscriptions);
+  bothWays(title, table, "also", emitSubscriptions);
 }
 
 /** The columns after `amount` are expected: `revenue` in USD, `refunded` and `status`. */
 function moneyTable(title: string, currency: string, table: string): void {
   bothWays(title, table, "amount", (script, rows, version) =>
-    tellMoney(script, rows, currency, version),
+    emitMoney(script, rows, currency, version),
   );
 }
 
 /** Form A records of nobody in particular; expected: `mrr`, `subscribers`, `revenue` in USD. */
 function recordTable(title: string, table: string): void {
-  bothWays(title, table, "amount", tellRecordRows);
+  bothWays(title, table, "amount", emitRecordRows);
 }
 
 /** What RevenueCat reports; expected: `mrr`, `subscribers`, `revenue` in USD. */
 function transferTable(title: string, table: string): void {
-  bothWays(title, table, "amount", tellTransfers);
+  bothWays(title, table, "amount", emitTransfers);
 }
 
 type Report = (script: Script, rows: readonly Row[], version: ApiVersion) => void;
@@ -426,11 +426,11 @@ function bothWays(title: string, table: string, lastGiven: string, report: Repor
     const rows = rowsOf(table);
     const names = Object.keys(rows[0] ?? {});
     const expected = names.slice(names.indexOf(lastGiven) + 1);
-    const door = await openTestService();
+    const endpoint = await openTestService();
     const prove = async (version: ApiVersion, isBackwards: boolean) => {
       const script = new Script(Date.now());
       report(script, rows, version);
-      const merchant = await openMerchant(door, "USD");
+      const merchant = await openMerchant(endpoint, "USD");
       const reported: ModelEvent[] = [];
       for (const event of isBackwards ? script.sent.toReversed() : script.sent) {
         reported.push(await send(merchant, event));

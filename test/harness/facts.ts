@@ -1,4 +1,4 @@
-/** What the door and normalizing write down, for tests that begin there. */
+/** What the endpoint and normalizing write down, for tests that begin there. */
 import { factRecords } from "../../log/internal-records.js";
 import type { LogRecord } from "../../log/log.js";
 import { bookMoney, type BookingService } from "../../processors/book/money/book-money.js";

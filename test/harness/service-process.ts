@@ -9,7 +9,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { Door } from "../model/merchant.js";
+import type { Endpoint } from "../model/merchant.js";
 
 const entry = fileURLToPath(new URL("../../main.js", import.meta.url));
 /** Far more than it takes: other work may share the machine. */
@@ -121,11 +121,11 @@ export async function kill(child: ChildProcess): Promise<void> {
 }
 
 /** @param settings the service was started with */
-export function doorOf(
+export function endpointOf(
   folder: string,
   port: number,
   { ADMIN_TOKEN: given }: Readonly<Record<string, string>> = {},
-): Door {
+): Endpoint {
   const adminToken = given ?? readFileSync(join(folder, "admin.token"), "utf8").trim();
   return { base: `http://127.0.0.1:${port}`, adminToken };
 }

@@ -3,30 +3,30 @@ import { expect } from "chai";
 import { limits } from "../../config.js";
 import {
   type Answer,
-  type Doors,
+  type Endpoints,
   expectError,
   newStripeEvent,
-  openDoors,
+  openEndpoints,
   signingSecret,
   stripe,
-} from "../harness/doors.js";
+} from "../harness/endpoints.js";
 import { sendRaw } from "../harness/raw-http.js";
 
-let doors: Doors;
+let endpoints: Endpoints;
 
-before(async function openDoorsOnce() {
+before(async function openEndpointsOnce() {
   this.timeout(60_000);
-  doors = await openDoors();
+  endpoints = await openEndpoints();
 });
 
 /** Runs a refused call between two good ones, and sees that only those were taken. */
 async function refusing(refused: () => Promise<Answer>): Promise<Answer> {
-  const before = await doors.taken();
+  const before = await endpoints.taken();
   const answer = await refused();
-  expect(await doors.taken(), "taken by the refused call").to.equal(before);
-  const good = await doors.deliver(JSON.stringify(newStripeEvent()));
+  expect(await endpoints.taken(), "taken by the refused call").to.equal(before);
+  const good = await endpoints.deliver(JSON.stringify(newStripeEvent()));
   expect(good.status, good.text).to.equal(200);
-  expect(await doors.taken(), "taken by the good call after it").to.equal(before + 1n);
+  expect(await endpoints.taken(), "taken by the good call after it").to.equal(before + 1n);
   return answer;
 }
 
@@ -36,8 +36,8 @@ describe("Bad webhooks", () => {
   const event = () => Buffer.from(JSON.stringify(newStripeEvent()));
   const signed = (body: Buffer, atMs = Date.now(), credentials = secret) =>
     stripe.sign(body, credentials, atMs).headers;
-  const post = (headers: Record<string, string>, body: Buffer, path = doors.webhook) =>
-    doors.call(path, { method: "POST", headers, body });
+  const post = (headers: Record<string, string>, body: Buffer, path = endpoints.webhook) =>
+    endpoints.call(path, { method: "POST", headers, body });
   const minuteMs = 60_000;
 
   const rows: [title: string, status: number, code: string, call: () => Promise<Answer>][] = [
@@ -89,7 +89,7 @@ describe("Bad webhooks", () => {
       "webhook_unknown",
       () => post(json, event(), "/v1/webhooks/%E0%A4%A"),
     ],
-    ["a GET", 405, "method_not_allowed", () => doors.call(doors.webhook)],
+    ["a GET", 405, "method_not_allowed", () => endpoints.call(endpoints.webhook)],
     [
       "plain text",
       415,
@@ -122,29 +122,34 @@ describe("Bad webhooks", () => {
       413,
       "body_too_large",
       () =>
-        doors.call(doors.webhook, {
+        endpoints.call(endpoints.webhook, {
           method: "POST",
           headers: json,
           body: new Blob([Buffer.alloc(2 * limits.bodyBytesMax, " ")]).stream(),
           duplex: "half",
         }),
     ],
-    ["broken JSON", 400, "json_malformed", () => doors.deliver('{"id":')],
+    ["broken JSON", 400, "json_malformed", () => endpoints.deliver('{"id":')],
     [
       "JSON that is very deep",
       400,
       "json_too_deep",
-      () => doors.deliver("[".repeat(100_000) + "]".repeat(100_000)),
+      () => endpoints.deliver("[".repeat(100_000) + "]".repeat(100_000)),
     ],
-    ["__proto__", 400, "json_forbidden_key", () => doors.deliver('{"__proto__":{"id":"a"}}')],
+    ["__proto__", 400, "json_forbidden_key", () => endpoints.deliver('{"__proto__":{"id":"a"}}')],
     [
       "constructor.prototype",
       400,
       "json_forbidden_key",
-      () => doors.deliver('{"constructor":{"prototype":{}}}'),
+      () => endpoints.deliver('{"constructor":{"prototype":{}}}'),
     ],
-    ["no UTF-8", 400, "json_not_utf8", () => doors.deliver(Buffer.from([0x22, 0xff, 0x22]))],
-    ["JSON that is no event", 422, "event_unrecognized", () => doors.deliver('{"hello":"world"}')],
+    ["no UTF-8", 400, "json_not_utf8", () => endpoints.deliver(Buffer.from([0x22, 0xff, 0x22]))],
+    [
+      "JSON that is no event",
+      422,
+      "event_unrecognized",
+      () => endpoints.deliver('{"hello":"world"}'),
+    ],
   ];
   for (const [title, status, code, call] of rows) {
     it(`should answer ${title} with ${status} ${code}`, async () => {
@@ -153,18 +158,18 @@ describe("Bad webhooks", () => {
   }
 
   it("should say which method the path knows", async () => {
-    expect((await doors.call(doors.webhook)).headers.get("allow")).to.equal("POST");
+    expect((await endpoints.call(endpoints.webhook)).headers.get("allow")).to.equal("POST");
   });
 
   it("should take a body of exactly the limit", async () => {
     const text = JSON.stringify(newStripeEvent());
-    const answer = await doors.deliver(text.padEnd(limits.bodyBytesMax, " "));
+    const answer = await endpoints.deliver(text.padEnd(limits.bodyBytesMax, " "));
     expect(answer.status, answer.text).to.equal(200);
   });
 });
 
 describe("Bad HTTP", () => {
-  const raw = (text: string): Promise<string> => sendRaw(doors.base, text);
+  const raw = (text: string): Promise<string> => sendRaw(endpoints.base, text);
   const rows: [title: string, bytes: string, status: number, code: string][] = [
     ["what is not HTTP", "hello\r\n\r\n", 400, "http_malformed"],
     [
@@ -191,30 +196,34 @@ describe("Bad HTTP", () => {
   }
 
   it("should take only as much of the body as the length header says", async () => {
-    const before = await doors.taken();
+    const before = await endpoints.taken();
     const body = JSON.stringify(newStripeEvent());
     const headers = Object.entries(
       stripe.sign(Buffer.from(body), { signing_secret: signingSecret }, Date.now()).headers,
     ).map(([name, value]) => `${name}: ${value}\r\n`);
-    const head = `POST ${doors.webhook} HTTP/1.1\r\nHost: x\r\n${headers.join("")}`;
+    const head = `POST ${endpoints.webhook} HTTP/1.1\r\nHost: x\r\n${headers.join("")}`;
     const short = await raw(`${head}Content-Length: 10\r\n\r\n${body}`);
     expect(short).to.match(/^HTTP\/1.1 40[01] /);
     const long = await raw(`${head}Content-Length: ${2 * limits.bodyBytesMax}\r\n\r\n${body}`);
     expect(long).to.match(/^HTTP\/1.1 413 /);
     expect(long).to.match(/connection: close/i);
-    expect(await doors.taken()).to.equal(before);
+    expect(await endpoints.taken()).to.equal(before);
   });
 
   it("should answer unknown paths with 404 in the envelope", async () => {
     for (const path of ["/v1", "/v1/nothing", "/v2/products", "/v1/webhooks"]) {
-      expectError(await doors.call(path), { status: 404, code: "path_unknown", type: "not_found" });
+      expectError(await endpoints.call(path), {
+        status: 404,
+        code: "path_unknown",
+        type: "not_found",
+      });
     }
   });
 });
 
 describe("Bad keys", () => {
   const ingest = (authorization: string | null, path = "/v1/events/ingest") =>
-    doors.call(path, {
+    endpoints.call(path, {
       method: "POST",
       headers: {
         "content-type": "application/json",
@@ -223,23 +232,28 @@ describe("Bad keys", () => {
       body: JSON.stringify(sale()),
     });
   const madeKey = async (given: object) => {
-    const path = `/workspaces/${doors.workspace}/keys`;
-    return (await doors.manage("POST", path, given)).json.data;
+    const path = `/workspaces/${endpoints.workspace}/keys`;
+    return (await endpoints.manage("POST", path, given)).json.data;
   };
   const full = { environment: "Production", scope: "Full Ingress" };
 
   const rows: [title: string, status: number, code: string, call: () => Promise<Answer>][] = [
     ["no key", 401, "key_missing", () => ingest(null)],
-    ["another scheme", 401, "authorization_malformed", () => ingest(`Basic ${doors.key}`)],
-    ["a bare key", 401, "authorization_malformed", () => ingest(doors.key)],
+    ["another scheme", 401, "authorization_malformed", () => ingest(`Basic ${endpoints.key}`)],
+    ["a bare key", 401, "authorization_malformed", () => ingest(endpoints.key)],
     ["no key at all", 401, "key_malformed", () => ingest("Bearer hello")],
-    ["a mistyped key", 401, "key_malformed", () => ingest(`Bearer ${doors.key.slice(0, -1)}`)],
-    ["the administrator token", 401, "key_malformed", () => ingest(`Bearer ${doors.adminToken}`)],
+    ["a mistyped key", 401, "key_malformed", () => ingest(`Bearer ${endpoints.key.slice(0, -1)}`)],
+    [
+      "the administrator token",
+      401,
+      "key_malformed",
+      () => ingest(`Bearer ${endpoints.adminToken}`),
+    ],
     [
       "a key in the URL",
       401,
       "key_in_url",
-      () => ingest(`Bearer ${doors.key}`, `/v1/events/ingest?key=${doors.key}`),
+      () => ingest(`Bearer ${endpoints.key}`, `/v1/events/ingest?key=${endpoints.key}`),
     ],
     [
       "a revoked key",
@@ -248,7 +262,7 @@ describe("Bad keys", () => {
       async () => {
         const { id, key } = await madeKey(full);
         expect((await ingest(`Bearer ${key}`)).status).to.equal(202);
-        await doors.manage("DELETE", `/workspaces/${doors.workspace}/keys/${id}`);
+        await endpoints.manage("DELETE", `/workspaces/${endpoints.workspace}/keys/${id}`);
         return ingest(`Bearer ${key}`);
       },
     ],
@@ -263,7 +277,7 @@ describe("Bad keys", () => {
         return ingest(`Bearer ${key}`);
       },
     ],
-    ["a Read-only key", 403, "scope_insufficient", () => ingest(`Bearer ${doors.readKey}`)],
+    ["a Read-only key", 403, "scope_insufficient", () => ingest(`Bearer ${endpoints.readKey}`)],
   ];
   for (const [title, status, code, call] of rows) {
     it(`should answer ${title} with ${status} ${code}`, async () => {
@@ -272,7 +286,7 @@ describe("Bad keys", () => {
         code,
         type: status === 401 ? "authentication" : "permission",
       });
-      expect((await doors.ingest(sale())).status).to.equal(202);
+      expect((await endpoints.ingest(sale())).status).to.equal(202);
     });
   }
 });
@@ -399,8 +413,8 @@ describe("Bad events", () => {
   ];
   for (const [title, body, code, param] of rows) {
     it(`should answer ${title} with 422 ${code}`, async () => {
-      expectError(await refusing(() => doors.ingest(body)), { status: 422, code, param });
-      expect((await doors.ingest(sale())).status).to.equal(202);
+      expectError(await refusing(() => endpoints.ingest(body)), { status: 422, code, param });
+      expect((await endpoints.ingest(sale())).status).to.equal(202);
     });
   }
 
@@ -413,33 +427,33 @@ describe("Bad events", () => {
   ];
   for (const [title, body, code] of malformed) {
     it(`should answer ${title} with 400 ${code}`, async () => {
-      expectError(await refusing(() => doors.ingest(body)), { status: 400, code });
+      expectError(await refusing(() => endpoints.ingest(body)), { status: 400, code });
     });
   }
 
   it("should answer a body over the limit with 413", async () => {
-    const answer = await refusing(() => doors.ingest(" ".repeat(limits.bodyBytesMax + 1)));
+    const answer = await refusing(() => endpoints.ingest(" ".repeat(limits.bodyBytesMax + 1)));
     expectError(answer, { status: 413, code: "body_too_large" });
   });
 
   it("should answer another content type with 415", async () => {
-    const answer = await refusing(() => doors.ingest(sale(), { "content-type": "text/json" }));
+    const answer = await refusing(() => endpoints.ingest(sale(), { "content-type": "text/json" }));
     expectError(answer, { status: 415, code: "content_type_unsupported" });
   });
 
   it("should refuse an Idempotency-Key that is empty or too long", async () => {
     for (const key of ["", "k".repeat(limits.idempotencyKeyLengthMax + 1)]) {
-      const answer = await refusing(() => doors.ingest(sale(), { "idempotency-key": key }));
+      const answer = await refusing(() => endpoints.ingest(sale(), { "idempotency-key": key }));
       expectError(answer, { status: 400, code: "idempotency_key_invalid" });
     }
   });
 
   it("should take the largest amount that can be counted, exactly", async () => {
     const digits = limits.amountMinorMax.toString();
-    const answer = await doors.ingest(withAmount(digits, "JPY"));
+    const answer = await endpoints.ingest(withAmount(digits, "JPY"));
     expect(answer.status, answer.text).to.equal(202);
     const euros = `${digits.slice(0, -2)}.${digits.slice(-2)}`;
-    const inEuros = await doors.ingest(withAmount(euros, "EUR"));
+    const inEuros = await endpoints.ingest(withAmount(euros, "EUR"));
     expect(inEuros.text).to.include(`"amount_base":${euros},`);
     expect(inEuros.json.normalized.fx_rate).to.equal(1);
   });

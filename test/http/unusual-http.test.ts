@@ -4,19 +4,19 @@ import Router from "@koa/router";
 import { expect } from "chai";
 import { WebSocket } from "ws";
 import { createApp } from "../../http/app.js";
-import { doorsElsewhere } from "../../http/doors-elsewhere.js";
+import { refuseIngest } from "../../http/refuse-ingest.js";
 import { createHttpServer } from "../../http/server.js";
-import { type Doors, expectError, openDoors } from "../harness/doors.js";
+import { type Endpoints, expectError, openEndpoints } from "../harness/endpoints.js";
 import { sendRaw } from "../harness/raw-http.js";
 
-let doors: Doors;
+let endpoints: Endpoints;
 
-before(async function openDoorsOnce() {
+before(async function openEndpointsOnce() {
   this.timeout(60_000);
-  doors = await openDoors();
+  endpoints = await openEndpoints();
 });
 
-const raw = (text: string): Promise<string> => sendRaw(doors.base, text);
+const raw = (text: string): Promise<string> => sendRaw(endpoints.base, text);
 
 describe("Unusual HTTP", () => {
   const offer = "Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n";
@@ -28,7 +28,7 @@ describe("Unusual HTTP", () => {
     currency: "EUR",
   });
   const ingest = (headers: string, body: string) =>
-    `POST /v1/events/ingest HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${doors.key}\r\n` +
+    `POST /v1/events/ingest HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${endpoints.key}\r\n` +
     `Content-Type: application/json\r\n${headers}\r\n${body}`;
   const length = `Content-Length: ${sale.length}\r\n`;
   const rest = sale.slice(5);
@@ -119,8 +119,8 @@ describe("Unusual HTTP", () => {
   });
 
   it("should open the stream at its path with a slash at the end, too", async () => {
-    const socket = new WebSocket(`${doors.base.replace("http", "ws")}/v1/events/stream/`, {
-      headers: { authorization: `Bearer ${doors.key}` },
+    const socket = new WebSocket(`${endpoints.base.replace("http", "ws")}/v1/events/stream/`, {
+      headers: { authorization: `Bearer ${endpoints.key}` },
     });
     const [[answer]] = await Promise.all([once(socket, "upgrade"), once(socket, "open")]);
     expect(answer.headers["x-request-id"]).to.match(/^[-0-9a-f]{36}$/);
@@ -130,7 +130,7 @@ describe("Unusual HTTP", () => {
 
   it("should say which version of WebSockets it speaks", async () => {
     const answer = await raw(
-      `GET /v1/events/stream HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${doors.key}\r\n` +
+      `GET /v1/events/stream HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${endpoints.key}\r\n` +
         "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 12\r\n" +
         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
     );
@@ -152,27 +152,27 @@ describe("Unusual HTTP", () => {
   for (const [method, path, code] of refused) {
     it(`should answer ${method} ${path} with 400 ${code}`, async () => {
       const isManaged = path.startsWith("/v1/manage");
-      const authorization = `Bearer ${isManaged ? doors.adminToken : doors.key}`;
-      const where = path.replace("WORKSPACE", doors.workspace);
-      const answer = await doors.call(where, { method, headers: { authorization } });
+      const authorization = `Bearer ${isManaged ? endpoints.adminToken : endpoints.key}`;
+      const where = path.replace("WORKSPACE", endpoints.workspace);
+      const answer = await endpoints.call(where, { method, headers: { authorization } });
       expectError(answer, { status: 400, code });
       expect(answer.headers.get("x-content-type-options")).to.equal("nosniff");
     });
   }
 
   it("should leave no answer in a cache on its way", async () => {
-    const headers = { authorization: `Bearer ${doors.key}` };
+    const headers = { authorization: `Bearer ${endpoints.key}` };
     for (const path of ["/v1/metrics/mrr", "/v1/transactions?limit=0", "/v1/none", "/docs"]) {
-      const answer = await doors.call(path, { headers });
+      const answer = await endpoints.call(path, { headers });
       expect(answer.headers.get("cache-control"), path).to.equal("no-store");
     }
   });
 
-  it("should say of a process without the doors that they are elsewhere", async () => {
+  it("should say of a process without the endpoints that they are elsewhere", async () => {
     const router = new Router({ sensitive: true });
     router.get("/v1/events/:event_id", () => undefined);
-    doorsElsewhere(router);
-    const server = createHttpServer(createApp({ ...doors.service, router })).listen(0);
+    refuseIngest(router);
+    const server = createHttpServer(createApp({ ...endpoints.service, router })).listen(0);
     await once(server, "listening");
     const address = server.address();
     if (address === null || typeof address === "string") throw new Error("not on a port");
@@ -188,16 +188,16 @@ describe("Unusual HTTP", () => {
   it("should end its JSON with a line's end, for whoever reads it on a terminal", async () => {
     const paths = ["/healthz", "/v1/none", "/v1/manage/providers", "/openapi.json", "/subjects"];
     for (const path of paths) {
-      const { text } = await doors.call(path);
+      const { text } = await endpoints.call(path);
       expect(text.endsWith("}\n") || text.endsWith("]\n"), path).to.equal(true);
     }
     expect(await raw("nonsense\r\n\r\n")).to.match(/\}\n$/);
   });
 
   it("should name the methods of the path that is meant", async () => {
-    const headers = { authorization: `Bearer ${doors.key}` };
+    const headers = { authorization: `Bearer ${endpoints.key}` };
     const allowed = async (path: string, method: string) => {
-      const answer = await doors.call(path, { method, headers });
+      const answer = await endpoints.call(path, { method, headers });
       return [answer.status, answer.headers.get("allow")];
     };
     expect(await allowed("/v1/events/ingest", "GET")).to.deep.equal([405, "POST"]);

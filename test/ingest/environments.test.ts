@@ -1,7 +1,7 @@
 /** A test secret books nothing live, and the other way about. */
 import { expect } from "chai";
 import type { ProviderToken } from "../../providers/provider.js";
-import { type Doors, openDoors } from "../harness/doors.js";
+import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
 import { until } from "../log/log-contract.js";
 import { cases, providers } from "../harness/provider-cases.js";
 
@@ -36,9 +36,9 @@ const rows: [provider: ProviderToken, environment: string, body: object, isMisma
 ];
 
 describe("An event of the other environment than its integration", () => {
-  let doors: Doors;
+  let endpoints: Endpoints;
   before(async () => {
-    doors = await openDoors();
+    endpoints = await openEndpoints();
   });
 
   for (const [index, [token, environment, body, isMismatch]] of rows.entries()) {
@@ -46,23 +46,27 @@ describe("An event of the other environment than its integration", () => {
     it(`should be ${isMismatch ? "a reject" : "read where they agree"}: ${what}`, async () => {
       const provider = providers.get(token);
       if (provider === undefined) throw new Error(token);
-      const made = await doors.manage("POST", `/workspaces/${doors.workspace}/integrations`, {
-        provider: token,
-        environment,
-        credentials: cases[token]?.current,
-      });
+      const made = await endpoints.manage(
+        "POST",
+        `/workspaces/${endpoints.workspace}/integrations`,
+        {
+          provider: token,
+          environment,
+          credentials: cases[token]?.current,
+        },
+      );
       expect(made.status, made.text).to.equal(201);
       const bytes = Buffer.from(JSON.stringify(body));
       const { headers } = provider.sign(bytes, cases[token]?.current, Date.now());
-      const answer = await doors.call(made.json.data.webhook_path, {
+      const answer = await endpoints.call(made.json.data.webhook_path, {
         method: "POST",
         headers,
         body: bytes,
       });
       expect(answer.status, answer.text).to.equal(200);
-      const rejects = `/workspaces/${doors.workspace}/rejects?limit=200`;
+      const rejects = `/workspaces/${endpoints.workspace}/rejects?limit=200`;
       const reasonsOf = async (): Promise<string[]> =>
-        (await doors.manage("GET", rejects)).json.data
+        (await endpoints.manage("GET", rejects)).json.data
           .filter((row: { id: string }) => row.id === answer.json.event_id)
           .map((row: { reason: string }) => row.reason);
       // None of these bodies is whole, so that each is a reject for one reason or the other.

@@ -11,7 +11,7 @@ import { createGumroad } from "../../providers/gumroad/index.js";
 import { salePing } from "../../ops/payloads/gumroad.js";
 import { readIngestEvent } from "../../providers/ingest-event.js";
 import type { Decoded, DecodedFact, Provider } from "../../providers/provider.js";
-import { type Answer, type Doors, openDoors } from "../harness/doors.js";
+import { type Answer, type Endpoints, openEndpoints } from "../harness/endpoints.js";
 import type { IngestCall } from "../../ingest/ingest-call.js";
 
 const custom = createCustom({ toleranceSeconds: 300 });
@@ -64,23 +64,23 @@ describe("An event without a date", () => {
 });
 
 describe("What is booked late", () => {
-  let doors: Doors;
+  let endpoints: Endpoints;
 
-  before(async function openDoorsOnce() {
+  before(async function openEndpointsOnce() {
     this.timeout(60_000);
-    doors = await openDoors();
+    endpoints = await openEndpoints();
   });
 
   it("should be dated by its first delivery, however often it was replayed", async () => {
-    const { gumroadApi, workspace } = doors;
-    const integration = await doors.manage("POST", `/workspaces/${workspace}/integrations`, {
+    const { gumroadApi, workspace } = endpoints;
+    const integration = await endpoints.manage("POST", `/workspaces/${workspace}/integrations`, {
       provider: "gumroad",
       environment: "Production",
       credentials: { seller_id: "c2VsbGVy==", access_token: gumroadApi.accessToken },
     });
     const { body, headers } = gumroad.sign(refundPing, { seller_id: "c2VsbGVy==" }, Date.now());
     const call = { method: "POST", headers, body: new Uint8Array(body) };
-    const taken = await doors.call(integration.json.data.webhook_path, call);
+    const taken = await endpoints.call(integration.json.data.webhook_path, call);
     const id = String(taken.json.event_id);
     await delivered(id, 1, "rejected");
     await replay(id);
@@ -95,7 +95,7 @@ describe("What is booked late", () => {
   });
 
   it("should be booked as it was answered, if taken up again after midnight", async () => {
-    const { service, workspace } = doors;
+    const { service, workspace } = endpoints;
     const access = {
       workspace,
       environment: "live" as const,
@@ -119,7 +119,7 @@ describe("What is booked late", () => {
     const resumed = resume(again, keptAnswer(kept));
     expect(resumed.answer).to.deep.equal(answered.answer);
     expect(resumed.taken.meta.received_at).to.equal(again.taken.meta.received_at);
-    // Doors over servers take nothing that was stamped before they opened.
+    // Endpoints over servers take nothing that was stamped before they opened.
     await take({ ...service, hashAccount: inClear, watermark: new Watermark(service.log) }, [
       resumed.taken,
     ]);
@@ -129,16 +129,16 @@ describe("What is booked late", () => {
   });
 
   async function replay(id: string): Promise<void> {
-    const path = `/workspaces/${doors.workspace}/rejects/replay`;
-    const answer = await doors.manage("POST", path, { ids: [id] });
+    const path = `/workspaces/${endpoints.workspace}/rejects/replay`;
+    const answer = await endpoints.manage("POST", path, { ids: [id] });
     expect(answer.json.data.replayed, answer.text).to.equal(1);
   }
 
   /** The event, once its newest delivery became that. */
   async function delivered(id: string, times: number, state: string): Promise<Answer["json"]> {
-    const headers = { authorization: `Bearer ${doors.key}` };
+    const headers = { authorization: `Bearer ${endpoints.key}` };
     for (const startedAt = Date.now(); Date.now() < startedAt + bookedWithinMs; await pause(50)) {
-      const { status, json } = await doors.call(`/v1/events/${id}`, { headers });
+      const { status, json } = await endpoints.call(`/v1/events/${id}`, { headers });
       if (status !== 200 || json.data.deliveries.length < times) continue;
       if (json.data.state === "in_progress") continue;
       // Of what is received long ago, `in_progress` is not reported.

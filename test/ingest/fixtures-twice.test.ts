@@ -1,6 +1,6 @@
 /**
- * Every provider's examples through its door and the whole service, and then all of them once more:
- * nothing is recorded a second time.
+ * Every provider's examples through its endpoint and the whole service, and then all of them once
+ * more: nothing is recorded a second time.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
@@ -9,7 +9,7 @@ import { parseBody } from "../../http/webhook-body.js";
 import { passages } from "../../watermark/watermark.js";
 import type { Provider, ProviderToken } from "../../providers/provider.js";
 import { onServers } from "../harness/backends.js";
-import { type Doors, openDoors } from "../harness/doors.js";
+import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
 import { must } from "../model/readers/json.js";
 import { cases, fixturesOf, providers } from "../harness/provider-cases.js";
 
@@ -27,29 +27,29 @@ type Recorded = ReadonlyMap<string, readonly string[]>;
 
 describe("Every provider's examples, delivered twice", function suite() {
   this.timeout(300_000);
-  let doors: Doors;
+  let endpoints: Endpoints;
   const workspaces: { readonly token: ProviderToken; readonly workspace: string }[] = [];
   const deliveries: (() => Promise<Response>)[] = [];
   let once: Recorded;
   let twice: Recorded;
 
   before(async () => {
-    doors = await openDoors();
+    endpoints = await openEndpoints();
     const answer = (request: IncomingMessage, response: ServerResponse): boolean => {
       const token = request.headers.authorization?.replace(/^Bearer /, "") ?? "";
-      if (!doors.answersApi.answers.has(token)) return false;
-      doors.answersApi.answer(request, response);
+      if (!endpoints.answersApi.answers.has(token)) return false;
+      endpoints.answersApi.answer(request, response);
       return true;
     };
-    doors.play.misbehave = answer;
-    doors.gumroadApi.misbehave = answer;
+    endpoints.play.misbehave = answer;
+    endpoints.gumroadApi.misbehave = answer;
     for (const [token, provider] of providers) await connect(token, provider);
     once = await afterDelivering();
     twice = await afterDelivering();
   });
   after(() => {
-    doors.play.misbehave = null;
-    doors.gumroadApi.misbehave = null;
+    endpoints.play.misbehave = null;
+    endpoints.gumroadApi.misbehave = null;
   });
 
   for (const [token] of providers) {
@@ -81,7 +81,7 @@ describe("Every provider's examples, delivered twice", function suite() {
       }
       // One event reported in two ways, by its body or by the API, is none that comes twice.
       const apiToken = `${token}-${name}`;
-      doors.answersApi.answers.set(apiToken, known.answers);
+      endpoints.answersApi.answers.set(apiToken, known.answers);
       const isAnswered = known.answers.size > 0;
       const asking = isAnswered ? apiCredentials(token, apiToken) : {};
       const credentials = { ...Object(current), ...asking };
@@ -91,7 +91,10 @@ describe("Every provider's examples, delivered twice", function suite() {
   }
 
   async function openWorkspace(token: ProviderToken): Promise<string> {
-    const made = await doors.manage("POST", "/workspaces", { name: token, base_currency: "EUR" });
+    const made = await endpoints.manage("POST", "/workspaces", {
+      name: token,
+      base_currency: "EUR",
+    });
     const workspace = String(made.json.data.id);
     workspaces.push({ token, workspace });
     return workspace;
@@ -103,24 +106,24 @@ describe("Every provider's examples, delivered twice", function suite() {
     provider: ProviderToken,
     credentials: unknown,
   ): Promise<string> {
-    const answer = await doors.manage("POST", `/workspaces/${workspace}/integrations`, {
+    const answer = await endpoints.manage("POST", `/workspaces/${workspace}/integrations`, {
       provider,
       // Its examples are of test mode.
       environment: provider === "stripe" ? "Test" : "Production",
       credentials,
     });
     expect(answer.status, answer.text).to.equal(201);
-    return `${doors.base}${answer.json.data.webhook_path}`;
+    return `${endpoints.base}${answer.json.data.webhook_path}`;
   }
 
   /** An integration that asks with this token is given the example's answers. */
   function apiCredentials(token: ProviderToken, apiToken: string): object {
-    const token_uri = doors.answersApi.tokenUri(apiToken);
+    const token_uri = endpoints.answersApi.tokenUri(apiToken);
     const byProvider: Partial<Record<ProviderToken, object>> = {
       paddle: { api_key: apiToken, api_environment: "production" },
       lemonsqueezy: { api_key: apiToken },
       gumroad: { access_token: apiToken },
-      google: { service_account_key: { ...doors.play.serviceAccountKey, token_uri } },
+      google: { service_account_key: { ...endpoints.play.serviceAccountKey, token_uri } },
     };
     return byProvider[token] ?? {};
   }
@@ -133,7 +136,7 @@ describe("Every provider's examples, delivered twice", function suite() {
     await untilSettled();
     const recorded = new Map<string, string[]>();
     for (const table of tables) {
-      const rows = await doors.service.clickhouse.rows<{ workspace: string; reported: string }>(
+      const rows = await endpoints.service.clickhouse.rows<{ workspace: string; reported: string }>(
         `SELECT workspace,
           concat(toString(count()), ' ', toString(sum(cityHash64(toString(tuple(*)))))) AS reported
         FROM ${table} WHERE workspace IN {workspaces:Array(String)} GROUP BY workspace`,
@@ -147,7 +150,7 @@ describe("Every provider's examples, delivered twice", function suite() {
   }
 
   /**
-   * Everything was handled by everyone, also what adorns what is booked already, and nothing waits
+   * Everything was handled by everyone, optional enrichment included, and nothing waits
    * for an API that was too slow: on a busy machine it is replayed a while later.
    */
   async function untilSettled(): Promise<void> {
@@ -155,8 +158,8 @@ describe("Every provider's examples, delivered twice", function suite() {
     for (let seen = ""; ;) {
       const places: string[] = [];
       for (const [topic, group] of passages) {
-        const ends = await doors.service.log.ends(topic);
-        const committed = await doors.service.log.committed(topic, group);
+        const ends = await endpoints.service.log.ends(topic);
+        const committed = await endpoints.service.log.committed(topic, group);
         places.push(`${group}: ${committed.join()} of ${ends.join()}`);
       }
       const isSettled = places.every((place) => /: (.*) of \1$/.test(place));
@@ -170,7 +173,7 @@ describe("Every provider's examples, delivered twice", function suite() {
   async function isAnswerAwaited(): Promise<boolean> {
     const query = "rejects?limit=200&reason=enrichment_unavailable";
     for (const { workspace } of workspaces) {
-      const open = await doors.manage("GET", `/workspaces/${workspace}/${query}`);
+      const open = await endpoints.manage("GET", `/workspaces/${workspace}/${query}`);
       expect(open.status, open.text).to.equal(200);
       // At `decode` no key was given to ask with.
       if (open.json.data.some(({ step }: { step: string }) => step !== "decode")) return true;

@@ -8,7 +8,7 @@ import { writeBackup } from "../../backup/write.js";
 import type { Provider, ProviderToken } from "../../providers/provider.js";
 import { topics } from "../../schemas/records/records.js";
 import { onServers } from "../harness/backends.js";
-import { type Doors, openDoors } from "../harness/doors.js";
+import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
 import { pathsIn, replaced } from "../harness/json-paths.js";
 import { cases, type Fixture, fixturesOf, providers } from "../harness/provider-cases.js";
 import { must } from "../model/readers/json.js";
@@ -27,24 +27,24 @@ const marker = "Zq7w";
 
 describe("What is personal", function suite() {
   this.timeout(300_000);
-  let doors: Doors;
+  let endpoints: Endpoints;
   let folder: string;
   const sent = new Map<string, string>();
   const workspaces = new Map<string, string>();
 
   before(async () => {
-    doors = await openDoors();
+    endpoints = await openEndpoints();
     folder = mkdtempSync(join(tmpdir(), "revenue-personal-"));
     for (const [token, provider] of providers) await deliverAll(token, provider);
-    workspaces.set("ingest", doors.workspace);
+    workspaces.set("ingest", endpoints.workspace);
     await ingestAll();
-    await doors.booked();
-    await writeBackup(doors.service, { to: folder, keep: 1, vaultKey: null });
+    await endpoints.booked();
+    await writeBackup(endpoints.service, { to: folder, keep: 1, vaultKey: null });
   });
   after(() => rmSync(folder, { recursive: true }));
 
-  it("should have been sent through every door and booked", async () => {
-    const rows = await doors.service.clickhouse.rows<{ workspace: string }>(
+  it("should have been sent through every endpoint and booked", async () => {
+    const rows = await endpoints.service.clickhouse.rows<{ workspace: string }>(
       "SELECT DISTINCT workspace FROM ledger",
     );
     const booked = new Set(rows.map(({ workspace }) => workspace));
@@ -60,12 +60,12 @@ describe("What is personal", function suite() {
 
   if (!onServers) {
     it("should be in no file of the data folder", async () => {
-      expect(await foundIn(doors.service.config.DATA_DIR)).to.deep.equal([]);
+      expect(await foundIn(endpoints.service.config.DATA_DIR)).to.deep.equal([]);
     });
   }
 
   it("should be in no record of the log and in no row", async () => {
-    const { clickhouse, log } = doors.service;
+    const { clickhouse, log } = endpoints.service;
     const found = new Set<string>();
     for (const topic of Object.values(topics)) {
       for (const [partition, end] of (await log.ends(topic)).entries()) {
@@ -89,20 +89,23 @@ describe("What is personal", function suite() {
   async function deliverAll(token: ProviderToken, provider: Provider): Promise<void> {
     const { current, signers } = must(cases[token], "credentials");
     const signer = signers?.[0] ?? provider.credentials.parse(current);
-    const made = await doors.manage("POST", "/workspaces", { name: token, base_currency: "EUR" });
+    const made = await endpoints.manage("POST", "/workspaces", {
+      name: token,
+      base_currency: "EUR",
+    });
     const workspace = String(made.json.data.id);
     workspaces.set(token, workspace);
     const path = `/workspaces/${workspace}/integrations`;
     // Stripe's examples are of test mode, which an integration of its own takes.
     const environment = token === "stripe" ? "Test" : "Production";
     const integration = { provider: token, environment, credentials: current };
-    const answer = await doors.manage("POST", path, integration);
+    const answer = await endpoints.manage("POST", path, integration);
     expect(answer.status, answer.text).to.equal(201);
     const deliver = async ({ body }: Fixture): Promise<void> => {
       const signed = provider.sign(marked(body, token), signer, Date.now());
       const bytes = new Uint8Array(signed.body);
       const init = { method: "POST", headers: signed.headers, body: bytes };
-      const { status, text } = await doors.call(answer.json.data.webhook_path, init);
+      const { status, text } = await endpoints.call(answer.json.data.webhook_path, init);
       expect(status, text).to.be.oneOf([200, 422]);
     };
     await Promise.all(fixturesOf(token).map(deliver));
@@ -117,7 +120,9 @@ describe("What is personal", function suite() {
       { event_type: "transaction.sale", ...money },
       { event_type: "subscription.new", ...money, ...monthly },
     ]) {
-      const { status, text } = await doors.ingest(event, { "idempotency-key": event.event_type });
+      const { status, text } = await endpoints.ingest(event, {
+        "idempotency-key": event.event_type,
+      });
       expect(status, text).to.equal(202);
     }
   }

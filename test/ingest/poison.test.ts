@@ -1,8 +1,10 @@
-/** Events that nothing can be made of, through the doors: all others are booked all the same. */
+/**
+ * Events that nothing can be made of, through the endpoints: all others are booked all the same.
+ */
 import { expect } from "chai";
 import { transactionId } from "../../schemas/ids.js";
 import { topics } from "../../schemas/records/records.js";
-import { type Doors, expectError, openDoors } from "../harness/doors.js";
+import { type Endpoints, expectError, openEndpoints } from "../harness/endpoints.js";
 import { cases, fixturesOf, providers } from "../harness/provider-cases.js";
 import { must } from "../model/readers/json.js";
 
@@ -12,21 +14,24 @@ let salesMade = 0;
 
 describe("An event that nothing can be made of", function suite() {
   this.timeout(120_000);
-  let doors: Doors;
+  let endpoints: Endpoints;
   let other: { readonly workspace: string; readonly key: string };
   before(async () => {
-    doors = await openDoors();
-    const made = await doors.manage("POST", "/workspaces", { name: "Other", base_currency: "EUR" });
+    endpoints = await openEndpoints();
+    const made = await endpoints.manage("POST", "/workspaces", {
+      name: "Other",
+      base_currency: "EUR",
+    });
     const workspace = String(made.json.data.id);
     const given = { environment: "Production", scope: "Full Ingress" };
-    const key = await doors.manage("POST", `/workspaces/${workspace}/keys`, given);
+    const key = await endpoints.manage("POST", `/workspaces/${workspace}/keys`, given);
     other = { workspace, key: String(key.json.data.key) };
   });
 
-  it("should be refused at the ingest door when it is too long to be kept", async () => {
+  it("should be refused at the ingest endpoint when it is too long to be kept", async () => {
     const body = { provider: "stripe", event_type: "charge.succeeded", payload: tooLongCharge() };
-    expectError(await doors.ingest(body), { status: 422, code: "malformed", param: "payload" });
-    await expectBookedElsewhere();
+    expectError(await endpoints.ingest(body), { status: 422, code: "malformed", param: "payload" });
+    await expectOthersBooked();
   });
 
   const poisons: [title: string, deliver: () => Promise<void>][] = [
@@ -37,16 +42,16 @@ describe("An event that nothing can be made of", function suite() {
     it(`should be a reject and stop nobody: ${title}`, async () => {
       const before = await rejected("malformed");
       await deliver();
-      await expectBookedElsewhere();
+      await expectOthersBooked();
       expect((await rejected("malformed")).length).to.equal(before.length + 1);
     });
   }
 
   it("should be booked by a replay, once what failed on it is mended", async () => {
-    const { log } = doors.service;
+    const { log } = endpoints.service;
     const append = log.append.bind(log);
     const event = { ...sale, amount: 7, transaction_id: "fails" };
-    const transaction = transactionId(doors.workspace, "live", "custom", "fails");
+    const transaction = transactionId(endpoints.workspace, "live", "custom", "fails");
     const broken: typeof append = async (topic, records) => {
       const isOurs =
         topic === topics.transactions && records.some((one) => one.key === transaction);
@@ -56,23 +61,23 @@ describe("An event that nothing can be made of", function suite() {
     Object.assign(log, { append: broken });
     let eventId = "";
     try {
-      const answer = await doors.ingest(event, { "idempotency-key": "fails" });
+      const answer = await endpoints.ingest(event, { "idempotency-key": "fails" });
       expect(answer.status, answer.text).to.equal(202);
       eventId = String(answer.json.event_id);
-      await expectBookedElsewhere();
+      await expectOthersBooked();
       expect(await rejected("internal_error")).to.deep.equal([eventId]);
     } finally {
       Object.assign(log, { append });
     }
-    const path = `/workspaces/${doors.workspace}/rejects/replay`;
-    const replayed = await doors.manage("POST", path, { ids: [eventId] });
+    const path = `/workspaces/${endpoints.workspace}/rejects/replay`;
+    const replayed = await endpoints.manage("POST", path, { ids: [eventId] });
     expect(replayed.status, replayed.text).to.equal(200);
-    await doors.booked();
+    await endpoints.booked();
     expect(await rejected("internal_error")).to.deep.equal([]);
-    const rows = await doors.service.clickhouse.rows(
+    const rows = await endpoints.service.clickhouse.rows(
       `SELECT toString(sum(amount)) AS sum, toString(count()) AS rows FROM ledger
        WHERE workspace = {workspace:String} AND event_id = {eventId:String}`,
-      { workspace: doors.workspace, eventId },
+      { workspace: endpoints.workspace, eventId },
     );
     expect(rows).to.deep.equal([{ sum: "700", rows: "1" }]);
   });
@@ -89,16 +94,16 @@ describe("An event that nothing can be made of", function suite() {
   }
 
   async function tooLongByWebhook(): Promise<void> {
-    const { status, text } = await doors.deliver(JSON.stringify(tooLongCharge()));
+    const { status, text } = await endpoints.deliver(JSON.stringify(tooLongCharge()));
     expect(status, text).to.equal(200);
   }
 
   async function nulInProduct(): Promise<void> {
     const apple = must(providers.get("apple"), "an adapter");
     const { current, signers } = must(cases.apple, "credentials");
-    const path = `/workspaces/${doors.workspace}/integrations`;
+    const path = `/workspaces/${endpoints.workspace}/integrations`;
     const integration = { provider: "apple", environment: "Production", credentials: current };
-    const made = await doors.manage("POST", path, integration);
+    const made = await endpoints.manage("POST", path, integration);
     const example = must(
       fixturesOf("apple").find(({ name }) => name === "SUBSCRIBED.INITIAL_BUY"),
       "an example",
@@ -108,21 +113,21 @@ describe("An event that nothing can be made of", function suite() {
     const signed = apple.sign(Buffer.from(JSON.stringify(body)), signers?.[0], Date.now());
     const bytes = new Uint8Array(signed.body);
     const init = { method: "POST", headers: signed.headers, body: bytes };
-    const { status, text } = await doors.call(made.json.data.webhook_path, init);
+    const { status, text } = await endpoints.call(made.json.data.webhook_path, init);
     expect(status, text).to.equal(200);
   }
 
-  async function expectBookedElsewhere(): Promise<void> {
+  async function expectOthersBooked(): Promise<void> {
     const headers = {
       authorization: `Bearer ${other.key}`,
       "content-type": "application/json",
       "idempotency-key": `sale ${(salesMade += 1)}`,
     };
     const init = { method: "POST", headers, body: JSON.stringify(sale) };
-    const answer = await doors.call("/v1/events/ingest", init);
+    const answer = await endpoints.call("/v1/events/ingest", init);
     expect(answer.status, answer.text).to.equal(202);
-    await doors.booked();
-    const rows = await doors.service.clickhouse.rows(
+    await endpoints.booked();
+    const rows = await endpoints.service.clickhouse.rows(
       "SELECT 1 FROM ledger WHERE workspace = {workspace:String} AND event_id = {eventId:String}",
       { workspace: other.workspace, eventId: answer.json.event_id },
     );
@@ -131,8 +136,8 @@ describe("An event that nothing can be made of", function suite() {
 
   /** Ids of the events that are open rejects for this reason. */
   async function rejected(reason: string): Promise<string[]> {
-    const path = `/workspaces/${doors.workspace}/rejects?reason=${reason}`;
-    const { json } = await doors.manage("GET", path);
+    const path = `/workspaces/${endpoints.workspace}/rejects?reason=${reason}`;
+    const { json } = await endpoints.manage("GET", path);
     return json.data.map(({ id }: { id: string }) => id);
   }
 });

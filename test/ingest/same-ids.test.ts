@@ -30,7 +30,7 @@ import {
   stripeEvent,
   subscriptionObject,
 } from "../../ops/payloads/stripe.js";
-import { type Doors, openDoors } from "../harness/doors.js";
+import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
 
 const version = "2025-09-30.clover";
 const dayMs = 86_400_000;
@@ -230,10 +230,10 @@ describe("Records and flat events with a provider's own ids", () => {
 });
 
 describe("A churn that names a subscription", () => {
-  let doors: Doors;
-  before(async function openDoorsOnce() {
+  let endpoints: Endpoints;
+  before(async function openEndpointsOnce() {
     this.timeout(60_000);
-    doors = await openDoors();
+    endpoints = await openEndpoints();
   });
   const ended = new Date(at + 5 * dayMs).toISOString();
 
@@ -278,7 +278,7 @@ describe("A churn that names a subscription", () => {
   }
 
   async function openShop() {
-    const manage: Doors["manage"] = (...call) => doors.manage(...call);
+    const manage: Endpoints["manage"] = (...call) => endpoints.manage(...call);
     const named = { name: "Same ids", base_currency: "EUR" };
     const path = `/workspaces/${(await manage("POST", "/workspaces", named)).json.data.id}`;
     const wanted = { environment: "Production", scope: "Full Ingress" };
@@ -286,18 +286,18 @@ describe("A churn that names a subscription", () => {
     const headers = { authorization: `Bearer ${key}` };
     const booked = async () => {
       const now = Date.now();
-      while ((await doors.service.watermark.completeTo()) < now) await pause(10);
+      while ((await endpoints.service.watermark.completeTo()) < now) await pause(10);
     };
     return {
       async send(...events: readonly object[]) {
         for (const event of events) {
-          const { status, text } = await doors.ingest(event, headers);
+          const { status, text } = await endpoints.ingest(event, headers);
           expect(status, text).to.equal(202);
         }
         await booked();
       },
       async mrr(): Promise<number> {
-        return (await doors.call("/v1/metrics/mrr", { headers })).json.data.current_mrr;
+        return (await endpoints.call("/v1/metrics/mrr", { headers })).json.data.current_mrr;
       },
       async rejects(): Promise<string[]> {
         const { json } = await manage("GET", `${path}/rejects`);

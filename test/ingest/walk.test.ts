@@ -11,7 +11,7 @@ import {
   topics,
   transactionCodec,
 } from "../../schemas/records/records.js";
-import { type Doors, openDoors, stripe } from "../harness/doors.js";
+import { type Endpoints, openEndpoints, stripe } from "../harness/endpoints.js";
 
 const paidAt = Date.now() - 3_600_000;
 const body = eventBody(
@@ -34,38 +34,38 @@ const body = eventBody(
 );
 
 describe("The way of one event", () => {
-  let doors: Doors;
+  let endpoints: Endpoints;
   const live: unknown[] = [];
   let socket: WebSocket;
   let eventId = "";
 
   before(async () => {
-    doors = await openDoors();
-    socket = new WebSocket(`${doors.base.replace("http", "ws")}/v1/events/stream`, {
-      headers: { Authorization: `Bearer ${doors.readKey}` },
+    endpoints = await openEndpoints();
+    socket = new WebSocket(`${endpoints.base.replace("http", "ws")}/v1/events/stream`, {
+      headers: { Authorization: `Bearer ${endpoints.readKey}` },
     });
     socket.on("message", (data: Buffer) => live.push(JSON.parse(data.toString())));
     await new Promise((resolve, reject) => socket.once("open", resolve).once("error", reject));
   });
   after(() => socket.terminate());
 
-  it("1 door: should answer a genuine call with its event id", async () => {
-    const answer = await doors.deliver(body);
+  it("1 endpoint: should answer a genuine call with its event id", async () => {
+    const answer = await endpoints.deliver(body);
     expect(answer.status).to.equal(200);
     expect(answer.json.status).to.equal("success");
     expect(answer.json.event_id).to.match(/^evt_norm_/);
     eventId = String(answer.json.event_id);
   });
 
-  it("1 door: should refuse a forged call before it reaches the log", async () => {
-    const ends = await doors.service.log.ends(topics.raw);
+  it("1 endpoint: should refuse a forged call before it reaches the log", async () => {
+    const ends = await endpoints.service.log.ends(topics.raw);
     const { headers: forged } = stripe.sign(
       body,
       { signing_secret: "whsec_of_somebody_else" },
       Date.now(),
     );
-    expect((await doors.deliver(body, forged)).status).to.equal(401);
-    expect(await doors.service.log.ends(topics.raw)).to.deep.equal(ends);
+    expect((await endpoints.deliver(body, forged)).status).to.equal(401);
+    expect(await endpoints.service.log.ends(topics.raw)).to.deep.equal(ends);
   });
 
   it("2 durable: should find the event sealed on the raw topic, nothing in the clear", async () => {
@@ -75,7 +75,7 @@ describe("The way of one event", () => {
     );
     expect(record.includes("cus_walk")).to.equal(false);
     expect(rawEventCodec.decode(record).meta).to.include({
-      workspace: doors.workspace,
+      workspace: endpoints.workspace,
       provider: "stripe",
       verdict: "signature",
       native_id: "evt_walk",
@@ -95,7 +95,7 @@ describe("The way of one event", () => {
   });
 
   it("6 book: should find one transaction and one ledger entry of it", async () => {
-    const { clickhouse } = doors.service;
+    const { clickhouse } = endpoints.service;
     for (const [table, amount] of [
       ["transactions", "normalized_amount"],
       ["ledger", "amount"],
@@ -103,7 +103,7 @@ describe("The way of one event", () => {
       const rows = await clickhouse.rows<{ event_id: string; amount: string }>(
         `SELECT event_id, toString(${amount}) AS amount FROM ${table}
          WHERE workspace = {workspace:String}`,
-        { workspace: doors.workspace },
+        { workspace: endpoints.workspace },
       );
       expect(
         rows.map((row) => row.event_id),
@@ -119,7 +119,7 @@ describe("The way of one event", () => {
       (value) => transactionCodec.decode(value).event_id === eventId,
     );
     expect(transactionCodec.decode(record)).to.include({
-      workspace: doors.workspace,
+      workspace: endpoints.workspace,
       version: 1,
       gross_amount: 4_900n,
       original_currency: "USD",
@@ -132,14 +132,14 @@ describe("The way of one event", () => {
       [topics.facts, groups.money],
       [topics.facts, groups.subscriptions],
     ] as const) {
-      const { log } = doors.service;
+      const { log } = endpoints.service;
       expect(await log.committed(topic, group), group).to.deep.equal(await log.ends(topic));
     }
   });
 
   it("9 answer: should list the transaction", async () => {
-    const answer = await doors.call("/v1/transactions", {
-      headers: { Authorization: `Bearer ${doors.readKey}` },
+    const answer = await endpoints.call("/v1/transactions", {
+      headers: { Authorization: `Bearer ${endpoints.readKey}` },
     });
     const { data } = answer.json;
     expect(data).to.have.length(1);
@@ -162,18 +162,18 @@ describe("The way of one event", () => {
   });
 
   it("should change nothing when the same event is delivered again", async () => {
-    const again = await doors.deliver(body);
+    const again = await endpoints.deliver(body);
     expect(again.status).to.equal(200);
     await booked();
-    const rows = await doors.service.clickhouse.rows(
+    const rows = await endpoints.service.clickhouse.rows(
       "SELECT 1 FROM ledger WHERE workspace = {workspace:String}",
-      { workspace: doors.workspace },
+      { workspace: endpoints.workspace },
     );
     expect(rows).to.have.length(1);
     expect(live).to.have.length(1);
   });
 
-  it("should list as a reject what is written to the raw topic past the door", async () => {
+  it("should list as a reject what is written to the raw topic past the endpoint", async () => {
     const record = await find(
       topics.raw,
       (value) => rawEventCodec.decode(value).meta.event_id === eventId,
@@ -183,17 +183,17 @@ describe("The way of one event", () => {
       ...raw,
       meta: { ...raw.meta, event_id: "evt_norm_forged", received_at: Date.now() },
     };
-    await doors.service.log.append(topics.raw, [
+    await endpoints.service.log.append(topics.raw, [
       { key: "any", value: rawEventCodec.encode(changed) },
     ]);
     await booked();
-    const { json } = await doors.manage("GET", `/workspaces/${doors.workspace}/rejects`);
+    const { json } = await endpoints.manage("GET", `/workspaces/${endpoints.workspace}/rejects`);
     expect(json.data).to.have.length(1);
     expect(json.data[0]).to.include({ step: "open", reason: "seal_broken" });
   });
 
   async function find(topic: Topic, wanted: (value: Buffer) => boolean): Promise<Buffer> {
-    const { log } = doors.service;
+    const { log } = endpoints.service;
     for (const [partition, end] of (await log.ends(topic)).entries()) {
       const records = await log.read(topic, partition, 0n, Number(end));
       const found = records.find(({ value }) => wanted(value));
@@ -205,7 +205,7 @@ describe("The way of one event", () => {
   /** Everything received until now is booked. */
   async function booked(): Promise<void> {
     const now = Date.now();
-    while ((await doors.service.watermark.completeTo()) < now) {
+    while ((await endpoints.service.watermark.completeTo()) < now) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     // The socket is behind the log by a moment.

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { ReadableLog } from "../../watermark/backlog.js";
-import { OwnDoors, settledAfter } from "../../watermark/in-flight-receipts.js";
+import { LocalReceipts, settledAfter } from "../../watermark/in-flight-receipts.js";
 import { incompleteRecords } from "../../log/internal-records.js";
 import { AppendUncertain, type LogRecord, LogUnavailable } from "../../log/log.js";
 import { groups, Watermark } from "../../watermark/watermark.js";
@@ -88,7 +88,7 @@ describe("complete_to", () => {
     expect(await new Watermark(new OnePartition([]), now).completeTo()).to.equal(999_999);
   });
 
-  it("should stay before a call at the door until it is settled", async () => {
+  it("should stay before a call at the endpoint until it is settled", async () => {
     const watermark = new Watermark(new OnePartition([]), now);
     const receipt = watermark.receive();
     expect(await watermark.completeTo()).to.equal(receipt.receivedAt - 1);
@@ -188,18 +188,18 @@ describe("complete_to", () => {
     it(`should ${until}, of a call that ${what}`, async () => {
       let clock = 1_000_000;
       let elapsed = 500;
-      const doors = new OwnDoors(
+      const endpoints = new LocalReceipts(
         () => clock,
         undefined,
         () => elapsed,
       );
-      const watermark = new Watermark(new OnePartition([]), () => clock, doors);
+      const watermark = new Watermark(new OnePartition([]), () => clock, endpoints);
       const receipt = watermark.receive();
       const thrown = await settledAfter(receipt, () => Promise.reject(error)).catch(
         (caught: unknown) => caught,
       );
       expect(thrown).to.equal(error);
-      expect(watermark.callsAtTheDoor, "calls being taken").to.equal(0);
+      expect(watermark.callsInFlight, "calls being taken").to.equal(0);
       const reported: number[] = [];
       for (const laterMs of [limits.kafkaLateMsMax - 1, 1_000]) {
         clock += laterMs;
@@ -213,20 +213,20 @@ describe("complete_to", () => {
 
   it("should count the earliest of the calls whose records may follow", async () => {
     let [clock, elapsed] = [1_000_000, 0];
-    const doors = new OwnDoors(
+    const endpoints = new LocalReceipts(
       () => clock,
       undefined,
       () => elapsed,
     );
-    const [early, late] = [doors.receive(0), doors.receive(1_000_001)];
+    const [early, late] = [endpoints.receive(0), endpoints.receive(1_000_001)];
     late.settleLater();
     elapsed += 2_000;
     early.settleLater();
     early.settle();
     clock += limits.kafkaLateMsMax;
     elapsed = limits.kafkaLateMsMax + 1_000;
-    expect([doors.earliestNow, doors.lateMs]).to.eql([early.receivedAt, 1_000]);
+    expect([endpoints.earliestNow, endpoints.lateMs]).to.eql([early.receivedAt, 1_000]);
     elapsed += 1_000;
-    expect([doors.earliestNow, doors.lateMs]).to.eql([clock, 0]);
+    expect([endpoints.earliestNow, endpoints.lateMs]).to.eql([clock, 0]);
   });
 });

@@ -9,7 +9,7 @@ import {
   stripeEvent,
   subscriptionObject,
 } from "../../ops/payloads/stripe.js";
-import { type Doors, expectError, openDoors } from "../harness/doors.js";
+import { type Endpoints, expectError, openEndpoints } from "../harness/endpoints.js";
 
 const version = "2025-09-30.clover";
 const dayMs = 86_400_000;
@@ -85,28 +85,28 @@ function order(createdAt: number) {
   return { provider: "lemonsqueezy", event_type: "order_created", payload };
 }
 
-describe("A provider's own body at the ingest door", () => {
-  let doors: Doors;
+describe("A provider's own body at the ingest endpoint", () => {
+  let endpoints: Endpoints;
   before(async () => {
-    doors = await openDoors();
+    endpoints = await openEndpoints();
   });
 
   it("should be answered with the money a dispute takes, as it is booked", async () => {
-    const answer = await doors.ingest(dispute(2_900n, "USD"));
+    const answer = await endpoints.ingest(dispute(2_900n, "USD"));
     expect(answer.status, answer.text).to.equal(202);
     const { amount_base: amount, provisional } = answer.json.normalized;
     expect([amount > 0, provisional]).to.deep.equal([true, true]);
     const now = Date.now();
-    while ((await doors.service.watermark.completeTo()) < now) await pause(10);
-    const rows = await doors.service.clickhouse.rows(
+    while ((await endpoints.service.watermark.completeTo()) < now) await pause(10);
+    const rows = await endpoints.service.clickhouse.rows(
       "SELECT toString(sum(amount)) AS sum FROM ledger WHERE workspace = {workspace:String}",
-      { workspace: doors.workspace },
+      { workspace: endpoints.workspace },
     );
     expect(rows).to.deep.equal([{ sum: `-${Math.round(amount * 100)}` }]);
   });
 
   it("should be answered with the money a won dispute returns", async () => {
-    const { json } = await doors.ingest(dispute(2_900n, "EUR", "reinstated"));
+    const { json } = await endpoints.ingest(dispute(2_900n, "EUR", "reinstated"));
     expect(json.normalized).to.include({ amount_base: 29, fx_rate: 1, provisional: true });
   });
 
@@ -121,9 +121,9 @@ describe("A provider's own body at the ingest door", () => {
   ];
   for (const [title, body, code] of refused) {
     it(`should be refused when it reports ${title}`, async () => {
-      const before = await doors.taken();
-      expectError(await doors.ingest(body), { status: 422, code, param: "payload" });
-      expect(await doors.taken()).to.equal(before);
+      const before = await endpoints.taken();
+      expectError(await endpoints.ingest(body), { status: 422, code, param: "payload" });
+      expect(await endpoints.taken()).to.equal(before);
     });
   }
 });

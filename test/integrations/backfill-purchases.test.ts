@@ -7,7 +7,7 @@ import {
   invoicePaymentObject,
   sessionObject,
 } from "../../ops/payloads/stripe-money.js";
-import { type Doors, openDoors, signingSecret } from "../harness/doors.js";
+import { type Endpoints, openEndpoints, signingSecret } from "../harness/endpoints.js";
 import { apiKey } from "../apis/stripe-api.js";
 
 const day = 24 * 60 * 60 * 1000;
@@ -68,10 +68,10 @@ const charges = [
 
 describe("A backfill of Stripe, of what was bought", function suite() {
   this.timeout(60_000);
-  let doors: Doors;
+  let endpoints: Endpoints;
 
   before(async () => {
-    doors = await openDoors();
+    endpoints = await openEndpoints();
     const lists: [string, JsonObject[]][] = [
       ["/v1/charges", charges],
       ["/v1/invoices", [invoice]],
@@ -79,10 +79,10 @@ describe("A backfill of Stripe, of what was bought", function suite() {
       ["/v1/checkout/sessions", listed],
     ];
     const others = ["products", "subscriptions", "refunds", "disputes", "credit_notes"];
-    for (const name of others) doors.stripeApi.lists.set(`/v1/${name}`, []);
-    for (const [path, objects] of lists) doors.stripeApi.lists.set(path, objects);
+    for (const name of others) endpoints.stripeApi.lists.set(`/v1/${name}`, []);
+    for (const [path, objects] of lists) endpoints.stripeApi.lists.set(path, objects);
     const ofLong = "/v1/checkout/sessions/cs_long/line_items";
-    doors.stripeApi.objects.set(ofLong, linesOf("prod_long"));
+    endpoints.stripeApi.objects.set(ofLong, linesOf("prod_long"));
     // Reported by a webhook before, without a key: nobody could say what it sold.
     const reported = {
       type: "checkout.session.completed",
@@ -90,16 +90,16 @@ describe("A backfill of Stripe, of what was bought", function suite() {
       at: paidAt,
       version,
     } as const;
-    await doors.deliver(eventBody(stripeEvent({ ...reported, id: "evt_sold" })));
-    const made = await doors.manage("POST", `/workspaces/${doors.workspace}/integrations`, {
+    await endpoints.deliver(eventBody(stripeEvent({ ...reported, id: "evt_sold" })));
+    const made = await endpoints.manage("POST", `/workspaces/${endpoints.workspace}/integrations`, {
       provider: "stripe",
       environment: "Production",
       credentials: { signing_secret: signingSecret, api_key: apiKey },
     });
-    const path = `/workspaces/${doors.workspace}/integrations/${made.json.data.id}/backfill`;
-    await doors.manage("POST", path, { from: "2026-01-01" });
+    const path = `/workspaces/${endpoints.workspace}/integrations/${made.json.data.id}/backfill`;
+    await endpoints.manage("POST", path, { from: "2026-01-01" });
     for (;;) {
-      const { state, problem } = (await doors.manage("GET", path)).json.data;
+      const { state, problem } = (await endpoints.manage("GET", path)).json.data;
       if (state === "done") break;
       expect(state, problem ?? "").to.be.oneOf(["reading", "comparing"]);
       await new Promise((resolve) => setTimeout(resolve, 50));
@@ -152,7 +152,7 @@ describe("A backfill of Stripe, of what was bought", function suite() {
   }
 
   async function read(path: string) {
-    const headers = { authorization: `Bearer ${doors.readKey}` };
-    return (await doors.call(path, { headers })).json;
+    const headers = { authorization: `Bearer ${endpoints.readKey}` };
+    return (await endpoints.call(path, { headers })).json;
   }
 });

@@ -69,7 +69,7 @@ function eventsOf(object: JsonObject, day: number): readonly HistoryEvent[] {
 }
 
 /** `day: minor units a month`, days since it was created. */
-function toldOf(object: JsonObject): string {
+function reportedOf(object: JsonObject): string {
   return reportedBy(eventsOf(object, readOn));
 }
 
@@ -110,7 +110,7 @@ describe("A trial in the history of Stripe", () => {
       const [status] = statuses.filter((known) => known === row["status"]);
       if (status === undefined) throw new Error(`no status ${row["status"]}`);
       const pause = pauseOf(row["paused by"], sinceTrial(row["paused"]));
-      const reported = toldOf(subscription(status, sinceTrial(row["ended"]), pause));
+      const reported = reportedOf(subscription(status, sinceTrial(row["ended"]), pause));
       expect(reported).to.equal(`0: 0; ${row["reported"]}`);
     });
   }
@@ -132,7 +132,7 @@ describe("A free month in the history of Stripe, given to a customer who paid", 
       const [status] = statuses.filter((known) => known === row["status"]);
       if (status === undefined) throw new Error(`no status ${row["status"]}`);
       const since = startsAt(Number(row["since"]));
-      expect(toldOf(subscription(status, sinceTrial(row["ended"]), since))).to.equal(
+      expect(reportedOf(subscription(status, sinceTrial(row["ended"]), since))).to.equal(
         row["reported"],
       );
     });

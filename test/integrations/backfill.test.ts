@@ -20,7 +20,7 @@ import {
   invoicePaymentObject,
   refundObject,
 } from "../../ops/payloads/stripe-money.js";
-import { type Doors, expectError, openDoors, stripe } from "../harness/doors.js";
+import { type Endpoints, expectError, openEndpoints, stripe } from "../harness/endpoints.js";
 import { apiKey, send, type StripeApi } from "../apis/stripe-api.js";
 
 const version = "2025-09-30.clover";
@@ -207,15 +207,15 @@ function history(): [string, JsonObject[]][] {
 
 describe("A backfill of Stripe", function suite() {
   this.timeout(120_000);
-  let doors: Doors;
+  let endpoints: Endpoints;
   let api: StripeApi;
   let integration: string;
   let webhook: string;
   const secret = "whsec_of_history";
 
   before(async () => {
-    doors = await openDoors();
-    api = doors.stripeApi;
+    endpoints = await openEndpoints();
+    api = endpoints.stripeApi;
     for (const [path, objects] of history()) api.lists.set(path, objects);
     ({ integration, webhook } = await connect({ api_key: apiKey }));
   });
@@ -292,10 +292,10 @@ describe("A backfill of Stripe", function suite() {
   });
 
   it("should not send history to the live stream", async () => {
-    const rows = await doors.service.clickhouse.rows<{ backfill: number; rows: string }>(
+    const rows = await endpoints.service.clickhouse.rows<{ backfill: number; rows: string }>(
       `SELECT backfill, count() AS rows FROM transactions
        WHERE workspace = {workspace:String} AND payment = 'pi_h5' GROUP BY backfill`,
-      { workspace: doors.workspace },
+      { workspace: endpoints.workspace },
     );
     expect(rows.map(({ backfill: flag }) => flag)).to.deep.equal([1]);
   });
@@ -436,7 +436,7 @@ describe("A backfill of Stripe", function suite() {
   it("should go on in the list it was in after a crash, and change nothing by it", async () => {
     const before = await figures();
     // As a crash leaves it between a page that is durable and its position.
-    await doors.service.postgres.query(
+    await endpoints.service.postgres.query(
       `UPDATE backfills SET state = 'reading', list = 'charges', after = NULL, comparison = NULL,
          leased_until = now() WHERE id = $1`,
       [(await shown()).id],
@@ -456,17 +456,17 @@ describe("A backfill of Stripe", function suite() {
       startProcessors: async () => undefined,
       report: (line: string) => lines.push(line),
     };
-    const code = await backfillCommand(doors.service, { integration, from }, steps);
+    const code = await backfillCommand(endpoints.service, { integration, from }, steps);
     expect(code, lines.join("\n")).to.equal(0);
     expect(lines[0]).to.match(/^reading /);
     expect(lines.at(-1)).to.equal(
       "2026-01 EUR  listed: 110 payments, 1100.00 paid, 6.50 refunded  booked: the same",
     );
     const nobody = { integration: "int_nobody", from };
-    expect(await backfillCommand(doors.service, nobody, steps)).to.equal(2);
+    expect(await backfillCommand(endpoints.service, nobody, steps)).to.equal(2);
     for (const unbookable of [0, Date.now() + day]) {
       const order = { integration, from: unbookable };
-      expect(await backfillCommand(doors.service, order, steps)).to.equal(2);
+      expect(await backfillCommand(endpoints.service, order, steps)).to.equal(2);
       expect(lines.at(-1)).to.match(/^--from must lie between 2000-01-01 and now/);
     }
   });
@@ -491,13 +491,13 @@ describe("A backfill of Stripe", function suite() {
       const answer = await backfill({ from: wrong }, other.integration);
       expectError(answer, { status: 422, code: "from_out_of_range", param: "from" });
     }
-    const path = `/workspaces/${doors.workspace}/integrations/${other.integration}/backfill`;
-    expectError(await doors.manage("GET", path), { status: 404, code: "backfill_unknown" });
+    const path = `/workspaces/${endpoints.workspace}/integrations/${other.integration}/backfill`;
+    expectError(await endpoints.manage("GET", path), { status: 404, code: "backfill_unknown" });
   });
 
   async function connect(more: object) {
-    const path = `/workspaces/${doors.workspace}/integrations`;
-    const made = await doors.manage("POST", path, {
+    const path = `/workspaces/${endpoints.workspace}/integrations`;
+    const made = await endpoints.manage("POST", path, {
       provider: "stripe",
       environment: "Production",
       credentials: { signing_secret: secret, ...more },
@@ -507,8 +507,8 @@ describe("A backfill of Stripe", function suite() {
   }
 
   function backfill(body: object, id = integration) {
-    const path = `/workspaces/${doors.workspace}/integrations/${id}/backfill`;
-    return doors.manage("POST", path, body);
+    const path = `/workspaces/${endpoints.workspace}/integrations/${id}/backfill`;
+    return endpoints.manage("POST", path, body);
   }
 
   interface Sums {
@@ -531,8 +531,8 @@ describe("A backfill of Stripe", function suite() {
     }[];
   }
   async function shown(id = integration): Promise<Shown> {
-    const path = `/workspaces/${doors.workspace}/integrations/${id}/backfill`;
-    return (await doors.manage("GET", path)).json.data;
+    const path = `/workspaces/${endpoints.workspace}/integrations/${id}/backfill`;
+    return (await endpoints.manage("GET", path)).json.data;
   }
   async function whenEnded(): Promise<Shown> {
     await until(async () => !["reading", "comparing"].includes((await shown()).state));
@@ -548,13 +548,13 @@ describe("A backfill of Stripe", function suite() {
   async function deliver(event: JsonObject): Promise<void> {
     const body = eventBody(event);
     const { headers } = stripe.sign(body, { signing_secret: secret }, Date.now());
-    const answer = await doors.call(webhook, { method: "POST", headers, body });
+    const answer = await endpoints.call(webhook, { method: "POST", headers, body });
     expect(answer.status, answer.text).to.equal(200);
   }
 
   async function read(path: string) {
-    const headers = { authorization: `Bearer ${doors.readKey}` };
-    const { json } = await doors.call(path, { headers });
+    const headers = { authorization: `Bearer ${endpoints.readKey}` };
+    const { json } = await endpoints.call(path, { headers });
     return json;
   }
   async function mrrAt(at: string): Promise<number> {

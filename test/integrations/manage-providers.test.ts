@@ -3,13 +3,19 @@ import { openIntegrationCalls } from "../../workspaces/integration-calls.js";
 import { createCustom } from "../../providers/custom/index.js";
 import { recordBody } from "../../ops/payloads/custom.js";
 import { providerTokens } from "../../schemas/provider-tokens.js";
-import { type Doors, newStripeEvent, openDoors, signingSecret, stripe } from "../harness/doors.js";
+import {
+  type Endpoints,
+  newStripeEvent,
+  openEndpoints,
+  signingSecret,
+  stripe,
+} from "../harness/endpoints.js";
 
-let doors: Doors;
+let endpoints: Endpoints;
 
-before(async function openDoorsOnce() {
+before(async function openEndpointsOnce() {
   this.timeout(60_000);
-  doors = await openDoors();
+  endpoints = await openEndpoints();
 });
 
 describe("The list of providers", () => {
@@ -21,7 +27,7 @@ describe("The list of providers", () => {
     readonly credentials: readonly Readonly<Record<string, unknown>>[];
   }
   const list = async (): Promise<Listed[]> => {
-    const { data } = (await doors.manage("GET", "/providers")).json;
+    const { data } = (await endpoints.manage("GET", "/providers")).json;
     return data;
   };
 
@@ -30,7 +36,7 @@ describe("The list of providers", () => {
     expect(listed.map(({ provider }) => provider)).to.have.members([...providerTokens]);
     for (const { name, docs_path, subscribe_to } of listed) {
       expect(subscribe_to, name).to.not.deep.equal([]);
-      const page = await doors.call(docs_path);
+      const page = await endpoints.call(docs_path);
       expect(page.status).to.equal(200);
       expect(page.text).to.match(new RegExp(`<h1[^>]*>${name}</h1>`));
       expect(page.headers.get("content-type")).to.equal("text/html; charset=utf-8");
@@ -70,15 +76,15 @@ describe("The list of providers", () => {
   });
 
   it("should be informed to the administrator only", async () => {
-    const headers = { authorization: `Bearer ${doors.key}` };
-    expect((await doors.call("/v1/manage/providers", { headers })).status).to.equal(401);
+    const headers = { authorization: `Bearer ${endpoints.key}` };
+    expect((await endpoints.call("/v1/manage/providers", { headers })).status).to.equal(401);
   });
 });
 
 describe("An integration's health", () => {
   const newIntegration = async (provider: string, credentials: object) => {
-    const path = `/workspaces/${doors.workspace}/integrations`;
-    const made = await doors.manage("POST", path, {
+    const path = `/workspaces/${endpoints.workspace}/integrations`;
+    const made = await endpoints.manage("POST", path, {
       provider,
       environment: "Production",
       credentials,
@@ -90,8 +96,8 @@ describe("An integration's health", () => {
   const expectHealth = async (id: string, expected: object) => {
     const until = Date.now() + 20_000;
     for (;;) {
-      const path = `/workspaces/${doors.workspace}/integrations?limit=200`;
-      const { data } = (await doors.manage("GET", path)).json;
+      const path = `/workspaces/${endpoints.workspace}/integrations?limit=200`;
+      const { data } = (await endpoints.manage("GET", path)).json;
       const { health } = data.find((row: { id: string }) => row.id === id);
       try {
         expect(health).to.include(expected);
@@ -105,7 +111,7 @@ describe("An integration's health", () => {
   const post = (where: string, secret: string) => {
     const body = Buffer.from(JSON.stringify(newStripeEvent()));
     const { headers } = stripe.sign(body, { signing_secret: secret }, Date.now());
-    return doors.call(where, { method: "POST", headers, body });
+    return endpoints.call(where, { method: "POST", headers, body });
   };
 
   it("should wait for the first call", async () => {
@@ -142,7 +148,7 @@ describe("An integration's health", () => {
     });
     const custom = createCustom({ toleranceSeconds: 300 });
     const { headers } = custom.sign(body, credentials, Date.now());
-    expect((await doors.call(where, { method: "POST", headers, body })).status).to.equal(200);
+    expect((await endpoints.call(where, { method: "POST", headers, body })).status).to.equal(200);
     const health = await expectHealth(id, { deliveries: 1, open_rejects: 1 });
     expect(health).to.include({ state: "receiving", last_reject_reason: "field_unknown" });
     expect(health.last_reject_at).to.match(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
@@ -153,7 +159,7 @@ describe("An integration's health", () => {
     const { id, webhook_path: where } = await newStripe();
     expect((await post(where, signingSecret)).status).to.equal(200);
     await expectHealth(id, { state: "receiving" });
-    await doors.service.postgres.query(
+    await endpoints.service.postgres.query(
       "UPDATE integration_calls SET last_at = last_at - interval '8 days' WHERE integration = $1",
       [id],
     );
@@ -162,7 +168,7 @@ describe("An integration's health", () => {
 
   it("should add up what was counted between two writes, all of it at the end", async () => {
     const { id } = await newStripe();
-    const { postgres, logger } = doors.service;
+    const { postgres, logger } = endpoints.service;
     const calls = openIntegrationCalls({ postgres, logger, writeEveryMs: 60_000 });
     for (let call = 0; call < 5; call += 1) calls.count(id, "taken");
     for (let call = 0; call < 3; call += 1) calls.count(id, "signature_stale");

@@ -17,31 +17,31 @@ import { eventId } from "../../schemas/ids.js";
 import { rawEventCodec, topics } from "../../schemas/records/records.js";
 import {
   type Answer,
-  type Doors,
+  type Endpoints,
   expectError,
   newStripeEvent,
-  openDoors,
+  openEndpoints,
   signingSecret,
   stripe,
-} from "../harness/doors.js";
+} from "../harness/endpoints.js";
 
 const custom = createCustom({ toleranceSeconds: 300 });
-let doors: Doors;
+let endpoints: Endpoints;
 let path: string;
 
-before(async function openDoorsOnce() {
+before(async function openEndpointsOnce() {
   this.timeout(60_000);
-  doors = await openDoors();
-  path = `/workspaces/${doors.workspace}`;
+  endpoints = await openEndpoints();
+  path = `/workspaces/${endpoints.workspace}`;
 });
 
 describe("The management interface", () => {
   const withToken = (authorization: string | null, where = "/v1/manage/workspaces") =>
-    doors.call(where, authorization === null ? {} : { headers: { authorization } });
+    endpoints.call(where, authorization === null ? {} : { headers: { authorization } });
   const refused: [title: string, code: string, call: () => Promise<Answer>][] = [
     ["no token", "key_missing", () => withToken(null)],
-    ["a workspace key", "admin_token_wrong", () => withToken(`Bearer ${doors.key}`)],
-    ["a wrong token", "admin_token_wrong", () => withToken(`Bearer ${doors.adminToken}x`)],
+    ["a workspace key", "admin_token_wrong", () => withToken(`Bearer ${endpoints.key}`)],
+    ["a wrong token", "admin_token_wrong", () => withToken(`Bearer ${endpoints.adminToken}x`)],
     [
       "no token on the way to one workspace",
       "key_missing",
@@ -60,11 +60,11 @@ describe("The management interface", () => {
   }
 
   it("should refuse every call without the token, however its path is spelt", async () => {
-    const { router } = doors.service;
+    const { router } = endpoints.service;
     const routes = router.stack.filter(({ path: route }) => String(route).startsWith("/v1/manage"));
     expect(routes).to.have.length.above(20);
     const spellings = routes.flatMap(({ methods, path: route }) => {
-      const plain = String(route).replace(":workspace", doors.workspace).replace(/:\w+/g, "x");
+      const plain = String(route).replace(":workspace", endpoints.workspace).replace(/:\w+/g, "x");
       const other = plain.replace("manage", "Manage");
       return methods.flatMap((method) => [
         { method, where: plain, expected: 401 },
@@ -75,7 +75,7 @@ describe("The management interface", () => {
     const answers = await Promise.all(
       spellings.map(async (one) => ({
         ...one,
-        got: (await fetch(doors.base + one.where, { method: one.method })).status,
+        got: (await fetch(endpoints.base + one.where, { method: one.method })).status,
       })),
     );
     expect(answers.filter(({ got, expected }) => got !== expected)).to.deep.equal([]);
@@ -133,15 +133,15 @@ describe("The management interface", () => {
   for (const [method, where, body, code, param] of wrong) {
     it(`should answer ${JSON.stringify(body)} to ${where} with 422 ${code}`, async () => {
       const whole = where === "/workspaces" ? where : path + where;
-      expectError(await doors.manage(method, whole, body), { status: 422, code, param });
+      expectError(await endpoints.manage(method, whole, body), { status: 422, code, param });
     });
   }
 
   it("should answer bad bodies as everywhere", async () => {
     const post = (body: string | Buffer, type = "application/json") =>
-      doors.call("/v1/manage/workspaces", {
+      endpoints.call("/v1/manage/workspaces", {
         method: "POST",
-        headers: { authorization: `Bearer ${doors.adminToken}`, "content-type": type },
+        headers: { authorization: `Bearer ${endpoints.adminToken}`, "content-type": type },
         body,
       });
     const deep = `{"name":${"[".repeat(64)}${"]".repeat(64)}}`;
@@ -160,7 +160,7 @@ describe("The management interface", () => {
       code: "content_type_unsupported",
     });
     expectError(await post(" ".repeat(1024 * 1024 + 1)), { status: 413, code: "body_too_large" });
-    const nothing = await doors.manage("POST", "/workspaces");
+    const nothing = await endpoints.manage("POST", "/workspaces");
     expectError(nothing, { status: 415, code: "content_type_unsupported" });
   });
 
@@ -170,12 +170,12 @@ describe("The management interface", () => {
       ["/workspaces/ws_none/keys", "workspace_unknown"],
       ["/nothing", "path_unknown"],
     ] as const) {
-      expectError(await doors.manage("GET", where), { status: 404, code });
+      expectError(await endpoints.manage("GET", where), { status: 404, code });
     }
     for (const what of ["keys/key_none", "integrations/int_none"]) {
-      expect((await doors.manage("DELETE", `${path}/${what}`)).status).to.equal(404);
+      expect((await endpoints.manage("DELETE", `${path}/${what}`)).status).to.equal(404);
     }
-    const product = await doors.manage("PATCH", `${path}/products/none`, {});
+    const product = await endpoints.manage("PATCH", `${path}/products/none`, {});
     expectError(product, { status: 404, code: "product_unknown" });
   });
 });
@@ -183,21 +183,21 @@ describe("The management interface", () => {
 describe("Managed workspaces and keys", () => {
   it("should create, list and show a workspace", async () => {
     const given = { name: "Ünique ✓", base_currency: "JPY" };
-    const created = await doors.manage("POST", "/workspaces", given);
+    const created = await endpoints.manage("POST", "/workspaces", given);
     expect(created.status).to.equal(201);
     expect(created.json.data).to.include(given);
     const { id } = created.json.data;
     expect(id).to.match(/^ws_[0-9A-Za-z]{20}$/);
-    const shown = await doors.manage("GET", `/workspaces/${id}`);
+    const shown = await endpoints.manage("GET", `/workspaces/${id}`);
     expect(shown.json).to.deep.equal({ status: "success", data: created.json.data });
   });
 
   it("should walk all keys by pages, newest first, each once, though more are made", async () => {
-    const made = await doors.manage("POST", "/workspaces", { name: "P", base_currency: "USD" });
+    const made = await endpoints.manage("POST", "/workspaces", { name: "P", base_currency: "USD" });
     const where = `/workspaces/${made.json.data.id}/keys`;
     const make = async () => {
       const body = { environment: "Test", scope: "Read-only" };
-      return String((await doors.manage("POST", where, body)).json.data.id);
+      return String((await endpoints.manage("POST", where, body)).json.data.id);
     };
     const ids: string[] = [];
     for (let keys = 0; keys < 5; keys++) ids.unshift(await make());
@@ -205,7 +205,7 @@ describe("Managed workspaces and keys", () => {
     let cursor: string | null = "";
     while (cursor !== null) {
       const query: string = cursor === "" ? "?limit=2" : `?cursor=${cursor}`;
-      const page: Answer = await doors.manage("GET", where + query);
+      const page: Answer = await endpoints.manage("GET", where + query);
       seen.push(...page.json.data.map((row: { id: string }) => row.id));
       cursor = page.json.pagination.next_cursor;
       expect(page.json.pagination.has_more).to.equal(cursor !== null);
@@ -216,7 +216,7 @@ describe("Managed workspaces and keys", () => {
   });
 
   it("should refuse a cursor of another list and wrong limits", async () => {
-    const list = await doors.manage("GET", "/workspaces?limit=1");
+    const list = await endpoints.manage("GET", "/workspaces?limit=1");
     const cursor = String(list.json.pagination.next_cursor);
     for (const [where, code, param] of [
       [`${path}/keys?cursor=${cursor}`, "cursor_invalid", "cursor"],
@@ -225,7 +225,7 @@ describe("Managed workspaces and keys", () => {
       ["/workspaces?limit=201", "parameter_invalid", "limit"],
       ["/workspaces?page=2", "parameter_unknown", "page"],
     ] as const) {
-      expectError(await doors.manage("GET", where), { status: 400, code, param });
+      expectError(await endpoints.manage("GET", where), { status: 400, code, param });
     }
   });
 
@@ -235,7 +235,7 @@ describe("Managed workspaces and keys", () => {
     ["Test", "Test"],
   ]) {
     it(`should take ${written} for the environment ${shown}`, async () => {
-      const { status, json } = await doors.manage("POST", `${path}/keys`, {
+      const { status, json } = await endpoints.manage("POST", `${path}/keys`, {
         environment: written,
         scope: "Read-only",
       });
@@ -245,25 +245,25 @@ describe("Managed workspaces and keys", () => {
 
   it("should show a key only once, and then its prefix", async () => {
     const body = { environment: "Test", scope: "Full Ingress", name: "CI" };
-    const made = await doors.manage("POST", `${path}/keys`, body);
+    const made = await endpoints.manage("POST", `${path}/keys`, body);
     const { key, id, prefix } = made.json.data;
     expect(key).to.match(/^svc_test_/);
     expect(key.startsWith(prefix)).to.equal(true);
     expect(made.headers.get("cache-control")).to.equal("no-store");
-    const list = await doors.manage("GET", `${path}/keys`);
+    const list = await endpoints.manage("GET", `${path}/keys`);
     expect(list.text).to.not.include(key);
     const row = list.json.data.find((one: { id: string }) => one.id === id);
     expect(row).to.include({ ...body, prefix, revoked_at: null, last_used_at: null });
-    const revoked = await doors.manage("DELETE", `${path}/keys/${id}`);
+    const revoked = await endpoints.manage("DELETE", `${path}/keys/${id}`);
     expect(revoked.json.data.revoked_at).to.be.a("string");
-    const again = await doors.manage("DELETE", `${path}/keys/${id}`);
+    const again = await endpoints.manage("DELETE", `${path}/keys/${id}`);
     expect(again.json.data.revoked_at).to.equal(revoked.json.data.revoked_at);
   });
 });
 
 describe("Managed integrations", () => {
   const create = async () => {
-    const made = await doors.manage("POST", `${path}/integrations`, {
+    const made = await endpoints.manage("POST", `${path}/integrations`, {
       provider: "stripe",
       environment: "Test",
       name: "Shop",
@@ -274,28 +274,28 @@ describe("Managed integrations", () => {
   const deliver = (where: string, secret: string, livemode?: boolean) => {
     const body = Buffer.from(JSON.stringify(newStripeEvent({ livemode })));
     const { headers } = stripe.sign(body, { signing_secret: secret }, Date.now());
-    return doors.call(where, { method: "POST", headers, body });
+    return endpoints.call(where, { method: "POST", headers, body });
   };
 
   it("should give a URL of its own and never a secret", async () => {
     const made = await create();
-    expect(made.webhook_url).to.equal(`${doors.base}${made.webhook_path}`);
+    expect(made.webhook_url).to.equal(`${endpoints.base}${made.webhook_path}`);
     expect(made.webhook_path).to.match(/^\/v1\/webhooks\/[0-9A-Za-z]{32}$/);
-    const list = await doors.manage("GET", `${path}/integrations`);
+    const list = await endpoints.manage("GET", `${path}/integrations`);
     const ids = list.json.data.map((row: { id: string }) => row.id);
     expect(ids).to.include(made.id);
     expect(list.text).to.not.match(/whsec_/);
-    const rows = await doors.service.postgres.query("SELECT * FROM integrations");
+    const rows = await endpoints.service.postgres.query("SELECT * FROM integrations");
     expect(JSON.stringify(rows)).to.not.include(made.webhook_path.split("/").at(-1));
     expect(Buffer.from(JSON.stringify(rows)).includes(signingSecret)).to.equal(false);
   });
 
   it("should make a custom integration's secret, show it once, take what it signs", async () => {
     const input = { provider: "custom", environment: "Production", credentials: {} };
-    const made = await doors.manage("POST", `${path}/integrations`, input);
+    const made = await endpoints.manage("POST", `${path}/integrations`, input);
     const { id, webhook_path: where, credentials } = made.json.data;
     expect(credentials.signing_secret).to.match(/^whsec_[A-Za-z0-9+/]{43}=$/);
-    expect((await doors.manage("GET", `${path}/integrations`)).text).to.not.match(/whsec_/);
+    expect((await endpoints.manage("GET", `${path}/integrations`)).text).to.not.match(/whsec_/);
 
     const send = async (secret: string) => {
       const body = recordBody({
@@ -304,12 +304,12 @@ describe("Managed integrations", () => {
         currency: "EUR",
       });
       const { headers } = custom.sign(body, { signing_secret: secret }, Date.now());
-      return doors.call(where, { method: "POST", headers, body });
+      return endpoints.call(where, { method: "POST", headers, body });
     };
     expect((await send(credentials.signing_secret)).status).to.equal(200);
 
     const one = `${path}/integrations/${id}`;
-    const again = await doors.manage("PATCH", one, { credentials: {}, expire_old: true });
+    const again = await endpoints.manage("PATCH", one, { credentials: {}, expire_old: true });
     const { signing_secret: secret } = again.json.data.credentials;
     expect(secret).to.not.equal(credentials.signing_secret);
     expect((await send(secret)).status).to.equal(200);
@@ -317,7 +317,7 @@ describe("Managed integrations", () => {
       status: 401,
       code: "signature_mismatch",
     });
-    const renamed = await doors.manage("PATCH", one, { name: "Till" });
+    const renamed = await endpoints.manage("PATCH", one, { name: "Till" });
     expect(renamed.json.data).to.not.have.property("credentials");
   });
 
@@ -330,14 +330,14 @@ describe("Managed integrations", () => {
   it("should let old credentials count after a rotation, unless reported not to", async () => {
     const { id, webhook_path: where } = await create();
     const one = `${path}/integrations/${id}`;
-    const rotated = await doors.manage("PATCH", one, {
+    const rotated = await endpoints.manage("PATCH", one, {
       credentials: { signing_secret: "whsec_new" },
     });
     const until = Date.parse(rotated.json.data.old_credentials_valid_until) - Date.now();
     expect(until).to.be.within(23 * 3_600_000, 24 * 3_600_000);
     expect((await deliver(where, "whsec_old")).status).to.equal(200);
     expect((await deliver(where, "whsec_new")).status).to.equal(200);
-    await doors.manage("PATCH", one, { expire_old: true });
+    await endpoints.manage("PATCH", one, { expire_old: true });
     expectError(await deliver(where, "whsec_old"), { status: 401, code: "signature_mismatch" });
     expect((await deliver(where, "whsec_new")).status).to.equal(200);
   });
@@ -346,7 +346,7 @@ describe("Managed integrations", () => {
     const { id, webhook_path: where } = await create();
     const one = `${path}/integrations/${id}`;
     const rotate = (secret: string, more: Readonly<Record<string, unknown>> = {}) =>
-      doors.manage("PATCH", one, { credentials: { signing_secret: secret }, ...more });
+      endpoints.manage("PATCH", one, { credentials: { signing_secret: secret }, ...more });
     const statuses = async (...secrets: string[]) => {
       const found: number[] = [];
       for (const secret of secrets) found.push((await deliver(where, secret)).status);
@@ -380,9 +380,9 @@ describe("Managed integrations", () => {
   it("should be unknown once it is deleted", async () => {
     const { id, webhook_path: where } = await create();
     expect((await deliver(where, "whsec_old")).status).to.equal(200);
-    expect((await doors.manage("DELETE", `${path}/integrations/${id}`)).status).to.equal(200);
+    expect((await endpoints.manage("DELETE", `${path}/integrations/${id}`)).status).to.equal(200);
     expectError(await deliver(where, "whsec_old"), { status: 404, code: "webhook_unknown" });
-    const again = await doors.manage("DELETE", `${path}/integrations/${id}`);
+    const again = await endpoints.manage("DELETE", `${path}/integrations/${id}`);
     expectError(again, { status: 404, code: "integration_unknown" });
   });
 });
@@ -392,36 +392,36 @@ describe("Managed products", () => {
   let made = 0;
   /** A product with SKUs of its own, as booking would have made it. */
   async function newProduct(name: string, ...ids: string[]): Promise<string> {
-    const { postgres } = doors.service;
+    const { postgres } = endpoints.service;
     const id = `prod_unf_test_${process.pid}_${(made += 1)}`;
     await postgres.query(
       `INSERT INTO products (id, workspace, environment, name, slug)
        VALUES ($1, $2, 'live', $3, $1)`,
-      [id, doors.workspace, name],
+      [id, endpoints.workspace, name],
     );
     for (const sku of ids) {
       await postgres.query(
         `INSERT INTO skus (workspace, environment, provider, external_id, name, product)
          VALUES ($1, 'live', 'custom', $2, $3, $4)`,
-        [doors.workspace, sku, `Name of ${sku}`, id],
+        [endpoints.workspace, sku, `Name of ${sku}`, id],
       );
     }
     return id;
   }
   const listed = async (): Promise<{ id: string; name: string; skus: unknown[] }[]> =>
-    (await doors.manage("GET", `${path}/products?limit=200`)).json.data;
+    (await endpoints.manage("GET", `${path}/products?limit=200`)).json.data;
 
   it("should rename and re-categorise, and keep the slug", async () => {
     const id = await newProduct("Old", "a1");
     const change = { name: "New", category: "Digital Asset" };
-    const answer = await doors.manage("PATCH", `${path}/products/${id}`, change);
+    const answer = await endpoints.manage("PATCH", `${path}/products/${id}`, change);
     expect(answer.json.data).to.deep.include({ ...change, id, slug: id, skus: skus("a1") });
-    const back = await doors.manage("PATCH", `${path}/products/${id}`, { category: null });
+    const back = await endpoints.manage("PATCH", `${path}/products/${id}`, { category: null });
     expect(back.json.data.category).to.equal(null);
   });
 
   it("should show a product nobody has named yet under the slug its figures have", async () => {
-    const { workspace, readKey, service } = await openDoors();
+    const { workspace, readKey, service } = await openEndpoints();
     await service.postgres.query(
       `INSERT INTO products (id, workspace, environment, name)
        VALUES ($2, $1, 'live', 'SKU_1'), ($3, $1, 'live', '🚀')`,
@@ -429,23 +429,25 @@ describe("Managed products", () => {
     );
     const slugsOf = ({ json }: Answer): string[] =>
       json.data.map((row: { name: string; slug: string }) => `${row.name} ${row.slug}`).toSorted();
-    const managed = slugsOf(await doors.manage("GET", `/workspaces/${workspace}/products`));
+    const managed = slugsOf(await endpoints.manage("GET", `/workspaces/${workspace}/products`));
     const headers = { authorization: `Bearer ${readKey}` };
-    expect(managed).to.deep.equal(slugsOf(await doors.call("/v1/products", { headers })));
+    expect(managed).to.deep.equal(slugsOf(await endpoints.call("/v1/products", { headers })));
     expect(managed[0]).to.equal("SKU_1 sku-1");
   });
 
   it("should merge products, whose SKUs move", async () => {
     const [into, from] = [await newProduct("Into", "b1"), await newProduct("From", "b2", "b3")];
-    const answer = await doors.manage("POST", `${path}/products/${into}/merge`, { from: [from] });
+    const answer = await endpoints.manage("POST", `${path}/products/${into}/merge`, {
+      from: [from],
+    });
     expect(answer.json.data.skus).to.deep.equal(skus("b1", "b2", "b3"));
     expect((await listed()).map(({ id }) => id)).to.not.include(from);
   });
 
   it("should refuse to merge what is not there or is itself", async () => {
-    const id = await newProduct("Alone", "c1");
+    const id = await newProduct("Stores", "c1");
     for (const from of [[id], ["prod_unf_none"]]) {
-      const answer = await doors.manage("POST", `${path}/products/${id}/merge`, { from });
+      const answer = await endpoints.manage("POST", `${path}/products/${id}/merge`, { from });
       expectError(answer, { status: 422, code: "product_not_mergeable", param: "from" });
     }
   });
@@ -453,7 +455,7 @@ describe("Managed products", () => {
   it("should move SKUs here and split off those left out", async () => {
     const [one, other] = [await newProduct("One", "d1", "d2"), await newProduct("Other", "d3")];
     const change = { skus: skus("d2", "d3", "d4") };
-    const answer = await doors.manage("PATCH", `${path}/products/${one}`, change);
+    const answer = await endpoints.manage("PATCH", `${path}/products/${one}`, change);
     expect(answer.json.data.skus).to.deep.equal(change.skus);
     const products = await listed();
     expect(products.map(({ id }) => id)).to.not.include(other);
@@ -464,25 +466,25 @@ describe("Managed products", () => {
   it("should refuse a SKU of no provider there is, and still list the products", async () => {
     const id = await newProduct("Own", "g1");
     const given = [...skus("g1"), { provider: "acme", external_id: "g2" }];
-    const answer = await doors.manage("PATCH", `${path}/products/${id}`, { skus: given });
+    const answer = await endpoints.manage("PATCH", `${path}/products/${id}`, { skus: given });
     expectError(answer, { status: 422, code: "field_invalid", param: "skus.1.provider" });
-    const headers = { authorization: `Bearer ${doors.readKey}` };
-    expect(await doors.call("/v1/products", { headers })).to.include({ status: 200 });
+    const headers = { authorization: `Bearer ${endpoints.readKey}` };
+    expect(await endpoints.call("/v1/products", { headers })).to.include({ status: 200 });
   });
 
   it("should keep a product without SKUs when a person named it", async () => {
     const [one, named] = [await newProduct("One", "e1"), await newProduct("X", "e2")];
-    await doors.manage("PATCH", `${path}/products/${named}`, { name: "Mine" });
-    await doors.manage("PATCH", `${path}/products/${one}`, { skus: skus("e1", "e2") });
+    await endpoints.manage("PATCH", `${path}/products/${named}`, { name: "Mine" });
+    await endpoints.manage("PATCH", `${path}/products/${one}`, { skus: skus("e1", "e2") });
     expect((await listed()).find(({ id }) => id === named)).to.deep.include({ skus: [] });
   });
 
   it("should list one environment when asked", async () => {
     const id = await newProduct("Live only", "f1");
     const query = `${path}/products?limit=200&environment`;
-    const test = await doors.manage("GET", `${query}=Test`);
+    const test = await endpoints.manage("GET", `${query}=Test`);
     expect(test.text).to.not.include(id).and.not.include("Production");
-    const live = await doors.manage("GET", `${query}=Production`);
+    const live = await endpoints.manage("GET", `${query}=Production`);
     expect(live.text).to.include(id).and.not.include('"Test"');
   });
 });
@@ -490,7 +492,7 @@ describe("Managed products", () => {
 describe("Managed rejects", () => {
   /** A raw event nobody can book, on the log and in the list. */
   async function newReject(nativeId: string, reason: string, forged?: Buffer): Promise<string> {
-    const { service, workspace } = doors;
+    const { service, workspace } = endpoints;
     const meta = {
       event_id: eventId(workspace, "live", "stripe", nativeId),
       workspace,
@@ -540,64 +542,64 @@ describe("Managed rejects", () => {
   });
 
   it("should list what is open, newest first, by pages", async () => {
-    const first = await doors.manage("GET", `${path}/rejects?reason=${reason}&limit=2`);
+    const first = await endpoints.manage("GET", `${path}/rejects?reason=${reason}&limit=2`);
     expect(first.json.data[0]).to.deep.include({ step: "decode", reason, state: "open" });
     const { next_cursor: cursor } = first.json.pagination;
-    const second = await doors.manage("GET", `${path}/rejects?cursor=${cursor}`);
+    const second = await endpoints.manage("GET", `${path}/rejects?cursor=${cursor}`);
     expect([...idsOf(first), ...idsOf(second)].sort()).to.deep.equal([...ids].sort());
-    const mixed = await doors.manage("GET", `${path}/rejects?cursor=${cursor}&reason=x`);
+    const mixed = await endpoints.manage("GET", `${path}/rejects?cursor=${cursor}&reason=x`);
     expectError(mixed, { status: 400, code: "cursor_invalid", param: "cursor" });
   });
 
   it("should put them back on the log, stamped now, with the same event ids", async () => {
-    const before = await doors.service.log.ends(topics.raw);
-    const answer = await doors.manage("POST", `${path}/rejects/replay`, { reason });
+    const before = await endpoints.service.log.ends(topics.raw);
+    const answer = await endpoints.manage("POST", `${path}/rejects/replay`, { reason });
     expect(answer.json.data).to.deep.equal({ replayed: 3, missing: 0, more: false });
     const replayed: string[] = [];
     for (const [partition, end] of before.entries()) {
-      const records = await doors.service.log.read(topics.raw, partition, end, 100);
+      const records = await endpoints.service.log.read(topics.raw, partition, end, 100);
       replayed.push(...records.map(({ value }) => rawEventCodec.decode(value).meta.event_id));
     }
     expect(replayed.sort()).to.deep.equal([...ids].sort());
-    const open = await doors.manage("GET", `${path}/rejects?reason=${reason}`);
+    const open = await endpoints.manage("GET", `${path}/rejects?reason=${reason}`);
     expect(open.json.data).to.deep.equal([]);
-    const done = await doors.manage("GET", `${path}/rejects?reason=${reason}&state=replayed`);
+    const done = await endpoints.manage("GET", `${path}/rejects?reason=${reason}&state=replayed`);
     expect(idsOf(done)).to.have.length(3);
-    const again = await doors.manage("POST", `${path}/rejects/replay`, { reason });
+    const again = await endpoints.manage("POST", `${path}/rejects/replay`, { reason });
     expect(again.json.data.replayed).to.equal(0);
   });
 
   it("should replay only those named", async () => {
     const some = { ids: ids.slice(0, 1) };
-    const answer = await doors.manage("POST", `${path}/rejects/replay`, some);
+    const answer = await endpoints.manage("POST", `${path}/rejects/replay`, some);
     expect(answer.json.data.replayed).to.equal(1);
-    const open = await doors.manage("GET", `${path}/rejects?reason=${reason}`);
+    const open = await endpoints.manage("GET", `${path}/rejects?reason=${reason}`);
     expect(idsOf(open).sort()).to.deep.equal(ids.slice(1).sort());
   });
 
   it("should name ids that are no rejects here, and put none back", async () => {
-    const other = await openDoors();
+    const other = await openEndpoints();
     const unknown = ["evt_norm_nobody", ...Array.from({ length: 10 }, (_, at) => `evt_${at}`)];
     const asked = { ids: [...ids, ...unknown] };
-    const answer = await doors.manage("POST", `${path}/rejects/replay`, asked);
+    const answer = await endpoints.manage("POST", `${path}/rejects/replay`, asked);
     expectError(answer, { status: 422, code: "reject_unknown", param: "ids" });
     expect(answer.json.error.message).to.match(/: evt_norm_nobody, evt_0, .* and 1 more\.$/);
     const elsewhere = `/workspaces/${other.workspace}/rejects/replay`;
     const others = await other.manage("POST", elsewhere, { ids });
     expectError(others, { status: 422, code: "reject_unknown", param: "ids" });
-    const open = await doors.manage("GET", `${path}/rejects?reason=${reason}`);
+    const open = await endpoints.manage("GET", `${path}/rejects?reason=${reason}`);
     expect(idsOf(open).sort()).to.deep.equal([...ids].sort());
   });
 
   it("should put back nothing where all that is named was put back before", async () => {
     for (const replayed of [3, 0]) {
-      const answer = await doors.manage("POST", `${path}/rejects/replay`, { ids });
+      const answer = await endpoints.manage("POST", `${path}/rejects/replay`, { ids });
       expect(answer.json.data).to.deep.equal({ replayed, missing: 0, more: false });
     }
   });
 
   it("should put back what came by a clock ahead of this one, and list it so", async () => {
-    const { service, workspace } = doors;
+    const { service, workspace } = endpoints;
     const open = { workspace, state: "open", reason } as const;
     const listed = await listRejects(service.clickhouse, open, null, ids.length);
     const aheadAt = Date.now() + 3_600_000;
@@ -612,26 +614,26 @@ describe("Managed rejects", () => {
   });
 
   it("should say what retention has removed", async () => {
-    const { service, workspace } = doors;
+    const { service, workspace } = endpoints;
     const id = await newReject(`evt_${reason}_gone`, reason);
     await service.clickhouse.write(
       `INSERT INTO rejects SELECT * REPLACE (offset + 1000000 AS offset, revision + 1 AS revision)
        FROM rejects FINAL WHERE workspace = {workspace:String} AND event_id = {id:String}`,
       { workspace, id },
     );
-    const answer = await doors.manage("POST", `${path}/rejects/replay`, { ids: [id] });
+    const answer = await endpoints.manage("POST", `${path}/rejects/replay`, { ids: [id] });
     expect(answer.json.data).to.deep.equal({ replayed: 0, missing: 1, more: false });
   });
 
   it("should replay the others beside one whose seal is broken", async () => {
     const forged = await newReject(`evt_${reason}_forged`, reason, randomBytes(100));
     const asked = { ids: [forged, ...ids] };
-    const answer = await doors.manage("POST", `${path}/rejects/replay`, asked);
+    const answer = await endpoints.manage("POST", `${path}/rejects/replay`, asked);
     expect(answer.json.data).to.deep.equal({ replayed: 3, missing: 1, more: false });
   });
 
   it("should come to what can be replayed behind any number that cannot", async () => {
-    const { service, workspace } = doors;
+    const { service, workspace } = endpoints;
     const [row] = await listRejects(
       service.clickhouse,
       { workspace, state: "open", reason },
@@ -647,7 +649,7 @@ describe("Managed rejects", () => {
       event_id: `${row.event_id}${number}`,
     }));
     await insertRejects(service.clickhouse, rows);
-    const answer = await doors.manage("POST", `${path}/rejects/replay`, { reason });
+    const answer = await endpoints.manage("POST", `${path}/rejects/replay`, { reason });
     const missing = rows.length;
     expect(answer.json.data).to.deep.equal({ replayed: 3, missing, more: false });
     expect(await replayAll(service, { workspace, reason })).to.deep.equal({ replayed: 0, missing });
@@ -656,15 +658,15 @@ describe("Managed rejects", () => {
 
 describe("A backup by the management interface", () => {
   it("should be refused without an absolute path", async () => {
-    const answer = await doors.manage("POST", "/backups", { to: "backups" });
+    const answer = await endpoints.manage("POST", "/backups", { to: "backups" });
     expectError(answer, { status: 422, code: "path_relative", param: "to" });
   });
 
   it("should be made beside all else, one at a time, and be reported", async () => {
-    const none = await doors.manage("GET", "/backups/last");
+    const none = await endpoints.manage("GET", "/backups/last");
     expectError(none, { status: 404, code: "backup_unknown" });
     const to = mkdtempSync(join(tmpdir(), "revenue-backups-"));
-    const ask = () => doors.manage("POST", "/backups", { to });
+    const ask = () => endpoints.manage("POST", "/backups", { to });
     const answers = await Promise.all([ask(), ask()]);
     expect(answers.map(({ status }) => status)).to.have.members([202, 409]);
     const reported = await lastBackup();
@@ -674,7 +676,7 @@ describe("A backup by the management interface", () => {
   });
 
   it("should fail where no folder can be made, and leave the way free for the next", async () => {
-    const asked = await doors.manage("POST", "/backups", { to: "/proc/revenue/backups" });
+    const asked = await endpoints.manage("POST", "/backups", { to: "/proc/revenue/backups" });
     expect(asked.status).to.equal(202);
     const reported = await lastBackup();
     expect(reported).to.include({ state: "failed", path: null });
@@ -682,12 +684,12 @@ describe("A backup by the management interface", () => {
   });
 
   it("should be refused amid a rotation of the vault key: one key would not open it", async () => {
-    const { postgres } = doors.service;
+    const { postgres } = endpoints.service;
     const sealed = openVault(randomBytes(32).toString("hex")).seal(Buffer.of(1), Buffer.of(2));
     const values = ["of_another_key", sealed];
     await postgres.query("INSERT INTO sealed_secrets (name, sealed) VALUES ($1, $2)", values);
     const to = mkdtempSync(join(tmpdir(), "revenue-backups-"));
-    expect(await doors.manage("POST", "/backups", { to })).to.include({ status: 202 });
+    expect(await endpoints.manage("POST", "/backups", { to })).to.include({ status: 202 });
     const reported = await lastBackup();
     await postgres.query("DELETE FROM sealed_secrets WHERE name = $1", ["of_another_key"]);
     expect(reported).to.include({ state: "failed", path: null });
@@ -698,7 +700,7 @@ describe("A backup by the management interface", () => {
 
   async function lastBackup() {
     for (;;) {
-      const { data } = (await doors.manage("GET", "/backups/last")).json;
+      const { data } = (await endpoints.manage("GET", "/backups/last")).json;
       if (data.state !== "running") return data;
       await pause(50);
     }

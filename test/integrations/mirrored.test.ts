@@ -1,4 +1,6 @@
-/** RevenueCat's copy of what a connected store reports itself is kept, and booked by no door. */
+/**
+ * RevenueCat's copy of what a connected store reports itself is kept, and booked by no endpoint.
+ */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { hadIntegration } from "../../workspaces/integrations.js";
@@ -7,7 +9,7 @@ import { take } from "../../ingest/append-sealed.js";
 import { type PurchaseInput, purchaseBody } from "../../ops/payloads/revenuecat.js";
 import { eventId } from "../../schemas/ids.js";
 import type { Environment } from "../../schemas/records/records.js";
-import { type Doors, openDoors } from "../harness/doors.js";
+import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
 
 const dayMs = 86_400_000;
 const at = Date.now() - 10 * dayMs;
@@ -47,10 +49,10 @@ function copy(store: string, more: Partial<PurchaseInput> = {}) {
 }
 
 describe("RevenueCat's copy of what a store sold", () => {
-  let doors: Doors;
-  before(async function openDoorsOnce() {
+  let endpoints: Endpoints;
+  before(async function openEndpointsOnce() {
     this.timeout(60_000);
-    doors = await openDoors();
+    endpoints = await openEndpoints();
   });
 
   const cases: readonly [
@@ -141,15 +143,15 @@ describe("RevenueCat's copy of what a store sold", () => {
     ];
     for (const [moment, environments, expected] of moments) {
       const of = { workspace: shop.workspace, environments, provider: "stripe" };
-      const had = await hadIntegration(doors.service.postgres, of, moment);
+      const had = await hadIntegration(endpoints.service.postgres, of, moment);
       expect(had, JSON.stringify([moment - from, environments])).to.equal(expected);
     }
   });
 
   /** A workspace with RevenueCat connected, and perhaps stores. */
   async function openShop(made: Made) {
-    const { service } = doors;
-    const manage: Doors["manage"] = (...call) => doors.manage(...call);
+    const { service } = endpoints;
+    const manage: Endpoints["manage"] = (...call) => endpoints.manage(...call);
     const named = { name: "Mirrored", base_currency: "EUR" };
     const workspace = String((await manage("POST", "/workspaces", named)).json.data.id);
     const path = `/workspaces/${workspace}`;
@@ -181,12 +183,12 @@ describe("RevenueCat's copy of what a store sold", () => {
       async deliver(body: Buffer) {
         const headers = { authorization, "content-type": "application/json" };
         const call = { method: "POST", headers, body: new Uint8Array(body) };
-        expect((await doors.call(hook, call)).status).to.equal(200);
+        expect((await endpoints.call(hook, call)).status).to.equal(200);
       },
       ingest(body: Buffer) {
         const payload: unknown = JSON.parse(body.toString());
         const event = { provider: "revenuecat", event_type: "INITIAL_PURCHASE", payload };
-        return doors.ingest(event, { authorization: `Bearer ${keyed.json.data.key}` });
+        return endpoints.ingest(event, { authorization: `Bearer ${keyed.json.data.key}` });
       },
       /** As the replay of a reject puts it on the topic. */
       async replay({ id, body }: { id: string; body: Buffer }, firstReceivedAt: number) {

@@ -21,7 +21,7 @@ const patience = {
   pauseMs: 10,
   waitMsMax: 100,
   failuresMax: 4,
-  leftAloneMs: 200,
+  halfOpenAfterMs: 200,
 };
 const provider = createStripe({ toleranceSeconds: 300 });
 const path = "/v1/products/prod_1";

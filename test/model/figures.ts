@@ -11,7 +11,7 @@ import { timelinesOf, worthAt, type Timeline } from "./mrr.js";
 import { type ProductFigures, productsAt } from "./products.js";
 import * as series from "./series.js";
 import type { Quotes } from "./quotes.js";
-import { readRecord, toldAtRecord } from "./readers/read-record.js";
+import { readRecord, recordReportedAt } from "./readers/read-record.js";
 import { grouped, shownMicros, shownMinor } from "./compare/showing.js";
 import { webhooks } from "./stories/webhooks.js";
 
@@ -114,7 +114,7 @@ function factsOf(event: ModelEvent, base: string, quotes: Quotes): Fact[] {
   const { receivedAt } = event;
   const bare = webhook === null ? readRecord(body, receivedAt) : webhook.read(body, receivedAt);
   const reported =
-    webhook === null ? toldAtRecord(body, receivedAt) : webhook.reportedAt(body, receivedAt);
+    webhook === null ? recordReportedAt(body, receivedAt) : webhook.reportedAt(body, receivedAt);
   const provider = source === "record" ? (text(body, "provider") ?? "") : source;
   const isQuoted = bare.every((fact) => {
     const asked = conversionOf(fact);

@@ -7,13 +7,13 @@ import type { Sent } from "./stories/story.js";
 import { webhooks } from "./stories/webhooks.js";
 
 /** Where the service answers, and the token of its management interface. */
-export interface Door {
+export interface Endpoint {
   readonly base: string;
   readonly adminToken: string;
 }
 
 export interface Merchant {
-  readonly door: Door;
+  readonly endpoint: Endpoint;
   readonly key: string;
   readonly webhookPath: string;
   readonly signingSecret: string;
@@ -30,11 +30,14 @@ const sendersMax = 16;
 const pageRows = 200;
 
 /** A workspace of its own with a Stripe integration and a key that may do everything. */
-export async function openMerchant(door: Door, baseCurrency: string): Promise<Merchant> {
+export async function openMerchant(endpoint: Endpoint, baseCurrency: string): Promise<Merchant> {
   const manage = async (path: string, body: object) => {
-    const answer = await fetch(`${door.base}/v1/manage/workspaces${path}`, {
+    const answer = await fetch(`${endpoint.base}/v1/manage/workspaces${path}`, {
       method: "POST",
-      headers: { authorization: `Bearer ${door.adminToken}`, "content-type": "application/json" },
+      headers: {
+        authorization: `Bearer ${endpoint.adminToken}`,
+        "content-type": "application/json",
+      },
       body: JSON.stringify(body),
     });
     return at(await expectStatus(answer, 201), "data");
@@ -51,7 +54,7 @@ export async function openMerchant(door: Door, baseCurrency: string): Promise<Me
   };
   const paths = new Map<Source, Promise<string>>();
   return {
-    door,
+    endpoint,
     baseCurrency,
     signingSecret,
     key: must(text(key, "key"), "a key"),
@@ -82,10 +85,10 @@ export async function sendAll(merchant: Merchant, events: readonly Sent[]): Prom
 }
 
 /**
- * What can be reported through the doors alone: the stories of the others hold what their APIs
+ * What can be reported through the endpoints alone: the stories of the others hold what their APIs
  * answer, which google-service.test.ts and enrich.test.ts prove.
  */
-export function toldByDoors(deliveries: readonly Sent[]): Sent[] {
+export function sentByWebhook(deliveries: readonly Sent[]): Sent[] {
   return deliveries.filter(({ source }) => source !== "google" && source !== "lemonsqueezy");
 }
 
@@ -108,7 +111,7 @@ export async function deliver(
 ): Promise<Response> {
   const json = { "content-type": "application/json" };
   if (event.source === "record") {
-    return fetch(`${merchant.door.base}/v1/events/ingest`, {
+    return fetch(`${merchant.endpoint.base}/v1/events/ingest`, {
       method: "POST",
       headers: { ...json, authorization: `Bearer ${merchant.key}` },
       body: JSON.stringify(event.body),
@@ -119,14 +122,14 @@ export async function deliver(
   if (event.source !== "stripe") {
     const path = await must(merchant.pathOf, "integrations")(event.source);
     const headers = { ...json, ...webhooks[event.source].headers?.(body, Date.now()) };
-    return fetch(`${merchant.door.base}${path}`, { method: "POST", headers, body, signal });
+    return fetch(`${merchant.endpoint.base}${path}`, { method: "POST", headers, body, signal });
   }
   const time = Math.floor(Date.now() / 1000);
   const digest = createHmac("sha256", merchant.signingSecret)
     .update(`${time}.`)
     .update(body)
     .digest("hex");
-  return fetch(`${merchant.door.base}${merchant.webhookPath}`, {
+  return fetch(`${merchant.endpoint.base}${merchant.webhookPath}`, {
     method: "POST",
     headers: { ...json, "stripe-signature": `t=${time},v1=${digest}` },
     body,
@@ -154,7 +157,7 @@ export async function read(
   query: Readonly<Record<string, string>> = {},
 ): Promise<unknown> {
   const answer = await fetch(
-    `${merchant.door.base}${path}?${new URLSearchParams(query).toString()}`,
+    `${merchant.endpoint.base}${path}?${new URLSearchParams(query).toString()}`,
     {
       headers: { authorization: `Bearer ${merchant.key}` },
     },

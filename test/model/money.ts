@@ -15,7 +15,7 @@ import {
 } from "./facts.js";
 import { type Fraction, fraction, rounded, tenTo, times } from "./fraction.js";
 import type { Quotes } from "./quotes.js";
-import { returnedBy } from "./returned-lines.js";
+import { returnedBy } from "./refund-allocation.js";
 import { largest, split } from "./split.js";
 
 /** One movement of money, signed, in minor units of the base currency. */
@@ -510,7 +510,7 @@ function sumOfRecords(reported: readonly { readonly record?: string; readonly am
 function saleOf(ours: readonly Fact[]): Sale | null {
   const sale = newestSaleOf(ours);
   if (sale === null || !ours.filter(isSale).some(({ record }) => record !== undefined)) return sale;
-  return { ...sale, amount: sumOfRecords(ours.filter(isSale).sort(byTelling)) };
+  return { ...sale, amount: sumOfRecords(ours.filter(isSale).sort(byReport)) };
 }
 
 function newestSaleOf(ours: readonly Fact[]): Sale | null {
@@ -530,7 +530,7 @@ function asLinked(last: Purchase, facts: readonly Fact[], links: readonly Link[]
   const readings = facts
     .filter(isPurchase)
     .filter(({ provider, purchase }) => provider === last.provider && purchase === last.purchase)
-    .sort(byTelling);
+    .sort(byReport);
   return (
     readings.findLast(({ reportedAt }) => reportedAt <= Math.min(...moments)) ?? readings[0] ?? null
   );
@@ -634,7 +634,7 @@ function withLoneReturns(
 ): DisputeTimes[] {
   const withdrawn = facts.filter(({ withdrawnAt }) => withdrawnAt !== null);
   const ids = withdrawn.map(({ dispute }) => dispute);
-  const lone = facts.filter(({ dispute }) => !ids.includes(dispute)).sort(byTelling);
+  const lone = facts.filter(({ dispute }) => !ids.includes(dispute)).sort(byReport);
   const returns = new Map(lone.map((fact) => [fact.dispute, fact]));
   const known = [...disputes].sort((a, b) => a.withdrawnAt - b.withdrawnAt);
   const timeOf = ({ returnedAt }: Dispute) => returnedAt ?? Infinity;
@@ -661,8 +661,8 @@ function leftOf({ amount, returns }: DisputeTimes): bigint {
 
 /** The most certain times win, of equally certain ones the first reported: it stays. */
 function disputeTimes(readings: readonly Dispute[]): DisputeTimes[] {
-  const last = [...readings].sort(byTelling).at(-1);
-  const ordered = [...readings].sort((a, b) => b.certainty - a.certainty || byTelling(a, b));
+  const last = [...readings].sort(byReport).at(-1);
+  const ordered = [...readings].sort((a, b) => b.certainty - a.certainty || byReport(a, b));
   const reported = (name: "withdrawnAt" | "returnedAt") =>
     ordered.flatMap((reading) => reading[name] ?? [])[0] ?? null;
   const withdrawnAt = reported("withdrawnAt");
@@ -680,11 +680,11 @@ function newest<T extends Fact>(
   isKind: (fact: Fact) => fact is T,
   idOf: (fact: T) => string,
 ): T[] {
-  const ordered = facts.filter(isKind).sort(byTelling);
+  const ordered = facts.filter(isKind).sort(byReport);
   return [...new Map(ordered.map((fact) => [`${fact.provider} ${idOf(fact)}`, fact])).values()];
 }
 
-function byTelling(a: Fact, b: Fact): number {
+function byReport(a: Fact, b: Fact): number {
   return (
     a.reportedAt - b.reportedAt || (a.eventId < b.eventId ? -1 : a.eventId > b.eventId ? 1 : 0)
   );

@@ -17,7 +17,7 @@ import { largestPortfolio } from "../model/stories/largest-portfolio.js";
 import { type Merchant, openMerchant, sendAll, whenBooked } from "../model/merchant.js";
 import { type Sent, dayMs, secondMs } from "../model/stories/story.js";
 import {
-  doorOf,
+  endpointOf,
   freePort,
   kill,
   runCommand,
@@ -48,7 +48,7 @@ describe("The commands over servers", function suite() {
     }
     settings = await prepareProcess(unused);
     const port = await start(settings);
-    merchant = await openMerchant(doorOf(unused, port, settings), "EUR");
+    merchant = await openMerchant(endpointOf(unused, port, settings), "EUR");
     events = largestPortfolio(end);
     const half = Math.floor(events.length / 2);
     sent = await sendAll(merchant, events.slice(0, half));
@@ -96,7 +96,7 @@ describe("The commands over servers", function suite() {
     first: () => Promise<unknown> = () => Promise.resolve(),
   ): Promise<void> {
     const port = await start(given);
-    merchant = { ...merchant, door: doorOf(unused, port, given) };
+    merchant = { ...merchant, endpoint: endpointOf(unused, port, given) };
     await first();
     await whenBooked(merchant);
     const model = figuresOf(sent, "EUR", bundledQuotes());

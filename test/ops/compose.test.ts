@@ -108,9 +108,9 @@ describe("The containers", () => {
 
   it("should send each path through the proxy to the role that serves it", () => {
     const caddy = text("ops", "proxy", "Caddyfile");
-    expect(caddy).to.include("@doors path /v1/webhooks/* /v1/events/ingest\n");
+    expect(caddy).to.include("@ingest path /v1/webhooks/* /v1/events/ingest\n");
     expect(caddy)
-      .to.include("reverse_proxy @doors ingest:3000")
+      .to.include("reverse_proxy @ingest ingest:3000")
       .and.include("reverse_proxy api:3000");
   });
 

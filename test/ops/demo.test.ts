@@ -1,4 +1,4 @@
-/** The demo's made-up business, at the real door: the service must know what it sold. */
+/** The demo's made-up business, at the real endpoint: the service must know what it sold. */
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { readConfig } from "../../config.js";
 import { makeBusiness } from "../../ops/demo/business.js";
 import { Chance } from "../../ops/demo/chance.js";
 import { deliverAll } from "../../ops/demo/deliver.js";
-import { demoTokens } from "../../ops/demo/doors.js";
+import { demoTokens } from "../../ops/demo/integrations.js";
 import { DemoFolder, FolderRefused } from "../../ops/demo/folder.js";
 import type { Journal, Sold } from "../../ops/demo/journal.js";
 import { LiveBusiness } from "../../ops/demo/live.js";
@@ -38,7 +38,7 @@ const plan = {
   days: 90,
   customers: 16,
   customersAtFirst: 6,
-  customersElsewhere: 40,
+  customersOfOtherProviders: 40,
   end,
 };
 const liveHappenings = 40;
@@ -119,17 +119,17 @@ describe("the demo's folder", () => {
   afterEach(() => rmSync(above, { recursive: true }));
 
   it("should go on with what it finds, unless it shall begin anew", () => {
-    const door = { webhookPath: "/w", account: { credentials: { signing_secret: "s" } } };
-    const doors = {
-      stripe: door,
-      paddle: door,
-      lemonsqueezy: door,
-      gumroad: door,
-      revenuecat: door,
-      apple: door,
-      custom: door,
+    const integration = { webhookPath: "/w", account: { credentials: { signing_secret: "s" } } };
+    const integrations = {
+      stripe: integration,
+      paddle: integration,
+      lemonsqueezy: integration,
+      gumroad: integration,
+      revenuecat: integration,
+      apple: integration,
+      custom: integration,
     };
-    const made = { url: "http://one", key: "k", doors };
+    const made = { url: "http://one", key: "k", integrations };
     open(false, 1).remember(made);
     expect(statSync(join(path, "demo.json")).mode & 0o077).to.equal(0);
     const again = open(false, 2);

@@ -11,7 +11,7 @@ import { limits } from "../../config.js";
 import { importCommand } from "../../ops/import/command.js";
 import { EventIds } from "../../ops/import/event-ids.js";
 import { columns } from "../../ops/import/rows.js";
-import { type Doors, openDoors } from "../harness/doors.js";
+import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
 
 const head =
   "provider,event_type,amount,currency,occurred_at,customer_id,product_id,subscription_id";
@@ -19,12 +19,12 @@ const sale = (amount: string, customer: string, day = "01") =>
   `custom,transaction.sale,${amount},EUR,2026-03-${day}T10:00:00Z,${customer},poster,`;
 
 describe("The CSV import", () => {
-  let doors: Doors;
+  let endpoints: Endpoints;
   let folder: string;
   let files = 0;
-  before(async function openDoorsOnce() {
+  before(async function openEndpointsOnce() {
     this.timeout(60_000);
-    doors = await openDoors();
+    endpoints = await openEndpoints();
     folder = mkdtempSync(join(tmpdir(), "import-"));
   });
   after(() => rmSync(folder, { recursive: true }));
@@ -40,7 +40,7 @@ describe("The CSV import", () => {
     return { code, reported, text: reported.join("\n") };
   };
   const apply = (file: string, ...more: string[]) =>
-    run(file, "--apply", "--key", doors.key, "--url", doors.base, ...more);
+    run(file, "--apply", "--key", endpoints.key, "--url", endpoints.base, ...more);
 
   it("should say what a file amounts to, and send nothing unless it is informed to", async () => {
     const file = fileOf([
@@ -49,7 +49,7 @@ describe("The CSV import", () => {
       sale("0.20", "b", "05"),
       "custom,subscription.new,1200,JPY,2026-03-02T00:00:00+09:00,c,plan,sub_1",
     ]);
-    const before = await doors.taken();
+    const before = await endpoints.taken();
     for (const words of [[file], [file, "--dry-run"]]) {
       expect(await run(...words)).to.deep.include({
         code: 0,
@@ -61,7 +61,7 @@ describe("The CSV import", () => {
         ],
       });
     }
-    expect(await doors.taken()).to.equal(before);
+    expect(await endpoints.taken()).to.equal(before);
   });
 
   it("should pass over lines of nothing, with separators or without", async () => {
@@ -79,7 +79,7 @@ describe("The CSV import", () => {
 
   it("should be taken once, however often it is sent, mended or in another order", async () => {
     const rows = [sale("12.34", "once"), sale("12.34", "twice"), sale("12.34", "twice")];
-    const before = await doors.taken();
+    const before = await endpoints.taken();
     const first = await apply(fileOf([head, ...rows]));
     expect(first.text).to.include("1 rows without event_id are equal to an earlier one");
     expect(first.reported.at(-1)).to.equal("Taken: 3. Known already: 0. Refused: 0.");
@@ -87,7 +87,7 @@ describe("The CSV import", () => {
     const mended = [head, sale("99.00", "new"), ...rows.toReversed()];
     const again = await apply(fileOf(mended, "\r\n"));
     expect(again.reported.at(-1)).to.equal("Taken: 1. Known already: 3. Refused: 0.");
-    expect((await doors.taken()) - before).to.equal(4n);
+    expect((await endpoints.taken()) - before).to.equal(4n);
   });
 
   it("should be booked to the cent", async () => {
@@ -97,8 +97,8 @@ describe("The CSV import", () => {
     const path = "/v1/transactions?from=2026-03-07T00:00:00Z&to=2026-03-08T00:00:00Z";
     const until = Date.now() + 20_000;
     for (;;) {
-      const headers = { authorization: `Bearer ${doors.key}` };
-      const { data } = (await doors.call(path, { headers })).json;
+      const headers = { authorization: `Bearer ${endpoints.key}` };
+      const { data } = (await endpoints.call(path, { headers })).json;
       if (data.length > 0 || Date.now() > until) {
         expect(data).to.have.lengthOf(1);
         expect(data[0]).to.include({ gross_amount: 98765432109.87, product_name: "poster" });
@@ -131,7 +131,7 @@ describe("The CSV import", () => {
 
   for (const [title, row, reported] of wrong) {
     it(`should report ${title} by its line, and send nothing`, async () => {
-      const before = await doors.taken();
+      const before = await endpoints.taken();
       const { code, reported: lines } = await apply(fileOf([head, sale("1", "ok"), "", row]));
       expect(code).to.equal(1);
       expect(lines[0])
@@ -139,12 +139,12 @@ describe("The CSV import", () => {
         .and.match(reported);
       expect(lines).to.include("Wrong lines: 1");
       expect(lines.at(-1)).to.equal("Nothing was sent: the lines above are wrong.");
-      expect(await doors.taken()).to.equal(before);
+      expect(await endpoints.taken()).to.equal(before);
     });
   }
 
   it("should read a row as the service does, to the last digit", async () => {
-    const before = await doors.taken();
+    const before = await endpoints.taken();
     const quantity = `0.${"0".repeat(330)}1`;
     const file = fileOf([`${head},quantity`, `${sale("1", "a")},${quantity}`]);
     const { code, reported } = await run(file);
@@ -158,12 +158,12 @@ describe("The CSV import", () => {
       quantity,
     };
     const body = JSON.stringify(line).replace(`"${quantity}"`, quantity);
-    expect(await doors.ingest(body)).to.deep.include({ status: 422 });
-    expect(await doors.taken()).to.equal(before);
+    expect(await endpoints.ingest(body)).to.deep.include({ status: 422 });
+    expect(await endpoints.taken()).to.equal(before);
   });
 
   it("should refuse one event_id with two contents by both lines, and send nothing", async () => {
-    const before = await doors.taken();
+    const before = await endpoints.taken();
     const rows = [
       `event_id,${head}`,
       `twice,${sale("10", "a")}`,
@@ -175,11 +175,11 @@ describe("The CSV import", () => {
     expect(dry.reported[0]).to.match(/^line 4: event_id is that of line 2, .*event_id_conflict/);
     expect(dry.reported).to.include("  transaction.sale 2 rows, 15.00 EUR");
     expect((await apply(fileOf(rows))).reported.at(-1)).to.match(/^Nothing was sent/);
-    expect(await doors.taken()).to.equal(before);
+    expect(await endpoints.taken()).to.equal(before);
   });
 
   it("should count an event that stands in the file twice once, as the service does", async () => {
-    const before = await doors.taken();
+    const before = await endpoints.taken();
     const gumroad = (row: string) => row.replace("custom", "gumroad");
     const file = fileOf([
       `event_id,${head}`,
@@ -194,7 +194,7 @@ describe("The CSV import", () => {
       "1 rows say again what an earlier one of their event_id says; it counts once.",
     );
     expect(reported.at(-1)).to.equal("Taken: 2. Known already: 1. Refused: 0.");
-    expect((await doors.taken()) - before).to.equal(2n);
+    expect((await endpoints.taken()) - before).to.equal(2n);
   });
 
   it("should say what only the service knows by the line of the file", async () => {
@@ -260,8 +260,8 @@ describe("The CSV import", () => {
 
   it("should say where to go on after a refusal, and go on there", async () => {
     const file = fileOf([head, sale("3", "x", "11"), sale("3", "y", "11"), sale("3", "y", "11")]);
-    const words = [file, "--apply", "--url", doors.base, "--key"];
-    const cut = await run(...words, doors.readKey);
+    const words = [file, "--apply", "--url", endpoints.base, "--key"];
+    const cut = await run(...words, endpoints.readKey);
     expect(cut.code).to.equal(2);
     expect(cut.text).to.match(
       /answered 403: This key is Read-only; .* \(scope_insufficient\)\nSend the file again when/,
@@ -287,7 +287,7 @@ describe("The CSV import", () => {
     const url = `http://127.0.0.1:${typeof address === "object" ? address?.port : null}`;
     const file = fileOf([head, sale("4", "p"), sale("4", "q")]);
     while (bodies.length > 0) {
-      const { code, text } = await run(file, "--apply", "--key", doors.key, "--url", url);
+      const { code, text } = await run(file, "--apply", "--key", endpoints.key, "--url", url);
       expect(text).to.include(`${url} answered 200: ${bodies[0]}\nSend the file again when`);
       expect(code).to.equal(2);
       bodies.shift();
@@ -304,7 +304,7 @@ describe("The CSV import", () => {
         return;
       }
       const { method, headers, url } = request;
-      const onward = forward(doors.base + url, { method, headers }, (answer) => {
+      const onward = forward(endpoints.base + url, { method, headers }, (answer) => {
         response.writeHead(answer.statusCode ?? 500, answer.headers);
         answer.pipe(response);
       });
@@ -314,7 +314,7 @@ describe("The CSV import", () => {
     await once(busy, "listening");
     const address = busy.address();
     const port = typeof address === "object" ? address?.port : null;
-    const more = ["--url", `http://127.0.0.1:${port}`, "--key", doors.key, "--apply"];
+    const more = ["--url", `http://127.0.0.1:${port}`, "--key", endpoints.key, "--apply"];
     const { reported } = await run(fileOf([head, sale("4", "again", "12")]), ...more);
     busy.close();
     expect(reported.at(-1)).to.equal("Taken: 1. Known already: 0. Refused: 0.");
@@ -328,10 +328,10 @@ describe("The CSV import", () => {
         sent.push(lines.length);
         // The last line has no rate as long as there are others.
         const known = lines.slice(0, Math.max(1, lines.length - 1));
-        const { text } = await doors.call("/v1/events/ingest", {
+        const { text } = await endpoints.call("/v1/events/ingest", {
           method: "POST",
           headers: {
-            authorization: `Bearer ${doors.key}`,
+            authorization: `Bearer ${endpoints.key}`,
             "content-type": "application/x-ndjson",
           },
           body: known.join("\n"),
@@ -346,7 +346,7 @@ describe("The CSV import", () => {
     await once(late, "listening");
     const address = late.address();
     const port = typeof address === "object" ? address?.port : null;
-    const more = ["--url", `http://127.0.0.1:${port}`, "--key", doors.key, "--apply"];
+    const more = ["--url", `http://127.0.0.1:${port}`, "--key", endpoints.key, "--apply"];
     const rows = ["15", "16", "17"].map((day) => sale("4", "late", day));
     const { reported } = await run(fileOf([head, ...rows]), ...more);
     late.close();

@@ -16,13 +16,13 @@ import { expectFigures } from "../model/compare/compare.js";
 import type { ModelEvent } from "../model/facts.js";
 import { figuresOf } from "../model/figures.js";
 import { number } from "../model/readers/json.js";
-import { type Door, openMerchant } from "../model/merchant.js";
+import { type Endpoint, openMerchant } from "../model/merchant.js";
 import { type Portfolio, portfolios } from "../model/stories/portfolio.js";
 import { dayMs, secondMs, type Sent } from "../model/stories/story.js";
 import { faultKinds } from "./faults.js";
 import { faultPlaces, Pipeline, type Plan, type Tally } from "./pipeline.js";
-import { expectTold, placesOf } from "./expect-told.js";
-import { takeAtDoor } from "./raw-records.js";
+import { expectPublished, placesOf } from "./expect-published.js";
+import { takeAtEndpoint } from "./raw-records.js";
 
 export interface Case {
   readonly portfolio: Portfolio;
@@ -71,7 +71,7 @@ export const cases: fc.Arbitrary<Case> = fc.record({
 
 export interface Bench {
   readonly service: Service;
-  readonly door: Door;
+  readonly endpoint: Endpoint;
   /** A log of the proof's own; the service's consumers know nothing of it. */
   readonly log: Log;
   readonly seen: Seen;
@@ -79,17 +79,17 @@ export interface Bench {
 
 /** @throws AssertionError when a figure is not the model's, or the audit finds a difference */
 export async function prove(bench: Bench, drawn: Case): Promise<void> {
-  const { service, door, log, seen } = bench;
+  const { service, endpoint, log, seen } = bench;
   const { portfolio, plan, replay } = drawn;
   const { base, deliveries } = portfolio;
-  const merchant = await openMerchant(door, base);
+  const merchant = await openMerchant(endpoint, base);
   const looked = await service.keys.look(merchant.key);
   if (!looked.ok) throw new Error(looked.code);
   const { access } = looked;
-  const toldBefore = await placesOf(log);
+  const publishedBefore = await placesOf(log);
   const pipeline = await Pipeline.open(service, log, plan, seen);
   const places = pipeline.places();
-  const atDoor = { service, providers: createProviders(service.config), access };
+  const atEndpoint = { service, providers: createProviders(service.config), access };
   // In the past, so that the answers are complete up to them; each half lasts longer than jitters.
   const halfMs = 10 * secondMs;
   const began = Date.now() - 3 * halfMs;
@@ -97,7 +97,11 @@ export async function prove(bench: Bench, drawn: Case): Promise<void> {
   const take = async (events: readonly Sent[], from: number): Promise<ModelEvent[]> => {
     const calls = events.map((sent, index) => {
       const jitter = drawn.jitters[index % drawn.jitters.length] ?? 0;
-      return takeAtDoor(atDoor, sent, from + jitter + Math.floor((index * 5_000) / events.length));
+      return takeAtEndpoint(
+        atEndpoint,
+        sent,
+        from + jitter + Math.floor((index * 5_000) / events.length),
+      );
     });
     const taken = await Promise.all(calls);
     await log.append(
@@ -123,7 +127,7 @@ export async function prove(bench: Bench, drawn: Case): Promise<void> {
     await expectClean(service, access.workspace);
   };
   await check();
-  await expectTold(service, log, toldBefore, access.workspace);
+  await expectPublished(service, log, publishedBefore, access.workspace);
   for (const moment of momentsOf(all)) {
     await expectFigures(merchant, now, moment, null, ["3m"]);
     await expectFigures(merchant, then, moment, known, ["12m"]);

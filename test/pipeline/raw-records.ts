@@ -1,4 +1,4 @@
-/** Events as the doors put them on the raw topic, with receipt times the test decides. */
+/** Events as the endpoints put them on the raw topic, with receipt times the test decides. */
 import { ApiError } from "../../http/errors.js";
 import { parseBody } from "../../http/webhook-body.js";
 import type { Access } from "../../workspaces/keys.js";
@@ -14,7 +14,7 @@ import { must } from "../model/readers/json.js";
 import type { Sent } from "../model/stories/story.js";
 import { webhooks } from "../model/stories/webhooks.js";
 
-export interface Door {
+export interface Endpoint {
   readonly service: Pick<Service, "vault" | "rates">;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly access: Access;
@@ -28,14 +28,20 @@ export interface AtTheDoor {
 }
 
 /** @param receivedAt ms since 1970 */
-export async function takeAtDoor(door: Door, sent: Sent, receivedAt: number): Promise<AtTheDoor> {
+export async function takeAtEndpoint(
+  endpoint: Endpoint,
+  sent: Sent,
+  receivedAt: number,
+): Promise<AtTheDoor> {
   const { source, body } = sent;
   const reported = { source, body, receivedAt };
   const taken =
-    source === "record" ? await ingest(door, sent, receivedAt) : webhook(door, sent, receivedAt);
+    source === "record"
+      ? await ingest(endpoint, sent, receivedAt)
+      : webhook(endpoint, sent, receivedAt);
   if (taken === null) return { record: null, event: { ...reported, id: sent.id } };
   const { meta, bytes, hint } = taken;
-  const value = rawEventCodec.encode(sealRawEvent(door.service.vault, meta, bytes));
+  const value = rawEventCodec.encode(sealRawEvent(endpoint.service.vault, meta, bytes));
   const key = `${meta.workspace}:${hint ?? meta.event_id}`;
   return { record: { key, value }, event: { ...reported, id: meta.event_id } };
 }
@@ -46,15 +52,15 @@ interface Taken {
   readonly hint: string | null;
 }
 
-function webhook(door: Door, { source, body }: Sent, receivedAt: number): Taken {
+function webhook(endpoint: Endpoint, { source, body }: Sent, receivedAt: number): Taken {
   if (source === "record") throw new Error("a record comes with a key");
-  const provider = must(door.providers.get(source), "an adapter");
+  const provider = must(endpoint.providers.get(source), "an adapter");
   const bytes = webhooks[source].bytes(body);
   const parsed = parseBody(provider, bytes);
   if (!parsed.ok) throw new Error(parsed.message);
   const heading = must(provider.heading(parsed.value), "a heading");
   const { nativeId, nativeType, sandbox, accountHint } = heading;
-  const { workspace } = door.access;
+  const { workspace } = endpoint.access;
   const environment = sandbox === true ? "test" : "live";
   const meta: RawEventMeta = {
     event_id: eventId(workspace, environment, source, nativeId),
@@ -67,13 +73,13 @@ function webhook(door: Door, { source, body }: Sent, receivedAt: number): Taken 
     native_type: nativeType,
     received_at: receivedAt,
     verdict: "signature",
-    rates_edition: door.service.rates.edition,
+    rates_edition: endpoint.service.rates.edition,
   };
   return { meta, bytes, hint: accountHint };
 }
 
 async function ingest(
-  { service, providers, access }: Door,
+  { service, providers, access }: Endpoint,
   { body }: Sent,
   receivedAt: number,
 ): Promise<Taken | null> {

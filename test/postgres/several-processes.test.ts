@@ -2,14 +2,20 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
-import type { Doors } from "../../watermark/in-flight-receipts.js";
-import { alone, giveTurnBack, heldLeases, takeTurn, tryAlone } from "../../postgres/leases.js";
+import type { InFlightReceipts } from "../../watermark/in-flight-receipts.js";
+import {
+  alone,
+  giveTurnBack,
+  heldLeases,
+  takeTurn,
+  tryExclusively,
+} from "../../postgres/leases.js";
 import { type Postgres, PostgresUnavailable } from "../../postgres/postgres.js";
 import { openRates } from "../../rates/rates.js";
 import { Editions } from "../../rates/editions.js";
 import { Releases } from "../../runtime/releases.js";
-import { openSharedDoors } from "../../watermark/shared-watermark.js";
-import { beSoleProcess, OthersRun } from "../../runtime/exclusive-lease.js";
+import { openSharedReceipts } from "../../watermark/shared-watermark.js";
+import { takeExclusiveLease, OthersRun } from "../../runtime/exclusive-lease.js";
 import { readConfig } from "../../config.js";
 import { rejection } from "../log/log-contract.js";
 import { openTestPostgres, testLogger } from "../harness/stores.js";
@@ -32,8 +38,8 @@ describe("Several processes", () => {
   });
 
   /** A process whose clock is off by so many ms. */
-  const openDoors = (offMs = 0, process = randomUUID()): Promise<Doors> =>
-    openSharedDoors({
+  const openEndpoints = (offMs = 0, process = randomUUID()): Promise<InFlightReceipts> =>
+    openSharedReceipts({
       process,
       postgres,
       logger: testLogger,
@@ -42,14 +48,14 @@ describe("Several processes", () => {
       onOthers,
     });
 
-  describe("at their doors", () => {
+  describe("at their endpoints", () => {
     for (const [clock, offMs] of [
       ["right", 0],
       ["ahead", 60_000],
       ["behind", -60_000],
     ] as const) {
       it(`should wait for a call that another takes, whose clock is ${clock}`, async () => {
-        const [own, other] = [await openDoors(), await openDoors(offMs)];
+        const [own, other] = [await openEndpoints(), await openEndpoints(offMs)];
         const receipt = other.receive(0);
         expect(await own.earliest()).to.be.at.most(receipt.receivedAt);
         await pause(600);
@@ -62,11 +68,11 @@ describe("Several processes", () => {
     }
 
     it("should wait for what another sent that was refused, though it stopped", async () => {
-      const own = await openDoors();
+      const own = await openEndpoints();
       const [current, itsOwn] = [releases, new Releases(testLogger)];
       releases = itsOwn;
       const stopped = randomUUID();
-      const receipt = (await openDoors(0, stopped)).receive(0);
+      const receipt = (await openEndpoints(0, stopped)).receive(0);
       receipt.settleLater();
       await itsOwn.release();
       releases = current;
@@ -77,13 +83,13 @@ describe("Several processes", () => {
     });
 
     it("should stamp nothing at or before what another reported, even a newcomer", async () => {
-      const own = await openDoors();
+      const own = await openEndpoints();
       for (let time = 0; time < 20; time += 1) {
         const reported = (await own.earliest()) - 1;
         expect(reported).to.be.greaterThan(Date.now() - 2_000);
         const [current, itsOwn] = [releases, new Releases(testLogger)];
         releases = itsOwn;
-        const newcomer = await openDoors(-5_000);
+        const newcomer = await openEndpoints(-5_000);
         expect(newcomer.receive(0).receivedAt).to.be.greaterThan(reported);
         await itsOwn.release();
         releases = current;
@@ -91,11 +97,11 @@ describe("Several processes", () => {
     });
 
     it("should let no stamp count from before a silence in which others went on", async () => {
-      const own = await openDoors();
+      const own = await openEndpoints();
       const old = own.receive(0);
       own.check(old.receivedAt);
       await postgres.query("UPDATE doors SET until = clock_timestamp() - interval '1 second'");
-      const reported = (await (await openDoors()).earliest()) - 1;
+      const reported = (await (await openEndpoints()).earliest()) - 1;
       // While it asks to be let in again, it refuses all.
       await eventually(async () => isRefused(own, old.receivedAt) && !isRefused(own, Infinity));
       expect(own.receive(0).receivedAt).to.be.greaterThan(reported);
@@ -118,12 +124,12 @@ describe("Several processes", () => {
 
   describe("beside a command that must be alone", () => {
     const begin = (process = randomUUID()) =>
-      beSoleProcess({ process, postgres, logger: testLogger, releases, onOthers });
+      takeExclusiveLease({ process, postgres, logger: testLogger, releases, onOthers });
     const lapse = (table: "doors" | "leases") =>
       postgres.query(`UPDATE ${table} SET until = clock_timestamp() - interval '1 second'`);
 
     it("should keep it away until they have gone", async () => {
-      await openDoors();
+      await openEndpoints();
       expect(String(await rejection(begin()))).to.match(/OthersRun: 1 process runs.*stop/);
       await releases.release();
       releases = new Releases(testLogger);
@@ -133,19 +139,19 @@ describe("Several processes", () => {
     it("should not start, nor begin another, until it has ended", async () => {
       const own = randomUUID();
       const sole = await begin(own);
-      await openDoors(0, own);
-      for (const refused of [openDoors, begin]) {
+      await openEndpoints(0, own);
+      for (const refused of [openEndpoints, begin]) {
         expect(String(await rejection(refused()))).to.match(/OthersRun: A command .*when it has/);
       }
       sole.check();
       await releases.release();
       releases = new Releases(testLogger);
-      await openDoors();
+      await openEndpoints();
     });
 
     it("should never both go on when they come at the same moment", async () => {
       for (let time = 0; time < 20; time += 1) {
-        const came = await Promise.allSettled([openDoors(), begin()]);
+        const came = await Promise.allSettled([openEndpoints(), begin()]);
         expect(came.filter(({ status }) => status === "fulfilled").length).to.be.at.most(1);
         await releases.release();
         releases = new Releases(testLogger);
@@ -155,9 +161,9 @@ describe("Several processes", () => {
     it("should start when it is dead and its row has run out", async () => {
       const dead = "INSERT INTO leases VALUES ('being alone', 'dead', now() + interval '1 hour')";
       await postgres.query(dead);
-      expect(await rejection(openDoors())).to.be.instanceOf(OthersRun);
+      expect(await rejection(openEndpoints())).to.be.instanceOf(OthersRun);
       await lapse("leases");
-      await openDoors();
+      await openEndpoints();
     });
 
     it("should end it, and let it write nothing more, once its row has run out", async () => {
@@ -166,14 +172,14 @@ describe("Several processes", () => {
       await lapse("leases");
       await eventually(async () => ends.length > 0);
       expect(() => sole.check()).to.throw(OthersRun, "run the command again");
-      await openDoors();
+      await openEndpoints();
       await pause(1_500);
       expect(ends, "reported once").to.have.length(1);
     });
 
     it("should end rather than go on after a silence in which it began", async () => {
-      await openDoors();
-      // As if it had begun between: nobody may look at the doors and find this one.
+      await openEndpoints();
+      // As if it had begun between: nobody may look at the endpoints and find this one.
       await postgres.query(
         "INSERT INTO leases VALUES ('being alone', 'other', now() + interval '1 hour')",
       );
@@ -203,7 +209,7 @@ describe("Several processes", () => {
         now -= 1;
       };
       const refused = await alone(postgres, "test work", () =>
-        tryAlone(postgres, "test work", work),
+        tryExclusively(postgres, "test work", work),
       );
       expect(refused).to.equal(null);
       await Promise.all(Array.from({ length: 4 }, () => alone(postgres, "test work", work)));
@@ -215,7 +221,7 @@ describe("Several processes", () => {
       await postgres.query(
         "INSERT INTO leases VALUES ('test death', 'dead', now() + interval '1 hour')",
       );
-      const attempt = () => tryAlone(postgres, "test death", async () => "done");
+      const attempt = () => tryExclusively(postgres, "test death", async () => "done");
       expect(await attempt()).to.equal(null);
       expect(await heldLeases(postgres, "test death")).to.eql(["test death"]);
       await postgres.query("UPDATE leases SET until = now() WHERE name = 'test death'");
@@ -224,9 +230,9 @@ describe("Several processes", () => {
   });
 });
 
-function isRefused(doors: Doors, receivedAt: number): boolean {
+function isRefused(endpoints: InFlightReceipts, receivedAt: number): boolean {
   try {
-    doors.check(receivedAt);
+    endpoints.check(receivedAt);
     return false;
   } catch (error) {
     return error instanceof PostgresUnavailable;

@@ -7,7 +7,7 @@ import { audit } from "../../processors/audit/audit.js";
 import type { AuditedTable, AuditFinding } from "../../schemas/audit.js";
 import { insertChanges } from "../../processors/book/subscriptions/changes.js";
 import { insertDifferences } from "../../processors/book/subscriptions/movements.js";
-import { type Doors, expectError, openDoors } from "../harness/doors.js";
+import { type Endpoints, expectError, openEndpoints } from "../harness/endpoints.js";
 import { at as fieldOf } from "../model/readers/json.js";
 import { whenBooked } from "../model/merchant.js";
 import { clickhouseTime, rowsIn } from "../../clickhouse/rows.js";
@@ -17,21 +17,21 @@ import type { Change } from "../../processors/book/subscriptions/change.js";
 const inOneGo = { repair: false, shareMax: 1 };
 
 describe("the audit", () => {
-  let doors: Doors;
+  let endpoints: Endpoints;
   let clickhouse: ClickHouse;
 
   before(async () => {
-    doors = await openDoors();
-    ({ clickhouse } = doors.service);
+    endpoints = await openEndpoints();
+    ({ clickhouse } = endpoints.service);
     for (const event of history()) {
-      const answer = await doors.ingest(event);
+      const answer = await endpoints.ingest(event);
       expect(answer.status, answer.text).to.equal(202);
     }
-    await whenBooked(merchantOf(doors));
+    await whenBooked(merchantOf(endpoints));
   });
 
   it("should find nothing where nothing is wrong, and say what it compared", async () => {
-    const findings = await audit(doors.service, { ...inOneGo, workspace: doors.workspace });
+    const findings = await audit(endpoints.service, { ...inOneGo, workspace: endpoints.workspace });
     expect(findings.map(({ table, differences }) => [table, differences])).to.deep.equal([
       ["subscription_changes", 0],
       ["mrr_movements", 0],
@@ -92,16 +92,16 @@ describe("the audit", () => {
   for (const { what, table, columns, amount, isLasting } of damages) {
     const then = isLasting ? "go on naming it" : "mend it when reported to";
     it(`should name ${what}, and ${then}`, async () => {
-      const { workspace } = doors;
+      const { workspace } = endpoints;
       await copyRow(clickhouse, workspace, table, columns);
-      const broken = findingOf(await audit(doors.service, { ...inOneGo, workspace }), table);
+      const broken = findingOf(await audit(endpoints.service, { ...inOneGo, workspace }), table);
       expect(broken.differences).to.be.greaterThan(0);
       expect(broken.amount).to.equal(amount);
       expect(broken.examples).to.have.lengthOf(broken.differences);
       const repairedAt = Date.now();
-      const reported = await audit(doors.service, { ...inOneGo, workspace, repair: true });
+      const reported = await audit(endpoints.service, { ...inOneGo, workspace, repair: true });
       expect(findingOf(reported, table).differences).to.equal(broken.differences);
-      const after = findingOf(await audit(doors.service, { ...inOneGo, workspace }), table);
+      const after = findingOf(await audit(endpoints.service, { ...inOneGo, workspace }), table);
       expect(after.differences).to.equal(isLasting ? broken.differences : 0);
       if (isLasting) return;
       const rows = await clickhouse.rows(
@@ -114,7 +114,7 @@ describe("the audit", () => {
   }
 
   it("should make movements anew from the changes, and do nothing the second time", async () => {
-    const { workspace } = doors;
+    const { workspace } = endpoints;
     const movementsOf = () =>
       clickhouse.rows<{ rows: string }>(
         `SELECT count() AS rows FROM mrr_movements WHERE workspace = {workspace:String}`,
@@ -122,7 +122,7 @@ describe("the audit", () => {
       );
     await copyRow(clickhouse, workspace, "mrr_movements", {});
     await rebuildMovements(clickhouse, workspace);
-    const findings = await audit(doors.service, { ...inOneGo, workspace });
+    const findings = await audit(endpoints.service, { ...inOneGo, workspace });
     expect(findingOf(findings, "mrr_movements").differences).to.equal(0);
     const rebuilt = await movementsOf();
     await rebuildMovements(clickhouse, workspace);
@@ -151,7 +151,7 @@ describe("the audit", () => {
         return sql.startsWith("SELECT DISTINCT workspace") ? rows.filter(isOfFew) : rows;
       },
     };
-    const service = { clickhouse: counting, watermark: doors.service.watermark };
+    const service = { clickhouse: counting, watermark: endpoints.service.watermark };
     const movementsOf = async () =>
       (await audit(service, { ...inOneGo, workspace: null })).filter(
         ({ table, workspace }) => table === "mrr_movements" && few.includes(workspace),
@@ -190,15 +190,15 @@ describe("the audit", () => {
   });
 
   it("should be asked for and reported by the management interface", async () => {
-    const { workspace } = doors;
-    const asked = await doors.manage("POST", "/audits", { workspace });
+    const { workspace } = endpoints;
+    const asked = await endpoints.manage("POST", "/audits", { workspace });
     expect(asked.status, asked.text).to.equal(202);
     expect(asked.json.data).to.include({ workspace, asked_by: "administrator" });
     const { id } = asked.json.data;
     let reported = asked.json.data;
     while (["waiting", "running"].includes(reported.state)) {
       await pause(50);
-      const list = await doors.manage("GET", "/audits?limit=200");
+      const list = await endpoints.manage("GET", "/audits?limit=200");
       reported = list.json.data.find((row: { id: string }) => row.id === id);
     }
     // What nothing can be added against, from above.
@@ -209,7 +209,7 @@ describe("the audit", () => {
   });
 
   it("should refuse to be asked for what is not there", async () => {
-    const answer = await doors.manage("POST", "/audits", { workspace: "ws_nobody" });
+    const answer = await endpoints.manage("POST", "/audits", { workspace: "ws_nobody" });
     expectError(answer, { status: 422, code: "workspace_unknown", param: "workspace" });
   });
 });
@@ -245,9 +245,9 @@ function findingOf(findings: readonly AuditFinding[], table: AuditedTable): Audi
   return found;
 }
 
-function merchantOf({ base, adminToken, key, webhook }: Doors) {
-  const door = { base, adminToken };
-  return { door, key, webhookPath: webhook, signingSecret: "", baseCurrency: "EUR" };
+function merchantOf({ base, adminToken, key, webhook }: Endpoints) {
+  const endpoint = { base, adminToken };
+  return { endpoint, key, webhookPath: webhook, signingSecret: "", baseCurrency: "EUR" };
 }
 
 /** A subscription of 10 a month that ends, and a sale with a refund. */

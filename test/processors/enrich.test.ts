@@ -6,7 +6,7 @@ import { changeIntegration } from "../../workspaces/integration-records.js";
 import { LogUnavailable } from "../../log/log.js";
 import { openProviderApis } from "../../provider-api/provider-api.js";
 import { sealRawEvent } from "../../log/raw-event.js";
-import { adornEvents } from "../../processors/enrich/enrich-optional.js";
+import { enrichOptional } from "../../processors/enrich/enrich-optional.js";
 import { asks, decode } from "../../providers/stripe/decode.js";
 import { paths } from "../../providers/stripe/answers.js";
 import {
@@ -20,7 +20,7 @@ import {
 } from "../../ops/payloads/stripe.js";
 import { chargeObject, invoiceObject } from "../../ops/payloads/stripe-money.js";
 import { rawEventCodec, topics } from "../../schemas/records/records.js";
-import { type Doors, openDoors, stripe } from "../harness/doors.js";
+import { type Endpoints, openEndpoints, stripe } from "../harness/endpoints.js";
 import { enrichingOver } from "../harness/enriching.js";
 import { rejection } from "../log/log-contract.js";
 import { apiKey, send, type StripeApi } from "../apis/stripe-api.js";
@@ -133,38 +133,38 @@ const answeredDiscount = { id: "sub_off", discounts: [byCouponId], items: { data
 
 describe("What Stripe is asked", () => {
   const rows: [string, JsonObject, Record<string, unknown>, string[]][] = [
-    ["a charge's fee", charge("fee"), {}, ["adorns /v1/balance_transactions/txn_ch_fee"]],
-    ["a name", subscription("name"), {}, ["adorns /v1/products/prod_name"]],
+    ["a charge's fee", charge("fee"), {}, ["optional /v1/balance_transactions/txn_ch_fee"]],
+    ["a name", subscription("name"), {}, ["optional /v1/products/prod_name"]],
     [
       "tiers",
       subscription("tiered", { tiers: true }),
       {},
-      ["needed /v1/prices/price_tiered?expand[]=tiers", "adorns /v1/products/prod_tiered"],
+      ["required /v1/prices/price_tiered?expand[]=tiers", "optional /v1/products/prod_tiered"],
     ],
     [
       "a discount",
       subscription("off", { discounts: ["di_half"] }),
       {},
-      [`needed ${discountsPath}`, "adorns /v1/products/prod_off"],
+      [`required ${discountsPath}`, "optional /v1/products/prod_off"],
     ],
     [
       "then its coupon",
       subscription("off", { discounts: ["di_half"] }),
       { [discountsPath]: answeredDiscount },
-      [`needed ${paths.coupon("HALF")}`, "adorns /v1/products/prod_off"],
+      [`required ${paths.coupon("HALF")}`, "optional /v1/products/prod_off"],
     ],
     [
       "nothing more of a discount that is gone",
       subscription("off", { discounts: ["di_half"] }),
       { [discountsPath]: { id: "sub_off", discounts: [], items: { data: [] } } },
-      [`needed ${discountsPath}`, "adorns /v1/products/prod_off"],
+      [`required ${discountsPath}`, "optional /v1/products/prod_off"],
     ],
-    ["an invoice's lines", invoice("cut", 0), {}, [`needed ${linesPath}`]],
+    ["an invoice's lines", invoice("cut", 0), {}, [`required ${linesPath}`]],
     [
       "and their next page",
       invoice("cut", 0),
       { [linesPath]: linePage("cut", 0, 2, true) },
-      [`needed ${nextLinesPath}`],
+      [`required ${nextLinesPath}`],
     ],
     [
       "and nothing after the last",
@@ -179,7 +179,7 @@ describe("What Stripe is asked", () => {
       "a connected account's fee of that account",
       { ...charge("fee"), account: "acct_1" },
       {},
-      ["adorns /v1/balance_transactions/txn_ch_fee acct_1"],
+      ["optional /v1/balance_transactions/txn_ch_fee acct_1"],
     ],
     [
       "nothing of what it does not read",
@@ -215,17 +215,17 @@ describe("What Stripe is asked", () => {
 
 describe("Events that ask", function suite() {
   this.timeout(60_000);
-  let doors: Doors;
+  let endpoints: Endpoints;
   let api: StripeApi;
   let webhook: string;
   let integration: string;
   const secret = "whsec_of_enrichment";
 
   before(async () => {
-    doors = await openDoors();
-    api = doors.stripeApi;
-    const path = `/workspaces/${doors.workspace}/integrations`;
-    const made = await doors.manage("POST", path, {
+    endpoints = await openEndpoints();
+    api = endpoints.stripeApi;
+    const path = `/workspaces/${endpoints.workspace}/integrations`;
+    const made = await endpoints.manage("POST", path, {
       provider: "stripe",
       environment: "Production",
       credentials: { signing_secret: secret, api_key: apiKey },
@@ -245,14 +245,14 @@ describe("Events that ask", function suite() {
       answer = () => send(response, 200, { id: "txn", amount: 10_000, fee: 320, currency: "eur" });
       return true;
     };
-    await deliver(charge("adorned"));
+    await deliver(charge("enriched"));
     await until(async () => (await transaction())?.gross_amount === 100);
     expect(await transaction()).to.include({ fee_amount: null, version: 1 });
-    // What only adorns holds up no figure.
+    // Optional enrichment delays no figure.
     const booked = new Date().toISOString();
     await until(async () => (await completeTo()) > booked);
     const before = await completeTo();
-    await until(() => Promise.resolve(api.calls.some((path) => path.includes("txn_ch_adorned"))));
+    await until(() => Promise.resolve(api.calls.some((path) => path.includes("txn_ch_enriched"))));
     answer();
     await until(async () => (await transaction())?.fee_amount === 3.2);
     expect(await transaction()).to.include({ gross_amount: 100, version: 2 });
@@ -261,7 +261,7 @@ describe("Events that ask", function suite() {
   });
 
   it("should receive an answer anew that could not be handed on", async () => {
-    const { service } = doors;
+    const { service } = endpoints;
     api.objects.set("/v1/balance_transactions/txn_ch_later", {
       id: "txn_ch_later",
       amount: 10_000,
@@ -278,21 +278,21 @@ describe("Events that ask", function suite() {
       return Promise.resolve([]);
     };
     const enriching = await enrichingOver(service, { log: { ...service.log, append } });
-    expect(await rejection(adornEvents(enriching, [record]))).to.be.instanceOf(LogUnavailable);
+    expect(await rejection(enrichOptional(enriching, [record]))).to.be.instanceOf(LogUnavailable);
     const failedAt = Date.now();
     await until(async () => Date.parse(await completeTo()) > failedAt);
     const complete = Date.parse(await completeTo());
     isAway = false;
-    await adornEvents(enriching, [record]);
+    await enrichOptional(enriching, [record]);
     expect(received).to.have.length(1);
     expect(received[0]).to.be.above(complete);
     // The same again, as a replay of the log reports it: as it was received.
-    await adornEvents(enriching, [record]);
+    await enrichOptional(enriching, [record]);
     expect(received[1]).to.equal(received[0]);
   });
 
   it("should keep nothing of what may ask nobody", async () => {
-    const { service } = doors;
+    const { service } = endpoints;
     const { key, value } = await incompleteRecord(charge("mute"), "adorn");
     const record = { topic: topics.incomplete, partition: 0, offset: 0n, key, value };
     const apis = openProviderApis(service.config);
@@ -300,7 +300,7 @@ describe("Events that ask", function suite() {
       log: { ...service.log, append: () => Promise.reject(new Error("nothing to report")) },
       apis: { ...apis, ask: () => Promise.resolve({ outcome: "silent" }) },
     });
-    await adornEvents(enriching, [record]);
+    await enrichOptional(enriching, [record]);
     const kept = await service.postgres.query("SELECT 1 FROM kept_answers WHERE event_id = $1", [
       key,
     ]);
@@ -336,7 +336,7 @@ describe("Events that ask", function suite() {
       answer = () => send(response, 200, { ...answeredDiscount, id: "sub_slow" });
       return true;
     };
-    const elsewhere = await readKeyElsewhere();
+    const elsewhere = await otherReadKey();
     const before = await mrr();
     await deliver(subscription("slow", { discounts: ["di_half"] }));
     const taken = new Date().toISOString();
@@ -384,7 +384,7 @@ describe("Events that ask", function suite() {
     const before = await mrr();
     const events = ["last", "first"].map((id) => subscription(id, { discounts: ["di_half"] }));
     const records = await Promise.all(events.map((event) => incompleteRecord(event, "complete")));
-    await doors.service.log.append(topics.incomplete, records);
+    await endpoints.service.log.append(topics.incomplete, records);
     await until(async () => (await mrr()) === before + 10);
     answer();
     await until(async () => (await mrr()) === before + 20);
@@ -394,7 +394,7 @@ describe("Events that ask", function suite() {
     const record = await rawRecordOf("evt_enrich_sub_half");
     const calls = api.calls.length;
     const before = await mrr();
-    await doors.service.log.append(topics.raw, [record]);
+    await endpoints.service.log.append(topics.raw, [record]);
     await until(async () => (await outcomesOf("evt_enrich_sub_half")).length === 2);
     expect(await outcomesOf("evt_enrich_sub_half")).to.deep.equal(["facts", "facts"]);
     const isCompleting = (path: string) => /subscriptions\/sub_half|coupons/.test(path);
@@ -437,7 +437,7 @@ describe("Events that ask", function suite() {
     api.objects.set("/v1/subscriptions/sub_refused", { ...answeredDiscount, id: "sub_refused" });
     const before = await mrr();
     const credentials = { signing_secret: secret, api_key: apiKey };
-    const changed = await doors.manage("PATCH", integration, { credentials });
+    const changed = await endpoints.manage("PATCH", integration, { credentials });
     expect(changed.status, changed.text).to.equal(200);
     await until(async () => (await mrr()) === before + 10);
     await until(async () => (await openRejects()).length === 0);
@@ -455,19 +455,19 @@ describe("Events that ask", function suite() {
     await deliver(subscription("died", { discounts: ["di_half"] }));
     await until(async () => (await openRejects()).length === 1);
     isRefused = false;
-    const { postgres, vault } = doors.service;
+    const { postgres, vault } = endpoints.service;
     const change = { credentials: { signing_secret: secret, api_key: apiKey }, expireOld: false };
     await changeIntegration(postgres, vault, basename(integration), change, new Date());
     await until(async () => (await mrr()) === before + 10);
     await until(async () => (await openRejects()).length === 0);
   });
 
-  /** As normalizing leaves it: sealed by the door, for the topic of questions. */
+  /** As normalizing leaves it: sealed by the endpoint, for the topic of questions. */
   async function incompleteRecord(body: JsonObject, step: "complete" | "adorn") {
-    const { service, workspace } = doors;
+    const { service, workspace } = endpoints;
     const heading = stripe.heading(body, {}, Date.now());
     if (heading === null) throw new Error("no event");
-    const integrations = await doors.manage("GET", `/workspaces/${workspace}/integrations`);
+    const integrations = await endpoints.manage("GET", `/workspaces/${workspace}/integrations`);
     const meta = {
       event_id: `evt_norm_${workspace}_${heading.nativeId}`,
       workspace,
@@ -491,23 +491,23 @@ describe("Events that ask", function suite() {
   async function deliver(event: JsonObject): Promise<void> {
     const body = eventBody(event);
     const { headers } = stripe.sign(body, { signing_secret: secret }, Date.now());
-    const answer = await doors.call(webhook, { method: "POST", headers, body });
+    const answer = await endpoints.call(webhook, { method: "POST", headers, body });
     expect(answer.status, answer.text).to.equal(200);
   }
 
   /** Of a workspace of its own. */
-  async function readKeyElsewhere(): Promise<string> {
-    const made = await doors.manage("POST", "/workspaces", {
+  async function otherReadKey(): Promise<string> {
+    const made = await endpoints.manage("POST", "/workspaces", {
       name: "Elsewhere",
       base_currency: "EUR",
     });
     const path = `/workspaces/${String(made.json.data.id)}/keys`;
     const access = { environment: "Production", scope: "Read-only" };
-    return String((await doors.manage("POST", path, access)).json.data.key);
+    return String((await endpoints.manage("POST", path, access)).json.data.key);
   }
 
-  function read(path: string, key = doors.readKey) {
-    return doors.call(path, { headers: { authorization: `Bearer ${key}` } });
+  function read(path: string, key = endpoints.readKey) {
+    return endpoints.call(path, { headers: { authorization: `Bearer ${key}` } });
   }
   async function transaction(query = ""): Promise<Record<string, unknown> | undefined> {
     const { json } = await read(`/v1/transactions${query}`);
@@ -524,18 +524,18 @@ describe("Events that ask", function suite() {
     return json.data.map(({ name }: { name: string }) => name);
   }
   async function openRejects(): Promise<Record<string, unknown>[]> {
-    const { json } = await doors.manage("GET", `/workspaces/${doors.workspace}/rejects`);
+    const { json } = await endpoints.manage("GET", `/workspaces/${endpoints.workspace}/rejects`);
     return json.data;
   }
   async function outcomesOf(nativeId: string): Promise<string[]> {
-    const rows = await doors.service.clickhouse.rows<{ outcome: string }>(
+    const rows = await endpoints.service.clickhouse.rows<{ outcome: string }>(
       "SELECT outcome FROM raw_events FINAL WHERE native_id = {nativeId:String} ORDER BY offset",
       { nativeId },
     );
     return rows.map(({ outcome }) => outcome);
   }
   async function rawRecordOf(nativeId: string) {
-    const records = await doors.service.log.read(topics.raw, 0, 0n, 100_000);
+    const records = await endpoints.service.log.read(topics.raw, 0, 0n, 100_000);
     const found = records.find(
       ({ value }) => rawEventCodec.decode(value).meta.native_id === nativeId,
     );

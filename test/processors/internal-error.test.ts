@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { factRecords } from "../../log/internal-records.js";
 import { factKeys } from "../../processors/normalize/facts.js";
 import { type Fact, topics } from "../../schemas/records/records.js";
-import { type Doors, openDoors } from "../harness/doors.js";
+import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
 import { factOf, inClear, metaOf } from "../harness/facts.js";
 import { passOver } from "../../processors/rejects/pass-over.js";
 import { groups } from "../../watermark/watermark.js";
@@ -14,23 +14,23 @@ const beyondTime = 9e15;
 
 describe("An event that a consumer fails on", function suite() {
   this.timeout(60_000);
-  let doors: Doors;
+  let endpoints: Endpoints;
   before(async () => {
-    doors = await openDoors();
+    endpoints = await openEndpoints();
   });
 
   const sale = { provider: "custom", event_type: "transaction.sale", amount: 5, currency: "EUR" };
 
   async function rejects(): Promise<{ event_id: string; step: string; reason: string }[]> {
-    return doors.service.clickhouse.rows(
+    return endpoints.service.clickhouse.rows(
       `SELECT event_id, step, reason FROM rejects FINAL
        WHERE workspace = {workspace:String} AND reason = 'internal_error' ORDER BY event_id`,
-      { workspace: doors.workspace },
+      { workspace: endpoints.workspace },
     );
   }
 
   async function append(facts: readonly Fact[]): Promise<void> {
-    await doors.service.log.append(
+    await endpoints.service.log.append(
       topics.facts,
       facts.flatMap((fact) =>
         factKeys(fact, inClear).map((key) => ({ key, value: factRecords.encode(fact) })),
@@ -39,7 +39,7 @@ describe("An event that a consumer fails on", function suite() {
   }
 
   it("should be a reject of both booking groups, and all others are booked", async () => {
-    const given = { workspace: doors.workspace, happened_at: beyondTime, provider: "custom" };
+    const given = { workspace: endpoints.workspace, happened_at: beyondTime, provider: "custom" };
     const more = { account: null, country: null, type: null, tax: null, fee: null, lines: [] };
     const money = { payment: "bad", at: beyondTime, amount: 1n, currency: "EUR", ...more };
     const anonymous = { pool: "p", side: "start" as const, at: beyondTime, subscription: "s" };
@@ -53,12 +53,12 @@ describe("An event that a consumer fails on", function suite() {
       ),
     ];
     await append(poison);
-    const answer = await doors.ingest(sale, { "idempotency-key": "beside a bad one" });
+    const answer = await endpoints.ingest(sale, { "idempotency-key": "beside a bad one" });
     expect(answer.status, answer.text).to.equal(202);
-    await doors.booked();
-    const booked = await doors.service.clickhouse.rows<{ event_id: string }>(
+    await endpoints.booked();
+    const booked = await endpoints.service.clickhouse.rows<{ event_id: string }>(
       "SELECT event_id FROM ledger WHERE workspace = {workspace:String}",
-      { workspace: doors.workspace },
+      { workspace: endpoints.workspace },
     );
     expect(booked.map(({ event_id: id }) => id)).to.include(answer.json.event_id);
     expect(await rejects()).to.deep.equal([
@@ -68,7 +68,7 @@ describe("An event that a consumer fails on", function suite() {
   });
 
   it("should be listed by its place when it cannot be listed by its name", async () => {
-    const event = metaOf({ workspace: doors.workspace, event_id: "evt_unlisted" });
+    const event = metaOf({ workspace: endpoints.workspace, event_id: "evt_unlisted" });
     const record = {
       topic: topics.facts,
       partition: 7,
@@ -76,7 +76,7 @@ describe("An event that a consumer fails on", function suite() {
       key: "",
       value: Buffer.from("none"),
     };
-    const { service } = doors;
+    const { service } = endpoints;
     const passing = { ...service, recent: new RecentOutcomes() };
     await passOver(passing, groups.money, record, new Error(event.event_id));
     const [row] = await service.clickhouse.rows(

@@ -4,19 +4,19 @@ import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import type { LogRecord } from "../../log/log.js";
 import { keepJournal } from "../../processors/normalize/journal.js";
 import { topics } from "../../schemas/records/records.js";
-import { type Doors, openDoors } from "../harness/doors.js";
+import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
 import { enrichingOver } from "../harness/enriching.js";
 import { metaOf } from "../harness/facts.js";
 import { RecentOutcomes } from "../../processors/normalize/recent-outcomes.js";
 
 describe("The journal", () => {
-  let doors: Doors;
+  let endpoints: Endpoints;
   before(async () => {
-    doors = await openDoors();
+    endpoints = await openEndpoints();
   });
 
   it("should say what an event came to, though its row was not written at first", async () => {
-    const { service, workspace } = doors;
+    const { service, workspace } = endpoints;
     const recent = new RecentOutcomes();
     const journalOn = (clickhouse: ClickHouse) => enrichingOver(service, { clickhouse, recent });
     // Read again it would be no raw event.

@@ -52,7 +52,7 @@ function kindOf({ token }: Provider, file: string): string {
   return token === "apple" ? "" : (file.split(".")[0] ?? "");
 }
 
-/** As the door and the processor read it. */
+/** As the endpoint and the processor read it. */
 function readLikeTheService(
   provider: Provider,
   sent: unknown,

@@ -77,7 +77,7 @@ describe("Form A", () => {
     ["an interval nobody knows", { interval: "quarter" }, "field_invalid interval"],
     ["no intervals", { interval_count: 0 }, "field_invalid interval_count"],
     ["a country by its name", { customer_country: "Germany" }, "field_invalid customer_country"],
-    // It may have been taken before the door refused it, or come from a sender that signs.
+    // It may have been taken before the endpoint refused it, or come from a sender that signs.
     ["letters of no country", { customer_country: "QQ" }, "ok"],
     ["an empty id", { subscription_id: "" }, "field_invalid subscription_id"],
   ];

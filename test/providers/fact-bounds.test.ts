@@ -2,7 +2,7 @@
 import { expect } from "chai";
 import { limits } from "../../config.js";
 import { completeFacts } from "../../processors/normalize/facts.js";
-import { recordings } from "../../processors/book/payment/payment-versions.js";
+import { paymentVersions } from "../../processors/book/payment/payment-versions.js";
 import { createPaddle } from "../../providers/paddle/index.js";
 import {
   eventBody,
@@ -11,7 +11,7 @@ import {
   subscriptionData,
 } from "../../ops/payloads/paddle.js";
 import { type FactBody, factCodec } from "../../schemas/records/records.js";
-import { type Doors, openDoors } from "../harness/doors.js";
+import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
 import { until } from "../log/log-contract.js";
 import { factOf, metaOf } from "../harness/facts.js";
 
@@ -165,15 +165,15 @@ describe("The bounds of a fact", () => {
         quote: { ...quote, edition: 1 },
       },
     );
-    const { ledger, versions, beyond } = recordings("pi", [fact]);
+    const { ledger, versions, beyond } = paymentVersions("pi", [fact]);
     expect([ledger.length, versions.length, beyond]).to.deep.equal([0, 0, [fact]]);
   });
 });
 
 describe("An event whose numbers nobody can book", () => {
-  let doors: Doors;
+  let endpoints: Endpoints;
   before(async () => {
-    doors = await openDoors();
+    endpoints = await openEndpoints();
   });
 
   it("should be a reject, and hold up nothing", async () => {
@@ -196,7 +196,7 @@ describe("An event whose numbers nobody can book", () => {
       livemode: true,
       data: { object: charge },
     };
-    expect((await doors.deliver(JSON.stringify(event))).status).to.equal(200);
+    expect((await endpoints.deliver(JSON.stringify(event))).status).to.equal(200);
     const sale = {
       provider: "custom",
       event_type: "transaction.sale",
@@ -205,12 +205,12 @@ describe("An event whose numbers nobody can book", () => {
       amount: 12.5,
       currency: "EUR",
     };
-    expect((await doors.ingest(sale)).status).to.equal(202);
-    const rejects = `/workspaces/${doors.workspace}/rejects`;
+    expect((await endpoints.ingest(sale)).status).to.equal(202);
+    const rejects = `/workspaces/${endpoints.workspace}/rejects`;
     const shown = async () => {
-      const headers = { authorization: `Bearer ${doors.readKey}` };
-      const { json: list } = await doors.call("/v1/transactions", { headers });
-      const { json: rejected } = await doors.manage("GET", rejects);
+      const headers = { authorization: `Bearer ${endpoints.readKey}` };
+      const { json: list } = await endpoints.call("/v1/transactions", { headers });
+      const { json: rejected } = await endpoints.manage("GET", rejects);
       return [
         list.data.map((row: Record<string, unknown>) => row["gross_amount"]),
         rejected.data.map((row: Record<string, unknown>) => row["reason"]),
@@ -245,7 +245,7 @@ describe("An event whose numbers nobody can book", () => {
     ]) {
       const body = eventBody(event);
       const { headers } = paddle.sign(body, { signing_secret: paddleSecret }, Date.now());
-      expect((await doors.call(path, { method: "POST", headers, body })).status).to.equal(200);
+      expect((await endpoints.call(path, { method: "POST", headers, body })).status).to.equal(200);
     }
     const begun = {
       provider: "custom",
@@ -255,14 +255,17 @@ describe("An event whose numbers nobody can book", () => {
       amount: 7,
       currency: "EUR",
     };
-    expect((await doors.ingest(begun)).status).to.equal(202);
-    const headers = { authorization: `Bearer ${doors.readKey}` };
+    expect((await endpoints.ingest(begun)).status).to.equal(202);
+    const headers = { authorization: `Bearer ${endpoints.readKey}` };
     await until(async () => {
-      const { json: mrr } = await doors.call("/v1/metrics/mrr", { headers });
-      const { json: list } = await doors.call("/v1/transactions", { headers });
+      const { json: mrr } = await endpoints.call("/v1/metrics/mrr", { headers });
+      const { json: list } = await endpoints.call("/v1/transactions", { headers });
       return mrr.data.current_mrr === 7 && list.data[0].gross_amount === 7;
     });
-    const { json: rejects } = await doors.manage("GET", `/workspaces/${doors.workspace}/rejects`);
+    const { json: rejects } = await endpoints.manage(
+      "GET",
+      `/workspaces/${endpoints.workspace}/rejects`,
+    );
     const reported = rejects.data.filter((row: { provider: string }) => row.provider === "paddle");
     const reasons = reported.map((row: { reason: string }) => row.reason);
     expect(reasons).to.deep.equal(["date_out_of_range", "date_out_of_range"]);
@@ -288,9 +291,9 @@ describe("An event whose numbers nobody can book", () => {
       event("evt_half", { customer: "cus_\ud800" }),
     ];
     for (const [index, body] of odd.entries()) {
-      expect((await doors.deliver(JSON.stringify(body))).status).to.equal(200);
+      expect((await endpoints.deliver(JSON.stringify(body))).status).to.equal(200);
       const native = { provider: "stripe", event_type: body.type, payload: body };
-      const refused = await doors.ingest(native);
+      const refused = await endpoints.ingest(native);
       expect(refused.status, refused.text).to.equal(422);
       expect(refused.json.error, index.toString()).to.include({ code: "malformed" });
       expect(refused.json.error.param).to.equal("payload");
@@ -298,24 +301,27 @@ describe("An event whose numbers nobody can book", () => {
     const sale = { provider: "custom", event_type: "transaction.sale", amount: 1, currency: "EUR" };
     for (const field of ["event_id", "product_id", "subscription_id", "customer_id"]) {
       for (const text of ["é".repeat(128), "a\u0000", "a\ud800"]) {
-        const refused = await doors.ingest({ ...sale, [field]: text });
+        const refused = await endpoints.ingest({ ...sale, [field]: text });
         expect(refused.status, refused.text).to.equal(422);
         expect(refused.json.error.param).to.equal(field);
       }
     }
-    expect((await doors.ingest({ ...sale, amount: 77 })).status).to.equal(202);
-    const headers = { authorization: `Bearer ${doors.readKey}` };
+    expect((await endpoints.ingest({ ...sale, amount: 77 })).status).to.equal(202);
+    const headers = { authorization: `Bearer ${endpoints.readKey}` };
     await until(async () => {
-      const { json: list } = await doors.call("/v1/transactions", { headers });
+      const { json: list } = await endpoints.call("/v1/transactions", { headers });
       return list.data.some((row: Record<string, unknown>) => row["gross_amount"] === 77);
     });
-    const { json: rejects } = await doors.manage("GET", `/workspaces/${doors.workspace}/rejects`);
+    const { json: rejects } = await endpoints.manage(
+      "GET",
+      `/workspaces/${endpoints.workspace}/rejects`,
+    );
     const reasons = rejects.data.map((row: { reason: string }) => row.reason);
     expect(reasons.filter((reason: string) => reason === "malformed")).to.have.length(6);
   });
 
   async function paddleIntegration(): Promise<{ webhook_path: string }> {
-    const made = await doors.manage("POST", `/workspaces/${doors.workspace}/integrations`, {
+    const made = await endpoints.manage("POST", `/workspaces/${endpoints.workspace}/integrations`, {
       provider: "paddle",
       environment: "Production",
       credentials: { signing_secret: paddleSecret },

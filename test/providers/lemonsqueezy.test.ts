@@ -62,54 +62,59 @@ describe("What Lemon Squeezy is asked", () => {
   const begun = keptOf(event("subscription_created", subscription("active")));
   const plain = keptOf(event("order_created", order));
   const cases: [title: string, body: unknown, known: typeof nothing, asked: string[]][] = [
-    ["the country of an order", event("order_created", order), nothing, ["adorns /v1/customers/7"]],
+    [
+      "the country of an order",
+      event("order_created", order),
+      nothing,
+      ["optional /v1/customers/7"],
+    ],
     [
       "the further items of an order",
       event("order_created", several),
       nothing,
-      ["adorns /v1/customers/7", "adorns /v1/order-items?filter[order_id]=1&page[size]=100"],
+      ["optional /v1/customers/7", "optional /v1/order-items?filter[order_id]=1&page[size]=100"],
     ],
     [
       "which order an initial invoice paid",
       event("subscription_payment_success", invoice("initial")),
       nothing,
-      ["adorns /v1/customers/7", "needed /v1/subscriptions/9"],
+      ["optional /v1/customers/7", "required /v1/subscriptions/9"],
     ],
     [
       "not that when the subscription has reported it",
       event("subscription_payment_success", invoice("initial")),
       begun,
-      ["adorns /v1/customers/7"],
+      ["optional /v1/customers/7"],
     ],
     [
       "nothing more of a renewal",
       event("subscription_payment_success", invoice("renewal")),
       nothing,
-      ["adorns /v1/customers/7"],
+      ["optional /v1/customers/7"],
     ],
     [
       "price, currency, discounts and what was charged of a subscription that counts",
       event("subscription_updated", subscription("active")),
       nothing,
       [
-        "adorns /v1/customers/7",
-        "needed /v1/stores/1",
-        "needed /v1/prices/4",
-        "needed /v1/orders/1",
-        `needed ${redemptions}`,
+        "optional /v1/customers/7",
+        "required /v1/stores/1",
+        "required /v1/prices/4",
+        "required /v1/orders/1",
+        `required ${redemptions}`,
       ],
     ],
     [
       "no discounts when the order had none",
       event("subscription_updated", subscription("active")),
       plain,
-      ["adorns /v1/customers/7", "needed /v1/stores/1", "needed /v1/prices/4"],
+      ["optional /v1/customers/7", "required /v1/stores/1", "required /v1/prices/4"],
     ],
     [
       "no price of a trial",
       event("subscription_created", subscription("on_trial")),
       nothing,
-      ["adorns /v1/customers/7"],
+      ["optional /v1/customers/7"],
     ],
     [
       "nothing of a payment that failed",

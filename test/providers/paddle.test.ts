@@ -58,13 +58,13 @@ describe("What Paddle is asked", () => {
     });
   const whole = subscription({ items: [{ price, quantity: 1, product }] });
   const cases: [title: string, body: unknown, asked: string[]][] = [
-    ["the country of a payment", transaction("add_1"), [`adorns ${addressPath}`]],
+    ["the country of a payment", transaction("add_1"), [`optional ${addressPath}`]],
     ["nothing where no address is named", transaction(), []],
-    ["the country of a subscription", whole, [`adorns ${addressPath}`]],
+    ["the country of a subscription", whole, [`optional ${addressPath}`]],
     [
       "the name of a product that is only named, and what a discount is",
       discounted,
-      [`adorns ${addressPath}`, "adorns /products/pro_1", "needed /discounts/dsc_1"],
+      [`optional ${addressPath}`, "optional /products/pro_1", "required /discounts/dsc_1"],
     ],
     [
       "nothing of a product's own event",
@@ -97,7 +97,7 @@ describe("What Paddle is asked", () => {
       const reported = subscription({ ...more, discount: { id: "dsc_1", startsAt: at } });
       const body = { ...reported, event_type: `subscription.${type}` };
       const needed = (paddle.asks?.(body, nothing) ?? []).flatMap(({ importance, path }) =>
-        importance === "needed" ? [path] : [],
+        importance === "required" ? [path] : [],
       );
       expect(needed).to.deep.equal(isNeeded ? [addressPath, "/discounts/dsc_1"] : []);
       expect(paddle.decode(body, nothing).outcome).to.equal(isNeeded ? "rejected" : "facts");
@@ -169,9 +169,9 @@ describe("What an item costs a customer of Paddle", () => {
   }
 
   for (const [title, currency, importance] of [
-    ["needed where two prices have the currency", "USD", "needed"],
-    ["needed where an override has the base currency", "EUR", "needed"],
-    ["no more than adorning where one price has it", "AUD", "adorns"],
+    ["needed where two prices have the currency", "USD", "required"],
+    ["needed where an override has the base currency", "EUR", "required"],
+    ["only optional where one price has it", "AUD", "optional"],
   ] as const) {
     it(`should make the country ${title}`, () => {
       const body = subscription({ currency, items: [{ price: overridden, quantity: 1, product }] });

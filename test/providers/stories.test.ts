@@ -5,24 +5,24 @@
  * (figures.test.ts proves the same, and what becomes of MRR, through the service.)
  */
 import * as fc from "fast-check";
-import type { Recordings } from "../../processors/book/payment/payment-versions.js";
+import type { PaymentVersions } from "../../processors/book/payment/payment-versions.js";
 import type { ProviderToken } from "../../providers/provider.js";
 import type { Fact as BookedFact } from "../../schemas/records/records.js";
 import { decodedBy, inWordsOfModel } from "../model/compare/adapter-facts.js";
-import { applePlans, tellApple } from "../model/stories/apple-story.js";
+import { applePlans, emitApple } from "../model/stories/apple-story.js";
 import { bookedMoney } from "../model/compare/booked-money.js";
 import { bundledQuotes } from "../model/bundled-quotes.js";
 import type { Fact, ModelEvent } from "../model/facts.js";
 import { withAnswersInBodies } from "../model/compare/google-answers.js";
-import { type GooglePlan, googlePlans, tellGoogle } from "../model/stories/google-story.js";
-import { gumroadPlans, tellGumroad } from "../model/stories/gumroad-story.js";
+import { type GooglePlan, googlePlans, emitGoogle } from "../model/stories/google-story.js";
+import { gumroadPlans, emitGumroad } from "../model/stories/gumroad-story.js";
 import { must } from "../model/readers/json.js";
 import { expectLines } from "../model/compare/lines.js";
-import { lemonPlans, tellLemonSqueezy } from "../model/stories/lemonsqueezy-story.js";
+import { lemonPlans, emitLemonSqueezy } from "../model/stories/lemonsqueezy-story.js";
 import { type Entry, type Money, moneyOf } from "../model/money.js";
 import { stateAt, timelinesOf } from "../model/mrr.js";
-import { paddlePlans, tellPaddle } from "../model/stories/paddle-story.js";
-import { revenueCatPlans, tellRevenueCat } from "../model/stories/revenuecat-story.js";
+import { paddlePlans, emitPaddle } from "../model/stories/paddle-story.js";
+import { revenueCatPlans, emitRevenueCat } from "../model/stories/revenuecat-story.js";
 import { grouped } from "../model/compare/showing.js";
 import {
   dayMs,
@@ -33,7 +33,7 @@ import {
   secondMs,
   withoutLost,
 } from "../model/stories/story.js";
-import { stripePlans, tellStripe } from "../model/stories/stripe-story.js";
+import { stripePlans, emitStripe } from "../model/stories/stripe-story.js";
 import { webhooks } from "../model/stories/webhooks.js";
 import { providers } from "../harness/provider-cases.js";
 
@@ -60,13 +60,13 @@ type Arrival = Drawn<typeof arrivals>;
 describe("Stories of customers", () => {
   // Of the Kuwaiti dinar only the newest quote is bundled.
   const quotedStripePlans = stripePlans.filter(({ currency }) => currency !== "KWD");
-  itIsReadTheSame("stripe", quotedStripePlans, (script, plan) => tellStripe(script, plan, 1));
-  itIsReadTheSame("apple", applePlans, tellApple);
-  itIsReadTheSame("revenuecat", revenueCatPlans, tellRevenueCat);
-  itIsReadTheSame("paddle", paddlePlans, tellPaddle);
-  itIsReadTheSame("lemonsqueezy", lemonPlans, (script, plan) => tellLemonSqueezy(script, plan, 1));
-  itIsReadTheSame("gumroad", gumroadPlans, tellGumroad);
-  itIsReadTheSame("google", googlePlans, tellGoogle, [lostBetween()]);
+  itIsReadTheSame("stripe", quotedStripePlans, (script, plan) => emitStripe(script, plan, 1));
+  itIsReadTheSame("apple", applePlans, emitApple);
+  itIsReadTheSame("revenuecat", revenueCatPlans, emitRevenueCat);
+  itIsReadTheSame("paddle", paddlePlans, emitPaddle);
+  itIsReadTheSame("lemonsqueezy", lemonPlans, (script, plan) => emitLemonSqueezy(script, plan, 1));
+  itIsReadTheSame("gumroad", gumroadPlans, emitGumroad);
+  itIsReadTheSame("google", googlePlans, emitGoogle, [lostBetween()]);
 });
 
 function itIsReadTheSame<Plan>(
@@ -155,7 +155,7 @@ function linesOf({ entries, payments }: Money): string[] {
 }
 
 /** @param knownAt ms since 1970 */
-function linesBooked(payments: readonly Recordings[], knownAt: number): string[] {
+function linesBooked(payments: readonly PaymentVersions[], knownAt: number): string[] {
   const isKnown = ({ fact }: { readonly fact: BookedFact }) => fact.received_at <= knownAt;
   const entries = payments.flatMap(({ ledger }) =>
     ledger.filter(isKnown).map((row) => ({

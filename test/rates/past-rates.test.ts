@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
-import { OwnDoors } from "../../watermark/in-flight-receipts.js";
+import { LocalReceipts } from "../../watermark/in-flight-receipts.js";
 import { ApiError } from "../../http/errors.js";
 import { type Rates, openRates } from "../../rates/rates.js";
 import { type Receipts, openReceipts } from "../../ingest/idempotency.js";
@@ -17,13 +17,13 @@ import { Releases } from "../../runtime/releases.js";
 import { readConfig } from "../../config.js";
 import { claimOf } from "../../ingest/event.js";
 import type { Line, Source } from "../../ingest/lines.js";
-import { type StampingDoor, stamped } from "../../ingest/stamped.js";
+import { type StampingEndpoint, stamped } from "../../ingest/stamped.js";
 import { createProviders } from "../../providers/index.js";
 import { dayAfter, utcDay } from "../../schemas/money/rates.js";
 import { must, number, text } from "../model/readers/json.js";
 import { type Merchant, deliver, openMerchant, readPages } from "../model/merchant.js";
 import type { Sent } from "../model/stories/story.js";
-import { doorOf, freePort, kill, startService, whenReady } from "../harness/service-process.js";
+import { endpointOf, freePort, kill, startService, whenReady } from "../harness/service-process.js";
 import { openTestPostgres, prepareProcess, testLogger } from "../harness/stores.js";
 
 const bookedWithinMs = 60_000;
@@ -84,7 +84,7 @@ describe("Rates of days long past", function suite() {
       const port = await freePort();
       child = startService(folder, port, given);
       await whenReady(child, port);
-      merchant = await openMerchant(doorOf(folder, port, given), "EUR");
+      merchant = await openMerchant(endpointOf(folder, port, given), "EUR");
     });
     after(() => kill(child));
 
@@ -126,7 +126,7 @@ describe("Rates of days long past", function suite() {
       const lines = ["2025-09-20", "2025-09-20", "2025-11-20"].map((day, index) =>
         JSON.stringify({ ...pesosOn(day).body, event_id: `line-${index}` }),
       );
-      const response = await fetch(`${merchant.door.base}/v1/events/ingest`, {
+      const response = await fetch(`${merchant.endpoint.base}/v1/events/ingest`, {
         method: "POST",
         headers: {
           authorization: `Bearer ${merchant.key}`,
@@ -148,7 +148,7 @@ describe("Rates of days long past", function suite() {
     });
   });
 
-  describe("at the door", () => {
+  describe("at the endpoint", () => {
     const releases = new Releases(testLogger);
     const access = {
       workspace: `past-rates-${process.pid}`,
@@ -159,7 +159,7 @@ describe("Rates of days long past", function suite() {
     } as const;
     let rates: Rates;
     let receipts: Receipts;
-    let door: StampingDoor;
+    let endpoint: StampingEndpoint;
     before(async () => {
       const postgres = await openTestPostgres();
       await postgres.query("TRUNCATE rate_quotes, rate_editions");
@@ -167,9 +167,9 @@ describe("Rates of days long past", function suite() {
       rates = await openRates({ postgres, config, releases, logger: testLogger });
       receipts = openReceipts({ postgres, logger: testLogger });
       releases.push("receipts", () => receipts.close());
-      const doors = new OwnDoors(Date.now);
-      const watermark = { receive: () => doors.receive(0) };
-      door = {
+      const endpoints = new LocalReceipts(Date.now);
+      const watermark = { receive: () => endpoints.receive(0) };
+      endpoint = {
         service: { postgres, rates, watermark },
         providers: createProviders(config),
         receipts,
@@ -183,7 +183,7 @@ describe("Rates of days long past", function suite() {
         ownIdentity: null,
         identitiesOf: ({ identities }) => identities,
       };
-      const { receipt, lines } = await stamped(door, access, [source]);
+      const { receipt, lines } = await stamped(endpoint, access, [source]);
       receipt.settle();
       return must(lines[0], "a line");
     }
@@ -217,7 +217,7 @@ describe("Rates of days long past", function suite() {
         ownIdentity: null,
         identitiesOf: ({ identities }) => identities,
       };
-      const { receipt, lines } = await stamped(door, access, [source]);
+      const { receipt, lines } = await stamped(endpoint, access, [source]);
       receipt.settle();
       expect(lines[0]).to.have.property("code", "fx_rate_missing");
       expect(read).to.equal(1);

@@ -15,14 +15,14 @@ import { bundledQuotes } from "../model/bundled-quotes.js";
 import { expectFigures } from "../model/compare/compare.js";
 import type { ModelEvent } from "../model/facts.js";
 import { figuresOf } from "../model/figures.js";
-import { type Merchant, openMerchant, send, toldByDoors, whenBooked } from "../model/merchant.js";
+import { type Merchant, openMerchant, send, sentByWebhook, whenBooked } from "../model/merchant.js";
 import { portfolios } from "../model/stories/portfolio.js";
 import { dayMs, secondMs, type Sent } from "../model/stories/story.js";
-import { doorOf, freePort, kill, startService, whenReady } from "../harness/service-process.js";
+import { endpointOf, freePort, kill, startService, whenReady } from "../harness/service-process.js";
 import { prepareProcess } from "../harness/stores.js";
 
 const kills = 3;
-/** Into the load, so that a kill meets every step from the door to the booking. */
+/** Into the load, so that a kill meets every step from the endpoint to the booking. */
 const killAfterMsMax = 400;
 const stopWithinMs = 10_000;
 const sendersMax = 8;
@@ -49,7 +49,7 @@ describe("a process of its own", function suite() {
     const events = largestPortfolio(seed);
     child = startService(folder, port, settings);
     await whenReady(child, port);
-    const merchant = await openMerchant(doorOf(folder, port, settings), "EUR");
+    const merchant = await openMerchant(endpointOf(folder, port, settings), "EUR");
     const load = new Load(merchant, events);
     for (let round = 0; round < kills; round += 1) {
       await load.isFlowing();
@@ -72,7 +72,7 @@ describe("a process of its own", function suite() {
   it("should stop when asked: sockets reported, exit 0, the same figures after", async () => {
     child ??= startService(folder, port, settings);
     await whenReady(child, port);
-    const merchant = await openMerchant(doorOf(folder, port, settings), "USD");
+    const merchant = await openMerchant(endpointOf(folder, port, settings), "USD");
     const events = largestPortfolio(1);
     const socket = new WebSocket(`ws://127.0.0.1:${port}/v1/events/stream`, {
       headers: { authorization: `Bearer ${merchant.key}` },
@@ -156,6 +156,6 @@ function isDown(error: unknown): boolean {
 /** Of many random ones, so that the load lasts. */
 function largestPortfolio(seed: number): readonly Sent[] {
   const drawn = fc.sample(portfolios(end), { numRuns: 50, seed });
-  const reported = drawn.map(({ deliveries }) => toldByDoors(deliveries));
+  const reported = drawn.map(({ deliveries }) => sentByWebhook(deliveries));
   return reported.sort((a, b) => b.length - a.length)[0] ?? [];
 }

@@ -57,9 +57,9 @@ describe("The program", () => {
     expect(second.said).to.match(/is in use by process \d+/);
 
     // Reported before anything is made.
-    const sameDoor = run({ PORT: new URL(base).port, DATA_DIR: join(folder, "other") });
-    expect(await sameDoor.ended()).to.equal(1);
-    expect(sameDoor.said).to.match(/PORT: \d+ is in use; set PORT to another one/);
+    const sameEndpoint = run({ PORT: new URL(base).port, DATA_DIR: join(folder, "other") });
+    expect(await sameEndpoint.ended()).to.equal(1);
+    expect(sameEndpoint.said).to.match(/PORT: \d+ is in use; set PORT to another one/);
     expect(existsSync(join(folder, "other"))).to.equal(false);
 
     // Then it goes on with the same data, also after kill -9.

@@ -1,6 +1,6 @@
 /**
  * The roles apart, two processes of each, over real Kafka, ClickHouse and Postgres: events go in
- * at either door, and either interface reports the same.
+ * at either endpoint, and either interface reports the same.
  */
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
@@ -20,7 +20,7 @@ import {
   openMerchant,
   readPages,
   send,
-  toldByDoors,
+  sentByWebhook,
   whenBooked,
 } from "../model/merchant.js";
 import { portfolios } from "../model/stories/portfolio.js";
@@ -68,7 +68,7 @@ describe("The roles apart", function suite() {
   /** The same merchant, at another process. */
   const via = (merchant: Merchant, { base }: RoleProcess): Merchant => ({
     ...merchant,
-    door: { ...merchant.door, base },
+    endpoint: { ...merchant.endpoint, base },
   });
 
   it("should report the model's figures everywhere, though one that books is killed", async () => {
@@ -78,9 +78,9 @@ describe("The roles apart", function suite() {
     const sockets = await Promise.all(api.map((one) => listen(one, merchant.key)));
     const reported: ModelEvent[] = [];
     const waiting = [...events];
-    const sender = async (door: RoleProcess) => {
+    const sender = async (endpoint: RoleProcess) => {
       for (let event = waiting.shift(); event !== undefined; event = waiting.shift()) {
-        reported.push(await send(via(merchant, door), event));
+        reported.push(await send(via(merchant, endpoint), event));
       }
     };
     const senders = [...ingest, ...ingest].map(sender);
@@ -118,13 +118,13 @@ describe("The roles apart", function suite() {
     second.close();
   });
 
-  it("should answer a key sent to two doors at once with one event", async () => {
+  it("should answer a key sent to two endpoints at once with one event", async () => {
     const merchant = await newMerchant();
-    const keys = Array.from({ length: 20 }, (_, index) => `both-doors-${index}`);
+    const keys = Array.from({ length: 20 }, (_, index) => `both-endpoints-${index}`);
     const answers = await Promise.all(
       keys.map((key) =>
         Promise.all(
-          ingest.map((door) => sell(via(merchant, door), {}, { "idempotency-key": key })),
+          ingest.map((endpoint) => sell(via(merchant, endpoint), {}, { "idempotency-key": key })),
         ),
       ),
     );
@@ -138,8 +138,8 @@ describe("The roles apart", function suite() {
 
   it("should refuse a revoked key everywhere, and close its sockets", async () => {
     const merchant = await newMerchant();
-    const doors = [...api, ...ingest];
-    const statuses = () => Promise.all(doors.map(({ base }) => statusOf(base, merchant.key)));
+    const endpoints = [...api, ...ingest];
+    const statuses = () => Promise.all(endpoints.map(({ base }) => statusOf(base, merchant.key)));
     expect(await statuses()).to.eql([200, 200, 422, 422]);
     const socket = await listen(api[1], merchant.key);
     await revokeKeys(api[0].base, installation.adminToken, merchant.key);
@@ -162,8 +162,8 @@ describe("The roles apart", function suite() {
         "metadata_unavailable",
       ]);
     }
-    for (const door of ingest) {
-      const refused = await rejection(sell(via(merchant, door)));
+    for (const endpoint of ingest) {
+      const refused = await rejection(sell(via(merchant, endpoint)));
       expect(String(refused)).to.match(/answered 503.*metadata_unavailable/);
     }
     await installation.restartPostgres();
@@ -195,7 +195,7 @@ describe("The roles apart", function suite() {
       proxy.deafen();
       await sellAll("meanwhile");
       await whenReadinessIs(cutOff, 503, "postgres");
-      await pause(limits.doorsLeaseMs);
+      await pause(limits.receiptsLeaseMs);
       proxy.heal();
       await whenBooked(merchant);
       await whenReadinessIs(cutOff, 200, "success");
@@ -247,7 +247,7 @@ async function sell(
   more: Readonly<Record<string, unknown>> = {},
   headers: Readonly<Record<string, string>> = {},
 ): Promise<unknown> {
-  const answer = await fetch(`${merchant.door.base}/v1/events/ingest`, {
+  const answer = await fetch(`${merchant.endpoint.base}/v1/events/ingest`, {
     method: "POST",
     headers: {
       authorization: `Bearer ${merchant.key}`,
@@ -290,7 +290,7 @@ async function whenReadinessIs(role: RoleProcess, status: number, word: string):
   }
 }
 
-/** Of a read at an interface, of a sale that says too little at a door. */
+/** Of a read at the interface, and of an incomplete sale at the ingest endpoint. */
 async function statusOf(base: string, key: string): Promise<number> {
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   const asked = await fetch(`${base}/v1/transactions`, { headers });
@@ -366,6 +366,6 @@ function isSame(message: unknown, row: unknown): boolean {
 /** Of several random ones, so that the load lasts. */
 function largestPortfolio(seed: number): readonly Sent[] {
   const drawn = fc.sample(portfolios(end), { numRuns: 30, seed });
-  const reported = drawn.map(({ deliveries }) => toldByDoors(deliveries));
+  const reported = drawn.map(({ deliveries }) => sentByWebhook(deliveries));
   return reported.sort((a, b) => b.length - a.length)[0] ?? [];
 }

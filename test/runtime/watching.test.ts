@@ -2,7 +2,7 @@
 import { expect } from "chai";
 import { createMetrics } from "../../runtime/metrics.js";
 import { readConfig } from "../../config.js";
-import { tellWhenBehind } from "../../processors/retention-watch.js";
+import { warnWhenBehind } from "../../processors/retention-watch.js";
 import { testLogger } from "../harness/stores.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -22,7 +22,7 @@ describe("An operator", () => {
       const logger = { ...testLogger, error: (line: object) => void lines.push(line) };
       const now = Date.now();
       const watermark = { completeTo: async () => now - days * dayMs };
-      await tellWhenBehind({ config: readConfig(settings), logger, watermark }, now);
+      await warnWhenBehind({ config: readConfig(settings), logger, watermark }, now);
       expect(lines).to.deep.equal(expected);
     });
   }

@@ -2,12 +2,12 @@
 import { expect } from "chai";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { writeLinkFile } from "../../members/first-run.js";
-import { type Doors, openDoors } from "../harness/doors.js";
+import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
 import { axeFindings, openBrowser } from "./browser.js";
 
 describe("The dashboard", function () {
   this.timeout(180_000);
-  let doors: Doors;
+  let endpoints: Endpoints;
   let browser: Browser | null = null;
   let context: BrowserContext;
   let page: Page;
@@ -21,7 +21,7 @@ describe("The dashboard", function () {
       this.skip();
       return;
     }
-    doors = await openDoors();
+    endpoints = await openEndpoints();
     context = await browser.newContext({ locale: "en-US" });
     page = await context.newPage();
     watch(page);
@@ -40,19 +40,19 @@ describe("The dashboard", function () {
   }
 
   async function firstRun(): Promise<void> {
-    const token = writeLinkFile(doors.service.config.DATA_DIR, new Date());
-    await page.goto(`${doors.base}/setup#${token}`);
+    const token = writeLinkFile(endpoints.service.config.DATA_DIR, new Date());
+    await page.goto(`${endpoints.base}/setup#${token}`);
     await page.getByLabel("Your name").fill("Ada");
     await page.getByRole("button", { name: "Open the dashboard" }).click();
     await page.waitForURL(/welcome|overview/);
     // Before sign-in the session was asked for in vain; that is no complaint.
     complaints.length = 0;
-    await page.goto(`${doors.base}/welcome`);
+    await page.goto(`${endpoints.base}/welcome`);
     await page.getByLabel("Name").fill("Looked at");
     await page.getByRole("button", { name: "Create" }).click();
     await page.waitForURL(/workspace=/);
     workspace = new URL(page.url()).searchParams.get("workspace") ?? "";
-    const { json } = await doors.manage("POST", `/workspaces/${workspace}/keys`, {
+    const { json } = await endpoints.manage("POST", `/workspaces/${workspace}/keys`, {
       environment: "Production",
       scope: "Full Ingress",
     });
@@ -101,7 +101,7 @@ describe("The dashboard", function () {
   }
 
   const ingest = (body: object) =>
-    doors.call("/v1/events/ingest", {
+    endpoints.call("/v1/events/ingest", {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       body: JSON.stringify(body),
@@ -109,7 +109,7 @@ describe("The dashboard", function () {
 
   // oxlint-disable-next-line typescript/no-explicit-any -- answers are asserted on
   async function read(path: string): Promise<any> {
-    const { json, status, text } = await doors.call(path, {
+    const { json, status, text } = await endpoints.call(path, {
       headers: { authorization: `Bearer ${key}` },
     });
     expect(status, text).to.equal(200);
@@ -117,7 +117,7 @@ describe("The dashboard", function () {
   }
 
   const at = (path: string): string =>
-    `${doors.base}${path}${path.includes("?") ? "&" : "?"}workspace=${workspace}`;
+    `${endpoints.base}${path}${path.includes("?") ? "&" : "?"}workspace=${workspace}`;
   const usd = (amount: number): string =>
     new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" }).format(amount);
 

@@ -4,14 +4,14 @@ import type { Browser, Page } from "playwright-core";
 import { writeLinkFile } from "../../members/first-run.js";
 import { chargeObject } from "../../ops/payloads/stripe-money.js";
 import { apiVersions, eventBody, stripeEvent } from "../../ops/payloads/stripe.js";
-import { type Doors, openDoors, stripe } from "../harness/doors.js";
+import { type Endpoints, openEndpoints, stripe } from "../harness/endpoints.js";
 import { axeFindings, openBrowser } from "./browser.js";
 
 const secret = "whsec_of_the_settings_tests";
 
 describe("The settings", function () {
   this.timeout(180_000);
-  let doors: Doors;
+  let endpoints: Endpoints;
   let browser: Browser | null = null;
   let page: Page;
   let workspace = "";
@@ -24,7 +24,7 @@ describe("The settings", function () {
       this.skip();
       return;
     }
-    doors = await openDoors();
+    endpoints = await openEndpoints();
     page = await (await browser.newContext({ locale: "en-US" })).newPage();
     page.on("pageerror", (error) => complaints.push(String(error)));
     page.on("console", (message) => {
@@ -38,17 +38,17 @@ describe("The settings", function () {
   });
 
   const button = (name: string | RegExp) => page.getByRole("button", { name, exact: true });
-  const here = (path: string): string => `${doors.base}${path}?workspace=${workspace}`;
+  const here = (path: string): string => `${endpoints.base}${path}?workspace=${workspace}`;
 
   it("should lead from the first link to the first event of a provider", async () => {
-    const token = writeLinkFile(doors.service.config.DATA_DIR, new Date());
-    await page.goto(`${doors.base}/setup#${token}`);
+    const token = writeLinkFile(endpoints.service.config.DATA_DIR, new Date());
+    await page.goto(`${endpoints.base}/setup#${token}`);
     await page.getByLabel("Your name").fill("Ada");
     await button("Open the dashboard").click();
     await page.waitForURL(/welcome|overview/);
     expect(page.url(), "the token stays in the history").to.not.include(token);
 
-    await page.goto(`${doors.base}/welcome`);
+    await page.goto(`${endpoints.base}/welcome`);
     await page.getByLabel("Name").fill("First run");
     await page.getByLabel(/^Currency/).selectOption("EUR");
     await button("Create").click();
@@ -99,7 +99,7 @@ describe("The settings", function () {
     await button("Create").click();
     const key = (await page.getByText(/^svc_live_\w{38}$/).textContent()) ?? "";
     const read = (): Promise<Response> =>
-      fetch(`${doors.base}/v1/metrics/mrr`, { headers: { authorization: `Bearer ${key}` } });
+      fetch(`${endpoints.base}/v1/metrics/mrr`, { headers: { authorization: `Bearer ${key}` } });
     expect((await read()).status).to.equal(200);
     await page.reload();
     await page.getByRole("rowheader", { name: /^Board paper/ }).waitFor();
@@ -111,7 +111,7 @@ describe("The settings", function () {
   });
 
   it("should say why an event is a reject, and replay it", async () => {
-    const id = `${doors.base}/v1/webhooks/${await tokenOf(integration)}`;
+    const id = `${endpoints.base}/v1/webhooks/${await tokenOf(integration)}`;
     const thin = { id: "evt_thin", object: "v2.core.event", type: "v2.x", created: "2026-01-01" };
     const thinBody = Buffer.from(JSON.stringify(thin));
     const { body, headers } = stripe.sign(thinBody, { signing_secret: secret }, Date.now());
@@ -127,7 +127,7 @@ describe("The settings", function () {
   });
 
   async function tokenOf(id: string): Promise<string> {
-    const { json } = await doors.manage("GET", `/workspaces/${workspace}/integrations`);
+    const { json } = await endpoints.manage("GET", `/workspaces/${workspace}/integrations`);
     const found = json.data.find((row: { id: string }) => row.id === id);
     return String(found.webhook_path).split("/").at(-1) ?? "";
   }
@@ -140,7 +140,7 @@ describe("The settings", function () {
     const stranger = await (await browser?.newContext({ locale: "en-US" }))?.newPage();
     await stranger?.goto(link);
     await stranger?.getByRole("heading", { name: "You are invited" }).waitFor();
-    expect(stranger?.url()).to.equal(`${doors.base}/invite`);
+    expect(stranger?.url()).to.equal(`${endpoints.base}/invite`);
     await stranger?.context().close();
     await button(/^Revoke invitation/).click();
     await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
@@ -190,7 +190,7 @@ describe("The settings", function () {
         await page.setViewportSize({ width, height: 900 });
         await page.emulateMedia({ colorScheme });
         const query = `${path.includes("?") ? "&" : "?"}workspace=${workspace}`;
-        await page.goto(`${doors.base}${path}${query}`);
+        await page.goto(`${endpoints.base}${path}${query}`);
         await page.waitForLoadState("networkidle");
         const where = `${path} ${colorScheme} ${width}`;
         expect(await axeFindings(page), where).to.deep.equal([]);

@@ -6,7 +6,7 @@ import {
 } from "../../payloads/apple.js";
 import { knownExponentOf } from "../../../schemas/money/currencies.js";
 import { monthsAfter } from "../calendar.js";
-import { appOfDemo } from "../doors.js";
+import { appOfDemo } from "../integrations.js";
 import type { Sale, Shop } from "./shop.js";
 
 const product = "demo.ios.pro";

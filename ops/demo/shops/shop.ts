@@ -1,5 +1,5 @@
 /** What a provider reports the customers it has, beside Stripe: one file for each, named by it. */
-import type { ShopToken } from "../doors.js";
+import type { ShopToken } from "../integrations.js";
 import type { Market, PriceList } from "../catalogue.js";
 
 /** One payment. */

@@ -16,12 +16,12 @@ import {
   insertFacts,
   insertLedger,
   insertVersions,
-  type PaymentRecordings,
+  type NewPaymentVersions,
 } from "./money-tables.js";
 import { readFacts } from "../fact-batch.js";
 import { mapInTurns } from "../../yield-to-event-loop.js";
-import { keepRejected } from "../../rejects/record-reject.js";
-import { newRecordings, recordings } from "../payment/payment-versions.js";
+import { recordRejects } from "../../rejects/record-reject.js";
+import { newVersions, paymentVersions } from "../payment/payment-versions.js";
 import type { KnownKeys } from "./known-keys.js";
 import { SoleWriter } from "../sole-writer.js";
 import { transactionRecord } from "./transaction-record.js";
@@ -40,7 +40,7 @@ export type BookingService = Pick<Service, "clickhouse" | "log" | "logger"> & {
 /** What is written a moment after the transactions people see: see sole-writer.ts. */
 export interface FollowingRows {
   readonly missing: readonly Fact[];
-  readonly news: readonly PaymentRecordings[];
+  readonly news: readonly NewPaymentVersions[];
 }
 
 /** @returns what is still to be finished before the offset may move */
@@ -55,7 +55,7 @@ export async function bookMoney(
   if (service.soleWriter) {
     return service.soleWriter.run(
       records.filter(({ key }) => matterOf(key) === "money"),
-      (known) => bookAlone(service, batch, known),
+      (known) => bookAsSoleWriter(service, batch, known),
       async (known) => {
         for (const name of namesOf(batch)) known.stored.add(name);
         await (
@@ -117,7 +117,7 @@ async function bookBesideOthers(
  * from the facts known before, without reading it back. A crash between the steps leaves the batch
  * to the careful way above.
  */
-async function bookAlone(
+async function bookAsSoleWriter(
   service: BookingService,
   batch: readonly Fact[],
   known: KnownKeys,
@@ -206,7 +206,7 @@ async function rejectBeyond(
     reason: "payment_too_large",
     detail: "Its payment has as many facts or ledger rows, or amounts as large, as one may have.",
   }));
-  await keepRejected({ clickhouse, log }, rejects);
+  await recordRejects({ clickhouse, log }, rejects);
 }
 
 /** Beside others no fact is unseen: a link, reported to two partitions, both may book at once. */
@@ -228,7 +228,7 @@ function outcomeOf(
   unseen: ReadonlySet<string>,
 ): MoneyOutcome[] {
   const { facts } = payment;
-  const { versions, ledger, counted, beyond } = recordings(payment.payment, facts);
+  const { versions, ledger, counted, beyond } = paymentVersions(payment.payment, facts);
   const refused = beyond.flatMap(({ fact_id }) => batch.get(fact_id) ?? []);
   const counts = (fact: Fact): boolean => counted.has(fact) && batch.has(fact.fact_id);
   // A payment none of whose facts count here stays as it is. Beside others its ledger is brought to
@@ -261,9 +261,9 @@ function outcomeOf(
 }
 
 /** @param before facts of the payment that are booked */
-function newsOf(outcome: MoneyOutcome, before: readonly Fact[]): PaymentRecordings {
+function newsOf(outcome: MoneyOutcome, before: readonly Fact[]): NewPaymentVersions {
   const { payment } = outcome;
-  const { ledger, versions } = newRecordings(payment.payment, payment.facts, outcome, before);
+  const { ledger, versions } = newVersions(payment.payment, payment.facts, outcome, before);
   const inserted = new Set(outcome.inserted);
   return {
     payment,

@@ -8,11 +8,11 @@ import { bookedNow } from "../../../schemas/booked-at.js";
 import { transactionId } from "../../../schemas/ids.js";
 import { type Fact, factCodec } from "../../../schemas/records/records.js";
 import { subjects } from "../../normalize/facts.js";
-import type { LedgerRow, Recordings, Version } from "../payment/payment-versions.js";
+import type { LedgerRow, PaymentVersions, Version } from "../payment/payment-versions.js";
 import type { KnownPayment } from "./known-payment.js";
 import type { MoneyOutcome } from "./money-outcome.js";
 
-export interface PaymentRecordings extends Recordings {
+export interface NewPaymentVersions extends PaymentVersions {
   readonly payment: KnownPayment;
 }
 
@@ -170,7 +170,7 @@ async function insertLedgerPart(
 /** Rows of which it is certain that they are not there. */
 export async function appendLedger(
   clickhouse: ClickHouse,
-  news: readonly PaymentRecordings[],
+  news: readonly NewPaymentVersions[],
 ): Promise<void> {
   const rows = news.flatMap(({ payment, ledger }) => ledgerRows(payment, ledger));
   await insertBooked(clickhouse, "ledger", ledgerColumns, rows, "money");
@@ -250,7 +250,7 @@ export async function insertVersions(
 /** Versions of which it is certain that they are not there. */
 export async function appendVersions(
   clickhouse: ClickHouse,
-  news: readonly PaymentRecordings[],
+  news: readonly NewPaymentVersions[],
 ): Promise<void> {
   const rows = news.flatMap(({ payment, versions }) => versionRows(payment, versions));
   await insertBooked(clickhouse, "transactions", versionColumns, rows, "versions");

@@ -75,8 +75,8 @@ export async function lookFirst(
 }
 
 /**
- * Deliveries of one event may share a batch, the one received later first: two doors took it. The
- * first on the topic counts, as it would in a batch of its own.
+ * Deliveries of one event may share a batch, the one received later first: two endpoints took it.
+ * The first on the topic counts, as it would in a batch of its own.
  */
 function firstOnTopic(facts: readonly Fact[]): Fact[] {
   const seen = new Set<string>();
@@ -230,8 +230,9 @@ class KnownRows {
 
 /**
  * A transaction keeps the time it was reported with first, and the rate. A reading that was
- * received before that one and comes to booking after it (from another door, by another partition)
- * would be the first by receipt, so it takes both on; else its rows would lie at two places.
+ * received before that one and comes to booking after it (from another endpoint, by another
+ * partition) would be the first by receipt, so it takes both on; else its rows would lie at two
+ * places.
  */
 function datedBy(first: Fact, fact: Fact): Fact {
   if (!("Payment" in first.body) || !("Payment" in fact.body)) return fact;

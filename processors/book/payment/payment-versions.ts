@@ -26,13 +26,13 @@ export interface LedgerRow extends Entry {
   readonly fact: Fact;
 }
 
-export interface Recordings {
+export interface PaymentVersions {
   readonly versions: readonly Version[];
   readonly ledger: readonly LedgerRow[];
 }
 
 /** What should be recorded, and the facts it follows from: others could be left out. */
-export interface Reported extends Recordings {
+export interface Reported extends PaymentVersions {
   readonly counted: ReadonlySet<Fact>;
   /** Facts that say something and are beyond what one payment may have: see `limits`. */
   readonly beyond: readonly Fact[];
@@ -44,7 +44,7 @@ export interface Reported extends Recordings {
  * @param payment the provider's id of it
  * @param facts of the payment with its purchases, in order of receipt
  */
-export function recordings(payment: string, facts: readonly Fact[]): Reported {
+export function paymentVersions(payment: string, facts: readonly Fact[]): Reported {
   const versions: Version[] = [];
   const ledger: LedgerRow[] = [];
   const prefix = new Prefix(payment);
@@ -137,14 +137,14 @@ class LinesSeen {
  * @param recorded of `facts`
  * @param before some of `facts`
  */
-export function newRecordings(
+export function newVersions(
   payment: string,
   facts: readonly Fact[],
-  recorded: Recordings,
+  recorded: PaymentVersions,
   before: readonly Fact[],
-): Recordings {
+): PaymentVersions {
   const isEarlier = before.every(({ fact_id }, index) => facts[index]?.fact_id === fact_id);
-  if (!isEarlier) return without(recorded, recordings(payment, before));
+  if (!isEarlier) return without(recorded, paymentVersions(payment, before));
   const known = new Set(before.map(({ fact_id }) => fact_id));
   return {
     versions: recorded.versions.filter(({ fact }) => !known.has(fact.fact_id)),
@@ -152,7 +152,7 @@ export function newRecordings(
   };
 }
 
-function without(after: Recordings, before: Recordings): Recordings {
+function without(after: PaymentVersions, before: PaymentVersions): PaymentVersions {
   const stored = new Set(before.versions.map(versionKey));
   const rows = new Map<string, LedgerRow>();
   for (const row of after.ledger) addTo(rows, rowKey(row), row, 1);

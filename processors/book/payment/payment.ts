@@ -52,14 +52,14 @@ export interface PaymentState {
  * @param known facts of the payment and of its purchases, in order of receipt
  */
 export function paymentState(payment: string, known: readonly Fact[]): PaymentState {
-  const shares = sharesTold(known);
+  const shares = reportedShares(known);
   const facts = withOwnRefunds(payment, known, shares);
-  const payments = paymentsTold(facts);
+  const payments = reportedPayments(facts);
   const purchases = purchasesOf(payment, facts);
   const reported = [...payments, ...sharedOut(payment, purchases, shares)];
   const sale = saleOf(facts, reported);
   const lines = sale?.lines ?? linesOf(reported);
-  const country = firstTold(reported, (part) => part.country);
+  const country = firstReported(reported, (part) => part.country);
   const refunds = refundSteps(facts);
   const skus = skusOf([...payments, ...purchases]);
   const moves = movesOf(facts, refunds, { sale, country, lines, skus });
@@ -72,7 +72,7 @@ type Part = PaymentBody | PurchaseBody;
 type PaymentBody = Extract<FactBody, { Payment: unknown }>["Payment"];
 
 /** Newest first, each with what all of the payment comes to. */
-function paymentsTold(facts: readonly Fact[]): PaymentBody[] {
+function reportedPayments(facts: readonly Fact[]): PaymentBody[] {
   const readings = facts.filter(({ body }) => "Payment" in body);
   const reported = paymentsNewestFirst(readings).flatMap(({ body }) =>
     "Payment" in body ? [body.Payment] : [],
@@ -81,7 +81,7 @@ function paymentsTold(facts: readonly Fact[]): PaymentBody[] {
   return reported.map((payment) => ({ ...payment, amount }));
 }
 
-function sharesTold(facts: readonly Fact[]): Shares {
+function reportedShares(facts: readonly Fact[]): Shares {
   const shares = new Shares();
   for (const { body } of facts) if ("Link" in body) shares.add(body.Link);
   return shares;
@@ -113,7 +113,7 @@ function purchasesOf(payment: string, facts: readonly Fact[]): PurchaseBody[] {
     .sort((one, other) => other.lines.length - one.lines.length);
 }
 
-function firstTold<T>(reported: readonly Part[], read: (part: Part) => T | null): T | null {
+function firstReported<T>(reported: readonly Part[], read: (part: Part) => T | null): T | null {
   for (const part of reported) {
     const value = read(part);
     if (value !== null) return value;
@@ -145,11 +145,11 @@ function saleOf(facts: readonly Fact[], reported: readonly Part[]): Sale | null 
     normalized: inBase(payment.amount, quote),
     currency: payment.currency,
     quote,
-    country: firstTold(reported, (part) => part.country) ?? unknownCountry,
-    account: firstTold(reported, (part) => part.account) ?? "",
+    country: firstReported(reported, (part) => part.country) ?? unknownCountry,
+    account: firstReported(reported, (part) => part.account) ?? "",
     type: reported.some((part) => part.type === "subscription") ? "subscription" : "one_time",
-    tax: firstTold(reported, (part) => part.tax),
-    fee: firstTold(reported, (part) => part.fee),
+    tax: firstReported(reported, (part) => part.tax),
+    fee: firstReported(reported, (part) => part.fee),
     lines: linesOf(reported),
   };
 }

@@ -51,8 +51,8 @@ export class Prefix {
 
   /** A link that was reported before, though by another event, says nothing new. */
   #addLink(link: LinkBody): boolean {
-    const tellsPart = this.#shares.add(link);
-    return (link.payment === this.payment && this.#addOwnLink(link)) || tellsPart;
+    const changesShares = this.#shares.add(link);
+    return (link.payment === this.payment && this.#addOwnLink(link)) || changesShares;
   }
 
   #addOwnLink(link: LinkBody): boolean {

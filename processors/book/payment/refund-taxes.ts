@@ -53,19 +53,19 @@ function placesOf(steps: readonly TaxedStep[], sale: TaxedSale): Place[] {
   const moved = new Map<string, { readonly amount: bigint; readonly tax: bigint }>();
   let anchor = start;
   let isReported = false;
-  return steps.map(({ entry, amount, tax: toldTax, undoes }) => {
+  return steps.map(({ entry, amount, tax: reportedTax, undoes }) => {
     const before = after;
     after += amount;
     const taxBefore = minorOf({ amount: before, anchor }, sale);
     const undone = undoes === null ? undefined : moved.get(undoes);
-    isReported ||= toldTax !== null;
+    isReported ||= reportedTax !== null;
     let tax: bigint | null = null;
     if (isReported && undoes !== null && undone !== undefined && undone.amount > 0n) {
       const back = divideRounded(undone.tax * amount, undone.amount);
       moved.set(undoes, { amount: undone.amount + amount, tax: undone.tax + back });
       tax = taxBefore + back;
-    } else if (toldTax !== null) {
-      tax = taxBefore + toldTax;
+    } else if (reportedTax !== null) {
+      tax = taxBefore + reportedTax;
     } else if (isReported && after < before) {
       tax = divideRounded(taxBefore * after, before);
     }

@@ -10,7 +10,7 @@ import { newestFirst } from "./readings.js";
 
 /** The refunded total of one currency goes from `before` to `after`; minor units. */
 export interface RefundStep {
-  readonly reported: ToldRefund;
+  readonly reported: ReportedRefund;
   readonly before: bigint;
   readonly after: bigint;
   /** Inside the step, with its sign; null: nobody reports it. */
@@ -18,7 +18,7 @@ export interface RefundStep {
 }
 
 /** What makes a step. */
-interface ToldRefund {
+interface ReportedRefund {
   readonly entry: string;
   readonly at: number;
   readonly currency: string;
@@ -64,7 +64,7 @@ interface Kept {
   readonly total: bigint;
 }
 
-function stepsOf(all: readonly ToldRefund[]): RefundStep[] {
+function stepsOf(all: readonly ReportedRefund[]): RefundStep[] {
   const steps: RefundStep[] = [];
   let [single, apart] = [0n, 0n];
   const kept = new Map<string, Kept>();
@@ -106,7 +106,7 @@ interface Reading {
  * Where a provider dates a refund by the event that shows it (Paddle), later events repeat it with
  * a later date: the earliest counts. One that failed by then never moved anything.
  */
-function singles(facts: readonly Fact[]): ToldRefund[] {
+function singles(facts: readonly Fact[]): ReportedRefund[] {
   const readings = new Map<string, Reading[]>();
   for (const fact of facts) {
     if (!("Refund" in fact.body) || !fact.quote) continue;
@@ -120,14 +120,14 @@ function singles(facts: readonly Fact[]): ToldRefund[] {
 }
 
 /** @param readings of one refund, in order of receipt */
-function reportedBy(readings: readonly Reading[]): ToldRefund[] {
+function reportedBy(readings: readonly Reading[]): ReportedRefund[] {
   const body = newestOf(readings);
   const first = earliest(readings);
   if (body === undefined || first === null) return [];
   const failedAt = firstFailure(readings);
   if (failedAt !== null && failedAt <= first.at) return [];
   const { refund, amount, tax = null } = body;
-  const made: ToldRefund = {
+  const made: ReportedRefund = {
     entry: `refund:${refund}`,
     at: first.at,
     currency: body.currency,
@@ -176,7 +176,7 @@ function earliest(readings: readonly Reading[]): { at: number; quote: Quote } | 
   return found;
 }
 
-function totals(facts: readonly Fact[]): ToldRefund[] {
+function totals(facts: readonly Fact[]): ReportedRefund[] {
   return facts.flatMap((fact) => {
     if (!("RefundTotal" in fact.body) || !fact.quote) return [];
     const { at, amount, currency, witness = "" } = fact.body.RefundTotal;

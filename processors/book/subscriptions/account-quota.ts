@@ -29,7 +29,7 @@ export class AccountSizes {
   #isRead = false;
 
   /** Null where others write, too. Until it is read, in the background, it knows of no room. */
-  static over({ clickhouse, log, logger }: Alone): AccountSizes | null {
+  static over({ clickhouse, log, logger }: Stores): AccountSizes | null {
     if (log.shared || clickhouse.isShared) return null;
     const sizes = new AccountSizes();
     sizes.read(clickhouse).catch((error: unknown) => {
@@ -66,7 +66,7 @@ export class AccountSizes {
   }
 }
 
-interface Alone {
+interface Stores {
   readonly clickhouse: Pick<ClickHouse, "rows" | "isShared">;
   readonly log: Pick<Log, "shared">;
   readonly logger: Pick<Logger, "warn">;

@@ -15,7 +15,7 @@ import { readFacts } from "../fact-batch.js";
 import { mapInTurns } from "../../yield-to-event-loop.js";
 import { insertDifferences, recordedMovements, type TouchedAccount } from "./movements.js";
 import type { Side } from "./pairing.js";
-import { keepRejected, type RejectedEvent } from "../../rejects/record-reject.js";
+import { recordRejects, type RejectedEvent } from "../../rejects/record-reject.js";
 import { bookTransfers } from "./transfers.js";
 
 /** @param service `accountSizes` is left out where others write, too */
@@ -47,7 +47,7 @@ export async function bookSubscriptions(
   // 5. List what there was no room for, and bring the movements of every touched account to what
   //    they should be.
   const left = new Set([...beyond, ...moved.refused].map(({ change_id: id }) => id));
-  await keepRejected(service, [
+  await recordRejects(service, [
     ...batch.filter(({ fact_id: id }) => left.has(id)).map((fact) => tooLarge(fact, fact)),
     ...ended.refused.map(endTooLarge),
   ]);

@@ -14,7 +14,7 @@ import type { Change } from "./change.js";
 export type Reported = Omit<Change, "revision" | "void" | "steps" | "currency" | "country">;
 
 /** SQL condition: the change was reported its account, and is no end that another led to. */
-export const isToldSql = `NOT endsWith(change_id, '${elsewhere}')
+export const isReportedSql = `NOT endsWith(change_id, '${elsewhere}')
   AND NOT endsWith(change_id, ':ended')`;
 
 /**
@@ -23,7 +23,7 @@ export const isToldSql = `NOT endsWith(change_id, '${elsewhere}')
  *
  * @param reported one subscription, of all its accounts
  */
-export function endsElsewhere(reported: readonly Reported[]): Change[] {
+export function transferEnds(reported: readonly Reported[]): Change[] {
   const ends = new Map<string, Change>();
   const inTime: Reported[] = [];
   for (const change of reported.toSorted(byReceipt)) {

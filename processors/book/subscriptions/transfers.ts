@@ -9,7 +9,7 @@ import { inParts } from "../../../runtime/chunk.js";
 import { limits } from "../../../config.js";
 import type { AccountSizes } from "./account-quota.js";
 import { insertChanges } from "./changes.js";
-import { endsElsewhere, isToldSql, type Reported } from "./transfer-rules.js";
+import { transferEnds, isReportedSql, type Reported } from "./transfer-rules.js";
 import type { Change } from "./change.js";
 
 export type Subscription = Pick<Change, "workspace" | "environment" | "provider" | "subscription">;
@@ -67,14 +67,15 @@ export async function endsOf(
   const reported = await clickhouse.rows<Reported>(
     `SELECT workspace, environment, provider, subscription, account, change_id, at, phase,
             event_id, recorded_at
-     FROM subscription_changes WHERE ${inShared} AND ${isToldSql} ${isKnown}
+     FROM subscription_changes WHERE ${inShared} AND ${isReportedSql} ${isKnown}
      ORDER BY workspace, environment, provider, subscription, at DESC
      LIMIT ${limits.changesOfSharedMax} BY workspace, environment, provider, subscription`,
   );
-  const ends = bySubscription(reported).flatMap(endsElsewhere);
+  const ends = bySubscription(reported).flatMap(transferEnds);
   if (ends.length === 0) return { ends, missing: [] };
   const stored = await clickhouse.rows<Pick<Change, "account" | "change_id">>(
-    `SELECT account, change_id FROM subscription_changes WHERE ${inShared} AND NOT (${isToldSql})`,
+    `SELECT account, change_id FROM subscription_changes
+     WHERE ${inShared} AND NOT (${isReportedSql})`,
   );
   const there = new Set(stored.map(endOf));
   return { ends, missing: ends.filter((end) => !there.has(endOf(end))) };

@@ -12,7 +12,7 @@ import { refundedAsListed } from "../charges.js";
 import { decode } from "../decode.js";
 import { subscriptionHistory } from "./subscriptions.js";
 import { isPaidInPart } from "../invoices.js";
-import { tellsAllLines } from "../purchases.js";
+import { reportsAllLines } from "../purchases.js";
 import { type HistoryObject, type Reported, object } from "./history-object.js";
 
 const pageObjects = 100;
@@ -82,7 +82,7 @@ function list(
 ): HistoryList {
   return {
     name,
-    tellsPayments: name === "charges",
+    reportsPayments: name === "charges",
     path(span, after) {
       const query = new URLSearchParams({ limit: `${pageObjects}`, ...more });
       if (since !== null) {
@@ -128,7 +128,7 @@ function invoiceHistory(invoice: HistoryObject, asOf: number): Reported[] {
  */
 function sessionHistory(session: HistoryObject, asOf: number): Reported[] {
   if (session.payment_status !== "paid" || typeof session.payment_intent !== "string") return [];
-  const at = tellsAllLines(session) ? asOf : session.created * 1000;
+  const at = reportsAllLines(session) ? asOf : session.created * 1000;
   return [{ type: "checkout.session.completed", at, object: session }];
 }
 

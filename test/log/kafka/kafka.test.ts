@@ -231,7 +231,7 @@ describe("Kafka", function () {
     it("should give the first records at once and let those after them gather", async () => {
       const [log] = await open(installKafka(server.url));
       const given = new Map<string, number>();
-      const consume = (group: string, options?: Pick<ConsumeOptions, "gatherMs">) =>
+      const consume = (group: string, options?: Pick<ConsumeOptions, "lingerMs">) =>
         log?.consume({
           topic,
           group,
@@ -241,7 +241,7 @@ describe("Kafka", function () {
           ...options,
         });
       const [unhurried, hurried] = [
-        consume("unhurried", { gatherMs: 600_000 }),
+        consume("unhurried", { lingerMs: 600_000 }),
         consume("hurried"),
       ];
       for (const count of [1, 2, 3]) {

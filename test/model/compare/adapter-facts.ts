@@ -60,9 +60,9 @@ class KeptInMemory {
   keep(reported: readonly KeptObject[]): void {
     for (const one of reported) {
       const before = this.#objects.get(one.id);
-      if (before === undefined || (!one.gathers && before.reportedAt < one.reportedAt)) {
+      if (before === undefined || (!one.merges && before.reportedAt < one.reportedAt)) {
         this.#objects.set(one.id, one);
-      } else if (one.gathers) {
+      } else if (one.merges) {
         const object = Object.assign({}, one.object, before.object);
         this.#objects.set(one.id, { ...before, object });
       }

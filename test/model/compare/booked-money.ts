@@ -3,7 +3,10 @@ import { limits } from "../../../config.js";
 import { completeFacts } from "../../../processors/normalize/facts.js";
 import { KnownKeys } from "../../../processors/book/money/known-keys.js";
 import { lookFirst } from "../../../processors/book/money/payment-fact-loader.js";
-import { type Recordings, recordings } from "../../../processors/book/payment/payment-versions.js";
+import {
+  type PaymentVersions,
+  paymentVersions,
+} from "../../../processors/book/payment/payment-versions.js";
 import type { Fact, Quote } from "../../../schemas/records/records.js";
 import { metaOf } from "../../harness/facts.js";
 import type { DecodedEvent } from "./adapter-facts.js";
@@ -18,10 +21,10 @@ export async function bookedMoney(
   decoded: readonly DecodedEvent[],
   base: string,
   quotes: Quotes,
-): Promise<Recordings[]> {
+): Promise<PaymentVersions[]> {
   const facts = decoded.flatMap((event) => completed(event, base, quotes));
   const { payments } = await lookFirst(nothingStored, facts, new KnownKeys());
-  return payments.map((known) => recordings(known.payment, known.facts));
+  return payments.map((known) => paymentVersions(known.payment, known.facts));
 }
 
 /** All facts are at hand. */

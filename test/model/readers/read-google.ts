@@ -36,7 +36,7 @@ export function readGoogle(body: unknown): readonly BareFact[] {
     const time = index === 0 ? start : timeOf(periodOf(order), "servicePeriodStartTime");
     return change(token, index === 0 ? "started" : "changed", time, itemsOf(body, order));
   });
-  if (type === 10) changes.push(change(token, "changed", toldAtOf(body)));
+  if (type === 10) changes.push(change(token, "changed", googleReportedAt(body)));
   const isOver = text(purchase, "subscriptionState") === "SUBSCRIPTION_STATE_EXPIRED";
   const isReplaced = at(purchase, "canceledStateContext", "replacementCancellation") !== undefined;
   if (isOver && !isReplaced) {
@@ -66,7 +66,7 @@ export function isLiveGoogle(body: unknown): boolean {
   );
 }
 
-export function toldAtOf(body: unknown): number {
+export function googleReportedAt(body: unknown): number {
   return Number(must(text(dataOf(body), "eventTimeMillis"), "an event time"));
 }
 

@@ -39,7 +39,7 @@ export function readGumroad(ping: unknown, receivedAt: number): readonly BareFac
 }
 
 /** When the provider said it: Gumroad dates neither refunds nor disputes. */
-export function toldAtGumroad(ping: unknown, receivedAt: number): number {
+export function gumroadReportedAt(ping: unknown, receivedAt: number): number {
   const isDated = !["refund", "dispute", "dispute_won"].includes(text(ping, "resource_name") ?? "");
   if (!isDated) return receivedAt;
   const reported =

@@ -22,7 +22,7 @@ export function readLemonSqueezy(event: unknown): readonly BareFact[] {
   }
 }
 
-export function toldAtLemonSqueezy(event: unknown): number {
+export function lemonSqueezyReportedAt(event: unknown): number {
   return timeOf(at(event, "data"), "updated_at");
 }
 

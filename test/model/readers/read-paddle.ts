@@ -19,7 +19,7 @@ export function readPaddle(event: unknown): readonly BareFact[] {
   return entity === "subscription" ? readSubscription(event, data) : [];
 }
 
-export function toldAtPaddle(event: unknown): number {
+export function paddleReportedAt(event: unknown): number {
   return timeOf(event, "occurred_at");
 }
 
@@ -60,7 +60,7 @@ function readAdjustment(event: unknown, data: unknown): BareFact[] {
     amount: minor(data, "totals", "total"),
     currency: must(text(data, "currency_code"), "a currency"),
   };
-  const reported = toldAtPaddle(event);
+  const reported = paddleReportedAt(event);
   const isApproved = status === "approved";
   const action = text(data, "action");
   const line = text(data, "type") === "full" ? null : text(list(data, "items")[0], "item_id");
@@ -108,7 +108,7 @@ function readSubscription(event: unknown, data: unknown): BareFact[] {
 
 /** From when the reported state counts. */
 function begin(event: unknown, data: unknown): readonly [Phase, number] {
-  const reported = toldAtPaddle(event);
+  const reported = paddleReportedAt(event);
   const status = text(data, "status");
   const type = text(event, "event_type");
   const started = timeOf(data, "started_at");

@@ -14,7 +14,7 @@ export function readRecord(record: unknown, receivedAt: number): readonly BareFa
       tenTo(exponentOf(currency)),
     ),
   );
-  const time = toldAtRecord(record, receivedAt);
+  const time = recordReportedAt(record, receivedAt);
   const sku = text(record, "product_id") ?? "";
   const named = text(record, "subscription_id");
   const account = text(record, "customer_id") ?? named ?? identity;
@@ -100,7 +100,7 @@ export function readRecord(record: unknown, receivedAt: number): readonly BareFa
   return facts;
 }
 
-export function toldAtRecord(record: unknown, receivedAt: number): number {
+export function recordReportedAt(record: unknown, receivedAt: number): number {
   const occurredAt = text(record, "occurred_at");
   return occurredAt === null ? receivedAt : Date.parse(occurredAt);
 }

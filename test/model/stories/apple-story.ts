@@ -75,9 +75,9 @@ interface Standing {
   isRefunded: boolean;
 }
 
-export function tellApple(script: Script, plan: ApplePlan): void {
+export function emitApple(script: Script, plan: ApplePlan): void {
   const start = momentBefore(script.end, plan.start);
-  if (plan.charge !== null) tellCharge(script, plan, start);
+  if (plan.charge !== null) emitCharge(script, plan, start);
   const id = transactionId(script);
   const first = {
     ...bought(plan, id, id, start, thousandths(plan.price, plan), plan.product),
@@ -136,7 +136,7 @@ function takeStep(script: Script, plan: ApplePlan, standing: Standing, step: Ste
       if (!wasRefunded && current.offer !== "FREE_TRIAL") {
         const replaced = { ...current, isUpgraded: true };
         const gap = { days: 0, seconds: (middle - current.purchasedAt) / secondMs };
-        tellRefund(script, plan, replaced, { ...step.refund, gap }, 1);
+        emitRefund(script, plan, replaced, { ...step.refund, gap }, 1);
       }
       return;
     case "offer":
@@ -182,7 +182,7 @@ function takeStep(script: Script, plan: ApplePlan, standing: Standing, step: Ste
       if (standing.isRefunded) return;
       standing.isRefunded = true;
       standing.hasEnded = step.what === "revoke" && step.refund.reversedAfter === null;
-      return tellRefund(script, plan, current, step.refund, step.what === "revoke" ? 5 : 1);
+      return emitRefund(script, plan, current, step.refund, step.what === "revoke" ? 5 : 1);
     case "share": {
       const id = transactionId(script);
       const shared = { ...current, id, originalId: id, ownership: "FAMILY_SHARED" as const };
@@ -192,7 +192,7 @@ function takeStep(script: Script, plan: ApplePlan, standing: Standing, step: Ste
   }
 }
 
-function tellCharge(script: Script, plan: ApplePlan, time: number): void {
+function emitCharge(script: Script, plan: ApplePlan, time: number): void {
   if (plan.charge === null) return;
   const { price, product, refund } = plan.charge;
   const id = transactionId(script);
@@ -203,7 +203,7 @@ function tellCharge(script: Script, plan: ApplePlan, time: number): void {
     quantity: 2,
   };
   report(script, plan, "ONE_TIME_CHARGE", "", time + secondMs, charge);
-  if (refund !== null) tellRefund(script, plan, charge, refund, 1);
+  if (refund !== null) emitRefund(script, plan, charge, refund, 1);
 }
 
 function introduction({ trial }: ApplePlan): Partial<TransactionInput> {
@@ -213,7 +213,7 @@ function introduction({ trial }: ApplePlan): Partial<TransactionInput> {
 }
 
 /** Part after part, and perhaps all of it back. */
-function tellRefund(
+function emitRefund(
   script: Script,
   plan: ApplePlan,
   transaction: TransactionInput,

@@ -1,10 +1,10 @@
 /** Form A records posted to a custom webhook, by the histories of record-story.ts. */
 import type { Drawn, Script } from "./story.js";
-import { recordPlans, tellRecords } from "./record-story.js";
+import { recordPlans, emitRecords } from "./record-story.js";
 
 export const customPlans = recordPlans;
 
-export function tellCustom(
+export function emitCustom(
   script: Script,
   plan: Drawn<typeof customPlans>,
   position: number,
@@ -18,5 +18,5 @@ export function tellCustom(
       script.sent.push({ id, source: "custom", body: { event_id: id, ...body } });
     },
   };
-  tellRecords(sender, plan, position);
+  emitRecords(sender, plan, position);
 }

@@ -101,9 +101,9 @@ interface Standing {
 /** All purchases so far, by token. */
 type World = Map<string, Standing>;
 
-export function tellGoogle(script: Script, plan: GooglePlan): void {
+export function emitGoogle(script: Script, plan: GooglePlan): void {
   const reported = script.sent.length;
-  tellInTime(script, plan);
+  notifyInTime(script, plan);
   const own = script.sent.splice(reported);
   script.sent.push(...own.map((event, index) => askedLate(event, own.slice(index), plan, index)));
 }
@@ -117,9 +117,9 @@ function askedLate(event: Sent, later: readonly Sent[], { asked }: GooglePlan, i
   return { ...event, body: { ...event.body, answers } };
 }
 
-function tellInTime(script: Script, plan: GooglePlan): void {
+function notifyInTime(script: Script, plan: GooglePlan): void {
   const start = momentBefore(script.end, plan.start);
-  if (plan.charge !== null) tellCharge(script, plan, start, plan.charge);
+  if (plan.charge !== null) emitCharge(script, plan, start, plan.charge);
   const world: World = new Map();
   let standing = purchase(script, world, plan, start, plan.product, plan.price, null);
   const trialEnd = plan.begins === "freeTrial" ? start + 7 * dayMs : null;
@@ -225,7 +225,7 @@ function takeStep(
       for (const refunded of refundsOf(last, kind, time)) {
         standing.orders[standing.orders.length - 1] = refunded;
         const reported = (refunded.refund?.at ?? time) + 2 * secondMs;
-        tellVoided(script, standing.token, refunded, answersOf(world, plan, standing), reported);
+        emitVoided(script, standing.token, refunded, answersOf(world, plan, standing), reported);
       }
       if (step.what === "refund") return standing;
       Object.assign(standing, { state: "EXPIRED", expiresAt: time });
@@ -310,7 +310,7 @@ function refundsOf(order: OrderInput, kind: Refund["kind"], time: number): Order
 
 type Charge = NonNullable<GooglePlan["charge"]>;
 
-function tellCharge(script: Script, plan: GooglePlan, time: number, bought: Charge): void {
+function emitCharge(script: Script, plan: GooglePlan, time: number, bought: Charge): void {
   const { price, product, refund } = bought;
   const token = script.id("token");
   const id = `GPA.${script.id("order")}`;
@@ -333,7 +333,7 @@ function tellCharge(script: Script, plan: GooglePlan, time: number, bought: Char
   const refundedAt = after(time, refund.gap) + 2 * secondMs;
   for (const refunded of refundsOf(order, refund.kind, refundedAt)) {
     const reported = (refunded.refund?.at ?? refundedAt) + secondMs;
-    tellVoided(script, token, refunded, answersWith(refunded), reported, false);
+    emitVoided(script, token, refunded, answersWith(refunded), reported, false);
   }
 }
 
@@ -349,7 +349,7 @@ function report(
   send(script, time, notification, answersOf(world, plan, standing));
 }
 
-function tellVoided(
+function emitVoided(
   script: Script,
   purchaseToken: string,
   order: OrderInput,

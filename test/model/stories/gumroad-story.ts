@@ -42,7 +42,7 @@ export const gumroadPlans = fc.record({
 });
 export type GumroadPlan = Drawn<typeof gumroadPlans>;
 
-export function tellGumroad(script: Script, plan: GumroadPlan): void {
+export function emitGumroad(script: Script, plan: GumroadPlan): void {
   const at = momentBefore(script.end, plan.start);
   const buyer = script.id("buyer");
   const sold: Omit<SaleInput, "sale"> = {
@@ -61,7 +61,7 @@ export function tellGumroad(script: Script, plan: GumroadPlan): void {
     const flags = { ...(plan.isTest ? { test: true } : {}), ...more };
     send(script, salePing(resource, { ...sale, more: flags }));
   };
-  if (plan.membership === null) return tellOnce({ ...sold, sale: script.id("sale") }, plan, report);
+  if (plan.membership === null) return emitOnce({ ...sold, sale: script.id("sale") }, plan, report);
 
   const { recurrence, renewals, endsAfter } = plan.membership;
   const membership = { ...sold, subscription: script.id("membership"), recurrence };
@@ -88,7 +88,7 @@ export function tellGumroad(script: Script, plan: GumroadPlan): void {
 type Report = (resource: SaleResource, sale: SaleInput, more?: SaleInput["more"]) => void;
 
 /** Refunds and disputes are dated when they are received: after the end of every portfolio. */
-function tellOnce(sale: SaleInput, { once }: GumroadPlan, report: Report): void {
+function emitOnce(sale: SaleInput, { once }: GumroadPlan, report: Report): void {
   switch (once) {
     case "free":
       return report("sale", { ...sale, cents: 0n });

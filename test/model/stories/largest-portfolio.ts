@@ -1,7 +1,7 @@
 /** A portfolio that is the same in each run, for tests of what becomes of a whole installation. */
 import { expect } from "chai";
 import * as fc from "fast-check";
-import { toldByDoors } from "../merchant.js";
+import { sentByWebhook } from "../merchant.js";
 import { portfolios } from "./portfolio.js";
 import type { Sent } from "./story.js";
 
@@ -13,7 +13,7 @@ const seed = 20_261_121;
  */
 export function largestPortfolio(end: number): readonly Sent[] {
   const drawn = fc.sample(portfolios(end), { numRuns: 30, seed });
-  const reported = drawn.map(({ deliveries }) => toldByDoors(deliveries));
+  const reported = drawn.map(({ deliveries }) => sentByWebhook(deliveries));
   const [largest = []] = reported.sort((one, other) => other.length - one.length);
   expect(largest).to.have.lengthOf.above(20);
   return largest;

@@ -96,13 +96,13 @@ interface Standing {
   endsAt: number | null;
 }
 
-export function tellLemonSqueezy(script: Script, plan: LemonPlan, customer: number): void {
+export function emitLemonSqueezy(script: Script, plan: LemonPlan, customer: number): void {
   const start = momentBefore(script.end, plan.start);
   const money = { customer, currency: plan.currency, ...rateOf(plan.currency) };
   if (plan.oneOff !== null) {
     const { product, price, refund } = plan.oneOff;
     const order = { ...money, id: idOf(script), product, total: price, tax: price / 6n };
-    tellOrder(script, order, start, refund);
+    emitOrder(script, order, start, refund);
   }
   const isTrial = plan.trialDays > 0;
   const [order, price] = [idOf(script), idOf(script)];
@@ -125,13 +125,13 @@ export function tellLemonSqueezy(script: Script, plan: LemonPlan, customer: numb
     quantity: plan.quantity,
     endsAt: null,
   };
-  tellOrder(script, ordered, start, null);
+  emitOrder(script, ordered, start, null);
   report(script, plan, customer, standing, "subscription_created", start + secondMs);
   let time = start + 2 * secondMs;
   if (standing.trialEndsAt === null) {
-    tellFirstInvoice(script, { ...paid, id: idOf(script) }, ordered, standing, plan);
+    emitFirstInvoice(script, { ...paid, id: idOf(script) }, ordered, standing, plan);
   } else {
-    tellTrial(script, plan, customer, standing, standing.trialEndsAt);
+    emitTrial(script, plan, customer, standing, standing.trialEndsAt);
     if (plan.trial === "cancelled") return;
     standing.status = "active";
     time = standing.trialEndsAt + secondMs;
@@ -145,7 +145,7 @@ export function tellLemonSqueezy(script: Script, plan: LemonPlan, customer: numb
   }
 }
 
-function tellTrial(
+function emitTrial(
   script: Script,
   plan: LemonPlan,
   customer: number,
@@ -265,7 +265,7 @@ function discountAnswers(listPath: string, percentOff: number): JsonObject {
 }
 
 /** An order by itself; a refund is reported by it alone. */
-function tellOrder(
+function emitOrder(
   script: Script,
   order: Omit<OrderInput, "createdAt">,
   createdAt: number,
@@ -280,7 +280,7 @@ function tellOrder(
 }
 
 /** The same payment as the order; its refunds may be reported by either or both. */
-function tellFirstInvoice(
+function emitFirstInvoice(
   script: Script,
   money: Money & { readonly id: number; readonly total: bigint; readonly tax: bigint },
   ordered: Omit<OrderInput, "createdAt">,

@@ -115,7 +115,7 @@ interface Standing {
   scheduled: "cancel" | "pause" | null;
 }
 
-export function tellPaddle(script: Script, plan: PaddlePlan): void {
+export function emitPaddle(script: Script, plan: PaddlePlan): void {
   const start = momentBefore(script.end, plan.start);
   const customer = script.id("ctm");
   for (const [order, { start: moved, country }] of plan.addresses.entries()) {
@@ -153,7 +153,7 @@ export function tellPaddle(script: Script, plan: PaddlePlan): void {
   const began = isTrial || isNew ? "created" : "imported";
   report(script, plan, standing, began, start + secondMs, transaction);
   if (isTrial) {
-    tellTrial(script, plan, standing);
+    emitTrial(script, plan, standing);
     if (standing.canceledAt !== null) return;
     pay(script, plan, { ...first, origin: "subscription_recurring", subscription: standing.id });
   }
@@ -168,7 +168,7 @@ export function tellPaddle(script: Script, plan: PaddlePlan): void {
 
 const daysMoved = { "as planned": 0, "cut short": -5, extended: 3, canceled: 0 } as const;
 
-function tellTrial(script: Script, plan: PaddlePlan, standing: Standing): void {
+function emitTrial(script: Script, plan: PaddlePlan, standing: Standing): void {
   const { startedAt, paidFrom } = standing;
   report(script, plan, standing, "trialing", startedAt + secondMs);
   report(script, plan, standing, "updated", startedAt + dayMs);
@@ -364,11 +364,11 @@ function pay(script: Script, plan: PaddlePlan, paying: Paying): string {
     const isPart = charged !== undefined && charged.subtotal < amount;
     const part = isPart ? charged.subtotal : amount;
     if (open + part > amount) continue;
-    const tellPart = (of: bigint): Pick<AdjustmentInput, "type" | "items" | "total" | "tax"> =>
+    const emitPart = (of: bigint): Pick<AdjustmentInput, "type" | "items" | "total" | "tax"> =>
       isPart
         ? { type: "partial", items: [{ line: charged.id, amount: of }] }
         : { type: "full", total: of, tax: of / 6n };
-    const what = { transaction: id, status: "approved", ...tellPart(part) } as const;
+    const what = { transaction: id, status: "approved", ...emitPart(part) } as const;
     const warned = { ...what, id: script.id("adj"), action: "chargeback_warning" } as const;
     adjust("created", time, warned);
     const back = { ...what, id: script.id("adj"), action: "chargeback" } as const;
@@ -387,7 +387,7 @@ function pay(script: Script, plan: PaddlePlan, paying: Paying): string {
     adjust("updated", time, { ...back, status: "reversed" });
     const halves = returns === "halves" ? [part / 2n, part - part / 2n] : [part];
     for (const half of halves) {
-      const returned = { ...what, ...tellPart(half), action: "chargeback_reverse" } as const;
+      const returned = { ...what, ...emitPart(half), action: "chargeback_reverse" } as const;
       adjust("created", time, { ...returned, id: script.id("adj") });
       time += secondMs;
     }

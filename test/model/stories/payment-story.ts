@@ -81,7 +81,7 @@ export const paymentFates = fc.record({
   isDelayed: fc.nat(3).map((drawn) => drawn === 0),
   isOutOfBand: fc.nat(9).map((drawn) => drawn === 0),
   /** Of money from outside: who reports it, where payment records can. */
-  outsideToldBy: fc.constantFrom("invoice", "records", "both"),
+  outsideReportedBy: fc.constantFrom("invoice", "records", "both"),
   /** Within every other line, instead of on top. */
   isTaxInside: fc.nat(3).map((drawn) => drawn === 0),
   /** An invoice paid little by little: how many payments there are, and the days between. */
@@ -103,7 +103,7 @@ type Disputing = Drawn<typeof disputes>;
  * @param lines empty: a one-off payment without an invoice
  * @param subscription null: a one-off invoice
  */
-export function tellPayment(
+export function emitPayment(
   script: Script,
   usual: Payer,
   at: number,
@@ -129,11 +129,11 @@ export function tellPayment(
     const taxOnTop = fate.isTaxInside ? 0n : tax;
     const first = count > 1 && !isOutOfBand ? firstPart(net + tax) : null;
     const bought = { lines, inside, taxOnTop, subscription, first };
-    tellInvoice(script, payer, at, ids, bought, fate);
+    emitInvoice(script, payer, at, ids, bought, fate);
   }
   // Beside refunds and disputes more might go back than was paid.
   if (isInvoiced && fate.refunds.length === 0 && fate.dispute === null) {
-    tellNotes(script, payer, at, ids.invoice, { amount: net + tax, tax }, fate.notes);
+    emitNotes(script, payer, at, ids.invoice, { amount: net + tax, tax }, fate.notes);
   }
   let left = net + tax;
   let time = at;
@@ -141,7 +141,7 @@ export function tellPayment(
     for (let part = 1; part <= count && left > 0n && areRecorded(payer, fate); part += 1) {
       const amount = part === count ? left : firstPart(left);
       const record = { ...ids, paymentIntent: script.id("pr") };
-      tellLink(script, payer, at, record, amount, isInvoiced, false);
+      emitLink(script, payer, at, record, amount, isInvoiced, false);
       left -= amount;
     }
     return;
@@ -149,7 +149,7 @@ export function tellPayment(
   for (let part = 1; part <= count && left > 0n && time <= script.end; part += 1) {
     const amount = part === count ? left : firstPart(left);
     const own = { charge: script.id("ch"), paymentIntent: script.id("pi") };
-    tellCharge(
+    emitCharge(
       script,
       payer,
       time,
@@ -173,12 +173,12 @@ function taxInside({ amount, discount }: BoughtLine, place: number): bigint {
 }
 
 /** Only since 2025-03-31. */
-function areRecorded({ version }: Payer, { outsideToldBy }: PaymentFate): boolean {
-  return isNewLayout(version) && outsideToldBy !== "invoice";
+function areRecorded({ version }: Payer, { outsideReportedBy }: PaymentFate): boolean {
+  return isNewLayout(version) && outsideReportedBy !== "invoice";
 }
 
 /** One charge, the link to what it paid, and what became of it. */
-function tellCharge(
+function emitCharge(
   script: Script,
   payer: Payer,
   at: number,
@@ -188,11 +188,11 @@ function tellCharge(
   fate: PaymentFate,
 ): void {
   if (fate.lost !== "link") {
-    tellLink(script, payer, at, ids, amount, isInvoiced, fate.isDelayed);
+    emitLink(script, payer, at, ids, amount, isInvoiced, fate.isDelayed);
   }
   const { standingAt, actions } = refundsOf(fate.refunds, at, amount);
   const released = fate.released === "part" ? amount / 2n + 1n : 0n;
-  const tellsRelease = !isNewLayout(payer.version);
+  const reportsRelease = !isNewLayout(payer.version);
   const chargeAt = (time: number, standing = standingAt(time)): JsonObject =>
     chargeObject({
       id: ids.charge,
@@ -205,18 +205,18 @@ function tellCharge(
       version: payer.version,
       country: payer.country,
       invoice: isInvoiced ? ids.invoice : null,
-      amountRefunded: stripeAmount(standing + (tellsRelease ? released : 0n), payer.currency),
+      amountRefunded: stripeAmount(standing + (reportsRelease ? released : 0n), payer.currency),
     });
   const say = (type: string, time: number, object: JsonObject) =>
     script.stripe({ ...payer, type, at: time, object });
   const isReported = fate.lost !== "charge";
   if (isReported) say("charge.succeeded", at, chargeAt(at));
-  if (released > 0n && tellsRelease) tellRelease(script, payer, at, ids, released);
+  if (released > 0n && reportsRelease) emitRelease(script, payer, at, ids, released);
   if (fate.released === "whole") {
     const other = { ...ids, charge: script.id("ch"), paymentIntent: script.id("pi") };
     const { charge: id, paymentIntent } = other;
     say("charge.succeeded", at, { ...chargeAt(at), id, payment_intent: paymentIntent, ...held });
-    if (tellsRelease) tellRelease(script, payer, at, other, amount);
+    if (reportsRelease) emitRelease(script, payer, at, other, amount);
   }
   // Without its sale each refund is converted apart: one is enough to see that.
   const refundings = isReported ? actions : actions.slice(0, 1);
@@ -236,11 +236,11 @@ function tellCharge(
     if (failedAt !== null && isReported) say(failsBy, failedAt, objectOf(fails));
   }
   if (fate.dispute !== null && isReported)
-    tellDispute(script, payer, at, ids, amount, fate.dispute);
+    emitDispute(script, payer, at, ids, amount, fate.dispute);
 }
 
 /** @param whole what the invoice came to */
-function tellNotes(
+function emitNotes(
   script: Script,
   { currency, ...payer }: Payer,
   at: number,
@@ -280,7 +280,7 @@ function tellNotes(
 const held: JsonObject = { captured: false, amount_captured: 0, balance_transaction: null };
 
 /** Until 2025-03-31 Stripe made a refund of it, though nothing was collected. */
-function tellRelease(script: Script, payer: Payer, at: number, ids: Ids, amount: bigint): void {
+function emitRelease(script: Script, payer: Payer, at: number, ids: Ids, amount: bigint): void {
   const { currency } = payer;
   const object = refundObject({
     ...ids,
@@ -309,7 +309,7 @@ interface Bought {
   readonly first: bigint | null;
 }
 
-function tellInvoice(
+function emitInvoice(
   script: Script,
   payer: Payer,
   at: number,
@@ -349,7 +349,7 @@ function tellInvoice(
   }
   if (fate.lost === "invoice" && !isOutOfBand) return;
   const { amount_paid_off_stripe: _outside, ...silent } = object;
-  const isSilent = areRecorded(payer, fate) && fate.outsideToldBy === "records";
+  const isSilent = areRecorded(payer, fate) && fate.outsideReportedBy === "records";
   say("invoice.paid", isSilent ? silent : object);
   say("invoice.payment_succeeded", isSilent ? silent : object);
 }
@@ -358,7 +358,7 @@ function tellInvoice(
 const open: JsonObject = { paid: false, status: "open" };
 
 /** What ties the payment to what was bought; the old layout's invoice names its payment itself. */
-function tellLink(
+function emitLink(
   script: Script,
   payer: Payer,
   at: number,
@@ -436,7 +436,7 @@ function refundsOf(plans: readonly Refunding[], at: number, amount: bigint) {
   return { standingAt, actions };
 }
 
-function tellDispute(
+function emitDispute(
   script: Script,
   payer: Payer,
   at: number,

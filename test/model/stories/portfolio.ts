@@ -4,17 +4,17 @@
  */
 import * as fc from "fast-check";
 import { apiVersions, productObject } from "../../../ops/payloads/stripe.js";
-import { applePlans, tellApple } from "./apple-story.js";
-import { customPlans, tellCustom } from "./custom-story.js";
-import { googlePlans, tellGoogle } from "./google-story.js";
+import { applePlans, emitApple } from "./apple-story.js";
+import { customPlans, emitCustom } from "./custom-story.js";
+import { googlePlans, emitGoogle } from "./google-story.js";
 import { text } from "../readers/json.js";
-import { lemonPlans, tellLemonSqueezy } from "./lemonsqueezy-story.js";
-import { paddlePlans, tellPaddle } from "./paddle-story.js";
-import { recordPlans, tellRecords } from "./record-story.js";
+import { lemonPlans, emitLemonSqueezy } from "./lemonsqueezy-story.js";
+import { paddlePlans, emitPaddle } from "./paddle-story.js";
+import { recordPlans, emitRecords } from "./record-story.js";
 import { inOrder, losses, Script, type Sent, withoutLost } from "./story.js";
-import { gumroadPlans, tellGumroad } from "./gumroad-story.js";
-import { revenueCatPlans, tellRevenueCat } from "./revenuecat-story.js";
-import { stripePlans, tellStripe } from "./stripe-story.js";
+import { gumroadPlans, emitGumroad } from "./gumroad-story.js";
+import { revenueCatPlans, emitRevenueCat } from "./revenuecat-story.js";
+import { stripePlans, emitStripe } from "./stripe-story.js";
 
 export interface Portfolio {
   readonly base: string;
@@ -41,15 +41,15 @@ function chapters<T>(
 
 /** Stripe's stories have the most in them, and records are reported by several providers. */
 const providers = fc.oneof(
-  { weight: 4, arbitrary: chapters(stripePlans, tellStripe, 3) },
-  { weight: 2, arbitrary: chapters(recordPlans, tellRecords, 6) },
-  chapters(applePlans, tellApple, 2),
-  chapters(googlePlans, tellGoogle, 2),
-  chapters(paddlePlans, tellPaddle, 2),
-  chapters(lemonPlans, tellLemonSqueezy, 2),
-  chapters(revenueCatPlans, tellRevenueCat, 2),
-  chapters(gumroadPlans, tellGumroad, 2),
-  chapters(customPlans, tellCustom, 3),
+  { weight: 4, arbitrary: chapters(stripePlans, emitStripe, 3) },
+  { weight: 2, arbitrary: chapters(recordPlans, emitRecords, 6) },
+  chapters(applePlans, emitApple, 2),
+  chapters(googlePlans, emitGoogle, 2),
+  chapters(paddlePlans, emitPaddle, 2),
+  chapters(lemonPlans, emitLemonSqueezy, 2),
+  chapters(revenueCatPlans, emitRevenueCat, 2),
+  chapters(gumroadPlans, emitGumroad, 2),
+  chapters(customPlans, emitCustom, 3),
 );
 
 /** How many providers' customers a portfolio reports. */
@@ -75,10 +75,10 @@ const plansOf = (reported: Reported) =>
   });
 
 /** Enough to meet every rule, little enough to be drawn by the hundred. */
-const fewTold: Reported = { minLength: 1, maxLength: 4 };
+const fewReported: Reported = { minLength: 1, maxLength: 4 };
 
 /** @param end nothing is dated later, ms since 1970 (a whole second) */
-export function portfolios(end: number, many: Reported = fewTold): fc.Arbitrary<Portfolio> {
+export function portfolios(end: number, many: Reported = fewReported): fc.Arbitrary<Portfolio> {
   return plansOf(many).map(({ base, names, reported, lost, order, repeats }) => {
     const script = new Script(end);
     for (const [sku, name] of names) nameProduct(script, sku, name);

@@ -39,7 +39,7 @@ export const recordPlans = fc.record({
   /** Whether a renewal says what it is of, as its subscription does. */
   renewals: fc.constantFrom("named", "bare"),
   /** Whose a subscription is in the end: its first customer's, another's, or nobody says. */
-  lastCustomer: fc.constantFrom("first", "first", "other", "untold"),
+  lastCustomer: fc.constantFrom("first", "first", "other", "nothingReported"),
 });
 export type RecordPlan = Drawn<typeof recordPlans>;
 
@@ -47,7 +47,7 @@ export type RecordPlan = Drawn<typeof recordPlans>;
 export type Sender = Pick<Script, "end" | "id" | "record">;
 
 /** @param position makes the moments of several plans differ, so that pairs are unambiguous */
-export function tellRecords(script: Sender, plan: RecordPlan, position: number): void {
+export function emitRecords(script: Sender, plan: RecordPlan, position: number): void {
   const start = momentBefore(script.end, plan.start) + position;
   const say = (
     event_type: string,
@@ -95,10 +95,10 @@ export function tellRecords(script: Sender, plan: RecordPlan, position: number):
       return;
     }
     case "subscription":
-      tellNamed(script, plan, start, say, period);
+      emitNamed(script, plan, start, say, period);
       return;
     case "anonymous":
-      tellAnonymous(plan, start, say, period);
+      emitAnonymous(plan, start, say, period);
       return;
   }
 }
@@ -106,9 +106,9 @@ export function tellRecords(script: Sender, plan: RecordPlan, position: number):
 type Say = (type: string, at: number, amount: bigint, more?: JsonObject) => void;
 
 /** New, paid again, new price and product, paid for that, ended, and back. */
-function tellNamed(script: Sender, plan: RecordPlan, start: number, say: Say, period: JsonObject) {
+function emitNamed(script: Sender, plan: RecordPlan, start: number, say: Say, period: JsonObject) {
   const named = { subscription_id: script.id("subscription"), customer_id: script.id("customer") };
-  const others = { first: named.customer_id, other: script.id("customer"), untold: null };
+  const others = { first: named.customer_id, other: script.id("customer"), nothingReported: null };
   const last = { ...named, customer_id: others[plan.lastCustomer] };
   const other = plan.sku === null ? {} : { product_id: "sku-two" };
   const renew = (at: number, amount: bigint, product: JsonObject) =>
@@ -133,7 +133,7 @@ function tellNamed(script: Sender, plan: RecordPlan, start: number, say: Say, pe
 }
 
 /** All of one pool, so that pairs must be found: the amount, product and currency are fixed. */
-function tellAnonymous(plan: RecordPlan, start: number, say: Say, period: JsonObject) {
+function emitAnonymous(plan: RecordPlan, start: number, say: Say, period: JsonObject) {
   say("subscription.new", start, 1_500n, period);
   let time = start;
   for (const [index, gap] of plan.gaps.entries()) {

@@ -70,10 +70,10 @@ interface Standing {
   hasEnded: boolean;
 }
 
-export function tellRevenueCat(script: Script, plan: RevenueCatPlan): void {
+export function emitRevenueCat(script: Script, plan: RevenueCatPlan): void {
   const start = momentBefore(script.end, plan.start);
   const user = script.id("user");
-  if (plan.coins !== null) tellCoins(script, plan, user, start);
+  if (plan.coins !== null) emitCoins(script, plan, user, start);
   const isTrial = plan.trial !== "none";
   const transaction = script.id("txn");
   const current: Period = {
@@ -206,7 +206,7 @@ function takeStep(script: Script, plan: RevenueCatPlan, standing: Standing, step
   }
 }
 
-function tellCoins(script: Script, plan: RevenueCatPlan, user: string, time: number): void {
+function emitCoins(script: Script, plan: RevenueCatPlan, user: string, time: number): void {
   if (plan.coins === null) return;
   const { price: amount, product, refundedAfter } = plan.coins;
   const transaction = script.id("txn");

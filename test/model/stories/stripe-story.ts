@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { apiVersions } from "../../../ops/payloads/stripe.js";
 import { customerObject } from "../../../ops/payloads/stripe-money.js";
-import { paymentFates, type Payer, tellPayment } from "./payment-story.js";
+import { paymentFates, type Payer, emitPayment } from "./payment-story.js";
 import {
   amounts,
   countries,
@@ -13,7 +13,7 @@ import {
   skus,
   starts,
 } from "./story.js";
-import { subscriptionPlans, tellSubscription } from "./subscription-story.js";
+import { subscriptionPlans, emitSubscription } from "./subscription-story.js";
 
 const oneOffs = fc.record({
   start: starts,
@@ -35,7 +35,7 @@ export const stripePlans = fc.record({
 });
 export type StripePlan = Drawn<typeof stripePlans>;
 
-export function tellStripe(script: Script, plan: StripePlan, index: number): void {
+export function emitStripe(script: Script, plan: StripePlan, index: number): void {
   const { version, currency, country, livemode, isConnected } = plan;
   // A connected account's customer may have the same id as one of ours.
   const payer: Payer = {
@@ -50,11 +50,11 @@ export function tellStripe(script: Script, plan: StripePlan, index: number): voi
   const startOf = ({ days, seconds }: Drawn<typeof starts>) =>
     momentBefore(script.end, { days: currency === "KWD" ? days % 45 : days, seconds });
   for (const { start, plan: subscription } of plan.subscriptions) {
-    tellSubscription(script, payer, startOf(start), subscription);
+    emitSubscription(script, payer, startOf(start), subscription);
   }
   for (const { start, amount, sku, fate } of plan.oneOffs) {
     const lines = sku === null ? [] : [{ sku, amount, discount: 0n }];
-    tellPayment(script, payer, startOf(start), lines, null, amount, fate);
+    emitPayment(script, payer, startOf(start), lines, null, amount, fate);
   }
   for (const [order, { start, country: there }] of plan.addresses.entries()) {
     const type = `customer.${order === 0 ? "created" : "updated"}`;

@@ -7,7 +7,7 @@ import {
   type SubscriptionInput,
   subscriptionObject,
 } from "../../../ops/payloads/stripe.js";
-import { type BoughtLine, paymentFates, type Payer, tellPayment } from "./payment-story.js";
+import { type BoughtLine, paymentFates, type Payer, emitPayment } from "./payment-story.js";
 import {
   after,
   amounts,
@@ -83,7 +83,7 @@ interface Standing {
   cancelAt: number | null;
 }
 
-export function tellSubscription(
+export function emitSubscription(
   script: Script,
   payer: Payer,
   start: number,
@@ -342,5 +342,5 @@ function pay(script: Script, payer: Payer, standing: Standing, time: number, ste
   const net = lines.reduce((sum, { amount, discount }) => sum + amount - discount, 0n);
   const credit = step.price.isMetered ? net / 4n : 0n;
   if (credit > 0n) lines.push({ sku: step.price.sku, amount: -credit, discount: 0n });
-  tellPayment(script, payer, time, lines, standing.id, net - credit, step.fate);
+  emitPayment(script, payer, time, lines, standing.id, net - credit, step.fate);
 }

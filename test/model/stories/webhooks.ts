@@ -11,10 +11,10 @@ import { appleBundleId } from "./apple-story.js";
 import type { BareFact, Source } from "../facts.js";
 import { at, must, number, text } from "../readers/json.js";
 import { readApple } from "../readers/read-apple.js";
-import { isLiveGoogle, readGoogle, toldAtOf } from "../readers/read-google.js";
-import { readLemonSqueezy, toldAtLemonSqueezy } from "../readers/read-lemonsqueezy.js";
-import { readPaddle, toldAtPaddle } from "../readers/read-paddle.js";
-import { readGumroad, toldAtGumroad } from "../readers/read-gumroad.js";
+import { isLiveGoogle, readGoogle, googleReportedAt } from "../readers/read-google.js";
+import { readLemonSqueezy, lemonSqueezyReportedAt } from "../readers/read-lemonsqueezy.js";
+import { readPaddle, paddleReportedAt } from "../readers/read-paddle.js";
+import { readGumroad, gumroadReportedAt } from "../readers/read-gumroad.js";
 import { readRecord } from "../readers/read-record.js";
 import { readRevenueCat } from "../readers/read-revenuecat.js";
 import { readStripe } from "../readers/read-stripe.js";
@@ -61,7 +61,7 @@ export const webhooks: Readonly<Record<Exclude<Source, "record">, Webhooks>> = {
   },
   gumroad: {
     isLive: (body) => text(body, "test") !== "true",
-    reportedAt: toldAtGumroad,
+    reportedAt: gumroadReportedAt,
     read: readGumroad,
     bytes: (body) => Buffer.from(new URLSearchParams(Object(body)).toString()),
     headers: () => ({ "content-type": "application/x-www-form-urlencoded" }),
@@ -77,16 +77,16 @@ export const webhooks: Readonly<Record<Exclude<Source, "record">, Webhooks>> = {
   },
   paddle: {
     isLive: () => true,
-    reportedAt: toldAtPaddle,
+    reportedAt: paddleReportedAt,
     read: readPaddle,
     bytes: jsonBytes,
     headers: (bytes, now) => ({ [signatureHeader]: signatureOf(bytes, paddleSecret, now) }),
     credentials: { signing_secret: paddleSecret },
   },
-  /** Not sent to the doors: what its API answers lies in the body, as at Google. */
+  /** Not sent to the endpoints: what its API answers lies in the body, as at Google. */
   lemonsqueezy: {
     isLive: () => true,
-    reportedAt: toldAtLemonSqueezy,
+    reportedAt: lemonSqueezyReportedAt,
     read: readLemonSqueezy,
     bytes: jsonBytes,
     credentials: {},
@@ -98,10 +98,12 @@ export const webhooks: Readonly<Record<Exclude<Source, "record">, Webhooks>> = {
     bytes: (body) => signNotification(notificationBody(body), appStore),
     credentials: { bundle_id: appleBundleId, root_certificates: appStore.x5c.slice(2) },
   },
-  /** Not sent to the doors: what Google answers lies in the body, for an adapter that reads it. */
+  /**
+   * Not sent to the endpoints: what Google answers lies in the body, for an adapter that reads it.
+   */
   google: {
     isLive: isLiveGoogle,
-    reportedAt: toldAtOf,
+    reportedAt: googleReportedAt,
     read: readGoogle,
     bytes: pushBytes,
     credentials: {},

@@ -11,7 +11,7 @@ import { cell, minorUnits, momentOf, type Row } from "./table.js";
  * `dispute lost`; `inquiry opens`, `inquiry closes`; empty: nothing is sent. A row `sale never`
  * says what was sold without sending it.
  */
-export function tellMoney(
+export function emitMoney(
   script: Script,
   rows: readonly Row[],
   currency: string,

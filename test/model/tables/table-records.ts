@@ -10,7 +10,7 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /** Columns: `at`, `event` ("new a year" has an interval), `sku`, `amount` in USD. */
-export function tellRecordRows(script: Script, rows: readonly Row[]): void {
+export function emitRecordRows(script: Script, rows: readonly Row[]): void {
   for (const row of rows) {
     const [event = "", , interval] = cell(row, "event").split(" ");
     script.record({

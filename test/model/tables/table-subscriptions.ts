@@ -26,7 +26,7 @@ const statuses = [
  * nothing is sent); `status`, when not always active; `items` ("10.00/month x2, metered
  * 5.00/year"); `also` (what `readAlso` knows). All subscriptions belong to one customer.
  */
-export function tellSubscriptions(script: Script, rows: readonly Row[], version: ApiVersion): void {
+export function emitSubscriptions(script: Script, rows: readonly Row[], version: ApiVersion): void {
   const created = new Map<string, number>();
   for (const row of rows) {
     const event = cell(row, "event");

@@ -11,7 +11,7 @@ const types: Readonly<Record<string, PurchaseType>> = {
 };
 
 /** Columns: `at`, when the month begins or the end was; `sub`; `event`; `user`; `amount` in USD. */
-export function tellTransfers(script: Script, rows: readonly Row[]): void {
+export function emitTransfers(script: Script, rows: readonly Row[]): void {
   for (const row of rows) {
     const event = cell(row, "event");
     const type = must(types[event], `a type of ${event}`);

@@ -216,7 +216,7 @@ describe("Booking a payment whose readings date it differently", () => {
       const service = serviceOver(clickhouse, { isShared });
       const order = toldFact(workspace, "e1:0", 1, chargeAt(5_000));
       const invoiced = toldFact(workspace, "e2:0", 2, chargeAt(7_000));
-      // Two doors: what was received later is on the topic first.
+      // Two endpoints: what was received later is on the topic first.
       await bookFacts(service, [invoiced]);
       await bookFacts(service, [order]);
       await bookFacts(service, [order, invoiced]);
@@ -255,7 +255,7 @@ describe("Booking alone, killed when versions are written and nothing else is", 
     );
     const log: Log = { ...dying.log, ends: async () => [0n] };
     const soleWriter = await openSoleWriter({ ...dying, log });
-    // Two doors: what was received later is on the topic first.
+    // Two endpoints: what was received later is on the topic first.
     await bookMoney({ ...dying, soleWriter }, recordsOf([invoiced]));
     await killed;
     await bookFacts(serviceOver(clickhouse, { isShared: false }), [invoiced, order]);

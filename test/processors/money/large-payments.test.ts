@@ -8,7 +8,7 @@ import type { Log } from "../../../log/log.js";
 import { openLmdbLog } from "../../../log/lmdb/lmdb-log.js";
 import { limits } from "../../../config.js";
 import type { BookingService } from "../../../processors/book/money/book-money.js";
-import { recordings } from "../../../processors/book/payment/payment-versions.js";
+import { paymentVersions } from "../../../processors/book/payment/payment-versions.js";
 import type { Fact, FactBody } from "../../../schemas/records/records.js";
 import { bookFacts, factOf } from "../../harness/facts.js";
 import { lmdbTopics } from "../../log/log-topics.js";
@@ -58,7 +58,7 @@ describe("What is recorded of a large payment", () => {
     const [sale, refunds] = [saleOf(40), refundsOf(30)];
     const sums = (bodies: readonly FactBody[]): Map<string, bigint> => {
       const found = new Map<string, bigint>();
-      for (const row of recordings("pi", received("w", bodies)).ledger) {
+      for (const row of paymentVersions("pi", received("w", bodies)).ledger) {
         const place = `${row.entry} ${row.external_id}`;
         const sum = (found.get(place) ?? 0n) + row.amount;
         if (sum === 0n) found.delete(place);
@@ -75,7 +75,7 @@ describe("What is recorded of a large payment", () => {
     const products = 1_000;
     const refunds = limits.ledgerRowsPerPaymentMax / products;
     const facts = received("w", [saleOf(products), ...refundsOf(refunds)]);
-    const { ledger, beyond } = recordings("pi", facts);
+    const { ledger, beyond } = paymentVersions("pi", facts);
     expect(ledger).to.have.length(limits.ledgerRowsPerPaymentMax);
     expect(beyond).to.eql(facts.slice(-1));
   });

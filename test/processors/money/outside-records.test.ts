@@ -2,7 +2,7 @@
 import { expect } from "chai";
 import { entriesOf } from "../../../processors/book/payment/entries.js";
 import { paymentState } from "../../../processors/book/payment/payment.js";
-import { recordings } from "../../../processors/book/payment/payment-versions.js";
+import { paymentVersions } from "../../../processors/book/payment/payment-versions.js";
 import { stripeBackfill } from "../../../providers/stripe/history/backfill.js";
 import { decode } from "../../../providers/stripe/decode.js";
 import { type JsonObject, stripeEvent } from "../../../ops/payloads/stripe.js";
@@ -112,7 +112,7 @@ describe("An invoice paid outside Stripe by several records", () => {
   }
 
   it("should be booked record by record, at the time of the one received first", () => {
-    const { ledger, versions } = recordings(
+    const { ledger, versions } = paymentVersions(
       "in_1",
       factsOf([outside(1, 6000n), outside(2, 4000n), whole(null, 2)]),
     );

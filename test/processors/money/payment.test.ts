@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { entriesOf } from "../../../processors/book/payment/entries.js";
 import { type PaymentState, paymentState } from "../../../processors/book/payment/payment.js";
-import { recordings } from "../../../processors/book/payment/payment-versions.js";
+import { paymentVersions } from "../../../processors/book/payment/payment-versions.js";
 import type { Fact, FactBody, Line, Quote } from "../../../schemas/records/records.js";
 import { factOf } from "../../harness/facts.js";
 
@@ -389,7 +389,7 @@ describe("A payment as a function of what is known", () => {
 
 describe("What is recorded of a payment", () => {
   it("should move the sale to its product by a difference when the link comes last", () => {
-    const { ledger, versions } = recordings("pi", [
+    const { ledger, versions } = paymentVersions("pi", [
       fact(1, payment(1000n)),
       fact(2, invoice([["a", 1n]])),
       fact(3, link),
@@ -408,7 +408,7 @@ describe("What is recorded of a payment", () => {
   });
 
   it("should make no new version of what says nothing new", () => {
-    const { versions, ledger } = recordings("pi", [
+    const { versions, ledger } = paymentVersions("pi", [
       fact(1, payment(1000n)),
       fact(2, payment(1000n)),
     ]);

@@ -19,10 +19,10 @@ import {
   insertChanges,
   subscriptionChange,
 } from "../../../processors/book/subscriptions/changes.js";
-import { endsElsewhere } from "../../../processors/book/subscriptions/transfer-rules.js";
+import { transferEnds } from "../../../processors/book/subscriptions/transfer-rules.js";
 import { insertDifferences } from "../../../processors/book/subscriptions/movements.js";
 import { movementCodec, topics, type Fact } from "../../../schemas/records/records.js";
-import { openDoors } from "../../harness/doors.js";
+import { openEndpoints } from "../../harness/endpoints.js";
 import { factOf, recordsOf } from "../../harness/facts.js";
 import { lmdbTopics } from "../../log/log-topics.js";
 import { openTestClickHouse, testFolder, testLogger, testReleases } from "../../harness/stores.js";
@@ -80,7 +80,7 @@ describe("Ends of a subscription that is reported under another account", () => 
     it(`should be ${expected.join(" ") || "none"}: ${text}`, () => {
       const reported = linesOf(text).map((line) => changeOf("w", line));
       for (const order of [reported, reported.toReversed()]) {
-        const ends = endsElsewhere(order);
+        const ends = transferEnds(order);
         const shown = ends.map(({ account, at }) => `${account}@${Number(at.slice(17, 19))}`);
         expect(shown).to.have.members(expected);
         expect(shown).to.have.length(expected.length);
@@ -258,7 +258,7 @@ describe("A subscription that changes its account", () => {
   });
 
   it("should mend by a rebuild, too, which says so", async () => {
-    const { service, workspace: made } = await openDoors();
+    const { service, workspace: made } = await openEndpoints();
     workspace = made;
     const lines = linesOf("a1=10 b3=10 b5=20 c7=20 c9=0");
     const changes = lines.map((line) => changeOf(workspace, line));

@@ -9,7 +9,7 @@ import {
   transactionInfo,
 } from "../../../ops/payloads/apple.js";
 import { makeTestChain } from "../../../ops/payloads/apple-test-chain.js";
-import { type Doors, openDoors } from "../../harness/doors.js";
+import { type Endpoints, openEndpoints } from "../../harness/endpoints.js";
 
 const dayMs = 86_400_000;
 const now = Date.now();
@@ -50,10 +50,10 @@ function reported({ type, id, transaction = id, price, daysAgo, ...more }: Repor
 }
 
 describe("A subscription of the App Store that took another's place", () => {
-  let doors: Doors;
-  before(async function openDoorsOnce() {
+  let endpoints: Endpoints;
+  before(async function openEndpointsOnce() {
     this.timeout(60_000);
-    doors = await openDoors();
+    endpoints = await openEndpoints();
   });
 
   const one = reported({ type: "SUBSCRIBED", id: "71", price: 10_000n, daysAgo: 20 });
@@ -79,16 +79,16 @@ describe("A subscription of the App Store that took another's place", () => {
 
   async function mrrOf(events: readonly object[]): Promise<number> {
     const named = { name: "Successors", base_currency: "EUR" };
-    const { id } = (await doors.manage("POST", "/workspaces", named)).json.data;
+    const { id } = (await endpoints.manage("POST", "/workspaces", named)).json.data;
     const wanted = { environment: "Production", scope: "Full Ingress" };
-    const made = await doors.manage("POST", `/workspaces/${id}/keys`, wanted);
+    const made = await endpoints.manage("POST", `/workspaces/${id}/keys`, wanted);
     const headers = { authorization: `Bearer ${made.json.data.key}` };
     for (const event of events) {
-      const { status, text } = await doors.ingest(event, headers);
+      const { status, text } = await endpoints.ingest(event, headers);
       expect(status, text).to.equal(202);
     }
     const sent = Date.now();
-    while ((await doors.service.watermark.completeTo()) < sent) await pause(10);
-    return (await doors.call("/v1/metrics/mrr", { headers })).json.data.current_mrr;
+    while ((await endpoints.service.watermark.completeTo()) < sent) await pause(10);
+    return (await endpoints.call("/v1/metrics/mrr", { headers })).json.data.current_mrr;
   }
 });

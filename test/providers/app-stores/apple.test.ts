@@ -27,7 +27,7 @@ const bought: TransactionInput = {
   currency: "USD",
 };
 
-/** As the door gets it, parsed. */
+/** As the endpoint gets it, parsed. */
 function made(type: string, subtype?: string, more: Partial<TransactionInput> = {}, status = 1) {
   const notification = appleNotification(app, {
     id: "n-1",

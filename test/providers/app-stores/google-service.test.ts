@@ -17,7 +17,12 @@ import {
 } from "../../../ops/payloads/google.js";
 import { subscriptionPath, subscriptionProductPath } from "../../../providers/google/paths.js";
 import { inClear } from "../../harness/facts.js";
-import { type Answer, type Doors, expectError, openDoors } from "../../harness/doors.js";
+import {
+  type Answer,
+  type Endpoints,
+  expectError,
+  openEndpoints,
+} from "../../harness/endpoints.js";
 import { credentialsOf, makeSigner, packageName } from "../../apis/google-signer.js";
 import { send } from "../../apis/stripe-api.js";
 
@@ -32,33 +37,33 @@ const base = "GPA.3344-1111-2222-33301";
 const upgrade = "GPA.3344-1111-2222-33302";
 
 describe("Google Play, through the service", () => {
-  let doors: Doors;
+  let endpoints: Endpoints;
   let webhook: string;
   let testKey: string;
 
   before(async () => {
-    doors = await openDoors();
-    const path = `/workspaces/${doors.workspace}`;
-    const integration = await doors.manage("POST", `${path}/integrations`, {
+    endpoints = await openEndpoints();
+    const path = `/workspaces/${endpoints.workspace}`;
+    const integration = await endpoints.manage("POST", `${path}/integrations`, {
       provider: "google",
       environment: "Production",
       credentials: {
         ...credentialsOf(signer),
-        service_account_key: doors.play.serviceAccountKey,
+        service_account_key: endpoints.play.serviceAccountKey,
       },
     });
     expect(integration.status, integration.text).to.equal(201);
     webhook = integration.json.data.webhook_path;
-    const key = await doors.manage("POST", `${path}/keys`, {
+    const key = await endpoints.manage("POST", `${path}/keys`, {
       environment: "Test",
       scope: "Read-only",
     });
     testKey = key.json.data.key;
-    tellWorld();
+    emitWorld();
   });
 
   /** As Google answers in the end: bought, renewed, upgraded; the renewal was charged back. */
-  function tellWorld(): void {
+  function emitWorld(): void {
     purchase("ada", {
       state: "EXPIRED",
       startAt: bought,
@@ -83,7 +88,7 @@ describe("Google Play, through the service", () => {
       ["atlas.team", "Atlas Team"],
     ] as const) {
       const answer = subscriptionProduct({ packageName, product, title, basePlans: { m: "P1M" } });
-      doors.play.answers.set(subscriptionProductPath(packageName, product), answer);
+      endpoints.play.answers.set(subscriptionProductPath(packageName, product), answer);
     }
   }
 
@@ -96,7 +101,7 @@ describe("Google Play, through the service", () => {
     more: Partial<PurchaseInput> & Pick<PurchaseInput, "items" | "startAt">,
   ): void {
     const answer = subscriptionPurchase({ state: "ACTIVE", country: "DE", ...more });
-    doors.play.answers.set(subscriptionPath(packageName, token), answer);
+    endpoints.play.answers.set(subscriptionPath(packageName, token), answer);
   }
 
   function order(
@@ -108,21 +113,21 @@ describe("Google Play, through the service", () => {
   ): void {
     const period = { basePlan: "m", from, until, phase: "base" as const };
     const line = { product, title: "?", listingPrice: price, total: price, tax: 0n, period };
-    doors.play.orders.set(input.id, orderAnswer({ ...input, currency: "EUR", lines: [line] }));
+    endpoints.play.orders.set(input.id, orderAnswer({ ...input, currency: "EUR", lines: [line] }));
   }
 
   async function push(notification: JsonObject, at: number): Promise<Answer> {
     const messageId = `${at}${JSON.stringify(notification).length}`;
     const body = pushBytes(pushBody({ messageId, packageName, at, notification }));
     const { headers } = google.sign(body, signer, Date.now());
-    return doors.call(webhook, { method: "POST", headers, body: new Uint8Array(body) });
+    return endpoints.call(webhook, { method: "POST", headers, body: new Uint8Array(body) });
   }
 
-  async function read(path: string, key = doors.key): Promise<Answer> {
-    return doors.call(path, { headers: { authorization: `Bearer ${key}` } });
+  async function read(path: string, key = endpoints.key): Promise<Answer> {
+    return endpoints.call(path, { headers: { authorization: `Bearer ${key}` } });
   }
 
-  async function untilBooked(path: string, key = doors.key): Promise<Answer> {
+  async function untilBooked(path: string, key = endpoints.key): Promise<Answer> {
     const from = Date.now();
     for (;;) {
       const answer = await read(path, key);
@@ -132,8 +137,8 @@ describe("Google Play, through the service", () => {
     }
   }
 
-  /** Names only adorn: they follow what is booked. */
-  async function untilNamed(key = doors.key): Promise<(readonly [number, string, string])[]> {
+  /** Names are optional: they follow what is booked. */
+  async function untilNamed(key = endpoints.key): Promise<(readonly [number, string, string])[]> {
     const from = Date.now();
     for (;;) {
       const { json } = await read("/v1/transactions?provider=google", key);
@@ -185,7 +190,7 @@ describe("Google Play, through the service", () => {
     await push(subscriptionNotification(4, "ivy"), charged + 3_601_000);
     await untilBooked("/v1/metrics/mrr");
     for (const gone of ["ada", "eve"])
-      doors.play.answers.delete(subscriptionPath(packageName, gone));
+      endpoints.play.answers.delete(subscriptionPath(packageName, gone));
     await push(subscriptionNotification(7, "ivy"), charged + 7_200_000);
     const { json } = await untilBooked("/v1/metrics/mrr");
     expect(json.data).to.include({ current_mrr: 9.99, active_subscribers: 1 });
@@ -231,39 +236,39 @@ describe("Google Play, through the service", () => {
     expect((await push(subscriptionNotification(2, purchaseToken), renewed)).status).to.equal(200);
     expect((await push(voidedPurchaseNotification(voided), renewed)).status).to.equal(200);
     await untilBooked("/v1/metrics/mrr");
-    const reasons = await reasonsOf(`/workspaces/${doors.workspace}/rejects`);
+    const reasons = await reasonsOf(`/workspaces/${endpoints.workspace}/rejects`);
     expect(reasons).to.deep.equal(["order_unknown", "purchase_unknown"]);
   });
 
   it("should report a purchase of another app from credentials that are refused", async () => {
-    const path = `/workspaces/${doors.workspace}/rejects`;
+    const path = `/workspaces/${endpoints.workspace}/rejects`;
     const reasonsBefore = await reasonsOf(path);
     const answers = [
       ["of-another-app", 400],
       ["that-the-account-may-not-see", 403],
     ] as const;
-    doors.play.misbehave = (request, response) => {
+    endpoints.play.misbehave = (request, response) => {
       const [, status] = answers.find(([token]) => request.url?.endsWith(token)) ?? [];
       if (status !== undefined) send(response, status, { error: { code: status } });
       return status !== undefined;
     };
     for (const [token] of answers) await push(subscriptionNotification(2, token), renewed);
     await untilBooked("/v1/metrics/mrr");
-    doors.play.misbehave = null;
+    endpoints.play.misbehave = null;
     expect(await reasonsOf(path)).to.deep.equal(
       [...reasonsBefore, "enrichment_refused", "purchase_unknown"].sort(),
     );
   });
 
   async function reasonsOf(path: string): Promise<string[]> {
-    const { json } = await doors.manage("GET", path);
+    const { json } = await endpoints.manage("GET", path);
     return json.data.map(({ reason }: { reason: string }) => reason).sort();
   }
 
   it("should refuse a push whose token is another's", async () => {
     const body = pushBytes(pushBody({ messageId: "1", packageName, at: bought, notification: {} }));
     const { headers } = google.sign(body, makeSigner("of-the-service"), Date.now());
-    const answer = await doors.call(webhook, {
+    const answer = await endpoints.call(webhook, {
       method: "POST",
       headers,
       body: new Uint8Array(body),
@@ -279,26 +284,26 @@ describe("Google Play, through the service", () => {
       service_account_email: email,
       package_name: packageName,
     };
-    const path = `/workspaces/${doors.workspace}/integrations`;
+    const path = `/workspaces/${endpoints.workspace}/integrations`;
     const body = { provider: "google", environment: "Production", credentials };
-    const made = await doors.manage("POST", path, body);
+    const made = await endpoints.manage("POST", path, body);
     const token = String(made.json.data.webhook_path).split("/").at(-1) ?? "";
-    // The same door, in front of an adapter whose keys are where nobody answers.
+    // The same endpoint, in front of an adapter whose keys are where nobody answers.
     const unreachable = createGoogle({ keysUrl: "http://127.0.0.1:9/certs" });
     const providers = new Map([["google", unreachable]]);
-    doors.service.router.post(
+    endpoints.service.router.post(
       "/unreachable/:token",
-      webhookRoute({ ...doors.service, hashAccount: inClear }, providers),
+      webhookRoute({ ...endpoints.service, hashAccount: inClear }, providers),
     );
-    const before = await doors.taken();
+    const before = await endpoints.taken();
     const bytes = pushBytes(
       pushBody({ messageId: "2", packageName, at: bought, notification: {} }),
     );
     const { headers } = google.sign(bytes, signer, Date.now());
     const init = { method: "POST", headers, body: new Uint8Array(bytes) };
-    const answer = await doors.call(`/unreachable/${token}`, init);
+    const answer = await endpoints.call(`/unreachable/${token}`, init);
     expectError(answer, { status: 503, code: "keys_unavailable", type: "unavailable" });
     expect(answer.headers.get("retry-after")).to.equal("1");
-    expect(await doors.taken()).to.equal(before);
+    expect(await endpoints.taken()).to.equal(before);
   });
 });

@@ -162,7 +162,7 @@ describe("What Google Play is asked", () => {
     const { known } = askAll(play, push(purchased, "test"));
     const path = subscriptionProductPath(packageName, product);
     const question = google.asks?.(push(purchased, "test"), known).find((q) => q.path === path);
-    expect(question?.importance).to.equal("needed");
+    expect(question?.importance).to.equal("required");
     expect(google.decode(push(purchased, "test"), known)).to.include({
       reason: "interval_unknown",
     });

@@ -333,15 +333,15 @@ class Story {
   }
 
   charged(date: string, cents: bigint, { recurrence }: Plan): void {
-    this.#tellSale(date, cents, recurrence, false, false);
+    this.#emitSale(date, cents, recurrence, false, false);
   }
 
   renewed(date: string, cents: bigint, { recurrence }: Plan): void {
-    this.#tellSale(date, cents, recurrence, true, false);
+    this.#emitSale(date, cents, recurrence, true, false);
   }
 
   upgradeCharged(date: string, cents: bigint, { recurrence }: Plan): void {
-    this.#tellSale(date, cents, recurrence, true, true);
+    this.#emitSale(date, cents, recurrence, true, true);
   }
 
   /**
@@ -398,7 +398,7 @@ class Story {
     return { subscription, product, user: sold.purchaser, createdAt: 0, recurrence };
   }
 
-  #tellSale(
+  #emitSale(
     date: string,
     cents: bigint,
     recurrence: Recurrence,
@@ -438,9 +438,9 @@ class Story {
     for (const id of needed) if (this.#kept.has(id)) kept.set(id, this.#kept.get(id)?.object);
     const answers = this.#hasToken ? this.#answers : new Map<string, unknown>();
     const known: Known = { kept, answers, firstReceivedAt };
-    for (const { id, reportedAt, object, gathers } of gumroad.keepsAnswered?.(body, known) ?? []) {
+    for (const { id, reportedAt, object, merges } of gumroad.keepsAnswered?.(body, known) ?? []) {
       const before = this.#kept.get(id);
-      if (gathers)
+      if (merges)
         this.#kept.set(id, { reportedAt, object: { ...Object(object), ...before?.object } });
       else if ((before?.reportedAt ?? -Infinity) < reportedAt) {
         this.#kept.set(id, { reportedAt, object: Object(object) });

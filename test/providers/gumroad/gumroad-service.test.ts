@@ -9,7 +9,7 @@ import {
   salePing,
   type SaleResource,
 } from "../../../ops/payloads/gumroad.js";
-import { type Answer, type Doors, openDoors } from "../../harness/doors.js";
+import { type Answer, type Endpoints, openEndpoints } from "../../harness/endpoints.js";
 
 const gumroad = createGumroad();
 const seller = { seller_id: "c2VsbGVyLXRlc3Q=" };
@@ -21,16 +21,20 @@ const club = { subscription: "mem-1==", recurrence: "monthly", purchaser: "77" }
 const first = { sale: "first==", at, product: "prd-club==", cents: 1000n, ...club };
 
 describe("Gumroad, through the service", () => {
-  let doors: Doors;
+  let endpoints: Endpoints;
   let webhook: string;
 
   before(async () => {
-    doors = await openDoors();
-    const integration = await doors.manage("POST", `/workspaces/${doors.workspace}/integrations`, {
-      provider: "gumroad",
-      environment: "Production",
-      credentials: { ...seller, access_token: doors.gumroadApi.accessToken },
-    });
+    endpoints = await openEndpoints();
+    const integration = await endpoints.manage(
+      "POST",
+      `/workspaces/${endpoints.workspace}/integrations`,
+      {
+        provider: "gumroad",
+        environment: "Production",
+        credentials: { ...seller, access_token: endpoints.gumroadApi.accessToken },
+      },
+    );
     expect(integration.status, integration.text).to.equal(201);
     webhook = integration.json.data.webhook_path;
   });
@@ -38,7 +42,7 @@ describe("Gumroad, through the service", () => {
   async function post(ping: Buffer): Promise<void> {
     const { headers, body } = gumroad.sign(ping, seller, Date.now());
     const call = { method: "POST", headers, body: new Uint8Array(body) };
-    const answer = await doors.call(webhook, call);
+    const answer = await endpoints.call(webhook, call);
     expect(answer.status, answer.text).to.equal(200);
   }
 
@@ -47,7 +51,9 @@ describe("Gumroad, through the service", () => {
   async function untilBooked(path: string): Promise<Answer> {
     const from = Date.now();
     for (;;) {
-      const answer = await doors.call(path, { headers: { authorization: `Bearer ${doors.key}` } });
+      const answer = await endpoints.call(path, {
+        headers: { authorization: `Bearer ${endpoints.key}` },
+      });
       if (Date.parse(answer.json.complete_to) >= from) return answer;
       if (Date.now() - from > bookedWithinMs) throw new Error(`stuck: ${answer.text}`);
       await pause(50);
@@ -60,7 +66,7 @@ describe("Gumroad, through the service", () => {
     );
 
   const reasons = async () => {
-    const open = await doors.manage("GET", `/workspaces/${doors.workspace}/rejects`);
+    const open = await endpoints.manage("GET", `/workspaces/${endpoints.workspace}/rejects`);
     return open.json.data.map(({ reason }: { reason: string }) => reason).sort();
   };
 
@@ -71,16 +77,16 @@ describe("Gumroad, through the service", () => {
   });
 
   it("should book a sale at the price Gumroad has, not at the ping's", async () => {
-    doors.gumroadApi.report(once);
+    endpoints.gumroadApi.report(once);
     await report("sale", { ...once, cents: 999_900n });
     expect(await amounts("gross_amount")).to.deep.equal([12.49]);
   });
 
   it("should book two parts refunded by equal pings, and a repetition of one never", async () => {
-    doors.gumroadApi.report({ ...once, partiallyRefunded: true, refundable: "8.50" });
+    endpoints.gumroadApi.report({ ...once, partiallyRefunded: true, refundable: "8.50" });
     await report("refund", once);
     expect(await amounts("refunded_amount")).to.deep.equal([3.99]);
-    doors.gumroadApi.report({ ...once, partiallyRefunded: true, refundable: "5" });
+    endpoints.gumroadApi.report({ ...once, partiallyRefunded: true, refundable: "5" });
     await report("refund", once);
     await report("refund", once);
     expect(await amounts("refunded_amount")).to.deep.equal([7.49]);
@@ -103,9 +109,9 @@ describe("Gumroad, through the service", () => {
     await untilBooked("/v1/metrics/mrr");
     expect(await reasons()).to.include("enrichment_unavailable");
     const trial = { ...first, sale: "trial==", subscription: "mem-2==" };
-    doors.gumroadApi.report({ ...trial, recurring: false, trialEndsOn: "Jul 1, 2026" });
+    endpoints.gumroadApi.report({ ...trial, recurring: false, trialEndsOn: "Jul 1, 2026" });
     await report("sale", trial);
-    doors.gumroadApi.report({ ...first, recurring: false });
+    endpoints.gumroadApi.report({ ...first, recurring: false });
     await report("sale", first);
     const worth = async (moment: string): Promise<number> =>
       (await untilBooked(`/v1/metrics/mrr?at=${moment}`)).json.data.current_mrr;
@@ -127,8 +133,8 @@ describe("Gumroad, through the service", () => {
     const before = await worth();
     const plan = { ...first, sale: "part-1==", subscription: "mem-3==", cents: 10_000n };
     const part = { ...plan, sale: "part-2==", at: at + 30 * 86_400_000, recurring: true };
-    doors.gumroadApi.report({ ...plan, recurring: false, recurringBilling: false });
-    doors.gumroadApi.report({ ...part, recurringBilling: false });
+    endpoints.gumroadApi.report({ ...plan, recurring: false, recurringBilling: false });
+    endpoints.gumroadApi.report({ ...part, recurringBilling: false });
     await report("sale", plan);
     await report("sale", part);
     await untilBooked("/v1/transactions");
@@ -149,8 +155,8 @@ describe("Gumroad, through the service", () => {
     const before = await worth();
     const begun = { ...first, sale: "club-1==", subscription: "mem-5==" };
     const renewal = { ...begun, sale: "club-2==", at: at + 30 * 86_400_000, recurring: true };
-    doors.gumroadApi.report({ ...begun, recurring: false, recurringBilling: true });
-    doors.gumroadApi.report({ ...renewal, recurringBilling: false });
+    endpoints.gumroadApi.report({ ...begun, recurring: false, recurringBilling: true });
+    endpoints.gumroadApi.report({ ...renewal, recurringBilling: false });
     await report("sale", begun);
     await untilBooked("/v1/transactions");
     await report("sale", renewal);
@@ -170,7 +176,7 @@ describe("Gumroad, through the service", () => {
     const worth = async () => (await untilBooked("/v1/metrics/mrr")).json.data.current_mrr;
     const yearly = { ...first, sale: "year==", subscription: "mem-4==", cents: 12_000n };
     const sold = { ...yearly, recurrence: "yearly" as const };
-    doors.gumroadApi.report({ ...sold, recurring: false });
+    endpoints.gumroadApi.report({ ...sold, recurring: false });
     await report("sale", sold);
     const before = await worth();
     const rejected = await reasons();
@@ -193,7 +199,7 @@ describe("Gumroad, through the service", () => {
 
   it("should let nobody in who names another seller", async () => {
     const { headers, body } = gumroad.sign(salePing("sale", once), { seller_id: "x" }, Date.now());
-    const answer = await doors.call(webhook, {
+    const answer = await endpoints.call(webhook, {
       method: "POST",
       headers,
       body: new Uint8Array(body),

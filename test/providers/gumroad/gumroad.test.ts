@@ -150,7 +150,7 @@ describe("Gumroad's pings", () => {
 
   it("should ask for the record of whatever moves a sale's money, and need it", () => {
     const resources: SaleResource[] = ["sale", "refund", "dispute", "dispute_won"];
-    const question = { path: pathOfSale(sale.sale), importance: "needed", freshForMs: 0 };
+    const question = { path: pathOfSale(sale.sale), importance: "required", freshForMs: 0 };
     const known = { kept: new Map(), answers: new Map() };
     for (const resource of resources) {
       expect(gumroad.asks?.(parsed(salePing(resource, sale)), known)).to.deep.equal([question]);
@@ -228,7 +228,7 @@ describe("Gumroad's pings", () => {
     const change = parsed(membershipPing(membership, upgrade));
     const [kept] = keptBy(change);
     const [other] = keptBy(parsed(membershipPing(membership, { ...upgrade, effectiveAt: at + 1 })));
-    expect(kept).to.include({ gathers: true, id: other?.id });
+    expect(kept).to.include({ merges: true, id: other?.id });
     expect(Object.keys(Object(kept?.object))).not.to.deep.equal(Object.keys(Object(other?.object)));
     expect(gumroad.needs?.(change)).to.include.members([first?.id, kept?.id]);
     expect(keptBy(parsed(salePing("sale", sale)))).to.deep.equal([]);

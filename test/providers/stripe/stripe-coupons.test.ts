@@ -105,7 +105,7 @@ describe("What events leave out of a Stripe coupon", () => {
       const body = subscription(coupon, products);
       const questions = asks(body, { kept: none, answers });
       const needed = questions.filter(
-        ({ path, importance }) => importance === "needed" && !answers.has(path),
+        ({ path, importance }) => importance === "required" && !answers.has(path),
       );
       expect(needed.map(({ path }) => path)).to.deep.equal(asked);
       expect(worth(body, answers)).to.deep.equal(expected);
@@ -179,7 +179,7 @@ describe("A Stripe coupon that was deleted", () => {
     it(`should ${title}`, () => {
       const questions = asks(body, { kept: none, answers });
       const open = questions.filter(
-        ({ path, importance }) => importance === "needed" && !answers.has(path),
+        ({ path, importance }) => importance === "required" && !answers.has(path),
       );
       expect(open.map(({ path }) => path)).to.deep.equal(asked);
       expect(worth(body, answers)).to.deep.equal(expected);

@@ -97,7 +97,7 @@ describe("A Stripe price of several currencies", () => {
       expect(reported(decode(body, { kept: none, answers }))).to.equal(expected);
       // What is answered, or was shown, is not asked for again.
       const asked = asks(body, { kept: none, answers }).filter(
-        ({ path, importance }) => importance === "needed" && !answers.has(path),
+        ({ path, importance }) => importance === "required" && !answers.has(path),
       );
       const isOpen = expected === "enrichment_unavailable" && answers.size === 0;
       expect(asked.map(({ path }) => path)).to.deep.equal(isOpen ? [eurPath] : []);

@@ -52,7 +52,7 @@ describe("The lines of a checkout session", () => {
       const asked = asks(body, { kept: none, answers: none });
       expect(asked.map(({ path }) => path)).to.deep.equal(expected);
       // The payment is booked meanwhile.
-      for (const { importance } of asked) expect(importance).to.equal("adorns");
+      for (const { importance } of asked) expect(importance).to.equal("optional");
     });
   }
 
@@ -76,8 +76,8 @@ describe("The lines of a checkout session", () => {
     const order = isTurned ? ", whatever the order" : "";
     it(`should count when reported after it was booked${order}`, () => {
       const booked = [...chargeFacts, ...factsOf(session(), none, 2)];
-      const adorned = factsOf(session(), new Map([[linesPath, lines]]), 3);
-      const facts = isTurned ? [...adorned, ...booked] : [...booked, ...adorned];
+      const enriched = factsOf(session(), new Map([[linesPath, lines]]), 3);
+      const facts = isTurned ? [...enriched, ...booked] : [...booked, ...enriched];
       const [first] = entriesKnown(facts);
       expect(first?.external_id).to.equal("prod_1");
     });

@@ -6,7 +6,7 @@ import { paymentState } from "../../../processors/book/payment/payment.js";
 import { SoldLines } from "../../../processors/book/payment/refund-allocation.js";
 import type { FactBody } from "../../../schemas/records/records.js";
 import { factOf } from "../../harness/facts.js";
-import { returnedBy } from "../../model/returned-lines.js";
+import { returnedBy } from "../../model/refund-allocation.js";
 import { cell, rowsOf } from "../../model/tables/table.js";
 
 /** A sale of 90.00 for a and 30.00 for b; what is left of each after each row. */

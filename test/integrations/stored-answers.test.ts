@@ -14,7 +14,7 @@ describe("Kept answers", () => {
       trouble: null,
       refusal: null,
       concluded: true,
-      handedOn: true,
+      published: true,
     };
     for (let at = 1; at <= 9; at += 1) {
       const event = { workspace, event_id: "evt_1", received_at: at };

@@ -1,10 +1,10 @@
 /**
- * How many signed webhooks a second the door takes, all durable, against bare handlers that read
- * the same bytes, check the HMAC and parse the JSON. The whole service runs behind our door, so
+ * Signed webhooks accepted per second, all durable, against bare handlers that read
+ * the same bytes, check the HMAC and parse the JSON. The whole service runs behind our endpoint, so
  * what it took is booked meanwhile, on the same cores as the load generator.
  */
 import { type Figure, median, short } from "./figures.js";
-import { portMessage } from "./door-floor.js";
+import { portMessage } from "./webhooks-floor.js";
 import { sendClosedLoop } from "./load.js";
 import type { Options } from "./options.js";
 import { withChild, withFolder } from "./processes.js";
@@ -13,11 +13,11 @@ import { StripeSales } from "./stripe-sales.js";
 import { createTenant, settled, webhookRequest } from "./tenant.js";
 
 const roundSeconds = 4;
-/** More than the door takes in a round, so that no event is sent twice. */
+/** More than the endpoint accepts in a round, so that no event is sent twice. */
 const requestsPerRound = 24_000;
 const ratioMin = 0.4;
 
-export function doors({ rounds, profileFolder }: Options): Promise<Figure[]> {
+export function webhooks({ rounds, profileFolder }: Options): Promise<Figure[]> {
   return withFolder((folder) =>
     withService(folder, nodeCommand(profileFolder), (service) =>
       withFloor("koa", (koa) =>
@@ -45,14 +45,14 @@ export function doors({ rounds, profileFolder }: Options): Promise<Figure[]> {
           const ours = median(rates.ours);
           return [
             {
-              name: "door, against bare Koa",
+              name: "webhooks, against bare Koa",
               value: ours,
               unit: "/s",
               floor: median(rates.koa),
               target: { ratioMin },
             },
             {
-              name: "door, against bare node:http",
+              name: "webhooks, against bare node:http",
               value: ours,
               unit: "/s",
               floor: median(rates.http),
@@ -65,12 +65,12 @@ export function doors({ rounds, profileFolder }: Options): Promise<Figure[]> {
 }
 
 function withFloor<T>(kind: string, use: (base: URL) => Promise<T>): Promise<T> {
-  return withChild("door-floor", [kind], (message) =>
+  return withChild("webhooks-floor", [kind], (message) =>
     use(new URL(`http://127.0.0.1:${portMessage.parse(message).port}`)),
   );
 }
 
-/** What of a door's answer is waiting for the log. */
+/** The part of the answer time spent waiting for the log. */
 async function appendTimes(service: RunningService): Promise<{ mean(): Promise<string> }> {
   const read = () =>
     Promise.all(

@@ -7,10 +7,10 @@ import { type Postgres, PostgresUnavailable } from "../../postgres/postgres.js";
 import { listRejects } from "../../rejects/rejects.js";
 import { Releases } from "../../runtime/releases.js";
 import { limits } from "../../config.js";
-import { lookAgain } from "../../processors/rejects/recheck.js";
+import { recheckRejects } from "../../processors/rejects/recheck.js";
 import { keptFor } from "../../processors/normalize/named-objects.js";
 import { conclude, openRaw } from "../../processors/normalize/read-raw.js";
-import { keepRejects } from "../../processors/rejects/retries.js";
+import { startRejectRetries } from "../../processors/rejects/retries.js";
 import { decode, keeps, needs } from "../../providers/stripe/decode.js";
 import {
   discountObject,
@@ -20,7 +20,7 @@ import {
   stripeEvent,
   subscriptionObject,
 } from "../../ops/payloads/stripe.js";
-import { type Doors, openDoors, stripe } from "../harness/doors.js";
+import { type Endpoints, openEndpoints, stripe } from "../harness/endpoints.js";
 import { enrichingOver } from "../harness/enriching.js";
 import type { MrrAnswer } from "../../api/mrr/schema.js";
 import { topics } from "../../schemas/records/records.js";
@@ -130,10 +130,10 @@ describe("What Stripe reports once and later only names", () => {
   });
 
   describe("on its way through the service", () => {
-    let doors: Doors;
+    let endpoints: Endpoints;
 
     before(async () => {
-      doors = await openDoors();
+      endpoints = await openEndpoints();
     });
 
     it("should list a subscription that waits, and book it when the discount comes", async () => {
@@ -147,22 +147,22 @@ describe("What Stripe reports once and later only names", () => {
     }).timeout(30_000);
 
     it("should book it also when who was reported the discount was killed at once", async () => {
-      const { service } = doors;
+      const { service } = endpoints;
       await deliver(another("killed"));
       await until(async () => (await openRejects()).length === 1);
       await keep("killed");
       const releases = new Releases(testLogger);
-      keepRejects({ ...service, releases });
+      startRejectRetries({ ...service, releases });
       await until(async () => (await mrr()) === 10);
       await until(async () => (await openRejects()).length === 0);
       await releases.release();
     }).timeout(30_000);
 
     it("should book it also when the discount comes before the reject is listed", async () => {
-      const { service } = doors;
+      const { service } = endpoints;
       await deliver(another("between"));
       await until(async () => (await openRejects()).length === 1);
-      const open = { workspace: doors.workspace, state: "open" } as const;
+      const open = { workspace: endpoints.workspace, state: "open" } as const;
       const [place] = await listRejects(service.clickhouse, open, null, 1);
       if (place === undefined) throw new Error("the reject is listed, but not there");
       const { partition, offset } = place;
@@ -176,29 +176,29 @@ describe("What Stripe reports once and later only names", () => {
       if (opened.kind === "rejected") throw new Error(opened.detail);
       // Its integration has no key for the API, so that nothing was answered.
       const outcome = await conclude(normalizing, opened, new Map());
-      await lookAgain(normalizing, [outcome]);
+      await recheckRejects(normalizing, [outcome]);
       expect(news, "nothing was reported yet").to.eql([]);
       await keep("between");
-      await lookAgain(normalizing, [outcome]);
-      expect(news).to.eql([doors.workspace]);
+      await recheckRejects(normalizing, [outcome]);
+      expect(news).to.eql([endpoints.workspace]);
     }).timeout(30_000);
 
     it("should let others have their turn while one workspace is reported much", async () => {
-      const { clickhouse } = doors.service;
+      const { clickhouse } = endpoints.service;
       const releases = new Releases(testLogger);
       let lists = 0;
       let listsBeforeOthers: number | null = null;
       const rows = async (sql: string, params: { readonly reason?: string } = {}) => {
         if (sql.includes("state = 'replayed'")) listsBeforeOthers ??= lists;
         if (params.reason !== "enrichment_unavailable") return [];
-        if (sql.startsWith("SELECT DISTINCT")) return [{ workspace: "ws_told" }];
+        if (sql.startsWith("SELECT DISTINCT")) return [{ workspace: "ws_news" }];
         if (!sql.includes("step = {step:String}")) return [];
         lists += 1;
-        if (lists < 100) upkeep.replaySoon("ws_told");
+        if (lists < 100) upkeep.replaySoon("ws_news");
         return [];
       };
-      const upkeep = keepRejects({
-        ...doors.service,
+      const upkeep = startRejectRetries({
+        ...endpoints.service,
         releases,
         clickhouse: Object.assign(Object.create(clickhouse), { rows }),
       });
@@ -208,7 +208,7 @@ describe("What Stripe reports once and later only names", () => {
     }).timeout(30_000);
 
     it("should report news also when the word that it is kept was lost", async () => {
-      const { postgres } = doors.service;
+      const { postgres } = endpoints.service;
       const losing: Postgres = {
         ...postgres,
         transaction: async (run) => {
@@ -218,14 +218,14 @@ describe("What Stripe reports once and later only names", () => {
       };
       const news: string[] = [];
       const keptNews = (workspace: string) => void news.push(workspace);
-      const event = metaOf({ workspace: doors.workspace, provider: "stripe" });
+      const event = metaOf({ workspace: endpoints.workspace, provider: "stripe" });
       const body = reported("evt", "customer.discount.created", { ...half, id: "di_lost" });
       const [lost] = await Promise.allSettled([
         keptFor({ postgres: losing, keptNews }, stripe, event, body),
       ]);
       expect(lost.status).to.equal("rejected");
       await keptFor({ postgres, keptNews }, stripe, event, body);
-      expect(news).to.deep.equal([doors.workspace]);
+      expect(news).to.deep.equal([endpoints.workspace]);
     });
 
     it("should keep coupons of two accounts apart that chose one id for them", async () => {
@@ -254,19 +254,22 @@ describe("What Stripe reports once and later only names", () => {
     }).timeout(30_000);
 
     async function newWorkspace(): Promise<string> {
-      const made = await doors.manage("POST", "/workspaces", { name: "Two", base_currency: "EUR" });
+      const made = await endpoints.manage("POST", "/workspaces", {
+        name: "Two",
+        base_currency: "EUR",
+      });
       return `/workspaces/${made.json.data.id}`;
     }
 
     async function readKey(workspace: string): Promise<string> {
       const given = { environment: "Production", scope: "Read-only" };
-      return (await doors.manage("POST", `${workspace}/keys`, given)).json.data.key;
+      return (await endpoints.manage("POST", `${workspace}/keys`, given)).json.data.key;
     }
 
     /** What delivers to an integration of its own; event ids are an account's own, too. */
     async function connect(workspace: string, name: string) {
       const credentials = { signing_secret: `whsec_${name}` };
-      const made = await doors.manage("POST", `${workspace}/integrations`, {
+      const made = await endpoints.manage("POST", `${workspace}/integrations`, {
         provider: "stripe",
         environment: "Production",
         credentials,
@@ -277,14 +280,14 @@ describe("What Stripe reports once and later only names", () => {
         const body = eventBody({ ...event, id: `evt_${name}_${sent}` });
         const { headers } = stripe.sign(body, credentials, Date.now());
         const init = { method: "POST", headers, body };
-        expect((await doors.call(made.json.data.webhook_path, init)).status).to.equal(200);
+        expect((await endpoints.call(made.json.data.webhook_path, init)).status).to.equal(200);
       };
     }
 
     it("should gather what several events report one thing, once, in any order", async () => {
-      const { postgres } = doors.service;
+      const { postgres } = endpoints.service;
       const place = {
-        workspace: doors.workspace,
+        workspace: endpoints.workspace,
         environment: "live",
         provider: "x",
         integration: null,
@@ -292,14 +295,14 @@ describe("What Stripe reports once and later only names", () => {
       const scope = { ...place, integration: null };
       const gather = (object: object) =>
         keepObjects(postgres, scope, [
-          { id: "one", reportedAt: 0, refers: [], object, gathers: true },
+          { id: "one", reportedAt: 0, refers: [], object, merges: true },
         ]);
       const kept = async () => (await recallObjects(postgres, scope, ["one"])).get("one");
       expect(await gather({ b: 2 })).to.equal(true);
       expect(await gather({ a: 1 })).to.equal(true);
       expect(await gather({ b: 3 }), "what was reported first stays").to.equal(false);
       expect(await kept()).to.deep.equal({ a: 1, b: 2 });
-      const many = Array.from({ length: limits.gatheredFieldsMax }, (_, index) => [index, 0]);
+      const many = Array.from({ length: limits.mergedFieldsMax }, (_, index) => [index, 0]);
       await gather(Object.fromEntries(many));
       expect(await gather({ c: 4 }), "there is no more room").to.equal(false);
     });
@@ -317,29 +320,29 @@ describe("What Stripe reports once and later only names", () => {
     async function keep(name: string): Promise<void> {
       const given = reported("evt", "customer.discount.created", { ...half, id: `di_${name}` });
       const scope = {
-        workspace: doors.workspace,
+        workspace: endpoints.workspace,
         environment: "live",
         provider: "stripe",
         integration: null,
       } as const;
-      await keepObjects(doors.service.postgres, scope, keeps(given));
+      await keepObjects(endpoints.service.postgres, scope, keeps(given));
     }
 
     async function deliver(event: JsonObject): Promise<void> {
-      expect((await doors.deliver(eventBody(event))).status).to.equal(200);
+      expect((await endpoints.deliver(eventBody(event))).status).to.equal(200);
     }
 
     async function openRejects(): Promise<Record<string, unknown>[]> {
-      const { json } = await doors.manage("GET", `/workspaces/${doors.workspace}/rejects`);
+      const { json } = await endpoints.manage("GET", `/workspaces/${endpoints.workspace}/rejects`);
       return json.data;
     }
 
-    async function mrr(key = doors.readKey): Promise<number> {
+    async function mrr(key = endpoints.readKey): Promise<number> {
       return (await figures(key)).current_mrr;
     }
 
     async function figures(key: string): Promise<MrrAnswer["data"]> {
-      const answer = await doors.call("/v1/metrics/mrr", {
+      const answer = await endpoints.call("/v1/metrics/mrr", {
         headers: { Authorization: `Bearer ${key}` },
       });
       return answer.json.data;

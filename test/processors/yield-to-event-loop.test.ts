@@ -1,30 +1,30 @@
-/** Who has the process to itself while callers crowd at the doors. */
+/** Who has the process to itself while callers crowd at the endpoints. */
 import { setImmediate as turn } from "node:timers/promises";
 import { expect } from "chai";
-import { Slices, giveWay } from "../../processors/yield-to-event-loop.js";
+import { Slices, yieldToCallers } from "../../processors/yield-to-event-loop.js";
 
-describe("booking beside the doors", () => {
+describe("booking beside the endpoints", () => {
   it("should take turns one by one while few call", async () => {
-    expect(await turnsOfOthers({ callsAtTheDoor: 3 })).to.be.below(5);
+    expect(await turnsOfOthers({ callsInFlight: 3 })).to.be.below(5);
   });
 
   it("should leave callers who crowd many turns for one of its own, and go on", async () => {
-    expect(await turnsOfOthers({ callsAtTheDoor: 64 })).to.be.above(20);
+    expect(await turnsOfOthers({ callsInFlight: 64 })).to.be.above(20);
   });
 
   it("should begin as soon as the crowd is gone", async () => {
-    const watermark = { callsAtTheDoor: 64 };
+    const watermark = { callsInFlight: 64 };
     let hasBegun = false;
-    const begun = giveWay(watermark).then(() => (hasBegun = true));
+    const begun = yieldToCallers(watermark).then(() => (hasBegun = true));
     await turn();
     expect(hasBegun).to.equal(false);
-    watermark.callsAtTheDoor = 0;
+    watermark.callsInFlight = 0;
     expect(await begun).to.equal(true);
   });
 });
 
 /** Turns that others have had when a slice of some work is followed by the next. */
-async function turnsOfOthers(watermark: { callsAtTheDoor: number }): Promise<number> {
+async function turnsOfOthers(watermark: { callsInFlight: number }): Promise<number> {
   const slices = new Slices(watermark);
   let turns = 0;
   const over = new AbortController();

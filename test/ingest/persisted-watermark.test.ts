@@ -1,9 +1,9 @@
 /** `complete_to` across restarts: what was reported stays, whatever becomes of the clock. */
 import { expect } from "chai";
-import { OwnDoors } from "../../watermark/in-flight-receipts.js";
+import { LocalReceipts } from "../../watermark/in-flight-receipts.js";
 import type { Postgres } from "../../postgres/postgres.js";
 import { Releases } from "../../runtime/releases.js";
-import { openSharedDoors } from "../../watermark/shared-watermark.js";
+import { openSharedReceipts } from "../../watermark/shared-watermark.js";
 import { PersistedWatermark } from "../../watermark/persisted-watermark.js";
 import { limits } from "../../config.js";
 import { openTestPostgres, testLogger } from "../harness/stores.js";
@@ -19,11 +19,11 @@ describe("What was reported as complete", () => {
   beforeEach(() => postgres.query("DELETE FROM told_time"));
   after(() => postgres.query("DELETE FROM told_time"));
 
-  /** A process that begins at a time of its clock, and its doors. */
+  /** A process that begins at a time of its clock, and its endpoints. */
   async function begin(at: number) {
     const reported = await PersistedWatermark.open({ postgres, logger: testLogger }, at, aheadMs);
     const clock = { at };
-    return { reported, clock, doors: new OwnDoors(() => clock.at, reported) };
+    return { reported, clock, endpoints: new LocalReceipts(() => clock.at, reported) };
   }
 
   const restarts: [title: string, setBackMs: number, isKept: boolean][] = [
@@ -36,29 +36,29 @@ describe("What was reported as complete", () => {
     it(`should ${isKept ? "" : "not "}be stamped after, with ${title}`, async () => {
       const first = await begin(1_000_000_000_000);
       first.clock.at += 10 * minuteMs;
-      const reported = (await first.doors.earliest()) - 1;
+      const reported = (await first.endpoints.earliest()) - 1;
       expect(reported).to.equal(first.clock.at - 1);
       // Killed: nothing is written at its end.
       const next = await begin(first.clock.at - setBackMs);
-      expect(next.doors.receive(0).receivedAt > reported).to.equal(isKept);
-      expect((await next.doors.earliest()) > reported).to.equal(isKept);
+      expect(next.endpoints.receive(0).receivedAt > reported).to.equal(isKept);
+      expect((await next.endpoints.earliest()) > reported).to.equal(isKept);
     });
   }
 
   it("should not put a stamp ahead of the clock after a stop", async () => {
     const first = await begin(1_000_000_000_000);
     first.clock.at += minuteMs;
-    await first.doors.earliest();
+    await first.endpoints.earliest();
     await first.reported.end();
     const next = await begin(first.clock.at + 1);
-    expect(next.doors.receive(0).receivedAt).to.equal(next.clock.at);
+    expect(next.endpoints.receive(0).receivedAt).to.equal(next.clock.at);
   });
 
   it("should be stamped after by several processes, too", async () => {
     const ahead = Date.now() + limits.clockSetBackMsMax / 2;
     await postgres.query("INSERT INTO told_time (until) VALUES ($1)", [ahead]);
     const releases = new Releases(testLogger);
-    const doors = await openSharedDoors({
+    const endpoints = await openSharedReceipts({
       process: "reported",
       postgres,
       logger: testLogger,
@@ -66,7 +66,7 @@ describe("What was reported as complete", () => {
       now: Date.now,
       onOthers: () => expect.fail("it is alone"),
     });
-    expect(doors.receive(0).receivedAt).to.be.greaterThan(ahead);
+    expect(endpoints.receive(0).receivedAt).to.be.greaterThan(ahead);
     await releases.release();
   });
 });

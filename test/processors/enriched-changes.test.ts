@@ -1,7 +1,7 @@
 /** What a provider's API adds to an event already booked is a second reading of that event. */
 import { expect } from "chai";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import { adornsNews, toldToAll } from "../../processors/enrich/questions.js";
+import { hasNewQuestions, answeredForAll } from "../../processors/enrich/questions.js";
 import { RecentlyPublished } from "../../processors/enrich/recently-published.js";
 import { createPaddle } from "../../providers/paddle/index.js";
 import { paddleEvent, priceData, subscriptionData } from "../../ops/payloads/paddle.js";
@@ -24,9 +24,9 @@ const booked: TestChange = {
   mrr: "30",
   country: "ZZ",
 };
-const adorned: TestChange = {
+const enriched: TestChange = {
   ...booked,
-  change_id: "evt_1:adorned:0",
+  change_id: "evt_1:enriched:0",
   recorded_at: at + 2 * secondMs,
   mrr: "20",
 };
@@ -39,8 +39,8 @@ describe("two readings of one event", () => {
   });
 
   for (const [order, changes] of [
-    ["in the order of receipt", [booked, adorned]],
-    ["the other way round", [adorned, booked]],
+    ["in the order of receipt", [booked, enriched]],
+    ["the other way round", [enriched, booked]],
   ] as const) {
     it(`should count as the later one says, written ${order}`, async () => {
       const tenant = newTenant();
@@ -80,17 +80,17 @@ describe("An event whose questions were answered lately", () => {
     it(`should ${title}`, () => {
       const opened = openedOf(createPaddle({ toleranceSeconds: 60 }), address);
       const reported = new RecentlyPublished();
-      expect(adornsNews({ reported }, opened, environment, new Map())).to.equal(true);
-      for (const question of toldToAll(opened, answers)) {
+      expect(hasNewQuestions({ reported }, opened, environment, new Map())).to.equal(true);
+      for (const question of answeredForAll(opened, answers)) {
         reported.keep({ integration: "int_1", environment: "live" }, question);
       }
-      expect(adornsNews({ reported }, opened, environment, new Map())).to.equal(expected);
+      expect(hasNewQuestions({ reported }, opened, environment, new Map())).to.equal(expected);
     });
   }
 
   it("should ask again in a minute for a name the API does not have yet", () => {
     const opened = openedOf(createPaddle({ toleranceSeconds: 60 }), null);
-    const [question] = toldToAll(opened, new Map([["/products/pro_1", null]]));
+    const [question] = answeredForAll(opened, new Map([["/products/pro_1", null]]));
     expect(question?.freshForMs).to.equal(60_000);
   });
 

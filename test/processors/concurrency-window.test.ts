@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { LogRecord } from "../../log/log.js";
-import { Overlapping } from "../../processors/concurrency-window.js";
+import { ConcurrencyWindow } from "../../processors/concurrency-window.js";
 import { topics } from "../../schemas/records/records.js";
 
 function recordsOf(...sizes: readonly number[]): LogRecord[] {
@@ -13,13 +13,13 @@ function recordsOf(...sizes: readonly number[]): LogRecord[] {
   }));
 }
 
-describe("Overlapping batches", () => {
+describe("ConcurrencyWindow batches", () => {
   for (const [what, max] of [
     ["records", { records: 3, bytes: 1_000 }],
     ["bytes", { records: 1_000, bytes: 30 }],
   ] as const) {
     it(`should begin while ${what} are few, and then when one has ended`, async () => {
-      const overlapping = new Overlapping(max);
+      const overlapping = new ConcurrencyWindow(max);
       const begun: number[] = [];
       const ends: (() => void)[] = [];
       const begin = (batch: number) =>
@@ -39,7 +39,7 @@ describe("Overlapping batches", () => {
   }
 
   it("should report a failure and make room all the same", async () => {
-    const overlapping = new Overlapping({ records: 1, bytes: 1 });
+    const overlapping = new ConcurrencyWindow({ records: 1, bytes: 1 });
     const failed = await overlapping.begin(recordsOf(10), () => Promise.reject(new Error("away")));
     const error: unknown = await failed.finished.catch((reason: unknown) => reason);
     expect(error).to.have.property("message", "away");

@@ -2,7 +2,7 @@
 import { expect } from "chai";
 import { entriesOf } from "../../../processors/book/payment/entries.js";
 import { paymentState } from "../../../processors/book/payment/payment.js";
-import { recordings } from "../../../processors/book/payment/payment-versions.js";
+import { paymentVersions } from "../../../processors/book/payment/payment-versions.js";
 import type { Fact, FactBody, Quote } from "../../../schemas/records/records.js";
 import { factOf } from "../../harness/facts.js";
 import { rowsOf } from "../../model/tables/table.js";
@@ -178,7 +178,7 @@ describe("An invoice paid by several payments", () => {
 
   it("should move the cents of a payment when one that was made before it comes late", () => {
     const bodies = [invoice, link("p2", 3_333n, 2), paid("p2", 3_333n), link("p1", 3_333n, 1)];
-    const { ledger, versions } = recordings("p2", received(bodies));
+    const { ledger, versions } = paymentVersions("p2", received(bodies));
     const tax = ledger.map((row) => [row.fact.fact_id, row.external_id, row.tax]);
     expect(tax).to.eql([
       ["f2", "a", 334n],

@@ -1,6 +1,6 @@
 /**
- * What a door costs without the service: a bare handler that reads the same body, checks the HMAC
- * and parses the JSON. `koa` is the floor of the target; `http` is the same without Koa.
+ * What an endpoint costs without the service: a bare handler that reads the same body, checks the
+ * HMAC and parses the JSON. `koa` is the floor of the target; `http` is the same without Koa.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";

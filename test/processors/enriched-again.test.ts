@@ -4,10 +4,10 @@ import { factRecords, incompleteRecords } from "../../log/internal-records.js";
 import { openProviderApis } from "../../provider-api/provider-api.js";
 import { sealRawEvent } from "../../log/raw-event.js";
 import { readConfig } from "../../config.js";
-import { adornEvents } from "../../processors/enrich/enrich-optional.js";
+import { enrichOptional } from "../../processors/enrich/enrich-optional.js";
 import { lemonEvent, orderObject } from "../../ops/payloads/lemonsqueezy.js";
 import { type Fact, rawEventCodec, topics } from "../../schemas/records/records.js";
-import { openDoors } from "../harness/doors.js";
+import { openEndpoints } from "../harness/endpoints.js";
 import { enrichingOver } from "../harness/enriching.js";
 import { apiKey, openStripeApi, send } from "../apis/stripe-api.js";
 
@@ -16,10 +16,10 @@ const item = (product: number, price: number) => ({
   attributes: { product_id: product, price, quantity: 1 },
 });
 
-describe("An event adorned again", () => {
+describe("An event enriched again", () => {
   it("should report a fuller answer as another fact, and the same answer as the same", async () => {
-    const doors = await openDoors();
-    const { service, workspace } = doors;
+    const endpoints = await openEndpoints();
+    const { service, workspace } = endpoints;
     // Any server that answers with objects.
     const api = await openStripeApi();
     api.objects.set("/v1/customers/7", { data: { attributes: { country: "DE" } } });
@@ -30,7 +30,7 @@ describe("An event adorned again", () => {
       send(response, 500, {});
       return true;
     };
-    const made = await doors.manage("POST", `/workspaces/${workspace}/integrations`, {
+    const made = await endpoints.manage("POST", `/workspaces/${workspace}/integrations`, {
       provider: "lemonsqueezy",
       environment: "Production",
       credentials: { signing_secret: "of lemons", api_key: apiKey },
@@ -51,7 +51,7 @@ describe("An event adorned again", () => {
       facts.length = 0;
       const record = recordOf(receivedAt, String(made.json.data.id));
       // Nothing is remembered from the time before.
-      await adornEvents({ ...enriching, apis: openProviderApis(config) }, [record]);
+      await enrichOptional({ ...enriching, apis: openProviderApis(config) }, [record]);
       return facts.filter(({ body }) => "Payment" in body);
     };
     const recordOf = (receivedAt: number, integration: string) => {

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { LogRecord } from "../../log/log.js";
 import { limits } from "../../config.js";
-import { gathered } from "../../processors/batch-coalescer.js";
+import { coalesced } from "../../processors/batch-coalescer.js";
 import { topics } from "../../schemas/records/records.js";
 
 describe("Batches of several partitions", () => {
@@ -18,7 +18,7 @@ describe("Batches of several partitions", () => {
   function openHandler(recordsMax = 100) {
     const given: number[][] = [];
     const ends: ((failure?: Error) => void)[] = [];
-    const handle = gathered({ recordsMax, shareMax: 1 }, (records) => {
+    const handle = coalesced({ recordsMax, shareMax: 1 }, (records) => {
       given.push(records.map(({ partition }) => partition));
       return new Promise<void>((resolve, reject) =>
         ends.push((failure) => (failure ? reject(failure) : resolve())),
@@ -57,7 +57,7 @@ describe("Batches of several partitions", () => {
   it("should be handled while what the one before left is finished, and no further", async () => {
     const given: number[] = [];
     const finish: (() => void)[] = [];
-    const handle = gathered({ recordsMax: 1, shareMax: 1 }, async ([record]) => {
+    const handle = coalesced({ recordsMax: 1, shareMax: 1 }, async ([record]) => {
       given.push(record?.partition ?? -1);
       return { finished: new Promise<void>((resolve) => finish.push(resolve)) };
     });

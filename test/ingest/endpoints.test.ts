@@ -1,4 +1,6 @@
-/** What the doors promise: durable before 2xx, the same call the same answer, figures at once. */
+/**
+ * What the endpoints promise: durable before 2xx, the same call the same answer, figures at once.
+ */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { openRawEvent } from "../../log/raw-event.js";
@@ -7,22 +9,22 @@ import { type RawEvent, rawEventCodec, topics } from "../../schemas/records/reco
 import { eventId } from "../../schemas/ids.js";
 import {
   type Answer,
-  type Doors,
+  type Endpoints,
   expectError,
   newStripeEvent,
-  openDoors,
-} from "../harness/doors.js";
+  openEndpoints,
+} from "../harness/endpoints.js";
 
-let doors: Doors;
+let endpoints: Endpoints;
 
-before(async function openDoorsOnce() {
+before(async function openEndpointsOnce() {
   this.timeout(60_000);
-  doors = await openDoors();
+  endpoints = await openEndpoints();
 });
 
 /** The raw records with this event id, opened. */
 async function rawRecords(id: string): Promise<{ raw: RawEvent; body: string }[]> {
-  const { log, vault } = doors.service;
+  const { log, vault } = endpoints.service;
   const found: { raw: RawEvent; body: string }[] = [];
   for (const [partition, end] of (await log.ends(topics.raw)).entries()) {
     for (let offset = 0n; offset < end;) {
@@ -40,10 +42,13 @@ async function rawRecords(id: string): Promise<{ raw: RawEvent; body: string }[]
 
 /** Of a workspace of its own. */
 async function otherKey(): Promise<string> {
-  const created = await doors.manage("POST", "/workspaces", { name: "O", base_currency: "EUR" });
+  const created = await endpoints.manage("POST", "/workspaces", {
+    name: "O",
+    base_currency: "EUR",
+  });
   const path = `/workspaces/${created.json.data.id}/keys`;
   const asked = { environment: "Production", scope: "Full Ingress" };
-  return String((await doors.manage("POST", path, asked)).json.data.key);
+  return String((await endpoints.manage("POST", path, asked)).json.data.key);
 }
 
 let idsMade = 0;
@@ -66,72 +71,72 @@ function figuresOf({ status, json }: Answer) {
   return { status, ...json, normalized };
 }
 
-describe("The webhook door", () => {
+describe("The webhook endpoint", () => {
   it("should seal the untouched bytes with what it knows of the call", async () => {
     const event = newStripeEvent();
     const body = JSON.stringify(event, null, 3);
-    const answer = await doors.deliver(body);
+    const answer = await endpoints.deliver(body);
     expect(answer.status, answer.text).to.equal(200);
-    const id = eventId(doors.workspace, "live", "stripe", event.id);
+    const id = eventId(endpoints.workspace, "live", "stripe", event.id);
     expect(answer.json).to.deep.equal({ status: "success", event_id: id });
     const [record] = await rawRecords(id);
     expect(record?.body).to.equal(body);
     expect(record?.raw.sealed.includes(event.id)).to.equal(false);
     expect(record?.raw.meta).to.deep.include({
-      workspace: doors.workspace,
+      workspace: endpoints.workspace,
       environment: "live",
       form: "webhook",
       native_id: event.id,
       native_type: event.type,
-      rates_edition: doors.service.rates.edition,
+      rates_edition: endpoints.service.rates.edition,
     });
   });
 
   it("should give a redelivery the same event id", async () => {
     const event = newStripeEvent();
     const [first, again] = [
-      await doors.deliver(JSON.stringify(event)),
-      await doors.deliver(JSON.stringify(event)),
+      await endpoints.deliver(JSON.stringify(event)),
+      await endpoints.deliver(JSON.stringify(event)),
     ];
     expect(again.json).to.deep.equal(first.json);
   });
 
   it("should keep what contradicts its integration in the integration's environment", async () => {
     const event = newStripeEvent({ livemode: false });
-    const answer = await doors.deliver(JSON.stringify(event));
-    expect(answer.json.event_id).to.equal(eventId(doors.workspace, "live", "stripe", event.id));
+    const answer = await endpoints.deliver(JSON.stringify(event));
+    expect(answer.json.event_id).to.equal(eventId(endpoints.workspace, "live", "stripe", event.id));
   });
 
   it("should let the flag decide where one URL has events of both environments", async () => {
     const body = { event: { id: "rc_sandbox", type: "TEST", environment: "SANDBOX" } };
-    const made = await doors.manage("POST", `/workspaces/${doors.workspace}/integrations`, {
+    const made = await endpoints.manage("POST", `/workspaces/${endpoints.workspace}/integrations`, {
       provider: "revenuecat",
       environment: "live",
       credentials: { authorization: "Bearer both" },
     });
     expect(made.json.data.environment).to.equal("Production");
-    const answer = await doors.call(made.json.data.webhook_path, {
+    const answer = await endpoints.call(made.json.data.webhook_path, {
       method: "POST",
       headers: { authorization: "Bearer both", "content-type": "application/json" },
       body: JSON.stringify(body),
     });
-    const expected = eventId(doors.workspace, "test", "revenuecat", "rc_sandbox");
+    const expected = eventId(endpoints.workspace, "test", "revenuecat", "rc_sandbox");
     expect(answer.json.event_id).to.equal(expected);
   });
 
   it("should take JSON with a charset", async () => {
     const type = { "content-type": "Application/JSON; charset=UTF-8" };
-    const answer = await doors.deliver(JSON.stringify(newStripeEvent()), type);
+    const answer = await endpoints.deliver(JSON.stringify(newStripeEvent()), type);
     expect(answer.status, answer.text).to.equal(200);
   });
 });
 
-describe("The ingest door, form A", () => {
+describe("The ingest endpoint, form A", () => {
   it("should answer with the figures that will be booked", async () => {
-    const answer = await doors.ingest(
+    const answer = await endpoints.ingest(
       sale({ amount: 19.99, currency: "usd", occurred_at: "2024-03-05T10:00:00Z" }),
     );
-    const { rate } = doors.service.rates.quote("USD", "EUR", Date.UTC(2024, 2, 5)) ?? {};
+    const { rate } = endpoints.service.rates.quote("USD", "EUR", Date.UTC(2024, 2, 5)) ?? {};
     expect(figuresOf(answer)).to.deep.include({ status: "success" });
     expect(answer.json.normalized).to.include({ base_currency: "EUR", fx_rate: Number(rate) });
     // 1 EUR = 1.0849 USD on 2024-03-04 (ECB): 19.99 × 0.9217439395.
@@ -140,26 +145,26 @@ describe("The ingest door, form A", () => {
   });
 
   it("should mark the figure of a refund as provisional, and no other", async () => {
-    const refund = await doors.ingest(sale({ event_type: "transaction.refund" }));
+    const refund = await endpoints.ingest(sale({ event_type: "transaction.refund" }));
     expect(refund.json.normalized).to.include({ amount_base: 20, provisional: true });
-    expect((await doors.ingest(sale())).json.normalized).to.not.have.property("provisional");
+    expect((await endpoints.ingest(sale())).json.normalized).to.not.have.property("provisional");
   });
 
   it("should take a sale of nothing", async () => {
-    const answer = await doors.ingest(sale({ amount: 0 }));
+    const answer = await endpoints.ingest(sale({ amount: 0 }));
     expect(answer.status).to.equal(202);
     expect(answer.json.normalized.amount_base).to.equal(0);
   });
 
   it("should say 422 fx_rate_missing where no rate is known", async () => {
-    const before = await doors.taken();
+    const before = await endpoints.taken();
     const gone = sale({ currency: "ZWL", occurred_at: "2001-01-05T00:00:00Z" });
-    expectError(await doors.ingest(gone), {
+    expectError(await endpoints.ingest(gone), {
       status: 422,
       code: "fx_rate_missing",
       param: "currency",
     });
-    expect(await doors.taken()).to.equal(before);
+    expect(await endpoints.taken()).to.equal(before);
   });
 
   for (const [title, record] of [
@@ -170,7 +175,7 @@ describe("The ingest door, form A", () => {
   ] as const) {
     it(`should need no rate for ${title}: no money moves`, async () => {
       const gone = { currency: "ZWL", occurred_at: "2001-01-05T00:00:00Z" };
-      const answer = await doors.ingest(sale({ ...gone, ...record }));
+      const answer = await endpoints.ingest(sale({ ...gone, ...record }));
       expect(answer.status, answer.text).to.equal(202);
       expect(answer.json.normalized).to.include({ amount_base: 0, fx_rate: 1 });
     });
@@ -179,7 +184,7 @@ describe("The ingest door, form A", () => {
   it("should convert the amount of a churn where its rate is known", async () => {
     const [sold, ended] = await Promise.all(
       [{}, { event_type: "subscription.churn", subscription_id: "sub_usd" }].map((more) =>
-        doors.ingest(sale({ currency: "USD", occurred_at: "2026-03-02T12:00:00Z", ...more })),
+        endpoints.ingest(sale({ currency: "USD", occurred_at: "2026-03-02T12:00:00Z", ...more })),
       ),
     );
     const { amount_base: amount, fx_rate: rate } = sold?.json.normalized ?? {};
@@ -188,15 +193,15 @@ describe("The ingest door, form A", () => {
   });
 
   it("should say how much of the limit is left", async () => {
-    const { headers } = await doors.ingest(sale());
+    const { headers } = await endpoints.ingest(sale());
     expect(headers.get("ratelimit-policy")).to.equal('"key";q=2000;w=1');
     expect(headers.get("ratelimit")).to.match(/^"key";r=\d+;t=1$/);
   });
 });
 
-describe("The ingest door, form B", () => {
+describe("The ingest endpoint, form B", () => {
   it("should read a flat payload in minor units", async () => {
-    const answer = await doors.ingest({
+    const answer = await endpoints.ingest({
       provider: "stripe",
       event_type: "checkout.session.completed",
       payload: {
@@ -216,8 +221,8 @@ describe("The ingest door, form B", () => {
 
   it("should read the provider's own body as the same event its webhook reports", async () => {
     const event = newStripeEvent();
-    const byWebhook = await doors.deliver(JSON.stringify(event));
-    const direct = await doors.ingest({
+    const byWebhook = await endpoints.deliver(JSON.stringify(event));
+    const direct = await endpoints.ingest({
       provider: "stripe",
       event_type: event.type,
       payload: event,
@@ -231,10 +236,10 @@ describe("Idempotency", () => {
   const key = () => ({ "idempotency-key": newId("key") });
 
   it("should take what has no identity each time", async () => {
-    const before = await doors.taken();
-    const [one, two] = [await doors.ingest(sale()), await doors.ingest(sale())];
+    const before = await endpoints.taken();
+    const [one, two] = [await endpoints.ingest(sale()), await endpoints.ingest(sale())];
     expect(one.json.event_id).to.not.equal(two.json.event_id);
-    expect(await doors.taken()).to.equal(before + 2n);
+    expect(await endpoints.taken()).to.equal(before + 2n);
   });
 
   for (const [title, call] of [
@@ -244,11 +249,11 @@ describe("Idempotency", () => {
   ] as const) {
     it(`should answer the same ${title} with the same answer, and take it once`, async () => {
       const { body, headers } = call();
-      const first = await doors.ingest(body, headers);
+      const first = await endpoints.ingest(body, headers);
       expect(first.status, first.text).to.equal(202);
       expect(first.headers.get("idempotent-replayed")).to.equal(null);
       await marked();
-      const again = await doors.ingest(body, headers);
+      const again = await endpoints.ingest(body, headers);
       expect(again.status).to.equal(202);
       expect(again.json).to.deep.equal(first.json);
       expect(again.headers.get("idempotent-replayed")).to.equal("true");
@@ -257,13 +262,13 @@ describe("Idempotency", () => {
 
     it(`should answer the same ${title} with another body by 409`, async () => {
       const { body, headers } = call();
-      expect((await doors.ingest(body, headers)).status).to.equal(202);
+      expect((await endpoints.ingest(body, headers)).status).to.equal(202);
       await marked();
-      const before = await doors.taken();
-      const other = await doors.ingest({ ...body, amount: 21 }, headers);
+      const before = await endpoints.taken();
+      const other = await endpoints.ingest({ ...body, amount: 21 }, headers);
       const code = "event_id" in body ? "event_id_conflict" : "idempotency_key_conflict";
       expectError(other, { status: 409, code, type: "conflict" });
-      expect(await doors.taken()).to.equal(before);
+      expect(await endpoints.taken()).to.equal(before);
     });
   }
 
@@ -275,26 +280,29 @@ describe("Idempotency", () => {
     const [one, two] = spelled.map(
       (text) => `${text.slice(0, -1)},"event_type":"transaction.sale","currency":"EUR"}`,
     );
-    const first = await doors.ingest(one, headers);
+    const first = await endpoints.ingest(one, headers);
     expect(first.status, first.text).to.equal(202);
-    expect((await doors.ingest(two, headers)).json).to.deep.equal(first.json);
+    expect((await endpoints.ingest(two, headers)).json).to.deep.equal(first.json);
   });
 
   it("should give equal calls at the same time one answer", async () => {
     const body = sale({ event_id: newId("evt") });
-    const answers = await Promise.all(Array.from({ length: 20 }, () => doors.ingest(body)));
+    const answers = await Promise.all(Array.from({ length: 20 }, () => endpoints.ingest(body)));
     expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
     expect(answers.map(({ status }) => status)).to.deep.equal(answers.map(() => 202));
   });
 
   it("should keep keys of different environments apart", async () => {
-    const path = `/workspaces/${doors.workspace}/keys`;
-    const made = await doors.manage("POST", path, { environment: "Test", scope: "Full Ingress" });
+    const path = `/workspaces/${endpoints.workspace}/keys`;
+    const made = await endpoints.manage("POST", path, {
+      environment: "Test",
+      scope: "Full Ingress",
+    });
     const headers = key();
     const body = sale();
-    const live = await doors.ingest(body, headers);
+    const live = await endpoints.ingest(body, headers);
     const authorization = `Bearer ${made.json.data.key}`;
-    const test = await doors.ingest({ ...body, amount: 1 }, { ...headers, authorization });
+    const test = await endpoints.ingest({ ...body, amount: 1 }, { ...headers, authorization });
     expect(test.status, test.text).to.equal(202);
     expect(test.json.event_id).to.not.equal(live.json.event_id);
   });
@@ -303,20 +311,20 @@ describe("Idempotency", () => {
     const headers = key();
     const freed = async (): Promise<void> => {
       await marked();
-      await doors.service.postgres.query(
+      await endpoints.service.postgres.query(
         "UPDATE ingest_receipts SET expires_at = now() WHERE workspace = $1 AND identity = $2",
-        [doors.workspace, `key:${headers["idempotency-key"]}`],
+        [endpoints.workspace, `key:${headers["idempotency-key"]}`],
       );
     };
     const body = sale();
-    const first = await doors.ingest(body, headers);
+    const first = await endpoints.ingest(body, headers);
     await freed();
-    const other = await doors.ingest({ ...body, amount: 21 }, headers);
+    const other = await endpoints.ingest({ ...body, amount: 21 }, headers);
     expect(other.status, other.text).to.equal(202);
     // Under the id of the first it would be taken for a redelivery, and never be booked.
     expect(other.json.event_id).to.not.equal(first.json.event_id);
     await freed();
-    const late = await doors.ingest(body, headers);
+    const late = await endpoints.ingest(body, headers);
     expect(late.json.event_id).to.equal(first.json.event_id);
   });
 
@@ -324,19 +332,19 @@ describe("Idempotency", () => {
     const body = sale();
     const name = newId("key");
     const batch = { "content-type": "application/x-ndjson", "idempotency-key": name };
-    const line = JSON.parse((await doors.ingest(JSON.stringify(body), batch)).text);
-    const single = await doors.ingest(body, { "idempotency-key": `${name}:1` });
-    const named = await doors.ingest({ ...body, event_id: `idempotency-key:${name}:1` });
+    const line = JSON.parse((await endpoints.ingest(JSON.stringify(body), batch)).text);
+    const single = await endpoints.ingest(body, { "idempotency-key": `${name}:1` });
+    const named = await endpoints.ingest({ ...body, event_id: `idempotency-key:${name}:1` });
     const ids = [line.event_id, single.json.event_id, named.json.event_id];
     expect(new Set(ids)).to.have.property("size", 3);
   });
 
   it("should append again what was claimed but never marked durable", async () => {
     const body = sale({ event_id: newId("evt") });
-    const first = await doors.ingest(body);
+    const first = await endpoints.ingest(body);
     await marked();
     await forgetMark(`event:custom:${String(body.event_id)}`);
-    const again = await doors.ingest(body);
+    const again = await endpoints.ingest(body);
     expect(again.json).to.deep.equal(first.json);
     await expectTakenUpAgain(first.json.event_id);
   });
@@ -345,12 +353,12 @@ describe("Idempotency", () => {
 /** Receipts are marked behind the answer; one marked later has passed all before it. */
 async function marked(): Promise<void> {
   const last = sale({ event_id: newId("last") });
-  await doors.ingest(last);
+  await endpoints.ingest(last);
   const identity = `event:custom:${String(last.event_id)}`;
   for (let tries = 0; tries < 200; tries++) {
-    const [row] = await doors.service.postgres.query<{ durable: boolean }>(
+    const [row] = await endpoints.service.postgres.query<{ durable: boolean }>(
       "SELECT durable FROM ingest_receipts WHERE workspace = $1 AND identity = $2",
-      [doors.workspace, identity],
+      [endpoints.workspace, identity],
     );
     if (row?.durable) return;
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -360,9 +368,9 @@ async function marked(): Promise<void> {
 
 /** As a crash between the append and the mark, or before the append, leaves a claim. */
 async function forgetMark(identity: string): Promise<void> {
-  await doors.service.postgres.query(
+  await endpoints.service.postgres.query(
     "UPDATE ingest_receipts SET durable = false WHERE workspace = $1 AND identity = $2",
-    [doors.workspace, identity],
+    [endpoints.workspace, identity],
   );
 }
 
@@ -387,8 +395,8 @@ describe("Batches", () => {
       .map((line) => JSON.parse(line));
 
   it("should answer each line in order and take the good ones", async () => {
-    const before = await doors.taken();
-    const answer = await doors.ingest(
+    const before = await endpoints.taken();
+    const answer = await endpoints.ingest(
       lines(sale(), "{", sale({ amount: -1 }), sale({ currency: "JPY", amount: 100 })) +
         "\r\n\n \n",
       ndjson,
@@ -403,7 +411,7 @@ describe("Batches", () => {
       [4, "success", undefined],
     ]);
     expect(reported[0].normalized.amount_base).to.equal(20);
-    expect(await doors.taken()).to.equal(before + 2n);
+    expect(await endpoints.taken()).to.equal(before + 2n);
   });
 
   it("should take so many bytes of batches at a time, and of one workspace half", async () => {
@@ -414,7 +422,7 @@ describe("Batches", () => {
       const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
       const writer = writable.getWriter();
       // Announces no length, so it counts as a whole batch.
-      const answer = doors.call(path, {
+      const answer = endpoints.call(path, {
         method: "POST",
         headers: headersOf(key),
         body: readable,
@@ -426,31 +434,31 @@ describe("Batches", () => {
     const half = limits.batchesPerWorkspaceBytesMax / limits.batchBytesMax;
     const whole = limits.batchesBytesMax / limits.batchBytesMax;
     const batch = (key: string) =>
-      doors.call(path, { method: "POST", headers: headersOf(key), body: lines(sale()) });
+      endpoints.call(path, { method: "POST", headers: headersOf(key), body: lines(sale()) });
     const untilRefused = async (key: string): Promise<Answer> => {
       const answer = await batch(key);
       return answer.status === 200 ? untilRefused(key) : answer;
     };
 
     const [other, third] = [await otherKey(), await otherKey()];
-    const open = await Promise.all(Array.from({ length: half }, () => upload(doors.key)));
-    const refused = await untilRefused(doors.key);
+    const open = await Promise.all(Array.from({ length: half }, () => upload(endpoints.key)));
+    const refused = await untilRefused(endpoints.key);
     expectError(refused, { status: 503, code: "batches_busy" });
     expect(refused.headers.get("retry-after")).to.equal("1");
-    expect((await doors.ingest(sale())).status).to.equal(202);
+    expect((await endpoints.ingest(sale())).status).to.equal(202);
     expect((await batch(other)).status).to.equal(200);
     open.push(...(await Promise.all(Array.from({ length: whole - half }, () => upload(other)))));
     expectError(await untilRefused(third), { status: 503, code: "batches_busy" });
     await Promise.all(open.map(({ writer }) => writer.close()));
     for (const { answer } of open) expect((await answer).status).to.equal(200);
-    expect((await doors.ingest(sale(), ndjson)).status).to.equal(200);
+    expect((await endpoints.ingest(sale(), ndjson)).status).to.equal(200);
   });
 
   it("should take equal lines once and refuse other lines of the same id", async () => {
     const event = sale({ event_id: newId("evt") });
-    const before = await doors.taken();
+    const before = await endpoints.taken();
     const reported = answersOf(
-      await doors.ingest(lines(event, event, { ...event, amount: 1 }, sale()), ndjson),
+      await endpoints.ingest(lines(event, event, { ...event, amount: 1 }, sale()), ndjson),
     );
     expect(reported.map(({ error }) => error?.code)).to.deep.equal([
       undefined,
@@ -460,40 +468,43 @@ describe("Batches", () => {
     ]);
     expect(reported[1].event_id).to.equal(reported[0].event_id);
     expect(reported[1].idempotent_replayed).to.equal(true);
-    expect(await doors.taken()).to.equal(before + 2n);
+    expect(await endpoints.taken()).to.equal(before + 2n);
   });
 
   it("should give the same batch under the same key the same answers", async () => {
     const headers = { ...ndjson, "idempotency-key": newId("batch") };
     const named = newId("evt");
     const batch = lines(sale(), sale({ event_id: named }), "{");
-    const first = answersOf(await doors.ingest(batch, headers));
-    const again = answersOf(await doors.ingest(batch, headers));
+    const first = answersOf(await endpoints.ingest(batch, headers));
+    const again = answersOf(await endpoints.ingest(batch, headers));
     const ids = (reported: { event_id?: string }[]) => reported.map(({ event_id: id }) => id);
     expect(ids(again)).to.deep.equal(ids(first));
     expect(again[0].normalized).to.deep.equal(first[0].normalized);
     expect(first[0].event_id).to.not.equal(first[1].event_id);
     await marked();
     await forgetMark(`event:custom:${named}`);
-    await doors.ingest(batch, headers);
+    await endpoints.ingest(batch, headers);
     await expectTakenUpAgain(first[1].event_id);
-    const other = await doors.ingest(`${batch}\n${JSON.stringify(sale())}`, headers);
+    const other = await endpoints.ingest(`${batch}\n${JSON.stringify(sale())}`, headers);
     expectError(other, { status: 409, code: "idempotency_key_conflict" });
   });
 
   it("should refuse a batch that is too long or empty, and take none of it", async () => {
-    const before = await doors.taken();
-    const long = await doors.ingest(`${JSON.stringify(sale())}\n`.repeat(10_001), ndjson);
+    const before = await endpoints.taken();
+    const long = await endpoints.ingest(`${JSON.stringify(sale())}\n`.repeat(10_001), ndjson);
     expectError(long, { status: 422, code: "batch_too_long" });
-    expectError(await doors.ingest("\n\n", ndjson), { status: 422, code: "batch_empty" });
-    const large = await doors.ingest(" ".repeat(16 * 1024 * 1024 + 1), ndjson);
+    expectError(await endpoints.ingest("\n\n", ndjson), { status: 422, code: "batch_empty" });
+    const large = await endpoints.ingest(" ".repeat(16 * 1024 * 1024 + 1), ndjson);
     expectError(large, { status: 413, code: "body_too_large" });
-    expect(await doors.taken()).to.equal(before);
+    expect(await endpoints.taken()).to.equal(before);
   });
 
   it("should refuse a single line over the limit of one event, and take the others", async () => {
     const reported = answersOf(
-      await doors.ingest(lines(sale({ product_name: "x".repeat(1024 * 1024) }), sale()), ndjson),
+      await endpoints.ingest(
+        lines(sale({ product_name: "x".repeat(1024 * 1024) }), sale()),
+        ndjson,
+      ),
     );
     expect(reported[0].error.code).to.equal("body_too_large");
     expect(reported[1].status).to.equal("success");
@@ -502,9 +513,9 @@ describe("Batches", () => {
 
 describe("Machines ask", () => {
   it("should say that it turns, that it is ready, and how it is", async () => {
-    expect((await doors.call("/healthz")).json).to.deep.equal({ status: "success" });
-    await doors.deliver(JSON.stringify(newStripeEvent()));
-    const metrics = await doors.call("/metrics");
+    expect((await endpoints.call("/healthz")).json).to.deep.equal({ status: "success" });
+    await endpoints.deliver(JSON.stringify(newStripeEvent()));
+    const metrics = await endpoints.call("/metrics");
     expect(metrics.text).to.match(
       /^revenue_webhooks_total\{provider="stripe",verdict="taken"\} [1-9]/m,
     );
@@ -515,23 +526,23 @@ describe("Machines ask", () => {
     );
     expect(metrics.text).to.match(/^revenue_rates_age_seconds\{source="ecb"\} \d+$/m);
     expect(metrics.text).to.include("# TYPE revenue_booking_delay_seconds histogram");
-    expect(metrics.text).to.not.include(doors.webhook);
+    expect(metrics.text).to.not.include(endpoints.webhook);
   });
 
   it("should name what does not work", async () => {
     let works = false;
-    doors.service.readiness.add("the moon", () => {
+    endpoints.service.readiness.add("the moon", () => {
       if (!works) throw new Error("it is new");
     });
-    const answer = await doors.call("/readyz");
+    const answer = await endpoints.call("/readyz");
     expectError(answer, { status: 503, code: "not_ready", type: "unavailable" });
     expect(answer.json.error.message).to.include("the moon");
     works = true;
-    expect((await doors.call("/readyz")).status).to.equal(200);
+    expect((await endpoints.call("/readyz")).status).to.equal(200);
   });
 
   it("should ask the backends once for all who ask at the same time: anybody may", async () => {
-    const { metrics, readiness } = doors.service;
+    const { metrics, readiness } = endpoints.service;
     const asked = { readyz: 0, metrics: 0 };
     let slowMs = 200;
     readiness.add("a slow backend", async () => {
@@ -544,13 +555,13 @@ describe("Machines ask", () => {
       return { metrics: asked.metrics };
     });
     const paths = Array.from({ length: 20 }, () => ["/readyz", "/metrics"]).flat();
-    const answers = await Promise.all(paths.map((path) => doors.call(path)));
+    const answers = await Promise.all(paths.map((path) => endpoints.call(path)));
     expect(answers.map(({ status }) => status)).to.deep.equal(paths.map(() => 200));
     expect(asked.readyz).to.be.within(1, 10);
     expect(asked.metrics).to.be.within(1, 10);
     slowMs = 0;
     const before = asked.readyz;
-    await doors.call("/readyz");
+    await endpoints.call("/readyz");
     expect(asked.readyz).to.equal(before + 1);
   });
 });

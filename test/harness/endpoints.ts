@@ -1,11 +1,13 @@
-/** What the tests of the doors share: a workspace with keys and a Stripe integration, and calls. */
+/**
+ * What the tests of the endpoints share: a workspace with keys and a Stripe integration, and calls.
+ */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { createStripe } from "../../providers/stripe/index.js";
 import { topics } from "../../schemas/records/records.js";
 import { type TestService, openTestService } from "./service.js";
 
-export interface Doors extends TestService {
+export interface Endpoints extends TestService {
   readonly workspace: string;
   /** Full Ingress, Production. */
   readonly key: string;
@@ -31,14 +33,14 @@ export interface Answer {
   readonly json: any;
 }
 
-export const signingSecret = "whsec_of_the_door_tests";
+export const signingSecret = "whsec_of_the_endpoint_tests";
 export const stripe = createStripe({ toleranceSeconds: 300 });
 
-export async function openDoors(): Promise<Doors> {
+export async function openEndpoints(): Promise<Endpoints> {
   const opened = await openTestService();
   const { base, adminToken, service } = opened;
 
-  const call: Doors["call"] = async (path, init) => {
+  const call: Endpoints["call"] = async (path, init) => {
     const response = await fetch(base + path, init);
     const text = await response.text();
     const isJson = response.headers.get("content-type")?.startsWith("application/json");
@@ -49,7 +51,7 @@ export async function openDoors(): Promise<Doors> {
       json: isJson ? JSON.parse(text) : null,
     };
   };
-  const manage: Doors["manage"] = (method, path, body) =>
+  const manage: Endpoints["manage"] = (method, path, body) =>
     call(`/v1/manage${path}`, {
       method,
       headers: {
@@ -59,7 +61,7 @@ export async function openDoors(): Promise<Doors> {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
 
-  const created = await manage("POST", "/workspaces", { name: "Doors", base_currency: "EUR" });
+  const created = await manage("POST", "/workspaces", { name: "Endpoints", base_currency: "EUR" });
   const workspace = String(created.json.data.id);
   const newKey = async (scope: string) => {
     const path = `/workspaces/${workspace}/keys`;
@@ -125,7 +127,9 @@ export function newStripeEvent(change: Readonly<Record<string, unknown>> = {}) {
     created,
     livemode: true,
     api_version: "2025-09-30.clover",
-    data: { object: { id: `prod_door_${eventsMade}`, object: "product", name: "Door", created } },
+    data: {
+      object: { id: `prod_door_${eventsMade}`, object: "product", name: "Endpoint", created },
+    },
     ...change,
   };
 }

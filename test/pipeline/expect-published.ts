@@ -29,7 +29,7 @@ export async function placesOf(log: Log): Promise<Places> {
  *
  * @throws AssertionError naming the first that is missing, made up or reported in two ways
  */
-export async function expectTold(
+export async function expectPublished(
   { clickhouse }: Service,
   log: Log,
   since: Places,

@@ -4,7 +4,7 @@ import { noClickHouse } from "../../clickhouse/unused.js";
 import type { Log } from "../../log/log.js";
 import type { Postgres } from "../../postgres/postgres.js";
 import { OthersRun } from "../../runtime/exclusive-lease.js";
-import { writtenAlone } from "../../runtime/fenced-backends.js";
+import { fenceBackends } from "../../runtime/fenced-backends.js";
 import { topics } from "../../schemas/records/records.js";
 import { rejection } from "../log/log-contract.js";
 
@@ -56,7 +56,7 @@ describe("A command that is not alone any more", () => {
     close: async () => undefined,
   };
   const clickhouse = { ...noClickHouse, write: doing("write") };
-  const used = writtenAlone({ clickhouse, log, postgres }, sole);
+  const used = fenceBackends({ clickhouse, log, postgres }, sole);
 
   const writes: Readonly<Record<string, () => Promise<unknown>>> = {
     write: () => used.clickhouse.write("INSERT", {}, "bookkeeping"),

@@ -1,8 +1,8 @@
-/** The doors as a process without the role `ingest` has them: who calls took the wrong port. */
+/** The endpoints as a process without the role `ingest` has them: who calls took the wrong port. */
 import type Router from "@koa/router";
 import { notFound } from "./errors.js";
 
-export function doorsElsewhere(router: Router): void {
+export function refuseIngest(router: Router): void {
   const report = (): never => {
     throw notFound("role_elsewhere", "Events are taken where the role ingest runs, not here.");
   };
