@@ -9,11 +9,14 @@ const path = require("node:path");
 const folder = "dist/test";
 // Some of them only in CI: elsewhere they are over at once.
 const longFirst = [
+  "full-disk",
   "kafka",
   "kafka-brokers",
   "backup",
   "move",
   "roles",
+  "settings",
+  "dashboard",
   "tables",
   "transfers",
   "crash",
