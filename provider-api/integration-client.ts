@@ -46,7 +46,6 @@ export interface Patience {
   readonly halfOpenAfterMs: number;
 }
 
-const silentMs = 60_000;
 /** Whoever asks us to wait longer is called again after this: a wrong clock must not cut us off. */
 const restMsMax = 60 * 60 * 1000;
 /** An authorization is not used in its last moments: the call takes time, and clocks differ. */
@@ -80,9 +79,7 @@ export class ApiLine {
   readonly #atOnce: IPolicy = bulkhead(limits.apiCallsAtOnceMax, limits.apiCallsWaitingMax);
   readonly #breaker: IPolicy;
   #given: Given | null = null;
-  /** On `performance.now()`, like the next. */
-  #silentUntil = 0;
-  /** The provider asked all calls to wait. */
+  /** The provider asked all calls to wait; on `performance.now()`. */
   #waitUntil = 0;
 
   /** @param url instead of the API's own base URL */
@@ -112,11 +109,6 @@ export class ApiLine {
 
   isFor(credentials: unknown): boolean {
     return JSON.stringify(credentials) === this.#credentialsText;
-  }
-
-  /** What was found to allow no calls, a minute ago at most; undefined: nothing was. */
-  get silentCredentials(): unknown {
-    return this.#silentUntil > performance.now() ? this.#credentials : undefined;
   }
 
   async ask(question: AskedFor, signal: AbortSignal): Promise<Asked> {
@@ -210,7 +202,6 @@ export class ApiLine {
       const reported = await given.authorization;
       given.usableUntil =
         reported === null ? 0 : began + reported.until - now - authorizationMarginMs;
-      if (reported === null) this.#silentUntil = performance.now() + silentMs;
     } catch {
       given.usableUntil = 0; // whoever asked is reported
     }

@@ -28,8 +28,6 @@ export interface ProviderApis {
   ask(asker: Asker, question: Asking, signal: AbortSignal): Promise<Asked>;
   /** Runs `work`, which asks, when few others of the integration do. */
   inTurn<T>(asker: Asker, work: () => Promise<T>): Promise<T>;
-  /** Its credentials that were found to allow no calls, a minute ago at most; undefined: none. */
-  silentCredentials(integration: string): unknown;
 }
 
 const usualPatience: Patience = {
@@ -89,7 +87,6 @@ export function openProviderApis(
       if (integration === null || provider.api === undefined) return work();
       return lineOf(provider, integration).events.execute(work);
     },
-    silentCredentials: (integration) => lines.get(integration)?.silentCredentials,
   };
 }
 

@@ -163,6 +163,8 @@ export interface Known {
 export interface ProviderApi<Credentials> {
   /** Scheme and host; a setting `<TOKEN>_API_URL` replaces it. */
   baseUrl(credentials: Credentials): string;
+  /** Whether anything may be asked with these credentials: an API key is optional. */
+  allowsCalls(credentials: Credentials): boolean;
   /**
    * The headers of one call, and how long they may be used again, in ms since 1970; null when the
    * credentials allow no calls. `post` sends a form and returns the parsed JSON, for OAuth.

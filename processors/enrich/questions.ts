@@ -4,10 +4,9 @@
  */
 import { parseJsonText } from "../../schemas/json.js";
 import { absentFreshMsMax } from "../../provider-api/fresh-answers.js";
-import { areSameCredentials } from "../../workspaces/previous-credentials.js";
-import type { Asker, ProviderApis } from "../../provider-api/provider-api.js";
+import type { Asker } from "../../provider-api/provider-api.js";
 import { limits } from "../../config.js";
-import type { Known, Question } from "../../providers/provider.js";
+import type { Known, Provider, Question } from "../../providers/provider.js";
 import type { Environment } from "../../schemas/records/records.js";
 import { withNamed } from "../normalize/named-objects.js";
 import type { NormalizingService } from "../normalize/normalizing-service.js";
@@ -78,21 +77,15 @@ export function asksNeeded(opened: Opened): boolean {
   return questionsOf(opened, opened.known.answers, "required").length > 0;
 }
 
-/** Whether anybody may be asked: what other credentials were refused says nothing of those now. */
+/** Whether the integration has credentials, as they are now, that allow questions. */
 export async function mayAsk(
-  {
-    apis,
-    integrations,
-  }: Pick<NormalizingService, "integrations"> & {
-    readonly apis: Pick<ProviderApis, "silentCredentials">;
-  },
+  { integrations }: Pick<NormalizingService, "integrations">,
+  provider: Provider | null,
   integration: string | null,
 ): Promise<boolean> {
-  if (integration === null) return false;
-  const silent = apis.silentCredentials(integration);
-  if (silent === undefined) return true;
+  if (integration === null || provider?.api === undefined) return false;
   const found = await integrations.byId(integration);
-  return found !== null && !areSameCredentials(found.credentials[0], silent);
+  return found !== null && provider.api.allowsCalls(found.credentials[0]);
 }
 
 /**

@@ -119,8 +119,8 @@ export async function conclude(
   });
   if (completed.outcome === "rejected") return { ...seen, ...completed, kind: "rejected" };
   const asksOptional =
-    (await mayAsk(service, event.integration)) &&
-    hasNewQuestions(service, opened, meta.environment, answers);
+    hasNewQuestions(service, opened, meta.environment, answers) &&
+    (await mayAsk(service, opened.provider, event.integration));
   const backfill = event.form === "history";
   const facts = completed.facts.map((fact) => ({ ...fact, backfill }));
   return { ...seen, kind: "facts", facts, asksOptional };

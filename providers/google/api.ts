@@ -51,6 +51,7 @@ type Keyed = { readonly service_account_key?: ServiceAccountKey | undefined };
 export function googleApi(tokenHosts: readonly string[]): ProviderApi<Keyed> {
   return {
     baseUrl: () => "https://androidpublisher.googleapis.com",
+    allowsCalls: ({ service_account_key: key }) => key !== undefined,
     async authorize({ service_account_key: key }, now, post) {
       if (key === undefined) return null;
       // Once more: the settings may have named other hosts when it was entered.

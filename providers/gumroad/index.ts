@@ -44,6 +44,7 @@ export function createGumroad(): Provider<GumroadCredentials> {
     needs,
     api: {
       baseUrl: () => "https://api.gumroad.com",
+      allowsCalls: ({ access_token: key }) => key !== undefined,
       authorize: async ({ access_token: token }, now) =>
         token === undefined
           ? null

@@ -72,6 +72,7 @@ export function createLemonSqueezy(): Provider<LemonSqueezyCredentials> {
     asks,
     api: {
       baseUrl: () => apiUrl,
+      allowsCalls: ({ api_key: key }) => key !== undefined,
       authorize: async ({ api_key: key }) =>
         key === undefined
           ? null

@@ -77,6 +77,7 @@ export function createPaddle(settings: {
         const isSandbox = environment === undefined && key?.startsWith(sandboxKeyPrefix) === true;
         return isSandbox || environment === "sandbox" ? sandboxUrl : productionUrl;
       },
+      allowsCalls: ({ api_key: key }) => key !== undefined,
       authorize: async ({ api_key: key }) =>
         key === undefined
           ? null

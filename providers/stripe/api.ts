@@ -7,6 +7,7 @@ const hourMs = 60 * 60 * 1000;
 
 export const stripeApi: ProviderApi<{ readonly api_key?: string | undefined }> = {
   baseUrl: () => "https://api.stripe.com",
+  allowsCalls: ({ api_key: key }) => key !== undefined,
   authorize: async ({ api_key: key }, now) =>
     key === undefined
       ? null

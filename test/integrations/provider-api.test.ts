@@ -162,7 +162,7 @@ describe("Calls of a provider's API", () => {
     expect(headers).to.have.lengthOf(1);
   });
 
-  it("should be silent with the credentials that allow nothing, and no others", async () => {
+  it("should ask with the credentials an integration has now, if they have a key", async () => {
     const [keyless, keyed] = [
       { signing_secret: "whsec" },
       { signing_secret: "whsec", api_key: "k" },
@@ -175,10 +175,9 @@ describe("Calls of a provider's API", () => {
         environment: "live" as const,
       };
       const byId = async () => (credentials.length === 0 ? null : { ...found, credentials });
-      return mayAsk({ apis, integrations: { byId, byToken: byId, forget: () => {} } }, "int_1");
+      const integrations = { byId, byToken: byId, forget: () => {} };
+      return mayAsk({ integrations }, provider, "int_1");
     };
-    expect(await withNow(keyless), "never asked").to.equal(true);
-    expect(await ask({ key: null })).to.deep.equal({ outcome: "silent" });
     expect(await withNow(keyless)).to.equal(false);
     expect(await withNow(keyed), "a first key").to.equal(true);
     expect(await withNow(), "deleted").to.equal(false);
@@ -249,6 +248,7 @@ describe("Calls of a provider's API", () => {
         ...provider.api,
         baseUrl: () => api.url,
         requestsPerSecond: 100,
+        allowsCalls: () => true,
         authorize: async (_credentials: unknown, now: number) => {
           const life = lives[asks.length] ?? 0;
           const number = asks.length + 1;
