@@ -3,9 +3,8 @@
  * Names of assets hold a hash of their content, so browsers keep them; the page itself is asked for
  * each time.
  */
-import { readFileSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { extname, join, relative, sep } from "node:path";
-import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import type Router from "@koa/router";
 import type { Context } from "koa";
 import { projectFile } from "../runtime/project-root.js";
@@ -134,7 +133,6 @@ const types: Readonly<Record<string, string>> = {
   ".ico": "image/x-icon",
   ".woff2": "font/woff2",
 };
-const isCompressedAlready = /\.(?:png|ico|woff2)$/;
 
 /** @returns by path within the folder; empty when it is not there */
 function readFiles(folder: string): ReadonlyMap<string, File> {
@@ -145,18 +143,19 @@ function readFiles(folder: string): ReadonlyMap<string, File> {
   return new Map(
     files.map((path) => {
       const bytes = readFileSync(path);
-      const compressed: Record<string, Buffer> = isCompressedAlready.test(path)
-        ? {}
-        : { br: brotli(bytes), gzip: gzipSync(bytes) };
+      const compressed = Object.fromEntries(
+        codings
+          .filter(([, ending]) => existsSync(path + ending))
+          .map(([coding, ending]) => [coding, readFileSync(path + ending)]),
+      );
       const type = types[extname(path)] ?? "application/octet-stream";
       return [relative(folder, path).split(sep).join("/"), { type, bytes, compressed }] as const;
     }),
   );
 }
 
-/** The highest quality would hold up a start for a second, and save a hundredth. */
-const brotliQuality = 9;
-
-function brotli(bytes: Buffer): Buffer {
-  return brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: brotliQuality } });
-}
+/** As the build left them beside each file (ops/build-web.ts). */
+const codings = [
+  ["br", ".br"],
+  ["gzip", ".gz"],
+] as const;

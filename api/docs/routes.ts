@@ -14,10 +14,13 @@ import { pageStyle, readPages } from "./pages.js";
 import { referencePage, referenceScript } from "./reference.js";
 
 export function docsRoutes(router: Router): void {
-  const document = openApiDocument();
-  const json = `${JSON.stringify(document)}\n`;
   const pages = readPages();
-  const reference = referencePage(document, pages);
+  // At the first request: a start need not wait for it.
+  const made = once(() => {
+    const document = openApiDocument();
+    const json = `${JSON.stringify(document)}\n`;
+    return { json, reference: referencePage(document, pages) };
+  });
   const files: Readonly<Record<string, () => Buffer | string>> = {
     "pages.css": () => pageStyle,
     "reference.js": () => referenceScript,
@@ -28,11 +31,11 @@ export function docsRoutes(router: Router): void {
 
   router.get("/openapi.json", (ctx) => {
     ctx.type = "application/json";
-    ctx.body = json;
+    ctx.body = made().json;
   });
 
   router.get("/docs", (ctx) => {
-    sendPage(ctx, reference);
+    sendPage(ctx, made().reference);
   });
 
   router.get("/docs/*path", (ctx) => {
@@ -53,6 +56,11 @@ export function docsRoutes(router: Router): void {
     ctx.set("Content-Encoding", "gzip");
     ctx.body = bytes;
   });
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
 }
 
 const swaggerFile = (name: string): string => projectFile("node_modules", "swagger-ui-dist", name);

@@ -119,8 +119,8 @@ export async function conclude(
   });
   if (completed.outcome === "rejected") return { ...seen, ...completed, kind: "rejected" };
   const asksOptional =
-    hasNewQuestions(service, opened, meta.environment, answers) &&
-    (await mayAsk(service, opened.provider, event.integration));
+    (await mayAsk(service, opened.provider, event.integration)) &&
+    hasNewQuestions(service, opened, meta.environment, answers);
   const backfill = event.form === "history";
   const facts = completed.facts.map((fact) => ({ ...fact, backfill }));
   return { ...seen, kind: "facts", facts, asksOptional };
