@@ -25,7 +25,7 @@ export function literal(text: string): string {
 export function jsonRows(structure: string, rows: readonly object[]): string {
   // An empty `format()` is an error in the engine.
   if (rows.length === 0) return `null(${literal(structure)})`;
-  return jsonTable(structure, rows.map(jsonRow));
+  return jsonTable(structure, [...textsOf(structure, rows)]);
 }
 
 /** Some of the rows, and the table expression that holds them. */
@@ -40,7 +40,7 @@ export function* partsOf<Row extends object>(
   rows: readonly Row[],
 ): Generator<RowsPart<Row>> {
   let first = 0;
-  for (const texts of inParts(textsOf(rows), partLengthMax, (text) => text.length)) {
+  for (const texts of inParts(textsOf(structure, rows), partLengthMax, (text) => text.length)) {
     const end = first + texts.length;
     yield { rows: rows.slice(first, end), table: jsonTable(structure, texts) };
     first = end;
@@ -48,14 +48,35 @@ export function* partsOf<Row extends object>(
 }
 
 /** One at a time, so that the texts of all rows are never held at once. */
-function* textsOf(rows: readonly object[]): Generator<string> {
-  for (const row of rows) yield jsonRow(row);
+function* textsOf(structure: string, rows: readonly object[]): Generator<string> {
+  const names = columnNames(structure);
+  for (const row of rows) {
+    const values: unknown[] = names.map((name) => Reflect.get(row, name));
+    yield JSON.stringify(values, digitsKept);
+  }
 }
+
+/** `a String, b Array(Tuple(c Int8, d Int8))` has the columns a and b. */
+function columnNames(structure: string): readonly string[] {
+  const known = namesByStructure.get(structure);
+  if (known !== undefined) return known;
+  let outer = structure;
+  for (let before = ""; before !== outer;) {
+    before = outer;
+    outer = outer.replaceAll(/\([^()]*\)/g, "");
+  }
+  const names = outer.split(",").map((column) => column.trim().split(" ")[0] ?? "");
+  namesByStructure.set(structure, names);
+  return names;
+}
+
+/** Structures are constants of this code, so there are few. */
+const namesByStructure = new Map<string, readonly string[]>();
 
 function jsonTable(structure: string, texts: readonly string[]): string {
   const text = texts.join("\n");
   assert(text.length <= statementLengthMax, `rows of ${text.length} characters in one statement`);
-  return `format(JSONEachRow, ${literal(structure)}, ${asItIs(text)})`;
+  return `format(JSONCompactEachRow, ${literal(structure)}, ${asItIs(text)})`;
 }
 
 /**
@@ -68,10 +89,6 @@ function asItIs(text: string): string {
 }
 
 const textMark = "$text$";
-
-function jsonRow(row: object): string {
-  return JSON.stringify(row, digitsKept);
-}
 
 /**
  * Puts the values into the `{name:Type}` placeholders of a statement. What stands inside literals,
