@@ -521,9 +521,9 @@ describe("Machines ask", () => {
     );
     expect(metrics.text).to.include('route="/v1/webhooks/:token"');
     expect(metrics.text).to.include("revenue_log_append_duration_seconds_count");
-    expect(metrics.text).to.match(
-      /^revenue_consumer_lag_records\{group="revenue.raw.normalize"\} \d+$/m,
-    );
+    const prefix = endpoints.service.config.KAFKA_TOPIC_PREFIX ?? "";
+    const lag = `revenue_consumer_lag_records{group="${prefix}revenue.raw.normalize"} `;
+    expect(metrics.text).to.include(`\n${lag}`);
     expect(metrics.text).to.match(/^revenue_rates_age_seconds\{source="ecb"\} \d+$/m);
     expect(metrics.text).to.include("# TYPE revenue_booking_delay_seconds histogram");
     expect(metrics.text).to.not.include(endpoints.webhook);
