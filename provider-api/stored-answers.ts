@@ -41,10 +41,10 @@ export async function recallAnswers(
     received_at: bigint;
     answered_at: bigint;
     concluded: boolean;
-    handed_on: boolean;
+    published: boolean;
     sealed: Buffer;
   }>(
-    `SELECT received_at, answered_at, concluded, handed_on, sealed FROM kept_answers
+    `SELECT received_at, answered_at, concluded, published, sealed FROM kept_answers
      WHERE workspace = $1 AND event_id = $2 AND step = $4
        AND (received_at = $3 OR received_at < $3 AND concluded)
      ORDER BY received_at DESC LIMIT 1`,
@@ -61,13 +61,13 @@ export async function recallAnswers(
     refusal,
     answeredAt: Number(row.answered_at),
     concluded: row.concluded,
-    published: row.handed_on,
+    published: row.published,
   };
 }
 
 /**
  * The first to be kept for a record stays: a repeat of the batch reads what was booked. As long as
- * nothing was handed on, the time does not.
+ * nothing is published, the time does not.
  */
 export async function keepAnswers(
   postgres: Postgres,
@@ -81,10 +81,10 @@ export async function keepAnswers(
   await postgres.transaction((sql) =>
     sql.query(
       `INSERT INTO kept_answers AS kept
-         (workspace, event_id, received_at, step, answered_at, concluded, handed_on, sealed)
+         (workspace, event_id, received_at, step, answered_at, concluded, published, sealed)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
        ON CONFLICT (workspace, event_id, received_at, step) DO UPDATE
-         SET answered_at = excluded.answered_at WHERE NOT kept.handed_on`,
+         SET answered_at = excluded.answered_at WHERE NOT kept.published`,
       [...placeOf(event, step), answeredAt, concluded, published, sealed],
     ),
   );
@@ -96,7 +96,7 @@ export async function markPublished(
   step: EnrichmentStep,
 ): Promise<void> {
   await postgres.query(
-    `UPDATE kept_answers SET handed_on = true
+    `UPDATE kept_answers SET published = true
      WHERE workspace = $1 AND event_id = $2 AND received_at = $3 AND step = $4`,
     placeOf(event, step),
   );

@@ -44,13 +44,13 @@ export async function keepObjects(
 }
 
 const insertSql = `INSERT INTO kept_objects AS k
-    (workspace, environment, provider, id, told_at, refers, object)
+    (workspace, environment, provider, id, reported_at, refers, object)
   VALUES ($1, $2, $3, $4, $5, $6, $7)
   ON CONFLICT (workspace, environment, provider, id) DO UPDATE`;
 
 const replaceSql = `${insertSql}
-  SET told_at = excluded.told_at, refers = excluded.refers, object = excluded.object
-  WHERE k.told_at < excluded.told_at
+  SET reported_at = excluded.reported_at, refers = excluded.refers, object = excluded.object
+  WHERE k.reported_at < excluded.reported_at
   RETURNING id`;
 
 /** What was reported first stays, and so does what fits. */

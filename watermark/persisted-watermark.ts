@@ -28,7 +28,7 @@ export class PersistedWatermark {
     now: number,
     aheadMs: number,
   ): Promise<PersistedWatermark> {
-    const [row] = await postgres.query<{ until: bigint }>("SELECT until FROM told_time");
+    const [row] = await postgres.query<{ until: bigint }>("SELECT until FROM persisted_watermark");
     const before = Number(row?.until ?? 0n);
     const behindMs = before - now;
     // By a clock that was that wrong, nothing that was reported is worth stopping for.
@@ -59,7 +59,7 @@ export class PersistedWatermark {
     await this.#keeping?.catch(() => undefined);
     try {
       const until = Math.max(this.floor, this.#latest);
-      await this.postgres.query("UPDATE told_time SET until = $1", [until]);
+      await this.postgres.query("UPDATE persisted_watermark SET until = $1", [until]);
     } catch (error) {
       this.logger.warn({ err: error }, "complete_to is kept a moment ahead of what was reported");
     }
@@ -72,9 +72,9 @@ export class PersistedWatermark {
 
   async #keep(until: number): Promise<void> {
     await this.postgres.query(
-      `INSERT INTO told_time (until) VALUES ($1) ON CONFLICT (one) DO UPDATE
-       SET until = CASE WHEN told_time.until > $2 THEN excluded.until
-                        ELSE greatest(told_time.until, excluded.until) END`,
+      `INSERT INTO persisted_watermark (until) VALUES ($1) ON CONFLICT (one) DO UPDATE
+       SET until = CASE WHEN persisted_watermark.until > $2 THEN excluded.until
+                        ELSE greatest(persisted_watermark.until, excluded.until) END`,
       [until, until + limits.clockSetBackMsMax],
     );
     this.kept = until;

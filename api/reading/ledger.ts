@@ -1,8 +1,8 @@
 /**
  * Revenue as of two moments, as a sum over the ledger.
  *
- * Where a sum begins on a day, whole days come from the projection by_day_wide and the day of `at`
- * from rows. Where it begins with the first entry, whole months come from by_month_and_sku_wide,
+ * Where a sum begins on a day, whole days come from the projection by_day and the day of `at`
+ * from rows. Where it begins with the first entry, whole months come from by_month_and_sku,
  * and of the month of `at` the nearer part from rows: its beginning is added, or its end taken off.
  * The ledger is additive, so what was recorded after `known_at` is subtracted, too: that is little,
  * and it leaves the projections, which know no receipt times, in use.
@@ -34,7 +34,7 @@ export function sumLedgerSinceSql(
     {
       condition: `${day} >= toDate(${fromSql}) AND ${day} < toDate(${atSql})`,
       values: "sum",
-      projection: "by_day_wide",
+      projection: "by_day",
     },
     { condition: `${time} >= toStartOfDay(${atSql}) AND ${upToAt}`, values: "+" },
     ...(asOf.knownAt === null ? [] : [learnedSince(`${time} >= ${fromSql} AND ${upToAt}`)]),
@@ -47,7 +47,7 @@ export function sumLedgerSinceSql(
 export function sumLedgerBySkuSql(asOf: AsOf): string {
   const month = "identity(toStartOfMonth(happened_at))";
   const monthOfAt = `toStartOfMonth(${atSql})`;
-  const wholes = { values: "sum", projection: "by_month_and_sku_wide" } as const;
+  const wholes = { values: "sum", projection: "by_month_and_sku" } as const;
   const parts: readonly Part[] = isLateInMonth(asOf.at)
     ? [
         { condition: `${month} <= ${monthOfAt}`, ...wholes },

@@ -1,7 +1,7 @@
 /**
  * Whether what is known of each transaction, as of every moment something was recorded about it,
  * is the document that follows from the facts known then. Not which rows are there: a row written
- * while less was known stays, and is outranked (`migrations/clickhouse/0002_money.sql`).
+ * while less was known stays, and is outranked (`migrations/clickhouse/0001_schema.sql`).
  */
 import { clickhouseTime, rowsIn } from "../../clickhouse/rows.js";
 import { jsonRows } from "../../clickhouse/sql-text.js";

@@ -339,7 +339,7 @@ describe("the queries of the metrics and lists", () => {
         };
         const { sql, params } = revenueQuery(series, cell, group, 100);
         const text = await planOf(clickhouse, { sql, params });
-        expect(text).to.include("ReadFromMergeTree (by_day_wide)");
+        expect(text).to.include("ReadFromMergeTree (by_day)");
         expect(text).to.include("(by_time)");
       }
     });

@@ -241,7 +241,7 @@ describe("ClickHouse", () => {
        FROM (EXPLAIN projections = 1 ${byDay} SETTINGS force_optimize_projection = 1)`,
       { workspace },
     );
-    expect(plan?.plan).to.contain("by_day_wide");
+    expect(plan?.plan).to.contain("by_day");
     const [row] = await clickhouse.rows<{ amount: string }>(byDay, { workspace });
     expect(row?.amount).to.equal("300");
   });

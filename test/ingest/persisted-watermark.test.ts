@@ -16,8 +16,8 @@ describe("What was reported as complete", () => {
   before(async () => {
     postgres = await openTestPostgres();
   });
-  beforeEach(() => postgres.query("DELETE FROM told_time"));
-  after(() => postgres.query("DELETE FROM told_time"));
+  beforeEach(() => postgres.query("DELETE FROM persisted_watermark"));
+  after(() => postgres.query("DELETE FROM persisted_watermark"));
 
   /** A process that begins at a time of its clock, and its endpoints. */
   async function begin(at: number) {
@@ -56,7 +56,7 @@ describe("What was reported as complete", () => {
 
   it("should be stamped after by several processes, too", async () => {
     const ahead = Date.now() + limits.clockSetBackMsMax / 2;
-    await postgres.query("INSERT INTO told_time (until) VALUES ($1)", [ahead]);
+    await postgres.query("INSERT INTO persisted_watermark (until) VALUES ($1)", [ahead]);
     const releases = new Releases(testLogger);
     const endpoints = await openSharedReceipts({
       process: "reported",
