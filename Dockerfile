@@ -26,7 +26,6 @@ COPY --from=build /build/dist dist
 # Read at run time (runtime/project-root.ts, projectFile).
 COPY migrations migrations
 COPY schemas/released schemas/released
-COPY schemas/kept schemas/kept
 COPY rates/ecb-history.csv.br rates/
 COPY docs docs
 USER node

@@ -32,8 +32,8 @@ export interface KeptAnswer {
   readonly answer: IngestAnswer;
   /** Of rates: should it have to be appended again, it is booked as it was answered. */
   readonly rates_edition: number;
-  /** ms since 1970, for the same: its date if it reports none. Null: kept by an earlier version. */
-  readonly received_at: number | null;
+  /** ms since 1970, for the same: its date if it reports none. */
+  readonly received_at: number;
 }
 
 /**

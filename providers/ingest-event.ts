@@ -6,8 +6,16 @@
 import { eventAheadMs, limits } from "../config.js";
 import type { Environment } from "../schemas/records/records.js";
 import type { Decoded, DecodedFact, Heading, Provider, ProviderToken } from "./provider.js";
-import { type EventRecord, type RecordRefusal, eventRecordShape, eventTypes } from "./record.js";
-import { flatToRecord, ingestTokens, readRecord, tooFarAhead } from "./record.js";
+import {
+  type EventRecord,
+  type RecordRefusal,
+  eventRecordShape,
+  eventTypes,
+  flatToRecord,
+  ingestTokens,
+  readRecord,
+  tooFarAhead,
+} from "./record.js";
 import { recordToFacts } from "./record-facts.js";
 
 export interface IngestEvent {

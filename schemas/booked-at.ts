@@ -9,9 +9,4 @@ export const bookedNow = "now64(3, 'UTC') AS booked_at";
 
 export const bookedAt = z.iso
   .datetime()
-  .nullable()
-  .meta({
-    description:
-      "When it was written to its table, by the clock of the store. Null of what was booked " +
-      "before this was noted.",
-  });
+  .meta({ description: "When it was written to its table, by the clock of the store." });

@@ -108,7 +108,7 @@ const row = { part: 1, number: 2, before: 3, after: 4 };
 /** Of each element the one before it; an empty one before the first. */
 const preceding = (array: string): string => `arrayShiftRight(${array}, 1)`;
 const nothing = "toDecimal128(0, 6)";
-/** Of what was booked before facts left it out, too. */
+/** Facts announce nothing later (`schemas/fact-bounds.ts`): the end of what has no next change. */
 const reach = `toDateTime64('${announcedBefore} 00:00:00', 3, 'UTC')`;
 
 /**

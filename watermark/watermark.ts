@@ -6,11 +6,16 @@
  * T" is final. What is not booked yet is looked for in the order an event travels (at the endpoint,
  * on the raw topic, on the facts topic), so that none can slip from behind the look to before it.
  */
-import { type Topic, rawEventCodec, topics } from "../schemas/records/records.js";
+import {
+  type Topic,
+  factRecords,
+  incompleteRecords,
+  rawEventCodec,
+  topics,
+} from "../schemas/records/records.js";
 import { limits } from "../config.js";
 import { Backlog, type ReadableLog, type Waits } from "./backlog.js";
 import { type InFlightReceipts, LocalReceipts, type Receipt } from "./in-flight-receipts.js";
-import { factRecords, incompleteRecords } from "../log/internal-records.js";
 import type { LogRecord } from "../log/log.js";
 
 /**

@@ -3,16 +3,18 @@
  * together in one value, so that whatever carries or seals secrets anew takes all of them
  * (docs/decisions/http-interface.md).
  */
+import { z } from "zod";
 import { limits } from "../config.js";
 import { canonicalJson } from "../schemas/canonical-json.js";
 import { openSecret, sealSecret } from "./integration-secrets.js";
 import type { Vault } from "../vault/vault.js";
 
-export interface PreviousCredentials {
-  readonly credentials: unknown;
+const previousCredentials = z.object({
+  credentials: z.unknown(),
   /** ms since 1970 */
-  readonly validUntil: number;
-}
+  validUntil: z.number(),
+});
+export type PreviousCredentials = Readonly<z.output<typeof previousCredentials>>;
 
 /** As an integration's row has them. */
 export interface SealedPrevious {
@@ -49,9 +51,7 @@ export function openPrevious(vault: Vault, id: string, row: SealedPrevious): Pre
   if (row.previous_credentials_sealed === null) return [];
   const text = openSecret(vault, id, "credentials", row.previous_credentials_sealed);
   const stored: unknown = JSON.parse(text);
-  if (Array.isArray(stored)) return stored.map(readEntry);
-  // Of a rotation before there was a list: the only ones, bare.
-  return [{ credentials: stored, validUntil: row.previous_valid_until?.getTime() ?? 0 }];
+  return z.array(previousCredentials).parse(stored);
 }
 
 export function sealPrevious(
@@ -67,12 +67,4 @@ export function sealPrevious(
     previous_credentials_sealed: sealSecret(vault, id, "credentials", JSON.stringify(previous)),
     previous_valid_until: new Date(last),
   };
-}
-
-function readEntry(entry: unknown): PreviousCredentials {
-  const isEntry = typeof entry === "object" && entry !== null && "credentials" in entry;
-  if (!isEntry || !("validUntil" in entry) || typeof entry.validUntil !== "number") {
-    throw new Error("previous credentials are not as they were sealed");
-  }
-  return { credentials: entry.credentials, validUntil: entry.validUntil };
 }

@@ -37,7 +37,7 @@ export function presentEntry(
     sales: row.sales,
     happened_at: timeText(row.happened_at_ms),
     recorded_at: timeText(row.recorded_at_ms),
-    booked_at: bookedText(row.booked_at_ms),
+    booked_at: timeText(row.booked_at_ms),
     event_id: row.event_id,
   };
 }
@@ -45,11 +45,6 @@ export function presentEntry(
 /** @param ms since 1970, as text */
 export function timeText(ms: string): string {
   return new Date(Number(ms)).toISOString();
-}
-
-/** @param ms of the column `booked_at`, as text; 0: from before there was one */
-export function bookedText(ms: string): string | null {
-  return ms === "0" ? null : timeText(ms);
 }
 
 /** One row for each event, in the order of receipt. @param journal by `event_id` */

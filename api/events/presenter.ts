@@ -14,7 +14,7 @@ import type { ChangeRow, EventMovementRow } from "./subscriptions-query.js";
 import type { EntryRow } from "../transaction/entries-query.js";
 import type { VersionRow } from "../transaction/versions-query.js";
 import { mrrOf, showMrr } from "../reading/amounts.js";
-import { bookedText, presentEntry, presentFact, timeText } from "./evidence.js";
+import { presentEntry, presentFact, timeText } from "./evidence.js";
 
 type View = EventAnswer["data"];
 
@@ -57,7 +57,7 @@ export function presentEvent(event: ExplainedEvent, shown: Shown): View {
       version: row.version,
       status: eventVersion.shape.status.parse(row.status),
       recorded_at: timeText(row.recorded_at_ms),
-      booked_at: bookedText(row.booked_at_ms),
+      booked_at: timeText(row.booked_at_ms),
     })),
     subscription_changes: event.changes
       .filter(({ subscription }) => subscription !== "")
@@ -142,7 +142,7 @@ function presentChange(row: ChangeRow, currency: string): View["subscription_cha
     at: timeText(row.at_ms),
     mrr: showMrr(mrrOf(row.mrr), currency),
     recorded_at: timeText(row.recorded_at_ms),
-    booked_at: bookedText(row.booked_at_ms),
+    booked_at: timeText(row.booked_at_ms),
   };
 }
 
@@ -165,6 +165,6 @@ function presentMovement(
     at: timeText(row.at_ms),
     mrr: showMrr(mrrOf(row.mrr), currency),
     recorded_at: timeText(row.recorded_at_ms),
-    booked_at: bookedText(row.booked_at_ms),
+    booked_at: timeText(row.booked_at_ms),
   };
 }

@@ -1,13 +1,12 @@
 /** Finds a raw event: in the journal, or where it waits to be written there. */
 import { setImmediate as letOthersRun } from "node:timers/promises";
 import { unavailable } from "../../http/errors.js";
-import { incompleteRecords } from "../../log/internal-records.js";
+import { type RawEventMeta, incompleteRecords, topics } from "../../schemas/records/records.js";
 import type { LogRecord } from "../../log/log.js";
 import { openIntact, readRawEvent } from "../../log/raw-event.js";
 import type { Service } from "../../runtime/service.js";
 import { groups } from "../../watermark/watermark.js";
 import { limits } from "../../config.js";
-import { type RawEventMeta, topics } from "../../schemas/records/records.js";
 import type { AsOf } from "../reading/as-of.js";
 import { type JournalRow, journalQuery } from "./journal-query.js";
 

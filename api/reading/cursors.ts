@@ -41,7 +41,7 @@ export function createCursors(vault: Pick<Vault, "deriveKey">): Cursors {
         bytes.toString("base64url") === text &&
         timingSafeEqual(bytes.subarray(0, signatureBytes), sign(scope, json));
       if (!isOurs) throw cursorInvalid(param);
-      // Signed, but perhaps by an earlier version of this service.
+      // Signed, but perhaps by another version of this service.
       const result = schema.safeParse(JSON.parse(json.toString()));
       if (!result.success) throw cursorInvalid(param);
       return result.data;

@@ -5,7 +5,7 @@ import type { Fact } from "../../schemas/records/records.js";
 import type { JournalRow } from "../events/journal-query.js";
 import type { EntryRow } from "./entries-query.js";
 import type { VersionRow } from "./versions-query.js";
-import { bookedText, presentEntry, presentRawEvents, timeText } from "../events/evidence.js";
+import { presentEntry, presentRawEvents, timeText } from "../events/evidence.js";
 import { presentTransactionRow } from "../transactions/presenter.js";
 import type { TransactionRow } from "../transactions/listed-row.js";
 
@@ -35,7 +35,7 @@ export function presentExplained(
   const views = versions.map((row, index) => ({
     ...present(row),
     recorded_at: timeText(row.recorded_at_ms),
-    booked_at: bookedText(row.booked_at_ms),
+    booked_at: timeText(row.booked_at_ms),
     event_id: row.event_id,
     fx_source: row.fx_source,
     fx_edition: editionOf(row, facts),

@@ -84,11 +84,10 @@ export class PublicSchemas {
   }
 
   /**
-   * @param schemaId null: written before messages named their schema, by the first version
    * @returns the body as the newest schema of this release writes it
    * @throws for an id nobody announced
    */
-  async toNewest(topic: PublicTopic, schemaId: number | null, body: Buffer): Promise<Buffer> {
+  async toNewest(topic: PublicTopic, schemaId: number, body: Buffer): Promise<Buffer> {
     const key = `${topic}\n${schemaId}`;
     const translate = this.#translators.get(key) ?? (await this.#translatorFor(topic, schemaId));
     this.#translators.set(key, translate);
@@ -134,9 +133,8 @@ export class PublicSchemas {
     }
   }
 
-  async #translatorFor(topic: PublicTopic, schemaId: number | null): Promise<Translate> {
-    const isIt = (schema: PublicSchema) =>
-      schema.topic === topic && (schemaId === null ? schema.version === 1 : schema.id === schemaId);
+  async #translatorFor(topic: PublicTopic, schemaId: number): Promise<Translate> {
+    const isIt = (schema: PublicSchema) => schema.topic === topic && schema.id === schemaId;
     const writer = this.#own.find(isIt) ?? (await this.#ids.all(true)).find(isIt);
     if (writer === undefined) {
       throw new Error(`${topic} has a message of schema ${schemaId}, which nobody announced`);

@@ -21,8 +21,8 @@ const marker = z.object({
   seed: z.string(),
   /** ms since 1970: the end of the history, the moment the folder was made. */
   end: z.number(),
-  /** Absent until its workspace is made; one of an earlier release is made anew. */
-  merchant: merchant.optional().catch(undefined),
+  /** Absent until its workspace is made. */
+  merchant: merchant.optional(),
 });
 type Marker = z.output<typeof marker>;
 

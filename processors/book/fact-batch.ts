@@ -1,7 +1,6 @@
 /** A batch of the facts topic as facts, each once. */
-import { factRecords } from "../../log/internal-records.js";
+import { type Fact, factRecords } from "../../schemas/records/records.js";
 import type { LogRecord } from "../../log/log.js";
-import type { Fact } from "../../schemas/records/records.js";
 import { type Matter, matterOf } from "../normalize/facts.js";
 import { mapInTurns } from "../yield-to-event-loop.js";
 

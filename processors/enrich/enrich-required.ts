@@ -5,12 +5,11 @@
  */
 import { withDeadline } from "../../runtime/deadline.js";
 import type { Service } from "../../runtime/service.js";
-import { incompleteRecords } from "../../log/internal-records.js";
+import { incompleteRecords, topics } from "../../schemas/records/records.js";
 import { keepAnswers, recallAnswers } from "../../provider-api/stored-answers.js";
 import type { LogRecord } from "../../log/log.js";
 import { limits } from "../../config.js";
 import { TryLater } from "../../runtime/store-away.js";
-import { topics } from "../../schemas/records/records.js";
 import { asTheyCome } from "../groups-as-completed.js";
 import { type Answered, askAll, parsedAnswers } from "./questions.js";
 import { publishOutcomes } from "../normalize/publish-facts.js";

@@ -1,7 +1,11 @@
 /** Hands on what became of raw events: facts to booking, questions to enrichment, rejects. */
-import { factRecords, incompleteRecords } from "../../log/internal-records.js";
+import {
+  type Fact,
+  factRecords,
+  incompleteRecords,
+  topics,
+} from "../../schemas/records/records.js";
 import type { EnrichmentStep } from "../../provider-api/stored-answers.js";
-import { type Fact, topics } from "../../schemas/records/records.js";
 import { factKeys } from "./facts.js";
 import { recordRejects } from "../rejects/record-reject.js";
 import type { NormalizingService } from "./normalizing-service.js";

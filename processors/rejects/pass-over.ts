@@ -3,12 +3,11 @@
  * behind it is a reject, `internal_error`, and all others go on. Nothing that is booked of it is
  * taken back; a replay books what is missing.
  */
-import { factRecords, incompleteRecords } from "../../log/internal-records.js";
+import { factRecords, incompleteRecords, topics } from "../../schemas/records/records.js";
 import type { LogRecord } from "../../log/log.js";
 import { readRawEvent } from "../../log/raw-event.js";
 import type { Service } from "../../runtime/service.js";
 import { isStoreAway } from "../../runtime/store-away.js";
-import { topics } from "../../schemas/records/records.js";
 import { groups } from "../../watermark/watermark.js";
 import { insertRawEvents, rawEventRow } from "../normalize/raw-events.js";
 import { unreadable } from "../normalize/read-raw.js";

@@ -66,5 +66,5 @@ export function digestOf(token: string): string {
   return createHash("sha256").update(token).digest("hex");
 }
 
-const keptShape = z.object({ first: apiName, before: z.array(apiName).default([]) });
+const keptShape = z.object({ first: apiName, before: z.array(apiName) });
 const linkShape = z.object({ linkedPurchaseToken: apiName.nullish() });

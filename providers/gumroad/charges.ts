@@ -14,18 +14,17 @@ import { buyersCountry, listedAmount, type SaleRecord } from "./record.js";
 const chargeShape = z.object({
   cents: z.string(),
   recurring: z.boolean(),
-  /** ms since 1970; before all changes of plan where it was not kept */
-  at: z.number().default(0),
+  /** ms since 1970 */
+  at: z.number(),
   /** Of the buyer; pings about the plan report none. */
-  country: z.string().nullable().default(null),
+  country: z.string().nullable(),
   /** The same in the currency of the listing, minor units; null where nobody reports it. */
-  listed: z.string().nullable().default(null),
+  listed: z.string().nullable(),
 });
 export type Charge = z.output<typeof chargeShape>;
 
 /**
- * `reportedAt` counts backwards, so that the earliest stays; by 2 ms more than that of charges kept
- * without a country or a listed price, so that a replay replaces these. Sales have whole seconds.
+ * `reportedAt` counts backwards, so that the earliest stays.
  */
 export function keptCharge(
   sale: Sale,
@@ -41,7 +40,7 @@ export function keptCharge(
   const country = buyersCountry(sale, record);
   const listed = listedAmount(sale, record)?.toString() ?? null;
   const object = { cents: cents.toString(), recurring, at, country, listed };
-  return [{ id, reportedAt: 2 - at, refers: [], object }];
+  return [{ id, reportedAt: -at, refers: [], object }];
 }
 
 export function neededCharges(subscription: string): string[] {

@@ -131,7 +131,6 @@ export function chargedOf(known: Known, order: string): Charged | null | undefin
   return answer.success ? chargedBy(answer.data.data.attributes) : null;
 }
 
-/** Undefined also where an older release kept the order's event. */
 function reportedCharge({ kept }: Known, order: string): Charged | null | undefined {
   return keptCharged.safeParse(kept.get(keptOrderId(order))).data?.charged;
 }

@@ -78,46 +78,13 @@ export function codec<const S>(schema: S): Codec<Avro<S>> {
 }
 
 /**
- * For a schema that has grown while its bytes lie on a log, with no note of the schema beside them:
- * a value that has nothing in what was added is written, and so sealed, as it was before.
- * The bytes of neither may be readable as the other's.
- */
-export function grownCodec<T>(
-  before: Codec<T>,
-  grown: Codec<T>,
-  isAsBefore: (value: T) => boolean,
-): Pick<Codec<T>, "encode" | "decode"> {
-  return {
-    encode: (value) => (isAsBefore(value) ? before : grown).encode(value),
-    decode(bytes) {
-      try {
-        return before.decode(bytes);
-      } catch {
-        return grown.decode(bytes);
-      }
-    },
-  };
-}
-
-/**
  * Bytes written by one schema as another one writes them, by Avro's rules of schema resolution.
  * @throws at once when the reader cannot read what the writer writes
  */
 export function translator(writer: unknown, reader: unknown): (bytes: Buffer) => Buffer {
-  const present = codec<unknown>(reader);
-  const { read } = readerOf(writer, present);
-  return (bytes) => present.encode(read(bytes));
-}
-
-/** @throws at once when `present` cannot read what the schema writes */
-export function readerOf<T>(
-  schema: unknown,
-  present: Codec<T>,
-): { readonly writer: avsc.Type; readonly read: (bytes: Buffer) => T } {
-  const writer = typeOf(schema);
-  const resolver = present.type.createResolver(writer);
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return { writer, read: (bytes) => present.type.fromBuffer(bytes, resolver) as T };
+  const present = typeOf(reader);
+  const resolver = present.createResolver(typeOf(writer));
+  return (bytes) => present.toBuffer(present.fromBuffer(bytes, resolver));
 }
 
 function typeOf(schema: unknown): avsc.Type {

@@ -52,14 +52,13 @@ export function writeMessage(schemaId: number, body: Buffer): Buffer {
 }
 
 export interface Message {
-  /** Null: written before messages named their schema, by version 1. */
-  readonly schemaId: number | null;
+  readonly schemaId: number;
   readonly body: Buffer;
 }
 
-/** A body alone never begins with a zero byte: its first field is an id, and no id is empty. */
 export function readMessage(message: Buffer): Message {
-  if (message[0] !== 0) return { schemaId: null, body: message };
-  if (message.length < headBytes) throw new Error("a message is cut short before its schema id");
+  if (message[0] !== 0 || message.length < headBytes) {
+    throw new Error("a message does not begin with the id of its schema");
+  }
   return { schemaId: message.readInt32BE(1), body: message.subarray(headBytes) };
 }

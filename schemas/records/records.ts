@@ -2,7 +2,8 @@
  * The records on the log's topics: the contract between the processes and with data teams.
  * Field names are snake_case because consumers outside TypeScript read them too.
  */
-import { type Avro, codec, grownCodec } from "./avro.js";
+import { type Avro, codec } from "./avro.js";
+import { selfDescribing } from "./single-object.js";
 
 const timestamp = { type: "long", logicalType: "timestamp-millis" } as const;
 const environment = { type: "enum", name: "Environment", symbols: ["live", "test"] } as const;
@@ -45,41 +46,28 @@ const rawEventMetaSchema = {
     { name: "received_at", type: timestamp, doc: "the recorded clock of all that follows" },
     { name: "verdict", type: "string", doc: "what was checked: signature, api_key, url, api" },
     { name: "rates_edition", type: "int", doc: "the newest edition of rates at the door" },
-  ],
-} as const;
-
-/** Of a replay, or a call taken up again; what is received first is written without the field. */
-const repeatedMetaSchema = {
-  ...rawEventMetaSchema,
-  fields: [
-    ...rawEventMetaSchema.fields,
     {
       name: "first_received_at",
       type: ["null", timestamp],
       default: null,
-      doc: "dates what reports no date of its own; null: received_at does",
+      doc: "of a replay, or a call taken up again: dates what reports no date of its own",
     },
   ],
 } as const;
-export type RawEventMeta = Avro<typeof repeatedMetaSchema>;
+export type RawEventMeta = Avro<typeof rawEventMetaSchema>;
 
 const rawEventSchema = {
   type: "record",
   name: "RawEvent",
   fields: [
     { name: "meta", type: rawEventMetaSchema },
-    { name: "sealed", type: "bytes", doc: "the untouched body, AES-256-GCM, see backends/vault" },
+    { name: "sealed", type: "bytes", doc: "the untouched body, AES-256-GCM, see vault/vault" },
   ],
 } as const;
-
-const repeatedRawEventSchema = {
-  ...rawEventSchema,
-  fields: [{ name: "meta", type: repeatedMetaSchema }, rawEventSchema.fields[1]],
-} as const;
-export type RawEvent = Avro<typeof repeatedRawEventSchema>;
+export type RawEvent = Avro<typeof rawEventSchema>;
 
 /** A raw event whose provider must be asked before it, or all of it, can be booked. */
-export const incompleteSchema = {
+const incompleteSchema = {
   type: "record",
   name: "Incomplete",
   fields: [
@@ -394,7 +382,7 @@ const quoteSchema = {
 } as const;
 export type Quote = Avro<typeof quoteSchema>;
 
-export const factSchema = {
+const factSchema = {
   type: "record",
   name: "Fact",
   fields: [
@@ -569,22 +557,13 @@ const rejectSchema = {
 } as const;
 export type Reject = Avro<typeof rejectSchema>;
 
-export const rawEventMetaCodec = grownCodec<RawEventMeta>(
-  codec(rawEventMetaSchema),
-  codec(repeatedMetaSchema),
-  isFirst,
-);
-export const rawEventCodec = grownCodec<RawEvent>(
-  codec(rawEventSchema),
-  codec(repeatedRawEventSchema),
-  ({ meta }) => isFirst(meta),
-);
-export const incompleteCodec = codec(incompleteSchema);
+export const rawEventMetaCodec = codec(rawEventMetaSchema);
+export const rawEventCodec = codec(rawEventSchema);
 export const factCodec = codec(factSchema);
 export const transactionCodec = codec(transactionSchema);
 export const movementCodec = codec(movementSchema);
 export const rejectCodec = codec(rejectSchema);
 
-function isFirst({ first_received_at: first }: RawEventMeta): boolean {
-  return first === undefined || first === null;
-}
+/** As they lie on the log, where another version of the service may meet them. */
+export const factRecords = selfDescribing(factCodec);
+export const incompleteRecords = selfDescribing(codec(incompleteSchema));

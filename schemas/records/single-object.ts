@@ -1,64 +1,39 @@
 /**
- * Records that name the schema they were written by, so that they outlive a change of it: Avro's
- * single-object encoding. Two bytes, C3 01; the fingerprint of the schema, 8 bytes little-endian;
- * the body. Source: Avro specification 1.12, "Single-object encoding", "Schema Fingerprints".
+ * Records that name the schema they were written by, so that another version does not misread them:
+ * Avro's single-object encoding. Two bytes, C3 01; the fingerprint of the schema, 8 bytes
+ * little-endian; the body. Source: Avro specification 1.12, "Single-object encoding", "Schema
+ * Fingerprints".
  */
 import type avsc from "avsc";
-import { type Codec, readerOf } from "./avro.js";
+import type { Codec } from "./avro.js";
 
 const marker = Buffer.of(0xc3, 0x01);
 const headBytes = marker.length + 8;
 
-/** By a schema that this version does not have: to be left where it is, for one that has it. */
+/** By another schema: to be left where it is, for the version that knows it. */
 class WrittenByAnotherVersion extends Error {
   override readonly name = "WrittenByAnotherVersion";
 }
 
-/**
- * Writes by the present schema; reads what it or an earlier one wrote.
- *
- * @param earlier oldest first; asked for once, when something else than the present one wrote.
- *   Records without a head are by the oldest: a body of ours never begins with C3 01.
- */
-export function selfDescribing<T>(
-  present: Codec<T>,
-  earlier: () => readonly unknown[],
-): Pick<Codec<T>, "encode" | "decode"> {
+export function selfDescribing<T>(codec: Codec<T>): Pick<Codec<T>, "encode" | "decode"> {
   const head = Buffer.alloc(headBytes, marker);
-  head.writeBigUInt64LE(fingerprintOf(present.type), marker.length);
-  let readers: Readers<T> | null = null;
+  head.writeBigUInt64LE(fingerprintOf(codec.type), marker.length);
   return {
-    encode: (value) => Buffer.concat([head, present.encode(value)]),
+    encode: (value) => Buffer.concat([head, codec.encode(value)]),
     decode(bytes) {
-      if (bytes.length >= headBytes && bytes.compare(head, 0, headBytes, 0, headBytes) === 0) {
-        return present.decode(bytes.subarray(headBytes));
+      const isMarked = bytes.length >= headBytes && bytes.compare(marker, 0, 2, 0, 2) === 0;
+      if (isMarked && bytes.compare(head, 0, headBytes, 0, headBytes) === 0) {
+        return codec.decode(bytes.subarray(headBytes));
       }
-      readers ??= readersOf(present, earlier());
-      if (bytes.length < headBytes || bytes.compare(marker, 0, 2, 0, 2) !== 0) {
-        return readers.oldest(bytes);
-      }
-      const writer = bytes.readBigUInt64LE(marker.length);
-      const read = readers.byFingerprint.get(writer);
-      if (read !== undefined) return read(bytes.subarray(headBytes));
+      const writer = isMarked
+        ? `schema ${nameOf(bytes.readBigUInt64LE(marker.length))}`
+        : "no schema";
       throw new WrittenByAnotherVersion(
-        `a record is written by schema ${nameOf(writer)}, which this version does not know: ` +
+        `a record is written by ${writer}, which this version does not know: ` +
           "start the version that wrote it, or a later one",
       );
     },
   };
-}
-
-interface Readers<T> {
-  readonly oldest: (bytes: Buffer) => T;
-  readonly byFingerprint: ReadonlyMap<bigint, (bytes: Buffer) => T>;
-}
-
-function readersOf<T>(present: Codec<T>, earlier: readonly unknown[]): Readers<T> {
-  const readers = earlier.map((schema) => readerOf(schema, present));
-  const [oldest] = readers;
-  if (oldest === undefined) throw new Error("no schema was kept");
-  const byFingerprint = new Map(readers.map(({ writer, read }) => [fingerprintOf(writer), read]));
-  return { oldest: oldest.read, byFingerprint };
 }
 
 /** 16 hexadecimal digits. */

@@ -1,10 +1,14 @@
 /** Why a figure is what it is: from a transaction, an event or a difference down to raw events. */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
-import { allShards } from "../../clickhouse/cluster/shard-statements.js";
 import type { LogRecord } from "../../log/log.js";
-import { invoiceObject, invoicePaymentObject } from "../../ops/payloads/stripe-money.js";
-import { chargeObject, creditNoteObject, refundObject } from "../../ops/payloads/stripe-money.js";
+import {
+  chargeObject,
+  creditNoteObject,
+  invoiceObject,
+  invoicePaymentObject,
+  refundObject,
+} from "../../ops/payloads/stripe-money.js";
 import { type JsonObject, eventBody, stripeEvent } from "../../ops/payloads/stripe.js";
 import { type EventAnswer, eventAnswer } from "../../api/events/schema.js";
 import type { LedgerEntry } from "../../api/events/evidence-schema.js";
@@ -354,20 +358,6 @@ describe("Why", () => {
       await endpoints.service.log.append(topics.raw, await recordsOf(id));
       await booked();
       expect(rowsOf(await eventOf(id))).to.deep.equal(rowsOf(reported));
-    });
-
-    it("should say null of what was booked before times were noted", async () => {
-      const id = await record({ event_id: "old", event_type: "transaction.sale", amount: 3 });
-      await booked();
-      await journalled([id]);
-      // As a table is that just got the column.
-      await endpoints.service.clickhouse.write(
-        `INSERT INTO ledger SELECT * REPLACE (toDateTime64(0, 3, 'UTC') AS booked_at)
-         FROM ${allShards("ledger")} WHERE event_id = {id:String}`,
-        { id },
-      );
-      const times = (await eventOf(id)).ledger.map((entry) => entry.booked_at);
-      expect(times.filter((time) => time === null)).to.have.length(1);
     });
 
     it("should show every delivery of an event, and why it was rejected", async () => {

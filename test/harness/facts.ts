@@ -1,15 +1,15 @@
 /** What the endpoint and normalizing write down, for tests that begin there. */
-import { factRecords } from "../../log/internal-records.js";
-import type { LogRecord } from "../../log/log.js";
-import { bookMoney, type BookingService } from "../../processors/book/money/book-money.js";
-import { factKeys } from "../../processors/normalize/facts.js";
-import type { HashAccount } from "../../vault/account-hash.js";
 import {
   type Fact,
   type FactBody,
   type RawEventMeta,
+  factRecords,
   topics,
 } from "../../schemas/records/records.js";
+import type { LogRecord } from "../../log/log.js";
+import { bookMoney, type BookingService } from "../../processors/book/money/book-money.js";
+import { factKeys } from "../../processors/normalize/facts.js";
+import type { HashAccount } from "../../vault/account-hash.js";
 
 /** @param given all that a test depends on */
 export function metaOf(given: Partial<RawEventMeta>): RawEventMeta {

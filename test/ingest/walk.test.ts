@@ -1,16 +1,16 @@
 /** One event, hop by hop: the table of docs/architecture.md as a test. */
 import { expect } from "chai";
 import { WebSocket } from "ws";
-import { factRecords } from "../../log/internal-records.js";
-import { groups } from "../../watermark/watermark.js";
-import { chargeObject } from "../../ops/payloads/stripe-money.js";
-import { eventBody, stripeEvent } from "../../ops/payloads/stripe.js";
 import {
-  rawEventCodec,
   type Topic,
+  factRecords,
+  rawEventCodec,
   topics,
   transactionCodec,
 } from "../../schemas/records/records.js";
+import { groups } from "../../watermark/watermark.js";
+import { chargeObject } from "../../ops/payloads/stripe-money.js";
+import { eventBody, stripeEvent } from "../../ops/payloads/stripe.js";
 import { type Endpoints, openEndpoints, stripe } from "../harness/endpoints.js";
 
 const paidAt = Date.now() - 3_600_000;

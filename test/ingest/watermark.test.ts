@@ -1,11 +1,16 @@
 import { expect } from "chai";
 import type { ReadableLog } from "../../watermark/backlog.js";
 import { LocalReceipts, settledAfter } from "../../watermark/in-flight-receipts.js";
-import { incompleteRecords } from "../../log/internal-records.js";
+import {
+  type RawEvent,
+  type Topic,
+  incompleteRecords,
+  rawEventCodec,
+  topics,
+} from "../../schemas/records/records.js";
 import { AppendUncertain, type LogRecord, LogUnavailable } from "../../log/log.js";
 import { groups, Watermark } from "../../watermark/watermark.js";
 import { limits } from "../../config.js";
-import { type RawEvent, rawEventCodec, type Topic, topics } from "../../schemas/records/records.js";
 import { factOf, metaOf, recordsOf } from "../harness/facts.js";
 
 /** What a Watermark reads of a log: one partition of raw events, received at the times given. */

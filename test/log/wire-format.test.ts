@@ -91,12 +91,6 @@ describe("the public topics", () => {
     expect(record?.value).to.deep.equal(value);
   });
 
-  it("should read what was written before messages named their schema", async () => {
-    const value = transactionCodec.encode({ ...example, id: "tx_bare" });
-    await plain.append(topic, [{ key: "k", value }]);
-    expect(await readBy(schemasWith(null))).to.include("tx_bare");
-  });
-
   it("should refuse to write before the schemas are announced", async () => {
     const log = withWireFormat(plain, schemasWith(null));
     const error = await rejection(log.append(topic, [{ key: "k", value: Buffer.from("x") }]));

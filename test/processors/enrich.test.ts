@@ -1,7 +1,12 @@
 /** What events leave out is asked of the provider's API, and holds up nothing else. */
 import { basename } from "node:path";
 import { expect } from "chai";
-import { factRecords, incompleteRecords } from "../../log/internal-records.js";
+import {
+  factRecords,
+  incompleteRecords,
+  rawEventCodec,
+  topics,
+} from "../../schemas/records/records.js";
 import { changeIntegration } from "../../workspaces/integration-records.js";
 import { LogUnavailable } from "../../log/log.js";
 import { openProviderApis } from "../../provider-api/provider-api.js";
@@ -19,7 +24,6 @@ import {
   subscriptionObject,
 } from "../../ops/payloads/stripe.js";
 import { chargeObject, invoiceObject } from "../../ops/payloads/stripe-money.js";
-import { rawEventCodec, topics } from "../../schemas/records/records.js";
 import { type Endpoints, openEndpoints, stripe } from "../harness/endpoints.js";
 import { enrichingOver } from "../harness/enriching.js";
 import { rejection } from "../log/log-contract.js";

@@ -1,12 +1,17 @@
 /** An event whose provider answered in part at first, and more when it was asked again. */
 import { expect } from "chai";
-import { factRecords, incompleteRecords } from "../../log/internal-records.js";
+import {
+  type Fact,
+  factRecords,
+  incompleteRecords,
+  rawEventCodec,
+  topics,
+} from "../../schemas/records/records.js";
 import { openProviderApis } from "../../provider-api/provider-api.js";
 import { sealRawEvent } from "../../log/raw-event.js";
 import { readConfig } from "../../config.js";
 import { enrichOptional } from "../../processors/enrich/enrich-optional.js";
 import { lemonEvent, orderObject } from "../../ops/payloads/lemonsqueezy.js";
-import { type Fact, rawEventCodec, topics } from "../../schemas/records/records.js";
 import { openEndpoints } from "../harness/endpoints.js";
 import { enrichingOver } from "../harness/enriching.js";
 import { apiKey, openStripeApi, send } from "../apis/stripe-api.js";

@@ -1,8 +1,7 @@
 /** One event that no consumer can handle: it becomes a reject, and stops nobody else. */
 import { expect } from "chai";
-import { factRecords } from "../../log/internal-records.js";
+import { type Fact, factRecords, topics } from "../../schemas/records/records.js";
 import { factKeys } from "../../processors/normalize/facts.js";
-import { type Fact, topics } from "../../schemas/records/records.js";
 import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
 import { factOf, inClear, metaOf } from "../harness/facts.js";
 import { passOver } from "../../processors/rejects/pass-over.js";

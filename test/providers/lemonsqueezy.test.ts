@@ -172,12 +172,6 @@ describe("What Lemon Squeezy is asked", () => {
     expect(lemon.needs?.(event("order_created", order))).to.deep.equal([]);
   });
 
-  it("should be what was charged after an order an older release kept", () => {
-    const known = { ...nothing, kept: new Map([["order:1", { undiscounted: true }]]) };
-    const asked = lemon.asks?.(event("subscription_updated", subscription("active")), known);
-    expect(asked?.map(({ path }) => path)).to.include("/v1/orders/1");
-  });
-
   it("should join the initial invoice and its order in one payment", () => {
     const first = event("subscription_payment_success", invoice("initial"));
     const paymentOf = (body: unknown, known: typeof nothing) => {

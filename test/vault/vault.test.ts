@@ -2,7 +2,6 @@ import { expect } from "chai";
 import { accountHasher } from "../../vault/account-hash.js";
 import { openRawEvent, sealRawEvent } from "../../log/raw-event.js";
 import { changeIntegration, createIntegration } from "../../workspaces/integration-records.js";
-import { sealSecret } from "../../workspaces/integration-secrets.js";
 import { openIntegrations } from "../../workspaces/integrations.js";
 import {
   keepPreviousKey,
@@ -304,22 +303,5 @@ describe("The secrets of integrations", () => {
     expect(await counting(1)).to.have.length(most);
     expect(await rotate(most + 1, 25)).to.equal(true);
     expect(await counting(25)).to.deep.equal([{ secret: most + 1 }, { secret: most }]);
-  });
-
-  it("should count as they were written before there could be several old ones", async () => {
-    const { postgres, id, rotate, counting } = await made();
-    await postgres.query(
-      `UPDATE integrations SET previous_credentials_sealed = $2, previous_valid_until = $3
-       WHERE id = $1`,
-      [
-        id,
-        sealSecret(old, id, "credentials", JSON.stringify({ secret: 0 })),
-        new Date(start + 5 * hourMs),
-      ],
-    );
-    expect(await counting(4)).to.deep.equal([{ secret: 1 }, { secret: 0 }]);
-    await rotate(2, 4);
-    expect(await counting(4)).to.deep.equal([{ secret: 2 }, { secret: 1 }, { secret: 0 }]);
-    expect(await counting(6)).to.deep.equal([{ secret: 2 }, { secret: 1 }]);
   });
 });

@@ -36,7 +36,7 @@ export async function listWaiting(
     .map((row) => ({ ...row, state: "resolved" as const, revision }));
   // Also of earlier batches: a churn that came late may have taken the partner of another.
   const opened = waiting
-    .filter(({ event_id, native_type }) => !known.has(event_id) && native_type !== "")
+    .filter(({ event_id }) => !known.has(event_id))
     .map((churn) => rejectOf(churn, revision));
   await insertRejects(clickhouse, [...resolved, ...opened]);
 }

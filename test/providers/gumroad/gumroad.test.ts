@@ -288,7 +288,8 @@ describe("Gumroad's pings", () => {
     const plan = { price_cents: 1000, recurrence: "monthly" };
     const nested = { ...Object(parsed(membershipPing(membership, upgrade))), old_plan: plan };
     expect(gumroad.decode(nested).outcome).to.equal("rejected");
-    const kept = new Map([["first-sale:mem-1==", { cents: "1000", recurring: false }]]);
+    const charge = { cents: "1000", recurring: false, at, country: null, listed: null };
+    const kept = new Map([["first-sale:mem-1==", charge]]);
     expect(gumroad.decode(nested, { kept, answers: new Map() }).outcome).to.equal("facts");
   });
 });
