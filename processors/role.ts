@@ -1,5 +1,6 @@
 /** The role `processors`: normalizes raw events and books facts, as consumers of the log. */
 import { setMaxListeners } from "node:events";
+import { LRUCache } from "lru-cache";
 import { accountHasher } from "../vault/account-hash.js";
 import { lagGauge, rejectsGauge } from "../runtime/gauges.js";
 import { forgetOldAnswers } from "../provider-api/stored-answers.js";
@@ -171,13 +172,12 @@ function delays({
 
 /** A base currency is fixed at creation, so what was found once is kept. */
 function baseCurrencies({ postgres }: Service): (workspace: string) => Promise<string | null> {
-  const found = new Map<string, string>();
+  const found = new LRUCache<string, string>({ max: workspacesKeptMax });
   return async (workspace) => {
     const known = found.get(workspace);
     if (known !== undefined) return known;
     const row = await findWorkspace(postgres, workspace);
     if (row === null) return null;
-    if (found.size >= workspacesKeptMax) found.clear();
     found.set(workspace, row.base_currency);
     return row.base_currency;
   };

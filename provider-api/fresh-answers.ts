@@ -4,15 +4,15 @@
  * made before an event came may be answered without it. Nor is its end shared, where the time of
  * whoever began it was over: others have their own.
  */
+import { LRUCache } from "lru-cache";
 import type { Asked } from "./integration-client.js";
 
 /** What an API does not have it may have soon: a product just made, a right just given. */
 export const absentFreshMsMax = 60_000;
 
 export class FreshAnswers {
-  readonly #kept = new Map<string, { readonly asked: Asked; readonly until: number }>();
+  readonly #kept: LRUCache<string, { readonly asked: Asked; readonly until: number }>;
   readonly #asking = new Map<string, Asking>();
-  readonly #entriesMax: number;
   readonly #bytesMax: number;
   readonly #clock: () => number;
 
@@ -22,7 +22,7 @@ export class FreshAnswers {
     /** ms by a clock that is never set */
     readonly clock?: () => number;
   }) {
-    this.#entriesMax = options.entriesMax;
+    this.#kept = new LRUCache({ max: options.entriesMax });
     this.#bytesMax = options.bytesMax;
     this.#clock = options.clock ?? (() => performance.now());
   }
@@ -60,10 +60,7 @@ export class FreshAnswers {
   #keep(name: string, asked: Asked, freshForMs: number): void {
     if (asked.outcome !== "answered" || (asked.text?.length ?? 0) > this.#bytesMax) return;
     const ms = asked.text === null ? Math.min(freshForMs, absentFreshMsMax) : freshForMs;
-    this.#kept.delete(name);
     this.#kept.set(name, { asked, until: this.#clock() + ms });
-    const oldest = this.#kept.keys().next();
-    if (this.#kept.size > this.#entriesMax && !oldest.done) this.#kept.delete(oldest.value);
   }
 }
 

@@ -2,6 +2,7 @@
  * Calls of providers' APIs. Each integration has a line of its own, so that a dead API costs its
  * own events some seconds and other integrations nothing; answers may serve further events.
  */
+import { LRUCache } from "lru-cache";
 import { type Config, limits } from "../config.js";
 import type { Provider, ProviderToken } from "../providers/provider.js";
 import { FreshAnswers } from "./fresh-answers.js";
@@ -45,7 +46,7 @@ export function openProviderApis(
   options: { readonly metrics?: Pick<Metrics, "questions">; readonly patience?: Patience } = {},
 ): ProviderApis {
   const { metrics, patience = usualPatience } = options;
-  const lines = new Map<string, ApiLine>();
+  const lines = new LRUCache<string, ApiLine>({ max: limits.apiLinesMax });
   const fresh = new FreshAnswers({
     entriesMax: limits.apiAnswersKeptMax,
     bytesMax: limits.apiAnswerKeptBytesMax,
@@ -62,11 +63,7 @@ export function openProviderApis(
     // New credentials begin anew: what the old ones ran into says nothing about them.
     const same = known !== undefined && known.isFor(integration.credentials);
     const line = same ? known : lineFor(provider, integration.credentials);
-    // Back to the end: the map's order is the order of use.
-    lines.delete(integration.id);
     lines.set(integration.id, line);
-    const oldest = lines.keys().next();
-    if (lines.size > limits.apiLinesMax && !oldest.done) lines.delete(oldest.value);
     return line;
   }
 

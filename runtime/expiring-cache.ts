@@ -1,7 +1,8 @@
 /**
  * Answers of a slow look-up, kept a while, misses too: bounded in time (a change is seen after
- * `ttlMs` at the latest) and in number (the oldest goes first).
+ * `ttlMs` at the latest) and in number.
  */
+import { LRUCache } from "lru-cache";
 export interface CacheOptions<V> {
   readonly ttlMs: number;
   /** ms, from the beginning of its look-up, for what is dear to look up; left out: `ttlMs`. */
@@ -13,10 +14,11 @@ export interface CacheOptions<V> {
 }
 
 export class ExpiringCache<V> {
-  readonly #entries = new Map<string, { readonly value: Promise<V>; readonly expiresAt: number }>();
+  readonly #entries: LRUCache<string, { readonly value: Promise<V>; readonly expiresAt: number }>;
   readonly #elapsed: () => number;
 
   constructor(private readonly options: CacheOptions<V>) {
+    this.#entries = new LRUCache({ max: options.entriesMax });
     this.#elapsed = options.elapsed ?? (() => performance.now());
   }
 
@@ -24,8 +26,6 @@ export class ExpiringCache<V> {
   get(key: string): Promise<V> {
     const entry = this.#entries.get(key);
     if (entry && entry.expiresAt > this.#elapsed()) return entry.value;
-    // Deleted first, so that the map's order stays the order of age.
-    this.#entries.delete(key);
     const askedAt = this.#elapsed();
     const value = this.options.load(key);
     const fresh = { value, expiresAt: askedAt + this.options.ttlMs };
@@ -37,10 +37,6 @@ export class ExpiringCache<V> {
         if (this.#entries.get(key) === fresh) this.#entries.delete(key);
       },
     );
-    const oldest = this.#entries.keys().next();
-    if (this.#entries.size > this.options.entriesMax && !oldest.done) {
-      this.#entries.delete(oldest.value);
-    }
     return value;
   }
 

@@ -7,6 +7,7 @@
  * associated data is bound to the value and not stored.
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
+import { LRUCache } from "lru-cache";
 
 export interface Vault {
   seal(plain: Buffer, associated: Buffer): Buffer;
@@ -62,7 +63,7 @@ export function openVault(keyHex: string, previousHex?: string): Vault {
     masters.set(id.toString("hex"), key);
   };
   if (previousHex !== undefined) learn(previousHex);
-  const derived = new Map<string, Buffer>();
+  const derived = new LRUCache<string, Buffer>({ max: derivedKeysMax });
   let sealing = freshDataKey(current);
 
   function dataKeyFor(sealed: Buffer): Buffer {
@@ -76,12 +77,8 @@ export function openVault(keyHex: string, previousHex?: string): Vault {
         );
       }
       key = dataKey(master, sealed.subarray(saltAt, nonceAt));
+      derived.set(name, key);
     }
-    // Back to the end: the map's order is the order of use.
-    derived.delete(name);
-    derived.set(name, key);
-    const oldest = derived.keys().next();
-    if (derived.size > derivedKeysMax && !oldest.done) derived.delete(oldest.value);
     return key;
   }
 

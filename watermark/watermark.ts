@@ -6,6 +6,7 @@
  * T" is final. What is not booked yet is looked for in the order an event travels (at the endpoint,
  * on the raw topic, on the facts topic), so that none can slip from behind the look to before it.
  */
+import { LRUCache } from "lru-cache";
 import {
   type Topic,
   factRecords,
@@ -122,7 +123,7 @@ const everyone = "";
 
 /** The latest moment each was reported. */
 class ReportedMoments {
-  readonly #moments = new Map<string, number>();
+  readonly #moments = new LRUCache<string, number>({ max: limits.reportedMomentsMax });
   /** The latest of all. */
   latest = 0;
 
@@ -132,12 +133,7 @@ class ReportedMoments {
    */
   report(whom: string, moment: number): number {
     const reported = Math.max(this.#moments.get(whom) ?? 0, moment);
-    this.#moments.delete(whom);
     this.#moments.set(whom, reported);
-    const [oldest] = this.#moments.keys();
-    if (this.#moments.size > limits.reportedMomentsMax && oldest !== undefined) {
-      this.#moments.delete(oldest);
-    }
     this.latest = Math.max(this.latest, reported);
     return reported;
   }

@@ -4,6 +4,7 @@
  * (`definitions.md`, Keys).
  */
 import { createHash } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import { base62 } from "../schemas/base62.js";
 import type { Environment } from "../schemas/records/records.js";
 import { ExpiringCache } from "../runtime/expiring-cache.js";
@@ -57,14 +58,13 @@ export function openKeys(options: {
     elapsed,
     load: (hash) => findKey(postgres, Buffer.from(hash, "base64")),
   });
-  const lastUseWritten = new Map<string, number>();
+  const lastUseWritten = new LRUCache<string, number>({ max: cacheEntriesMax });
 
   /** Not awaited by the call: a use that is not written down harms nobody. */
   function noteUse(keyId: string): void {
     const at = elapsed();
     const before = lastUseWritten.get(keyId);
     if (before !== undefined && at - before < lastUseWrittenEveryMs) return;
-    if (lastUseWritten.size >= cacheEntriesMax) lastUseWritten.clear();
     lastUseWritten.set(keyId, at);
     postgres
       .query("UPDATE api_keys SET last_used_at = $2 WHERE id = $1", [keyId, new Date(now())])

@@ -2,6 +2,7 @@
  * How many rows of a list had to be read for each that passed its filters, as earlier pages
  * reported: a guess at how to read the next page. What is shown does not depend on it.
  */
+import { LRUCache } from "lru-cache";
 import type { PinnedAsOf } from "../reading/pages.js";
 import type { TransactionsWanted } from "./query.js";
 
@@ -16,7 +17,9 @@ const keptMs = 10 * 60_000;
 const listsMax = 1_000;
 
 export class PassingRows {
-  readonly #lists = new Map<string, { readonly share: number; readonly expiresAt: number }>();
+  readonly #lists = new LRUCache<string, { readonly share: number; readonly expiresAt: number }>({
+    max: listsMax,
+  });
 
   /** @param elapsed ms by a clock that is never set */
   constructor(private readonly elapsed: () => number = () => performance.now()) {}
@@ -34,11 +37,7 @@ export class PassingRows {
 
   /** @param passed of the `read` rows, in order */
   learn(list: string, passed: number, read: number): void {
-    // Deleted first, so that the map's order stays the order of age.
-    this.#lists.delete(list);
     this.#lists.set(list, { share: passed / read, expiresAt: this.elapsed() + keptMs });
-    const oldest = this.#lists.keys().next();
-    if (this.#lists.size > listsMax && !oldest.done) this.#lists.delete(oldest.value);
   }
 }
 

@@ -3,6 +3,7 @@
  * on lately: until it is old no other event waits for it. Each environment is reported by itself,
  * since one integration may have events of both (`providers/provider.ts`, reportsBothEnvironments).
  */
+import { LRUCache } from "lru-cache";
 import type { Question } from "../../providers/provider.js";
 import type { RawEventMeta } from "../../schemas/records/records.js";
 
@@ -12,19 +13,14 @@ type Hearer = Pick<RawEventMeta, "integration" | "environment">;
 const entriesMax = 10_000;
 
 export class RecentlyPublished {
-  /** On `performance.now()`. */
-  readonly #until = new Map<string, number>();
+  readonly #names = new LRUCache<string, true>({ max: entriesMax });
 
   has(to: Hearer, question: Reported): boolean {
-    return (this.#until.get(nameOf(to, question)) ?? 0) > performance.now();
+    return this.#names.has(nameOf(to, question));
   }
 
   keep(to: Hearer, question: Reported & Pick<Question, "freshForMs">): void {
-    const name = nameOf(to, question);
-    this.#until.delete(name);
-    this.#until.set(name, performance.now() + question.freshForMs);
-    const [oldest] = this.#until.keys();
-    if (this.#until.size > entriesMax && oldest !== undefined) this.#until.delete(oldest);
+    this.#names.set(nameOf(to, question), true, { ttl: question.freshForMs });
   }
 }
 

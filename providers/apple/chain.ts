@@ -5,6 +5,7 @@
  * `jws_verification.ts`; revocation (OCSP) is not asked: docs/decisions/providers.md.
  */
 import { type KeyObject, X509Certificate } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import { isIssuedBy } from "./certificate.js";
 import { hasExtension, hasKeyOverP256, oidElement } from "./der.js";
 import { chainOf, type Jws } from "./jws.js";
@@ -35,12 +36,12 @@ export const chainsMax = 32;
 
 /** Chains by header text, and the intermediates they hang on; verified ones are remembered. */
 export class VerifiedChains {
-  readonly #claims = new Map<string, Claim>();
+  readonly #claims = new LRUCache<string, Claim>({ max: chainsMax });
   /** Several parts of one notification show the same chain while it is being verified. */
   readonly #checking = new Map<string, Claim>();
-  readonly #issuers = new Map<string, Certificate>();
+  readonly #issuers = new LRUCache<string, Certificate>({ max: chainsMax });
   /** Only trusted ones: reading a certificate takes a fifth of a millisecond. */
-  readonly #roots = new Map<string, Certificate>();
+  readonly #roots = new LRUCache<string, Certificate>({ max: chainsMax });
 
   get size(): number {
     return this.#claims.size;
@@ -52,10 +53,7 @@ export class VerifiedChains {
    */
   find({ headerText }: Jws, trusted: ReadonlySet<string>): Claim | null {
     const kept = this.#claims.get(headerText);
-    if (kept !== undefined && trusted.has(kept.root)) {
-      keep(this.#claims, headerText, kept);
-      return kept;
-    }
+    if (kept !== undefined && trusted.has(kept.root)) return kept;
     const checking = this.#checking.get(headerText);
     if (checking !== undefined && trusted.has(checking.root)) return checking;
     const certificates = chainOf(headerText);
@@ -87,7 +85,7 @@ export class VerifiedChains {
     const { key } = leaf;
     const held = { root, key, ...validityOf([issuer, leaf]) };
     const chain = Promise.all([isLeafSigned, isIssuerSigned]).then(([isLeaf, isIssuer]) => {
-      if (isIssuer) keep(this.#issuers, name, issuer);
+      if (isIssuer) this.#issuers.set(name, issuer);
       return isLeaf && isIssuer ? held : null;
     });
     return { root, key, chain };
@@ -95,7 +93,7 @@ export class VerifiedChains {
 
   #rootOf(name: string, der: Buffer): Certificate | null {
     const root = this.#roots.get(name) ?? readCertificate(der);
-    if (root !== null) keep(this.#roots, name, root);
+    if (root !== null) this.#roots.set(name, root);
     return root;
   }
 
@@ -104,16 +102,8 @@ export class VerifiedChains {
     this.#checking.set(headerText, claim);
     const chain = await claim.chain.catch(() => null); // whoever asked is reported
     this.#checking.delete(headerText);
-    if (chain !== null) keep(this.#claims, headerText, claim);
+    if (chain !== null) this.#claims.set(headerText, claim);
   }
-}
-
-/** The least recently used first, and no more than so many. */
-function keep<Kept>(map: Map<string, Kept>, name: string, value: Kept): void {
-  map.delete(name);
-  map.set(name, value);
-  const [oldest] = map.keys();
-  if (map.size > chainsMax && oldest !== undefined) map.delete(oldest);
 }
 
 interface Validity {

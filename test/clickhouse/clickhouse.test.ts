@@ -71,7 +71,7 @@ describe("ClickHouse", () => {
     expect(isStoreAway(await badValue)).to.equal(false);
   });
 
-  it("should know the names of errors that say nothing of rows as the engine has them", async () => {
+  it("should name errors that say nothing of rows as the engine does", async () => {
     const rows = await clickhouse.rows<{ name: string }>(
       "SELECT errorCodeToName(number) AS name FROM numbers(2000)",
     );
