@@ -47,7 +47,7 @@ export interface Started {
   readonly made: readonly string[];
   /** Of the link that makes an owner; null: there is one, or no dashboard here. */
   readonly setupToken: string | null;
-  /** Endpoints close, running work ends, backends close. Safe to call twice. */
+  /** Closes the endpoints, ends running work, closes the backends. Safe to call twice. */
   stop(): Promise<void>;
 }
 
@@ -100,7 +100,7 @@ function together(uses: readonly LogUse[]): LogUse {
   };
 }
 
-/** On the port of the endpoints, or on its own, which callers of the endpoints need not reach. */
+/** On the port of the service, or on a port of its own that callers need not reach. */
 async function serveMetrics(service: Service): Promise<string | null> {
   const { METRICS_PORT: port } = service.config;
   if (port === undefined) {

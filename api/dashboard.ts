@@ -11,7 +11,7 @@ import { projectFile } from "../runtime/project-root.js";
 import type { Service } from "../runtime/service.js";
 import { plainPage } from "./plain-page.js";
 
-/** First parts of the paths that the web app reads itself; whatever comes below them, too. */
+/** First parts of the paths that the web app handles, with everything below them. */
 const clientPaths = [
   "setup",
   "invite",
@@ -86,7 +86,7 @@ export function dashboardRoutes(
   }
 }
 
-/** Nothing from elsewhere, nothing written into the page, nobody's frame. */
+/** Nothing from other origins, no inline scripts, no framing. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",

@@ -1,11 +1,11 @@
 /**
- * Takes a backup through the ports, so it is the same on embedded backends and on servers, while
- * the service works or not.
+ * Takes a backup through the ports, so it is the same on embedded backends and on servers, also
+ * while the service runs.
  *
- * The order makes the restored state one a crash could have left, which the service mends by
- * itself (docs/decisions, Backups): the stores may lag behind the log, never lead it.
+ * The order makes the restored state one that a crash could have left, which the service repairs by
+ * itself (docs/decisions, Backups): the stores may lag behind the log but never be ahead of it.
  *
- * 1. Where the groups stand: whatever is booked later is booked again after a restore.
+ * 1. The groups' positions: anything booked later is booked again after a restore.
  * 2. ClickHouse: all that was handled up to 1 is in it.
  * 3. How far backfills have read: what they say was read is on the log by 4.
  * 4. The ends of the log: all that 2 and 3 report lies before them.

@@ -176,7 +176,7 @@ class Names {
       this.#renamed.add(own);
       return;
     }
-    // Only a product that is nothing but this SKU's own place gives way.
+    // Only a product that consists of this SKU alone is merged.
     if (own.namedByPerson || own.skus !== 1) return;
     place.product = namesake;
     namesake.skus += 1;

@@ -47,7 +47,7 @@ export interface ClickHouseNode {
 export interface ClickHouseCluster {
   /**
    * Before migrations: writes down which shard each node is.
-   * @throws ConfigError when it was another one before: its rows belong elsewhere
+   * @throws ConfigError when it was another one before: its rows belong to another database
    */
   takePlaces(): Promise<void>;
   /** After migrations: what stands for the tables of all shards has their columns. */

@@ -1,6 +1,6 @@
 /**
  * The one Koa application. The life of a call: it gets an id, the time is taken, the router finds
- * its handler, and whatever is thrown becomes the error envelope in one place.
+ * its handler, and every error becomes the error envelope in one place.
  */
 import { Stream } from "node:stream";
 import type { Layer } from "@koa/router";

@@ -21,7 +21,7 @@ import { hasOnlyCharacters } from "../schemas/text-bounds.js";
 import { type ApiError, malformed, tooLarge, unprocessable, wrongContentType } from "./errors.js";
 
 /**
- * The untouched bytes of the body, whatever the length header says of them.
+ * The untouched bytes of the body, regardless of the length header.
  * @throws ApiError 413 over `bytesMax`; 400 when the caller gave up or sent less than announced
  */
 export async function readBytes(ctx: Context, bytesMax: number): Promise<Buffer> {

@@ -1,4 +1,7 @@
-/** The endpoints as a process without the role `ingest` has them: who calls took the wrong port. */
+/**
+ * Answers calls to the ingest endpoints in a process without the role `ingest`: the caller used the
+ * wrong port.
+ */
 import type Router from "@koa/router";
 import { notFound } from "./errors.js";
 

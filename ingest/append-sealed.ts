@@ -12,7 +12,7 @@ export interface Taken {
   readonly accountHint: string | null;
 }
 
-/** What the endpoints need of the service. */
+/** What the ingest endpoints need of the service. */
 export type IngestService = Pick<
   Service,
   | "adminToken"

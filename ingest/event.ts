@@ -15,7 +15,7 @@ import { normalize, notBooked, RateMissing } from "./normalized.js";
 import type { Taken } from "./append-sealed.js";
 import type { IngestCall } from "./ingest-call.js";
 
-/** What an event says, whatever it comes to. */
+/** What an event says, whatever its outcome. */
 export interface ReadEvent {
   readonly taken: Taken;
   /** What it is claimed by on its own; a single call adds its Idempotency-Key. */

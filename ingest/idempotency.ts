@@ -12,7 +12,7 @@ import type { Environment } from "../schemas/records/records.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Postgres } from "../postgres/postgres.js";
 
-/** Whose identities these are; they mean nothing elsewhere. */
+/** The scope of the identities. */
 interface ReceiptOwner {
   readonly workspace: string;
   readonly environment: Environment;

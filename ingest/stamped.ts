@@ -26,7 +26,7 @@ export interface StampingEndpoint {
 }
 
 export interface Stamped {
-  /** To be settled by whoever gets it. */
+  /** To be settled by the caller. */
   readonly receipt: Receipt;
   readonly lines: readonly Line[];
 }

@@ -14,7 +14,7 @@ export const firstPauseMs = 100;
 /** A batch that took long, because it had to be repeated, is no reason to rest long. */
 const restMsMax = 2_000;
 
-/** Wakes whoever waits for news, such as new records of a topic. */
+/** Wakes all waiters, for example when a topic has new records. */
 export class Arrivals {
   #waiting = new Set<() => void>();
 

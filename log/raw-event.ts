@@ -1,6 +1,6 @@
 /**
  * A raw event is the untouched body, sealed, with what the endpoint wrote down about the call bound
- * to it: whoever can write to the topic still cannot book revenue (docs/architecture.md).
+ * to it: write access to the topic is not enough to book revenue (docs/architecture.md).
  */
 import {
   type RawEvent,

@@ -1,8 +1,8 @@
 /**
  * Finds the one event that makes a partition's batches fail. A batch that failed twice is halved,
  * and halved again, until a single record fails: that one is passed over
- * (`ConsumeOptions.passOver`). Kept in memory: whatever of it succeeded has moved the group's
- * offset, so a process that is killed amid the search begins with less than the one before.
+ * (`ConsumeOptions.passOver`). Kept in memory: the parts that succeeded have moved the group's
+ * offset, so after a crash the search starts with fewer records.
  */
 import type { LogRecord } from "./log.js";
 

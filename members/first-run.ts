@@ -1,6 +1,6 @@
 /**
  * Signing in without an identity provider or a passkey: the link that a start prints as long as
- * nobody owns the installation, and the one that whoever has the machine can ask for.
+ * nobody owns the installation, and the one that anyone with access to the machine can request.
  */
 import { rmSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

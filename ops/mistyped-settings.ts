@@ -14,7 +14,7 @@ const known = [...settingNames, ...secretSettings.map((name) => `${name}_FILE`)]
 /** A sentence for each, for the person who set it. */
 export function mistypedSettings(env: Readonly<Record<string, string | undefined>>): string[] {
   return Object.entries(env).flatMap(([name, value]) => {
-    // An empty value counts as absent, under whatever name.
+    // An empty value counts as absent, under any name.
     if (!value || name.length < lengthMin || known.includes(name)) return [];
     const meant = known.find((one) => slips(name.toUpperCase(), one) <= slipsMax && !env[one]);
     if (meant === undefined) return [];

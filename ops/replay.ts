@@ -138,7 +138,7 @@ async function firstSince(
   return low;
 }
 
-/** Of all groups, in the order an event travels: what one hands on is counted by the next. */
+/** Of all groups, in the order an event travels: what one publishes is counted by the next. */
 async function recordsLeft({ log }: Logged): Promise<bigint> {
   let left = 0n;
   for (const [topic, group] of passages) {

@@ -1,7 +1,7 @@
 /**
- * `npm run ops -- sign-in-link`: signs the owner of the installation in, for whoever has the
- * machine. It works beside a running service: an embedded one reads the link from its data folder,
- * one on servers from Postgres.
+ * `npm run ops -- sign-in-link`: signs the owner of the installation in, for anyone with access to
+ * the machine. It works beside a running service: an embedded one reads the link from its data
+ * folder, one on servers from Postgres.
  */
 import { resolve } from "node:path";
 import { type Config, ConfigError } from "../config.js";

@@ -3,7 +3,7 @@
 /** It is one that an installation cannot be on. */
 export class TooOld extends Error {}
 
-/** A standby, or whoever made the user or the database wants it so. */
+/** A standby, or a user or database configured as read-only. */
 export class TakesNoWrites extends Error {
   readonly code = readOnly;
 }

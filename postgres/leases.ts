@@ -1,6 +1,6 @@
 /**
- * What must not be done by several processes at once, or not by each of them: one row in Postgres
- * for each such thing, by the clock of Postgres. Who dies holding one loses it after a while.
+ * Leases for work that only one process may do at a time, or once per interval: one row in Postgres
+ * each, by the clock of Postgres. The lease of a dead process expires.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { limits } from "../config.js";
@@ -8,8 +8,7 @@ import type { Postgres } from "./postgres.js";
 import { randomBase62 } from "../vault/random.js";
 
 /**
- * Whether nobody did this within the last `everyMs`, so that the caller may: true for one caller.
- * When it fails it may be given back by `giveTurnBack`.
+ * True for one caller per `everyMs`. If the work fails, `giveTurnBack` frees the turn.
  */
 export async function takeTurn(postgres: Postgres, name: string, everyMs: number) {
   return takeLease(postgres, name, randomBase62(20), everyMs);
@@ -20,7 +19,7 @@ export async function giveTurnBack(postgres: Postgres, name: string): Promise<vo
   await postgres.query("DELETE FROM leases WHERE name = $1", [name]);
 }
 
-/** Does the work as the only one; null when another process is at it. */
+/** Does the work under the lease; null if another process holds it. */
 export async function tryExclusively<T>(
   postgres: Postgres,
   name: string,
@@ -28,7 +27,7 @@ export async function tryExclusively<T>(
 ): Promise<{ readonly result: T } | null> {
   const holder = randomBase62(20);
   if (!(await takeLease(postgres, name, holder, limits.leaseMs))) return null;
-  // A renewal that fails is tried again; what is done under a lease bears a second doer.
+  // A failed renewal is retried; work under a lease tolerates a second process.
   let renewed: Promise<unknown> = Promise.resolve();
   const renewal = setInterval(() => {
     renewed = takeLease(postgres, name, holder, limits.leaseMs).catch(() => undefined);
@@ -42,7 +41,7 @@ export async function tryExclusively<T>(
   }
 }
 
-/** Does the work when no other process is at it any more. */
+/** Waits for the lease, then does the work. */
 export async function alone<T>(
   postgres: Postgres,
   name: string,
@@ -55,7 +54,7 @@ export async function alone<T>(
   }
 }
 
-/** Of all things with this prefix, the names that somebody is at. */
+/** The names with this prefix whose lease is held. */
 export async function heldLeases(postgres: Postgres, prefix: string): Promise<string[]> {
   const rows = await postgres.query<{ name: string }>(
     "SELECT name FROM leases WHERE starts_with(name, $1) AND until > now()",

@@ -1,8 +1,8 @@
 /**
- * Batches of several partitions, handled as one: a statement costs the store much the same for many
- * rows as for a few, and those that write one table run one after the other. While a batch is
- * handled, those of other partitions gather for the next. What a batch leaves to be finished is
- * finished beside the next one, and before the one after that.
+ * Handles batches of several partitions as one: a statement costs the store much the same for many
+ * rows as for a few, and statements that write one table run one after the other. While a batch is
+ * handled, records of other partitions collect for the next. Work that a batch leaves is finished
+ * during the next batch, and before the one after that.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { ConsumeOptions, LogRecord } from "../log/log.js";
@@ -20,13 +20,13 @@ export interface CoalescerOptions {
 }
 
 /**
- * Each caller is informed what became of the batch its records were handled in: when it fails, all
- * of them bring theirs again.
+ * Each caller gets the outcome of the batch its records were handled in: if it fails, all of them
+ * deliver theirs again.
  */
 export function coalesced({ recordsMax, shareMax }: CoalescerOptions, handle: Handle): Handle {
   const waiting: Waiting[] = [];
   let isRunning = false;
-  /** What the batch before has left; its failure is informed to its own callers. */
+  /** What the previous batch still has to finish; its own callers get a failure. */
   let finishing: Promise<unknown> = Promise.resolve();
   /** Partitions of a batch that failed: each is handled by itself next, to see which it was. */
   const suspects = new Set<number>();

@@ -1,9 +1,9 @@
 import type { LogRecord } from "../log/log.js";
 
 /**
- * Lets batches overlap: the next is taken while earlier ones wait for answers, so that a slow API
- * holds up its own events only. The group's offset moves behind the slowest; after a crash they are
- * asked again (`Log.consume`, finished).
+ * Lets batches overlap: the next is started while earlier ones wait for answers, so that a slow API
+ * delays only its own events. The group's offset follows the slowest; after a crash they are
+ * handled again (`Log.consume`, finished).
  */
 export class ConcurrencyWindow {
   readonly #max: Size;
@@ -11,7 +11,7 @@ export class ConcurrencyWindow {
   #bytes = 0;
   #waiting: (() => void)[] = [];
 
-  /** @param max with so many records or bytes the next batch waits for one to end */
+  /** @param max at this many records or bytes the next batch waits for one to end */
   constructor(max: Size) {
     this.#max = max;
   }

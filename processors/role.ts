@@ -103,7 +103,7 @@ export async function start(service: Service): Promise<void> {
     const together = coalesced({ recordsMax, shareMax: haste.shareMax ?? 1 }, handle);
     return consume(topic, group, recordsMax, together, { ...haste, shareMax: 1 });
   };
-  // The last to start is the first to stop: what is handed on stops growing before it is booked.
+  // The last to start is the first to stop, so that publishing ends before booking does.
   const { bookBatchRecordsMax, enrichmentBatchRecordsMax, normalizeBatchRecordsMax } = limits;
   consumeTogether(
     topics.raw,
@@ -126,7 +126,7 @@ export async function start(service: Service): Promise<void> {
     records: limits.enrichmentWaitingMax,
     bytes: limits.enrichmentWaitingBytesMax,
   };
-  /** They come in crowds, and whoever has one call to make must not wait behind them. */
+  /** These calls come in bursts, and other users of the pool must not wait behind them. */
   const withShare = (): typeof enriching => ({
     ...enriching,
     postgres: shareOf(service.postgres, limits.postgresConnectionsOfEnrichmentMax),

@@ -1,13 +1,13 @@
 /**
- * Endpoints first: while callers crowd at them, a batch waits its turn. What is taken is durable
- * and can be booked a moment later; a provider that gets no answer sends everything again.
+ * Calls come first: while many are in flight, a batch waits. An accepted event is durable and can
+ * be booked a moment later, while a provider that gets no answer sends everything again.
  */
 import { setImmediate, setTimeout as pause } from "node:timers/promises";
 import type { Watermark } from "../watermark/watermark.js";
 
-/** More calls than this at once are a crowd; 200 webhooks a second are two or three. */
+/** More concurrent calls than this count as a burst; 200 webhooks a second are two or three. */
 const callsMax = 10;
-/** A burst this long is taken before it is booked; booking goes on under any load. */
+/** A burst may delay booking this long; booking continues under any load. */
 const waitMsMax = 2_000;
 const lookEveryMs = 25;
 
@@ -16,12 +16,12 @@ export async function yieldToCallers(watermark: Pick<Watermark, "callsInFlight">
   while (watermark.callsInFlight > callsMax && Date.now() < until) await pause(lookEveryMs);
 }
 
-/** Of the time, while callers crowd: enough that what they bring is not put off for ever. */
+/** Share of the time during a burst, so that booking is never stopped entirely. */
 const crowdedShare = 1 / 4;
-/** Work that waited for something else is no reason to rest long. */
+/** Bounds the pause after work that waited for something else. */
 const sliceMsMax = 50;
 
-/** Long work in slices of some 10 ms, which leave most of the time to callers who crowd. */
+/** Runs long work in slices of some 10 ms, which leave most of the time to calls during a burst. */
 export class Slices {
   #began = performance.now();
 
@@ -39,11 +39,11 @@ export class Slices {
   }
 }
 
-/** What is worked through without a pause holds up every call and every socket so long. */
+/** Work without a pause delays every call and every socket this long. */
 const turnMsMax = 10;
 const itemsPerLook = 32;
 
-/** `items.map(map)`, letting others have their turns in between. */
+/** `items.map(map)`, yielding to the event loop in between. */
 export async function mapInTurns<Item, Result>(
   items: readonly Item[],
   map: (item: Item) => Result,

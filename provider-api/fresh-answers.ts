@@ -1,8 +1,8 @@
 /**
- * Answers of providers' APIs that serve further events: bounded in number, size and time. Who asks
- * the same meanwhile shares the call, but not for what changes with every event: a call that was
- * made before an event came may be answered without it. Nor is its end shared, where the time of
- * whoever began it was over: others have their own.
+ * Caches answers of providers' APIs for further events, bounded in number, size and time.
+ * Concurrent callers share a call, except for data that changes with every event: a call made
+ * before an event may be answered without it. If the call ended because its first caller's time was
+ * over, the others do not share that end: they have their own time.
  */
 import { LRUCache } from "lru-cache";
 import type { Asked } from "./integration-client.js";

@@ -46,7 +46,7 @@ export interface Patience {
   readonly halfOpenAfterMs: number;
 }
 
-/** Whoever asks us to wait longer is called again after this: a wrong clock must not cut us off. */
+/** An API that asks for a longer wait is called again after this: its clock may be wrong. */
 const restMsMax = 60 * 60 * 1000;
 /** An authorization is not used in its last moments: the call takes time, and clocks differ. */
 const authorizationMarginMs = 30_000;
@@ -203,7 +203,7 @@ export class ApiLine {
       given.usableUntil =
         reported === null ? 0 : began + reported.until - now - authorizationMarginMs;
     } catch {
-      given.usableUntil = 0; // whoever asked is reported
+      given.usableUntil = 0; // the caller gets the error
     }
   }
 

@@ -66,8 +66,8 @@ export async function recallAnswers(
 }
 
 /**
- * The first to be kept for a record stays: a repeat of the batch reads what was booked. As long as
- * nothing is published, the time does not.
+ * The first answers kept for a record stay, so that a repeat of the batch reads what was booked.
+ * Their time may still change until they are published.
  */
 export async function keepAnswers(
   postgres: Postgres,

@@ -22,7 +22,7 @@ const depthMax = 3;
 const idLengthMax = 500;
 
 /**
- * What has a longer id is left out, and an event that names it is informed what it lacks.
+ * An object with a longer id is left out, and an event that names it is rejected.
  * @returns whether something was informed that was not known
  */
 export async function keepObjects(

@@ -1,4 +1,4 @@
-/** An object of JSON that is handed on as it stands: `z.looseObject` would copy every field. */
+/** A JSON object that is passed on unchanged: `z.looseObject` would copy every field. */
 import { z } from "zod";
 
 export const anyObject = z.custom<Readonly<Record<string, unknown>>>(

@@ -105,12 +105,12 @@ export interface KeptObject {
   readonly ownId?: true;
   /**
    * Its fields join those kept under this id, of which none is ever replaced: what several events
-   * report one thing, in whatever order they come.
+   * report about one thing, in any order.
    */
   readonly merges?: true;
 }
 
-/** One GET of the provider's API, whose answer decoding needs or is glad of. */
+/** One GET of the provider's API, whose answer decoding requires or can use. */
 export interface Question {
   /** Path and query below the API's base URL; also its name among the answers. */
   readonly path: string;
@@ -121,14 +121,14 @@ export interface Question {
   readonly importance: "required" | "optional";
   /**
    * How long the answer to the same path may serve further events, in ms; 0 for what changes with
-   * every event. Whatever was answered is kept, sealed, with the event it was asked for, so that
-   * a replay reads the same.
+   * every event. Every answer is kept, sealed, with the event it was requested for, so that a
+   * replay reads the same.
    */
   readonly freshForMs: number;
   /**
-   * The answer reports the same whichever event asks (a product's name), and it was handed on with
-   * the first: while it is fresh no other event waits for it. A customer's country reports each
-   * payment something of its own.
+   * The answer is the same for every event (a product's name) and was published with the first one:
+   * while it is fresh, no other event asks for it. A customer's country, in contrast, is added to
+   * each payment.
    */
   readonly sameForAll?: true;
   /** Sent with it: whose object the path names (Stripe's connected accounts). */

@@ -171,7 +171,7 @@ function refund({ record, identity, at, account }: Reported): FactBody[] {
 
 /**
  * No money moves; booking finds what it ends, and under which account that began. One with an id
- * ends that subscription of its own account by itself, whoever reported the start (a webhook).
+ * ends that subscription of its own account by itself, even if a webhook reported the start.
  */
 function churn(reported: Reported): FactBody[] {
   const { record, at, account } = reported;

@@ -46,7 +46,7 @@ export function hmacSha256(key: string | Buffer, parts: readonly (string | Buffe
   return hmac.digest();
 }
 
-/** Compares every pair whatever it finds, so the time taken reports nothing about a digest. */
+/** Always compares every pair, so the time taken reveals nothing about a digest. */
 export function anyEqual(expected: readonly Buffer[], given: readonly Buffer[]): boolean {
   let found = false;
   for (const one of expected) {

@@ -1,6 +1,6 @@
 /**
- * The editions of rates: a table in memory, and what was added to it kept in Postgres. Editions
- * are only ever added, by any process, one at a time under a lock: whoever sees one sees all
+ * The editions of rates: a table in memory, and what was added to it kept in Postgres. Editions are
+ * only ever added, by any process, one at a time under a lock: a process that sees one sees all
  * before it.
  *
  * Edition 1 is the packed ECB history, from its file (a quarter of a million rows that never

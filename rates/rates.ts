@@ -281,8 +281,9 @@ class LiveRates implements Rates {
   }
 
   /**
-   * At once when no list is awaited, else for all that come in a while: each word of an edition
-   * replays whatever waits for a rate, and a backfill brings hundreds.
+   * At once if no list is awaited, otherwise once for all that arrive within an interval: each
+   * notification replays the rejects that wait for a rate, and a backfill adds hundreds of
+   * editions.
    */
   #notifyInTime(): void {
     if (this.#waitingDays.size === 0) this.#notifyListeners();

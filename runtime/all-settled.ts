@@ -1,6 +1,6 @@
 /**
- * As `Promise.all`, but when one fails the others end first: whoever is reported the failure finds
- * nothing of them on its way any more.
+ * Like `Promise.all`, but if one fails, the others end first: when the caller sees the failure,
+ * none of them is still running.
  * @throws the first failure in the order of `works`
  */
 export async function allEnded(works: readonly Promise<unknown>[]): Promise<void> {

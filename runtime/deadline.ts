@@ -4,8 +4,8 @@
  */
 
 /**
- * Runs `work` with a signal that fires after `ms`, or when `stopping` does; whatever is left of
- * either ends with the work.
+ * Runs `work` with a signal that fires after `ms`, or when `stopping` does; the rest of either ends
+ * with the work.
  */
 export async function withDeadline<T>(
   ms: number,

@@ -1,9 +1,8 @@
 /**
- * A command that must be alone on its servers. It has a row in Postgres that it renews, beside
- * which nothing starts, and which runs out by itself when the command dies. Whoever comes first
- * writes down that it is there and only then looks for the other, so of a start and a command at
- * the same moment at least one sees the other and leaves. Embedded, the lock of the data folder
- * does all this.
+ * The lease of a command that needs the installation for itself: a row in Postgres that the command
+ * renews, that every start checks, and that expires when the command dies. Command and start each
+ * write their own row before they look for the other's, so if both begin at the same moment, at
+ * least one sees the other and ends. Embedded, the lock of the data folder does this.
  */
 import { limits } from "../config.js";
 import { endLease, keepLease, takeLease } from "../postgres/leases.js";
@@ -17,7 +16,7 @@ export class OthersRun extends Error {
 }
 
 export interface ExclusiveLease {
-  /** To be asked right before anything others must not do meanwhile. @throws OthersRun */
+  /** Call right before any write. @throws OthersRun */
   check(): void;
 }
 
@@ -31,7 +30,7 @@ export async function takeExclusiveLease(given: {
   readonly postgres: Postgres;
   readonly logger: Logger;
   readonly releases: Releases;
-  /** Called when it may not be alone any more, at most once: it should end at once. */
+  /** Called at most once, when other processes may have started: the command must end at once. */
   readonly onOthers: (why: OthersRun) => void;
 }): Promise<ExclusiveLease> {
   const { postgres, process, logger, onOthers } = given;

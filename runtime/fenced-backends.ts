@@ -1,13 +1,13 @@
 /**
- * The backends of a command that must be alone on its servers: held up for a while and woken, it
- * writes nothing that it worked out before. Each statement asks first whether it is still alone.
+ * The backends of a command that holds the exclusive lease. Every write first checks the lease, so
+ * a command that was paused for a while writes nothing it computed before.
  */
 import type { ClickHouse } from "../clickhouse/clickhouse.js";
 import type { Log } from "../log/log.js";
 import type { Postgres } from "../postgres/postgres.js";
 import type { ExclusiveLease } from "./exclusive-lease.js";
 
-/** @throws OthersRun from all that writes, once others may work there, too */
+/** @throws OthersRun from every write once other processes may run */
 export function fenceBackends(
   { clickhouse, log, postgres }: Backends,
   sole: ExclusiveLease,

@@ -1,5 +1,6 @@
 /**
- * What many calls meet alike, as while a server is away: the log reports one of them in a while.
+ * Limits log lines for errors that many calls have in common, for example while a server is away:
+ * one line per interval.
  */
 export class LogThrottle {
   readonly #reported = new Map<string, { readonly at: number; suppressed: number }>();
@@ -11,9 +12,8 @@ export class LogThrottle {
   ) {}
 
   /**
-   * @param what one of a few
-   * @returns how many were not reported since the last one was; null: nor is this one to be
-   * reported
+   * @param what one of a few kinds @returns how many were not reported since the last one was;
+   * null: nor is this one to be reported
    */
   turn(what: string): number | null {
     const now = this.elapsed();

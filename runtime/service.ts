@@ -45,7 +45,7 @@ export interface Service {
   readonly readiness: Readiness;
   /** Opens the management interface; `ADMIN_TOKEN` or the one in the data folder. */
   readonly adminToken: string;
-  /** Whatever is acquired registers its release on the same line; run in reverse at stop. */
+  /** Every resource registers its release where it is acquired; releases run in reverse at stop. */
   readonly releases: Releases;
   /** The role's HTTP routes. */
   readonly router: Router;

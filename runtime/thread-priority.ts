@@ -9,7 +9,7 @@ const niceMax = 19;
 /**
  * The main thread answers every call and hands every batch on. It goes before the threads that are
  * there by now as its equals, and before those they start, which inherit it (Linux: setpriority(2)
- * takes a thread). Elsewhere, and where it is refused, nothing changes.
+ * takes a thread). On other systems, and where it is refused, nothing changes.
  */
 export async function favourMainThread(): Promise<void> {
   const own = getPriority();

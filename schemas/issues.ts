@@ -1,4 +1,4 @@
-/** What zod finds wrong, in words for whoever sent it. */
+/** Zod's issues in words for the sender. */
 import { z } from "zod";
 
 const missing = "is missing";

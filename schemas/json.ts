@@ -1,7 +1,7 @@
 /**
  * JSON as `JSON.parse` reads it, within a bound on depth, and without the keys by which a body
- * could reach an object's prototype (`definitions.md`, JSON bodies). Sizes are bounded by whoever
- * reads the bytes.
+ * could reach an object's prototype (`definitions.md`, JSON bodies). Sizes are bounded by the code
+ * that reads the bytes.
  */
 import { parse } from "secure-json-parse";
 

@@ -9,7 +9,7 @@ export function purchaseKey(purchase: string): string {
   return `purchase:${purchase}`;
 }
 
-/** What a link ties together, and a refund that names a purchase: whoever has one looks at both. */
+/** The payment and the purchase that a link, or a refund naming a purchase, ties together. */
 export function tieOf(body: FactBody): { payment: string; purchase: string } | null {
   if ("Link" in body) return body.Link;
   if (!("Refund" in body)) return null;

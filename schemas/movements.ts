@@ -65,7 +65,7 @@ export const recordedColumns =
   "workspace, environment, provider, account, subscription, external_id, currency, country, " +
   "kind, at, mrr, formatDateTime(vintage, '%Y-%m') AS vintage, recorded_at, event_id";
 
-/** The same on the public topic and in lists: whoever reads both counts each movement once. */
+/** The same on the public topic and in lists, so that readers of both count each movement once. */
 export function recordedMovementId(row: RecordedMovementRow): string {
   return movementId(
     row.workspace,

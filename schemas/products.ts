@@ -27,7 +27,7 @@ const categoryByProvider: Readonly<Record<string, Category>> = {
 /**
  * `Pro Plan (2024)` → `pro-plan-2024`; empty where a name has neither letter nor digit. Letters of
  * every script stay, and keep their marks but in Latin, where one word is written with and without
- * (`Café`): elsewhere they make other words, ハグ no バグ and मसिक no मासिक.
+ * (`Café`): in other scripts they make other words, ハグ no バグ and मसिक no मासिक.
  */
 export function slugOf(name: string): string {
   const slug = name

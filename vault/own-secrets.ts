@@ -1,7 +1,7 @@
 /**
  * Secrets the service made for itself, in Postgres, sealed by the vault: the key accounts are
- * hashed with, and the previous vault keys. So whoever holds the current vault key can open all
- * that was ever sealed, and nobody has to keep an old one (docs/decisions, The key ring).
+ * hashed with, and the previous vault keys. So the current vault key opens all that was ever
+ * sealed, and nobody has to keep an old one (docs/decisions, The key ring).
  */
 import { randomBytes } from "node:crypto";
 import { ConfigError } from "../config.js";

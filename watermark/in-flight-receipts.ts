@@ -36,13 +36,13 @@ export interface InFlightReceipts {
   receive(notBefore: number): Receipt;
   /** To be asked right before a record goes to the log. @throws when its stamp counts no more */
   check(receivedAt: number): void;
-  /** Calls that are being taken by this process. */
+  /** Calls in flight in this process. */
   readonly calls: number;
-  /** ms since 1970; nothing earlier is at any endpoint, or will be. */
+  /** ms since 1970; no call in flight, now or later, is earlier. */
   earliest(): Promise<number>;
 }
 
-/** Those of a process that is alone with its log. */
+/** Those of a process that owns its log. */
 export class LocalReceipts implements InFlightReceipts {
   readonly #stamps = new Map<symbol, number>();
   /**
@@ -104,7 +104,7 @@ export class LocalReceipts implements InFlightReceipts {
   }
 }
 
-/** Of calls whose records may still follow; those refused within one second count together. */
+/** Stamps of refused calls whose records may still appear; grouped by second. */
 class LateStamps {
   /** By the second at whose end none of them can follow any more: the earliest. */
   readonly #earliest = new Map<number, number>();

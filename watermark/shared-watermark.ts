@@ -1,8 +1,8 @@
 /**
- * The receipts of several processes over one log. Each promises in Postgres, several times a
- * second, to stamp nothing earlier than a moment, which is that of the earliest call it is taking;
- * the earliest promise bounds what any process may report as complete (docs/decisions/, several
- * processes). Clocks need not agree: a stamp is held against this process's own promise only.
+ * The in-flight receipts of several processes on one log. Several times a second each process
+ * promises in Postgres not to stamp anything earlier than its earliest call in flight. The earliest
+ * promise bounds what any process may report as complete (docs/decisions/, several processes).
+ * Clocks need not agree: a stamp is compared only with this process's own promise.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { limits } from "../config.js";
@@ -14,7 +14,7 @@ import { OthersRun, refuseBesideCommand } from "../runtime/exclusive-lease.js";
 import { PersistedWatermark } from "./persisted-watermark.js";
 
 const promiseEveryMs = 200;
-/** Answers of Postgres that callers share. */
+/** How long callers share an answer of Postgres. */
 const askEveryMs = 50;
 /** Before a promise lapses: for what a statement may take on its way. */
 const marginMs = 2_000;
@@ -164,8 +164,9 @@ class SharedReceipts implements InFlightReceipts {
   }
 
   /**
-   * The moment is asked for after the row is there for all to see: whoever reported something
-   * complete without having seen it reported an earlier moment.
+   * The time is read after the row is visible to all. A process that reported a `complete_to`
+   * without seeing this row had read an earlier time, so no stamp of this process is at or before
+   * it.
    */
   async #join(): Promise<void> {
     this.#holdsUntil = 0;

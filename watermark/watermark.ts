@@ -1,10 +1,10 @@
 /**
  * The receipt clock and `complete_to`: the receipt time up to which everything taken has been
- * booked. The endpoint stamps with it, answers carry it.
+ * booked. Events are stamped after it, answers carry it.
  *
  * A receipt time is never at or before a `complete_to` already reported, so an answer "as known at
- * T" is final. What is not booked yet is looked for in the order an event travels (at the endpoint,
- * on the raw topic, on the facts topic), so that none can slip from behind the look to before it.
+ * T" is final. Events that are not booked yet are searched in the order they travel (in flight, on
+ * the raw topic, on the facts topic), so that none can move past the search.
  */
 import { LRUCache } from "lru-cache";
 import {
@@ -98,7 +98,7 @@ export class Watermark {
     this.#receipts.check(receivedAt);
   }
 
-  /** Calls that are being taken by this process. */
+  /** Calls in flight in this process. */
   get callsInFlight(): number {
     return this.#receipts.calls;
   }
@@ -113,7 +113,7 @@ export class Watermark {
     for (const backlog of this.#passages[figures]) {
       complete = Math.min(complete, (await backlog.earliestWaiting(workspace)) - 1);
     }
-    // A call stamped while this looked is later than all that has been found.
+    // A call stamped meanwhile is later than everything found.
     return this.#reported[figures].report(workspace ?? everyone, complete);
   }
 }
@@ -121,7 +121,7 @@ export class Watermark {
 /** No workspace has an empty id. */
 const everyone = "";
 
-/** The latest moment each was reported. */
+/** The latest moment reported for each workspace. */
 class ReportedMoments {
   readonly #moments = new LRUCache<string, number>({ max: limits.reportedMomentsMax });
   /** The latest of all. */
@@ -129,7 +129,7 @@ class ReportedMoments {
 
   /**
    * @returns `moment`, or the later one that was reported before: a group that is set back reports
-   * less. Beyond `limits.reportedMomentsMax` who asked the longest ago is forgotten.
+   * less. Beyond `limits.reportedMomentsMax` the least recently used is forgotten.
    */
   report(whom: string, moment: number): number {
     const reported = Math.max(this.#moments.get(whom) ?? 0, moment);

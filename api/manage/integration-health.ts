@@ -1,6 +1,6 @@
 /**
- * How an integration is doing, as its list reports: what came, what was refused at the endpoint,
- * what could not be booked (docs/decisions/http-interface.md).
+ * The health of an integration, as lists show it: what arrived, what was refused at ingest, what
+ * could not be booked (docs/decisions/http-interface.md).
  */
 import { type CallsRow, callsOf, takenVerdict } from "../../workspaces/integration-calls.js";
 import { type IntegrationRejects, openRejectsOf } from "../../rejects/rejects.js";

@@ -43,7 +43,8 @@ export function integrationRoutes(
       throw malformed("host_missing", "A webhook URL begins with the Host of this call.", "Host");
     }
     const publicUrl = PUBLIC_URL ?? `${ctx.protocol}://${ctx.host}`;
-    // Whoever knows the URL can deliver to it: it is for those who may connect a provider.
+    // Anyone who knows the URL can deliver to it, so only members who may connect a provider see
+    // it.
     const isShown = mayGrant(callerOf(ctx), String(ctx.params.workspace), "admin");
     return (row: IntegrationRecord) =>
       integrationView(isShown ? row : { ...row, token: "…" }, publicUrl);

@@ -1,8 +1,8 @@
 /**
  * What single events changed of the MRR as of a moment. An account's movements are a function of
- * its changes (`schemas/movements.ts`), so what an event changed is that function of the changes
- * up to the event minus that of the changes before it; the order is that of receipt. Over all
- * events between two readings this adds up to their difference, whatever was booked together.
+ * its changes (`schemas/movements.ts`), so what an event changed is that function of the changes up
+ * to the event minus that of the changes before it; the order is that of receipt. Over all events
+ * between two readings this adds up to their difference, even for events booked together.
  */
 import { shouldBeSql } from "../../schemas/movements.js";
 import type { PinnedAsOf } from "../reading/pages.js";

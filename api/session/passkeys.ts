@@ -209,7 +209,7 @@ async function usableInvitation(
   throw forbidden("invitation_for_another", message);
 }
 
-/** The library throws for whatever is wrong with what a browser sent. */
+/** The library throws for any invalid input of a browser. */
 async function verified<T>(verify: () => Promise<T>): Promise<T> {
   try {
     return await verify();
@@ -227,7 +227,7 @@ function challengeInvalid() {
   return malformed("challenge_invalid", message);
 }
 
-/** Passkeys belong to a host, whatever its port. */
+/** Passkeys belong to a host, independent of the port. */
 function hostOf(ctx: Context): string {
   return new URL(originOf(ctx.req)).hostname;
 }

@@ -187,7 +187,7 @@ function isNetwork({ name, cause }: Error): boolean {
   return name === "TimeoutError" || (cause instanceof Error && "errno" in cause);
 }
 
-/** Whoever adds a way to sign in is still the one who began to. */
+/** The member who adds a way to sign in must still be the one who started. */
 async function memberStill(
   { sessions }: Pick<Service, "sessions">,
   ctx: Context,

@@ -58,7 +58,7 @@ export function signOutRoutes(
     ctx.body = { status: "success" };
   });
 
-  /** The session has ended here, whatever becomes of it there. */
+  /** The session has ended here, even if it continues at the provider. */
   async function signOutUrl(
     { began_by: name, idToken }: EndedSession,
     returnTo: string,

@@ -39,7 +39,7 @@ export class Hub {
     this.#next = [...ends];
   }
 
-  /** @returns the hub and its tail, for whoever closes it */
+  /** @returns the hub and its tail, to be closed by the caller */
   static async open(
     service: Pick<Service, "log">,
     cursors: Cursors,
@@ -107,7 +107,8 @@ export class Hub {
         failure = error;
       }
     }
-    // No waiting from here on: whoever joins has read this record in the log, or gets it now.
+    // No awaiting from here on: a subscriber that joins has read this record from the log or gets
+    // it now.
     this.#next[partition] = offset + 1n;
     for (const listener of this.#wanting(record)) {
       if (text === null) listener.lose();

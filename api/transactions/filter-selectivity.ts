@@ -41,7 +41,7 @@ export class PassingRows {
   }
 }
 
-/** Which list it is, whatever time it is about. */
+/** Identifies the list, independent of its time. */
 export function listKey(
   { workspace, environment }: Pick<PinnedAsOf, "workspace" | "environment">,
   { provider, status, type, currency, country, skus, account, ids }: TransactionsWanted,

@@ -86,8 +86,8 @@ export async function connectCluster(origin: ClusterOrigin): Promise<Connections
 }
 
 /**
- * Whatever the user's profile says: an answer is made of the rows of all shards, or it is an error,
- * a subquery looks into one shard in `eachShard` only, and what a restore wrote is there.
+ * Set regardless of the user's profile: an answer covers the rows of all shards or is an error, a
+ * subquery is limited to one shard in `eachShard` only, and restored rows are visible.
  */
 const whole = {
   skip_unavailable_shards: 0,

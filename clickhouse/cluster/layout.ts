@@ -101,8 +101,8 @@ export async function matchShards(
 }
 
 /**
- * A server takes on another list of shards while it runs, and would answer with the rows of those
- * that are left. So whoever reads asks whether the list is still what it was.
+ * A server adopts a changed list of shards while it runs, and would then answer with the rows of
+ * the remaining ones. So every reader checks that the list is unchanged.
  */
 export class ShardsWatch {
   #lookedAt = -Infinity;
@@ -131,7 +131,7 @@ export class ShardsWatch {
     this.#lookedAt = performance.now();
   }
 
-  /** Whether the servers reach each other, too: for whoever asks if all works. */
+  /** Whether the servers reach each other, for the readiness check. */
   async check(): Promise<void> {
     await this.same();
     const sql = `SELECT * FROM cluster(${literal(this.cluster)}, view(SELECT 1))`;

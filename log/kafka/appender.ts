@@ -1,5 +1,5 @@
 /**
- * Appending to one topic: whatever is waiting goes into one request, then the next.
+ * Appending to one topic: all waiting records go into one request, then the next.
  *
  * An idempotent producer of kafkajs counts a partition's batches. When it gives one up, the next
  * gets the same number, and a broker that has stored the first after all takes the next for its
@@ -26,7 +26,7 @@ interface Append {
   readonly positions: Position[];
   /** Records that are on their way or durable. */
   taken: number;
-  /** A request with some of its records was sent: those may be durable, whatever follows. */
+  /** A request with some of its records was sent: those may be durable even if the rest fails. */
   isSent: boolean;
   readonly until: number;
   resolve(positions: Position[]): void;

@@ -33,7 +33,7 @@ export interface KafkaSettings {
 export interface Processes {
   /** This one. */
   readonly own: string;
-  /** Those of which nothing has been heard for a while. */
+  /** Those that have been silent for a while. */
   silent(): Promise<ReadonlySet<string>>;
 }
 
@@ -60,7 +60,7 @@ export class KafkaConnection {
       connectionTimeout: limits.kafkaConnectMsMax,
       authenticationTimeout: limits.kafkaConnectMsMax,
       requestTimeout: limits.kafkaAnswerMsMax,
-      // Whoever asks has a loop and a time limit of its own.
+      // The callers retry with a time limit of their own.
       retry: { retries: 2, initialRetryTime: 100, maxRetryTime: 500 },
       socketFactory: ({ host, port, ssl, onConnect }) => this.#open(host, port, ssl, onConnect),
       logLevel: kafkajs.logLevel.WARN,
@@ -110,7 +110,7 @@ export class KafkaConnection {
     return this.cluster;
   }
 
-  /** Whatever waits for an answer fails; nothing is sent any more. Safe to call twice. */
+  /** All pending requests fail; nothing is sent any more. Safe to call twice. */
   abandon(): void {
     this.#isAbandoned = true;
     for (const socket of this.#sockets) socket.destroy(new Error("the connection was given up"));

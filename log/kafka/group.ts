@@ -1,7 +1,7 @@
 /**
- * One member of a consumer group: joins, reports the coordinator that it lives, gives its
- * partitions back when others come or go. Each assignment is a generation; whoever lost it cannot
- * move an offset any more, because Kafka refuses commits of an old one.
+ * One member of a consumer group: joins, sends heartbeats to the coordinator, and releases its
+ * partitions when other members join or leave. Each assignment is a generation; a member that lost
+ * its own cannot move an offset, because Kafka refuses commits of an old generation.
  */
 import kafkajs, { type Cluster, type GroupMemberAssignment } from "kafkajs";
 import { limits } from "../../config.js";
@@ -35,7 +35,7 @@ const pauseMsMax = 2_000;
 /** The member is not, or no longer, part of the generation it speaks for. */
 const lostTypes = new Set(["ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"]);
 
-/** Member of the group until stopped; comes back whatever happens. */
+/** Member of the group until stopped; rejoins after any error. */
 export async function beMember(
   settings: KafkaSettings,
   name: GroupName,

@@ -1,5 +1,5 @@
 /**
- * Group commit: whatever is waiting goes into one LMDB transaction, synced to disk, then the next.
+ * Group commit: all waiting records go into one LMDB transaction, synced to disk, then the next.
  * One at a time, so that a transaction that fails leaves no gap in the offsets.
  */
 import { statfsSync } from "node:fs";

@@ -1,6 +1,6 @@
 /**
- * A log whose public topics are in the Confluent wire format. Whoever uses it appends and reads
- * bodies of the newest schema; on the topic each message names the schema it was written by.
+ * A log whose public topics are in the Confluent wire format. Callers append and read bodies of the
+ * newest schema; on the topic each message names the schema it was written by.
  */
 import { isPublic, readMessage, writeMessage } from "../../schemas/records/public-topics.js";
 import type { Topic } from "../../schemas/records/records.js";

@@ -56,7 +56,7 @@ export async function latency({ seconds, profileFolder }: Options): Promise<Figu
   ].flat();
 }
 
-/** With a floor there is a target: what is said of the way from the answer to the people. */
+/** Figures with a floor have a target: the time from the answer until people see the event. */
 function figuresOf(
   name: string,
   valuesMs: readonly number[],

@@ -1,4 +1,6 @@
-/** Two ways to send: at an even pace whatever the answers do, and as fast as the answers come. */
+/**
+ * Two ways to send: at an even pace independent of the answers, and as fast as the answers arrive.
+ */
 import assert from "node:assert";
 import { setTimeout as pause } from "node:timers/promises";
 import { HttpConnection } from "./http-connection.js";

@@ -1,4 +1,4 @@
-/** How far something is: a bar on a terminal, now and then a line elsewhere. */
+/** How far something is: a bar on a terminal, otherwise a line now and then. */
 import type { WriteStream } from "node:tty";
 
 const barColumns = 30;

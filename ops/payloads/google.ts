@@ -29,7 +29,7 @@ export function pushBody({ messageId, packageName, at, notification }: PushInput
   return pushOf(messageId, at, Buffer.from(JSON.stringify(data)).toString("base64"));
 }
 
-/** @param data base64, of whatever was published */
+/** @param data base64 of the published message */
 export function pushOf(messageId: string, at: number, data: string): JsonObject {
   const publishTime = timeText(at + publishedAfterMs);
   return {

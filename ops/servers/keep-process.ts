@@ -33,7 +33,7 @@ try {
 }
 
 async function keep(server: ServerName, under: string): Promise<void> {
-  // Heard while it starts, too: nothing is left behind.
+  // Signals count during the start too, so that nothing is left behind.
   const askedToEnd = Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]);
   const started = await starters[server](join(under, server));
   try {

@@ -43,7 +43,7 @@ export async function startServer(options: ServerCommand): Promise<LocalServer> 
     env: { ...process.env, ...options.env },
     stdio: [options.keepsInput ? "pipe" : "ignore", "pipe", "pipe"],
   });
-  // Whoever started it may be informed to end before it can stop it.
+  // The starting process may be asked to exit before it can stop the server.
   const end = (): void => void child.kill(options.stopSignal);
   process.on("exit", end);
   child.once("exit", () => process.off("exit", end));
@@ -80,7 +80,7 @@ async function whenReady(child: ChildProcess, options: ServerCommand): Promise<v
   }
 }
 
-/** The file is gone when whoever asks about it looks: its folder is of a test. */
+/** The file may already be gone: the folder belongs to a test. */
 async function lastLinesOf(file: string): Promise<string> {
   const text = await readFile(file, "utf8").catch(() => "");
   const lines = text.trimEnd().split("\n").slice(-linesShownMax).join("\n");

@@ -3,7 +3,7 @@
  * makes of the facts known. Payments are walked in the order of the tables' primary keys, a bounded
  * number of facts at a time.
  *
- * Both tables are a function of the facts received up to a moment, whatever was received later, so
+ * Both tables are a function of the facts received up to a moment, independent of later facts, so
  * that up to `knownTo` they can be audited while booking goes on.
  */
 import { clickhouseTime, fromClickhouseTime, rowsIn } from "../../clickhouse/rows.js";

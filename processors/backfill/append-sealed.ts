@@ -1,4 +1,4 @@
-/** Makes what a backfill read durable, as the endpoints do with what they take. */
+/** Makes the events of a backfill durable, as the ingest endpoints do. */
 import { settledAfter } from "../../watermark/in-flight-receipts.js";
 import { sealRawEvent } from "../../log/raw-event.js";
 import type { Integration } from "../../workspaces/integrations.js";
@@ -9,7 +9,9 @@ import { historyEventId } from "../../schemas/ids.js";
 import { rawEventCodec, type RawEventMeta, topics } from "../../schemas/records/records.js";
 import { type HashAccount, rawKey } from "../../vault/account-hash.js";
 
-/** The key reads another mode than the integration is for: its events would go elsewhere. */
+/**
+ * The key is of another mode than the integration: its events would go to the other environment.
+ */
 export class WrongMode extends Error {
   override readonly name = "WrongMode";
 }

@@ -5,8 +5,8 @@ import { type Matter, matterOf } from "../normalize/facts.js";
 import { mapInTurns } from "../yield-to-event-loop.js";
 
 /**
- * Those about one matter, in log order; a fact handed on under two keys, or twice, is there once:
- * as first reported. The key says which are wanted, so the others need no decoding.
+ * Those about one matter, in log order; a fact published under two keys, or twice, is included
+ * once: as first reported. The key says which are wanted, so the others need no decoding.
  */
 export async function readFacts(records: readonly LogRecord[], about: Matter): Promise<Fact[]> {
   const wanted = records.filter(({ key }) => matterOf(key) === about);

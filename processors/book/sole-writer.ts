@@ -1,8 +1,8 @@
 /**
- * What a process may rely on that is alone with its log and its tables (neither is shared): nobody
- * writes between its look and its write, so *should be minus is* needs no stored rows
- * (docs/decisions/exactly-once.md). The exception is a batch that may have been booked in
- * part before: by the process that was killed, or by the attempt that failed.
+ * The booking shortcut of a process that owns its log and its tables (neither is shared). Nobody
+ * else writes between its read and its write, so the missing rows can be computed without reading
+ * stored ones (docs/decisions/exactly-once.md). The exception is a batch that may be partly booked,
+ * by a killed process or a failed attempt.
  */
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import type { Log, LogRecord } from "../../log/log.js";
@@ -84,9 +84,9 @@ export class SoleWriter<Rows> {
   }
 
   /**
-   * Books one batch at a time, whatever its partition. When a batch fails, also when its rows
-   * cannot follow, those after it must be given again with it (`ConsumeOptions.handle`). One that
-   * its consumer had in hand by then is refused: it would be booked without what came before.
+   * Books one batch at a time, of any partition. If a batch or its later rows fail, the batches
+   * after it must be given again with it (`ConsumeOptions.handle`). A batch already in the
+   * consumer's hands is refused, because it would be booked without the earlier one.
    * @param records none that the next run of batches may pass over
    * @param alone books what cannot have been booked in part, and returns the rows to follow
    * @param careful books any batch
@@ -181,7 +181,7 @@ export class SoleWriter<Rows> {
     return finished;
   }
 
-  /** Whatever was booked since the offsets moved last may be there in part, and comes again. */
+  /** Everything booked since the offsets last moved may be partly there, and is delivered again. */
   #doubtAll(): void {
     for (const [partition, offset] of this.#bookedBelow) {
       const known = this.#doubtfulBelow.get(partition) ?? 0n;

@@ -1,7 +1,7 @@
 /**
- * Rows that may follow a moment after others: a statement costs the engine much the same however
- * many rows it carries, so those nobody waits for go together, every `afterMs`. Until they are
- * written the log's offset does not move, so that a crash makes them again.
+ * Rows that may be written a moment later: a statement costs the engine much the same for any
+ * number of rows, so rows that nobody waits for are collected for `afterMs`. The log's offset does
+ * not move until they are written, so after a crash they are made again.
  */
 import { setTimeout as pause } from "node:timers/promises";
 
@@ -11,7 +11,8 @@ export class WriteBehind<Rows> {
   #running: Promise<void> = Promise.resolve();
 
   /**
-   * @param write one at a time; when it fails, whoever added the rows is reported and adds again
+   * @param write one at a time; if it fails, the callers that added the rows get the error and add
+   * them again
    */
   constructor(
     private readonly write: (rows: readonly Rows[]) => Promise<void>,

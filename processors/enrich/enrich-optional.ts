@@ -1,7 +1,7 @@
 /**
- * Adorns what is booked already with what the provider's API adds: names of products, fees. It
- * holds up nothing: what it adds is received when it is answered, and facts that say the same as
- * those booked are left out.
+ * Adds optional data of the provider's API to booked events: names of products, fees. It delays
+ * nothing: what it adds counts as received when the API answered, and facts equal to the booked
+ * ones are left out.
  */
 import { settledAfter } from "../../watermark/in-flight-receipts.js";
 import {
@@ -43,14 +43,14 @@ async function enrichOptionalEvent(service: EnrichingService, record: LogRecord)
   await receive(service, opened, booked, answered);
 }
 
-/** Nobody may be asked, or nothing is left to ask: what is booked stays as it is. */
+/** There is nobody to ask, or nothing left to ask: the booked facts stay as they are. */
 function saysNothing({ answers, trouble, refusal }: Answered, booked: Answers): boolean {
   return trouble === null && refusal === null && answers.size === booked.size;
 }
 
 /**
- * Until it is handed on, no figure is final at or after the time it is received. Should that fail,
- * figures may become final, so it is received again by whoever tries again.
+ * Until it is published, no figure at or after its receipt time is final. If publishing fails,
+ * figures may become final, so the next attempt gets a new receipt time.
  */
 async function receive(
   service: EnrichingService,
@@ -68,13 +68,13 @@ async function receive(
     watermark.check(answeredAt);
     await keepAnswers(postgres, vault, opened.event, "adorn", kept);
 
-    // 2. Hand on. A crash after it repeats it under a later time, which booking leaves out.
+    // 2. Publish. After a crash it is repeated with a later time, which booking leaves out.
     await publishAdded(service, opened, booked, kept);
     await markPublished(postgres, opened.event, "adorn");
   });
 }
 
-/** What could not be had is listed, although the event is booked, and replayed. */
+/** Missing answers are listed as a reject, although the event is booked, and replayed. */
 async function publishAdded(
   service: EnrichingService,
   opened: Opened,

@@ -1,7 +1,7 @@
 /**
- * Completes events of which nothing can be read before their provider's API was asked. Several at
- * a time, each for `limits.enrichmentMsMax` at most: what cannot be had by then becomes a reject,
- * which is replayed when the API answers again.
+ * Completes events that cannot be decoded without an answer of their provider's API. Several run at
+ * a time, each for `limits.enrichmentMsMax` at most. An event without an answer by then becomes a
+ * reject, which is replayed when the API answers again.
  */
 import { withDeadline } from "../../runtime/deadline.js";
 import type { Service } from "../../runtime/service.js";
@@ -30,21 +30,21 @@ export async function completeEvents(
   service: EnrichingService,
   records: readonly LogRecord[],
 ): Promise<void> {
-  // 1. Ask and decode; the answers are durable before anything is made of them. An event whose API
-  //    is slow holds up none that is completed sooner.
+  // 1. Ask and decode; the answers are durable before they are used. A slow API delays only its own
+  // events.
   const raws = rawRecords(records, "complete");
   for await (const outcomes of asTheyCome(raws.map((record) => completeEvent(service, record)))) {
-    // 2. Hand on, as normalizing does.
+    // 2. Publish, as normalizing does.
     await publishOutcomes(service, outcomes);
     await recheckRejects(service, outcomes);
 
-    // 3. What became of them; the journal leaves to this what was waiting when it came by.
+    // 3. Record the outcomes; the journal leaves out events that still waited.
     const rows = outcomes.map(rawEventRow).filter((row) => row !== null);
     await insertRawEvents(service.clickhouse, rows);
   }
 }
 
-/** The raw records of one step, as they lie on their own topic. */
+/** The raw records of one step, as they are on the raw topic. */
 export function rawRecords(records: readonly LogRecord[], step: "complete" | "adorn"): LogRecord[] {
   return records.flatMap(({ key, value }) => {
     const incomplete = incompleteRecords.decode(value);

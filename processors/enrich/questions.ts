@@ -89,7 +89,7 @@ export async function mayAsk(
 }
 
 /**
- * Whether asking could bring something not handed on lately.
+ * Whether asking could bring something not published recently.
  * @param environment of the event, which its answers may have reported
  */
 export function hasNewQuestions(
@@ -107,7 +107,7 @@ export function hasNewQuestions(
   );
 }
 
-/** Questions whose answers report the same to all, once these were handed on. */
+/** Questions whose answers are the same for all events, once these are published. */
 export function answeredForAll(opened: Opened, answers: ReadonlyMap<string, unknown>): Question[] {
   return questionsOf(opened, answers, "optional")
     .filter(({ path, sameForAll }) => sameForAll === true && answers.has(path))

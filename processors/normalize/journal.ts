@@ -20,6 +20,6 @@ export async function keepJournal(
     if (row !== null) rows.push(row);
   }
   await insertRawEvents(service.clickhouse, rows);
-  // Not before: read again, an event may come to something else than what was handed on.
+  // Not earlier: if it is read again, an event may have another outcome than the published one.
   service.recent.forget(records);
 }

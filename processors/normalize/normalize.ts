@@ -10,7 +10,7 @@ import { readRaw } from "./read-raw.js";
 import type { NormalizingService } from "./normalizing-service.js";
 import type { Outcome } from "./outcome.js";
 
-/** About 10 ms of work; then the endpoints of this process get their turn. */
+/** About 10 ms of work; then the calls to this process get their turn. */
 const recordsAtOnce = 25;
 
 export async function normalize(
@@ -26,7 +26,7 @@ export async function normalize(
     outcomes.push(await readRaw(service, record));
   }
 
-  // 2. Hand on; from here all of it is durable.
+  // 2. Publish; from here all of it is durable.
   await publishOutcomes(service, outcomes);
   await recheckRejects(service, outcomes);
   service.recent.keep(outcomes);

@@ -1,4 +1,4 @@
-/** Hands on what became of raw events: facts to booking, questions to enrichment, rejects. */
+/** Publishes the outcomes of raw events: facts for booking, questions for enrichment, rejects. */
 import {
   type Fact,
   factRecords,
@@ -27,15 +27,15 @@ export async function publishOutcomes(
     outcomes.flatMap((outcome) => (outcome.kind === "facts" ? outcome.facts : [])),
   );
 
-  // 2. What the provider must be asked about waits on a topic of its own and holds up nothing.
-  //    After the facts: what enrichment adds may not be published before them.
+  // 2. Events the provider must be asked about wait on a topic of their own and delay nothing.
+  // After the facts: what enrichment adds may not be published before them.
   const incomplete = outcomes.flatMap((outcome) => {
     const step = stepOf(outcome);
     return step === null ? [] : [incompleteRecord(outcome, step)];
   });
   if (incomplete.length > 0) await service.log.append(topics.incomplete, incomplete);
 
-  // 3. What cannot be booked is kept with step and reason, to be listed and replayed.
+  // 3. Events that cannot be booked are kept with step and reason, to be listed and replayed.
   await publishRejects(
     service,
     outcomes.filter((outcome) => outcome.kind === "rejected"),

@@ -1,7 +1,7 @@
 /**
- * *Write, then look*, for rejects that wait for something: whoever learns it replays those that are
- * listed. What was learned while an event was read, and before its reject was listed, would
- * be missed: so when the reject is listed, this looks whether the event could be read by now.
+ * Rechecks rejects that were just listed. When missing data arrives, the listed rejects that wait
+ * for it are replayed. Data that arrived after an event was read and before its reject was listed
+ * would be missed, so a new reject is checked once more.
  */
 import { conclude, openRaw } from "../normalize/read-raw.js";
 import type { NormalizingService } from "../normalize/normalizing-service.js";
@@ -15,7 +15,7 @@ export async function recheckRejects(
   for (const outcome of outcomes) {
     if (outcome.kind !== "rejected") continue;
     if (await isRateKnown(service, outcome)) service.ratesKnown();
-    // Those that were asked for wait for an API, which is tried now and then (api-rejects.ts).
+    // Those of enrichment wait for an API, which is retried now and then (api-rejects.ts).
     if (outcome.step !== "decode" || outcome.reason !== "enrichment_unavailable") continue;
     const opened = await openRaw(service, outcome.record);
     if (opened.kind === "rejected") continue;
@@ -25,7 +25,9 @@ export async function recheckRejects(
   }
 }
 
-/** By the newest edition: the event itself goes by the one at its endpoint, its replay by this. */
+/**
+ * By the newest edition, which the replay uses; the event itself uses the one stamped at ingest.
+ */
 async function isRateKnown(
   { baseCurrencyOf, rates }: NormalizingService,
   { event, missingRate }: Rejected,

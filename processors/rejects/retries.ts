@@ -31,8 +31,8 @@ export function startRejectRetries(service: Service): RejectsUpkeep {
   const stopping = new AbortController();
   const replayable = new Set<string>();
   const waitingForApis = new WaitingForApis(service);
-  // Whoever learned something may have been killed before it replayed what waited for that, and
-  // will not learn it again: so at a start everything may have been reported.
+  // A process may have been killed after data arrived and before the rejects that waited for it
+  // were replayed. So at a start all data counts as new.
   let newRates = true;
   let isFirst = true;
   const stopListening = service.rates.onEdition(() => {

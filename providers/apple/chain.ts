@@ -100,7 +100,7 @@ export class VerifiedChains {
   /** Only what holds is kept, so a stranger cannot push out Apple's. */
   async #check(headerText: string, claim: Claim): Promise<void> {
     this.#checking.set(headerText, claim);
-    const chain = await claim.chain.catch(() => null); // whoever asked is reported
+    const chain = await claim.chain.catch(() => null); // the caller gets the error
     this.#checking.delete(headerText);
     if (chain !== null) this.#claims.set(headerText, claim);
   }

@@ -51,7 +51,7 @@ export interface Price {
   readonly currency: string;
 }
 
-/** @returns null when it is not reported; a free trial costs nothing, whatever it reports */
+/** @returns null when it is not reported; a free trial costs nothing, even if it has a price */
 export function priceOf(priced: Priced): Price | null {
   const { currency: code, offerDiscountType } = priced;
   if (offerDiscountType === "FREE_TRIAL") return { amount: 0n, currency: code ?? "" };

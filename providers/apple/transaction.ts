@@ -53,7 +53,7 @@ export function isShared({ inAppOwnershipType: type }: Transaction): boolean {
   return type === "FAMILY_SHARED" || type === "ASSIGNED";
 }
 
-/** One payment, whatever notification reports it. Free ones are none. */
+/** One payment, whichever notification reports it. Free ones are none. */
 export function paymentFacts(
   transaction: Transaction,
   { amount, currency: code }: Price,

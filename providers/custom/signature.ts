@@ -14,7 +14,7 @@ const secretPrefix = "whsec_";
 const secretBytes = { min: 24, max: 64 } as const;
 
 /**
- * The age is looked at last, as far ahead of us as behind: only a genuine call is informed of it.
+ * The age is checked last, in both directions, so that only a genuine call learns that it is stale.
  */
 export function verifySignature(
   delivery: Delivery,

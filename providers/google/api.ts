@@ -8,8 +8,8 @@ import type { ProviderApi } from "../provider.js";
 import { signedText } from "./token.js";
 
 /**
- * The fields of the key's file that are used; the file may have others. Whoever may enter a key
- * must not make the service call any address.
+ * The fields of the key's file that are used; the file may have others. A person who may enter a
+ * key must not make the service call any address.
  * @param tokenHosts beside Google's own, where tokens may be asked for
  */
 export function serviceAccountKey(tokenHosts: readonly string[]) {

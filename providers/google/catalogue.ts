@@ -24,7 +24,7 @@ const productShape = z.object({
 });
 
 /**
- * English where there is one, else the first: the same whoever buys, unlike the title in an
+ * English where there is one, else the first: the same for every buyer, unlike the title in an
  * order, which is in the buyer's language.
  */
 export function nameIn(answer: unknown): string | null {

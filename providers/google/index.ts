@@ -95,8 +95,8 @@ export function createGoogle(
 }
 
 /**
- * Whoever may publish on the merchant's topic can write any message, so its package must be the
- * integration's, and all it names is confirmed by the API before anything is booked.
+ * Anyone with publish rights on the merchant's topic can write any message. So the package must be
+ * the integration's, and everything a message names is confirmed by the API before it is booked.
  */
 function verifyPush(
   delivery: Delivery,

@@ -84,14 +84,14 @@ export interface Buyer {
   readonly country: string | null;
 }
 
-/** The order was charged, whatever came after; an order of nothing is none. */
+/** The order was charged, even if refunded later. An order of 0 is no payment. */
 export function isPaid({ state }: Order): boolean {
   return paidStates.some((paid) => paid === state);
 }
 
 /**
- * Whether the order shows what it is informed to be voided by: all of it returned, or some of it
- * and nothing still to be processed.
+ * Whether the order already shows the reported refund: all of it returned, or some of it and
+ * nothing pending.
  */
 export function showsRefund(order: Order, isWhole: boolean): boolean {
   const amount = minorOf(order.total);

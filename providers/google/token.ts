@@ -30,8 +30,8 @@ export interface Expected {
 }
 
 /**
- * The claims are compared first: who does not know them makes us look for no key. The age is
- * looked at last: only a genuine call is informed that it is stale.
+ * The claims are compared first, so that a caller who does not know them causes no key lookup. The
+ * age is checked last, so that only a genuine call learns that it is stale.
  */
 export async function verifyToken(
   delivery: Delivery,

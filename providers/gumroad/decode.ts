@@ -81,7 +81,7 @@ export function keepsAnswered(body: unknown, known: Known): KeptObject[] {
   const isUnknown = record !== null && "outcome" in record;
   if (isUnknown || isGift(sale, record)) return [];
   const once = isPart(sale, record, known.kept) ? keptInstalments(sale) : [];
-  // First what kind of charge it is: whoever finds the charge finds that, too.
+  // The kind of charge comes first, so that it is there when the charge is found.
   return [...once, ...keptCharge(sale, record, known.kept)];
 }
 

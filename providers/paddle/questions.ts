@@ -37,7 +37,7 @@ export function isWorth({ status }: { readonly status?: string | null | undefine
 
 /**
  * A country is optional, unless a price depends on it; names always are. A discount changes MRR and
- * is needed, unless it is kept. An end, or whatever else counts nothing, waits for no answer.
+ * is needed, unless it is kept. An end, or any state that is worth nothing, waits for no answer.
  */
 export function asks(body: unknown, known: Known): Question[] {
   const parsed = shape.safeParse(body);

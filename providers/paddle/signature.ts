@@ -10,8 +10,9 @@ import { anyEqual, hmacSha256, readTimedDigests, refused } from "../signatures.j
 export const signatureHeader = "paddle-signature";
 
 /**
- * The age is looked at last, and both ways: only a genuine call is informed that it is stale, and a
- * `ts` ahead of us must not keep a captured call good for ever (the SDK lets any future pass).
+ * The age is checked last, so that only a genuine call learns that it is stale. It is checked both
+ * ways, because a future `ts` must not keep a captured call valid for ever (the SDK accepts any
+ * future).
  */
 export function verifySignature(
   delivery: Delivery,

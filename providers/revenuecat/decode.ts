@@ -72,7 +72,7 @@ export function decode(body: unknown): Decoded {
 
 /**
  * A paid period began: a payment, and what the subscription is worth from then on. A trial is worth
- * nothing, whatever price it shows; its conversion is a `RENEWAL`.
+ * nothing, even if it has a price; its conversion is a `RENEWAL`.
  */
 function readPeriod(event: RevenueCatEvent): Reported {
   const { purchased_at_ms: at, expiration_at_ms: end } = event;
@@ -137,7 +137,7 @@ function readPurchase(event: RevenueCatEvent): Reported {
  * Support refunded the payment: RevenueCat reports the whole of it, at once. Every other reason is
  * a renewal that will not come, and ends nothing yet; but a negative price is a refund whatever the
  * reason (a developer who revokes a purchase in Play Console gives one, too). What was free when it
- * was bought gives nothing back, whatever price it shows.
+ * was bought returns nothing, even if it has a price.
  */
 function readCancellation(event: RevenueCatEvent): Reported {
   const price = paidFor(event);
@@ -211,7 +211,7 @@ const free: Price = { amount: 0n, currency: "", tax: null, fee: null };
 const noTransaction = rejected("malformed", "event.transaction_id: missing");
 const unknownPrice = rejected("price_unknown", "The store did not report RevenueCat the price");
 
-/** A trial is free whatever price it shows; what was given away need not show any. */
+/** A trial is free even if it has a price; a promotional purchase need not have one. */
 function paidFor(event: RevenueCatEvent): Price | Unreported {
   if (event.period_type === "TRIAL") return free;
   return priceOf(event) ?? (isGiven(event) ? free : unknownPrice);

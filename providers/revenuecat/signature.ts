@@ -62,7 +62,7 @@ function verifyAuthorization({ headers }: Delivery, expected: string): Verdict {
 }
 
 /**
- * The age is looked at last, as far ahead of us as behind: only a genuine call is informed of it.
+ * The age is checked last, in both directions, so that only a genuine call learns that it is stale.
  */
 function verifySignature(
   { headers, body }: Delivery,

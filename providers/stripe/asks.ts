@@ -95,7 +95,9 @@ function required(path: string, freshForMs: number): Question {
   return { path, importance: "required", freshForMs };
 }
 
-/** A product's name, a payment's fee or lines: handed on once, within a day nothing asks again. */
+/**
+ * A product's name, a payment's fee or lines: published once and not requested again within a day.
+ */
 function optional(path: string): Question {
   return { path, importance: "optional", freshForMs: dayMs, sameForAll: true };
 }

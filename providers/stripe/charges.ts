@@ -40,8 +40,8 @@ const releasesLeftOutSince = "2025-03-31";
 const refundFailsAfterMs = 60 * 60 * 1000;
 
 /**
- * A paid charge is a payment of what was captured, dated when the charge was made: the same in
- * whatever event reports it, and whether it was captured at once, later or little by little.
+ * A paid charge is a payment of what was captured, dated when the charge was made: the same in in
+ * every event, and whether it was captured at once, later or little by little.
  */
 export const readCharge = reader(chargeShape, (charge, event) => {
   const amount = capturedOf(charge);

@@ -65,7 +65,7 @@ export function isPaidInPart({ amount_paid: paid }: Readonly<Record<string, unkn
   return typeof paid === "number" && paid > 0;
 }
 
-/** One that is paid in part says what was bought by those who paid, whatever becomes of it. */
+/** A partly paid invoice names what those who paid bought, whether or not the rest is paid. */
 export const readInvoice = reader(invoiceShape, (invoice, event) => {
   const isPaid = invoice.status === "paid" || invoice.paid === true;
   // Until all is paid, only the records of money from outside know when it came.

@@ -9,9 +9,9 @@ import { anyEqual, hmacSha256, readTimedDigests, refused } from "../signatures.j
 export const signatureHeader = "stripe-signature";
 
 /**
- * The age is looked at last: only a genuine call is informed that it is stale, which is what a
- * person with a wrong clock needs to read. A `t` ahead of us passes as far as one behind us:
- * Stripe's own libraries let any future pass, which would keep a captured call good for ever.
+ * The age is checked last, so that only a genuine call learns that it is stale, which helps a
+ * person with a wrong clock. It is checked in both directions: Stripe's libraries accept any future
+ * `t`, which would keep a captured call valid for ever.
  */
 export function verifySignature(
   delivery: Delivery,

@@ -1,4 +1,4 @@
-/** The one shape in which a caller is informed what is wrong (`definitions.md`, Errors). */
+/** The shape of all error answers (`definitions.md`, Errors). */
 import { z } from "zod";
 
 const errorTypes = [

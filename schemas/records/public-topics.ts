@@ -20,7 +20,7 @@ export interface Release {
   readonly version: number;
   /**
    * The id where no registry gives one. Far above what registries count up to from 1 (or from
-   * 100,000): a consumer that asks one for it is informed that there is none, never of another
+   * 100,000): a registry that is asked for it answers that there is none, never with another
    * schema.
    */
   readonly ownId: number;

@@ -33,7 +33,7 @@ export type BookingService = Pick<Service, "clickhouse" | "log" | "logger"> & {
   readonly skus: Skus;
   /** Left out where others write, too. */
   readonly soleWriter?: SoleWriter<FollowingRows> | null;
-  /** Reported of each batch once what it changed is published. */
+  /** Called for each batch once its changes are published. */
   readonly booked?: (figures: "transactions" | "mrr", batch: readonly Fact[]) => void;
 };
 
@@ -97,11 +97,11 @@ async function bookBesideOthers(
   // 5. SKUs named in passing get a place in the catalogue.
   await skus.see(outcomes.flatMap((outcome) => outcome.skus));
 
-  // 6. Bring the ledger to what it should be, beside all that follows here, and insert the versions
-  //    that are not there yet, which people wait for. A payment about which more is known by now,
-  //    by the next batch too, is left to whoever wrote that: they look as well.
+  // 6. Insert the missing ledger rows, in parallel with the next steps, and the missing versions,
+  // which people wait for. A payment that has newer facts by now is left to the process that wrote
+  // them, which checks as well.
   const finished = insertLedger(clickhouse, outcomes, shared);
-  // Reported to whoever waits for it, who has something else to wait for first.
+  // The caller awaits it later; until then a failure must not count as unhandled.
   finished.catch(() => undefined);
   await insertVersions(clickhouse, outcomes);
 
@@ -160,7 +160,7 @@ async function writeFollowing(
   clickhouse: BookingService["clickhouse"],
   batches: readonly FollowingRows[],
 ): Promise<void> {
-  // Whoever is informed of a failure looks at the tables, so nothing may be on its way to them.
+  // After a failure the tables are read, so no write may still be running.
   await allEnded([
     insertFacts(
       clickhouse,

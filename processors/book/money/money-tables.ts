@@ -100,7 +100,7 @@ function sizeOf({ ledger, within }: LedgerStretch): number {
   return within === null ? ledger.length : rowsMax + 1;
 }
 
-/** By fact and entry: whatever is there of a payment lies in one of its stretches. */
+/** By fact and entry: all rows of a payment lie in one of its stretches. */
 function stretchesOf(outcome: MoneyOutcome): LedgerStretch[] {
   const { ledger } = outcome;
   if (ledger.length <= rowsMax) return [{ outcome, ledger, within: null }];

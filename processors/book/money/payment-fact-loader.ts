@@ -1,7 +1,7 @@
 /**
- * *Write, then look*: all that is known of the payments a batch touches. A payment's purchases are
- * found through its links, and a purchase's payments through its own, so whoever comes second sees
- * both sides.
+ * Writes a batch's facts, then loads all facts of the payments it touches. A payment's purchases
+ * are found through its links, and a purchase's payments through its own, so the second of two
+ * writers sees both sides.
  */
 import { rowsIn } from "../../../clickhouse/rows.js";
 import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
@@ -29,7 +29,7 @@ type Scope = Pick<Fact, "workspace" | "environment" | "provider">;
 
 /**
  * Writes the facts that are not there yet and looks at all that is known of their payments.
- * @param shared other writers may have written meanwhile: look again after the write
+ * @param shared other processes may have written meanwhile: load again after the write
  */
 export async function writeThenLook(
   clickhouse: ClickHouse,
@@ -75,8 +75,8 @@ export async function lookFirst(
 }
 
 /**
- * Deliveries of one event may share a batch, the one received later first: two endpoints took it.
- * The first on the topic counts, as it would in a batch of its own.
+ * Deliveries of one event may share a batch, the later one first, if two processes accepted it. The
+ * first on the topic counts, as it would in a batch of its own.
  */
 function firstOnTopic(facts: readonly Fact[]): Fact[] {
   const seen = new Set<string>();
@@ -230,9 +230,8 @@ class KnownRows {
 
 /**
  * A transaction keeps the time it was reported with first, and the rate. A reading that was
- * received before that one and comes to booking after it (from another endpoint, by another
- * partition) would be the first by receipt, so it takes both on; else its rows would lie at two
- * places.
+ * received before that one and comes to booking after it (from another process or partition) would
+ * be the first by receipt, so it takes both on; else its rows would lie at two places.
  */
 function datedBy(first: Fact, fact: Fact): Fact {
   if (!("Payment" in first.body) || !("Payment" in fact.body)) return fact;

@@ -153,7 +153,7 @@ type DisputeBody = Extract<FactBody, { Dispute: unknown }>["Dispute"];
 
 /**
  * The newest. Stripe's times are whole seconds: of those reported in one the newest shows the
- * return, whatever their ids, since none shows it before it is there.
+ * return, independent of their ids, since no id shows which comes first.
  *
  * @param reported newest first
  */

@@ -69,7 +69,7 @@ export interface Move {
   readonly isOut: boolean;
   /** One for each SKU. */
   readonly lines: readonly Line[];
-  /** Null: it is split over `lines` by their weights, whatever else moved. */
+  /** Null: it is split over `lines` by their weights. */
   readonly returned: Returned | null;
 }
 
@@ -245,7 +245,7 @@ type Sums = Pick<Move, "original" | "amount" | "tax">;
 
 /**
  * What goes out in the sale's currency is converted at its rate, as one running total: when all of
- * the sale is out, by whatever refunds and disputes, nothing is left, not a cent.
+ * the sale has been returned, by any refunds and disputes, not a cent is left.
  */
 function sumsInSale(outs: readonly MoneyOut[], sale: Sale): Map<MoneyOut, Sums> {
   const own = outs.filter(({ currency }) => currency === sale.currency);

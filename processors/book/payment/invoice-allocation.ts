@@ -38,8 +38,8 @@ export class Shares {
   readonly #parts = new Map<string, Map<string, Part>>();
 
   /**
-   * Of several readings of one part the greatest amount and the earliest time count: the same
-   * whatever comes first.
+   * Of several readings of one part the greatest amount and the earliest time count: the same in
+   * any order.
    * @returns whether the link says anything new
    */
   add({ payment, purchase, part }: LinkBody): boolean {

@@ -10,7 +10,7 @@ interface Reading {
 }
 
 /**
- * What reports all of it counts alone, whatever records there are; else they add up.
+ * A record of the whole amount counts alone; otherwise the records add up.
  * @param reported readings of one payment, of each thing the one that counts first
  */
 export function addedUp(reported: readonly Reading[]): bigint {

@@ -102,7 +102,7 @@ function minorOf(place: Place, sale: TaxedSale): bigint {
   return divideRounded(above, below);
 }
 
-/** No more than the sale's tax goes back whatever is reported, and all of it with all the money. */
+/** Never more than the sale's tax is refunded, and all of it when all the money is. */
 function inBase(place: Place, sale: TaxedSale): bigint {
   if (sale.tax <= 0n) return 0n;
   const { above, below } = exact(place, sale);

@@ -48,7 +48,7 @@ export class AccountSizes {
   }
 
   /**
-   * To be informed of every change before it is inserted. False: the accounts must be looked at.
+   * Call with every change before it is inserted. False: the accounts' sizes must be read.
    */
   haveRoomFor(changes: readonly Change[]): boolean {
     let most = 0;

@@ -1,11 +1,11 @@
 /**
- * What a subscription that changed its account leaves behind. It has one account at a time: from
- * the moment a change is reported under one it is worth nothing under the one before, whatever came
- * first (`definitions.md`, MRR). So a change ends it for the account that had it until then: beside
- * the change stands an end under that account, of the same moment and the same event.
+ * Ends the subscription of an account when it moves to another one. A subscription has one account
+ * at a time: from the moment a change is reported under one account it is worth nothing under the
+ * previous one, in any order of arrival (`definitions.md`, MRR). So beside such a change stands an
+ * end under the previous account, of the same moment and the same event.
  *
- * Such an end is never taken back: that the subscription was another's at that moment stays true,
- * whatever else is reported, and one too many ends nothing. Pure.
+ * Such an end is never removed: that the subscription belonged to another account at that moment
+ * stays true, and a superfluous end changes nothing. Pure.
  */
 import { elsewhere } from "../../../schemas/movements.js";
 import type { Change } from "./change.js";
@@ -13,7 +13,9 @@ import type { Change } from "./change.js";
 /** Of a change, what its place among those of its subscription needs. */
 export type Reported = Omit<Change, "revision" | "void" | "steps" | "currency" | "country">;
 
-/** SQL condition: the change was reported its account, and is no end that another led to. */
+/**
+ * SQL condition: the change was reported under its account, and is not an end derived from another.
+ */
 export const isReportedSql = `NOT endsWith(change_id, '${elsewhere}')
   AND NOT endsWith(change_id, ':ended')`;
 

@@ -1,7 +1,7 @@
 /**
- * Ends that no event reported its own account: of subscriptions that went to another one
- * (`elsewhere.ts`). What two accounts were reported may be booked by two processors at once, so
- * each writes its changes and then looks: whoever looks last sees both.
+ * Ends of subscriptions that moved to another account (`transfer-rules.ts`). Two processors may
+ * book the two accounts at the same time, so each writes its changes before it reads: the one that
+ * reads last sees both.
  */
 import { clickhouseTime, rowsIn } from "../../../clickhouse/rows.js";
 import type { ClickHouse } from "../../../clickhouse/clickhouse.js";

@@ -1,8 +1,8 @@
 /**
  * Ends that name no account of their own. A form A churn without a `subscription_id` ends the
  * oldest open subscription of its pool that was also sent without one; one with an id ends that
- * subscription, whatever account its start was under. Pairs are made by time, whatever the order
- * of arrival, so a late event may pair anew: an end is a change whose newest revision counts.
+ * subscription, under any account. Pairs are made by time, not by order of arrival, so a late event
+ * may change a pair: an end is a change whose newest revision counts.
  */
 import { limits } from "../../../config.js";
 import { clickhouseTime, rowsIn } from "../../../clickhouse/rows.js";
@@ -76,8 +76,8 @@ async function bookPools(
 }
 
 /**
- * Whose ends had no room: an end that is missing is tried again with whatever comes to its pool, so
- * it is the churn's own event that is refused, and not the one that came.
+ * Whose ends had no room: a missing end is tried again with the next event of its pool, so it is
+ * the churn's own event that is refused, and not the one that came.
  */
 function refusedIn(pool: readonly Side[], beyond: ReadonlySet<Change>): Side[] {
   const ids = new Set(pool.filter(({ side }) => side === "start").map(endId));

@@ -42,8 +42,8 @@ export async function listWaiting(
 }
 
 /**
- * Without those that name a subscription somebody has, whoever reported it: they end it by
- * themselves (`providers/record-facts.ts`), also under another account (`transfers.ts`).
+ * Without those that name an existing subscription: they end it by themselves
+ * (`providers/record-facts.ts`), also under another account (`transfers.ts`).
  */
 async function withoutStart(clickhouse: ClickHouse, unpaired: readonly Side[]): Promise<Side[]> {
   const named = unpaired.filter(({ pool }) => isNamed(pool));

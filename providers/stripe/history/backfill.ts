@@ -32,7 +32,7 @@ export const stripeBackfill: Backfill = {
     list("products", "/v1/products", null, (product, asOf) => [
       { type: "product.updated", at: asOf, object: product },
     ]),
-    // Whatever their date: one that began long ago may still count.
+    // Of any date: one that began long ago may still count.
     list("subscriptions", "/v1/subscriptions", null, subscriptionHistory, {
       status: "all",
       // A coupon that was deleted is reported nowhere else. Those of items lie too deep to be
@@ -72,7 +72,7 @@ export const stripeBackfill: Backfill = {
   ],
 };
 
-/** @param since the earliest `created` listed; null: all, whatever their date */
+/** @param since the earliest `created` listed; null: all of them */
 function list(
   name: string,
   path: string,

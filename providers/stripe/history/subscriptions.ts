@@ -1,7 +1,7 @@
 /**
- * What can be said of a subscription's past from what it is now: that it began, when a trial
- * became paid, what it is worth now, when it ended. Prices it had in between are not kept by
- * Stripe; it is reported as if the last had always been its price.
+ * What a subscription's current state reveals about its past: that it began, when a trial became
+ * paid, what it is worth now, when it ended. Prices it had in between are not kept by Stripe; it is
+ * reported as if the last had always been its price.
  */
 import { z } from "zod";
 import type { HistoryObject, Reported } from "./history-object.js";
