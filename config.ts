@@ -458,8 +458,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   const problems = lonely.map(([name, needed, why]) => `${name}: needs ${needed}, ${why}`);
   if (result.data.RAW_RETENTION_BYTES !== undefined && result.data.KAFKA_BROKERS !== undefined) {
     problems.push(
-      "RAW_RETENTION_BYTES: is for the embedded log, which keeps what is not booked yet; Kafka " +
-        "would remove it, too. Take RAW_RETENTION_DAYS",
+      "RAW_RETENTION_BYTES: is for the embedded log, which keeps unbooked events; " +
+        "Kafka would remove them. Use RAW_RETENTION_DAYS",
     );
   }
   if (problems.length > 0) throw new ConfigError(problems);

@@ -61,7 +61,7 @@ async function main(words: readonly string[]): Promise<void> {
   const role = roles.length === roleNames.length ? "all" : roles.join(",");
   const logger = createLogger(config.LOG_LEVEL, { role });
   const fail = (error: unknown): never => {
-    logger.fatal({ err: error }, "ended by an error nobody expected");
+    logger.fatal({ err: error }, "ended by an unexpected error");
     process.exit(1);
   };
   process.on("uncaughtException", fail);
@@ -80,7 +80,7 @@ async function main(words: readonly string[]): Promise<void> {
     stoppingSince = performance.now();
     logger.info({ signal }, "stopping");
     setTimeout(() => {
-      logger.error("stopping took too long; what was taken is in the log and goes on next time");
+      logger.error("stopping took too long; accepted events are in the log for the next start");
       process.exit(0);
     }, limits.stopMsMax).unref();
     const stopped = (): void => {

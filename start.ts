@@ -60,7 +60,7 @@ export async function start(
   const embedded = embeddedBackends(config);
   if (embedded.length > 0 && names.length < roleNames.length) {
     throw new ConfigError([
-      `roles: ${names.join(", ")} alone cannot run here. An embedded backend serves one process, ` +
+      `roles: ${names.join(", ")} cannot run alone. An embedded backend serves one process, ` +
         `which must run all roles; set ${embedded.join(", ")} to run them apart`,
     ]);
   }

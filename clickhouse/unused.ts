@@ -15,5 +15,5 @@ export const noClickHouse: ClickHouse = {
 };
 
 function askedForNothing(): Promise<never> {
-  return Promise.reject(new Error("a role that has no use for ClickHouse asked it something"));
+  return Promise.reject(new Error("a role without ClickHouse queried it"));
 }

@@ -160,12 +160,12 @@ export function knownError(thrown: unknown): ApiError {
     );
   }
   if (thrown instanceof LogUnavailable) {
-    return unavailable("log_unavailable", "Events cannot be taken now; nothing was taken.");
+    return unavailable("log_unavailable", "Events cannot be accepted now; nothing was stored.");
   }
   if (thrown instanceof LogUnreadable) {
     return unavailable(
       "log_unreadable",
-      "How far booking has come cannot be reported now; call again.",
+      "The progress of booking is unknown right now; call again.",
     );
   }
   if (thrown instanceof PostgresUnavailable) {

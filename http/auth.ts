@@ -287,7 +287,7 @@ function bearerToken(request: Request, what: string): string {
 /** URLs end up in logs and browser histories, so a key there is refused even if it is good. */
 function refuseKeyInUrl({ url = "" }: Request): void {
   if (!/svc_(?:live|test)_/.test(url)) return;
-  throw unauthenticated("key_in_url", "A key never goes into the URL; revoke this one.");
+  throw unauthenticated("key_in_url", "Do not put a key into the URL; revoke this one.");
 }
 
 /** Hashes have one length, so the comparison takes the same time for every token. */

@@ -109,4 +109,4 @@ export const unavailable = (code: string, message: string, retryAfterSeconds = 1
 
 /** 500: our own mistake. Says nothing of the cause; the log does, under the request id. */
 export const internal = () =>
-  new ApiError(500, "internal", "internal", "Something went wrong here; the log knows more.");
+  new ApiError(500, "internal", "internal", "Internal error; the log has the details.");

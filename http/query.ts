@@ -23,7 +23,7 @@ export function readQuery<Shape extends z.ZodRawShape>(
   for (const [name, value] of new URLSearchParams(ctx.querystring)) {
     if (!Object.hasOwn(schema.shape, name)) {
       const known = Object.keys(schema.shape).join(", ") || "none";
-      const message = `There is no parameter ${name} here; there are: ${known}.`;
+      const message = `Unknown parameter ${name}; known: ${known}.`;
       throw malformed("parameter_unknown", message, name);
     }
     if (name in given) {

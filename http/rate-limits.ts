@@ -36,7 +36,7 @@ export class CallLimits {
     if (!guess || ctx.state.caller !== undefined) return error;
     const used = await this.#refused.count(network(ctx.ip));
     if (!used.over) return error;
-    return limited("refused_too_often", "Too many refused calls from here.", used.headers);
+    return limited("refused_too_often", "Too many refused calls from this address.", used.headers);
   }
 }
 

@@ -7,7 +7,7 @@ import { notFound } from "./errors.js";
 
 export function refuseIngest(router: Router): void {
   const report = (): never => {
-    throw notFound("role_elsewhere", "Events are taken where the role ingest runs, not here.");
+    throw notFound("role_elsewhere", "This process does not run the role ingest.");
   };
   router.post("/v1/webhooks/:token", report);
   router.post("/v1/events/ingest", report);

@@ -144,10 +144,10 @@ export function resume(read: ReadEvent, kept: KeptAnswer): PlannedEvent {
 /** 409, naming what was used before. */
 export function identityConflict(identity: string): ApiError {
   return identity.startsWith("event:")
-    ? conflict("event_id_conflict", "This event id came before with another body.", "event_id")
+    ? conflict("event_id_conflict", "This event id was already used with another body.", "event_id")
     : conflict(
         "idempotency_key_conflict",
-        "This Idempotency-Key came before with another body.",
+        "This Idempotency-Key was already used with another body.",
         "Idempotency-Key",
       );
 }
@@ -155,7 +155,7 @@ export function identityConflict(identity: string): ApiError {
 function environmentConflict(environment: Access["environment"]): ApiError {
   return unprocessable(
     "environment_conflict",
-    `The payload says it is not of the ${environment} environment, and the key is.`,
+    `The key is of the ${environment} environment, the payload is not.`,
     "payload",
   );
 }

@@ -43,7 +43,7 @@ export async function enter(
       if (owner === null && (await addIdentity(sql, member, identity, now))) {
         await record(null, member, "identity.added", identity.provider);
       } else if (owner !== member) {
-        const message = `Somebody else here signs in with this ${identity.label} account.`;
+        const message = `Another member signs in with this ${identity.label} account.`;
         throw conflict("identity_taken", message);
       }
       return null;
@@ -68,7 +68,7 @@ export async function enter(
     if (user === null || !(await mayEnter(sql, user))) {
       throw forbidden(
         "not_a_member",
-        `Nobody here knows this ${identity.label} account. Ask a member for an invitation.`,
+        `This ${identity.label} account belongs to no member. Ask a member for an invitation.`,
       );
     }
     if (replaces !== null) {
@@ -83,6 +83,6 @@ export async function enter(
 }
 
 function invitationSpent() {
-  const message = "This invitation was used already, is too old, or never was one.";
+  const message = "This invitation was already used, has expired, or is invalid.";
   return unauthenticated("invitation_invalid", message);
 }

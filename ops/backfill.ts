@@ -53,7 +53,7 @@ export async function backfill(
   if (made === null) {
     const running = await findBackfill(postgres, id);
     const since = running === null ? "" : `, from ${utcDay(running.from.getTime())}`;
-    report(`One is not at its end yet${since}: going on with that.`);
+    report(`A backfill is still running${since}: continuing it.`);
   }
   await startProcessors(service);
   let reported = "";

@@ -27,7 +27,7 @@ export async function backup(
   report(`Made ${path} (${bytes} bytes).`);
   report(
     words.withKey
-      ? "The vault key is inside: whoever reads this backup can read everything."
+      ? "This backup contains the vault key: anyone who has it can read everything."
       : `The vault key ${manifest.vault_key_id} is not inside. Keep it apart: without it the ` +
           "backup cannot be restored.",
   );

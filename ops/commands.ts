@@ -192,7 +192,7 @@ function reportFindings(
       report(`  ${subject} ${at} ${what}${by === null ? "" : ` ${by}`}`);
     }
   }
-  if (wrong.length === 0) report(`Everything is as it should be (${rows} rows compared).`);
-  else if (repair) report("The differences were added. Audit again to see that nothing is left.");
+  if (wrong.length === 0) report(`No differences (${rows} rows compared).`);
+  else if (repair) report("The differences were added. Run the audit again to confirm.");
   return wrong.length === 0 ? 0 : 1;
 }

@@ -21,7 +21,7 @@ import { ask, type Merchant, openMerchant, salesUpTo, whenBooked } from "./demo/
 import { overwrite, Progress, whileWaiting } from "./demo/progress.js";
 import { type ServiceProcess, ServiceRefused, startService } from "./demo/service-process.js";
 
-const usage = "npm run demo [-- --fresh]    goes on with the last one, or begins anew\n";
+const usage = "npm run demo [-- --fresh]    continues the last one, or starts again\n";
 const folderPath = "demo-data";
 const baseCurrency = "USD";
 const business = {
@@ -95,7 +95,7 @@ async function playHistory(merchant: Merchant, folder: DemoFolder): Promise<void
   const { journal, deliveries } = makeBusiness({ ...business, seed: folder.seed, end: folder.end });
   await whileWaiting(out, "Checking what is there", whenBooked(merchant, { signal }));
   if ((await salesUpTo(merchant, journal.end)) === journal.payments) {
-    out.write("Two years are there already.\n");
+    out.write("The two years are already there.\n");
     return;
   }
   const startedAt = Date.now();

@@ -18,7 +18,7 @@ export function mistypedSettings(env: Readonly<Record<string, string | undefined
     if (!value || name.length < lengthMin || known.includes(name)) return [];
     const meant = known.find((one) => slips(name.toUpperCase(), one) <= slipsMax && !env[one]);
     if (meant === undefined) return [];
-    return [`${name} is no setting and changes nothing; did you mean ${meant}?`];
+    return [`${name} is not a setting and has no effect; did you mean ${meant}?`];
   });
 }
 

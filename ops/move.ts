@@ -43,7 +43,7 @@ export async function move(
   const { keyId } = service.vault;
   if (key === null || vaultKeyId(key) !== keyId) {
     throw new BackupRefused(
-      `What is sealed stays sealed: give ${to} the same VAULT_ENCRYPTION_KEY (${keyId}) as here.`,
+      `Sealed data stays as it is: ${to} needs the same VAULT_ENCRYPTION_KEY (${keyId}).`,
     );
   }
   const { path } = await writeBackup(service, { to: through, keep: null, vaultKey: null });
@@ -51,7 +51,7 @@ export async function move(
   const { manifest } = await readManifest(path);
   const ends = await service.log.ends(topics.raw);
   if (manifest.topics[topics.raw].partitions.some(({ end }, number) => ends[number] !== end)) {
-    throw new BackupRefused("Events were taken meanwhile: stop the service, then move.");
+    throw new BackupRefused("Events arrived meanwhile: stop the service, then move.");
   }
   await close();
   await restore(target, path, open, report);

@@ -21,8 +21,8 @@ export async function rotateKey(service: Service, report: Report): Promise<numbe
       report(`${secrets} secrets are sealed under the new vault key ${vaultKeyId(next)}.`);
     });
     report(
-      "It has taken the place of the old one. Back the new one up, and keep the old one as long " +
-        "as a backup from before: nothing else needs it any more.",
+      "It replaces the old one. Back up the new key, " +
+        "and keep the old one as long as older backups.",
     );
     return 0;
   }

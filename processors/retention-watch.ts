@@ -15,7 +15,7 @@ export function watchRetention(service: Watching): void {
   if (!service.log.shared) return;
   const look = (): void => {
     warnWhenBehind(service).catch((error: unknown) => {
-      service.logger.debug({ err: error }, "how far booking has come was not reported");
+      service.logger.debug({ err: error }, "the progress of booking could not be read");
     });
   };
   const timer = setInterval(look, lookEveryMs).unref();

@@ -117,7 +117,7 @@ export function forgetOldAnswers({
   if (days === undefined) return;
   const timer = setInterval(() => {
     forgetAnswers(postgres, Date.now() - days * dayMs).catch((err: unknown) =>
-      logger.warn({ err }, "old answers not forgotten"),
+      logger.warn({ err }, "old answers could not be removed"),
     );
   }, forgetEveryMs);
   timer.unref();

@@ -154,7 +154,7 @@ export function flatToRecord(
     return refuse("field_conflict", "payload.event_id", "says something else than id");
   }
   if (timestamp !== undefined && occurredAt !== undefined && timestamp !== occurredAt) {
-    return refuse("field_conflict", "payload.occurred_at", "says something else than timestamp");
+    return refuse("field_conflict", "payload.occurred_at", "differs from timestamp");
   }
   const event_id = fields.event_id ?? id;
   return finish(
@@ -223,7 +223,7 @@ function finish(
 }
 
 const amountProblems = {
-  amount_negative: "must not be negative: event_type says which way money moves",
+  amount_negative: "must not be negative: event_type decides the direction",
   amount_too_large: `is more than ${limits.amountMinorMax} minor units`,
 } as const;
 

@@ -276,7 +276,7 @@ class LiveRates implements Rates {
       await this.#editions.know();
       this.#notifyInTime();
     } catch (error) {
-      this.#logger.warn({ err: error }, "newer rates could not be looked for");
+      this.#logger.warn({ err: error }, "newer rates could not be requested");
     }
   }
 

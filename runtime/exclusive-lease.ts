@@ -50,7 +50,7 @@ async function refuseBesideOthers(postgres: Postgres): Promise<void> {
   if (others === 0) return;
   throw new OthersRun(
     `${others} process${others === 1 ? " runs" : "es run"} on these servers: stop them first. ` +
-      `One that was killed is forgotten after ${limits.receiptsLeaseMs / 1_000} seconds.`,
+      `A killed one is forgotten after ${limits.receiptsLeaseMs / 1_000} seconds.`,
   );
 }
 
@@ -118,22 +118,22 @@ class RenewedRow implements ExclusiveLease {
       const isKept = await keepLease(postgres, leaseName, process, times);
       this.#holdsUntil = isKept ? begun + limits.leaseMs - marginMs : 0;
     } catch (error) {
-      this.logger.warn({ err: error }, "that nothing else may start could not be renewed");
+      this.logger.warn({ err: error }, "the exclusive lease could not be renewed");
     }
   }
 }
 
 function commandWorks(): OthersRun {
   return new OthersRun(
-    "A command that must be alone works on these servers (audit --repair, rebuild, replay, " +
-      "restore or move): start when it has ended. One that was killed is forgotten after " +
+    "A command that needs these servers for itself is running (audit --repair, rebuild, replay, " +
+      "restore or move): start after it has ended. A killed one is forgotten after " +
       `${limits.leaseMs / 1_000} seconds.`,
   );
 }
 
 function leaseLost(): OthersRun {
   return new OthersRun(
-    "Others may work on these servers now: Postgres did not answer in time, or this process was " +
-      "held up. Whatever is done is right as far as it came; run the command again.",
+    "Other processes may run on these servers now: Postgres did not answer in time, or " +
+      "this process was paused. What was done so far is correct; run the command again.",
   );
 }

@@ -54,7 +54,7 @@ export function lagGauge({ config, log, metrics }: Pick<Service, "config" | "log
   const topicPrefix = config.KAFKA_TOPIC_PREFIX ?? "";
   metrics.gauge(
     "consumer_lag_records",
-    "Records a consumer group has yet to handle",
+    "Records a consumer group has not handled yet",
     "group",
     async () => {
       const lags: Record<string, number> = {};

@@ -92,7 +92,7 @@ export function createMetrics(seriesMax: number = limits.metricSeriesMax): Metri
     ),
     questions: count(
       "provider_questions_total",
-      "Questions to providers' APIs by provider and what came of them",
+      "Calls to providers' APIs by provider and outcome",
       ["provider", "outcome"],
     ),
     exports: count("exports_total", "Exports of lists by what became of them", [

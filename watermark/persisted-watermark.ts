@@ -37,7 +37,7 @@ export class PersistedWatermark {
       const reported = { behindSeconds: Math.round(behindMs / 1000), isKept: floor > 0 };
       logger.warn(
         reported,
-        "the clock was set back: complete_to stands still until it is there again",
+        "the clock was set back: complete_to does not move until it catches up",
       );
     }
     const opened = new PersistedWatermark(postgres, logger, aheadMs, floor, floor);

@@ -98,7 +98,7 @@ class SharedReceipts implements InFlightReceipts {
             [this.process, lateMs],
           );
     await left.catch((error: unknown) =>
-      this.logger.warn({ err: error }, "a promise is left to lapse"),
+      this.logger.warn({ err: error }, "a promise is left to expire"),
     );
   }
 
@@ -139,7 +139,10 @@ class SharedReceipts implements InFlightReceipts {
       } catch (error) {
         if (error instanceof OthersRun) return this.onOthers(error);
         if (performance.now() > this.#holdsUntil) {
-          this.logger.error({ err: error }, "no receipt times can be promised; nothing is taken");
+          this.logger.error(
+            { err: error },
+            "no receipt times can be promised; no events are accepted",
+          );
         }
       }
       // Rejects when stopping: that is the end of the loop.

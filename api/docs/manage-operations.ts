@@ -46,7 +46,7 @@ export const manageOperations: readonly Operation[] = [
   },
   read(
     "/workspaces/{id}/integrations/{integration}/backfill",
-    "How far the newest backfill has come",
+    "Progress of the newest backfill",
     manage.backfill,
   ),
   list("/workspaces/{id}/products", "Products", manage.managedProduct, manage.productsQuery),

@@ -168,7 +168,7 @@ const errorNames: Readonly<Record<number, string>> = {
   422: "Well-formed but wrong.",
   429: "Too often; see Retry-After.",
   431: "The headers, the path among them, are too large.",
-  503: "Not now; nothing was taken. See Retry-After.",
+  503: "Unavailable; nothing was accepted. See Retry-After.",
 };
 
 function errorOf(status: number, operation: Operation, components: Components) {

@@ -227,7 +227,7 @@ export const operations: readonly Operation[] = [
       "Each message is the JSON text of a StreamMessage: a new version of a transaction. The " +
       "header `X-Cursor` of the handshake's answer is the cursor before the first message. The " +
       "server pings every 15 seconds. Close codes: 1001 the service stops, 1008 the key is no " +
-      "longer good, 1011 come again with the last cursor, 4408 the reader was too slow, 4410 the " +
+      "longer good, 1011 reconnect with the last cursor, 4408 the reader was too slow, 4410 the " +
       "cursor is too old.",
     security: "key",
     query: streamQueryParameters,

@@ -55,10 +55,7 @@ export const fact = z
     fx_rate: z.number().nullable().meta({ description: "Null where nothing is converted." }),
     fx_date: z.string().nullable().meta({ description: "When that rate was published." }),
     fx_source: z.string().nullable().meta({ description: "`ecb`, `wide`; `same` needs none." }),
-    fx_edition: z
-      .int()
-      .nullable()
-      .meta({ description: "State of all rates, stamped at the endpoint." }),
+    fx_edition: z.int().nullable().meta({ description: "State of all rates, stamped at receipt." }),
   })
   .meta({ id: "Fact" });
 export type FactView = z.output<typeof fact>;
@@ -77,7 +74,7 @@ export const rawEvent = z
         "The provider's own id. Null, as `form` and `verdict`, until the journal has it.",
     }),
     form: z.string().nullable().meta({ description: "`webhook`, `record` (A) or `native` (B)" }),
-    verdict: z.string().nullable().meta({ description: "What the endpoint checked." }),
+    verdict: z.string().nullable().meta({ description: "How the call was verified." }),
     facts: z.array(fact),
   })
   .meta({ id: "RawEvent" });

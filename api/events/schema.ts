@@ -16,14 +16,14 @@ const notYet = "Null until the journal has it.";
 export const eventDelivery = z
   .object({
     received_at: z.iso.datetime(),
-    verdict: z.string().meta({ description: "What the endpoint checked." }),
+    verdict: z.string().meta({ description: "How the call was verified." }),
     topic: z.string(),
     partition: z.int(),
     offset: z.int(),
     seal: z.enum(seals).meta({
       description:
-        "`intact`: the bytes, and all that is said here of their receipt, are what the endpoint " +
-        "sealed. `removed`: retention has taken the record.",
+        "`intact`: the bytes and the facts of their receipt are as they were sealed. " +
+        "`removed`: retention has taken the record.",
     }),
     rates_edition: z.int(),
     normalized_at: z.iso

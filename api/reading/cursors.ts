@@ -50,5 +50,5 @@ export function createCursors(vault: Pick<Vault, "deriveKey">): Cursors {
 }
 
 export function cursorInvalid(param = "cursor"): ApiError {
-  return malformed("cursor_invalid", "This is no cursor of this list; begin again.", param);
+  return malformed("cursor_invalid", "This cursor is not of this list; start again.", param);
 }

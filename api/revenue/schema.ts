@@ -33,8 +33,8 @@ const figures = {
   }),
   net: z.number().meta({ description: "`revenue − tax − fees`." }),
   sales: z.int(),
-  sales_without_tax: z.int().meta({ description: "Of `sales`: those whose tax nobody reported." }),
-  sales_without_fee: z.int().meta({ description: "Of `sales`: those whose fee nobody reported." }),
+  sales_without_tax: z.int().meta({ description: "Of `sales`: those without a reported tax." }),
+  sales_without_fee: z.int().meta({ description: "Of `sales`: those without a reported fee." }),
 };
 
 export const revenueRow = z

@@ -183,7 +183,7 @@ export function passkeyRoutes(router: Router, service: Service): void {
     const { requestId } = ctx.state;
     const token = await postgres.transaction(async (sql) => {
       if (!(await mayEnter(sql, member))) {
-        throw forbidden("not_a_member", "You are no member here any more.");
+        throw forbidden("not_a_member", "You are no longer a member.");
       }
       await notePasskeyUse(sql, passkey.id, BigInt(used.newCounter), now);
       const done = { workspace: null, actor: member, action: "session.started", object: "passkey" };
@@ -223,7 +223,7 @@ function refused() {
 }
 
 function challengeInvalid() {
-  const message = "This was used already, is too old, or was not begun here; begin again.";
+  const message = "This was already used, is too old, or was not started here; start again.";
   return malformed("challenge_invalid", message);
 }
 

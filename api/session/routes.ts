@@ -46,7 +46,7 @@ export async function sessionRoutes(router: Router, service: Service): Promise<v
     const { requestId } = ctx.state;
     const opened = await openLink(service, { token, name, requestId }, new Date());
     if (opened === null) {
-      const message = "This link was used already, is too old, or never was one.";
+      const message = "This link was already used, has expired, or is invalid.";
       throw unauthenticated("link_invalid", message);
     }
     await answerNewSession(ctx, service, opened.token);

@@ -178,7 +178,7 @@ async function finished(provider: IdentityProvider, url: URL, held: Begun): Prom
       const message = `${provider.label} cannot be reached now; try again.`;
       throw new ApiError(503, "unavailable", "provider_unavailable", message);
     }
-    const message = `${provider.label} did not confirm this sign-in; begin again.`;
+    const message = `${provider.label} did not confirm this sign-in; start again.`;
     throw malformed("sign_in_refused", message);
   }
 }
@@ -214,12 +214,13 @@ function identityOf(provider: IdentityProvider, person: Person, hashSubject: Has
 }
 
 function stateInvalid(): ApiError {
-  const message = "This sign-in was used already, is too old, or was not begun here; begin again.";
+  const message =
+    "This sign-in was already used, is too old, or was not started here; start again.";
   return malformed("state_invalid", message, "state");
 }
 
 export function invitationInvalid(): ApiError {
-  const message = "This invitation was used already, is too old, or never was one.";
+  const message = "This invitation was already used, has expired, or is invalid.";
   return unauthenticated("invitation_invalid", message);
 }
 

@@ -69,12 +69,12 @@ export class Subscriber implements Listener {
   #send(text: string): void {
     this.socket.send(text);
     if (this.socket.bufferedAmount > limits.socketBufferedBytesMax) {
-      this.close(4408, "Reads too slowly; come again with the last cursor.");
+      this.close(4408, "Reading too slowly; reconnect with the last cursor.");
     }
   }
 
   lose(): void {
-    this.close(1011, "A message could not be made; come again with the last cursor.");
+    this.close(1011, "A message failed; reconnect with the last cursor.");
   }
 
   /** A peer that did not answer the last ping is gone. */
@@ -98,13 +98,13 @@ export class Subscriber implements Listener {
     const isOfThisLog =
       after.length === ends.length &&
       after.every((offset, index) => offset <= (ends[index] ?? -1n));
-    if (!isOfThisLog) return "The cursor belongs to another log; begin again.";
+    if (!isOfThisLog) return "The cursor belongs to another log; start again.";
     if (after.some((offset, index) => offset < (earliest[index] ?? 0n))) {
-      return "The cursor is too old: what came after it is no longer kept.";
+      return "The cursor is too old: later messages are no longer kept.";
     }
     const missed = ends.reduce((sum, end, index) => sum + end - (after[index] ?? end), 0n);
     if (missed <= BigInt(limits.socketReplayRecordsMax)) return null;
-    return "The cursor is too old: too much came after it; read the list instead.";
+    return "The cursor is too old: too many messages follow; read the list instead.";
   }
 
   /** @param place moves on with what was read */
@@ -127,7 +127,7 @@ export class Subscriber implements Listener {
     const from = place[partition] ?? 0n;
     const records = await this.log.read(topics.transactions, partition, from, readRecordsMax);
     if (records[0]?.offset !== from) {
-      this.close(4410, "The cursor is too old: what came after it is no longer kept.");
+      this.close(4410, "The cursor is too old: later messages are no longer kept.");
       return false;
     }
     for (const record of records) {

@@ -22,8 +22,8 @@ export const transactionVersion = transaction
     fx_edition: fxEdition,
     events: z.array(rawEvent).meta({
       description:
-        "Received since the version before, this one's own last. What came later and changed " +
-        "nothing stands with the last version.",
+        "Received since the previous version, the event that made this one last. " +
+        "Later events that changed nothing are with the last version.",
     }),
   })
   .meta({ id: "TransactionVersion" });

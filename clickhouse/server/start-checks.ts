@@ -82,7 +82,7 @@ async function checkVersion(
 
 function refuseOld(version: string): void {
   if (!/^\d+\.\d/.test(version)) {
-    throw new Refused("what answers there is no ClickHouse; its HTTP port is 8123 unless changed");
+    throw new Refused("the server that answers is not ClickHouse; its HTTP port is usually 8123");
   }
   const [year = 0, month = 0] = version.split(".").map(Number);
   const [oldestYear, oldestMonth] = oldestVersion;

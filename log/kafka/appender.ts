@@ -55,7 +55,7 @@ export class Pending {
   /** @throws LogUnavailable when there is no room for them */
   add(bytes: number): void {
     if (this.#bytes + bytes > this.bytesMax) {
-      throw new LogUnavailable("the log has too much waiting to be written");
+      throw new LogUnavailable("too many records wait to be written to the log");
     }
     this.#bytes += bytes;
   }

@@ -143,7 +143,7 @@ export const NoKafka = { http: "ENOKAFKA_HTTP", tls: "ENOKAFKA_TLS", other: "ENO
 function refuseStranger(socket: Socket, first: Buffer): void {
   const code = strangerOf(first);
   if (code === null) return;
-  socket.destroy(Object.assign(new Error("what answers there is no Kafka"), { code }));
+  socket.destroy(Object.assign(new Error("the server that answers is not Kafka"), { code }));
 }
 
 /** Of a record of TLS (RFC 8446, 5.1): its type and its major version. */

@@ -31,7 +31,7 @@ export async function removeSilent(
       const silent = await processes.silent();
       if (silent.size > 0) await removeAll(settings, name, silent, logger);
     } catch (error) {
-      logger.debug({ err: error, groupId: name.groupId }, "members were not looked through");
+      logger.debug({ err: error, groupId: name.groupId }, "members could not be read");
     }
   }
 }
@@ -55,7 +55,7 @@ async function removeAll(
         for (const { memberId, clientId } of members) {
           if (!clientIds.has(clientId)) continue;
           await broker.leaveGroup({ groupId, memberId });
-          logger.info({ groupId, memberId }, "a member whose process is silent was taken out");
+          logger.info({ groupId, memberId }, "a member whose process is silent was removed");
         }
       }
     });

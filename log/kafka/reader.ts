@@ -176,7 +176,7 @@ async function offsets(
   const found = new Map(reported?.partitions.map(({ partition, offset }) => [partition, offset]));
   return numbers.map((number) => {
     const offset = found.get(number);
-    if (offset === undefined) throw new Error(`Kafka reports nothing of ${name}, ${number}`);
+    if (offset === undefined) throw new Error(`Kafka returned nothing about ${name}, ${number}`);
     return BigInt(offset);
   });
 }

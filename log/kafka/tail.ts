@@ -67,7 +67,7 @@ async function whenKnown(
     try {
       return await ends();
     } catch (error) {
-      logger.warn({ err: error }, "a tail cannot begin yet");
+      logger.warn({ err: error }, "a tail cannot start yet");
       await rest(1_000, stop);
     }
   }

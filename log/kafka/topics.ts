@@ -142,7 +142,7 @@ async function check(admin: Admin, topic: KafkaTopic, logger: Logger): Promise<n
   for (const [name, value] of Object.entries(expected(topic))) {
     if (name === "max.message.bytes" || found.get(name) === value) continue;
     const values = { topic: topic.name, name, is: found.get(name), setting: value };
-    logger.warn(values, "the topic is kept as it is, which is not what the settings say");
+    logger.warn(values, "the topic differs from the settings and is left unchanged");
   }
   return count;
 }

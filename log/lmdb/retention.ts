@@ -39,7 +39,7 @@ export function startRetention(
         }
       }
     } catch (error) {
-      logger.error({ err: error }, "old records could not be taken away; tried again later");
+      logger.error({ err: error }, "old records could not be removed; retried later");
     }
     if (closed) return;
     const again = (): void => {

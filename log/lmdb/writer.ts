@@ -41,7 +41,7 @@ export class Writer {
     return new Promise((resolve, reject) => {
       if (this.#closed) throw new LogUnavailable("the log is closed");
       if (this.#waitingBytes + write.bytes > this.pendingBytesMax) {
-        throw new LogUnavailable("the log has too much waiting to be written");
+        throw new LogUnavailable("too many records wait to be written to the log");
       }
       let result: { value: T } | undefined;
       this.#waitingBytes += write.bytes;

@@ -127,7 +127,7 @@ export class PublicSchemas {
       // Registered by an earlier start: revenue need not wait for the registry.
       this.needs.logger.warn(
         { err: error, registry: registry.name },
-        "the schema registry is not there; messages carry the ids it gave before",
+        "the schema registry is unavailable; messages carry its earlier ids",
       );
       return kept;
     }

@@ -97,7 +97,7 @@ function readMarker(path: string): Marker | null {
   if (!existsSync(file)) {
     if (!existsSync(path) || readdirSync(path).length === 0) return null;
     throw new FolderRefused(
-      `${path} holds something, but no demo (there is no ${markerFile}). Move it away first.`,
+      `${path} is not empty and has no demo (no ${markerFile}). Move it away first.`,
     );
   }
   const content: unknown = JSON.parse(readFileSync(file, "utf8"));

@@ -78,9 +78,7 @@ async function check(order: Order, report: (line: string) => void): Promise<bool
   for (const line of tally.lines()) report(line);
   if (tally.isEmpty) report(problems.count > 0 ? "No row is right." : "There are no rows.");
   if (repeats.count > 0) {
-    report(
-      `${repeats.count} rows say again what an earlier one of their event_id says; it counts once.`,
-    );
+    report(`${repeats.count} rows repeat an earlier row with their event_id; it counts once.`);
   }
   if (ids.repeated > 0) {
     report(`${ids.repeated} rows without event_id are equal to an earlier one; each counts.`);
@@ -89,7 +87,7 @@ async function check(order: Order, report: (line: string) => void): Promise<bool
 }
 
 function conflictWith(line: number): string {
-  return `event_id is that of line ${line}, which says something else (event_id_conflict)`;
+  return `line ${line} has this event_id with other content (event_id_conflict)`;
 }
 
 /** @returns whether the service took every line */

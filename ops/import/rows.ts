@@ -52,16 +52,16 @@ export async function* readRows(file: string, delimiter: string): AsyncGenerator
 function headerOf(names: readonly string[]): readonly string[] {
   const separator = otherSeparatorIn(names);
   if (separator !== undefined) {
-    throw new ImportRefused(`The columns are separated otherwise: add --delimiter ${separator}`);
+    throw new ImportRefused(`The columns use another separator: add --delimiter ${separator}`);
   }
   const unknown = names.filter((name) => !columns.includes(name));
   const missing = requiredColumns.filter((name) => !names.includes(name));
   const twice = names.filter((name, index) => names.indexOf(name) < index);
   const problems = [
     // A file may hold what a terminal would obey.
-    ...unknown.map((name) => `there is no column ${JSON.stringify(name)}`),
+    ...unknown.map((name) => `unknown column ${JSON.stringify(name)}`),
     ...missing.map((name) => `the column ${name} is missing`),
-    ...twice.map((name) => `the column ${name} is there twice`),
+    ...twice.map((name) => `the column ${name} appears twice`),
   ];
   if (problems.length === 0) return names;
   throw new ImportRefused(`line 1: ${problems.join("; ")}. Columns are: ${columns.join(", ")}`);

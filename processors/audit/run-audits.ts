@@ -53,7 +53,7 @@ export function keepAudits(service: Service): void {
           });
         }
       } catch (error) {
-        if (!signal.aborted) logger.error({ err: error }, "audits could not be looked after");
+        if (!signal.aborted) logger.error({ err: error }, "the upkeep of audits failed");
       }
       // Rejects when stopping: that is the end of the loop.
       await pause(lookEveryMs, undefined, { signal }).catch(() => undefined);
@@ -79,7 +79,7 @@ export async function askForTheNight(
       if (await wasAuditAsked(postgres, night)) return;
       await askAudit(postgres, { asked_by: "night", workspace: null }, now);
     });
-    if (await isAuditOverdue(postgres, now)) logger.error("audit: the nightly one is overdue");
+    if (await isAuditOverdue(postgres, now)) logger.error("audit: the nightly audit is overdue");
   } catch (error) {
     logger.error({ err: error }, "the nightly audit could not be asked for");
   }
@@ -94,7 +94,7 @@ async function runAudit(service: Service, asked: AuditRecord, stop: AbortSignal)
     const found = await audit(service, { workspace, repair: false, shareMax, sliceRowsMax, stop });
     await endAudit(postgres, id, found, new Date());
     const wrong = found.filter(({ differences }) => differences > 0);
-    if (wrong.length === 0) logger.info({ audit: id }, "audit: everything is as it should be");
+    if (wrong.length === 0) logger.info({ audit: id }, "audit: no differences");
     for (const finding of wrong) logger.error({ audit: id, ...finding }, "audit: rows differ");
   } catch (error) {
     if (stop.aborted) return;
@@ -120,12 +120,9 @@ function gauges({ metrics, postgres }: Service): void {
       return Object.fromEntries(counts);
     },
   );
-  metrics.gauge(
-    "audit_overdue",
-    "1 when no audit of everything has come to an end for too long",
-    "of",
-    async () => ({ everything: Number(await isAuditOverdue(postgres, new Date())) }),
-  );
+  metrics.gauge("audit_overdue", "1 if no full audit has ended for too long", "of", async () => ({
+    everything: Number(await isAuditOverdue(postgres, new Date())),
+  }));
   metrics.gauge(
     "audit_ended_timestamp_seconds",
     "When the newest audit of everything ended, since 1970",

@@ -57,7 +57,7 @@ export async function openRaw(
   // The endpoint has read it: only a rule that became stricter since can fail here.
   if (!json.ok) return rejected("decode", json.code, json.message);
   if (contradictsIntegration(provider, event, json.value)) {
-    const detail = `Its integration is ${event.environment}, and the event says it is not.`;
+    const detail = `The integration is of the ${event.environment} environment, the event is not.`;
     return rejected("decode", "environment_mismatch", detail);
   }
   const kept = await keptFor(service, provider, event, json.value);
@@ -143,7 +143,7 @@ function decodeOpened(
       // Our own mistake, and one event's: thrown on, it would keep everybody's from being read.
       const { event_id: eventId, native_type: type } = event;
       logger.error({ err: error, provider: event.provider, eventId, type }, "an adapter failed");
-      const detail = "The adapter failed on this event: its log line says where.";
+      const detail = "The adapter failed on this event: see its log line.";
       return { outcome: "rejected", reason: "adapter_failed", detail };
     }
   }

@@ -82,6 +82,6 @@ function decode(body: unknown, known?: Known): Decoded {
   if (!reading.ok) return rejected(reading.code, reading.message);
   const facts = recordToFacts(reading.record, nativeId, firstReceivedAt);
   return facts.length === 0
-    ? ignored("an amount of nothing moves no money")
+    ? ignored("an amount of 0 moves no money")
     : { outcome: "facts", facts };
 }

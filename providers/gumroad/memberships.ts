@@ -155,7 +155,7 @@ export function readEnd(membership: Membership): Reported {
 
 const firstSaleUnknown = rejected(
   "enrichment_unavailable",
-  "No sale of this membership has come, so its price in dollars is not known",
+  "No sale of this membership has arrived, so its price in dollars is not known",
 );
 
 type Steps = Extract<FactBody, { Subscription: unknown }>["Subscription"]["steps"];

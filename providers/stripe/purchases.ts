@@ -62,7 +62,7 @@ export const readSession = reader(sessionShape, (session, event) => {
   const country = session.customer_details?.address ?? null;
   if (payment === null) {
     const facts = customerIn(event, session.customer, country);
-    return facts.length > 0 ? facts : ignored("its invoice says what was bought");
+    return facts.length > 0 ? facts : ignored("its invoice names what was bought");
   }
   const tax = session.total_details?.amount_tax ?? null;
   return [

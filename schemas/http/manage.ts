@@ -89,8 +89,7 @@ const integrationHealth = z.object({
   state: z
     .enum(["waiting", "receiving", "refused", "quiet"])
     .describe(
-      "waiting: nothing came yet; refused: the last call was; quiet: silent for a week, but not " +
-        "before",
+      "waiting: no call yet; refused: the last call was refused; quiet: no call for a week",
     ),
   deliveries: z.int().describe("Calls taken, redeliveries too; up to a minute behind"),
   last_delivery_at: timestamp.nullable(),
@@ -107,7 +106,7 @@ export const createdIntegration = integration.extend({
   credentials: z
     .record(z.string(), z.string())
     .optional()
-    .describe("What was made because it was left out; shown only here"),
+    .describe("Generated because it was left out; shown only here"),
 });
 
 export const provider = z.object({
@@ -145,7 +144,7 @@ const backfillSums = z.object({
 export const backfill = z.object({
   id: z.string(),
   from: timestamp,
-  to: timestamp.describe("When it was asked for: what comes later comes by the webhook"),
+  to: timestamp.describe("When it was requested; later events arrive by webhook"),
   state: z.enum(["reading", "comparing", "done", "different", "failed"]),
   list: z.string().describe("What is read, or compared, now"),
   counts: z.record(z.string(), z.int()).describe("Objects read so far, by list"),
@@ -180,7 +179,9 @@ export const changedProduct = z.strictObject({
     .min(1)
     .max(skusMax)
     .optional()
-    .describe("All it shall have: others move here, those left out become products of their own"),
+    .describe(
+      "All SKUs of the product: added ones move here, removed ones become products of their own",
+    ),
 });
 export type ChangedProduct = z.infer<typeof changedProduct>;
 export const mergedProducts = z.strictObject({ from: z.array(z.string()).min(1).max(100) });
@@ -238,11 +239,11 @@ export const auditRecord = z.object({
   rows_compared: z.int(),
   differences: z.int().describe("Rows that are not as they should be"),
   findings: z.array(auditFinding).describe("Where anything differs"),
-  failure: z.string().nullable().describe("Why it could not come to an end"),
+  failure: z.string().nullable().describe("Why it failed"),
 });
 export type AuditView = z.infer<typeof auditRecord>;
 export const auditList = listAnswer(auditRecord).extend({
-  overdue: z.boolean().describe("No audit of everything has come to an end for 26 hours"),
+  overdue: z.boolean().describe("No full audit has ended for 26 hours"),
 });
 
 export const ratesOfSource = z.object({
@@ -255,7 +256,7 @@ export type RatesView = z.infer<typeof ratesOfSource>;
 
 export const newBackup = z.strictObject({
   to: z.string().min(1).describe("A folder on the service's machine; made when absent"),
-  keep: z.int().min(1).max(9_999).optional().describe("How many stay there; left out: all"),
+  keep: z.int().min(1).max(9_999).optional().describe("How many backups to keep. Default: all"),
   with_key: z.boolean().optional().describe("The vault key goes in, too"),
 });
 export const backup = z.object({

@@ -13,7 +13,7 @@ export const newInvitation = z.strictObject({
     .regex(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/i, "must be a domain as example.com")
     .max(253)
     .optional()
-    .describe("Only who has an address there, verified, may join"),
+    .describe("Only people with a verified address there may join"),
 });
 export const invitation = z.object({
   id: z.string(),

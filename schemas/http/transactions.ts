@@ -22,8 +22,8 @@ export const streamQueryParameters = z.object({
     .optional()
     .meta({
       description:
-        "`cursor` of the last message seen, or `X-Cursor` where none came: what was missed " +
-        "since is sent first.",
+        "`cursor` of the last message seen, or `X-Cursor` before the first: " +
+        "missed messages are sent first.",
     }),
   sample: z.coerce
     .number()

@@ -80,7 +80,7 @@ describe("Sign-in by an identity provider", function suite() {
         stranger();
         const before = await people();
         const browser = new Browser(opened.base);
-        expectPage(await browser.visit(`/auth/${provider}`), 403, /Nobody here knows this/);
+        expectPage(await browser.visit(`/auth/${provider}`), 403, /account belongs to no member/);
         expect(browser.session).to.equal("");
         expect(await people()).to.equal(before);
       });
@@ -99,7 +99,7 @@ describe("Sign-in by an identity provider", function suite() {
         ]);
 
         const spent = await new Browser(opened.base).visit(`/auth/${provider}?invitation=${token}`);
-        expectPage(spent, 401, /used already/);
+        expectPage(spent, 401, /already used/);
 
         const first = browser.session;
         await browser.visit(`/auth/${provider}`, `${opened.base}/`);
@@ -121,7 +121,11 @@ describe("Sign-in by an identity provider", function suite() {
         const browser = new Browser(opened.base);
         await browser.visit(`/auth/${provider}?invitation=${await invite()}`, `${opened.base}/x`);
         stranger(email);
-        expectPage(await new Browser(opened.base).visit(`/auth/${provider}`), 403, /Nobody here/);
+        expectPage(
+          await new Browser(opened.base).visit(`/auth/${provider}`),
+          403,
+          /belongs to no member/,
+        );
       });
 
       it("should keep an invitation to the e-mail or domain it is for", async () => {
@@ -160,7 +164,7 @@ describe("Sign-in by an identity provider", function suite() {
           const callback = `${opened.base}/auth/${provider}/callback`;
           const { url } = await browser.visit(`/auth/${provider}`, callback);
           const answer = await browser.visit(String(change(browser, url)));
-          expectPage(answer, 400, /begin again/);
+          expectPage(answer, 400, /start again/);
           expect(browser.session).to.equal("");
         });
       }
@@ -175,7 +179,7 @@ describe("Sign-in by an identity provider", function suite() {
         expect((await browser.call("GET", "/v1/session")).status).to.equal(200);
         const thief = new Browser(opened.base);
         thief.setCookie("sign-in", held);
-        expectPage(await thief.visit(url.href), 400, /used already/);
+        expectPage(await thief.visit(url.href), 400, /already used/);
         expect(thief.session).to.equal("");
       });
     });
@@ -212,7 +216,7 @@ describe("Sign-in by an identity provider", function suite() {
     const browser = new Browser(opened.base);
     expectPage(await browser.visit("/auth/google"), 404, /no such provider/);
     expectPage(await browser.visit("/auth/oidc?invitation=x"), 401, /never was one/);
-    expectPage(await browser.visit("/auth/oidc?more=x"), 400, /no parameter more/);
+    expectPage(await browser.visit("/auth/oidc?more=x"), 400, /Unknown parameter more/);
   });
 
   it("should end a session that is too old, or idle for too long", async () => {
@@ -239,7 +243,7 @@ describe("Sign-in by an identity provider", function suite() {
     expect((await owner.call("DELETE", path)).status).to.equal(200);
     expect(await closed).to.equal(1008);
     expectError(await browser.call("GET", "/v1/session"), { status: 401, code: "session_missing" });
-    expectPage(await new Browser(opened.base).visit("/auth/oidc"), 403, /Nobody here/);
+    expectPage(await new Browser(opened.base).visit("/auth/oidc"), 403, /belongs to no member/);
     const rows = await opened.service.postgres.query("SELECT 1 FROM users WHERE id = $1", [id]);
     expect(rows).to.deep.equal([]);
   });
@@ -259,7 +263,7 @@ describe("Sign-in by an identity provider", function suite() {
     const another = await member("oidc");
     gitHub.user = { ...gitHub.user, id: drawn - 1 };
     const taken = await another.call("POST", "/v1/session/identities", given);
-    expectPage(await another.visit(taken.json.data.url), 409, /Somebody else/);
+    expectPage(await another.visit(taken.json.data.url), 409, /Another member signs in/);
   });
 });
 

@@ -216,7 +216,7 @@ describe("A ClickHouse server", () => {
     [
       "another server is at its port",
       () => elsewhere,
-      /CLICKHOUSE_URL: what answers there is no ClickHouse/,
+      /CLICKHOUSE_URL: the server that answers is not ClickHouse/,
     ],
   ];
   const urlOf = (user: string, database: string): string => {

@@ -115,7 +115,10 @@ describe("The HTTP base", () => {
     const reported = await Promise.all(
       ["/full", "/unsure"].map(async (path) => (await fetch(base + path)).text()),
     );
-    expect(reported.map((text) => text.includes("nothing was taken"))).to.deep.equal([true, false]);
+    expect(reported.map((text) => text.includes("nothing was stored"))).to.deep.equal([
+      true,
+      false,
+    ]);
     expect(reported[1]).to.include("Idempotency-Key");
   });
 
@@ -127,7 +130,7 @@ describe("The HTTP base", () => {
     const response = await fetch(`${base}/query?limt=1`);
     expect(await response.json()).to.have.nested.property(
       "error.message",
-      "There is no parameter limt here; there are: limit.",
+      "Unknown parameter limt; known: limit.",
     );
   });
 

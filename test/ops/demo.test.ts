@@ -145,7 +145,7 @@ describe("the demo's folder", () => {
     const file = join(path, "letters.txt");
     writeFileSync(file, "dear");
     for (const fresh of [false, true]) {
-      expect(() => open(fresh, 1)).to.throw(FolderRefused, /holds something, but no demo/);
+      expect(() => open(fresh, 1)).to.throw(FolderRefused, /is not empty and has no demo/);
     }
     expect(existsSync(file)).to.equal(true);
   });

@@ -172,7 +172,7 @@ describe("The CSV import", () => {
     ];
     const dry = await run(fileOf(rows));
     expect(dry.code).to.equal(1);
-    expect(dry.reported[0]).to.match(/^line 4: event_id is that of line 2, .*event_id_conflict/);
+    expect(dry.reported[0]).to.match(/^line 4: line 2 has this event_id .*event_id_conflict/);
     expect(dry.reported).to.include("  transaction.sale 2 rows, 15.00 EUR");
     expect((await apply(fileOf(rows))).reported.at(-1)).to.match(/^Nothing was sent/);
     expect(await endpoints.taken()).to.equal(before);
@@ -191,7 +191,7 @@ describe("The CSV import", () => {
     expect(code).to.equal(0);
     expect(reported).to.include("  transaction.sale 2 rows, 20.00 EUR");
     expect(reported).to.include(
-      "1 rows say again what an earlier one of their event_id says; it counts once.",
+      "1 rows repeat an earlier row with their event_id; it counts once.",
     );
     expect(reported.at(-1)).to.equal("Taken: 2. Known already: 1. Refused: 0.");
     expect((await endpoints.taken()) - before).to.equal(2n);
@@ -221,11 +221,11 @@ describe("The CSV import", () => {
     ["both a dry run and not", /^npm run import/, () => ["f", "--apply", "--dry-run"]],
     [
       "an unknown column",
-      /no column "colour".*Columns are: provider, /,
+      /unknown column "colour".*Columns are: provider, /,
       () => [fileOf([`${head},colour`])],
     ],
     ["a column a terminal would obey", /"\\u001b\[2J"/, () => [fileOf([`${head},\u001b[2J`])]],
-    ["a column twice", /currency is there twice/, () => [fileOf([`${head},currency`])]],
+    ["a column twice", /currency appears twice/, () => [fileOf([`${head},currency`])]],
     [
       "a missing column",
       /occurred_at is missing/,

@@ -141,7 +141,7 @@ describe("Several processes", () => {
       const sole = await begin(own);
       await openEndpoints(0, own);
       for (const refused of [openEndpoints, begin]) {
-        expect(String(await rejection(refused()))).to.match(/OthersRun: A command .*when it has/);
+        expect(String(await rejection(refused()))).to.match(/OthersRun: A command .*after it has/);
       }
       sole.check();
       await releases.release();
@@ -185,7 +185,7 @@ describe("Several processes", () => {
       );
       await lapse("doors");
       await eventually(async () => ends.length > 0);
-      expect(String(ends[0])).to.include("A command that must be alone works");
+      expect(String(ends[0])).to.include("A command that needs these servers for itself");
       await lapse("leases");
     });
   });

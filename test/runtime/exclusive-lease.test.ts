@@ -64,7 +64,9 @@ describe("A command that must be alone, over servers", function suite() {
   it("should start nothing beside it until it has ended", async () => {
     const end = await begin();
     for (const opened of [start, begin, () => open({})]) {
-      expect(String(await rejection(opened()))).to.include("A command that must be alone works");
+      expect(String(await rejection(opened()))).to.include(
+        "A command that needs these servers for itself",
+      );
     }
     await end();
     const stop = await start();

@@ -112,7 +112,7 @@ describe("A newcomer", () => {
       const [answer, complaint] = await Promise.all(reported);
       expect(ended, line).to.equal(code);
       expect(code === 0 ? answer : complaint, line).to.include(said);
-      expect(complaint, line).to.match(/^LOGLEVEL is no setting and changes nothing; did you/);
+      expect(complaint, line).to.match(/^LOGLEVEL is not a setting and has no effect; did you/);
     });
     await Promise.all(runs);
   });
@@ -120,7 +120,11 @@ describe("A newcomer", () => {
   const nowhere: [words: string, where: string, said: RegExp][] = [
     ["audit", "never", /There is no installation in .*never \(no log, no postgres\)\. Give this/],
     ["backup --to copies", "never", /There is no installation in .*never/],
-    ["move --to slip.env --through copies", "never", /DATABSE_URL is no setting .* DATABASE_URL\?/],
+    [
+      "move --to slip.env --through copies",
+      "never",
+      /DATABSE_URL is not a setting .* DATABASE_URL\?/,
+    ],
     ["move --to none.env --through copies", "never", /--to: none\.env cannot be read: ENOENT/],
     ["replay --from 2026-11-01T00:00Z", "another", /no installation in .*another \(no log\)/],
   ];
