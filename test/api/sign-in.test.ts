@@ -215,7 +215,7 @@ describe("Sign-in by an identity provider", function suite() {
   it("should say so where there is no such provider, invitation or parameter", async () => {
     const browser = new Browser(opened.base);
     expectPage(await browser.visit("/auth/google"), 404, /no such provider/);
-    expectPage(await browser.visit("/auth/oidc?invitation=x"), 401, /never was one/);
+    expectPage(await browser.visit("/auth/oidc?invitation=x"), 401, /is invalid/);
     expectPage(await browser.visit("/auth/oidc?more=x"), 400, /Unknown parameter more/);
   });
 
