@@ -133,7 +133,7 @@ export async function start(service: Service): Promise<void> {
   });
   const optionalWindow = new ConcurrencyWindow(waitingMax);
   const optionalService = withShare();
-  consume(topics.incomplete, groups.adorn, enrichmentBatchRecordsMax, (records) =>
+  consume(topics.incomplete, groups.enrich, enrichmentBatchRecordsMax, (records) =>
     optionalWindow.begin(records, () => enrichOptional(optionalService, records)),
   );
   const completing = new ConcurrencyWindow(waitingMax);

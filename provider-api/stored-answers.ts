@@ -8,7 +8,7 @@ import type { Postgres } from "../postgres/postgres.js";
 import type { Service } from "../runtime/service.js";
 import { SealBroken, type Vault } from "../vault/vault.js";
 
-export type EnrichmentStep = "complete" | "adorn";
+export type EnrichmentStep = "complete" | "enrich";
 
 export interface KeptAnswers {
   /** JSON text by path; null: the API has no such thing. What was not to be had is not there. */

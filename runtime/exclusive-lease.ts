@@ -44,7 +44,7 @@ export async function takeExclusiveLease(given: {
 /** @throws OthersRun while any process has the installation open */
 async function refuseBesideOthers(postgres: Postgres): Promise<void> {
   const [row] = await postgres.query<{ others: number }>(
-    "SELECT count(*)::int4 AS others FROM doors WHERE until > clock_timestamp()",
+    "SELECT count(*)::int4 AS others FROM ingest_processes WHERE until > clock_timestamp()",
   );
   const others = row?.others ?? 0;
   if (others === 0) return;

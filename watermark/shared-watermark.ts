@@ -45,7 +45,7 @@ interface SharedReceiptsGiven {
 /** Processes that have promised nothing for a while: killed, stopped or cut off. */
 export async function silentProcesses(postgres: Postgres): Promise<Set<string>> {
   const rows = await postgres.query<{ process: string }>(
-    `SELECT process FROM doors WHERE until < clock_timestamp() + $1::float8 * ${ms}`,
+    `SELECT process FROM ingest_processes WHERE until < clock_timestamp() + $1::float8 * ${ms}`,
     [limits.receiptsLeaseMs - silentMs],
   );
   return new Set(rows.map(({ process }) => process));
@@ -92,9 +92,10 @@ class SharedReceipts implements InFlightReceipts {
     // The last promise stays for as long as records may follow that were sent and refused.
     const left =
       lateMs === 0
-        ? this.postgres.query("DELETE FROM doors WHERE process = $1", [this.process])
+        ? this.postgres.query("DELETE FROM ingest_processes WHERE process = $1", [this.process])
         : this.postgres.query(
-            `UPDATE doors SET until = clock_timestamp() + $2::float8 * ${ms} WHERE process = $1`,
+            `UPDATE ingest_processes SET until = clock_timestamp() + $2::float8 * ${ms}
+             WHERE process = $1`,
             [this.process, lateMs],
           );
     await left.catch((error: unknown) =>
@@ -157,7 +158,7 @@ class SharedReceipts implements InFlightReceipts {
     // From here on, so that no stamp slips below while Postgres is reported.
     this.#promised = Math.max(this.#promised, earliest);
     const kept = await this.postgres.query(
-      `UPDATE doors SET earliest = $2, until = clock_timestamp() + $3::float8 * ${ms}
+      `UPDATE ingest_processes SET earliest = $2, until = clock_timestamp() + $3::float8 * ${ms}
        WHERE process = $1 AND until > clock_timestamp() + $4::float8 * ${ms} RETURNING process`,
       [this.process, earliest, limits.receiptsLeaseMs, marginMs],
     );
@@ -175,7 +176,7 @@ class SharedReceipts implements InFlightReceipts {
     this.#holdsUntil = 0;
     const begun = performance.now();
     await this.postgres.query(
-      `INSERT INTO doors (process, earliest, until)
+      `INSERT INTO ingest_processes (process, earliest, until)
        VALUES ($1, ${clock}, clock_timestamp() + $2::float8 * ${ms})
        ON CONFLICT (process) DO UPDATE SET earliest = excluded.earliest, until = excluded.until`,
       [this.process, limits.receiptsLeaseMs],
@@ -186,7 +187,7 @@ class SharedReceipts implements InFlightReceipts {
     this.#joinedAt = Math.max(Number(row.at), this.#reported?.floor ?? 0) + 1;
     this.#promised = Math.max(this.#promised, this.#joinedAt);
     await this.postgres.query(
-      `DELETE FROM doors WHERE until < clock_timestamp() - $1::float8 * ${ms}`,
+      `DELETE FROM ingest_processes WHERE until < clock_timestamp() - $1::float8 * ${ms}`,
       [limits.receiptsLeaseMs],
     );
     this.#holdsUntil = begun + limits.receiptsLeaseMs - marginMs;
@@ -195,7 +196,8 @@ class SharedReceipts implements InFlightReceipts {
   /** Without any promise, that of the next to come: it will be later than now. */
   async #ask(): Promise<number> {
     const [row] = await this.postgres.query<{ at: bigint; earliest: bigint | null }>(
-      `SELECT ${clock} AS at, min(earliest) AS earliest FROM doors WHERE until > clock_timestamp()`,
+      `SELECT ${clock} AS at, min(earliest) AS earliest FROM ingest_processes
+       WHERE until > clock_timestamp()`,
     );
     if (row === undefined) throw new Error("Postgres has no clock");
     const { at, earliest } = row;

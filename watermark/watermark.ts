@@ -21,13 +21,13 @@ import type { LogRecord } from "../log/log.js";
 
 /**
  * The consumer groups; the figures of an event are complete when all passed it but the journal and
- * `adorn`, whose facts are received when they are answered.
+ * `enrich`, whose facts are received when they are answered.
  */
 export const groups = {
   journal: "journal",
   normalize: "normalize",
   complete: "complete",
-  adorn: "adorn",
+  enrich: "enrich",
   money: "book-money",
   subscriptions: "book-subscriptions",
 } as const;
@@ -37,7 +37,7 @@ export const passages: readonly (readonly [Topic, string])[] = [
   [topics.raw, groups.normalize],
   [topics.raw, groups.journal],
   [topics.incomplete, groups.complete],
-  [topics.incomplete, groups.adorn],
+  [topics.incomplete, groups.enrich],
   [topics.facts, groups.money],
   [topics.facts, groups.subscriptions],
 ];

@@ -130,7 +130,7 @@ CREATE TABLE kept_answers (
   event_id text NOT NULL,
   -- Of the raw record, ms since 1970: a replayed reject asks anew under its new receipt time.
   received_at bigint NOT NULL,
-  step text NOT NULL CHECK (step IN ('complete', 'adorn')),
+  step text NOT NULL CHECK (step IN ('complete', 'enrich')),
   -- When it was answered, by the receipt clock: the recorded time of what the answers add.
   answered_at bigint NOT NULL,
   -- The event could be read with these answers; a redelivery uses them too.
@@ -221,10 +221,10 @@ CREATE TABLE leases (
   until timestamptz NOT NULL
 );
 
--- Up to what each may still have calls at its door (watermark/shared-watermark.ts).
-CREATE TABLE doors (
+-- Running processes, and the earliest receipt time each may still stamp (watermark/shared-watermark.ts).
+CREATE TABLE ingest_processes (
   process text PRIMARY KEY,
-  -- ms since 1970: it stamps nothing earlier, and has nothing earlier that is not in the log.
+  -- ms since 1970: it stamps nothing earlier, and all its earlier events are in the log.
   earliest bigint NOT NULL,
   until timestamptz NOT NULL
 );

@@ -25,7 +25,7 @@ export async function enrichOptional(
   service: EnrichingService,
   records: readonly LogRecord[],
 ): Promise<void> {
-  const raws = rawRecords(records, "adorn");
+  const raws = rawRecords(records, "enrich");
   await Promise.all(raws.map((record) => enrichOptionalEvent(service, record)));
 }
 
@@ -36,7 +36,7 @@ async function enrichOptionalEvent(service: EnrichingService, record: LogRecord)
   const { event } = opened;
   const completing = await recallAnswers(postgres, vault, event, "complete");
   const booked: Answers = completing?.answers ?? new Map();
-  const kept = await recallAnswers(postgres, vault, event, "adorn");
+  const kept = await recallAnswers(postgres, vault, event, "enrich");
   if (kept?.published === true) return publishAdded(service, opened, booked, kept);
   const answered = kept ?? (await ask(service, opened, "optional", booked));
   if (kept === null && saysNothing(answered, booked)) return;
@@ -66,11 +66,11 @@ async function receive(
     const concluded = answered.trouble === null;
     const kept = { ...answered, answeredAt, concluded, published: false };
     watermark.check(answeredAt);
-    await keepAnswers(postgres, vault, opened.event, "adorn", kept);
+    await keepAnswers(postgres, vault, opened.event, "enrich", kept);
 
     // 2. Publish. After a crash it is repeated with a later time, which booking leaves out.
     await publishAdded(service, opened, booked, kept);
-    await markPublished(postgres, opened.event, "adorn");
+    await markPublished(postgres, opened.event, "enrich");
   });
 }
 
@@ -138,7 +138,7 @@ function rejectedOf({ record, event }: Opened, { trouble, answeredAt }: KeptAnsw
     kind: "rejected",
     record,
     event: { ...event, received_at: answeredAt },
-    step: "adorn",
+    step: "enrich",
     reason: "enrichment_unavailable",
     detail: `Booked, but the API of ${event.provider} could not be asked for more: ${trouble}.`,
   };

@@ -45,7 +45,10 @@ export async function completeEvents(
 }
 
 /** The raw records of one step, as they are on the raw topic. */
-export function rawRecords(records: readonly LogRecord[], step: "complete" | "adorn"): LogRecord[] {
+export function rawRecords(
+  records: readonly LogRecord[],
+  step: "complete" | "enrich",
+): LogRecord[] {
   return records.flatMap(({ key, value }) => {
     const incomplete = incompleteRecords.decode(value);
     if (incomplete.step !== step) return [];

@@ -71,7 +71,7 @@ export async function publishRejects(
 
 function stepOf(outcome: Outcome): EnrichmentStep | null {
   if (outcome.kind === "asking") return "complete";
-  return outcome.kind === "facts" && outcome.asksOptional ? "adorn" : null;
+  return outcome.kind === "facts" && outcome.asksOptional ? "enrich" : null;
 }
 
 function incompleteRecord({ record, event }: Outcome, step: EnrichmentStep) {

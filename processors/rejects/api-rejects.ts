@@ -8,7 +8,7 @@ import { replayAll, replayRejects, type ReplayService } from "../../rejects/repl
 
 const reason = "enrichment_unavailable";
 /** Those that decoding made without asking wait for something else. */
-const steps = ["complete", "adorn"];
+const steps = ["complete", "enrich"];
 const pauseMsFirst = 2_000;
 const pauseMsMax = 10 * 60 * 1000;
 const waitingMax = 10_000;

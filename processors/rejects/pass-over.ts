@@ -55,7 +55,7 @@ const steps: Readonly<Record<string, string>> = {
   [groups.normalize]: "normalize",
   [groups.journal]: "journal",
   [groups.complete]: "complete",
-  [groups.adorn]: "adorn",
+  [groups.enrich]: "enrich",
   [groups.money]: "book",
   [groups.subscriptions]: "book",
 };
@@ -91,7 +91,7 @@ async function journal(
   group: string,
 ): Promise<void> {
   // What the provider's API adds to is booked, and stands in the journal as that.
-  if (group === groups.adorn) return;
+  if (group === groups.enrich) return;
   try {
     const behind = rawBehind(record);
     if (behind === null) return;

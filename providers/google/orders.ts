@@ -194,7 +194,7 @@ function returnedOf(order: Order, amount: bigint): FactBody[] {
     currency,
     withdrawn_at: refundedAt,
     returned_at: null,
-    told_by: "money" as const,
+    reported_by: "money" as const,
   };
   return [...facts, { Dispute: dispute }];
 }

@@ -88,7 +88,14 @@ function disputeOf(
   const { sale_id: payment } = sale;
   return [
     {
-      Dispute: { dispute: payment, payment, amount, currency, ...timesAt(at), told_by: "notice" },
+      Dispute: {
+        dispute: payment,
+        payment,
+        amount,
+        currency,
+        ...timesAt(at),
+        reported_by: "notice",
+      },
     },
   ];
 }

@@ -95,7 +95,7 @@ function chargeback(adjustment: Adjustment, { at }: PaddleEvent): Reported {
       currency,
       withdrawn_at: withdrawn ? at : null,
       returned_at: withdrawn ? null : at,
-      told_by: "notice",
+      reported_by: "notice",
       lines: linesOf(adjustment),
       tax: adjustment.totals.tax ?? null,
     },

@@ -61,7 +61,7 @@ export const readDispute = reader(disputeShape, (dispute, event) => {
         currency: dispute.currency,
         withdrawn_at: times.withdrawnAt,
         returned_at: times.returnedAt,
-        told_by: exact ? "money" : reportedBy(event),
+        reported_by: exact ? "money" : reportedBy(event),
         ...(part === null ? {} : { returned_amount: part }),
       },
     },

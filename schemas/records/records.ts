@@ -73,8 +73,8 @@ const incompleteSchema = {
   fields: [
     {
       name: "step",
-      type: { type: "enum", name: "EnrichmentStep", symbols: ["complete", "adorn"] },
-      doc: "complete: nothing of it is booked yet; adorn: all but what the answers add is",
+      type: { type: "enum", name: "EnrichmentStep", symbols: ["complete", "enrich"] },
+      doc: "complete: nothing of it is booked yet; enrich: all but what the answers add is",
     },
     { name: "partition", type: "int", doc: "where the raw event lies on its topic" },
     { name: "offset", type: "long" },
@@ -257,8 +257,8 @@ const disputeSchema = {
     { name: "withdrawn_at", type: ["null", timestamp] },
     { name: "returned_at", type: ["null", timestamp] },
     {
-      name: "told_by",
-      type: { type: "enum", name: "ToldBy", symbols: ["outcome", "notice", "money"] },
+      name: "reported_by",
+      type: { type: "enum", name: "ReportedBy", symbols: ["outcome", "notice", "money"] },
       doc: "whose times they are: of the money itself, of its notice, of the dispute's end",
     },
     {

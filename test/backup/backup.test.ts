@@ -117,7 +117,7 @@ describe("The commands", function suite() {
     const passing = [
       "schema_ids",
       "leases",
-      "doors",
+      "ingest_processes",
       "persisted_watermark",
       "sessions",
       "one_time_tokens",

@@ -149,7 +149,7 @@ describe("Moving", function suite() {
   /** As a command says that is refused beside it: one that was killed counts for 10 seconds. */
   async function whenForgotten(): Promise<void> {
     const postgres = await openPostgres({ url: onServers["DATABASE_URL"] ?? "" }, testLogger);
-    const running = "SELECT 1 FROM doors WHERE until > clock_timestamp()";
+    const running = "SELECT 1 FROM ingest_processes WHERE until > clock_timestamp()";
     while ((await postgres.query(running)).length > 0) await pause(200);
     await postgres.close();
   }

@@ -7,7 +7,7 @@ import { factOf } from "../harness/facts.js";
 describe("internal records", () => {
   const fact = factOf({ Sku: { external_id: "prod_1", name: "Atlas" } }, {});
   const incomplete = {
-    step: "adorn",
+    step: "enrich",
     partition: 3,
     offset: 7n,
     received_at: Date.UTC(2026, 0, 1),
@@ -16,8 +16,8 @@ describe("internal records", () => {
   const facts = factRecords.encode(fact);
   const incompletes = incompleteRecords.encode(incomplete);
   const written: readonly [what: string, bytes: Buffer, fingerprint: string][] = [
-    ["facts", facts, "be14f900a4e7c76a"],
-    ["incomplete events", incompletes, "544609ece5a52373"],
+    ["facts", facts, "884301dd45c453b3"],
+    ["incomplete events", incompletes, "d5fabf64fc4b5869"],
   ];
   for (const [what, bytes, fingerprint] of written) {
     it(`should name the schema of ${what}, which changes with the version only`, () => {

@@ -54,7 +54,7 @@ describe("Metrics of a process", () => {
       "revenue.raw.normalize",
       "revenue.raw.journal",
       "revenue.incomplete.complete",
-      "revenue.incomplete.adorn",
+      "revenue.incomplete.enrich",
       "revenue.facts.book-money",
       "revenue.facts.book-subscriptions",
     ]);

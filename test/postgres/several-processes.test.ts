@@ -78,7 +78,7 @@ describe("Several processes", () => {
       releases = current;
       await pause(600);
       expect(await own.earliest()).to.be.at.most(receipt.receivedAt);
-      await postgres.query("DELETE FROM doors WHERE process = $1", [stopped]);
+      await postgres.query("DELETE FROM ingest_processes WHERE process = $1", [stopped]);
       await eventually(async () => (await own.earliest()) > receipt.receivedAt);
     });
 
@@ -100,7 +100,9 @@ describe("Several processes", () => {
       const own = await openEndpoints();
       const old = own.receive(0);
       own.check(old.receivedAt);
-      await postgres.query("UPDATE doors SET until = clock_timestamp() - interval '1 second'");
+      await postgres.query(
+        "UPDATE ingest_processes SET until = clock_timestamp() - interval '1 second'",
+      );
       const reported = (await (await openEndpoints()).earliest()) - 1;
       // While it asks to be let in again, it refuses all.
       await eventually(async () => isRefused(own, old.receivedAt) && !isRefused(own, Infinity));
@@ -125,7 +127,7 @@ describe("Several processes", () => {
   describe("beside a command that must be alone", () => {
     const begin = (process = randomUUID()) =>
       takeExclusiveLease({ process, postgres, logger: testLogger, releases, onOthers });
-    const lapse = (table: "doors" | "leases") =>
+    const lapse = (table: "ingest_processes" | "leases") =>
       postgres.query(`UPDATE ${table} SET until = clock_timestamp() - interval '1 second'`);
 
     it("should keep it away until they have gone", async () => {
@@ -183,7 +185,7 @@ describe("Several processes", () => {
       await postgres.query(
         "INSERT INTO leases VALUES ('being alone', 'other', now() + interval '1 hour')",
       );
-      await lapse("doors");
+      await lapse("ingest_processes");
       await eventually(async () => ends.length > 0);
       expect(String(ends[0])).to.include("A command that needs these servers for itself");
       await lapse("leases");

@@ -272,7 +272,7 @@ describe("Events that ask", function suite() {
       fee: 320,
       currency: "eur",
     });
-    const incomplete = await incompleteRecord(charge("later"), "adorn");
+    const incomplete = await incompleteRecord(charge("later"), "enrich");
     const record = { topic: topics.incomplete, partition: 0, offset: 0n, ...incomplete };
     const received: number[] = [];
     let isAway = true;
@@ -297,7 +297,7 @@ describe("Events that ask", function suite() {
 
   it("should keep nothing of what may ask nobody", async () => {
     const { service } = endpoints;
-    const { key, value } = await incompleteRecord(charge("mute"), "adorn");
+    const { key, value } = await incompleteRecord(charge("mute"), "enrich");
     const record = { topic: topics.incomplete, partition: 0, offset: 0n, key, value };
     const apis = openProviderApis(service.config);
     const enriching = await enrichingOver(service, {
@@ -467,7 +467,7 @@ describe("Events that ask", function suite() {
   });
 
   /** As normalizing leaves it: sealed by the endpoint, for the topic of questions. */
-  async function incompleteRecord(body: JsonObject, step: "complete" | "adorn") {
+  async function incompleteRecord(body: JsonObject, step: "complete" | "enrich") {
     const { service, workspace } = endpoints;
     const heading = stripe.heading(body, {}, Date.now());
     if (heading === null) throw new Error("no event");

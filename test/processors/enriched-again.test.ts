@@ -87,7 +87,7 @@ describe("An event enriched again", () => {
       );
       const raw = rawEventCodec.encode(sealRawEvent(service.vault, meta, body));
       const place = { partition: 0, offset: 0n, received_at: receivedAt };
-      const value = incompleteRecords.encode({ step: "adorn", ...place, raw });
+      const value = incompleteRecords.encode({ step: "enrich", ...place, raw });
       return { topic: topics.incomplete, partition: 0, offset: 0n, key: "order", value };
     };
     const now = Date.now();

@@ -38,7 +38,7 @@ const latest = 2_000;
 const daysEnd = Date.UTC(2149, 5, 7);
 const money = { amount: 100n, currency: "USD" };
 const ofRefund = { ...money, account: null, country: null, lines: [] };
-const dispute = { dispute: "d", payment: "pi", ...money, told_by: "money" } as const;
+const dispute = { dispute: "d", payment: "pi", ...money, reported_by: "money" } as const;
 
 function stepsOf(...steps: readonly [at: number, items: (typeof item)[]][]): FactBody {
   const reported = {

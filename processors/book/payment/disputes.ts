@@ -142,7 +142,9 @@ function timeOf(reported: readonly Fact[], field: "withdrawn_at" | "returned_at"
   if (money !== null) return money[field];
   for (const reportedBy of ["notice", "outcome"] as const) {
     const times = reported.flatMap(({ body }) =>
-      "Dispute" in body && body.Dispute.told_by === reportedBy ? (body.Dispute[field] ?? []) : [],
+      "Dispute" in body && body.Dispute.reported_by === reportedBy
+        ? (body.Dispute[field] ?? [])
+        : [],
     );
     if (times.length > 0) return Math.min(...times);
   }
@@ -159,7 +161,7 @@ type DisputeBody = Extract<FactBody, { Dispute: unknown }>["Dispute"];
  */
 function readingOfMoney(reported: readonly Fact[]): DisputeBody | null {
   const readings = reported.flatMap(({ body, happened_at: at }) =>
-    "Dispute" in body && body.Dispute.told_by === "money" ? [{ at, body: body.Dispute }] : [],
+    "Dispute" in body && body.Dispute.reported_by === "money" ? [{ at, body: body.Dispute }] : [],
   );
   const newest = readings.filter(({ at }) => at === readings[0]?.at);
   const shown = newest.find(({ body }) => body.returned_at !== null) ?? newest[0];

@@ -149,7 +149,7 @@ function refundOf(reported: Body<"Refund">): BareFact {
 const certainties = { money: 2, notice: 1, outcome: 0 } as const;
 
 function disputeOf(reported: Body<"Dispute">): BareFact {
-  const { dispute, payment, amount, currency, told_by: reportedBy, lines = [] } = reported;
+  const { dispute, payment, amount, currency, reported_by: reportedBy, lines = [] } = reported;
   const { withdrawn_at: withdrawnAt, returned_at: returnedAt } = reported;
   const { returned_amount: returned = null, tax = null } = reported;
   const [line] = lines;

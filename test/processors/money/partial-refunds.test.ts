@@ -156,7 +156,7 @@ function refundsOf({ amount, money: { currency }, parts: all, isDisputedLast }: 
     },
   );
   const [at, rest] = [all.length * 1_000, amount - out];
-  const times = { withdrawn_at: at, returned_at: null, told_by: "money" as const };
+  const times = { withdrawn_at: at, returned_at: null, reported_by: "money" as const };
   const dispute = { dispute: "d", payment: "p", amount: rest, currency, ...times };
   if (isDisputedLast) return [...refunds, { Dispute: dispute }];
   const named = all.at(-1)?.line ?? null;

@@ -94,7 +94,7 @@ const dispute = (
   amount: bigint,
   withdrawn: number | null,
   returned: number | null,
-  told_by: "money" | "notice" | "outcome" = "notice",
+  reported_by: "money" | "notice" | "outcome" = "notice",
   named: { readonly lines?: Line[]; readonly tax?: bigint } = {},
 ): FactBody => ({
   Dispute: {
@@ -104,7 +104,7 @@ const dispute = (
     currency: "USD",
     withdrawn_at: withdrawn === null ? null : withdrawn * 1000,
     returned_at: returned === null ? null : returned * 1000,
-    told_by,
+    reported_by,
     ...named,
   },
 });

@@ -45,13 +45,13 @@ function move(
   dispute: string,
   out: number | null,
   back: number | null,
-  told_by: "notice" | "money" = "notice",
+  reported_by: "notice" | "money" = "notice",
   returned_amount: bigint | null = null,
 ): FactBody {
   const [withdrawn_at, returned_at] = [out, back].map((at) => (at === null ? null : at * 1000));
   const times = { withdrawn_at: withdrawn_at ?? null, returned_at: returned_at ?? null };
   const money = { amount: 1000n, currency };
-  return { Dispute: { dispute, payment: "p", ...money, ...times, told_by, returned_amount } };
+  return { Dispute: { dispute, payment: "p", ...money, ...times, reported_by, returned_amount } };
 }
 
 function product(sku: string): FactBody {
