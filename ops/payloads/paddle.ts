@@ -57,6 +57,8 @@ export function priceData(input: PriceInput): JsonObject {
     status: "active",
     tax_mode: "account_setting",
     unit_price: { amount: input.unitAmount.toString(), currency_code: input.currency },
+    unit_price_overrides: [],
+    quantity: { minimum: 1, maximum: 100 },
     billing_cycle: interval === null ? null : { interval, frequency },
     trial_period: trialDays === undefined ? null : { interval: "day", frequency: trialDays },
     custom_data: null,
