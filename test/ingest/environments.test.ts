@@ -1,10 +1,14 @@
 /** A test secret books nothing live, and the other way about. */
 import { expect } from "chai";
+import { chargeObject } from "../../ops/payloads/stripe-money.js";
+import { stripeEvent } from "../../ops/payloads/stripe.js";
 import type { ProviderToken } from "../../providers/provider.js";
 import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
 import { until } from "../log/log-contract.js";
 import { cases, providers } from "../harness/provider-cases.js";
 
+const version = "2025-09-30.clover";
+const dayMs = 24 * 60 * 60 * 1000;
 const stripe = (livemode: boolean) => ({
   id: `evt_${livemode}`,
   object: "event",
@@ -44,34 +48,66 @@ describe("An event of the other environment than its integration", () => {
   for (const [index, [token, environment, body, isMismatch]] of rows.entries()) {
     const what = `${token} ${index} in ${environment}`;
     it(`should be ${isMismatch ? "a reject" : "read where they agree"}: ${what}`, async () => {
-      const provider = providers.get(token);
-      if (provider === undefined) throw new Error(token);
-      const made = await endpoints.manage(
-        "POST",
-        `/workspaces/${endpoints.workspace}/integrations`,
-        {
-          provider: token,
-          environment,
-          credentials: cases[token]?.current,
-        },
-      );
-      expect(made.status, made.text).to.equal(201);
-      const bytes = Buffer.from(JSON.stringify(body));
-      const { headers } = provider.sign(bytes, cases[token]?.current, Date.now());
-      const answer = await endpoints.call(made.json.data.webhook_path, {
-        method: "POST",
-        headers,
-        body: bytes,
-      });
-      expect(answer.status, answer.text).to.equal(200);
-      const rejects = `/workspaces/${endpoints.workspace}/rejects?limit=200`;
-      const reasonsOf = async (): Promise<string[]> =>
-        (await endpoints.manage("GET", rejects)).json.data
-          .filter((row: { id: string }) => row.id === answer.json.event_id)
-          .map((row: { reason: string }) => row.reason);
+      const id = await deliver(token, environment, body);
       // None of these bodies is whole, so that each is a reject for one reason or the other.
-      await until(async () => (await reasonsOf()).length > 0);
-      expect((await reasonsOf()).includes("environment_mismatch")).to.equal(isMismatch);
+      await until(async () => (await reasonsOf(id)).length > 0);
+      expect((await reasonsOf(id)).includes("environment_mismatch")).to.equal(isMismatch);
     });
+  }
+
+  it("should be booked a year ahead in the test environment, where test clocks run", async () => {
+    const charge = (livemode: boolean) => {
+      const at = Date.now() + 365 * dayMs;
+      const object = chargeObject({
+        version,
+        id: `ch_ahead_${livemode}`,
+        paymentIntent: `pi_ahead_${livemode}`,
+        amount: 4_900n,
+        currency: "eur",
+        createdAt: at,
+        customer: "cus_clock",
+      });
+      const id = `evt_ahead_${livemode}`;
+      const event = stripeEvent({ id, type: "charge.succeeded", at, version, object });
+      return { ...event, livemode };
+    };
+    const live = await deliver("stripe", "live", charge(true));
+    await until(async () => (await reasonsOf(live)).length > 0);
+    expect(await reasonsOf(live)).to.deep.equal(["date_out_of_range"]);
+    const test = await deliver("stripe", "test", charge(false));
+    const booked = () =>
+      endpoints.service.clickhouse.rows(
+        "SELECT 1 FROM transactions WHERE event_id = {test:String} AND environment = 'test'",
+        { test },
+      );
+    await until(async () => (await booked()).length > 0 || (await reasonsOf(test)).length > 0);
+    expect(await booked()).to.have.length(1);
+  });
+
+  /** @returns the event's id */
+  async function deliver(token: ProviderToken, environment: string, body: object): Promise<string> {
+    const provider = providers.get(token);
+    if (provider === undefined) throw new Error(token);
+    const credentials = cases[token]?.current;
+    const path = `/workspaces/${endpoints.workspace}/integrations`;
+    const made = await endpoints.manage("POST", path, {
+      provider: token,
+      environment,
+      credentials,
+    });
+    expect(made.status, made.text).to.equal(201);
+    const bytes = Buffer.from(JSON.stringify(body));
+    const { headers } = provider.sign(bytes, credentials, Date.now());
+    const call = { method: "POST", headers, body: bytes };
+    const answer = await endpoints.call(made.json.data.webhook_path, call);
+    expect(answer.status, answer.text).to.equal(200);
+    return answer.json.event_id;
+  }
+
+  async function reasonsOf(id: string): Promise<string[]> {
+    const path = `/workspaces/${endpoints.workspace}/rejects?limit=200`;
+    return (await endpoints.manage("GET", path)).json.data
+      .filter((row: { id: string }) => row.id === id)
+      .map((row: { reason: string }) => row.reason);
   }
 });
