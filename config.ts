@@ -155,7 +155,7 @@ export const limits = {
   leaseMs: 15_000,
   /** How long figures wait for the calls at the endpoints of a process that is silent. */
   receiptsLeaseMs: 10_000,
-  /** A clock set back by more than that over a restart was wrong before, and is believed now. */
+  /** A clock set back by more than that over a restart is not waited for: the start is refused. */
   clockSetBackMsMax: 2 * 60 * 60 * 1000,
   /** By then every process asks with credentials another entered (`workspaces/integrations.ts`). */
   credentialsSeenMs: 5_000,
@@ -364,6 +364,11 @@ const settings = z.object({
   OIDC_LABEL: z.string().max(50).optional(),
   /** Who may create workspaces besides the administrator: the installation's owner, or members. */
   WORKSPACE_CREATION: z.enum(["owner", "members"]).default("owner"),
+  /** A clock that reported times up to this one was ahead and has been corrected: start by it. */
+  CLOCK_SET_BACK_FROM: z.iso
+    .datetime("must be a time as 2026-01-31T12:00:00.000Z")
+    .transform((text) => Date.parse(text))
+    .optional(),
   LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
   /** Where each provider's API is: scheme and host; absent where the credentials decide. */
   STRIPE_API_URL: url.default("https://api.stripe.com"),

@@ -1,25 +1,35 @@
 /**
  * `node dist/main.js [roles…]`: runs the roles named, or all. `node dist/main.js check` prints the
- * settings as understood, without secrets. `node dist/main.js ops …` runs a command while the
- * service is stopped (ops/operate.ts). `--help` reports all that.
+ * settings as understood, without secrets, and what answers at their servers. `node dist/main.js
+ * ops …` runs a command while the service is stopped (ops/operate.ts). `--help` reports all that.
  */
 import { join, relative } from "node:path";
 import { BackupRefused } from "./backup/manifest.js";
 import { DataFolderRefused, tokenFile } from "./runtime/data-folder.js";
 import { FolderLocked } from "./runtime/folder-lock.js";
 import { LogUnreadable } from "./log/log.js";
+import { checkServers } from "./runtime/check.js";
 import { createLogger } from "./runtime/logger.js";
+import { RowsLost } from "./runtime/lost-rows.js";
 import { MigrationRefused } from "./runtime/migrations.js";
 import {
   SchemaRegistryRefused,
   SchemaRegistryUnavailable,
 } from "./log/registry/schema-registry.js";
+import { ClockSetBack } from "./watermark/persisted-watermark.js";
 import { PostgresUnavailable } from "./postgres/postgres.js";
 import { OthersRun } from "./runtime/exclusive-lease.js";
 import { type Config, ConfigError, limits, readConfig, secretSettings } from "./config.js";
 import { mistypedSettings } from "./ops/mistyped-settings.js";
 import { baseCurrency } from "./schemas/http/manage.js";
-import { type RoleName, type Started, isRoleName, roleNames, start } from "./start.js";
+import {
+  type RoleName,
+  type Started,
+  isRoleName,
+  roleNames,
+  start,
+  useOfAllRoles,
+} from "./start.js";
 import { embeddedBackends } from "./runtime/embedded-backends.js";
 
 /** Ctrl-C reaches this process twice when npm runs it: from the terminal and from npm. */
@@ -27,7 +37,7 @@ const sameSignalMs = 2_000;
 
 const usage = `npm start                      all roles in one process
 npm start -- <role> [<role>]   some of ${roleNames.join(", ")}, on servers
-npm start -- check             the settings as understood, without secrets
+npm start -- check             the settings as understood, and what answers at their servers
 npm run ops -- --help          commands: backups, audits, replays, moving, keys
 npm run demo                   two years of a made-up business, in a folder of its own
 
@@ -54,7 +64,10 @@ async function main(words: readonly string[]): Promise<void> {
   }
   const config = readConfig(process.env);
   if (words.length === 1 && words[0] === "check") {
-    process.stdout.write(`${describe(config)}\n`);
+    process.stdout.write(`${describe(config)}\n\n`);
+    const checked = await checkServers(config, await useOfAllRoles(), createLogger("silent"));
+    process.stdout.write(`${checked.map(({ line }) => line).join("\n")}\n`);
+    if (!checked.every(({ isUsable }) => isUsable)) process.exitCode = 1;
     return;
   }
   const roles = rolesOf(words);
@@ -123,6 +136,7 @@ function rolesOf(words: readonly string[]): readonly RoleName[] {
 function isForPerson(error: unknown): error is Error {
   return (
     error instanceof BackupRefused ||
+    error instanceof ClockSetBack ||
     error instanceof ConfigError ||
     error instanceof DataFolderRefused ||
     error instanceof FolderLocked ||
@@ -130,6 +144,7 @@ function isForPerson(error: unknown): error is Error {
     error instanceof MigrationRefused ||
     error instanceof OthersRun ||
     error instanceof PostgresUnavailable ||
+    error instanceof RowsLost ||
     error instanceof SchemaRegistryRefused ||
     error instanceof SchemaRegistryUnavailable
   );

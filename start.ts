@@ -70,7 +70,7 @@ export async function start(
   try {
     const withoutClickHouse = names.every((name) => name === "ingest");
     const loaded = await Promise.all(names.map((name) => roles[name]()));
-    const logUse = together(loaded.map((role) => role.logUse));
+    const logUse = together(loaded);
     const options = { logger, releases, withoutClickHouse, logUse };
     const { service, made } = await openService(config, options);
     healthRoutes(service.router, service);
@@ -92,7 +92,13 @@ export async function start(
   }
 }
 
-function together(uses: readonly LogUse[]): LogUse {
+/** What all roles do with the log. */
+export async function useOfAllRoles(): Promise<LogUse> {
+  return together(await Promise.all(Object.values(roles).map((load) => load())));
+}
+
+function together(loaded: readonly Role[]): LogUse {
+  const uses = loaded.map(({ logUse }) => logUse);
   return {
     reads: [...new Set(uses.flatMap(({ reads }) => reads))],
     appends: [...new Set(uses.flatMap(({ appends }) => appends))],

@@ -39,8 +39,8 @@ export const postgresTables = [
 ] as const;
 type PostgresTable = (typeof postgresTables)[number];
 
-/** How far something was read into the log: copied before the log's ends are looked up. */
-export const readAheadTables: readonly PostgresTable[] = ["backfills"];
+/** What says that something is on the log: copied before the log's ends are looked up. */
+export const readAheadTables: readonly PostgresTable[] = ["backfills", "integration_calls"];
 
 const rowsAtOnce = 1_000;
 /** Of one statement of a restore, however few rows that are: an answer may have megabytes. */

@@ -82,7 +82,8 @@ async function markUnderWay(postgres: Postgres, id: string): Promise<void> {
   });
 }
 
-async function refuseUnlessEmpty({ clickhouse, log, postgres }: BackedUp): Promise<void> {
+/** @throws BackupRefused */
+export async function refuseUnlessEmpty({ clickhouse, log, postgres }: BackedUp): Promise<void> {
   const found: string[] = [];
   const [workspaces] = await postgres.query<{ n: bigint }>("SELECT count(*) AS n FROM workspaces");
   if ((workspaces?.n ?? 0n) > 0n) found.push(`${workspaces?.n} workspaces`);

@@ -79,7 +79,8 @@ export const commands: Readonly<Record<Command, Runnable>> = {
     async run({ config, options, steps, open, report }) {
       const from = options.from === undefined ? null : timeOf(options.from);
       const again = options.rejected === true ? replayRejected : replay;
-      const service = await open(config, { alone: options.rejected !== true });
+      const replaying = options.rejected !== true;
+      const service = await open(config, { alone: replaying, replaying });
       await again(service, from, { startProcessors: () => steps.startProcessors(service), report });
       return 0;
     },

@@ -1,6 +1,7 @@
 /** What every command of `npm run ops` is given. */
 import type { Service } from "../runtime/service.js";
 import type { Config } from "../config.js";
+import type { LogUse } from "../log/log.js";
 import type { AuditFinding } from "../schemas/audit.js";
 
 export interface Given {
@@ -8,12 +9,16 @@ export interface Given {
   readonly options: Options;
   readonly steps: Steps;
   /** What is open when the command ends is closed. */
-  readonly open: (
-    config: Config,
-    options?: { readonly restoring?: boolean; readonly alone?: boolean },
-  ) => Promise<Service>;
+  readonly open: (config: Config, options?: OpenedAs) => Promise<Service>;
   readonly close: () => Promise<void>;
   readonly report: (line: string) => void;
+}
+
+export interface OpenedAs {
+  readonly restoring?: boolean;
+  readonly replaying?: boolean;
+  readonly alone?: boolean;
+  readonly logUse?: LogUse;
 }
 
 export interface Options {

@@ -5,8 +5,9 @@
 import { readFile } from "node:fs/promises";
 import { parseEnv } from "node:util";
 import { BackupRefused, readManifest } from "../backup/manifest.js";
+import { refuseUnlessEmpty, restoreUnderWay } from "../backup/restore.js";
 import { writeBackup } from "../backup/write.js";
-import { vaultKeyOf } from "../runtime/data-folder.js";
+import { expectInstallation, vaultKeyOf } from "../runtime/data-folder.js";
 import { vaultKeyId } from "../vault/vault.js";
 import { type Config, ConfigError, readConfig } from "../config.js";
 import { topics } from "../schemas/records/records.js";
@@ -21,7 +22,7 @@ export interface MoveWords {
   readonly through: string;
 }
 
-/** @throws BackupRefused, ConfigError before anything is written there */
+/** @throws BackupRefused, ConfigError before anything of this installation is written there */
 export async function move(
   config: Config,
   { to, through }: MoveWords,
@@ -39,13 +40,17 @@ export async function move(
     );
   }
   const key = vaultKeyOf(target);
-  const service = await open(config, { alone: true });
-  const { keyId } = service.vault;
-  if (key === null || vaultKeyId(key) !== keyId) {
+  const own = vaultKeyOf(config);
+  expectInstallation(config);
+  // Where there is none here, opening says so.
+  if (own !== null && (key === null || vaultKeyId(key) !== vaultKeyId(own))) {
     throw new BackupRefused(
-      `Sealed data stays as it is: ${to} needs the same VAULT_ENCRYPTION_KEY (${keyId}).`,
+      `Sealed data stays as it is: ${to} needs the same VAULT_ENCRYPTION_KEY ` +
+        `(${vaultKeyId(own)}).`,
     );
   }
+  await refuseUnusable(target, { open, close });
+  const service = await open(config, { alone: true });
   const { path } = await writeBackup(service, { to: through, keep: null, vaultKey: null });
   report(`Made ${path}.`);
   const { manifest } = await readManifest(path);
@@ -56,6 +61,28 @@ export async function move(
   await close();
   await restore(target, path, open, report);
   report("Start the new installation and never the old one again: each would take its own events.");
+}
+
+/**
+ * The installation to move to, before a backup is made that might take hours: whether it opens, its
+ * users have the rights, and it is empty.
+ */
+async function refuseUnusable(
+  target: Config,
+  { open, close }: Pick<Given, "open" | "close">,
+): Promise<void> {
+  const all = Object.values(topics);
+  const logUse = { reads: all, appends: all, consumes: true };
+  const service = await open({ ...target, RATES_REFRESH: "off" }, { restoring: true, logUse });
+  const underWay = await restoreUnderWay(service.postgres);
+  if (underWay !== null) {
+    throw new BackupRefused(
+      "A restore into the installation to move to did not end. Go on with that one " +
+        "(npm run ops -- restore --from its backup, with those settings), or empty it.",
+    );
+  }
+  await refuseUnlessEmpty(service);
+  await close();
 }
 
 async function settingsIn(file: string): Promise<string> {

@@ -10,7 +10,7 @@ import type { Service } from "../runtime/service.js";
 import { createLogger } from "../runtime/logger.js";
 import { type Config, readConfig } from "../config.js";
 import { type Command, UsageError, commands, usage } from "./commands.js";
-import type { Options, Steps } from "./given.js";
+import type { OpenedAs, Options, Steps } from "./given.js";
 
 /** @returns the exit code */
 export async function operate(
@@ -59,19 +59,18 @@ class Installation {
   readonly #logger = createLogger("warn", { role: "ops", descriptor: 2 });
   #releases = new Releases(this.#logger);
 
-  async open(
-    config: Config,
-    options: { readonly restoring?: boolean; readonly alone?: boolean } = {},
-  ): Promise<Service> {
-    const { restoring = false, alone = restoring } = options;
+  async open(config: Config, options: OpenedAs = {}): Promise<Service> {
+    const { restoring = false, replaying = false, alone = restoring, logUse } = options;
     // A restore fills one that is new; anywhere else a new one means a wrong DATA_DIR.
     const existing = !restoring;
     const { service } = await openService(config, {
       logger: this.#logger,
       releases: this.#releases,
       restoring,
+      replaying,
       alone,
       existing,
+      logUse,
     });
     return service;
   }

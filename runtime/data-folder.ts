@@ -102,9 +102,11 @@ function refuseLostKey(path: string): void {
  */
 function refuseLostSettings(path: string): void {
   const filled = filledIn(path);
-  if (existsSync(join(path, storeFolders.postgres)) || filled === undefined) return;
+  // Without this file the embedded engine would begin a new database in the folder.
+  const mark = join(path, storeFolders.postgres, "PG_VERSION");
+  if (existsSync(mark) || filled === undefined) return;
   throw new DataFolderRefused(
-    `${path} has ${filled}/ and no ${storeFolders.postgres}/ with the workspaces that belong to ` +
+    `${path} has ${filled}/ and no whole ${storeFolders.postgres}/ with the workspaces of ` +
       "it. If they are on a server, set DATABASE_URL; if they are lost, restore a backup into an " +
       "empty folder.",
   );

@@ -1,5 +1,4 @@
 /** Opens every backend of this process, by its settings; each registers its own release. */
-import { join } from "node:path";
 import Router from "@koa/router";
 import { type Config, ConfigError } from "../config.js";
 import { topics } from "../schemas/records/records.js";
@@ -13,7 +12,6 @@ import {
   type Secrets,
   expectInstallation,
   openDataFolder,
-  storeFolders,
 } from "./data-folder.js";
 import { LocalReceipts } from "../watermark/in-flight-receipts.js";
 import { CallLimits } from "../http/rate-limits.js";
@@ -23,6 +21,7 @@ import { alone } from "../postgres/leases.js";
 import type { Processes } from "../log/kafka/connection.js";
 import type { Log, LogUse } from "../log/log.js";
 import type { Logger } from "./logger.js";
+import { refuseLostRows } from "./lost-rows.js";
 import { openSessions } from "../members/sessions.js";
 import { createMetrics } from "./metrics.js";
 import { migrateClickHouse, migratePostgres } from "./migrations.js";
@@ -31,6 +30,7 @@ import { openPostgres } from "../postgres/open.js";
 import type { Postgres } from "../postgres/postgres.js";
 import { PublicSchemas } from "../log/registry/public-schemas.js";
 import { openRates } from "../rates/rates.js";
+import { openingStore, replayAll, restoreAll } from "./opening-store.js";
 import { randomBase62 } from "../vault/random.js";
 import { Readiness } from "./readiness.js";
 import type { Releases } from "./releases.js";
@@ -57,6 +57,8 @@ interface OpenOptions {
   readonly releases: Releases;
   /** For the command that goes on with a restore; anything else refuses what it left half done. */
   readonly restoring?: boolean;
+  /** For a replay, which makes rows that are missing again. */
+  readonly replaying?: boolean;
   /** No other process may have it open, on servers too. */
   readonly alone?: boolean;
   /** It must be there already: none is made. */
@@ -64,12 +66,12 @@ interface OpenOptions {
   /** Nothing here reads or writes figures. */
   readonly withoutClickHouse?: boolean;
   /** What its user on Kafka needs the rights for; left out: nobody looks whether it has them. */
-  readonly logUse?: LogUse;
+  readonly logUse?: LogUse | undefined;
 }
 
 /**
- * @throws ConfigError, DataFolderRefused, FolderLocked, MigrationRefused, BackupRefused, OthersRun
- * with a sentence for a person; what was opened until then is in `releases`.
+ * @throws ConfigError, DataFolderRefused, FolderLocked, MigrationRefused, BackupRefused, OthersRun,
+ * RowsLost, ClockSetBack with a sentence for a person; what was opened until then is in `releases`.
  */
 export async function openService(
   config: Config,
@@ -77,6 +79,7 @@ export async function openService(
     logger,
     releases,
     restoring = false,
+    replaying = false,
     alone: mustBeExclusive = false,
     existing = false,
     withoutClickHouse = false,
@@ -98,12 +101,16 @@ export async function openService(
   const sole = mustBeExclusive && log.shared ? await takeExclusiveLease(here) : null;
   // Before anything else is waited for: a start is seen by who must be alone, and sees it.
   const receipts = log.shared
-    ? await openSharedReceipts({ ...here, now: Date.now })
-    : await openLocalReceipts(postgres, logger, releases);
+    ? await openSharedReceipts({ ...here, config, now: Date.now })
+    : await openLocalReceipts(config, postgres, logger, releases);
   await learnPreviousKeys(postgres, vault);
   const clickhouse = withoutClickHouse
     ? noClickHouse
     : await openStore(config, postgres, logger, releases);
+  if (!restoring) {
+    const stores = { config, log, postgres, clickhouse: withoutClickHouse ? null : clickhouse };
+    await refuseLostRows({ ...stores, replaying });
+  }
   const rates = await openRates({ postgres, config, logger, releases, shared: log.shared });
   const { SCHEMA_REGISTRY_URL: registryUrl } = config;
   const registry = registryUrl === undefined ? null : new Registry(registryUrl, logger);
@@ -155,8 +162,17 @@ function endProcess(logger: Logger, { message }: OthersRun): never {
   process.exit(2);
 }
 
-async function openLocalReceipts(postgres: Postgres, logger: Logger, releases: Releases) {
-  const reported = await PersistedWatermark.open({ postgres, logger }, Date.now(), persistAheadMs);
+async function openLocalReceipts(
+  config: Config,
+  postgres: Postgres,
+  logger: Logger,
+  releases: Releases,
+) {
+  const reported = await PersistedWatermark.open(
+    { postgres, logger, config },
+    Date.now(),
+    persistAheadMs,
+  );
   releases.push("time reported", () => reported.end());
   return new LocalReceipts(Date.now, reported);
 }
@@ -222,22 +238,22 @@ async function openLog(
     });
   }
   const { openLmdbLog } = await import("../log/lmdb/lmdb-log.js");
-  return openLmdbLog({
-    path: join(config.DATA_DIR, storeFolders.log),
-    topics: topicOptions(config, embeddedPartitions),
-    // A restore may have made as many as the log had that was backed up.
-    keepsPartitions: true,
-    logger,
-  });
+  return openingStore(config, "log", restoreAll, async (path) =>
+    openLmdbLog({
+      path,
+      topics: topicOptions(config, embeddedPartitions),
+      // A restore may have made as many as the log had that was backed up.
+      keepsPartitions: true,
+      logger,
+    }),
+  );
 }
 
 async function openMetadata(config: Config, logger: Logger, releases: Releases): Promise<Postgres> {
-  const postgres = await openPostgres(
+  const postgres =
     config.DATABASE_URL === undefined
-      ? { path: join(config.DATA_DIR, storeFolders.postgres) }
-      : { url: config.DATABASE_URL },
-    logger,
-  );
+      ? await openingStore(config, "postgres", restoreAll, (path) => openPostgres({ path }, logger))
+      : await openPostgres({ url: config.DATABASE_URL }, logger);
   releases.push("postgres", () => postgres.close());
   await migratePostgres(postgres, logger);
   return postgres;
@@ -249,18 +265,23 @@ async function openStore(
   logger: Logger,
   releases: Releases,
 ): Promise<ClickHouse> {
-  const clickhouse = await openClickHouse({
+  const { CLICKHOUSE_URL: url } = config;
+  const bounds = {
     memoryBytes: config.CLICKHOUSE_MEMORY_BYTES,
     threads: config.CLICKHOUSE_THREADS,
-    ...(config.CLICKHOUSE_URL === undefined
-      ? { path: join(config.DATA_DIR, storeFolders.clickhouse) }
-      : {
-          url: config.CLICKHOUSE_URL,
+  };
+  const clickhouse =
+    url === undefined
+      ? await openingStore(config, "clickhouse", replayAll, (path) =>
+          openClickHouse({ ...bounds, path }),
+        )
+      : await openClickHouse({
+          ...bounds,
+          url,
           cluster: config.CLICKHOUSE_CLUSTER,
           shardUrls: config.CLICKHOUSE_SHARD_URLS?.split(","),
           logger,
-        }),
-  });
+        });
   releases.push("clickhouse", () => clickhouse.close());
   const migrate = (): Promise<void> => migrateClickHouse(clickhouse, logger);
   // Of processes that start together one migrates; the others find it done.

@@ -4,9 +4,25 @@
  * back meanwhile stamps nothing at or before it: what was reported as known at a moment stays as it
  * was.
  */
-import { limits } from "../config.js";
+import { type Config, limits } from "../config.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Postgres } from "../postgres/postgres.js";
+
+/** For a person: what this process would stamp was reported as complete long ago. */
+export class ClockSetBack extends Error {
+  override readonly name = "ClockSetBack";
+
+  constructor(now: number, before: number) {
+    const [here, there] = [new Date(now).toISOString(), new Date(before).toISOString()];
+    super(
+      `The clock says ${here}, and this installation has reported figures as of ${there}. ` +
+        "Set the clock and start again. If the clock is right and was ahead before, start with " +
+        `CLOCK_SET_BACK_FROM=${there}: what was recorded until then keeps its times.`,
+    );
+  }
+}
+
+export type ClockGiven = Pick<Config, "CLOCK_SET_BACK_FROM">;
 
 export class PersistedWatermark {
   #keeping: Promise<void> | null = null;
@@ -22,17 +38,26 @@ export class PersistedWatermark {
     private kept: number,
   ) {}
 
-  /** @param now ms since 1970, by the clock that is reported by */
+  /**
+   * @param now ms since 1970, by the clock that is reported by
+   * @throws ClockSetBack when it was set back by more than is worth waiting for
+   */
   static async open(
-    { postgres, logger }: { readonly postgres: Postgres; readonly logger: Logger },
+    {
+      postgres,
+      logger,
+      config,
+    }: { readonly postgres: Postgres; readonly logger: Logger; readonly config: ClockGiven },
     now: number,
     aheadMs: number,
   ): Promise<PersistedWatermark> {
     const [row] = await postgres.query<{ until: bigint }>("SELECT until FROM persisted_watermark");
     const before = Number(row?.until ?? 0n);
     const behindMs = before - now;
-    // By a clock that was that wrong, nothing that was reported is worth stopping for.
-    const floor = behindMs > limits.clockSetBackMsMax ? 0 : before;
+    const isBelieved = before <= (config.CLOCK_SET_BACK_FROM ?? 0);
+    const isFar = behindMs > limits.clockSetBackMsMax;
+    if (isFar && !isBelieved) throw new ClockSetBack(now, before);
+    const floor = isFar ? 0 : before;
     if (behindMs > aheadMs) {
       const reported = { behindSeconds: Math.round(behindMs / 1000), isKept: floor > 0 };
       logger.warn(

@@ -11,7 +11,7 @@ import type { Logger } from "../runtime/logger.js";
 import { type Postgres, PostgresUnavailable } from "../postgres/postgres.js";
 import type { Releases } from "../runtime/releases.js";
 import { OthersRun, refuseBesideCommand } from "../runtime/exclusive-lease.js";
-import { PersistedWatermark } from "./persisted-watermark.js";
+import { type ClockGiven, PersistedWatermark } from "./persisted-watermark.js";
 
 const promiseEveryMs = 200;
 /** How long callers share an answer of Postgres. */
@@ -19,10 +19,10 @@ const askEveryMs = 50;
 /** Before a promise lapses: for what a statement may take on its way. */
 const marginMs = 2_000;
 
-/** @throws OthersRun beside a command that must be alone */
+/** @throws OthersRun beside a command that must be alone, ClockSetBack */
 export async function openSharedReceipts(given: SharedReceiptsGiven): Promise<InFlightReceipts> {
-  const { process, postgres, logger, now, onOthers } = given;
-  const receipts = new SharedReceipts(process, postgres, logger, now, onOthers);
+  const { process, postgres, logger, config, now, onOthers } = given;
+  const receipts = new SharedReceipts(process, postgres, logger, config, now, onOthers);
   given.releases.push("promises of the receipts", () => receipts.close());
   await receipts.open();
   return receipts;
@@ -33,6 +33,7 @@ interface SharedReceiptsGiven {
   readonly process: string;
   readonly postgres: Postgres;
   readonly logger: Logger;
+  readonly config: ClockGiven;
   readonly releases: Releases;
   readonly now: () => number;
   /**
@@ -71,6 +72,7 @@ class SharedReceipts implements InFlightReceipts {
     private readonly process: string,
     readonly postgres: Postgres,
     readonly logger: Logger,
+    readonly config: ClockGiven,
     now: () => number,
     private readonly onOthers: (why: OthersRun) => void,
   ) {

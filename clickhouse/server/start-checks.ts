@@ -19,18 +19,21 @@ const answerMsMax = 10_000;
 export interface Usable {
   readonly url: URL;
   readonly database: string;
+  readonly version: string;
 }
 
 /**
  * @param setting that names the address
  * @param suffixes of the databases it is to have, beside the one that is named; the last one's
  *   holds the rows
+ * @param makes databases that are missing
  * @throws ConfigError
  */
 export async function whenUsable(
   origin: Pick<ServerOrigin, "url" | "patienceMs" | "logger">,
   setting = "CLICKHOUSE_URL",
   suffixes: readonly string[] = [],
+  makes = true,
 ): Promise<Usable> {
   const url = new URL(origin.url);
   const place = `${url.protocol}//${url.host}`;
@@ -46,14 +49,16 @@ export async function whenUsable(
   });
   try {
     const { patienceMs = limits.clickhousePatienceMsMax, logger } = origin;
-    await checkVersion(client, patienceMs, (error, tries) => {
+    const version = await checkVersion(client, patienceMs, (error, tries) => {
       if (logger !== undefined) reportWaiting(logger, tries, patienceMs, reported(error));
     });
     await refuseReadOnly(client, user);
-    for (const suffix of ["", ...suffixes]) await makeDatabase(client, `${database}${suffix}`);
+    for (const suffix of makes ? ["", ...suffixes] : []) {
+      await makeDatabase(client, `${database}${suffix}`);
+    }
     const ofRows = `${database}${suffixes.at(-1) ?? ""}`;
     await refuseMissingGrants(client, ofRows, user);
-    return { url, database };
+    return { url, database, version };
   } catch (error) {
     throw new ConfigError([reported(error)]);
   } finally {
@@ -65,12 +70,14 @@ async function checkVersion(
   client: ClickHouseClient,
   patienceMs: number,
   onWaiting: (error: unknown, tries: number) => void,
-): Promise<void> {
+): Promise<string> {
   const startedAt = Date.now();
   for (let tries = 1; ; tries += 1) {
     try {
       const result = await client.query({ query: "SELECT version()", format: "TabSeparated" });
-      return refuseOld((await result.text()).trim());
+      const version = (await result.text()).trim();
+      refuseOld(version);
+      return version;
     } catch (error) {
       const isAnswer = isClickHouseError(error) || error instanceof Refused;
       if (isAnswer || Date.now() - startedAt >= patienceMs) throw error;

@@ -209,7 +209,8 @@ export async function openKafkaLog(given: KafkaLogOptions): Promise<Log> {
   };
 }
 
-function kafkaUse(
+/** By the names on Kafka. */
+export function kafkaUse(
   { reads, appends, consumes }: LogUse,
   { topicPrefix, topics }: Pick<KafkaLogOptions, "topicPrefix" | "topics">,
 ): KafkaUse {

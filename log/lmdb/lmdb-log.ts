@@ -3,6 +3,7 @@
  * offsets. For one process; the data folder's lock sees to that.
  */
 import { mkdirSync } from "node:fs";
+import { refuseDamaged } from "./damaged-file.js";
 import { type Database, open } from "lmdb";
 import type { Topic } from "../../schemas/records/records.js";
 import { limits } from "../../config.js";
@@ -29,6 +30,7 @@ export interface LmdbLogOptions {
 export function openLmdbLog(given: LmdbLogOptions): Log {
   const { path, topics, logger, pendingBytesMax = limits.logPendingBytesMax } = given;
   mkdirSync(path, { recursive: true, mode: 0o700 });
+  refuseDamaged(path);
   const root = open({
     path,
     maxDbs: 256,

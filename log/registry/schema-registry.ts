@@ -68,6 +68,13 @@ export class Registry {
     return this.#read(registered, made).id;
   }
 
+  /** @throws SchemaRegistryRefused, SchemaRegistryUnavailable */
+  async check(): Promise<void> {
+    const answer = await this.#call("GET", "/subjects", null, false);
+    if (answer.status !== 200) throw this.#refusal("to the list of subjects", answer);
+    this.#read(z.array(z.string()), answer);
+  }
+
   /** From now on the registry refuses what not every version can read. */
   async demandCompatibility(subject: string): Promise<void> {
     const path = `/config/${encodeURIComponent(subject)}`;

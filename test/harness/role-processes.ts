@@ -11,7 +11,7 @@ import type { RoleName } from "../../start.js";
 import { giveRights, kafkaWithUsers, loginOf } from "../log/kafka/kafka-users.js";
 import { openServerFolder, type ServerFolder } from "./real-servers.js";
 import { freePort, kill, whenReady } from "./service-process.js";
-import { type UnderNpm, startUnderNpm } from "../under-npm.js";
+import { type UnderNpm, startUnderNpm } from "./under-npm.js";
 
 const [entry, withoutEmbedded] = ["../../main.js", "without-embedded.js"].map((path) =>
   fileURLToPath(new URL(path, import.meta.url)),

@@ -25,10 +25,11 @@ export function startService(
   folder: string,
   port: number,
   settings: Readonly<Record<string, string>> = {},
+  said: "ignore" | "pipe" = "ignore",
 ): ChildProcess {
   const child = spawn(process.execPath, [...process.execArgv, entry], {
     env: { ...environment(folder, port), ...settings },
-    stdio: ["ignore", "inherit", "ignore"],
+    stdio: ["ignore", "inherit", said],
   });
   started.add(child);
   return child;

@@ -4,7 +4,7 @@ import { LocalReceipts } from "../../watermark/in-flight-receipts.js";
 import type { Postgres } from "../../postgres/postgres.js";
 import { Releases } from "../../runtime/releases.js";
 import { openSharedReceipts } from "../../watermark/shared-watermark.js";
-import { PersistedWatermark } from "../../watermark/persisted-watermark.js";
+import { type ClockGiven, PersistedWatermark } from "../../watermark/persisted-watermark.js";
 import { limits } from "../../config.js";
 import { openTestPostgres, testLogger } from "../harness/stores.js";
 
@@ -20,30 +20,54 @@ describe("What was reported as complete", () => {
   after(() => postgres.query("DELETE FROM persisted_watermark"));
 
   /** A process that begins at a time of its clock, and its endpoints. */
-  async function begin(at: number) {
-    const reported = await PersistedWatermark.open({ postgres, logger: testLogger }, at, aheadMs);
+  async function begin(at: number, config: ClockGiven = {}) {
+    const reported = await PersistedWatermark.open(
+      { postgres, logger: testLogger, config },
+      at,
+      aheadMs,
+    );
     const clock = { at };
     return { reported, clock, endpoints: new LocalReceipts(() => clock.at, reported) };
   }
 
-  const restarts: [title: string, setBackMs: number, isKept: boolean][] = [
-    ["a clock that goes on", -minuteMs, true],
-    ["a clock set back a little", minuteMs, true],
-    ["a clock set back by an hour", 60 * minuteMs, true],
-    ["a clock that was wrong by days", 3 * 24 * 60 * minuteMs, false],
+  const restarts: [title: string, setBackMs: number][] = [
+    ["a clock that goes on", -minuteMs],
+    ["a clock set back a little", minuteMs],
+    ["a clock set back by an hour", 60 * minuteMs],
   ];
-  for (const [title, setBackMs, isKept] of restarts) {
-    it(`should ${isKept ? "" : "not "}be stamped after, with ${title}`, async () => {
+  for (const [title, setBackMs] of restarts) {
+    it(`should be stamped after, with ${title}`, async () => {
       const first = await begin(1_000_000_000_000);
       first.clock.at += 10 * minuteMs;
       const reported = (await first.endpoints.earliest()) - 1;
       expect(reported).to.equal(first.clock.at - 1);
       // Killed: nothing is written at its end.
       const next = await begin(first.clock.at - setBackMs);
-      expect(next.endpoints.receive(0).receivedAt > reported).to.equal(isKept);
-      expect((await next.endpoints.earliest()) > reported).to.equal(isKept);
+      expect(next.endpoints.receive(0).receivedAt).to.be.greaterThan(reported);
+      expect(await next.endpoints.earliest()).to.be.greaterThan(reported);
     });
   }
+
+  it("should refuse a start by a clock set back by days, until that is said to be right", async () => {
+    const first = await begin(1_000_000_000_000);
+    await first.endpoints.earliest();
+    await first.reported.end();
+    const setBack = first.clock.at - 3 * 24 * 60 * minuteMs;
+    const until = "2001-09-09T01:46:40.000Z";
+    for (const config of [{}, { CLOCK_SET_BACK_FROM: setBack }]) {
+      const refusal = await begin(setBack, config).then(
+        () => "",
+        (error: Error) => `${error.name} ${error.message}`,
+      );
+      expect(refusal).to.match(/^ClockSetBack The clock says 2001-09-06T01:46:40.000Z, /);
+      expect(refusal).to.contain(`CLOCK_SET_BACK_FROM=${until}`);
+    }
+    const next = await begin(setBack, { CLOCK_SET_BACK_FROM: Date.parse(until) });
+    expect(next.endpoints.receive(0).receivedAt).to.equal(setBack);
+    await next.reported.end();
+    const again = await begin(setBack);
+    expect(again.endpoints.receive(0).receivedAt).to.equal(setBack);
+  });
 
   it("should not put a stamp ahead of the clock after a stop", async () => {
     const first = await begin(1_000_000_000_000);
@@ -62,6 +86,7 @@ describe("What was reported as complete", () => {
       process: "reported",
       postgres,
       logger: testLogger,
+      config: {},
       releases,
       now: Date.now,
       onOthers: () => expect.fail("it is alone"),

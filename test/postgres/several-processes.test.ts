@@ -43,6 +43,7 @@ describe("Several processes", () => {
       process,
       postgres,
       logger: testLogger,
+      config: {},
       releases,
       now: () => Date.now() + offMs,
       onOthers,

@@ -8,7 +8,7 @@ import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import { freePort, whenReady } from "../harness/service-process.js";
-import { startUnderNpm } from "../under-npm.js";
+import { startUnderNpm } from "../harness/under-npm.js";
 
 const program = fileURLToPath(new URL("../../main.js", import.meta.url));
 
@@ -111,15 +111,20 @@ describe("The program", () => {
     });
   }
 
-  it("should print the settings without secrets and make nothing", async () => {
+  it("should check the settings and their servers, print no secret and make nothing", async () => {
     const secrets = {
       ADMIN_TOKEN: "secret-".repeat(6),
       VAULT_ENCRYPTION_KEY: "5ec2e7".repeat(10) + "abcd",
-      DATABASE_URL: "postgres://user:secret-word@db/revenue",
+      DATABASE_URL: "postgres://user:secret-word@localhost:1/revenue",
+      CLICKHOUSE_URL: "http://user:secret-word@localhost:1/revenue",
+      KAFKA_BROKERS: "localhost:1",
     };
     const one = run({ ...secrets, PORT: "4000" }, ["check"]);
-    expect(await one.ended()).to.equal(0);
+    expect(await one.ended()).to.equal(1);
     expect(one.logged).to.contain("PORT=4000\n").and.contain("ADMIN_TOKEN=(set)\n");
+    expect(one.logged).to.contain("KAFKA_BROKERS: Kafka at localhost:1 cannot be reached");
+    expect(one.logged).to.contain("CLICKHOUSE_URL: no ClickHouse answers at http://localhost:1");
+    expect(one.logged).to.contain("DATABASE_URL: the server at localhost:1 cannot be reached");
     expect(one.logged).to.not.match(/secret-|5ec2e7/);
   });
 });

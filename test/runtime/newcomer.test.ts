@@ -1,7 +1,7 @@
 /** What a person gets wrong at first, and whether it is reported in a sentence that helps. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -9,8 +9,12 @@ import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import { DataFolderRefused, openDataFolder } from "../../runtime/data-folder.js";
 import { askForBackup } from "../../ops/backup-online.js";
-import { ConfigError, readConfig } from "../../config.js";
+import { type Config, ConfigError, readConfig } from "../../config.js";
 import { mistypedSettings } from "../../ops/mistyped-settings.js";
+import { move } from "../../ops/move.js";
+import { openService } from "../../runtime/open.js";
+import { Releases } from "../../runtime/releases.js";
+import { testLogger } from "../harness/stores.js";
 
 const program = fileURLToPath(new URL("../../main.js", import.meta.url));
 
@@ -89,6 +93,30 @@ describe("A newcomer", () => {
     const config = readConfig({ DATA_DIR: join(folder, "nowhere") });
     const refused = await askForBackup(config, order).catch(String);
     expect(refused).to.match(/there is no .*admin\.token\. Give this command the ADMIN_TOKEN of/);
+  });
+
+  it("should be informed what the installation to move to lacks, before a backup is made", async () => {
+    for (const store of ["log", "postgres"])
+      mkdirSync(join(folder, "there", store), { recursive: true });
+    const VAULT_ENCRYPTION_KEY = "ab".repeat(32);
+    const servers = [
+      "KAFKA_BROKERS=h:1",
+      "CLICKHOUSE_URL=http://h:1",
+      "DATABASE_URL=postgres://h/d",
+    ];
+    const [to, through] = [join(folder, "servers.env"), join(folder, "copies-of-there")];
+    writeFileSync(to, [...servers, `VAULT_ENCRYPTION_KEY=${VAULT_ENCRYPTION_KEY}`].join("\n"));
+    const config = readConfig({ DATA_DIR: join(folder, "there"), VAULT_ENCRYPTION_KEY });
+    const releases = new Releases(testLogger);
+    const opening = {
+      open: async (target: Config) =>
+        (await openService(target, { logger: testLogger, releases })).service,
+      close: () => releases.release(),
+      report: () => undefined,
+    };
+    const refused = await move(config, { to, through }, opening).catch(String);
+    expect(refused).to.match(/ADMIN_TOKEN: must be set when every backend is a server/);
+    expect(existsSync(through)).to.equal(false);
   });
 
   const words: [words: string, code: number, said: string][] = [

@@ -17,11 +17,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
-import { onServers } from "./harness/backends.js";
-import { type Merchant, openMerchant, whenBooked } from "./model/merchant.js";
-import { endpointOf, freePort, kill, startService, whenReady } from "./harness/service-process.js";
-import { prepareProcess } from "./harness/stores.js";
-import { sell, soldAmounts } from "./till.js";
+import { onServers } from "../harness/backends.js";
+import { type Merchant, openMerchant, whenBooked } from "../model/merchant.js";
+import { endpointOf, freePort, kill, startService, whenReady } from "../harness/service-process.js";
+import { prepareProcess } from "../harness/stores.js";
+import { sell, soldAmounts } from "../harness/till.js";
 
 const diskMiB = 200;
 /** Calls while the disk is full. */

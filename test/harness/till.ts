@@ -1,6 +1,6 @@
 /** One-time sales, each of an amount of its own, so that a test sees which are lost or doubled. */
-import { must, number } from "./model/readers/json.js";
-import { type Merchant, readPages } from "./model/merchant.js";
+import { must, number } from "../model/readers/json.js";
+import { type Merchant, readPages } from "../model/merchant.js";
 
 /** @param amount whole units of the base currency, by which it is known again */
 export function sell({ endpoint, key, baseCurrency }: Merchant, amount: number): Promise<Response> {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 
-const program = fileURLToPath(new URL("../main.js", import.meta.url));
+const program = fileURLToPath(new URL("../../main.js", import.meta.url));
 const packageShape = z.object({ scripts: z.object({ start: z.string() }) });
 /** It would replace files that other tests are about to load. */
 const build = "npm run build --silent && ";
@@ -25,7 +25,7 @@ export function startUnderNpm(
   words: readonly string[],
   env: NodeJS.ProcessEnv,
 ): UnderNpm {
-  const own = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  const own = readFileSync(new URL("../../../package.json", import.meta.url), "utf8");
   const { start } = packageShape.parse(JSON.parse(own)).scripts;
   if (!start.startsWith(build))
     throw new Error(`npm start does not begin with its build: ${start}`);

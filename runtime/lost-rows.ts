@@ -1,0 +1,217 @@
+/**
+ * At start the stores prove that they belong together and that none has lost its contents: each
+ * holds traces of the others. A store that was lost is otherwise indistinguishable from a new one,
+ * and the service would answer with figures that lack what it held.
+ */
+import { join } from "node:path";
+import type { Config } from "../config.js";
+import { topics } from "../schemas/records/records.js";
+import type { ClickHouse } from "../clickhouse/clickhouse.js";
+import { readRawEvent } from "../log/raw-event.js";
+import { isNotAllowed } from "../clickhouse/errors.js";
+import { storeFolders } from "./data-folder.js";
+import type { Log } from "../log/log.js";
+import type { Postgres } from "../postgres/postgres.js";
+import { groups } from "../watermark/watermark.js";
+
+/** Rows or records are missing, or are another installation's; the message says what to do. */
+export class RowsLost extends Error {
+  override readonly name = "RowsLost";
+}
+
+interface Stores {
+  readonly config: Pick<Config, "DATA_DIR" | "KAFKA_BROKERS" | "CLICKHOUSE_URL" | "DATABASE_URL">;
+  readonly log: Log;
+  readonly postgres: Postgres;
+  /** Null: this process does not use it. */
+  readonly clickhouse: ClickHouse | null;
+  /** A replay is about to make missing rows again. */
+  readonly replaying: boolean;
+}
+
+/** @throws RowsLost */
+export async function refuseLostRows(stores: Stores): Promise<void> {
+  const { clickhouse, replaying } = stores;
+  // It appends and need not be allowed to read.
+  if (clickhouse === null) return refuseEmptyLog(stores);
+  await refuseForeignLog(stores);
+  await refuseForeignTables(stores, clickhouse);
+  await refuseShortLog(stores, clickhouse);
+  await refuseEmptyLog(stores);
+  await refuseBrokenParts(stores, clickhouse);
+  if (!replaying) await refuseShortJournal(stores, clickhouse);
+}
+
+/** One record is enough: whoever else may write to the topic cannot know every workspace. */
+async function refuseForeignLog({ config, log, postgres }: Stores): Promise<void> {
+  const [ends, begins] = [await log.ends(topics.raw), await log.earliest(topics.raw)];
+  const found = new Set<string>();
+  for (const [partition, end] of ends.entries()) {
+    const first = begins[partition] ?? 0n;
+    if (first >= end) continue;
+    const from = end - first > newestLooked ? end - newestLooked : first;
+    const records = await log.read(topics.raw, partition, from, Number(newestLooked));
+    for (const { value } of records) {
+      const event = readRawEvent(value);
+      if (event !== null) found.add(event.meta.workspace);
+    }
+  }
+  if (found.size === 0 || (await knowsOneOf(postgres, [...found]))) return;
+  throw new RowsLost(
+    `The events in ${nameOfLog(config)} are of workspaces that ${nameOfPostgres(config)} does not ` +
+      `know: they do not belong together. Correct the settings, or ${restoreAll}.`,
+  );
+}
+
+const newestLooked = 100n;
+
+async function refuseForeignTables(
+  { config, postgres }: Stores,
+  clickhouse: ClickHouse,
+): Promise<void> {
+  const rows = await clickhouse.rows<{ workspace: string }>(
+    "SELECT DISTINCT workspace FROM raw_events WHERE workspace != '' LIMIT 100000",
+  );
+  const found = rows.map(({ workspace }) => workspace);
+  if (found.length === 0 || (await knowsOneOf(postgres, found))) return;
+  throw new RowsLost(
+    `The tables in ${nameOfTables(config)} are of workspaces that ${nameOfPostgres(config)} does ` +
+      `not know: they do not belong together. Correct the settings, or ${restoreAll}.`,
+  );
+}
+
+async function knowsOneOf(postgres: Postgres, workspaces: readonly string[]): Promise<boolean> {
+  const sql = "SELECT 1 FROM workspaces WHERE id = ANY ($1::text[]) LIMIT 1";
+  return (await postgres.query(sql, [workspaces])).length > 0;
+}
+
+/** What was journaled lies on the log, or did until retention removed it: below its end. */
+async function refuseShortLog({ config, log }: Stores, clickhouse: ClickHouse): Promise<void> {
+  const rows = await clickhouse.rows<{ partition: number; newest: string }>(
+    "SELECT partition, toString(max(offset)) AS newest FROM raw_events GROUP BY partition",
+  );
+  // After the rows: meanwhile others may append and journal.
+  const ends = await log.ends(topics.raw);
+  const short = rows.find(({ partition, newest }) => BigInt(newest) >= (ends[partition] ?? 0n));
+  if (short === undefined) return;
+  throw new RowsLost(
+    `${nameOfLog(config)} lost events: partition ${short.partition} of ${topics.raw} ends at ` +
+      `${ends[short.partition] ?? 0n}, and event ${short.newest} of it was booked. ` +
+      `Put it back, or ${restoreAll}.`,
+  );
+}
+
+/** Where tables and log are both new, the settings still say that events were taken. */
+async function refuseEmptyLog({ config, log, postgres }: Stores): Promise<void> {
+  // Before the log: meanwhile others may take their first event.
+  const taken = await postgres.query(
+    `SELECT 1 FROM ingest_receipts WHERE durable
+     UNION ALL SELECT 1 FROM integration_calls WHERE verdict = 'taken' LIMIT 1`,
+  );
+  if (taken.length === 0 || (await log.ends(topics.raw)).some((end) => end > 0n)) return;
+  throw new RowsLost(
+    `${nameOfLog(config)} is empty, and ${nameOfPostgres(config)} says that events were taken. ` +
+      `Put the log back, or ${restoreAll}.`,
+  );
+}
+
+/**
+ * The engine sets aside what it cannot read, and goes on without. Nothing is missing where it still
+ * has the parts a broken one was merged from, or another replica to fetch it from.
+ */
+async function refuseBrokenParts({ config }: Stores, clickhouse: ClickHouse): Promise<void> {
+  for (const node of clickhouse.nodes) {
+    const parts = await brokenParts(node);
+    if (parts.length === 0) continue;
+    throw new RowsLost(
+      `${nameOfTables(config)} has broken parts, whose rows are missing in every figure ` +
+        `(${parts.join(", ")}). ${makeTablesAgain(config)}`,
+    );
+  }
+}
+
+/** None where a server's user may not see them: it needs no such right for anything else. */
+async function brokenParts(node: ClickHouse["nodes"][number]): Promise<string[]> {
+  try {
+    const parts = await node.rows<{ part: string }>(
+      `SELECT concat(table, ' ', name) AS part FROM system.detached_parts AS broken
+       WHERE database = currentDatabase() AND reason LIKE 'broken%'
+         AND table IN (SELECT name FROM system.tables
+           WHERE database = currentDatabase() AND engine NOT LIKE 'Replicated%')
+         AND (table, name) NOT IN (
+           SELECT broken.table, broken.name FROM system.detached_parts AS broken
+           INNER JOIN system.parts AS whole ON whole.database = broken.database
+             AND whole.table = broken.table AND whole.partition_id = broken.partition_id
+           WHERE whole.active AND broken.database = currentDatabase()
+             AND whole.min_block_number >= broken.min_block_number
+             AND whole.max_block_number <= broken.max_block_number)
+       LIMIT 3`,
+    );
+    return parts.map(({ part }) => part);
+  } catch (error) {
+    if (isNotAllowed(error)) return [];
+    throw error;
+  }
+}
+
+/**
+ * The journal has a row for each event its group has passed, but for those that still wait for
+ * their provider's API, which lie on a topic of their own once they were normalized. Rows of events
+ * that retention removed only add to what there is. A few may be missing without a loss: of events
+ * that were read twice with other credentials, or that a replica has yet to fetch.
+ */
+async function refuseShortJournal({ config, log }: Stores, clickhouse: ClickHouse): Promise<void> {
+  const journaled = await log.committed(topics.raw, groups.journal);
+  const normalized = await log.committed(topics.raw, groups.normalize);
+  const begins = await log.earliest(topics.raw);
+  const completed = sum(await log.committed(topics.incomplete, groups.complete));
+  const waiting = sum(await log.ends(topics.incomplete)) - completed;
+  const passed = journaled.map((offset, at) => smaller(offset, normalized[at] ?? 0n));
+  const kept = sum(passed.map((offset, at) => larger(offset - (begins[at] ?? 0n), 0n)));
+  const [row] = await clickhouse.rows<{ n: string }>(
+    "SELECT toString(count()) AS n FROM raw_events",
+  );
+  const found = BigInt(row?.n ?? "0");
+  const missing = kept - waiting - found;
+  if (missing <= 0n || (found > 0n && missing <= fewMissing + kept / 100n)) return;
+  throw new RowsLost(
+    `${nameOfTables(config)} lost rows: of ${kept} booked events it has ${found}. ` +
+      makeTablesAgain(config),
+  );
+}
+
+const fewMissing = 10n;
+
+const sum = (numbers: readonly bigint[]): bigint => numbers.reduce((all, one) => all + one, 0n);
+const smaller = (one: bigint, other: bigint): bigint => (one < other ? one : other);
+const larger = (one: bigint, other: bigint): bigint => (one > other ? one : other);
+
+const restoreAll =
+  "restore a backup into an empty installation (npm run ops -- restore --from <backup>)";
+
+function makeTablesAgain(config: Stores["config"]): string {
+  const away =
+    config.CLICKHOUSE_URL === undefined
+      ? `Move ${nameOfTables(config)} away`
+      : "Drop that database";
+  return (
+    `${away} and make all rows again from the log: npm run ops -- replay. ` +
+    `If RAW_RETENTION removed events from the log, ${restoreAll}.`
+  );
+}
+
+function nameOfLog({ DATA_DIR, KAFKA_BROKERS: brokers }: Stores["config"]): string {
+  return brokers === undefined ? join(DATA_DIR, storeFolders.log) : `Kafka at ${brokers}`;
+}
+
+function nameOfTables({ DATA_DIR, CLICKHOUSE_URL: url }: Stores["config"]): string {
+  if (url === undefined) return join(DATA_DIR, storeFolders.clickhouse);
+  const { host, pathname } = new URL(url);
+  return `the ClickHouse database at ${host}${pathname}`;
+}
+
+function nameOfPostgres({ DATA_DIR, DATABASE_URL: url }: Stores["config"]): string {
+  if (url === undefined) return join(DATA_DIR, storeFolders.postgres);
+  const { host, pathname } = new URL(url);
+  return `the Postgres database at ${host}${pathname}`;
+}

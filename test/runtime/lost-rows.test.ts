@@ -1,0 +1,147 @@
+/**
+ * A store that was lost or damaged while the service was off: the next start refuses with a
+ * sentence and exit code 1, and the command it names brings the same figures back.
+ */
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { onServers } from "../harness/backends.js";
+import { type Merchant, openMerchant, whenBooked } from "../model/merchant.js";
+import {
+  endpointOf,
+  freePort,
+  kill,
+  runCommand,
+  startService,
+  stop,
+  whenReady,
+} from "../harness/service-process.js";
+import { prepareProcess } from "../harness/stores.js";
+import { sell, soldAmounts } from "../harness/till.js";
+
+const sold = [1, 2, 3, 4, 5];
+type Damage = (folder: string) => void;
+
+/** The larger files of each part's rows, cut. */
+const breakParts: Damage = (folder) => {
+  const inTables = join(folder, "clickhouse", "store");
+  const files = readdirSync(inTables, { recursive: true, encoding: "utf8" });
+  for (const file of files.filter((one) => /\/all_[^/]*\/(data|offset)\.bin$/.test(one))) {
+    truncateSync(join(inTables, file), 1);
+  }
+};
+
+const remove =
+  (path: string): Damage =>
+  (folder) =>
+    rmSync(join(folder, path), { recursive: true });
+
+const damages: readonly [
+  what: string,
+  damage: Damage,
+  said: RegExp,
+  remedy: "replay" | "restore",
+][] = [
+  ["its tables gone", remove("clickhouse"), /clickhouse lost rows: of 5 .* -- replay/, "replay"],
+  ["broken parts", breakParts, /clickhouse has broken parts.* -- replay/, "replay"],
+  ["its log gone", remove("log"), /log lost events: .* -- restore/, "restore"],
+  ["PG_VERSION gone", remove("postgres/PG_VERSION"), /no whole postgres.*restore/, "restore"],
+  [
+    "its log and its tables gone",
+    (folder) => ["log", "clickhouse"].forEach((one) => remove(one)(folder)),
+    /log is empty, and .* says that events were taken.* -- restore/,
+    "restore",
+  ],
+  [
+    "a log that is no log",
+    (folder) => writeFileSync(join(folder, "log", "data.mdb"), "x".repeat(100_000)),
+    /log cannot be opened .* -- restore/,
+    "restore",
+  ],
+];
+
+describe("An installation that lost rows", function suite() {
+  this.timeout(300_000);
+  const root = mkdtempSync(join(tmpdir(), "revenue-lost-"));
+  const whole = join(root, "whole");
+  const backups = join(root, "backups");
+  let port: number;
+  let merchant: Merchant;
+  let child: ChildProcess | undefined;
+
+  before(async function prepare() {
+    if (onServers) this.skip();
+    await prepareProcess(whole);
+    port = await freePort();
+    child = startService(whole, port);
+    await whenReady(child, port);
+    merchant = await openMerchant(endpointOf(whole, port), "EUR");
+    for (const amount of sold) expect((await sell(merchant, amount)).status).to.equal(202);
+    await whenBooked(merchant);
+    await stop(child);
+    const made = await runCommand(whole, ["backup", "--to", backups]);
+    expect(made.code, made.reported).to.equal(0);
+  });
+  afterEach(async () => {
+    if (child !== undefined) await kill(child);
+    child = undefined;
+  });
+  after(() => rmSync(root, { recursive: true, maxRetries: 5 }));
+
+  for (const [what, damage, said, remedy] of damages) {
+    it(`should be refused with ${what}, and be whole again after a ${remedy}`, async () => {
+      const folder = mkdtempSync(join(root, "damaged-"));
+      cpSync(whole, folder, { recursive: true });
+      damage(folder);
+      const refused = await refusal(folder);
+      expect(refused.said).to.match(said);
+      expect(refused.said).to.not.contain("    at ");
+      expect(refused.code).to.equal(1);
+      const mended = remedy === "replay" ? await replay(folder) : await restore(folder);
+      child = startService(mended, port);
+      await whenReady(child, port);
+      await whenBooked(merchant);
+      expect(await soldAmounts(merchant)).to.eql(sold);
+    });
+  }
+
+  async function refusal(folder: string): Promise<{ said: string; code: number | null }> {
+    const { reported, code } = await runCommand(folder, ["audit"]);
+    child = startService(folder, port, {}, "pipe");
+    let said = "";
+    child.stderr?.on("data", (chunk: Buffer) => (said += chunk.toString()));
+    await once(child, "close");
+    expect(code, reported).to.equal(2);
+    return { said, code: child.exitCode };
+  }
+
+  async function replay(folder: string): Promise<string> {
+    const tables = join(folder, "clickhouse");
+    if (existsSync(tables)) renameSync(tables, join(root, `away-${Date.now()}`));
+    const replayed = await runCommand(folder, ["replay"]);
+    expect(replayed.code, replayed.reported).to.equal(0);
+    return folder;
+  }
+
+  async function restore(damaged: string): Promise<string> {
+    const folder = mkdtempSync(join(root, "restored-"));
+    cpSync(join(damaged, "vault.key"), join(folder, "vault.key"));
+    cpSync(join(damaged, "admin.token"), join(folder, "admin.token"));
+    const from = join(backups, readdirSync(backups).sort().at(-1) ?? "");
+    const restored = await runCommand(folder, ["restore", "--from", from]);
+    expect(restored.code, restored.reported).to.equal(0);
+    return folder;
+  }
+});
