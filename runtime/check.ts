@@ -6,7 +6,7 @@ import { type Config, ConfigError } from "../config.js";
 import type { LogUse } from "../log/log.js";
 import { topicOptions } from "../log/topic-options.js";
 import { openPostgres } from "../postgres/open.js";
-import { storeFolders } from "./data-folder.js";
+import type { storeFolders } from "./data-folder.js";
 import type { Logger } from "./logger.js";
 
 export interface Checked {
