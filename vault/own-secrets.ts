@@ -66,7 +66,10 @@ export async function leadsToAll(postgres: Postgres, vault: Vault): Promise<bool
     `SELECT DISTINCT encode(substring(sealed FROM 2 FOR 8), 'hex') AS key FROM (
        SELECT token_sealed AS sealed FROM integrations
        UNION ALL SELECT credentials_sealed FROM integrations
-       UNION ALL SELECT previous_credentials_sealed FROM integrations) AS all_sealed
+       UNION ALL SELECT previous_credentials_sealed FROM integrations
+       UNION ALL SELECT name_sealed FROM users
+       UNION ALL SELECT email_sealed FROM users
+       UNION ALL SELECT email_sealed FROM invitations) AS all_sealed
      WHERE sealed IS NOT NULL`,
   );
   return rows.every(({ key }) => known.has(key));

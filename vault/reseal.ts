@@ -3,6 +3,7 @@
  * and the previous key is kept, sealed under the new one, too. Raw events and providers' answers
  * stay sealed as they were taken and are opened by the key that was kept.
  */
+import { resealPersonal } from "../members/reseal.js";
 import { openSecret, sealSecret } from "../workspaces/integration-secrets.js";
 import { keepPreviousKey, resealOwnSecrets } from "./own-secrets.js";
 import type { Postgres } from "../postgres/postgres.js";
@@ -31,7 +32,8 @@ export async function resealSecrets(
   // Before anything depends on it.
   await keepPreviousKey(postgres, vault, previousHex);
   const own = await resealOwnSecrets(postgres, vault);
-  return own + (await resealIntegrations(postgres, vault));
+  const personal = await resealPersonal(postgres, vault);
+  return own + personal + (await resealIntegrations(postgres, vault));
 }
 
 /** Safe to repeat and to interrupt. @returns how many integrations were sealed again */

@@ -1,4 +1,9 @@
 import { expect } from "chai";
+import { createInvitation, listInvitations } from "../../members/invitations.js";
+import { findMember, join } from "../../members/memberships.js";
+import { endSession } from "../../members/session-records.js";
+import { openSessions } from "../../members/sessions.js";
+import { createUser } from "../../members/users.js";
 import { accountHasher } from "../../vault/account-hash.js";
 import { openRawEvent, sealRawEvent } from "../../log/raw-event.js";
 import { changeIntegration, createIntegration } from "../../workspaces/integration-records.js";
@@ -15,7 +20,7 @@ import { createWorkspace } from "../../workspaces/workspaces.js";
 import { limits } from "../../config.js";
 import type { RawEventMeta } from "../../schemas/records/records.js";
 import { rejection } from "../log/log-contract.js";
-import { openTestPostgres } from "../harness/stores.js";
+import { openTestPostgres, testLogger } from "../harness/stores.js";
 
 const key = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 const otherKey = "ff".repeat(32);
@@ -223,6 +228,37 @@ describe("A rotation that was cut short", () => {
     const name = (await accountHasher(postgres, later))("ws_1", "live", "stripe", "cus_1");
     expect(name).to.equal(account("ws_1", "live", "stripe", "cus_1"));
     expect(await leadsToAll(postgres, openVault(key))).to.equal(false);
+  });
+});
+
+describe("What is sealed of members", () => {
+  it("should be sealed again after a rotation, so that the previous key may go", async () => {
+    const postgres = await openTestPostgres();
+    await postgres.query("TRUNCATE users, invitations, integrations, sealed_secrets CASCADE");
+    const [old, now] = [openVault(key), new Date()];
+    const made = await createWorkspace(postgres, { name: "M", base_currency: "EUR" }, now);
+    const given = { name: "Ada", email: "ada@example.com" };
+    const user = await createUser(postgres, old, given, now);
+    await join(postgres, made.id, user, "owner", now);
+    const invited = { role: "viewer", email: "eve@example.com", domain: null } as const;
+    await createInvitation(postgres, old, made.id, invited, now);
+    const provider = { issuer: "i", subjectHash: Buffer.alloc(32), sidHash: null, idToken: "t" };
+    const sessions = openSessions({ postgres, vault: old, logger: testLogger });
+    const token = await sessions.begin(postgres, { user, by: "google", provider });
+
+    expect(await leadsToAll(postgres, openVault(otherKey))).to.equal(false);
+    expect(await resealSecrets(postgres, openVault(otherKey, key), key)).to.equal(4);
+    const later = openVault(otherKey);
+    expect(await leadsToAll(postgres, later)).to.equal(true);
+    expect(await findMember(postgres, later, made.id, user)).to.include(given);
+    const page = { rowsMax: 10, after: null };
+    const [invitation] = await listInvitations(postgres, later, made.id, page, now);
+    expect(invitation?.email).to.equal(invited.email);
+    const session = await openSessions({ postgres, vault: later, logger: testLogger }).look(token);
+    const ended = await endSession(postgres, later, user, session?.id ?? "");
+    expect(ended?.idToken).to.equal(provider.idToken);
+    expect(await resealSecrets(postgres, openVault(otherKey, key), key)).to.equal(0);
+    await postgres.query("TRUNCATE users, invitations, sealed_secrets CASCADE");
   });
 });
 
