@@ -103,12 +103,14 @@ async function refuseShortLog({ config, log }: Stores, clickhouse: ClickHouse): 
 
 /** Where tables and log are both new, the settings still say that events were taken. */
 async function refuseEmptyLog({ config, log, postgres }: Stores): Promise<void> {
-  // Before the log: meanwhile others may take their first event.
+  const isEmpty = async () => (await log.ends(topics.raw)).every((end) => end === 0n);
+  if (!(await isEmpty())) return;
   const taken = await postgres.query(
-    `SELECT 1 FROM ingest_receipts WHERE durable
-     UNION ALL SELECT 1 FROM integration_calls WHERE verdict = 'taken' LIMIT 1`,
+    `SELECT 1 FROM integration_calls WHERE verdict = 'taken'
+     UNION ALL SELECT 1 FROM ingest_receipts WHERE durable LIMIT 1`,
   );
-  if (taken.length === 0 || (await log.ends(topics.raw)).some((end) => end > 0n)) return;
+  // Meanwhile other processes may have taken their first event.
+  if (taken.length === 0 || !(await isEmpty())) return;
   throw new RowsLost(
     `${nameOfLog(config)} is empty, and ${nameOfPostgres(config)} says that events were taken. ` +
       `Put the log back, or ${restoreAll}.`,
@@ -164,8 +166,10 @@ async function refuseShortJournal({ config, log }: Stores, clickhouse: ClickHous
   const journaled = await log.committed(topics.raw, groups.journal);
   const normalized = await log.committed(topics.raw, groups.normalize);
   const begins = await log.earliest(topics.raw);
-  const completed = sum(await log.committed(topics.incomplete, groups.complete));
-  const waiting = sum(await log.ends(topics.incomplete)) - completed;
+  const completed = await log.committed(topics.incomplete, groups.complete);
+  const incomplete = await log.ends(topics.incomplete);
+  // Not below 0: a topic that was made anew ends before what its group has committed.
+  const waiting = sum(incomplete.map((end, at) => larger(end - (completed[at] ?? 0n), 0n)));
   const passed = journaled.map((offset, at) => smaller(offset, normalized[at] ?? 0n));
   const kept = sum(passed.map((offset, at) => larger(offset - (begins[at] ?? 0n), 0n)));
   const [row] = await clickhouse.rows<{ n: string }>(

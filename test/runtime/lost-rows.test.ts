@@ -16,6 +16,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { onServers } from "../harness/backends.js";
 import { type Merchant, openMerchant, whenBooked } from "../model/merchant.js";
@@ -90,6 +91,7 @@ describe("An installation that lost rows", function suite() {
     merchant = await openMerchant(endpointOf(whole, port), "EUR");
     for (const amount of sold) expect((await sell(merchant, amount)).status).to.equal(202);
     await whenBooked(merchant);
+    await whenJournaled(port);
     await stop(child);
     const made = await runCommand(whole, ["backup", "--to", backups]);
     expect(made.code, made.reported).to.equal(0);
@@ -115,6 +117,14 @@ describe("An installation that lost rows", function suite() {
       await whenBooked(merchant);
       expect(await soldAmounts(merchant)).to.eql(sold);
     });
+  }
+
+  /** The journal is written behind the figures. */
+  async function whenJournaled(at: number): Promise<void> {
+    const none = /^revenue_consumer_lag_records\{group="revenue\.raw\.journal"\} 0$/m;
+    while (!none.test(await (await fetch(`http://127.0.0.1:${at}/metrics`)).text())) {
+      await pause(50);
+    }
   }
 
   async function refusal(folder: string): Promise<{ said: string; code: number | null }> {
