@@ -58,8 +58,8 @@ async function refuseForeignLog({ config, log, postgres }: Stores): Promise<void
   }
   if (found.size === 0 || (await knowsOneOf(postgres, [...found]))) return;
   throw new RowsLost(
-    `The events in ${nameOfLog(config)} are of workspaces that ${nameOfPostgres(config)} does not ` +
-      `know: they do not belong together. Correct the settings, or ${restoreAll}.`,
+    `The events in ${nameOfLog(config)} are of workspaces that ${nameOfPostgres(config)} does ` +
+      `not know: they do not belong together. Correct the settings, or ${restoreAll}.`,
   );
 }
 

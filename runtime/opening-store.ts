@@ -40,7 +40,8 @@ export async function openingStore<Store>(
     if (error instanceof DataFolderRefused) throw error;
     const why = error instanceof Error ? error.message.split("\n", 1)[0] : String(error);
     throw new DataFolderRefused(
-      `${path} cannot be opened (${why}). If its disk has room and its files are damaged, ${remedy}`,
+      `${path} cannot be opened (${why}). If its disk has room and its files are damaged, ` +
+        remedy,
       { cause: error },
     );
   }

@@ -1,4 +1,4 @@
-/** LMDB ends the process without a word when its file is no file of LMDB, so that is looked at first. */
+/** LMDB ends the process without a word when its file is none of LMDB: that is checked first. */
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { pageBytes } from "./partition.js";

@@ -48,7 +48,7 @@ describe("What was reported as complete", () => {
     });
   }
 
-  it("should refuse a start by a clock set back by days, until that is said to be right", async () => {
+  it("should refuse a start by a clock set back by days, until told it is right", async () => {
     const first = await begin(1_000_000_000_000);
     await first.endpoints.earliest();
     await first.reported.end();

@@ -95,7 +95,7 @@ describe("A newcomer", () => {
     expect(refused).to.match(/there is no .*admin\.token\. Give this command the ADMIN_TOKEN of/);
   });
 
-  it("should be informed what the installation to move to lacks, before a backup is made", async () => {
+  it("should learn what the installation to move to lacks, before a backup is made", async () => {
     for (const store of ["log", "postgres"])
       mkdirSync(join(folder, "there", store), { recursive: true });
     const VAULT_ENCRYPTION_KEY = "ab".repeat(32);
