@@ -121,6 +121,8 @@ export const limits = {
   apiAnswerKeptBytesMax: 32 * kibibyte,
   /** Records a backfill may be ahead of normalizing: live events wait behind no more than these. */
   backfillAheadRecordsMax: 300,
+  /** Tries of a page that fails by neither the provider nor a store; then the backfill has failed. */
+  backfillTriesMax: 5,
   /** How long a process may be silent before another goes on with its backfill. */
   backfillLeaseMs: 120_000,
   /** One answer with a page of history, and all tries for it; less than the lease. */
@@ -151,6 +153,8 @@ export const limits = {
   bookSubscriptionsBatchRecordsMax: 10_000,
   /** Workspaces of which it is remembered up to when their figures were reported complete. */
   reportedMomentsMax: 10_000,
+  /** How long a start waits for servers that do not answer, or no longer do. */
+  startPatienceMsMax: 120_000,
   /** How long a process may be silent before another does what only one may do. */
   leaseMs: 15_000,
   /** How long figures wait for the calls at the endpoints of a process that is silent. */
@@ -166,8 +170,6 @@ export const limits = {
   postgresConnectMsMax: 5_000,
   /** Of them, those that events which ask their provider's API may have at a time, by step. */
   postgresConnectionsOfEnrichmentMax: 3,
-  /** How long a start waits for a Postgres server that does not answer. */
-  postgresPatienceMsMax: 30_000,
   /** One statement there, its wait for a lock, and a transaction that asks nothing. */
   postgresStatementMsMax: 30_000,
   postgresLockMsMax: 10_000,
@@ -181,8 +183,6 @@ export const limits = {
   clickhouseLaneMsMax: 600_000,
   /** How late a process learns that the list of a cluster's shards was changed under it. */
   clickhouseShardsSeenMs: 1_000,
-  /** How long a start waits for a ClickHouse server that may be starting, too. */
-  clickhousePatienceMsMax: 30_000,
   /** Statements waiting for a connection; the next is refused (StoreBusy). */
   clickhouseWaitingMax: 1_000,
   /** Bytes waiting for the log's next commit; the next append is refused (LogUnavailable). */
@@ -193,11 +193,13 @@ export const limits = {
   backupPatienceMsMax: 60_000,
   /** Bytes of records a consumer is given at once; a single record may be larger. */
   consumedBytesMax: 8 * mebibyte,
+  /** One record of the log: what Kafka takes as a batch of its own, less its frame. */
+  logRecordBytesMax: 8 * mebibyte - 64 * kibibyte,
   /** Records one commit of the log takes, so that a long queue does not stall the process. */
   logCommitRecordsMax: 5_000,
   /** Below it the log's disk counts as full: calls are refused until there is room again. */
   logFreeBytesMin: 16 * mebibyte,
-  /** Kafka: reaching a broker, one answer, and all that has to be done at start. */
+  /** Kafka: reaching a broker, one answer, and one try of all that has to be done at start. */
   kafkaConnectMsMax: 2_000,
   kafkaAnswerMsMax: 5_000,
   kafkaStartMsMax: 30_000,
@@ -222,8 +224,11 @@ export const limits = {
   /** A member silent for so long has died; brokers take no less by default. */
   kafkaSessionMsMax: 6_000,
   kafkaHeartbeatMs: 500,
-  /** How long running batches may hold up the group when members come or go. */
-  kafkaRebalanceMsMax: 10_000,
+  /**
+   * How long running batches may hold up the group when members come or go. One that takes longer
+   * is handled again by another member: where all are slow, none would ever be finished.
+   */
+  kafkaRebalanceMsMax: 30_000,
   /** Rejects one call of the management interface puts back on the raw topic. */
   replayRecordsMax: 1_000,
   /**

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type { IncomingMessage, Server as HttpServer } from "node:http";
 import { type AddressInfo, type Server, createServer } from "node:net";
 import type { Duplex } from "node:stream";
+import { setTimeout as pause } from "node:timers/promises";
 import Router from "@koa/router";
 import { diskGauge, ratesGauge } from "./runtime/gauges.js";
 import { createApp } from "./http/app.js";
@@ -10,10 +11,12 @@ import { refuseIngest } from "./http/refuse-ingest.js";
 import { notFound } from "./http/errors.js";
 import { healthRoutes, metricsRoute } from "./http/health.js";
 import { createHttpServer, refuseRaw } from "./http/server.js";
-import type { LogUse } from "./log/log.js";
+import { StoreUnavailable } from "./clickhouse/clickhouse.js";
+import { type LogUse, LogUnavailable, LogUnreadable } from "./log/log.js";
 import type { Logger } from "./runtime/logger.js";
 import { drawSetupLink } from "./members/first-run.js";
 import { openService } from "./runtime/open.js";
+import { PostgresUnavailable } from "./postgres/postgres.js";
 import { Releases } from "./runtime/releases.js";
 import type { Service } from "./runtime/service.js";
 import { type Config, ConfigError, limits } from "./config.js";
@@ -51,8 +54,37 @@ export interface Started {
   stop(): Promise<void>;
 }
 
-/** What cannot start has released what it had opened when this rejects. */
+/**
+ * What cannot start has released what it had opened when this rejects. A server that goes away
+ * amid a start is waited for as one that does not answer yet: the start begins again.
+ */
 export async function start(
+  config: Config,
+  names: readonly RoleName[],
+  logger: Logger,
+): Promise<Started> {
+  const until = performance.now() + limits.startPatienceMsMax;
+  for (;;) {
+    try {
+      return await startOnce(config, names, logger);
+    } catch (error) {
+      const isServer = embeddedBackends(config).length === 0 && isServerAway(error);
+      if (!isServer || performance.now() > until) throw error;
+      logger.warn({ err: error }, "a server went away during the start, which begins again");
+      await pause(startAgainMs);
+    }
+  }
+}
+
+const startAgainMs = 1_000;
+
+function isServerAway(error: unknown): boolean {
+  return [LogUnavailable, LogUnreadable, PostgresUnavailable, StoreUnavailable].some(
+    (away) => error instanceof away,
+  );
+}
+
+async function startOnce(
   config: Config,
   names: readonly RoleName[],
   logger: Logger,

@@ -29,7 +29,7 @@ export interface ServerOrigin {
  * @throws ConfigError with a sentence for a person when the server does not let us in
  */
 export async function openServer(origin: ServerOrigin, logger: Logger): Promise<Postgres> {
-  const { url, patienceMs = limits.postgresPatienceMsMax } = origin;
+  const { url, patienceMs = limits.startPatienceMsMax } = origin;
   const pool = openPool(origin, logger);
   try {
     await whenAnswering(pool, new URL(url), patienceMs, logger);

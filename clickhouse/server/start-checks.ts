@@ -48,7 +48,7 @@ export async function whenUsable(
     log: { level: ClickHouseLogLevel.OFF },
   });
   try {
-    const { patienceMs = limits.clickhousePatienceMsMax, logger } = origin;
+    const { patienceMs = limits.startPatienceMsMax, logger } = origin;
     const version = await checkVersion(client, patienceMs, (error, tries) => {
       if (logger !== undefined) reportWaiting(logger, tries, patienceMs, reported(error));
     });

@@ -34,7 +34,7 @@ export interface WantedTopics {
  */
 export async function openTopics(
   settings: KafkaSettings,
-  { topics, replication, use, startMsMax = limits.kafkaStartMsMax }: WantedTopics,
+  { topics, replication, use, startMsMax = limits.startPatienceMsMax }: WantedTopics,
   logger: Logger,
 ): Promise<number[]> {
   const until = performance.now() + startMsMax;

@@ -1,12 +1,13 @@
 /** Processes of one role each, over real servers of this test's own. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdir } from "node:fs/promises";
+import { cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Servers, settingsOf, startServers, stopServers } from "../../ops/servers/all.js";
 import { startPostgres } from "../../ops/servers/postgres.js";
 import type { LocalServer } from "../../ops/servers/server.js";
+import { projectFile } from "../../runtime/project-root.js";
 import type { RoleName } from "../../start.js";
 import { giveRights, kafkaWithUsers, loginOf } from "../log/kafka/kafka-users.js";
 import { openServerFolder, type ServerFolder } from "./real-servers.js";
@@ -63,9 +64,10 @@ export class Installation {
   async start(
     role: RoleName,
     settings: Readonly<Record<string, string>> = {},
+    program = entry ?? "",
   ): Promise<RoleProcess> {
     const port = await freePort();
-    const words = ["--import", withoutEmbedded ?? "", entry ?? "", role];
+    const words = ["--import", withoutEmbedded ?? "", program, role];
     const child = spawn(process.execPath, [...process.execArgv, ...words], {
       cwd: join(this.folder.path, "empty"),
       env: { ...this.#environment(role, port), ...settings },
@@ -75,6 +77,26 @@ export class Installation {
     this.#processes.push(started);
     await whenReady(child, port);
     return started;
+  }
+
+  /** The program as an upgrade puts it beside this one. @returns what is to be started */
+  async otherVersion(): Promise<string> {
+    const folder = join(this.folder.path, "other-version");
+    for (const part of [
+      "dist",
+      "migrations",
+      "schemas/released",
+      "schemas/kept",
+      "rates/ecb-history.csv.br",
+      "docs",
+    ]) {
+      await cp(projectFile(part), join(folder, part), { recursive: true });
+    }
+    await symlink(projectFile("node_modules"), join(folder, "node_modules"));
+    const text = await readFile(projectFile("package.json"), "utf8");
+    const other = text.replace(/"version": "[^"]+"/, '"version": "99.0.0"');
+    await writeFile(join(folder, "package.json"), other);
+    return join(folder, "dist", "main.js");
   }
 
   /** By `npm start -- <role>`. Resolves when it is ready. */

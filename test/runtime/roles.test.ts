@@ -3,6 +3,7 @@
  * at either endpoint, and either interface reports the same.
  */
 import { once } from "node:events";
+import { connect, createServer } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import * as fc from "fast-check";
@@ -72,6 +73,27 @@ describe("The roles apart", function suite() {
   });
 
   it("should report the model's figures everywhere, though one that books is killed", async () => {
+    await expectModelThough(async () => {
+      processors[0].child.kill("SIGKILL");
+      processors = [await installation.start("processors"), processors[1]];
+    });
+  });
+
+  it("should report the model's figures everywhere, over a rolling upgrade", async () => {
+    const next = await installation.otherVersion();
+    await expectModelThough(async () => {
+      for (const index of [0, 1] as const) {
+        const { child } = processors[index];
+        processors[index] = await installation.start("processors", {}, next);
+        child.kill("SIGTERM");
+        await once(child, "exit");
+        expect(child.exitCode).to.equal(0);
+      }
+    });
+  });
+
+  /** @param disturb while events are taken */
+  async function expectModelThough(disturb: () => Promise<void>): Promise<void> {
     const merchant = await newMerchant();
     const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 1_000_000);
     const events = largestPortfolio(seed);
@@ -85,8 +107,7 @@ describe("The roles apart", function suite() {
     };
     const senders = [...ingest, ...ingest].map(sender);
     while (waiting.length > events.length / 2) await pause(5);
-    processors[0].child.kill("SIGKILL");
-    await Promise.all(senders);
+    await Promise.all([...senders, disturb()]);
     const figures = figuresOf(reported, "EUR", bundledQuotes());
     try {
       for (const one of api) {
@@ -101,8 +122,7 @@ describe("The roles apart", function suite() {
     } finally {
       for (const socket of sockets) socket.close();
     }
-    processors = [await installation.start("processors"), processors[1]];
-  });
+  }
 
   it("should resume a stream at another process than it began at", async () => {
     const merchant = await newMerchant();
@@ -224,6 +244,17 @@ describe("The roles apart", function suite() {
     expect(late.child.exitCode).to.equal(0);
   });
 
+  it("should start all the same when Postgres goes away amid the start", async () => {
+    const url = new URL(installation.postgres.url);
+    const postgres = await breakingOnce(Number(url.port), "FROM migrations");
+    url.port = String(postgres.port);
+    const late = await installation.start("ingest", { DATABASE_URL: url.href });
+    expect(postgres.hasBroken()).to.equal(true);
+    late.child.kill("SIGTERM");
+    await once(late.child, "exit");
+    await postgres.close();
+  });
+
   for (const role of roleNames) {
     it(`should stop ${role} in order at Ctrl-C under npm start`, async () => {
       const npm = await installation.startByNpm(role);
@@ -240,6 +271,30 @@ describe("The roles apart", function suite() {
     }
   });
 });
+
+/** Before a server: the first connection that carries these words is reset, once. */
+async function breakingOnce(serverPort: number, words: string) {
+  let hasBroken = false;
+  const listener = createServer((client) => {
+    const server = connect(serverPort, "127.0.0.1");
+    const end = (): void => [client, server].forEach((socket) => socket.destroy());
+    for (const socket of [client, server]) socket.on("error", end).on("close", end);
+    client.on("data", (bytes) => {
+      if (hasBroken || !bytes.includes(words)) return server.write(bytes);
+      hasBroken = true;
+      return end();
+    });
+    server.pipe(client);
+  }).listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  const address = listener.address();
+  if (address === null || typeof address === "string") throw new Error("not listening on a port");
+  const close = async (): Promise<void> => {
+    listener.close();
+    await once(listener, "close");
+  };
+  return { port: address.port, hasBroken: () => hasBroken, close };
+}
 
 /** A sale of a till of the merchant's own; the answer of the ingest endpoint. */
 async function sell(
