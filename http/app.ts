@@ -8,6 +8,7 @@ import Koa, { type Context, type Next } from "koa";
 import { isNotAllowed } from "../clickhouse/errors.js";
 import { StoreBusy, StoreUnavailable } from "../clickhouse/clickhouse.js";
 import { AppendUncertain, LogUnavailable, LogUnreadable } from "../log/log.js";
+import { RecordTooLarge } from "../log/record-size.js";
 import { PostgresUnavailable } from "../postgres/postgres.js";
 import type { Service } from "../runtime/service.js";
 import { LogThrottle } from "../runtime/log-throttle.js";
@@ -19,6 +20,7 @@ import {
   malformed,
   methodNotAllowed,
   notFound,
+  tooLarge,
   unavailable,
 } from "./errors.js";
 
@@ -161,6 +163,9 @@ export function knownError(thrown: unknown): ApiError {
   }
   if (thrown instanceof LogUnavailable) {
     return unavailable("log_unavailable", "Events cannot be accepted now; nothing was stored.");
+  }
+  if (thrown instanceof RecordTooLarge) {
+    return tooLarge("An event of the call is larger than the log takes; nothing was taken.");
   }
   if (thrown instanceof LogUnreadable) {
     return unavailable(

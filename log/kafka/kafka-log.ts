@@ -15,6 +15,7 @@ import { KafkaReader } from "./reader.js";
 import type { KafkaUse } from "./permissions.js";
 import { type KafkaTail, tailTopic } from "./tail.js";
 import { openTopics, widenTopic } from "./topics.js";
+import { refuseTooLarge } from "../record-size.js";
 import type { Log, LogUse, NewRecord, Subscription, TopicOptions } from "../log.js";
 import type { Logger } from "../../runtime/logger.js";
 
@@ -32,7 +33,7 @@ export interface KafkaLogOptions {
   readonly logger: Logger;
   /** Bytes that may wait to be durable; more are refused. */
   readonly pendingBytesMax?: number;
-  /** How long brokers that do not answer are waited for; `kafkaStartMsMax` when left out. */
+  /** How long brokers that do not answer are waited for; `startPatienceMsMax` when left out. */
   readonly startMsMax?: number;
 }
 
@@ -131,6 +132,7 @@ export async function openKafkaLog(given: KafkaLogOptions): Promise<Log> {
 
     async append(topic: Topic, records: readonly NewRecord[]) {
       if (records.length === 0) return [];
+      refuseTooLarge(records);
       const log = topicLog(topic);
       // A tail of this process gives what is appended after it was asked for.
       await Promise.all([...log.placing].map(({ placed }) => placed));

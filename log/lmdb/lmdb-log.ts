@@ -3,6 +3,7 @@
  * offsets. For one process; the data folder's lock sees to that.
  */
 import { mkdirSync } from "node:fs";
+import { refuseTooLarge } from "../record-size.js";
 import { refuseDamaged } from "./damaged-file.js";
 import { type Database, open } from "lmdb";
 import type { Topic } from "../../schemas/records/records.js";
@@ -135,6 +136,7 @@ export function openLmdbLog(given: LmdbLogOptions): Log {
     shared: false,
 
     async append(topic: Topic, records: readonly NewRecord[]): Promise<Position[]> {
+      refuseTooLarge(records);
       if (records.length === 0) return [];
       for (const { key } of records) assertKey(key);
       const { partitions } = topicLog(topic);

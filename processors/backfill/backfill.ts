@@ -16,6 +16,8 @@ import type { ProviderApis } from "../../provider-api/provider-api.js";
 import type { Service } from "../../runtime/service.js";
 import { groups } from "../../watermark/watermark.js";
 import { limits } from "../../config.js";
+import { RecordTooLarge } from "../../log/record-size.js";
+import { isStoreAway } from "../../runtime/store-away.js";
 import type { HistoryList, HistoryPage } from "../../providers/backfill.js";
 import type { Provider } from "../../providers/provider.js";
 import { parseJsonText } from "../../schemas/json.js";
@@ -37,12 +39,14 @@ const pauseMsFirst = 2_000;
 /** Works until `stopping`; one page of one backfill at a time. */
 export async function runBackfills(service: BackfillingService): Promise<void> {
   const { logger, stopping } = service;
-  const memory: Memory = { pauses: new Map(), startedAgain: new Map() };
+  const memory: Memory = { pauses: new Map(), startedAgain: new Map(), tries: new Map() };
   while (!stopping.aborted) {
     try {
       const backfill = await leaseBackfill(service.postgres, new Date());
       if (backfill !== null) {
-        await moveOn(service, backfill, memory);
+        await moveOn(service, backfill, memory).catch((error: unknown) =>
+          afterFailure(service, backfill, memory, error),
+        );
         continue;
       }
     } catch (err) {
@@ -60,12 +64,39 @@ interface Memory {
   readonly pauses: Map<string, number>;
   /** The list and position it was last sent back from. */
   readonly startedAgain: Map<string, string>;
+  /** Of the page it is at, those that failed by neither the provider nor a store. */
+  readonly tries: Map<string, number>;
+}
+
+/** @throws the error again where a store is away: the same page later is right */
+async function afterFailure(
+  { logger, postgres, stopping }: BackfillingService,
+  backfill: LeasedBackfill,
+  { pauses, tries }: Memory,
+  error: unknown,
+): Promise<void> {
+  if (stopping.aborted || isStoreAway(error)) throw error;
+  const { id, list } = backfill;
+  const tried = (tries.get(id) ?? 0) + 1;
+  logger.error({ err: error, backfill: id, list, tried }, "a page of a backfill failed");
+  const isLast = tried >= limits.backfillTriesMax || error instanceof RecordTooLarge;
+  if (isLast) tries.delete(id);
+  else tries.set(id, tried);
+  const ms = pauses.get(id) ?? lookEveryMs;
+  pauses.set(id, Math.min(ms * 2, limits.backfillPauseMsMax));
+  const now = new Date();
+  const problem =
+    error instanceof RecordTooLarge
+      ? `An object of ${list} is larger than the log takes.`
+      : `The service failed on a page of ${list}; its log has the reason (backfill ${id}).`;
+  const step = { ...backfill, problem, restUntil: new Date(now.getTime() + ms) };
+  await moveBackfill(postgres, backfill, isLast ? { ...step, state: "failed" } : step, now);
 }
 
 async function moveOn(
   service: BackfillingService,
   backfill: LeasedBackfill,
-  { pauses, startedAgain }: Memory,
+  { pauses, startedAgain, tries }: Memory,
 ): Promise<void> {
   const { postgres, stopping } = service;
   const outcome = await stepOf(service, backfill, startedAgain);
@@ -73,6 +104,7 @@ async function moveOn(
   const now = new Date();
   if ("step" in outcome) {
     pauses.delete(backfill.id);
+    tries.delete(backfill.id);
     if (outcome.step.state !== "reading") startedAgain.delete(backfill.id);
     await moveBackfill(postgres, backfill, { ...outcome.step, restUntil: now }, now);
     return;

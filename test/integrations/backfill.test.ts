@@ -484,6 +484,36 @@ describe("A backfill of Stripe", function suite() {
     });
   }
 
+  it("should fail with an object larger than the log takes, saying so", async () => {
+    const products = api.lists.get("/v1/products") ?? [];
+    const large = productObject({ id: "prod_l", name: "L", createdAt: from });
+    const description = "x".repeat(limits.logRecordBytesMax);
+    api.lists.set("/v1/products", [...products, { ...large, description }]);
+    await backfill({ from: "2026-11-01" });
+    const last = await whenEnded();
+    api.lists.set("/v1/products", products);
+    expect(last).to.include({ state: "failed", list: "products" });
+    expect(last.problem).to.include("larger than the log takes");
+  });
+
+  it("should fail with a page the service cannot handle, after some tries", async () => {
+    const { log } = endpoints.service;
+    const { append } = log;
+    let tries = 0;
+    Object.assign(log, {
+      append: async () => {
+        tries += 1;
+        throw new Error("not as expected");
+      },
+    });
+    await backfill({ from: "2026-11-01" });
+    const last = await whenEnded();
+    Object.assign(log, { append });
+    expect(last).to.include({ state: "failed", list: "products" });
+    expect(last.problem).to.include("The service failed on a page of products");
+    expect(tries).to.equal(limits.backfillTriesMax);
+  });
+
   it("should refuse a date out of range, and show nothing where nothing was asked", async () => {
     const other = await connect({});
     const early = new Date(limits.eventEarliest - 1).toISOString();

@@ -1,5 +1,6 @@
 /** The contract of log/log.ts as tests, for every implementation. */
 import type { ChildProcess } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
@@ -300,6 +301,19 @@ export function describeLogContract(
       expect([...handled].map(Number).toSorted((one, other) => one - other)).to.eql(
         values.filter((text) => !poison.has(text)).map(Number),
       );
+    });
+
+    it("should take the largest record there may be, and refuse a larger one at once", async () => {
+      const [{ key }, room] = [record("a"), limits.logRecordBytesMax];
+      // What no compression makes smaller.
+      const largest = { key, value: randomBytes(room - Buffer.byteLength(key)) };
+      const larger = { key, value: randomBytes(room) };
+      expect(await rejection(log.append(topic, [record("b"), larger]))).to.include({
+        name: "RecordTooLarge",
+      });
+      await log.append(topic, [largest]);
+      const found = await readAll(log);
+      expect(found.map(({ value }) => value.equals(largest.value))).to.eql([true]);
     });
 
     it("should pass nothing over while a store is away, however often it fails", async () => {
