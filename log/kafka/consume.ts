@@ -50,13 +50,20 @@ class GroupMember implements Worker {
   #places: ReadonlyMap<number, GroupPlace> = new Map();
   /** The last work on each partition in this process: the next one waits for it. */
   readonly #ending = new Map<number, Promise<void>>();
+  /**
+   * Of a batch. One that takes longer than a rebalance waits is handled again, by a member that may
+   * be as slow: halved each time, it comes to an end wherever it is handled.
+   */
+  #recordsMax: number;
 
   constructor(
     private readonly settings: KafkaSettings,
     private readonly named: NamedTopic,
     private readonly options: ConsumeOptions,
     private readonly logger: Logger,
-  ) {}
+  ) {
+    this.#recordsMax = options.batchRecordsMax;
+  }
 
   handled(): ReadonlyMap<number, bigint> {
     return new Map(
@@ -74,7 +81,7 @@ class GroupMember implements Worker {
     const places = new Map<number, GroupPlace>();
     const works = generation.partitions.map((partition) => {
       const offset = committed.get(partition) ?? 0n;
-      const place = new GroupPlace(partition, Number(offset), generation);
+      const place = new GroupPlace(partition, Number(offset), generation, () => this.#grow());
       places.set(partition, place);
       const arrivals = new Arrivals();
       const recordsMax = 2 * this.options.batchRecordsMax;
@@ -98,8 +105,24 @@ class GroupMember implements Worker {
       stop: async () => {
         const ended = Promise.all(works.map(({ work }) => work.close()));
         await Promise.race([ended, aborted(generation.lost)]);
+        if (generation.lost.aborted) this.#recordsMax = Math.ceil(this.#recordsMax / 2);
         if (this.#places === places) this.#places = new Map();
         await fetching.close();
+      },
+    };
+  }
+
+  #grow(): void {
+    this.#recordsMax = Math.min(this.#recordsMax * 2, this.options.batchRecordsMax);
+  }
+
+  /** As many records in a batch as there may be when it begins. */
+  #optionsNow(): ConsumeOptions {
+    const now = (): number => this.#recordsMax;
+    return {
+      ...this.options,
+      get batchRecordsMax() {
+        return now();
       },
     };
   }
@@ -119,7 +142,7 @@ class GroupMember implements Worker {
     const work = follow(async (stop) => {
       await before;
       if (stop.aborted) return;
-      const running = consumePartition(source, place, arrivals, this.options, this.logger);
+      const running = consumePartition(source, place, arrivals, this.#optionsNow(), this.logger);
       await aborted(stop);
       await running.close();
     });
@@ -147,6 +170,7 @@ class GroupPlace implements Place {
     private readonly partition: number,
     offset: number,
     private readonly generation: Generation,
+    private readonly moved: () => void,
   ) {
     this.#offset = offset;
     this.handled = offset;
@@ -159,6 +183,7 @@ class GroupPlace implements Place {
   async move(offset: number): Promise<void> {
     await this.generation.commit(this.partition, BigInt(offset));
     this.#offset = offset;
+    this.moved();
   }
 
   goBack(offset: number): void {

@@ -207,6 +207,44 @@ describe("Kafka", function () {
       expect((await log?.committed(topic, "g"))?.[place?.partition ?? 0]).to.equal(3n);
     });
 
+    it("should handle less at a time after a batch outlived a rebalance", async () => {
+      const installation = installKafka(server.url);
+      const [log, another] = await open(installation, { rebalanceMsMax: 1_000 }, 2);
+      const records = Array.from({ length: 64 }, () => record("a"));
+      const [place] = (await log?.append(topic, records)) ?? [];
+      const sizes: number[] = [];
+      let release = (): void => {};
+      const held = new Promise<void>((resolve) => (release = resolve));
+      const slow = log?.consume({
+        topic,
+        group: "g",
+        batchRecordsMax: 64,
+        async handle(batch) {
+          sizes.push(batch.length);
+          if (sizes.length === 1) await held;
+        },
+      });
+      await until(() => sizes.length > 0);
+      let hasOther = false;
+      const other = another?.consume({
+        topic,
+        group: "g",
+        batchRecordsMax: 64,
+        async handle() {
+          hasOther = true;
+          throw new Error("not yet");
+        },
+      });
+      await until(() => hasOther);
+      release();
+      await other?.close();
+      const isDone = async () =>
+        (await log?.committed(topic, "g"))?.[place?.partition ?? 0] === 64n;
+      await until(isDone);
+      await slow?.close();
+      expect(sizes).to.eql([64, 32, 32]);
+    });
+
     it("should not wait for a member whose process is known to be dead", async () => {
       const installation = installKafka(server.url);
       const [log] = await open(installation);
