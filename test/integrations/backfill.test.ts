@@ -498,7 +498,7 @@ describe("A backfill of Stripe", function suite() {
 
   it("should fail with a page the service cannot handle, after some tries", async () => {
     const { log } = endpoints.service;
-    const { append } = log;
+    const append = log.append.bind(log);
     let tries = 0;
     Object.assign(log, {
       append: async () => {

@@ -277,12 +277,12 @@ async function breakingOnce(serverPort: number, words: string) {
   let hasBroken = false;
   const listener = createServer((client) => {
     const server = connect(serverPort, "127.0.0.1");
-    const end = (): void => [client, server].forEach((socket) => socket.destroy());
-    for (const socket of [client, server]) socket.on("error", end).on("close", end);
+    const sever = (): void => [client, server].forEach((socket) => socket.destroy());
+    for (const socket of [client, server]) socket.on("error", sever).on("close", sever);
     client.on("data", (bytes) => {
       if (hasBroken || !bytes.includes(words)) return server.write(bytes);
       hasBroken = true;
-      return end();
+      return sever();
     });
     server.pipe(client);
   }).listen(0, "127.0.0.1");
