@@ -121,7 +121,7 @@ export const limits = {
   apiAnswerKeptBytesMax: 32 * kibibyte,
   /** Records a backfill may be ahead of normalizing: live events wait behind no more than these. */
   backfillAheadRecordsMax: 300,
-  /** Tries of a page that fails by neither the provider nor a store; then the backfill has failed. */
+  /** Tries of a page that fails by neither the provider nor a store; then the backfill fails. */
   backfillTriesMax: 5,
   /** How long a process may be silent before another goes on with its backfill. */
   backfillLeaseMs: 120_000,
