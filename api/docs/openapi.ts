@@ -110,7 +110,7 @@ function describe(operation: Operation, components: Components): OpenApiOperatio
         }),
     responses: {
       [operation.status]: {
-        description: operation.status === 101 ? "The socket is open; its messages:" : "Done.",
+        description: answerNames[operation.status] ?? "Done.",
         ...(operation.exports === undefined ? {} : { headers: exportHeaders }),
         content: {
           ...content([mediaType], answer, "output", components),
@@ -155,6 +155,11 @@ function errorsOf({ errors, security, exports }: Operation): number[] {
 
 /** Before a route is looked for, so of every path, and in the one envelope. */
 const headersTooLarge = 431;
+
+const answerNames: Readonly<Record<number, string>> = {
+  101: "The socket is open; its messages:",
+  302: "Goes on to the URL in Location.",
+};
 
 const errorNames: Readonly<Record<number, string>> = {
   400: "Malformed.",

@@ -1,10 +1,13 @@
-/** The operations of sign-in (`definitions.md`, Dashboard and sign-in), but for its redirects. */
+/** The operations of sign-in (`definitions.md`, Dashboard and sign-in). */
 import { z } from "zod";
 import { dataAnswer } from "../../schemas/http/manage.js";
 import * as session from "../../schemas/http/session.js";
 import type { Operation } from "./operation.js";
 
 const options = z.looseObject({}).describe("For `navigator.credentials`, as WebAuthn has it");
+
+/** What a browser is sent to shows people a page, of errors too. */
+const page = z.string().meta({ id: "Page", description: "HTML, for the person to read" });
 
 export const sessionOperations: readonly Operation[] = [
   call("get", "", "session", "Who is signed in", { answer: session.session }),
@@ -55,7 +58,46 @@ export const sessionOperations: readonly Operation[] = [
     ...call("post", "", "session", "Sign out", { answer: session.signOut }),
     path: "/auth/sign-out",
   },
+  redirect("/auth/{provider}", "Begin to sign in", {
+    description: "Opened in a browser: goes on to the provider of that name, with PKCE.",
+    query: session.beginQuery,
+    errors: [400, 401, 404, 503],
+  }),
+  redirect("/auth/{provider}/callback", "End a sign-in", {
+    description:
+      "Where the provider sends the browser back, with what its protocol adds to the URL. " +
+      "Begins the session and goes on to `return_to`.",
+    errors: [400, 401, 403, 404, 409, 503],
+  }),
+  {
+    ...call("post", "", null, "Sign-out at the provider", { answer: z.null() }),
+    path: "/auth/{provider}/backchannel-logout",
+    description: "OpenID Connect Back-Channel Logout: the provider itself calls.",
+    body: z.object({ logout_token: z.string().describe("A signed JWT with `sid` or `sub`") }),
+    bodyTypes: ["application/x-www-form-urlencoded"],
+    answer: z.object({ status: z.literal("success") }),
+    errors: [400, 404, 413, 415],
+  },
 ];
+
+function redirect(
+  path: string,
+  summary: string,
+  more: Pick<Operation, "description" | "query" | "errors">,
+): Operation {
+  return {
+    method: "get",
+    path,
+    tag: "Sign-in",
+    security: null,
+    summary,
+    status: 302,
+    mediaType: "text/html",
+    answer: page,
+    errorAnswer: page,
+    ...more,
+  };
+}
 
 function call(
   method: Operation["method"],

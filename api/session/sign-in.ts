@@ -16,7 +16,7 @@ import type { HashSubject } from "../../members/personal.js";
 import { enter } from "../../members/sign-in.js";
 import { listIdentities } from "../../members/users.js";
 import type { Service } from "../../runtime/service.js";
-import { newIdentity } from "../../schemas/http/session.js";
+import { beginQuery, newIdentity } from "../../schemas/http/session.js";
 import { plainPage } from "../plain-page.js";
 import type { IdentityProvider, Person } from "./providers.js";
 import { sessionOf } from "./answers.js";
@@ -33,11 +33,6 @@ const begun = z.object({
   member: z.string().nullable(),
 });
 type Begun = z.infer<typeof begun>;
-
-const beginQuery = z.object({
-  return_to: z.string().max(2_000).optional(),
-  invitation: z.string().min(1).max(200).optional(),
-});
 
 export function signInRoutes(
   router: Router,

@@ -102,3 +102,9 @@ export const passkey = z.object({
 export const passkeySignIn = z.strictObject({
   response: authenticationResponse.describe("What `PublicKeyCredential.toJSON()` returns"),
 });
+
+/** Of `GET /auth/<name>`. */
+export const beginQuery = z.object({
+  return_to: z.string().max(2_000).optional().describe("A path of the dashboard; `/` if left out"),
+  invitation: z.string().min(1).max(200).optional().describe("The token of an invitation's URL"),
+});
