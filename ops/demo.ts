@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { writeLinkFile } from "../members/first-run.js";
 import { tokenFile } from "../runtime/data-folder.js";
 import { FolderLocked } from "../runtime/folder-lock.js";
 import { mrrAnswer } from "../api/mrr/schema.js";
@@ -74,6 +75,7 @@ async function run(service: ServiceProcess, folder: DemoFolder): Promise<void> {
   signal.throwIfAborted();
   await playHistory(merchant, folder);
   out.write(await fourAnswers(merchant));
+  out.write(dashboard(service.url, folder));
   out.write(invitation(merchant));
   await trickle(merchant);
 }
@@ -132,6 +134,15 @@ async function sayStatus(merchant: Merchant, sent: number): Promise<void> {
   const said = `Live: ${sent} events   MRR ${mrr}   ${data.active_subscribers} subscribers`;
   if (out.isTTY) overwrite(out, `${said}   (Ctrl-C ends)`);
   else out.write(`${said}\n`);
+}
+
+function dashboard(url: string, { data }: DemoFolder): string {
+  const token = writeLinkFile(data, new Date());
+  return `
+Open the dashboard (this link counts once, for an hour):
+
+  ${url}/setup#${token}
+`;
 }
 
 function invitation({ url, key }: Merchant): string {

@@ -341,7 +341,7 @@ export function differenceSql(
 SELECT ${dimensions}, sum(m) AS mrr, toInt32(sum(a)) AS accounts, toInt32(sum(s)) AS subscriptions,
        ${cause.recordedAt} AS recorded_at, ${cause.eventId} AS event_id, ${bookedNow}
 FROM (
-  ${accounts === "few" ? plannedOnce(shouldBe) : measured(`(${shouldBe})`, "")}
+  ${accounts === "few" ? plannedOnce(shouldBe, differenceColumns) : measured(`(${shouldBe})`, "")}
   UNION ALL
   ${measured("mrr_movements", "-")} WHERE ${accountsFilter}
 )
@@ -355,11 +355,15 @@ function measured(source: string, sign: "" | "-"): string {
   FROM ${source}`;
 }
 
-/** A scalar subquery is planned once; as it is, below the GROUP BY it would be three times. */
-function plannedOnce(shouldBe: string): string {
-  const unpacked = [...movementDimensions, "m", "a", "s"]
-    .map((name, index) => `row.${index + 1} AS ${name}`)
-    .join(", ");
+const differenceColumns = [...movementDimensions, "m", "a", "s"];
+
+/**
+ * A scalar subquery is planned once; as it is, below a GROUP BY it would be three times.
+ *
+ * @param names of the columns of `movementColumns`, in their order
+ */
+export function plannedOnce(shouldBe: string, names: readonly string[]): string {
+  const unpacked = names.map((name, index) => `row.${index + 1} AS ${name}`).join(", ");
   return `SELECT ${unpacked}
   FROM (
     SELECT arrayJoin((

@@ -4,7 +4,12 @@
  * to the event minus that of the changes before it; the order is that of receipt. Over all events
  * between two readings this adds up to their difference, even for events booked together.
  */
-import { shouldBeSql } from "../../schemas/movements.js";
+import {
+  movementDimensions,
+  movementMeasures,
+  plannedOnce,
+  shouldBeSql,
+} from "../../schemas/movements.js";
 import type { PinnedAsOf } from "../reading/pages.js";
 import { type Query, asOfParams, atSql, knownAtSql, tenantSql } from "../reading/query.js";
 
@@ -103,7 +108,8 @@ export function mrrChangesQuery(asOf: PinnedAsOf, causes: readonly CauseRow[]): 
 FROM (
   SELECT *, toUInt32(splitByChar(':', account)[1]) AS cause,
     if(endsWith(account, '1'), mrr, -mrr) AS m, if(endsWith(account, '1'), accounts, -accounts) AS a
-  FROM (${shouldBeSql("true", pasts)}) WHERE at <= ${atSql}
+  FROM (${plannedOnce(shouldBeSql("true", pasts), [...movementDimensions, ...movementMeasures])})
+  WHERE at <= ${atSql}
 )
 GROUP BY ${dimensions}, vintage HAVING sum(m) != 0 OR sum(a) != 0
 ORDER BY ${dimensions}, vintage`,

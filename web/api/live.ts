@@ -12,12 +12,22 @@ export type LiveState = "off" | "connecting" | "live" | "waiting" | "refused";
 export const liveState = signal<LiveState>("off");
 /** Newest first, one row for each transaction: its newest version. */
 export const liveRows = signal<readonly StreamMessage[]>([]);
-/** Messages of each of the last seconds, oldest first. */
-export const liveRates = signal<readonly number[]>(Array.from({ length: 60 }, () => 0));
+interface Second {
+  readonly all: number;
+  /** Of them, those the service left out, because nobody could read as many. */
+  readonly skipped: number;
+}
+
+/** How many there were in each of the last seconds, oldest first. */
+export const liveSeconds = signal<readonly Second[]>(
+  Array.from({ length: 60 }, () => ({ all: 0, skipped: 0 })),
+);
 /** Messages were missed that the service could not send again. */
 export const liveGap = signal(false);
 
 const rowsMax = 500;
+/** Messages a second that are sent here; of the others their number. */
+const sample = "50";
 const backoffMsMax = 30_000;
 
 /** @param tenant workspace and environment. @returns ends it */
@@ -28,12 +38,14 @@ export function openLive(tenant: Params, onBatch: () => void): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let frame = 0;
   let waiting: StreamMessage[] = [];
-  let secondCount = 0;
+  let all = 0;
+  let skipped = 0;
   let isEnded = false;
 
   const ticking = setInterval(() => {
-    liveRates.value = [...liveRates.peek().slice(1), secondCount];
-    secondCount = 0;
+    liveSeconds.value = [...liveSeconds.peek().slice(1), { all, skipped }];
+    all = 0;
+    skipped = 0;
   }, 1_000);
 
   const draw = (): void => {
@@ -47,7 +59,7 @@ export function openLive(tenant: Params, onBatch: () => void): () => void {
   const connect = (): void => {
     clearTimeout(timer);
     liveState.value = attempts === 0 ? "connecting" : "waiting";
-    const opened = new WebSocket(urlOf("/v1/events/stream", { ...tenant, after: cursor }));
+    const opened = new WebSocket(urlOf("/v1/events/stream", { ...tenant, sample, after: cursor }));
     socket = opened;
     opened.addEventListener("open", () => {
       attempts = 0;
@@ -57,7 +69,9 @@ export function openLive(tenant: Params, onBatch: () => void): () => void {
       const message: StreamMessage = JSON.parse(String(data));
       cursor = message.cursor;
       waiting.push(message);
-      secondCount += 1;
+      const { skipped: before = 0 } = message;
+      all += 1 + before;
+      skipped += before;
       // A page that is not seen gets no frames.
       if (document.hidden && waiting.length > rowsMax) waiting = waiting.slice(-rowsMax);
       frame ||= requestAnimationFrame(draw);

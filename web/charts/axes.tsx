@@ -35,23 +35,33 @@ export function ValueAxis(props: {
   );
 }
 
+const pxPerRow = 13;
+
 /** Labels below the columns, as many as fit. */
 export function ColumnAxis(props: {
   readonly frame: Frame;
   readonly labels: readonly string[];
   /** The middle of a column. */
   readonly x: (index: number) => number;
+  /** None is left out; in little room they stand in two rows. */
+  readonly isWhole?: boolean;
 }) {
-  const { frame, labels, x } = props;
+  const { frame, labels, x, isWhole = false } = props;
   const fitting = Math.max(1, Math.floor((frame.right - frame.left) / pxPerLabel));
-  const step = Math.max(1, Math.ceil(labels.length / fitting));
+  const step = isWhole ? 1 : Math.max(1, Math.ceil(labels.length / fitting));
+  const rows = isWhole && labels.length > fitting ? 2 : 1;
   // Counted from the end, so that the newest column always has its label.
   const offset = (labels.length - 1) % step;
   return (
     <g aria-hidden="true">
       {labels.map((label, index) =>
         index % step === offset ? (
-          <text key={label + String(index)} x={x(index)} y={frame.bottom + 17} text-anchor="middle">
+          <text
+            key={label + String(index)}
+            x={x(index)}
+            y={frame.bottom + 17 + (index % rows) * pxPerRow}
+            text-anchor="middle"
+          >
             {label}
           </text>
         ) : null,

@@ -6,11 +6,17 @@ import { Menu } from "../parts/menu.js";
 import { savePng, saveSvg } from "./picture.js";
 import type { Tone } from "./tones.js";
 
+interface LegendItem {
+  readonly label: string;
+  /** `then`: the dashed line of what is compared with. */
+  readonly tone: Tone | "then";
+}
+
 export function Figure(props: {
   readonly title: ComponentChildren;
   /** Of files made of it. */
   readonly name: string;
-  readonly legend?: readonly { readonly label: string; readonly tone: Tone }[];
+  readonly legend?: readonly LegendItem[];
   /** What the chart shows, to read. */
   readonly table: ComponentChildren;
   /** More ways to take it along: exports of the rows. */
@@ -32,7 +38,7 @@ export function Figure(props: {
           <ul class="legend">
             {props.legend.map(({ label, tone }) => (
               <li key={label}>
-                <span class={`mark tone-${tone}`} />
+                <span class={tone === "then" ? "mark then" : `mark tone-${tone}`} />
                 {label}
               </li>
             ))}

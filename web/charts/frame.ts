@@ -17,7 +17,8 @@ export type ChartHeight = "low" | "high";
 
 const margins = { left: 46, right: 8, top: 10, bottom: 24 };
 
-export function useFrame(): {
+/** @param bottom the room below the drawing, in px */
+export function useFrame(bottom = margins.bottom): {
   readonly holder: RefObject<HTMLDivElement | null>;
   readonly frame: Frame;
 } {
@@ -44,7 +45,7 @@ export function useFrame(): {
       left: margins.left,
       right: Math.max(margins.left + 1, size.width - margins.right),
       top: margins.top,
-      bottom: Math.max(margins.top + 1, size.height - margins.bottom),
+      bottom: Math.max(margins.top + 1, size.height - bottom),
     },
   };
 }

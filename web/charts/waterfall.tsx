@@ -7,6 +7,9 @@ import { moveFocus } from "./roving.js";
 import { Tip } from "./tip.js";
 import type { Tone } from "./tones.js";
 
+/** In little room the labels stand in two rows. */
+const labelsBottomPx = 37;
+
 export interface Step {
   readonly key: string;
   readonly label: string;
@@ -24,7 +27,7 @@ export function Waterfall(props: {
   readonly formatAxis: (value: number) => string;
 }) {
   const { steps, format } = props;
-  const { holder, frame } = useFrame();
+  const { holder, frame } = useFrame(labelsBottomPx);
   const [active, setActive] = useState<number | null>(null);
   const spans = spansOf(steps);
   const values = spans.flatMap(({ low, high }) => [low, high]);
@@ -50,7 +53,7 @@ export function Waterfall(props: {
           onPointerLeave={() => setActive(null)}
         >
           <ValueAxis frame={frame} scale={y} format={props.formatAxis} />
-          <ColumnAxis frame={frame} labels={steps.map(({ label }) => label)} x={middle} />
+          <ColumnAxis frame={frame} labels={steps.map(({ label }) => label)} x={middle} isWhole />
           {spans.map(({ step, low, high, end }, index) => (
             <g key={step.key} onPointerEnter={() => setActive(index)}>
               {index === spans.length - 1 ? null : (

@@ -54,6 +54,11 @@ export function range({ from, to }: Range): string {
   );
 }
 
+/** @param vintage `2026-07`, `2026-Q3` or `2026` */
+export function vintageName(vintage: string): string {
+  return /^\d{4}-\d{2}$/.test(vintage) ? month(`${vintage}-01`) : vintage.replace("-", " ");
+}
+
 /** The name of one interval that begins on a day. */
 export function intervalName(from: string, interval: Interval): string {
   const date = new Date(from);

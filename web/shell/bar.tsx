@@ -127,7 +127,7 @@ function IntervalMenu() {
   );
 }
 
-const comparisons = {
+export const comparisons = {
   none: "No comparison",
   previous: "Period before",
   year: "Year before",
@@ -181,12 +181,13 @@ function FreezeLink() {
   const view = useView();
   return (
     <a
-      class="button plain"
+      class="button plain freeze"
       href={frozen(view, completeTo.value)}
+      aria-label={view.isFrozen ? "Frozen" : "Freeze"}
       title={view.isFrozen ? "Back to now" : "A link that shows these figures for ever"}
     >
       <Icon name="freeze" />
-      {view.isFrozen ? "Frozen" : "Freeze"}
+      <span>{view.isFrozen ? "Frozen" : "Freeze"}</span>
     </a>
   );
 }

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { z } from "zod";
 import type { savedView } from "../../schemas/http/members.js";
 import { CallError, call } from "../api/client.js";
-import { refreshAnswers, useUrl } from "../api/use-answer.js";
+import { reloadAnswers, useUrl } from "../api/use-answer.js";
 import { day } from "../format/dates.js";
 import { fieldOf } from "../parts/field.js";
 import { Icon } from "../parts/icon.js";
@@ -25,7 +25,7 @@ export function SavedViews() {
     try {
       setError(null);
       await work();
-      refreshAnswers();
+      reloadAnswers();
     } catch (thrown) {
       setError(CallError.of(thrown));
     }

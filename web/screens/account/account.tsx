@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { AccountAnswer, TimelineItem } from "../../../api/accounts/schema.js";
 import { CallError, call, urlOf } from "../../api/client.js";
 import { useAnswer } from "../../api/use-answer.js";
-import { moment, shortMoment } from "../../format/dates.js";
+import { moment, shortMoment, vintageName } from "../../format/dates.js";
 import { countryName, providerName, shortId, words } from "../../format/names.js";
 import { money, signedMoney } from "../../format/numbers.js";
 import { Failure, SkeletonTable } from "../../parts/states.js";
@@ -50,7 +50,7 @@ export default function Account() {
             <dt>Began with</dt>
             <dd>
               {money(shown.starting_mrr, shown.currency)}
-              {shown.vintage === null ? "" : ` in ${shown.vintage}`}
+              {shown.vintage === null ? "" : ` in ${vintageName(shown.vintage)}`}
             </dd>
             <dt>Provider</dt>
             <dd>{providerName(shown.provider)}</dd>

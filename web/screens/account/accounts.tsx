@@ -2,7 +2,7 @@
 import { useLocation } from "preact-iso";
 import type { Account } from "../../../api/accounts/schema.js";
 import { useAnswer } from "../../api/use-answer.js";
-import { shortMoment } from "../../format/dates.js";
+import { shortMoment, vintageName } from "../../format/dates.js";
 import { providerName } from "../../format/names.js";
 import { money } from "../../format/numbers.js";
 import { fieldOf } from "../../parts/field.js";
@@ -16,7 +16,7 @@ import { useView } from "../../state/view.js";
 import { ExportMenu } from "../series-exports.js";
 
 const path = "/v1/accounts";
-const actives = { any: "Active or not", true: "Active", false: "Not active" } as const;
+const actives = { any: "All accounts", true: "Active", false: "Not active" } as const;
 
 export default function Accounts() {
   const view = useView();
@@ -43,7 +43,7 @@ export default function Accounts() {
         </Menu>
         {vintage === null ? null : (
           <a class="chip" href={view.with({ vintage: null })} aria-label="Remove the vintage">
-            Began in {vintage}
+            Began in {vintageName(vintage)}
             <Icon name="close" />
           </a>
         )}
@@ -55,7 +55,13 @@ export default function Accounts() {
             if (id !== "") route(view.to(`/accounts/${encodeURIComponent(id)}`));
           }}
         >
-          <input type="search" name="id" aria-label="Id of an account" placeholder="Id" size={12} />
+          <input
+            type="search"
+            name="id"
+            aria-label="Id of an account"
+            placeholder="Id of an account"
+            size={16}
+          />
         </form>
         <ExportMenu path={path} params={params} />
       </Bar>
@@ -107,7 +113,7 @@ export default function Accounts() {
                 isNumber: true,
                 cell: (row) => money(row.starting_mrr, row.currency),
               },
-              { key: "vintage", head: "Began in", cell: (row) => row.vintage },
+              { key: "vintage", head: "Began in", cell: (row) => vintageName(row.vintage) },
               { key: "last", head: "Last movement", cell: (row) => shortMoment(row.last_at) },
               { key: "provider", head: "Provider", cell: (row) => providerName(row.provider) },
             ]}

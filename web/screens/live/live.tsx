@@ -1,14 +1,16 @@
 /** Every transaction as it is booked: drawn once a frame, paused and filtered here. */
 import { useState } from "preact/hooks";
-import type { StreamMessage } from "../../../schemas/http/transactions.js";
-import { liveGap, liveRates, liveRows, liveState } from "../../api/live.js";
-import { time } from "../../format/dates.js";
+import type { Transaction } from "../../../schemas/http/transactions.js";
+import { liveGap, liveRows, liveSeconds, liveState } from "../../api/live.js";
+import { useAnswer } from "../../api/use-answer.js";
+import { shortMoment, time } from "../../format/dates.js";
 import { countryName, providerName, words } from "../../format/names.js";
 import { count, money } from "../../format/numbers.js";
 import { Icon } from "../../parts/icon.js";
 import { Empty } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
 import { Bar } from "../../shell/bar.js";
+import { dayText } from "../../state/ranges.js";
 import { useView } from "../../state/view.js";
 import { Status } from "../transactions/status.js";
 import { TransactionDrawer } from "../transactions/transaction-drawer.js";
@@ -26,10 +28,13 @@ const states = {
 
 export default function Live() {
   const view = useView();
-  const [paused, setPaused] = useState<readonly StreamMessage[] | null>(null);
+  const [paused, setPaused] = useState<readonly Transaction[] | null>(null);
   const open = view.get("open");
   const { provider, currency, country, product } = view.filters;
-  const rows = (paused ?? liveRows.value)
+  // Until something comes, and below it: the newest that are booked.
+  const { answer } = useAnswer(view.isFrozen ? null : "/v1/transactions", { limit: "50" });
+  const booked = answer?.data ?? [];
+  const rows = (paused ?? withBooked(liveRows.value, booked))
     .filter(
       (row) =>
         isOrAny(row.provider, provider) &&
@@ -46,7 +51,7 @@ export default function Live() {
           type="button"
           class="button"
           aria-pressed={paused !== null}
-          onClick={() => setPaused(paused === null ? liveRows.value : null)}
+          onClick={() => setPaused(paused === null ? withBooked(liveRows.value, booked) : null)}
         >
           <Icon name={paused === null ? "pause" : "play"} />
           {paused === null ? "Pause" : "Resume"}
@@ -82,7 +87,7 @@ export default function Live() {
               head: "Paid",
               cell: (row) => (
                 <a class="row-link tight" href={view.with({ open: row.id })}>
-                  {time(row.timestamp)}
+                  {paidAt(row)}
                 </a>
               ),
             },
@@ -115,15 +120,31 @@ export default function Live() {
   );
 }
 
+function withBooked(
+  live: readonly Transaction[],
+  booked: readonly Transaction[],
+): readonly Transaction[] {
+  const ids = new Set(live.map(({ id }) => id));
+  return [...live, ...booked.filter(({ id }) => !ids.has(id))];
+}
+
 function isOrAny(value: string, wanted: string | undefined): boolean {
   return wanted === undefined || value === wanted;
 }
 
+/** A new version may be of a payment of long ago. */
+function paidAt({ timestamp }: Transaction): string {
+  const isToday = timestamp.slice(0, 10) === dayText(Date.now());
+  return isToday ? time(timestamp) : shortMoment(timestamp);
+}
+
 /** Versions of transactions in each of the last 60 seconds. */
 function Rate() {
-  const rates = liveRates.value;
+  const rates = liveSeconds.value.map(({ all }) => all);
   const most = Math.max(1, ...rates);
-  const last = rates.slice(-10).reduce((sum, rate) => sum + rate, 0);
+  const last = liveSeconds.value.slice(-10);
+  const all = last.reduce((sum, second) => sum + second.all, 0);
+  const skipped = last.reduce((sum, second) => sum + second.skipped, 0);
   return (
     <div class="rate">
       <svg viewBox="0 0 120 24" preserveAspectRatio="none" aria-hidden="true">
@@ -137,7 +158,10 @@ function Rate() {
           />
         ))}
       </svg>
-      <span class="soft small">{count(last)} in the last 10 seconds</span>
+      <span class="soft small">
+        {count(all)} in the last 10 seconds
+        {skipped === 0 ? "" : `, ${count(skipped)} of them not listed`}
+      </span>
     </div>
   );
 }

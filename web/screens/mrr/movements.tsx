@@ -107,7 +107,7 @@ function movementColumns(view: View): readonly Column<RecordedMovement>[] {
     { key: "country", head: "Country", cell: ({ country }) => countryName(country) },
     {
       key: "event",
-      head: "Reported by",
+      head: "Event",
       cell: ({ event_id: id }) => (
         <a class="code" href={view.to(`/events/${id}`)}>
           {shortId(id)}

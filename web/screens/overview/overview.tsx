@@ -7,7 +7,7 @@ import { money, shortMoney } from "../../format/numbers.js";
 import { Failure } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
 import { Term } from "../../parts/term.js";
-import { Bar } from "../../shell/bar.js";
+import { Bar, comparisons } from "../../shell/bar.js";
 import { useAnnotations } from "../../shell/annotations.js";
 import { useView } from "../../state/view.js";
 import { compareParams } from "../compare-params.js";
@@ -56,6 +56,14 @@ export default function Overview() {
           title={<Term of="mrr" label="MRR over time" />}
           name="mrr"
           isStale={summary.isStale}
+          legend={
+            then?.series === undefined
+              ? []
+              : [
+                  { label: "This period", tone: "accent" },
+                  { label: comparisons[view.comparison], tone: "then" },
+                ]
+          }
           exports={<SeriesExports path="/v1/metrics/mrr/movements" params={params} />}
           table={
             <Table

@@ -1,9 +1,9 @@
 /** How much of each vintage is left, as a heat map that is a table. */
 import type { AccountCohort, Cohort } from "../../../api/cohorts/schema.js";
 import { useAnswer } from "../../api/use-answer.js";
-import { month } from "../../format/dates.js";
+import { vintageName } from "../../format/dates.js";
 import { words } from "../../format/names.js";
-import { count, decimal, percent, roundMoney } from "../../format/numbers.js";
+import { count, decimal, money, percent } from "../../format/numbers.js";
 import { Choice, Menu } from "../../parts/menu.js";
 import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
 import { Term } from "../../parts/term.js";
@@ -147,16 +147,12 @@ function rowOf(cohort: Cohort | AccountCohort, basis: Basis, currency: string): 
     return { vintage, start: count(cohort.starting_accounts), curve: cohort.retention_curve };
   }
   const curve = basis === "gross" ? cohort.gross_retention_curve : cohort.retention_curve;
-  return { vintage, start: roundMoney(cohort.starting_mrr, currency), curve: curve ?? [] };
+  return { vintage, start: money(cohort.starting_mrr, currency), curve: curve ?? [] };
 }
 
 /** 11 steps of one colour, from nothing left to more than there was. */
 function step(value: number): number {
   return Math.max(0, Math.min(11, Math.floor(value / 10)));
-}
-
-function vintageName(vintage: string): string {
-  return /^\d{4}-\d{2}$/.test(vintage) ? month(`${vintage}-01`) : vintage.replace("-", " ");
 }
 
 /** The end of an interval so many after the vintage; nothing more for the one that is running. */

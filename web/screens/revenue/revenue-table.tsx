@@ -8,14 +8,15 @@ import { Table } from "../../parts/table.js";
 import { useView } from "../../state/view.js";
 import { type GroupName, groupKey } from "../groups.js";
 
+/** Tax and fees are subtracted; refunds and disputes are below 0 by themselves. */
 const amounts = [
-  ["gross", "Gross"],
-  ["refunds", "Refunds"],
-  ["disputes", "Disputes"],
-  ["revenue", "Revenue"],
-  ["tax", "Tax"],
-  ["fees", "Fees"],
-  ["net", "Net"],
+  { field: "gross", head: "Gross", sign: 1 },
+  { field: "refunds", head: "Refunds", sign: 1 },
+  { field: "disputes", head: "Disputes", sign: 1 },
+  { field: "revenue", head: "Revenue", sign: 1 },
+  { field: "tax", head: "Tax", sign: -1 },
+  { field: "fees", head: "Fees", sign: -1 },
+  { field: "net", head: "Net", sign: 1 },
 ] as const;
 
 export function RevenueTable(props: {
@@ -28,7 +29,8 @@ export function RevenueTable(props: {
 }) {
   const view = useView();
   const { rows, totals, interval, group = null, currency } = props;
-  const amount = (value: number | null): string => (value === null ? "–" : money(value, currency));
+  const amount = (value: number | null, sign: number): string =>
+    value === null ? "–" : money(sign * value, currency);
   return (
     <Table
       caption="From gross to net"
@@ -62,12 +64,12 @@ export function RevenueTable(props: {
                 cell: (row: RevenueRow) => groupKey(row, group).label,
               },
             ]),
-        ...amounts.map(([field, head]) => ({
+        ...amounts.map(({ field, head, sign }) => ({
           key: field,
           head,
           isNumber: true,
-          cell: (row: RevenueRow) => amount(row[field]),
-          foot: totals && amount(totals[field]),
+          cell: (row: RevenueRow) => amount(row[field], sign),
+          foot: totals && amount(totals[field], sign),
         })),
         {
           key: "sales",

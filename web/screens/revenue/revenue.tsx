@@ -72,7 +72,7 @@ export default function Revenue() {
         </Figure>
         {data === undefined ? null : <Totals totals={data.totals} currency={currency} />}
       </div>
-      <RevenueBars />
+      {revenueBars()}
       <h2 class="table-title">By {interval}</h2>
       <RevenueTable
         rows={data?.revenue.toReversed() ?? []}
@@ -83,7 +83,7 @@ export default function Revenue() {
     </>
   );
 
-  function RevenueBars() {
+  function revenueBars() {
     const rows = (group === null ? data : grouped.answer?.data)?.revenue ?? [];
     const groups = group === null ? [] : groupsBySize(rows, group, (row) => row.revenue);
     const columns = Map.groupBy(rows, (row) => row.from);
@@ -180,11 +180,11 @@ function Totals(props: {
       <dt>
         <Term of="tax" />
       </dt>
-      <dd>{money(totals.tax, currency)}</dd>
+      <dd>{money(-totals.tax, currency)}</dd>
       <dt>
         <Term of="fees" />
       </dt>
-      <dd>{totals.fees === null ? "not reported" : money(totals.fees, currency)}</dd>
+      <dd>{totals.fees === null ? "not reported" : money(-totals.fees, currency)}</dd>
       <dt>
         <strong>
           <Term of="net" />

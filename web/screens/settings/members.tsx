@@ -171,7 +171,7 @@ function Invitations({ path, roles: given }: { path: string; roles: readonly Rol
         <label>
           Only this e-mail or domain <span class="soft">(optional)</span>
           <br />
-          <input type="text" name="who" placeholder="ada@example.com or example.com" />
+          <input type="text" name="who" placeholder="example.com" />
         </label>
         <button type="submit" class="button primary" disabled={action.isBusy}>
           Make a link

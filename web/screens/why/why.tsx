@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { MrrChangesAnswer } from "../../../api/mrr-changes/schema.js";
 import { completeTo, useAnswer } from "../../api/use-answer.js";
 import { day, moment, shortMoment } from "../../format/dates.js";
-import { providerName, shortId } from "../../format/names.js";
+import { providerName, shortId, words } from "../../format/names.js";
 import { count, money, signedMoney } from "../../format/numbers.js";
 import { More, usePages } from "../../parts/pages.js";
 import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
@@ -92,7 +92,7 @@ export default function Why() {
                 cell: ({ kind }) => (
                   <span class="tight">
                     <span class={`mark tone-${kind}`} />
-                    {kind}
+                    {words(kind)}
                   </span>
                 ),
               },
