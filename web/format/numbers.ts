@@ -2,7 +2,8 @@
 const formats = new Map<string, Intl.NumberFormat>();
 
 export function money(amount: number, currency: string): string {
-  return formatOf({ style: "currency", currency }).format(amount);
+  // Of 0 with a changed sign, which would be shown as -0.
+  return formatOf({ style: "currency", currency }).format(amount === 0 ? 0 : amount);
 }
 
 /** With its sign, for what was added or lost. */
