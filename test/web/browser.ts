@@ -1,39 +1,82 @@
-/** Chromium as Debian packages it, for tests that look at the dashboard as people do. */
-import { existsSync, readFileSync } from "node:fs";
+/** For tests that look at the dashboard as people do. */
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { type Browser, type Page, chromium } from "playwright-core";
+import { expect } from "chai";
+import type { Browser, Page } from "playwright-core";
+import { NoChromium, launchChromium } from "../../ops/chromium.js";
+import { atEndOfRun } from "../harness/run.js";
 
-const places = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+let launched: Promise<Browser | null> | undefined;
 
-/** @returns null where there is none; in CI that is a failure */
+atEndOfRun(async () => (await launched)?.close());
+
+/** One for all files of a process. @returns null where there is none; in CI that is a failure */
 export async function openBrowser(): Promise<Browser | null> {
-  const executablePath = places.find((place) => existsSync(place));
-  if (executablePath === undefined) {
-    if (process.env.CI === "true") throw new Error("no Chromium: apt-get install chromium");
+  launched ??= launchChromium().catch((error: unknown) => {
+    if (process.env.CI === "true" || !(error instanceof NoChromium)) throw error;
     process.stderr.write("The dashboard is not looked at: there is no Chromium.\n");
     return null;
-  }
-  return chromium.launch({
-    executablePath,
-    args: [
-      "--no-sandbox",
-      "--disable-gpu",
-      "--no-first-run",
-      "--disable-background-networking",
-      "--disable-component-update",
-      "--disable-sync",
-    ],
   });
+  return launched;
 }
 
-/** @returns what axe finds on the page, in short */
-export async function axeFindings(page: Page): Promise<string[]> {
-  await page.evaluate(axe);
-  const found: unknown = await page.evaluate(
-    "axe.run(document).then(({ violations }) => violations.flatMap(({ id, nodes }) => " +
-      "nodes.map(({ html }) => id + ': ' + html.slice(0, 160))))",
-  );
-  return Array.isArray(found) ? found.map(String) : ["axe answered nothing"];
+/** A page of its own, without what others were signed in as. */
+export async function openPage(browser: Browser): Promise<LookedAt> {
+  // Nothing moves, so that colours are those of the end.
+  const context = await browser.newContext({ locale: "en-US", reducedMotion: "reduce" });
+  return new LookedAt(await context.newPage());
+}
+
+const schemes = ["light", "dark"] as const;
+const widths = [360, 1440];
+
+export class LookedAt {
+  /** What went wrong in the page, in its own words. */
+  readonly complaints: string[] = [];
+  #underWay = 0;
+
+  constructor(readonly page: Page) {
+    page.on("pageerror", (error) => this.complaints.push(String(error)));
+    page.on("console", (message) => {
+      if (message.type() === "error") this.complaints.push(message.text());
+    });
+    page.on("request", () => (this.#underWay += 1));
+    page.on("requestfinished", () => (this.#underWay -= 1));
+    page.on("requestfailed", () => (this.#underWay -= 1));
+  }
+
+  /** Loads it once, and finds nothing wrong in both schemes, on phones and on wide screens. */
+  async findNothingWrong(url: string): Promise<void> {
+    const { page } = this;
+    await page.goto(url);
+    await page.locator("h1").first().waitFor();
+    await this.settle();
+    await page.evaluate(axe);
+    for (const width of widths) {
+      await page.setViewportSize({ width, height: 900 });
+      for (const colorScheme of schemes) {
+        await page.emulateMedia({ colorScheme });
+        await this.settle();
+        const where = `${new URL(url).pathname} ${colorScheme} ${width}`;
+        expect(await page.evaluate(findings), where).to.deep.equal([]);
+        const beyond = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+        expect(beyond, `${where} is too wide`).to.be.at.most(0);
+      }
+    }
+  }
+
+  /** Resolves when nothing is on its way and no placeholder is left, for two frames. */
+  async settle(): Promise<void> {
+    const placeholders = this.page.locator(".skeleton, .skeleton-block, .is-stale");
+    for (let quiet = 0; quiet < 2;) {
+      await this.page.evaluate("new Promise((drawn) => requestAnimationFrame(drawn))");
+      quiet = this.#underWay > 0 || (await placeholders.count()) > 0 ? 0 : quiet + 1;
+    }
+  }
 }
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+/** What axe finds on the page, in short. */
+const findings =
+  "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => " +
+  "violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 160))))";

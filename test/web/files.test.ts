@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import Router from "@koa/router";
 import { expect } from "chai";
 import { dashboardRoutes } from "../../api/dashboard.js";
@@ -21,6 +22,8 @@ describe("The files of the dashboard", () => {
     mkdirSync(join(folder, "assets"), { recursive: true });
     writeFileSync(join(folder, "index.html"), "<!doctype html><title>Dashboard</title>");
     writeFileSync(join(folder, "assets", "index-C0FFEE12.js"), script);
+    writeFileSync(join(folder, "assets", "index-C0FFEE12.js.br"), brotliCompressSync(script));
+    writeFileSync(join(folder, "assets", "index-C0FFEE12.js.gz"), gzipSync(script));
     writeFileSync(join(folder, "icon.svg"), "<svg/>");
     writeFileSync(join(folder, "unlisted.txt"), "not offered");
     writeFileSync(join(parent, "secret.txt"), "a secret");

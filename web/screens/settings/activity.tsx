@@ -9,8 +9,17 @@ import { useList, useManagePath } from "./manage.js";
 import { When } from "./when.js";
 
 export function Activity() {
+  return <Changes path={`${useManagePath()}/activity`} />;
+}
+
+/** What concerns no workspace: sign-ins, links, backups. */
+export function InstallationActivity() {
+  return <Changes path="/v1/manage/activity" />;
+}
+
+function Changes({ path: of }: { readonly path: string }) {
   const path = useManagePath();
-  const list = useList<Row>(`${path}/activity`);
+  const list = useList<Row>(of);
   const members = useList<Member>(`${path}/members`, { limit: "200" });
   const now = session.value;
   const own = now.is === "in" ? now.session.user : null;
@@ -27,7 +36,7 @@ export function Activity() {
       {list.error === null ? null : <Failure error={list.error} />}
       {list.isLoading ? <SkeletonTable rows={8} columns={4} /> : null}
       {!list.isLoading && list.error === null && list.rows.length === 0 ? (
-        <Empty title="No changes yet">The next change of this workspace appears here.</Empty>
+        <Empty title="No changes yet">The next change appears here.</Empty>
       ) : null}
       {list.rows.length === 0 ? null : (
         <Table

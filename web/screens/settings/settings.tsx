@@ -3,7 +3,7 @@ import type { FunctionComponent } from "preact";
 import { Bar } from "../../shell/bar.js";
 import { session } from "../../state/session.js";
 import { useView } from "../../state/view.js";
-import { Activity } from "./activity.js";
+import { Activity, InstallationActivity } from "./activity.js";
 import { Audits } from "./audits.js";
 import { Backups } from "./backups.js";
 import { Integrations } from "./integrations/integrations.js";
@@ -30,6 +30,7 @@ const ofWorkspace: readonly Page[] = [
   { path: "/settings/sign-in", name: "Sign-in", page: SignInSettings },
 ];
 const ofInstallation: readonly Page[] = [
+  { path: "/installation/activity", name: "Activity", page: InstallationActivity },
   { path: "/installation/audits", name: "Audits", page: Audits },
   { path: "/installation/rates", name: "Rates", page: Rates },
   { path: "/installation/backups", name: "Backups", page: Backups },

@@ -39,7 +39,7 @@ export function Setup() {
           }}
         >
           <label>
-            Your name, as other members see it
+            Your name, as other members see it (the first time)
             <input type="text" name="name" maxLength={200} autocomplete="name" />
           </label>
           <p>
