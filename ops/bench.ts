@@ -14,6 +14,7 @@ import { providers } from "./bench/providers.js";
 import { queries } from "./bench/queries.js";
 import { servers } from "./bench/servers.js";
 import { start } from "./bench/start.js";
+import { web } from "./bench/web.js";
 import { countOf, readWords, refuseWords } from "./command-line.js";
 
 const benchmarks = new Map<string, (options: Options) => Promise<Figure[]>>(
@@ -23,6 +24,7 @@ const benchmarks = new Map<string, (options: Options) => Promise<Figure[]>>(
     start,
     memory,
     queries,
+    web,
     movements,
     providers,
     processors,
@@ -31,7 +33,7 @@ const benchmarks = new Map<string, (options: Options) => Promise<Figure[]>>(
   }),
 );
 /** These need more than Node and run when they are named. */
-const onRequest = new Set(["kafka", "servers"]);
+const onRequest = new Set(["kafka", "servers", "web"]);
 
 /** What runs in a process of its own: this program again, with `--child <name>`. */
 const children = new Map<string, () => Promise<{ run(words: readonly string[]): Promise<void> }>>([
@@ -45,7 +47,7 @@ const children = new Map<string, () => Promise<{ run(words: readonly string[]): 
 const usage = `npm run bench -- [names…] [options]
   names: ${[...benchmarks.keys()].join(", ")};
          all but ${[...onRequest].join(", ")} when none is given
-  --seconds <n>   of load                        --rows <n>      of each table, in queries
+  --seconds <n>   of load                        --rows <n>      of each table, in queries and web
   --rounds <n>    medians are over these         --rate <n>      webhooks a second, in servers
   --events <n>    in memory and processors       --profile <folder>  CPU profiles of the service
 What each measures, and the defaults: docs/benchmarks.md

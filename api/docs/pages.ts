@@ -52,6 +52,8 @@ function rendered(path: string, text: string, pages: Pages): string {
         const place = anchor === undefined ? "" : `#${anchor}`;
         return `<a href="/docs/${escapeHtml(page + place)}">${words}</a>`;
       },
+      image: ({ href, text: seen }) =>
+        `<img src="/docs/images/${escapeHtml(posix.basename(href))}" alt="${escapeHtml(seen)}">`,
     },
   });
   return marked.parse(text, { async: false });

@@ -3,7 +3,8 @@
  * everybody, they hold no data. All of it comes from here, under a policy that lets a browser
  * load, run and ask nothing else.
  */
-import { readFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
+import { extname } from "node:path";
 import { gzipSync } from "node:zlib";
 import type Router from "@koa/router";
 import type { Context } from "koa";
@@ -26,6 +27,12 @@ export function docsRoutes(router: Router): void {
     "reference.js": () => referenceScript,
     "swagger-ui.css": () => readFileSync(swaggerFile("swagger-ui.css")),
     "swagger-ui-bundle.js": () => readFileSync(swaggerFile("swagger-ui-bundle.js")),
+    ...Object.fromEntries(
+      readdirSync(images).map((name) => [
+        `images/${name}`,
+        () => readFileSync(`${images}/${name}`),
+      ]),
+    ),
   };
   const packed = new Map<string, Buffer>();
 
@@ -44,7 +51,7 @@ export function docsRoutes(router: Router): void {
     if (page !== undefined) return sendPage(ctx, page.html());
     const read = Object.hasOwn(files, path) ? files[path] : undefined;
     if (read === undefined) throw notFound("page_unknown", "There is no such page.");
-    ctx.type = path.endsWith(".css") ? "text/css" : "text/javascript";
+    ctx.type = extname(path);
     // No secret is in them, and they are large: kept for a day, unlike everything else.
     ctx.set({ "Cache-Control": "public, max-age=86400", Vary: "Accept-Encoding" });
     if (ctx.acceptsEncodings("gzip") !== "gzip") {
@@ -63,6 +70,7 @@ function once<T>(make: () => T): () => T {
   return () => (made ??= { value: make() }).value;
 }
 
+const images = projectFile("docs", "images");
 const swaggerFile = (name: string): string => projectFile("node_modules", "swagger-ui-dist", name);
 
 const policy = [

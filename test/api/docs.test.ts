@@ -42,6 +42,17 @@ describe("The documentation that is served", () => {
     });
   }
 
+  it("should show the pictures of its pages", async () => {
+    const pictures = [...readPages().values()].flatMap((page) =>
+      [...page.html().matchAll(/<img src="([^"]+)" alt="[^"]+"/g)].map(([, src = ""]) => src),
+    );
+    expect(new Set(pictures).size).to.be.at.least(6);
+    for (const src of pictures) {
+      const { headers, status } = await endpoints.call(src);
+      expect([status, headers.get("content-type")], src).to.deep.equal([200, "image/png"]);
+    }
+  });
+
   it("should link its pages from the reference, and each other where they are", async () => {
     const pages = readPages();
     const { text } = await endpoints.call("/docs");

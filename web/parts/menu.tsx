@@ -10,6 +10,7 @@ export function Menu(props: {
   readonly icon?: IconName;
   readonly isPlain?: boolean;
   readonly hasChevron?: boolean;
+  readonly onOpen?: () => void;
   readonly children: ComponentChildren;
 }) {
   const id = useId();
@@ -33,6 +34,7 @@ export function Menu(props: {
         class="menu"
         popover="auto"
         onToggle={(event) => {
+          if (event.newState === "open") props.onOpen?.();
           if (event.newState === "open" && button.current !== null) {
             place(event.currentTarget, button.current);
           }

@@ -1,5 +1,6 @@
 /** Filters: a menu that adds one, and a chip for each that holds. */
 import { useLocation } from "preact-iso";
+import { useState } from "preact/hooks";
 import { useAnswer } from "../api/use-answer.js";
 import { countryName, providerName, providerTokens } from "../format/names.js";
 import { fieldOf } from "../parts/field.js";
@@ -10,8 +11,12 @@ import { type FilterName, useView } from "../state/view.js";
 export function Filters({ names }: { readonly names: readonly FilterName[] }) {
   const view = useView();
   const { filters } = view;
+  // Not before somebody chooses: the figures wait for the same engine.
+  const [isWanted, setWanted] = useState(false);
   const products = useAnswer(
-    names.includes("product") || filters.product !== undefined ? "/v1/products" : null,
+    (isWanted && names.includes("product")) || filters.product !== undefined
+      ? "/v1/products"
+      : null,
     { period: "lifetime", limit: "200" },
   ).answer?.data;
   const nameOf = (name: FilterName, value: string): string => {
@@ -22,7 +27,7 @@ export function Filters({ names }: { readonly names: readonly FilterName[] }) {
   };
   return (
     <>
-      <Menu label="Filter" icon="filter" hasChevron={false}>
+      <Menu label="Filter" icon="filter" hasChevron={false} onOpen={() => setWanted(true)}>
         {names.includes("provider") ? (
           <>
             <h3>Provider</h3>

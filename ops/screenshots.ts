@@ -1,0 +1,94 @@
+/**
+ * `npm run screenshots`: plays the demo in a folder of its own, and makes the pictures of
+ * `docs/images/` of it anew.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Page } from "playwright-core";
+import { projectFile } from "../runtime/project-root.js";
+import { launchChromium, openDashboard } from "./chromium.js";
+import { smallPng } from "./small-png.js";
+
+const images = projectFile("docs", "images");
+const folder = mkdtempSync(join(tmpdir(), "revenue-screenshots-"));
+const demo = spawn(process.execPath, [fileURLToPath(new URL("demo.js", import.meta.url))], {
+  cwd: folder,
+  env: { ...process.env, PORT: "0" },
+  stdio: ["ignore", "pipe", "inherit"],
+});
+const ended = once(demo, "close");
+// Also when this is ended by a signal, the demo does not stay.
+process.once("exit", () => demo.kill("SIGINT"));
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
+try {
+  await takeAll(await addressOf(demo));
+} finally {
+  demo.kill("SIGINT");
+  await ended;
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function takeAll(base: string): Promise<void> {
+  mkdirSync(images, { recursive: true });
+  const browser = await launchChromium();
+  try {
+    const context = await openDashboard(browser, base, join(folder, "demo-data", "data"), {
+      viewport: { width: 1280, height: 800 },
+      colorScheme: "light",
+      reducedMotion: "reduce",
+    });
+    const page = await context.newPage();
+    await take(page, "overview", "/overview");
+    await take(page, "mrr", "/mrr?group_by=product");
+    await take(page, "retention", "/retention");
+    await take(page, "live", "/live");
+    await open(page, "/transactions?type=subscription");
+    await page.locator("tbody a.row-link").first().click();
+    await page.getByRole("dialog").getByRole("heading", { name: "Ledger entries" }).waitFor();
+    await take(page, "transaction");
+    await page.getByRole("dialog").locator('a[href*="/events/evt_"]').first().click();
+    await page.waitForURL(/\/events\//);
+    await take(page, "event");
+  } finally {
+    await browser.close();
+  }
+}
+
+/** @param path left out: of what is open */
+async function take(page: Page, name: string, path?: string): Promise<void> {
+  if (path !== undefined) await open(page, path);
+  await drawn(page);
+  writeFileSync(join(images, `${name}.png`), smallPng(await page.screenshot()));
+  process.stdout.write(`docs/images/${name}.png\n`);
+}
+
+async function open(page: Page, path: string): Promise<void> {
+  await page.goto(path);
+  await page.waitForURL(/workspace=/);
+  await drawn(page);
+}
+
+async function drawn(page: Page): Promise<void> {
+  await page.locator("h1").waitFor();
+  await page.waitForLoadState("networkidle");
+  await page.locator(".skeleton, .skeleton-block, .is-stale").first().waitFor({ state: "hidden" });
+}
+
+/** The demo prints the link when all of its history is booked. */
+async function addressOf({ stdout }: ChildProcess): Promise<string> {
+  let said = "";
+  stdout?.on("data", (chunk: Buffer) => {
+    said += chunk.toString();
+    process.stdout.write(chunk);
+  });
+  for (;;) {
+    const address = /(http:\S+)\/setup#/.exec(said)?.[1];
+    if (address !== undefined) return address;
+    const isOver = await Promise.race([ended.then(() => true), once(demo.stdout, "data")]);
+    if (isOver === true) throw new Error("the demo ended before it was played");
+  }
+}
