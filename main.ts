@@ -5,12 +5,12 @@
  */
 import { join, relative } from "node:path";
 import { BackupRefused } from "./backup/manifest.js";
-import { DataFolderRefused, tokenFile } from "./runtime/data-folder.js";
-import { FolderLocked } from "./runtime/folder-lock.js";
+import { DataFolderRefused, tokenFile } from "./runtime/start/data-folder.js";
+import { FolderLocked } from "./runtime/start/folder-lock.js";
 import { LogUnreadable } from "./log/log.js";
-import { checkServers } from "./runtime/check.js";
+import { checkServers } from "./runtime/start/check.js";
 import { createLogger } from "./runtime/logger.js";
-import { RowsLost } from "./runtime/lost-rows.js";
+import { RowsLost } from "./runtime/start/lost-rows.js";
 import { MigrationRefused } from "./runtime/migrations.js";
 import {
   SchemaRegistryRefused,
@@ -18,7 +18,7 @@ import {
 } from "./log/registry/schema-registry.js";
 import { ClockSetBack } from "./watermark/persisted-watermark.js";
 import { PostgresUnavailable } from "./postgres/postgres.js";
-import { OthersRun } from "./runtime/exclusive-lease.js";
+import { OthersRun } from "./runtime/start/exclusive-lease.js";
 import { type Config, ConfigError, limits, readConfig, secretSettings } from "./config.js";
 import { mistypedSettings } from "./ops/mistyped-settings.js";
 import { baseCurrency } from "./schemas/http/manage.js";
@@ -30,7 +30,7 @@ import {
   start,
   useOfAllRoles,
 } from "./start.js";
-import { embeddedBackends } from "./runtime/embedded-backends.js";
+import { embeddedBackends } from "./runtime/start/embedded-backends.js";
 
 /** Ctrl-C reaches this process twice when npm runs it: from the terminal and from npm. */
 const sameSignalMs = 2_000;

@@ -15,12 +15,12 @@ import { StoreUnavailable } from "./clickhouse/clickhouse.js";
 import { type LogUse, LogUnavailable, LogUnreadable } from "./log/log.js";
 import type { Logger } from "./runtime/logger.js";
 import { drawSetupLink } from "./members/first-run.js";
-import { openService } from "./runtime/open.js";
+import { openService } from "./runtime/start/open.js";
 import { PostgresUnavailable } from "./postgres/postgres.js";
 import { Releases } from "./runtime/releases.js";
 import type { Service } from "./runtime/service.js";
 import { type Config, ConfigError, limits } from "./config.js";
-import { embeddedBackends } from "./runtime/embedded-backends.js";
+import { embeddedBackends } from "./runtime/start/embedded-backends.js";
 
 interface Role {
   readonly logUse: LogUse;

@@ -2,8 +2,8 @@
 import { realpathSync } from "node:fs";
 import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
-import { FolderLocked, lockFolder } from "../runtime/folder-lock.js";
-import { makeFolder } from "../runtime/make-folder.js";
+import { FolderLocked, lockFolder } from "../runtime/start/folder-lock.js";
+import { makeFolder } from "../runtime/start/make-folder.js";
 import { BackupRefused, readManifest } from "./manifest.js";
 
 const partialEnding = ".partial";

@@ -32,7 +32,7 @@ import {
   manifestText,
 } from "./manifest.js";
 import { postgresFile, postgresTables, readAheadTables, writeTables } from "./postgres-part.js";
-import { embeddedBackends } from "../runtime/embedded-backends.js";
+import { embeddedBackends } from "../runtime/start/embedded-backends.js";
 
 export type BackedUp = Pick<Service, "config" | "log" | "clickhouse" | "postgres" | "vault">;
 

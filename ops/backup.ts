@@ -5,13 +5,13 @@ import { newestBackupIn } from "../backup/folder.js";
 import { BackupRefused, readManifest } from "../backup/manifest.js";
 import { type CheckedBackup, checkBackup, restoreBackup } from "../backup/restore.js";
 import { type MadeBackup, backupKeyFile, writeBackup } from "../backup/write.js";
-import { keyFile, placeVaultKey, vaultKeyOf } from "../runtime/data-folder.js";
-import { FolderLocked } from "../runtime/folder-lock.js";
+import { keyFile, placeVaultKey, vaultKeyOf } from "../runtime/start/data-folder.js";
+import { FolderLocked } from "../runtime/start/folder-lock.js";
 import type { Service } from "../runtime/service.js";
 import { vaultKeyId } from "../vault/vault.js";
 import type { Config } from "../config.js";
 import { askForBackup, type BackupWords } from "./backup-online.js";
-import { embeddedBackends } from "../runtime/embedded-backends.js";
+import { embeddedBackends } from "../runtime/start/embedded-backends.js";
 
 type Report = (line: string) => void;
 

@@ -7,7 +7,7 @@ import { parseEnv } from "node:util";
 import { BackupRefused, readManifest } from "../backup/manifest.js";
 import { refuseUnlessEmpty, restoreUnderWay } from "../backup/restore.js";
 import { writeBackup } from "../backup/write.js";
-import { expectInstallation, vaultKeyOf } from "../runtime/data-folder.js";
+import { expectInstallation, vaultKeyOf } from "../runtime/start/data-folder.js";
 import { vaultKeyId } from "../vault/vault.js";
 import { type Config, ConfigError, readConfig } from "../config.js";
 import { topics } from "../schemas/records/records.js";

@@ -4,7 +4,7 @@
  * were found, 2 it could not run.
  */
 import { parseArgs } from "node:util";
-import { openService } from "../runtime/open.js";
+import { openService } from "../runtime/start/open.js";
 import { Releases } from "../runtime/releases.js";
 import type { Service } from "../runtime/service.js";
 import { createLogger } from "../runtime/logger.js";

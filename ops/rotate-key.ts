@@ -3,7 +3,7 @@
  * is kept sealed under the new one, for the raw events that stay as they are.
  */
 import { resolve } from "node:path";
-import { replaceVaultKey } from "../runtime/data-folder.js";
+import { replaceVaultKey } from "../runtime/start/data-folder.js";
 import { resealSecrets } from "../vault/reseal.js";
 import type { Service } from "../runtime/service.js";
 import { openVault, vaultKeyId } from "../vault/vault.js";

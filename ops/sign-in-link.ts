@@ -8,7 +8,7 @@ import { type Config, ConfigError } from "../config.js";
 import { writeLinkFile } from "../members/first-run.js";
 import { drawLink } from "../members/one-time-tokens.js";
 import { openPostgres } from "../postgres/open.js";
-import { expectInstallation } from "../runtime/data-folder.js";
+import { expectInstallation } from "../runtime/start/data-folder.js";
 import { createLogger } from "../runtime/logger.js";
 
 /** @returns the lines for the terminal */

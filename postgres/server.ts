@@ -13,7 +13,7 @@ import type { Logger } from "../runtime/logger.js";
 import { isLasting, isUnavailable, TakesNoWrites, TooOld, whyNotOpened } from "./errors.js";
 import { type Postgres, PostgresUnavailable, type TransactionOptions } from "./postgres.js";
 import { columns } from "./columns.js";
-import { reportWaiting } from "../runtime/report-waiting.js";
+import { reportWaiting } from "../runtime/start/report-waiting.js";
 
 export interface ServerOrigin {
   readonly url: string;

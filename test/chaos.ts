@@ -7,7 +7,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { inspect } from "node:util";
 import { createLogger } from "../runtime/logger.js";
-import { openService } from "../runtime/open.js";
+import { openService } from "../runtime/start/open.js";
 import { Releases } from "../runtime/releases.js";
 import { readConfig } from "../config.js";
 import { countOf, readWords } from "../ops/command-line.js";

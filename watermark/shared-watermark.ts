@@ -10,7 +10,7 @@ import { type InFlightReceipts, LocalReceipts, type Receipt } from "./in-flight-
 import type { Logger } from "../runtime/logger.js";
 import { type Postgres, PostgresUnavailable } from "../postgres/postgres.js";
 import type { Releases } from "../runtime/releases.js";
-import { OthersRun, refuseBesideCommand } from "../runtime/exclusive-lease.js";
+import { OthersRun, refuseBesideCommand } from "../runtime/start/exclusive-lease.js";
 import { type ClockGiven, PersistedWatermark } from "./persisted-watermark.js";
 
 const promiseEveryMs = 200;

@@ -1,7 +1,7 @@
 import { isAbsolute } from "node:path";
 import type Router from "@koa/router";
 import { type LastBackup, RunningBackups } from "../../backup/running.js";
-import { vaultKeyOf } from "../../runtime/data-folder.js";
+import { vaultKeyOf } from "../../runtime/start/data-folder.js";
 import { readJson } from "../../http/body.js";
 import { conflict, notFound, unprocessable } from "../../http/errors.js";
 import { refuseParameters } from "../../http/query.js";

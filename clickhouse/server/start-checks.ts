@@ -7,7 +7,7 @@ import { type ClickHouseClient, ClickHouseLogLevel, createClient } from "@clickh
 import { ConfigError, limits } from "../../config.js";
 import { isClickHouseError, notAllowed } from "../errors.js";
 import { missingGrants } from "./grants.js";
-import { reportWaiting } from "../../runtime/report-waiting.js";
+import { reportWaiting } from "../../runtime/start/report-waiting.js";
 import type { ServerOrigin } from "../connections.js";
 
 /** What the tests run on is newer; older ones are refused rather than trusted with money. */

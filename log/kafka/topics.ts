@@ -9,7 +9,7 @@ import { errorTypeOf, refusalOf, textOf } from "./start-errors.js";
 import { type KafkaUse, refuseMissingRights } from "./permissions.js";
 import type { TopicOptions } from "../log.js";
 import type { Logger } from "../../runtime/logger.js";
-import { reportWaiting } from "../../runtime/report-waiting.js";
+import { reportWaiting } from "../../runtime/start/report-waiting.js";
 
 interface KafkaTopic extends TopicOptions {
   /** As Kafka knows it. */

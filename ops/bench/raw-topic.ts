@@ -1,5 +1,5 @@
 /** Fills the raw topic of an installation that is not running, as its endpoints would have. */
-import { openService } from "../../runtime/open.js";
+import { openService } from "../../runtime/start/open.js";
 import { listIntegrations } from "../../workspaces/integration-records.js";
 import { createLogger } from "../../runtime/logger.js";
 import { sealRawEvent } from "../../log/raw-event.js";

@@ -12,7 +12,7 @@ import { kafkaVersion } from "../../ops/servers/kafka.js";
 import { settingOf, usualPorts } from "../../ops/servers/kept.js";
 import { roleNames } from "../../start.js";
 import { openTestClickHouse, openTestPostgres } from "../harness/stores.js";
-import { embeddedBackends } from "../../runtime/embedded-backends.js";
+import { embeddedBackends } from "../../runtime/start/embedded-backends.js";
 
 const composeFile = z.object({
   services: z.record(
@@ -200,7 +200,7 @@ describe("The containers", () => {
   });
 });
 
-/** What only an embedded backend loads (runtime/open.ts and its neighbours). */
+/** What only an embedded backend loads (runtime/start/open.ts and its neighbours). */
 const embedded = [
   "log/lmdb/lmdb-log.ts",
   "postgres/pglite.ts",

@@ -15,7 +15,7 @@ import { openRates } from "../../rates/rates.js";
 import { Editions } from "../../rates/editions.js";
 import { Releases } from "../../runtime/releases.js";
 import { openSharedReceipts } from "../../watermark/shared-watermark.js";
-import { takeExclusiveLease, OthersRun } from "../../runtime/exclusive-lease.js";
+import { takeExclusiveLease, OthersRun } from "../../runtime/start/exclusive-lease.js";
 import { readConfig } from "../../config.js";
 import { rejection } from "../log/log-contract.js";
 import { openTestPostgres, testLogger } from "../harness/stores.js";

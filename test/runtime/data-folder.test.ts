@@ -13,8 +13,8 @@ import {
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { DataFolderRefused, openDataFolder } from "../../runtime/data-folder.js";
-import { FolderLocked, lockFolder } from "../../runtime/folder-lock.js";
+import { DataFolderRefused, openDataFolder } from "../../runtime/start/data-folder.js";
+import { FolderLocked, lockFolder } from "../../runtime/start/folder-lock.js";
 
 describe("The data folder", () => {
   let parent: string;

@@ -3,8 +3,8 @@ import { expect } from "chai";
 import { noClickHouse } from "../../clickhouse/unused.js";
 import type { Log } from "../../log/log.js";
 import type { Postgres } from "../../postgres/postgres.js";
-import { OthersRun } from "../../runtime/exclusive-lease.js";
-import { fenceBackends } from "../../runtime/fenced-backends.js";
+import { OthersRun } from "../../runtime/start/exclusive-lease.js";
+import { fenceBackends } from "../../runtime/start/fenced-backends.js";
 import { topics } from "../../schemas/records/records.js";
 import { rejection } from "../log/log-contract.js";
 

@@ -7,12 +7,12 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { DataFolderRefused, openDataFolder } from "../../runtime/data-folder.js";
+import { DataFolderRefused, openDataFolder } from "../../runtime/start/data-folder.js";
 import { askForBackup } from "../../ops/backup-online.js";
 import { type Config, ConfigError, readConfig } from "../../config.js";
 import { mistypedSettings } from "../../ops/mistyped-settings.js";
 import { move } from "../../ops/move.js";
-import { openService } from "../../runtime/open.js";
+import { openService } from "../../runtime/start/open.js";
 import { Releases } from "../../runtime/releases.js";
 import { testLogger } from "../harness/stores.js";
 

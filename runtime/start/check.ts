@@ -2,12 +2,12 @@
  * `npm start -- check`: what answers at the servers that are configured, and whether their users
  * may do what is needed there. Makes nothing.
  */
-import { type Config, ConfigError } from "../config.js";
-import type { LogUse } from "../log/log.js";
-import { topicOptions } from "../log/topic-options.js";
-import { openPostgres } from "../postgres/open.js";
+import { type Config, ConfigError } from "../../config.js";
+import type { LogUse } from "../../log/log.js";
+import { topicOptions } from "../../log/topic-options.js";
+import { openPostgres } from "../../postgres/open.js";
 import type { storeFolders } from "./data-folder.js";
-import type { Logger } from "./logger.js";
+import type { Logger } from "../logger.js";
 
 export interface Checked {
   readonly line: string;
@@ -45,9 +45,9 @@ async function reported(check: () => Promise<string>): Promise<Checked> {
 }
 
 async function kafka(config: Config, use: LogUse, logger: Logger): Promise<string> {
-  const { checkKafka } = await import("../log/kafka/check.js");
-  const { kafkaUse } = await import("../log/kafka/kafka-log.js");
-  const { kafkaSettings } = await import("../log/kafka/settings.js");
+  const { checkKafka } = await import("../../log/kafka/check.js");
+  const { kafkaUse } = await import("../../log/kafka/kafka-log.js");
+  const { kafkaSettings } = await import("../../log/kafka/settings.js");
   const topicPrefix = config.KAFKA_TOPIC_PREFIX ?? "";
   const topics = topicOptions(config, config.KAFKA_PARTITIONS);
   const settings = kafkaSettings(config);
@@ -56,7 +56,7 @@ async function kafka(config: Config, use: LogUse, logger: Logger): Promise<strin
 }
 
 async function clickhouse(url: string, setting: string): Promise<string> {
-  const { whenUsable } = await import("../clickhouse/server/start-checks.js");
+  const { whenUsable } = await import("../../clickhouse/server/start-checks.js");
   const { version, database } = await whenUsable({ url, patienceMs: 0 }, setting, [], false);
   return `ClickHouse ${version} answers at ${new URL(url).host}, database ${database}: all rights`;
 }
@@ -83,7 +83,7 @@ async function postgres(url: string, logger: Logger): Promise<string> {
 }
 
 async function registry(url: string, logger: Logger): Promise<string> {
-  const { Registry } = await import("../log/registry/schema-registry.js");
+  const { Registry } = await import("../../log/registry/schema-registry.js");
   const found = new Registry(url, logger);
   await found.check();
   return `The schema registry answers at ${found.name}`;

@@ -1,5 +1,5 @@
 /** Which stores of this process are embedded. */
-import type { Config } from "../config.js";
+import type { Config } from "../../config.js";
 
 /** The settings that are absent, so that their backend is the embedded one. */
 export function embeddedBackends(config: Config): string[] {

@@ -1,48 +1,48 @@
 /** Opens every backend of this process, by its settings; each registers its own release. */
 import Router from "@koa/router";
-import { type Config, ConfigError } from "../config.js";
-import { topics } from "../schemas/records/records.js";
-import { BackupRefused } from "../backup/manifest.js";
-import { restoreUnderWay } from "../backup/restore.js";
-import { noClickHouse } from "../clickhouse/unused.js";
-import { openClickHouse } from "../clickhouse/open.js";
-import type { ClickHouse } from "../clickhouse/clickhouse.js";
+import { type Config, ConfigError } from "../../config.js";
+import { topics } from "../../schemas/records/records.js";
+import { BackupRefused } from "../../backup/manifest.js";
+import { restoreUnderWay } from "../../backup/restore.js";
+import { noClickHouse } from "../../clickhouse/unused.js";
+import { openClickHouse } from "../../clickhouse/open.js";
+import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import {
   type DataFolder,
   type Secrets,
   expectInstallation,
   openDataFolder,
 } from "./data-folder.js";
-import { LocalReceipts } from "../watermark/in-flight-receipts.js";
-import { CallLimits } from "../http/rate-limits.js";
-import { openIntegrations } from "../workspaces/integrations.js";
-import { openKeys } from "../workspaces/keys.js";
-import { alone } from "../postgres/leases.js";
-import type { Processes } from "../log/kafka/connection.js";
-import type { Log, LogUse } from "../log/log.js";
-import type { Logger } from "./logger.js";
+import { LocalReceipts } from "../../watermark/in-flight-receipts.js";
+import { CallLimits } from "../../http/rate-limits.js";
+import { openIntegrations } from "../../workspaces/integrations.js";
+import { openKeys } from "../../workspaces/keys.js";
+import { alone } from "../../postgres/leases.js";
+import type { Processes } from "../../log/kafka/connection.js";
+import type { Log, LogUse } from "../../log/log.js";
+import type { Logger } from "../logger.js";
 import { refuseLostRows } from "./lost-rows.js";
-import { openSessions } from "../members/sessions.js";
-import { createMetrics } from "./metrics.js";
-import { migrateClickHouse, migratePostgres } from "./migrations.js";
-import { learnPreviousKeys } from "../vault/own-secrets.js";
-import { openPostgres } from "../postgres/open.js";
-import type { Postgres } from "../postgres/postgres.js";
-import { PublicSchemas } from "../log/registry/public-schemas.js";
-import { openRates } from "../rates/rates.js";
+import { openSessions } from "../../members/sessions.js";
+import { createMetrics } from "../metrics.js";
+import { migrateClickHouse, migratePostgres } from "../migrations.js";
+import { learnPreviousKeys } from "../../vault/own-secrets.js";
+import { openPostgres } from "../../postgres/open.js";
+import type { Postgres } from "../../postgres/postgres.js";
+import { PublicSchemas } from "../../log/registry/public-schemas.js";
+import { openRates } from "../../rates/rates.js";
 import { openingStore, replayAll, restoreAll } from "./opening-store.js";
-import { randomBase62 } from "../vault/random.js";
-import { Readiness } from "./readiness.js";
-import type { Releases } from "./releases.js";
-import { Registry } from "../log/registry/schema-registry.js";
-import type { Service } from "./service.js";
-import { openSharedReceipts, silentProcesses } from "../watermark/shared-watermark.js";
+import { randomBase62 } from "../../vault/random.js";
+import { Readiness } from "../readiness.js";
+import type { Releases } from "../releases.js";
+import { Registry } from "../../log/registry/schema-registry.js";
+import type { Service } from "../service.js";
+import { openSharedReceipts, silentProcesses } from "../../watermark/shared-watermark.js";
 import { takeExclusiveLease, type OthersRun } from "./exclusive-lease.js";
-import { PersistedWatermark } from "../watermark/persisted-watermark.js";
-import { topicOptions } from "../log/topic-options.js";
-import { openVault } from "../vault/vault.js";
-import { Watermark } from "../watermark/watermark.js";
-import { withWireFormat } from "../log/registry/wire-format.js";
+import { PersistedWatermark } from "../../watermark/persisted-watermark.js";
+import { topicOptions } from "../../log/topic-options.js";
+import { openVault } from "../../vault/vault.js";
+import { Watermark } from "../../watermark/watermark.js";
+import { withWireFormat } from "../../log/registry/wire-format.js";
 import { fenceBackends } from "./fenced-backends.js";
 import { embeddedBackends } from "./embedded-backends.js";
 
@@ -226,8 +226,8 @@ async function openLog(
   use: LogUse | undefined,
 ): Promise<Log> {
   if (config.KAFKA_BROKERS !== undefined) {
-    const { openKafkaLog } = await import("../log/kafka/kafka-log.js");
-    const { kafkaSettings } = await import("../log/kafka/settings.js");
+    const { openKafkaLog } = await import("../../log/kafka/kafka-log.js");
+    const { kafkaSettings } = await import("../../log/kafka/settings.js");
     return openKafkaLog({
       settings: { ...kafkaSettings(config), processes },
       topicPrefix: config.KAFKA_TOPIC_PREFIX ?? "",
@@ -237,7 +237,7 @@ async function openLog(
       logger,
     });
   }
-  const { openLmdbLog } = await import("../log/lmdb/lmdb-log.js");
+  const { openLmdbLog } = await import("../../log/lmdb/lmdb-log.js");
   return openingStore(config, "log", restoreAll, async (path) =>
     openLmdbLog({
       path,

@@ -1,5 +1,5 @@
 /** A start that waits for a server says so: it may be starting, or a setting may be wrong. */
-import type { Logger } from "./logger.js";
+import type { Logger } from "../logger.js";
 
 /** Not what is over by the next try. */
 const reportedAtTry = 3;

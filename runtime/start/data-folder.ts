@@ -14,10 +14,10 @@ import {
   writeSync,
 } from "node:fs";
 import { join, resolve } from "node:path";
-import type { Config } from "../config.js";
+import type { Config } from "../../config.js";
 import { lockFolder } from "./folder-lock.js";
 import { makeFolder } from "./make-folder.js";
-import { randomBase62 } from "../vault/random.js";
+import { randomBase62 } from "../../vault/random.js";
 
 export interface Secrets {
   /** 64 hexadecimal characters. */

@@ -4,11 +4,11 @@
  * write their own row before they look for the other's, so if both begin at the same moment, at
  * least one sees the other and ends. Embedded, the lock of the data folder does this.
  */
-import { limits } from "../config.js";
-import { endLease, keepLease, takeLease } from "../postgres/leases.js";
-import type { Logger } from "./logger.js";
-import type { Postgres } from "../postgres/postgres.js";
-import type { Releases } from "./releases.js";
+import { limits } from "../../config.js";
+import { endLease, keepLease, takeLease } from "../../postgres/leases.js";
+import type { Logger } from "../logger.js";
+import type { Postgres } from "../../postgres/postgres.js";
+import type { Releases } from "../releases.js";
 
 /** Processes work on the installation that must not; the message says what to do. */
 export class OthersRun extends Error {
