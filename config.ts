@@ -30,8 +30,6 @@ export const limits = {
   eventDeliveriesMax: 100,
   /** Rows of each kind shown of what was recorded under one raw event. */
   eventRowsMax: 1_000,
-  /** Records at the end of a topic that are looked through for an event not in the journal yet. */
-  eventSearchRecordsMax: 10_000,
   /** How long an explanation waits for what follows a transaction that is listed already. */
   explanationMsMax: 2_000,
   /** Exports being sent at a time, of all workspaces and of one; each reads page by page. */
@@ -44,8 +42,6 @@ export const limits = {
    * takes as long as the first 1,000 of its rows.
    */
   exportPageRows: 3_000,
-  /** Rows of one row group of a Parquet file; encoding it holds up everything else (100 ms). */
-  parquetGroupRows: 2_500,
   /** Intervals of one series over time: ten years of days. */
   seriesIntervalsMax: 4_000,
   /** Rows of one series, its intervals times its groups. */
@@ -73,8 +69,6 @@ export const limits = {
   paymentsPerPurchaseMax: 100,
   /** Form A subscriptions and churns without an id of one provider, product, amount, currency. */
   anonymousPoolSidesMax: 100_000,
-  /** Of them, gone through again in one batch because others came late: after it, all at once. */
-  anonymousPairedAgainMax: 200_000,
   /** Changes of one account, by the items of each (1 at least); later ones are rejected. */
   accountSizeMax: 100_000,
   /** Of those that leave nothing that counts so many more: what began must be able to end. */
@@ -91,139 +85,38 @@ export const limits = {
   mergedFieldsMax: 200,
   /** Rounds of questions to a provider's API one event may lead to. */
   enrichmentRoundsMax: 8,
-  /** Questions of one event in all; what they leave open is as if the API could not be had. */
-  enrichmentQuestionsMax: 500,
   /** Events that ask are taken so many at a time. */
   enrichmentBatchRecordsMax: 25,
-  /** So many of them wait for their answers; only beyond it does a slow API hold up others'. */
-  enrichmentWaitingMax: 2_000,
-  enrichmentWaitingBytesMax: 64 * mebibyte,
-  /** Events of one integration that ask at a time, and how long each may take from then on. */
-  enrichmentAtOnceMax: 20,
-  enrichmentMsMax: 30_000,
-  /** One call of a provider's API: its answer, its tries, the pause doubling from this. */
-  apiAnswerMsMax: 10_000,
-  apiAnswerBytesMax: 16 * mebibyte,
-  apiAttemptsMax: 3,
-  apiPauseMs: 500,
-  /** What a provider asks us to wait, of which an event waits no more. */
-  apiWaitMsMax: 10_000,
-  /** Calls at once for one integration, and calls that wait; the next fails at once. */
-  apiCallsAtOnceMax: 4,
-  apiCallsWaitingMax: 1_000,
-  /** Failures in a row after which an integration's API is left alone, and for how long. */
-  apiFailuresMax: 5,
-  apiHalfOpenAfterMs: 15_000,
-  /** Integrations whose calls are regulated at a time; the longest unused is forgotten. */
-  apiLinesMax: 1_000,
-  /** Answers kept for further events, and the largest that is. */
-  apiAnswersKeptMax: 2_000,
-  apiAnswerKeptBytesMax: 32 * kibibyte,
-  /** Records a backfill may be ahead of normalizing: live events wait behind no more than these. */
-  backfillAheadRecordsMax: 300,
-  /** Tries of a page that fails by neither the provider nor a store; then the backfill fails. */
-  backfillTriesMax: 5,
-  /** How long a process may be silent before another goes on with its backfill. */
-  backfillLeaseMs: 120_000,
-  /** One answer with a page of history, and all tries for it; less than the lease. */
-  backfillAnswerMsMax: 30_000,
-  backfillPageMsMax: 90_000,
-  /** What a page shows is dated so much before it was asked for: a provider's clock may differ. */
-  backfillClockSkewMsMax: 60_000,
-  /** The pause of a backfill whose API cannot be had, doubling up to this. */
-  backfillPauseMsMax: 5 * 60 * 1000,
-  /** Rows of a file one call of the import sends: well below the endpoint's own bounds. */
-  importBatchLinesMax: 1_000,
-  /** Rows without an `event_id` in one file: each is remembered, to report equal ones apart. */
-  importRowsWithoutIdMax: 2_000_000,
-  /** Events named by an `event_id` in one file: each is remembered, to report repeats. */
-  importRowsWithIdMax: 2_000_000,
-  /** Wrong lines of a file that are reported; all are counted. */
-  importProblemsReportedMax: 100,
-  /** Calls of an integration's webhook URL are counted in Postgres once in this time. */
-  integrationCallsWriteMs: 60_000,
-  /** Integrations times verdicts counted at a time; calls beyond them are not. */
-  integrationCallsCountedMax: 10_000,
   /** An integration that delivered before and is silent for so long is reported as `quiet`. */
   integrationQuietMs: 7 * 24 * 60 * 60 * 1000,
   /** Records one step takes at a time: a statement costs much the same for many as for a few. */
   normalizeBatchRecordsMax: 2_000,
   bookBatchRecordsMax: 5_000,
-  /** Working out movements costs a statement much the same for many accounts as for a few. */
-  bookSubscriptionsBatchRecordsMax: 10_000,
-  /** Workspaces of which it is remembered up to when their figures were reported complete. */
-  reportedMomentsMax: 10_000,
   /** How long a start waits for servers that do not answer, or no longer do. */
   startPatienceMsMax: 120_000,
   /** How long a process may be silent before another does what only one may do. */
   leaseMs: 15_000,
   /** How long figures wait for the calls at the endpoints of a process that is silent. */
   receiptsLeaseMs: 10_000,
-  /** A clock set back by more than that over a restart is not waited for: the start is refused. */
-  clockSetBackMsMax: 2 * 60 * 60 * 1000,
-  /** By then every process asks with credentials another entered (`workspaces/integrations.ts`). */
-  credentialsSeenMs: 5_000,
-  /** How late a process learns of rates another added, or reports its own while it fetches. */
-  ratesSeenMs: 5_000,
-  /** Connections of one process to a Postgres server, and the longest wait for one. */
-  postgresConnectionsMax: 10,
   postgresConnectMsMax: 5_000,
-  /** Of them, those that events which ask their provider's API may have at a time, by step. */
-  postgresConnectionsOfEnrichmentMax: 3,
-  /** One statement there, its wait for a lock, and a transaction that asks nothing. */
-  postgresStatementMsMax: 30_000,
-  postgresLockMsMax: 10_000,
-  postgresIdleInTransactionMsMax: 60_000,
   /** Connections of one process that read from a ClickHouse server; write lanes have theirs. */
   clickhouseReadersMax: 16,
-  /** One statement there, and its answer: longer, so that the server can say why it ended it. */
-  clickhouseStatementSecondsMax: 290,
-  clickhouseAnswerMsMax: 300_000,
-  /** How long a write waits for those of other processes in its lane. */
-  clickhouseLaneMsMax: 600_000,
-  /** How late a process learns that the list of a cluster's shards was changed under it. */
-  clickhouseShardsSeenMs: 1_000,
-  /** Statements waiting for a connection; the next is refused (StoreBusy). */
-  clickhouseWaitingMax: 1_000,
   /** Bytes waiting for the log's next commit; the next append is refused (LogUnavailable). */
   logPendingBytesMax: 256 * mebibyte,
   /** Records of the log in one file of a backup, beside the last one; it is read whole. */
   backupFileBytesMax: 64 * mebibyte,
-  /** How long a backup waits for the next records of a log that cannot be read. */
-  backupPatienceMsMax: 60_000,
   /** Bytes of records a consumer is given at once; a single record may be larger. */
   consumedBytesMax: 8 * mebibyte,
-  /** One record of the log: what Kafka takes as a batch of its own, less its frame. */
-  logRecordBytesMax: 8 * mebibyte - 64 * kibibyte,
   /** Records one commit of the log takes, so that a long queue does not stall the process. */
   logCommitRecordsMax: 5_000,
-  /** Below it the log's disk counts as full: calls are refused until there is room again. */
-  logFreeBytesMin: 16 * mebibyte,
-  /** Kafka: reaching a broker, one answer, and one try of all that has to be done at start. */
-  kafkaConnectMsMax: 2_000,
   kafkaAnswerMsMax: 5_000,
   kafkaStartMsMax: 30_000,
-  /** More than any answer of Kafka has; the first letters of others are a longer length to it. */
-  kafkaAnswerBytesMax: 1024 * mebibyte,
   /** How long an append may wait for Kafka; then it is refused (LogUnavailable). */
   kafkaAppendMsMax: 8_000,
-  /**
-   * How long after that a record that was sent may still become readable: a leader waits for a
-   * stalled replica for one and a half times `replica.lag.time.max.ms` (30 s), then goes on alone.
-   */
-  kafkaLateMsMax: 45_000,
-  /** Records of one partition sent at once; the largest batch its topics have to take. */
-  kafkaBatchBytesMax: 1 * mebibyte,
-  kafkaMessageBytesMax: 8 * mebibyte,
   /** Bytes of one partition fetched at once, and held until a handler takes them. */
   kafkaFetchBytesMax: 1 * mebibyte,
   /** Between two requests of a consumer or tail for records, and two of a group to commit. */
   kafkaLingerMs: 10,
-  kafkaCommitEveryMs: 25,
-  kafkaBufferBytesMax: 2 * mebibyte,
-  /** A member silent for so long has died; brokers take no less by default. */
-  kafkaSessionMsMax: 6_000,
-  kafkaHeartbeatMs: 500,
   /**
    * How long running batches may hold up the group when members come or go. One that takes longer
    * is handled again by another member: where all are slow, none would ever be finished.
@@ -236,18 +129,8 @@ export const limits = {
    * takes the processor as long as some 40,000 of them, and each of a rebuild writes a part.
    */
   auditSliceRows: 400_000,
-  /** Changes of which an audit holds two hashes of each subscription: 40 bytes. */
-  auditHashedRows: 10_000_000,
-  /** The same while booking goes on: a tenth of a second of one connection. */
-  auditSliceRowsBesideBooking: 20_000,
-  /** Facts about money an audit holds at a time. */
-  auditFactsMax: 5_000,
   /** Differences an audit names of each table of a workspace; all are counted. */
   auditExamplesMax: 20,
-  /** Workspaces and tables with differences one audit keeps for the list. */
-  auditFindingsMax: 1_000,
-  /** Audits in the list; older ones are forgotten. */
-  auditsKeptMax: 1_000,
   /** The last audit of everything is reported as overdue: a day, and the hours one may take. */
   auditOverdueMs: 26 * 60 * 60 * 1000,
   /** A consumer's handler failed: pause before the same batch, doubling up to this. */
@@ -258,32 +141,10 @@ export const limits = {
   metricSeriesMax: 1_000,
   /** How long a stop may take before the process ends anyway. */
   stopMsMax: 9_000,
-  socketPingMs: 15_000,
   socketBufferedBytesMax: 1 * mebibyte,
   /** Messages a resuming socket may ask back; older cursors are closed with 4410. */
   socketReplayRecordsMax: 100_000,
   socketsPerKeyMax: 100,
-  /** One answer of a source of rates; the largest real one has 200 kB. */
-  ratesBodyBytesMax: 4 * mebibyte,
-  ratesAnswerMsMax: 10_000,
-  /** The ECB's whole history, which has some 10 MB. */
-  ratesHistoryBytesMax: 64 * mebibyte,
-  ratesHistoryMsMax: 120_000,
-  /** Tries of one fetch, the pause between them doubling from this. */
-  ratesAttemptsMax: 3,
-  ratesPauseMs: 2_000,
-  /** How long a start waits for the days that were published since the newest one here. */
-  ratesCatchUpMsMax: 3_000,
-  /** Past days of the wide list a refresh makes up for; older ones are fetched when asked for. */
-  ratesCatchUpDaysMax: 7,
-  /** One call of a schema registry: its answer, its tries at start, the pause between, doubling. */
-  registryAnswerMsMax: 10_000,
-  registryAttemptsMax: 6,
-  registryPauseMs: 1_000,
-  /** How often a schema id nobody knows may lead to a question to Postgres. */
-  schemaIdsAskedMs: 1_000,
-  /** How long an ingest call waits for such days; they come behind its refusal. */
-  ingestRatesMsMax: 5_000,
 } as const;
 
 /** How far ahead of its receipt an event may be dated. */

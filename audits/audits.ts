@@ -5,6 +5,11 @@ import type { ListPage } from "../workspaces/list-page.js";
 import type { Postgres } from "../postgres/postgres.js";
 import { randomBase62 } from "../vault/random.js";
 
+/** Workspaces and tables with differences one audit keeps for the list. */
+const auditFindingsMax = 1_000;
+/** Audits in the list; older ones are forgotten. */
+const auditsKeptMax = 1_000;
+
 export interface AuditRecord {
   readonly id: string;
   readonly asked_by: "night" | "administrator" | "command";
@@ -36,7 +41,7 @@ export async function askAudit(
     await sql.query(
       `DELETE FROM audits WHERE id IN (
          SELECT id FROM audits ORDER BY created_at DESC, id DESC OFFSET $1)`,
-      [limits.auditsKeptMax - 1],
+      [auditsKeptMax - 1],
     );
     return sql.query<AuditRecord>(
       `INSERT INTO audits (id, asked_by, workspace, state, created_at)
@@ -83,7 +88,7 @@ export async function endAudit(
         now,
         total("rows"),
         total("differences"),
-        JSON.stringify(wrong.slice(0, limits.auditFindingsMax)),
+        JSON.stringify(wrong.slice(0, auditFindingsMax)),
       ],
     ),
   );

@@ -19,6 +19,9 @@ import { type Log, type LogRecord, LogUnreadable } from "../log/log.js";
 import { passages } from "../watermark/watermark.js";
 import type { BackupFile, Manifest, TopicPart } from "./manifest.js";
 
+/** How long a backup waits for the next records of a log that cannot be read. */
+const backupPatienceMsMax = 60_000;
+
 /** Between two steps: nothing reads what every group has handled. */
 const passing: ReadonlySet<Topic> = new Set([topics.incomplete, topics.facts]);
 
@@ -161,7 +164,7 @@ async function readFrom(log: Log, topic: Topic, partition: number, offset: bigin
 
 /** What holds a log up for a while, such as a quota, must not end a backup of hours. */
 async function patiently<T>(ask: () => Promise<T>): Promise<T> {
-  const until = performance.now() + limits.backupPatienceMsMax;
+  const until = performance.now() + backupPatienceMsMax;
   for (;;) {
     try {
       return await ask();

@@ -2,13 +2,15 @@
  * The columnar store adapter: one on `@clickhouse/client`, with two origins. Reads share a pool;
  * each write lane has a connection of its own.
  */
-import { limits } from "../config.js";
 import { type ClickHouse, writeLanes } from "./clickhouse.js";
 import { connectCluster } from "./cluster/cluster.js";
 import { Pool } from "./pool.js";
 import { connectServer } from "./server/server.js";
 import { bind } from "./sql-text.js";
 import type { ClickHouseOrigin, Connections } from "./connections.js";
+
+/** Statements waiting for a connection; the next is refused (StoreBusy). */
+const clickhouseWaitingMax = 1_000;
 
 /**
  * @throws ConfigError when the server cannot be used; StoreBusy from `rows` and `write` when too
@@ -17,12 +19,9 @@ import type { ClickHouseOrigin, Connections } from "./connections.js";
  */
 export async function openClickHouse(origin: ClickHouseOrigin): Promise<ClickHouse> {
   const connections = await connect(origin);
-  const readers = new Pool(connections.readers, limits.clickhouseWaitingMax);
+  const readers = new Pool(connections.readers, clickhouseWaitingMax);
   const lanes = Object.fromEntries(
-    writeLanes.map((lane) => [
-      lane,
-      new Pool([connections.writers[lane]], limits.clickhouseWaitingMax),
-    ]),
+    writeLanes.map((lane) => [lane, new Pool([connections.writers[lane]], clickhouseWaitingMax)]),
   );
   const one: Pick<ClickHouse, "rows" | "write"> = {
     rows: <T>(sql: string, params?: Parameters<typeof bind>[1]) =>

@@ -10,10 +10,12 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { ClickHouseClient } from "@clickhouse/client";
-import { limits } from "../config.js";
 import { StoreUnavailable } from "./clickhouse.js";
 import { isClickHouseError, isRefusal } from "./errors.js";
 import type { Writer } from "./connections.js";
+
+/** How long a write waits for those of other processes in its lane. */
+const clickhouseLaneMsMax = 600_000;
 
 /** SESSION_IS_LOCKED: another statement of the lane is running. */
 const lockedCode = "373";
@@ -41,7 +43,7 @@ export class ServerLane implements Writer {
     for (let pauseMs = lockedPauseMsMin; ; pauseMs = Math.min(2 * pauseMs, lockedPauseMsMax)) {
       const isLocked = await this.#isLockedOrDone(statement);
       if (!isLocked) return;
-      if (Date.now() - startedAt > limits.clickhouseLaneMsMax) throw new StoreUnavailable();
+      if (Date.now() - startedAt > clickhouseLaneMsMax) throw new StoreUnavailable();
       await pause(pauseMs);
     }
   }

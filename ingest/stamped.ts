@@ -9,12 +9,14 @@ import { unprocessable } from "../http/errors.js";
 import type { Access } from "../workspaces/keys.js";
 import { mirrorsAt } from "../workspaces/mirrored.js";
 import type { Receipts } from "./idempotency.js";
-import { limits } from "../config.js";
 import { identityConflict, resume, UnpricedEvent } from "./event.js";
 import { keptAnswer } from "./stored-answer.js";
 import { type Line, planLines, type Source } from "./lines.js";
 import type { IngestService } from "./append-sealed.js";
 import type { IngestCall } from "./ingest-call.js";
+
+/** How long an ingest call waits for such days; they come behind its refusal. */
+const ingestRatesMsMax = 5_000;
 
 /** What it needs of the endpoint. */
 export interface StampingEndpoint {
@@ -38,7 +40,7 @@ export async function stamped(
   sources: readonly Source[],
 ): Promise<Stamped> {
   const { rates } = endpoint.service;
-  const until = Date.now() + limits.ingestRatesMsMax;
+  const until = Date.now() + ingestRatesMsMax;
   const mayCome = (line: Line): line is UnpricedEvent =>
     line instanceof UnpricedEvent && rates.mayCome(line.currency, access.baseCurrency, line.at);
   for (let isLast = false; ; isLast ||= Date.now() >= until) {

@@ -15,6 +15,13 @@ import { type Postgres, PostgresUnavailable, type TransactionOptions } from "./p
 import { columns } from "./columns.js";
 import { reportWaiting } from "../runtime/start/report-waiting.js";
 
+/** Connections of one process to a Postgres server, and the longest wait for one. */
+export const postgresConnectionsMax = 10;
+/** One statement there, its wait for a lock, and a transaction that asks nothing. */
+const postgresStatementMsMax = 30_000;
+const postgresLockMsMax = 10_000;
+const postgresIdleInTransactionMsMax = 60_000;
+
 export interface ServerOrigin {
   readonly url: string;
   /** How long a server that does not answer is waited for: it may be starting, too. */
@@ -89,17 +96,17 @@ const withoutEndMs = 2 ** 31 - 1;
 
 function openPool(origin: ServerOrigin, logger: Logger): Pool {
   const {
-    statementMsMax = limits.postgresStatementMsMax,
+    statementMsMax = postgresStatementMsMax,
     answerMsMax = statementMsMax + limits.postgresConnectMsMax,
   } = origin;
   const options: PoolConfig = {
     connectionString: withLibpqMeaning(origin.url),
     application_name: "revenue-aggregation-service",
-    max: limits.postgresConnectionsMax,
+    max: postgresConnectionsMax,
     connectionTimeoutMillis: limits.postgresConnectMsMax,
     statement_timeout: statementMsMax,
-    lock_timeout: limits.postgresLockMsMax,
-    idle_in_transaction_session_timeout: limits.postgresIdleInTransactionMsMax,
+    lock_timeout: postgresLockMsMax,
+    idle_in_transaction_session_timeout: postgresIdleInTransactionMsMax,
     // The server keeps its own time; this is for one that does not answer at all any more.
     query_timeout: answerMsMax,
     keepAlive: true,

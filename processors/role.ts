@@ -34,6 +34,14 @@ import { startRejectRetries } from "./rejects/retries.js";
 import { watchRetention } from "./retention-watch.js";
 import { RecentOutcomes } from "./normalize/recent-outcomes.js";
 
+/** So many of them wait for their answers; only beyond it does a slow API hold up others'. */
+const enrichmentWaitingMax = 2_000;
+const enrichmentWaitingBytesMax = 64 * 1024 * 1024;
+/** Working out movements costs a statement much the same for many accounts as for a few. */
+const bookSubscriptionsBatchRecordsMax = 10_000;
+/** Of them, those that events which ask their provider's API may have at a time, by step. */
+const postgresConnectionsOfEnrichmentMax = 3;
+
 export const logUse: LogUse = {
   reads: [topics.raw, topics.incomplete, topics.facts],
   appends: Object.values(topics),
@@ -118,18 +126,18 @@ export async function start(service: Service): Promise<void> {
   consumeTogether(
     topics.facts,
     groups.subscriptions,
-    limits.bookSubscriptionsBatchRecordsMax,
+    bookSubscriptionsBatchRecordsMax,
     (records) => bookSubscriptions(booking, records),
     subscriptionsHaste,
   );
   const waitingMax = {
-    records: limits.enrichmentWaitingMax,
-    bytes: limits.enrichmentWaitingBytesMax,
+    records: enrichmentWaitingMax,
+    bytes: enrichmentWaitingBytesMax,
   };
   /** These calls come in bursts, and other users of the pool must not wait behind them. */
   const withShare = (): typeof enriching => ({
     ...enriching,
-    postgres: shareOf(service.postgres, limits.postgresConnectionsOfEnrichmentMax),
+    postgres: shareOf(service.postgres, postgresConnectionsOfEnrichmentMax),
   });
   const optionalWindow = new ConcurrencyWindow(waitingMax);
   const optionalService = withShare();

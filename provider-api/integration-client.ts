@@ -13,9 +13,14 @@ import {
 } from "cockatiel";
 import { setTimeout as pause } from "node:timers/promises";
 import { RateLimiterMemory, RateLimiterQueue } from "rate-limiter-flexible";
-import { limits } from "../config.js";
 import type { ProviderApi } from "../providers/provider.js";
 import { ApiRefusal, ApiTrouble, callApi, type CallLimits } from "./call.js";
+
+/** Events of one integration that ask at a time, and how long each may take from then on. */
+const enrichmentAtOnceMax = 20;
+/** Calls at once for one integration, and calls that wait; the next fails at once. */
+const apiCallsAtOnceMax = 4;
+const apiCallsWaitingMax = 1_000;
 
 export type Asked =
   /** JSON text; null: the API has no such thing. */
@@ -69,14 +74,14 @@ class Withdrawn extends ApiRefusal {}
 
 export class ApiLine {
   /** Events whose questions are asked at a time; the others wait, however many. */
-  readonly events: IPolicy = bulkhead(limits.enrichmentAtOnceMax, Number.POSITIVE_INFINITY);
+  readonly events: IPolicy = bulkhead(enrichmentAtOnceMax, Number.POSITIVE_INFINITY);
   readonly #api: ProviderApi<unknown>;
   readonly #credentials: unknown;
   readonly #credentialsText: string;
   readonly #baseUrl: string;
   readonly #patience: Patience;
   readonly #turns: RateLimiterQueue;
-  readonly #atOnce: IPolicy = bulkhead(limits.apiCallsAtOnceMax, limits.apiCallsWaitingMax);
+  readonly #atOnce: IPolicy = bulkhead(apiCallsAtOnceMax, apiCallsWaitingMax);
   readonly #breaker: IPolicy;
   #given: Given | null = null;
   /** The provider asked all calls to wait; on `performance.now()`. */
@@ -96,7 +101,7 @@ export class ApiLine {
     this.#patience = patience;
     this.#turns = new RateLimiterQueue(
       new RateLimiterMemory({ points: api.requestsPerSecond, duration: 1 }),
-      { maxQueueSize: limits.apiCallsWaitingMax },
+      { maxQueueSize: apiCallsWaitingMax },
     );
     this.#breaker = circuitBreaker(
       handleWhen((error) => error instanceof ApiTrouble && error.isFailure),

@@ -3,11 +3,17 @@
  * own events some seconds and other integrations nothing; answers may serve further events.
  */
 import { LRUCache } from "lru-cache";
-import { type Config, limits } from "../config.js";
+import type { Config } from "../config.js";
 import type { Provider, ProviderToken } from "../providers/provider.js";
 import { FreshAnswers } from "./fresh-answers.js";
 import type { Metrics } from "../runtime/metrics.js";
 import { ApiLine, type Asked, type Patience } from "./integration-client.js";
+
+/** Integrations whose calls are regulated at a time; the longest unused is forgotten. */
+const apiLinesMax = 1_000;
+/** Answers kept for further events, and the largest that is. */
+const apiAnswersKeptMax = 2_000;
+const apiAnswerKeptBytesMax = 32 * 1024;
 
 /** Whose credentials a question is asked with. */
 export interface Asker {
@@ -32,13 +38,16 @@ export interface ProviderApis {
 }
 
 const usualPatience: Patience = {
-  answerMsMax: limits.apiAnswerMsMax,
-  bytesMax: limits.apiAnswerBytesMax,
-  attemptsMax: limits.apiAttemptsMax,
-  pauseMs: limits.apiPauseMs,
-  waitMsMax: limits.apiWaitMsMax,
-  failuresMax: limits.apiFailuresMax,
-  halfOpenAfterMs: limits.apiHalfOpenAfterMs,
+  /** One call of a provider's API: its answer, its tries, the pause doubling from this. */
+  answerMsMax: 10_000,
+  bytesMax: 16 * 1024 * 1024,
+  attemptsMax: 3,
+  pauseMs: 500,
+  /** What a provider asks us to wait, of which an event waits no more. */
+  waitMsMax: 10_000,
+  /** Failures in a row after which an integration's API is left alone, and for how long. */
+  failuresMax: 5,
+  halfOpenAfterMs: 15_000,
 };
 
 export function openProviderApis(
@@ -46,10 +55,10 @@ export function openProviderApis(
   options: { readonly metrics?: Pick<Metrics, "questions">; readonly patience?: Patience } = {},
 ): ProviderApis {
   const { metrics, patience = usualPatience } = options;
-  const lines = new LRUCache<string, ApiLine>({ max: limits.apiLinesMax });
+  const lines = new LRUCache<string, ApiLine>({ max: apiLinesMax });
   const fresh = new FreshAnswers({
-    entriesMax: limits.apiAnswersKeptMax,
-    bytesMax: limits.apiAnswerKeptBytesMax,
+    entriesMax: apiAnswersKeptMax,
+    bytesMax: apiAnswerKeptBytesMax,
   });
 
   function lineFor(provider: Provider, credentials: unknown): ApiLine {

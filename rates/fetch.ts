@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { withDeadline } from "../runtime/deadline.js";
 
-/** How much a fetch may cost; see `limits.rates…` of config.ts. */
+/** How much a fetch may cost. */
 export interface Patience {
   readonly bytesMax: number;
   readonly answerMsMax: number;

@@ -5,7 +5,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { schedule } from "node-cron";
-import { type Config, limits } from "../config.js";
+import type { Config } from "../config.js";
 import { exponentOf } from "../schemas/money/currencies.js";
 import {
   type QuoteTable,
@@ -29,6 +29,11 @@ import { contradiction } from "./outliers.js";
 import { RateFeeds, type WideLists } from "./sources.js";
 import { wideListsSince } from "./wide.js";
 import type { Releases } from "../runtime/releases.js";
+
+/** How late a process learns of rates another added, or reports its own while it fetches. */
+const ratesSeenMs = 5_000;
+/** How long a start waits for the days that were published since the newest one here. */
+const ratesCatchUpMsMax = 3_000;
 
 export interface Rates {
   /** The newest edition: what an endpoint stamps on a raw event. */
@@ -95,9 +100,9 @@ export async function openRates(given: {
   readonly patience?: Patience;
   /** Other processes add editions, too, and ask the sources. */
   readonly shared?: boolean;
-  /** How late an edition is reported; left out: `limits.ratesSeenMs`. */
+  /** How late an edition is reported; left out: `ratesSeenMs`. */
   readonly seenMs?: number;
-  /** Left out: `limits.ratesCatchUpMsMax`. */
+  /** Left out: `ratesCatchUpMsMax`. */
   readonly catchUpMsMax?: number;
 }): Promise<Rates> {
   const rates = new LiveRates(given, await Editions.open(given.postgres));
@@ -137,11 +142,11 @@ class LiveRates implements Rates {
     const { signal } = this.#stopping;
     this.#feeds = new RateFeeds(given.config, patience, signal);
     this.#feedsOfOneTry = new RateFeeds(given.config, { ...patience, attemptsMax: 1 }, signal);
-    this.#catchUpMsMax = given.catchUpMsMax ?? limits.ratesCatchUpMsMax;
+    this.#catchUpMsMax = given.catchUpMsMax ?? ratesCatchUpMsMax;
     this.#editions = editions;
     this.#postgres = given.postgres;
     this.#isShared = given.shared ?? false;
-    this.#seenMs = given.seenMs ?? limits.ratesSeenMs;
+    this.#seenMs = given.seenMs ?? ratesSeenMs;
     this.#reportedEdition = editions.table.edition;
   }
 
@@ -392,10 +397,12 @@ class LiveRates implements Rates {
 }
 
 const patienceOfLimits: Patience = {
-  bytesMax: limits.ratesBodyBytesMax,
-  answerMsMax: limits.ratesAnswerMsMax,
-  attemptsMax: limits.ratesAttemptsMax,
-  pauseMs: limits.ratesPauseMs,
+  /** One answer of a source of rates; the largest real one has 200 kB. */
+  bytesMax: 4 * 1024 * 1024,
+  answerMsMax: 10_000,
+  /** Tries of one fetch, the pause between them doubling from this. */
+  attemptsMax: 3,
+  pauseMs: 2_000,
 };
 
 /** A sentence, not a stack: that a source cannot be reached is an everyday thing. */

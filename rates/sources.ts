@@ -1,5 +1,5 @@
 /** What the sources of rates say now, over HTTP. */
-import { type Config, limits } from "../config.js";
+import type { Config } from "../config.js";
 import {
   type PublishedQuote,
   type QuoteTable,
@@ -11,6 +11,12 @@ import {
 import { readEcbXml } from "./ecb.js";
 import { type Patience, fetchText } from "./fetch.js";
 import { readWideList } from "./wide.js";
+
+/** The ECB's whole history, which has some 10 MB. */
+const ratesHistoryBytesMax = 64 * 1024 * 1024;
+const ratesHistoryMsMax = 120_000;
+/** Past days of the wide list a refresh makes up for; older ones are fetched when asked for. */
+const ratesCatchUpDaysMax = 7;
 
 export class RateFeeds {
   constructor(
@@ -37,8 +43,8 @@ export class RateFeeds {
   async #ecbHistory(after: string): Promise<PublishedQuote[]> {
     const patience = {
       ...this.patience,
-      bytesMax: limits.ratesHistoryBytesMax,
-      answerMsMax: limits.ratesHistoryMsMax,
+      bytesMax: ratesHistoryBytesMax,
+      answerMsMax: ratesHistoryMsMax,
     };
     return readEcbXml(await this.#ecbFile(this.config.ECB_HISTORY_URL, patience), after);
   }
@@ -66,7 +72,7 @@ export class RateFeeds {
     const today = utcDay(Date.now());
     const quotes: PublishedQuote[] = [];
     const without: string[] = [];
-    for (let back = limits.ratesCatchUpDaysMax - 1; back >= 0; back--) {
+    for (let back = ratesCatchUpDaysMax - 1; back >= 0; back--) {
       const day = dayAfter(today, -back);
       if (isPublished(table, "wide", day)) continue;
       const list = await this.wideList(day);

@@ -2,10 +2,12 @@
  * Replays that are owed since credentials were entered: noted in Postgres together with them, so
  * that neither is there without the other, and cleared when the replay has ended.
  */
-import { limits } from "../config.js";
 import type { Postgres } from "../postgres/postgres.js";
 import { randomBase62 } from "../vault/random.js";
 import { type ReplayService, replayAll } from "./replay.js";
+
+/** By then every process asks with credentials another entered (`workspaces/integrations.ts`). */
+export const credentialsSeenMs = 5_000;
 
 /** In the transaction that writes the credentials of this integration. */
 export async function oweReplay(sql: Pick<Postgres, "query">, integration: string): Promise<void> {
@@ -46,6 +48,6 @@ async function owedReplays(postgres: Postgres): Promise<Owed[]> {
   return postgres.query<Owed>(
     `SELECT workspace, provider, note FROM credential_replays
      WHERE seen_at <= clock_timestamp() - $1::float8 * interval '1 millisecond'`,
-    [limits.credentialsSeenMs],
+    [credentialsSeenMs],
   );
 }

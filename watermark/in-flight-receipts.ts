@@ -2,9 +2,14 @@
  * The calls that are being taken: each is stamped with its receipt time and counted until its
  * record is in the log or it was refused. `complete_to` stays below the earliest of them.
  */
-import { limits } from "../config.js";
 import { AppendUncertain } from "../log/log.js";
 import type { PersistedWatermark } from "./persisted-watermark.js";
+
+/**
+ * How long after that a record that was sent may still become readable: a leader waits for a
+ * stalled replica for one and a half times `replica.lag.time.max.ms` (30 s), then goes on alone.
+ */
+export const kafkaLateMsMax = 45_000;
 
 export interface Receipt {
   /** ms since 1970 */
@@ -112,7 +117,7 @@ class LateStamps {
   constructor(private readonly elapsed: () => number) {}
 
   add(receivedAt: number): void {
-    const until = Math.ceil((this.elapsed() + limits.kafkaLateMsMax) / secondMs);
+    const until = Math.ceil((this.elapsed() + kafkaLateMsMax) / secondMs);
     this.#earliest.set(until, Math.min(receivedAt, this.#earliest.get(until) ?? receivedAt));
   }
 

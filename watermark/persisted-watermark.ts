@@ -4,9 +4,12 @@
  * back meanwhile stamps nothing at or before it: what was reported as known at a moment stays as it
  * was.
  */
-import { type Config, limits } from "../config.js";
+import type { Config } from "../config.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Postgres } from "../postgres/postgres.js";
+
+/** A clock set back by more than that over a restart is not waited for: the start is refused. */
+export const clockSetBackMsMax = 2 * 60 * 60 * 1000;
 
 /** For a person: what this process would stamp was reported as complete long ago. */
 export class ClockSetBack extends Error {
@@ -55,7 +58,7 @@ export class PersistedWatermark {
     const before = Number(row?.until ?? 0n);
     const behindMs = before - now;
     const isBelieved = before <= (config.CLOCK_SET_BACK_FROM ?? 0);
-    const isFar = behindMs > limits.clockSetBackMsMax;
+    const isFar = behindMs > clockSetBackMsMax;
     if (isFar && !isBelieved) throw new ClockSetBack(now, before);
     const floor = isFar ? 0 : before;
     if (behindMs > aheadMs) {
@@ -100,7 +103,7 @@ export class PersistedWatermark {
       `INSERT INTO persisted_watermark (until) VALUES ($1) ON CONFLICT (one) DO UPDATE
        SET until = CASE WHEN persisted_watermark.until > $2 THEN excluded.until
                         ELSE greatest(persisted_watermark.until, excluded.until) END`,
-      [until, until + limits.clockSetBackMsMax],
+      [until, until + clockSetBackMsMax],
     );
     this.kept = until;
   }

@@ -14,10 +14,12 @@ import {
   rawEventCodec,
   topics,
 } from "../schemas/records/records.js";
-import { limits } from "../config.js";
 import { Backlog, type ReadableLog, type Waits } from "./backlog.js";
 import { type InFlightReceipts, LocalReceipts, type Receipt } from "./in-flight-receipts.js";
 import type { LogRecord } from "../log/log.js";
+
+/** Workspaces of which it is remembered up to when their figures were reported complete. */
+const reportedMomentsMax = 10_000;
 
 /**
  * The consumer groups; the figures of an event are complete when all passed it but the journal and
@@ -123,13 +125,13 @@ const everyone = "";
 
 /** The latest moment reported for each workspace. */
 class ReportedMoments {
-  readonly #moments = new LRUCache<string, number>({ max: limits.reportedMomentsMax });
+  readonly #moments = new LRUCache<string, number>({ max: reportedMomentsMax });
   /** The latest of all. */
   latest = 0;
 
   /**
    * @returns `moment`, or the later one that was reported before: a group that is set back reports
-   * less. Beyond `limits.reportedMomentsMax` the least recently used is forgotten.
+   * less. Beyond `reportedMomentsMax` the least recently used is forgotten.
    */
   report(whom: string, moment: number): number {
     const reported = Math.max(this.#moments.get(whom) ?? 0, moment);

@@ -4,6 +4,9 @@ import { limits } from "../config.js";
 import type { Postgres } from "../postgres/postgres.js";
 import { randomBase62 } from "../vault/random.js";
 
+/** How long a process may be silent before another goes on with its backfill. */
+const backfillLeaseMs = 120_000;
+
 const backfillStates = ["reading", "comparing", "done", "different", "failed"] as const;
 type BackfillState = (typeof backfillStates)[number];
 
@@ -91,9 +94,9 @@ export interface LeasedBackfill extends Backfill {
   readonly leasedUntil: Date;
 }
 
-/** One that runs and that nobody works on is this process's for `limits.backfillLeaseMs`. */
+/** One that runs and that nobody works on is this process's for `backfillLeaseMs`. */
 export async function leaseBackfill(postgres: Postgres, now: Date): Promise<LeasedBackfill | null> {
-  const leasedUntil = new Date(now.getTime() + limits.backfillLeaseMs);
+  const leasedUntil = new Date(now.getTime() + backfillLeaseMs);
   const [row] = await postgres.query<Row>(
     `UPDATE backfills SET leased_until = $2 WHERE id = (
        SELECT id FROM backfills

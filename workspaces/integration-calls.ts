@@ -3,11 +3,15 @@
  * added to Postgres, so that every process can report (docs/decisions/, integration health). A
  * crash loses the counts of a minute; no figure depends on them.
  */
-import { limits } from "../config.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Postgres } from "../postgres/postgres.js";
 
 export const takenVerdict = "taken";
+
+/** Calls of an integration's webhook URL are counted in Postgres once in this time. */
+const integrationCallsWriteMs = 60_000;
+/** Integrations times verdicts counted at a time; calls beyond them are not. */
+const integrationCallsCountedMax = 10_000;
 
 export interface IntegrationCalls {
   /**
@@ -42,7 +46,7 @@ export function openIntegrationCalls(options: {
   readonly logger: Logger;
   readonly writeEveryMs?: number;
 }): IntegrationCalls {
-  const { postgres, logger, writeEveryMs = limits.integrationCallsWriteMs } = options;
+  const { postgres, logger, writeEveryMs = integrationCallsWriteMs } = options;
   const counted = new Map<string, Counted>();
   let writing: Promise<void> = Promise.resolve();
 
@@ -75,7 +79,7 @@ export function openIntegrationCalls(options: {
       const key = `${integration} ${verdict}`;
       let entry = counted.get(key);
       if (entry === undefined) {
-        if (counted.size >= limits.integrationCallsCountedMax) return;
+        if (counted.size >= integrationCallsCountedMax) return;
         entry = { integration, verdict, calls: 0, lastAt: 0, writtenAt: 0 };
         counted.set(key, entry);
       }

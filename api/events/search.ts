@@ -10,6 +10,9 @@ import { limits } from "../../config.js";
 import type { AsOf } from "../reading/as-of.js";
 import { type JournalRow, journalQuery } from "./journal-query.js";
 
+/** Records at the end of a topic that are looked through for an event not in the journal yet. */
+const eventSearchRecordsMax = 10_000;
+
 type Tenant = Pick<AsOf, "workspace" | "environment">;
 type SearchService = Pick<Service, "clickhouse" | "log">;
 
@@ -90,7 +93,7 @@ interface Tail {
 async function tailOf({ log }: SearchService, place: Place): Promise<Tail> {
   const committed = await log.committed(place.topic, place.group);
   const ends = await log.ends(place.topic);
-  const recordsMax = BigInt(Math.ceil(limits.eventSearchRecordsMax / Math.max(1, ends.length)));
+  const recordsMax = BigInt(Math.ceil(eventSearchRecordsMax / Math.max(1, ends.length)));
   let isCut = false;
   const parts = ends.map((end, partition) => {
     const handled = committed[partition] ?? 0n;

@@ -9,6 +9,8 @@ import { limits } from "../../config.js";
 import type { Subscriber } from "./subscriber.js";
 import type { Caller } from "../../http/state.js";
 
+const socketPingMs = 15_000;
+
 /** The look-up is cached for a few seconds, so this mostly costs nothing. */
 const keyCheckMs = 1_000;
 /** At a stop: how long peers may take to answer the close. */
@@ -29,7 +31,7 @@ export class OpenSockets {
 
   constructor(private readonly service: Service) {
     this.#timers = [
-      setInterval(() => this.#ping(), limits.socketPingMs),
+      setInterval(() => this.#ping(), socketPingMs),
       setInterval(() => void this.#checkCallers(), keyCheckMs),
     ];
     for (const timer of this.#timers) timer.unref();

@@ -4,10 +4,13 @@
  * person.
  */
 import type { ClickHouseClient } from "@clickhouse/client";
-import { ConfigError, limits } from "../../config.js";
+import { ConfigError } from "../../config.js";
 import { StoreUnavailable } from "../clickhouse.js";
 import { rowsOf } from "../server/server.js";
 import { literal } from "../sql-text.js";
+
+/** How late a process learns that the list of a cluster's shards was changed under it. */
+const clickhouseShardsSeenMs = 1_000;
 
 /** An address, with connections to what is there. */
 export interface Addressed {
@@ -121,7 +124,7 @@ export class ShardsWatch {
 
   /** Looks no more often than it has to. @throws StoreUnavailable */
   async same(): Promise<void> {
-    if (performance.now() - this.#lookedAt < limits.clickhouseShardsSeenMs) return;
+    if (performance.now() - this.#lookedAt < clickhouseShardsSeenMs) return;
     const [row] = await rowsOf<{ list: string }>(this.client, listSql(this.cluster));
     if (row?.list !== this.list) {
       throw new StoreUnavailable({

@@ -15,6 +15,10 @@ import { memoryOfStatement, statementSettings } from "../settings.js";
 import { whenUsable } from "./start-checks.js";
 import type { Connections, Writer, ServerOrigin } from "../connections.js";
 
+/** One statement there, and its answer: longer, so that the server can say why it ended it. */
+const clickhouseStatementSecondsMax = 290;
+const clickhouseAnswerMsMax = 300_000;
+
 /**
  * Well before a server closes an idle connection (10 s as it is delivered): one that is closed
  * from the other end just as it is used again fails with ECONNRESET.
@@ -59,7 +63,7 @@ export function serverClient(
     database,
     application: "revenue-aggregation-service",
     max_open_connections: limits.clickhouseReadersMax + writeLanes.length,
-    request_timeout: limits.clickhouseAnswerMsMax,
+    request_timeout: clickhouseAnswerMsMax,
     keep_alive: {
       enabled: true,
       idle_socket_ttl: idleConnectionMsMax,
@@ -73,7 +77,7 @@ export function serverClient(
       ...settings,
       max_threads: threads,
       max_memory_usage: String(memoryOfStatement(memoryBytes)),
-      max_execution_time: limits.clickhouseStatementSecondsMax,
+      max_execution_time: clickhouseStatementSecondsMax,
       cancel_http_readonly_queries_on_client_close: 1,
     },
     // It would print whole statements; what matters is thrown.

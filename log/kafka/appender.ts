@@ -15,6 +15,9 @@ import { AppendUncertain, LogUnavailable, type Position } from "../log.js";
 import type { Logger } from "../../runtime/logger.js";
 import { LogThrottle } from "../../runtime/log-throttle.js";
 
+/** Records of one partition sent at once; the largest batch its topics have to take. */
+export const kafkaBatchBytesMax = 1 * 1024 * 1024;
+
 export interface PlacedRecord {
   readonly partition: number;
   readonly key: string;
@@ -147,7 +150,7 @@ export class KafkaAppender {
         if (record === undefined) break;
         const { partition, key, value } = record;
         const sum = (bytes.get(partition) ?? 0) + bytesOf(record);
-        isFull = sum > limits.kafkaBatchBytesMax && bytes.has(partition);
+        isFull = sum > kafkaBatchBytesMax && bytes.has(partition);
         if (isFull) break;
         bytes.set(partition, sum);
         const message = { partition, key, value };

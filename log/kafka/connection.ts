@@ -16,6 +16,11 @@ import kafkajs, {
 import { limits } from "../../config.js";
 import type { Logger } from "../../runtime/logger.js";
 
+/** Kafka: reaching a broker, one answer, and one try of all that has to be done at start. */
+const kafkaConnectMsMax = 2_000;
+/** More than any answer of Kafka has; the first letters of others are a longer length to it. */
+const kafkaAnswerBytesMax = 1024 * 1024 * 1024;
+
 export interface KafkaSettings {
   /** `host:port` each. */
   readonly brokers: readonly string[];
@@ -57,8 +62,8 @@ export class KafkaConnection {
       brokers: [...settings.brokers],
       ...(settings.tls && { ssl: settings.tls }),
       ...(settings.sasl && { sasl: settings.sasl }),
-      connectionTimeout: limits.kafkaConnectMsMax,
-      authenticationTimeout: limits.kafkaConnectMsMax,
+      connectionTimeout: kafkaConnectMsMax,
+      authenticationTimeout: kafkaConnectMsMax,
       requestTimeout: limits.kafkaAnswerMsMax,
       // The callers retry with a time limit of their own.
       retry: { retries: 2, initialRetryTime: 100, maxRetryTime: 500 },
@@ -153,7 +158,7 @@ const lengthBytes = 4;
 /** Null: it may be Kafka, whose answers begin with their length. */
 function strangerOf(first: Buffer): string | null {
   if (first.subarray(0, tlsAlert.length).equals(tlsAlert)) return NoKafka.tls;
-  const isLength = first.length < lengthBytes || first.readUInt32BE() < limits.kafkaAnswerBytesMax;
+  const isLength = first.length < lengthBytes || first.readUInt32BE() < kafkaAnswerBytesMax;
   if (isLength) return null;
   return first.toString("latin1").startsWith("HTTP/") ? NoKafka.http : NoKafka.other;
 }

@@ -1,6 +1,5 @@
 /** A group's work on Kafka: what a generation's partitions hold, handled as on every log. */
 import type { Cluster } from "kafkajs";
-import { limits } from "../../config.js";
 import type { Topic } from "../../schemas/records/records.js";
 import type { KafkaSettings } from "./connection.js";
 import {
@@ -21,6 +20,8 @@ import {
 } from "../partition-consumer.js";
 import type { ConsumeOptions, LogRecord, Subscription } from "../log.js";
 import type { Logger } from "../../runtime/logger.js";
+
+const kafkaBufferBytesMax = 2 * 1024 * 1024;
 
 export interface KafkaGroup extends Subscription {
   /** By partition, of those this member has. */
@@ -242,8 +243,7 @@ class Buffered implements Source, Follower {
   }
 
   wanted(): bigint | null {
-    const isFull =
-      this.#records.length >= this.recordsMax || this.#bytes >= limits.kafkaBufferBytesMax;
+    const isFull = this.#records.length >= this.recordsMax || this.#bytes >= kafkaBufferBytesMax;
     return isFull ? null : this.#next;
   }
 

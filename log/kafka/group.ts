@@ -18,6 +18,11 @@ import { removeSilent } from "./evict-dead-members.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { GroupName } from "./group-name.js";
 
+const kafkaCommitEveryMs = 25;
+/** A member silent for so long has died; brokers take no less by default. */
+const kafkaSessionMsMax = 6_000;
+const kafkaHeartbeatMs = 500;
+
 /** Work on the partitions of one generation. */
 export interface Work {
   /** No further batch begins; resolves when what runs is finished and its offsets are committed. */
@@ -188,7 +193,7 @@ export class Generation {
 
   async #commitAll(): Promise<void> {
     // The batches of a while share a request, and those of one turn of the event loop in any case.
-    await rest(this.#committedAt + limits.kafkaCommitEveryMs - performance.now(), this.lost);
+    await rest(this.#committedAt + kafkaCommitEveryMs - performance.now(), this.lost);
     await new Promise(setImmediate);
     this.#committedAt = performance.now();
     const offsets = new Map(this.#offsets);
@@ -209,7 +214,7 @@ export class Generation {
   /** Heartbeats until `stop`, also while the partitions are given back. */
   async beat(stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
-      await rest(limits.kafkaHeartbeatMs, stop);
+      await rest(kafkaHeartbeatMs, stop);
       if (stop.aborted || this.lost.aborted) return;
       try {
         await this.coordinator.heartbeat(this.memberId, this.id);
@@ -227,7 +232,7 @@ export class Generation {
       this.#over.abort();
     } else if (type !== null && lostTypes.has(type)) {
       this.lose();
-    } else if (performance.now() - this.#aliveAt > limits.kafkaSessionMsMax) {
+    } else if (performance.now() - this.#aliveAt > kafkaSessionMsMax) {
       // The coordinator was away, or this process stood still: the others may have gone on.
       this.lose();
     }
@@ -262,7 +267,7 @@ class Coordinator {
       broker.joinGroup({
         groupId,
         memberId,
-        sessionTimeout: limits.kafkaSessionMsMax,
+        sessionTimeout: kafkaSessionMsMax,
         rebalanceTimeout: this.#rebalanceMs,
         groupProtocols: [{ name: protocolName, metadata: subscriptionTo(topic) }],
       }),

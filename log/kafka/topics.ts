@@ -11,6 +11,8 @@ import type { TopicOptions } from "../log.js";
 import type { Logger } from "../../runtime/logger.js";
 import { reportWaiting } from "../../runtime/start/report-waiting.js";
 
+export const kafkaMessageBytesMax = 8 * 1024 * 1024;
+
 interface KafkaTopic extends TopicOptions {
   /** As Kafka knows it. */
   readonly name: string;
@@ -108,7 +110,7 @@ function expected(topic: KafkaTopic): Record<string, string> {
     "retention.bytes": String(
       topic.retentionBytes === null ? -1 : Math.ceil(topic.retentionBytes / topic.partitions),
     ),
-    "max.message.bytes": String(limits.kafkaMessageBytesMax),
+    "max.message.bytes": String(kafkaMessageBytesMax),
   };
 }
 
@@ -127,10 +129,10 @@ async function check(admin: Admin, topic: KafkaTopic, logger: Logger): Promise<n
     return count;
   }
   const bytesMax = Number(found.get("max.message.bytes"));
-  if (bytesMax < limits.kafkaMessageBytesMax) {
+  if (bytesMax < kafkaMessageBytesMax) {
     throw new ConfigError([
       `KAFKA_BROKERS: the topic ${topic.name} takes batches of ${bytesMax} bytes; it has to take ` +
-        `${limits.kafkaMessageBytesMax}. Set its max.message.bytes`,
+        `${kafkaMessageBytesMax}. Set its max.message.bytes`,
     ]);
   }
   if (found.get("cleanup.policy")?.includes("compact") === true) {

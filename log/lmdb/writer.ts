@@ -8,6 +8,9 @@ import type { RootDatabase } from "lmdb";
 import { limits } from "../../config.js";
 import { LogUnavailable } from "../log.js";
 
+/** Below it the log's disk counts as full: calls are refused until there is room again. */
+const logFreeBytesMin = 16 * 1024 * 1024;
+
 export interface Write<T> {
   readonly records: number;
   readonly bytes: number;
@@ -91,9 +94,7 @@ export class Writer {
 
   async #commit(writes: readonly Waiting[]): Promise<LogUnavailable | null> {
     if (this.#isDiskFull()) {
-      return new LogUnavailable(
-        `the log's disk has less than ${limits.logFreeBytesMin} bytes free`,
-      );
+      return new LogUnavailable(`the log's disk has less than ${logFreeBytesMin} bytes free`);
     }
     try {
       await this.root.batch(() => {
@@ -108,7 +109,7 @@ export class Writer {
   /** Asked before each commit: after some that failed for want of room, LMDB answers no more. */
   #isDiskFull(): boolean {
     const { bavail, bsize } = statfsSync(this.path);
-    return bavail * bsize < limits.logFreeBytesMin;
+    return bavail * bsize < logFreeBytesMin;
   }
 }
 

@@ -1,9 +1,11 @@
 /** The ids by which messages on the public topics name their schemas, kept in Postgres for ever. */
-import { limits } from "../../config.js";
 import { type PublicTopic, publicTopics } from "../../schemas/records/public-topics.js";
 import { ExpiringCache } from "../../runtime/expiring-cache.js";
 import type { Postgres } from "../../postgres/postgres.js";
 import { SchemaRegistryRefused } from "./schema-registry.js";
+
+/** How often a schema id nobody knows may lead to a question to Postgres. */
+const schemaIdsAskedMs = 1_000;
 
 /** A schema under the id its messages carry. */
 export interface PublicSchema {
@@ -24,7 +26,7 @@ export const ownIds = "";
 export class SchemaIds {
   // Anybody may ask for any id: that must not become a question to Postgres each time.
   readonly #rows = new ExpiringCache<readonly KeptSchema[]>({
-    ttlMs: limits.schemaIdsAskedMs,
+    ttlMs: schemaIdsAskedMs,
     entriesMax: 1,
     load: () => this.#read(),
   });

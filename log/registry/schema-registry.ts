@@ -4,7 +4,6 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
-import { limits } from "../../config.js";
 import { compatibility, registryMediaType } from "../../schemas/http/registry.js";
 import { withDeadline } from "../../runtime/deadline.js";
 import type { Logger } from "../../runtime/logger.js";
@@ -150,9 +149,10 @@ interface Patience {
 }
 
 const patienceOfLimits: Patience = {
-  attemptsMax: limits.registryAttemptsMax,
-  pauseMs: limits.registryPauseMs,
-  answerMsMax: limits.registryAnswerMsMax,
+  attemptsMax: 6,
+  pauseMs: 1_000,
+  /** One call of a schema registry: its answer, its tries at start, the pause between, doubling. */
+  answerMsMax: 10_000,
 };
 
 interface Answer {

@@ -24,7 +24,7 @@ import { createTenant } from "./tenant.js";
 
 const changesPerAccount = 5;
 const newChanges = 20_000;
-/** As the processors take them (`limits.bookSubscriptionsBatchRecordsMax`). */
+/** As the processors take them (`bookSubscriptionsBatchRecordsMax`). */
 const changesPerStep = 10_000;
 const dayMs = 24 * 60 * 60 * 1000;
 const yearsMs = 2 * 365 * dayMs;

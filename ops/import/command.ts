@@ -4,7 +4,6 @@
  * right, 1 lines are wrong, 2 it could not be done.
  */
 import { parseArgs } from "node:util";
-import { limits } from "../../config.js";
 import { checkRow } from "./check.js";
 import { EventIds } from "./event-ids.js";
 import { ImportRefused } from "./refused.js";
@@ -12,6 +11,11 @@ import { Repeats } from "./repeats.js";
 import { readRows } from "./rows.js";
 import { type Target, type Outcome, type SendLine, sendBatch } from "./send.js";
 import { Tally } from "./tally.js";
+
+/** Rows of a file one call of the import sends: well below the endpoint's own bounds. */
+export const importBatchLinesMax = 1_000;
+/** Wrong lines of a file that are reported; all are counted. */
+const importProblemsReportedMax = 100;
 
 const usage = `npm run import -- <file.csv> [--dry-run]
 npm run import -- <file.csv> --apply --key svc_live_… [--url http://localhost:3000]
@@ -122,7 +126,7 @@ async function send(
       if (!checked.ok) throw new ImportRefused("The file changed while it was read.");
       if (row.line < order.fromLine) continue;
       batch.push({ line: row.line, json: checked.json });
-      if (batch.length === limits.importBatchLinesMax) await flush();
+      if (batch.length === importBatchLinesMax) await flush();
     }
     await flush();
   } catch (error) {
@@ -146,11 +150,11 @@ class Problems {
 
   add(line: number, message: string): void {
     this.count += 1;
-    if (this.count <= limits.importProblemsReportedMax) this.report(`line ${line}: ${message}`);
+    if (this.count <= importProblemsReportedMax) this.report(`line ${line}: ${message}`);
   }
 
   end(): void {
-    const more = this.count - limits.importProblemsReportedMax;
+    const more = this.count - importProblemsReportedMax;
     if (more > 0) this.report(`and ${more} more`);
     if (this.count > 0) this.report(`Wrong lines: ${this.count}`);
   }

@@ -5,8 +5,10 @@
  * (docs/decisions/http-interface.md).
  */
 import { createHash } from "node:crypto";
-import { limits } from "../../config.js";
 import { ImportRefused } from "./refused.js";
+
+/** Rows without an `event_id` in one file: each is remembered, to report equal ones apart. */
+const importRowsWithoutIdMax = 2_000_000;
 
 const prefix = "import:";
 /** 120 bits: among millions of rows no two differ and share one. */
@@ -25,9 +27,9 @@ export class EventIds {
     const count = (this.#counts.get(hash) ?? 0) + 1;
     if (count > 1) this.repeated += 1;
     this.#counts.set(hash, count);
-    if (this.#counts.size > limits.importRowsWithoutIdMax) {
+    if (this.#counts.size > importRowsWithoutIdMax) {
       throw new ImportRefused(
-        `More than ${limits.importRowsWithoutIdMax} rows have no event_id: give them one, or ` +
+        `More than ${importRowsWithoutIdMax} rows have no event_id: give them one, or ` +
           "split the file.",
       );
     }

@@ -4,9 +4,11 @@
  * sum that is never booked.
  */
 import { createHash } from "node:crypto";
-import { limits } from "../../config.js";
 import type { RightRow } from "./check.js";
 import { ImportRefused } from "./refused.js";
+
+/** Events named by an `event_id` in one file: each is remembered, to report repeats. */
+const importRowsWithIdMax = 2_000_000;
 
 /** The first row of an event. */
 interface First {
@@ -37,9 +39,9 @@ export class Repeats {
     const contentHash = hashOf(content);
     const first = this.#firsts.get(event);
     if (first === undefined) {
-      if (this.#firsts.size === limits.importRowsWithIdMax) {
+      if (this.#firsts.size === importRowsWithIdMax) {
         throw new ImportRefused(
-          `More than ${limits.importRowsWithIdMax} rows have an event_id: split the file.`,
+          `More than ${importRowsWithIdMax} rows have an event_id: split the file.`,
         );
       }
       this.#firsts.set(event, { line, contentHash });

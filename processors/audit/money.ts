@@ -10,11 +10,13 @@ import { clickhouseTime, fromClickhouseTime, rowsIn } from "../../clickhouse/row
 import { literal } from "../../clickhouse/sql-text.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import { type Tenant, tenantSql } from "../../audits/account-slices.js";
-import { limits } from "../../config.js";
 import { paymentKey, purchaseKey, tieOf } from "../../schemas/money-keys.js";
 import { type Fact, factCodec } from "../../schemas/records/records.js";
 import { byReceipt } from "../book/payment/readings.js";
 import { isOfPurchase } from "../book/payment/invoice-allocation.js";
+
+/** Facts about money an audit holds at a time. */
+const auditFactsMax = 5_000;
 
 /** Payments of one provider after the first up to the second, inclusive; null: to the last. */
 export interface PaymentSlice extends Tenant {
@@ -50,11 +52,11 @@ export async function* paymentSlices(
       const ends = await Promise.all([
         clickhouse.rows<{ end: string }>(
           `SELECT substring(key, ${paymentKey("").length + 1}) AS end FROM money_facts
-           WHERE ${factsIn(rest)} ORDER BY key LIMIT 1 OFFSET ${limits.auditFactsMax}`,
+           WHERE ${factsIn(rest)} ORDER BY key LIMIT 1 OFFSET ${auditFactsMax}`,
         ),
         clickhouse.rows<{ end: string }>(
           `SELECT substring(payment, ${provider.length + 2}) AS end FROM ledger
-           WHERE ${ledgerIn(rest)} ORDER BY payment LIMIT 1 OFFSET ${limits.auditFactsMax}`,
+           WHERE ${ledgerIn(rest)} ORDER BY payment LIMIT 1 OFFSET ${auditFactsMax}`,
         ),
       ]);
       const payments = ends.flat().map(({ end }) => end);

@@ -8,6 +8,9 @@ import { limits } from "../../config.js";
 import { endsOf, partsOfShared, type Shared, sharedSql } from "../book/subscriptions/transfers.js";
 import type { Change } from "../book/subscriptions/change.js";
 
+/** Changes of which an audit holds two hashes of each subscription: 40 bytes. */
+const auditHashedRows = 10_000_000;
+
 /**
  * Subscriptions of a tenant that have several accounts, in lists to be audited one by one. They are
  * found by hashes: to group all subscriptions by name would hold all of their names, and a stretch
@@ -19,7 +22,7 @@ export async function* sharedSlices(
 ): AsyncGenerator<Shared[]> {
   const changes = `subscription_changes WHERE ${tenantSql(tenant)} AND subscription != ''`;
   const [table] = await clickhouse.rows<{ rows: string }>(`SELECT count() AS rows FROM ${changes}`);
-  const slices = Math.ceil(Number(table?.rows ?? 0) / limits.auditHashedRows);
+  const slices = Math.ceil(Number(table?.rows ?? 0) / auditHashedRows);
   for (let slice = 0; slice < slices; slice += 1) {
     const found = await clickhouse.rows<{ hash: string }>(
       `SELECT ${hashSql} AS hash FROM ${changes} AND hash % ${slices} = ${slice}

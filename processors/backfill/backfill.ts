@@ -15,7 +15,6 @@ import {
 import type { ProviderApis } from "../../provider-api/provider-api.js";
 import type { Service } from "../../runtime/service.js";
 import { groups } from "../../watermark/watermark.js";
-import { limits } from "../../config.js";
 import { RecordTooLarge } from "../../log/record-size.js";
 import { isStoreAway } from "../../runtime/store-away.js";
 import type { HistoryList, HistoryPage } from "../../providers/backfill.js";
@@ -25,6 +24,18 @@ import { topics } from "../../schemas/records/records.js";
 import { comparePage, isSame } from "./compare.js";
 import type { HashAccount } from "../../vault/account-hash.js";
 import { takeHistory, WrongMode } from "./append-sealed.js";
+
+/** Records a backfill may be ahead of normalizing: live events wait behind no more than these. */
+const backfillAheadRecordsMax = 300;
+/** Tries of a page that fails by neither the provider nor a store; then the backfill fails. */
+export const backfillTriesMax = 5;
+/** One answer with a page of history, and all tries for it; less than the lease. */
+const backfillAnswerMsMax = 30_000;
+const backfillPageMsMax = 90_000;
+/** What a page shows is dated so much before it was asked for: a provider's clock may differ. */
+const backfillClockSkewMsMax = 60_000;
+/** The pause of a backfill whose API cannot be had, doubling up to this. */
+const backfillPauseMsMax = 5 * 60 * 1000;
 
 export type BackfillingService = Service & {
   readonly providers: ReadonlyMap<string, Provider>;
@@ -79,11 +90,11 @@ async function afterFailure(
   const { id, list } = backfill;
   const tried = (tries.get(id) ?? 0) + 1;
   logger.error({ err: error, backfill: id, list, tried }, "a page of a backfill failed");
-  const isLast = tried >= limits.backfillTriesMax || error instanceof RecordTooLarge;
+  const isLast = tried >= backfillTriesMax || error instanceof RecordTooLarge;
   if (isLast) tries.delete(id);
   else tries.set(id, tried);
   const ms = pauses.get(id) ?? lookEveryMs;
-  pauses.set(id, Math.min(ms * 2, limits.backfillPauseMsMax));
+  pauses.set(id, Math.min(ms * 2, backfillPauseMsMax));
   const now = new Date();
   const problem =
     error instanceof RecordTooLarge
@@ -117,7 +128,7 @@ async function moveOn(
   }
   const ms = outcome.problem === null ? lookEveryMs : (pauses.get(backfill.id) ?? pauseMsFirst);
   if (outcome.problem !== null) {
-    pauses.set(backfill.id, Math.min(ms * 2, limits.backfillPauseMsMax));
+    pauses.set(backfill.id, Math.min(ms * 2, backfillPauseMsMax));
   }
   const restUntil = new Date(now.getTime() + ms);
   // What waits keeps the time of its last page: the comparison begins when that is booked.
@@ -201,7 +212,7 @@ async function isItsTurn(
   ] as const) {
     const [ends, done] = await Promise.all([log.ends(topic), log.committed(topic, group)]);
     const behind = ends.reduce((sum, end, partition) => sum + end - (done[partition] ?? 0n), 0n);
-    if (behind > limits.backfillAheadRecordsMax) return false;
+    if (behind > backfillAheadRecordsMax) return false;
   }
   return true;
 }
@@ -215,11 +226,11 @@ async function readPage(
 ): Promise<HistoryPage | Extract<Outcome, { for: string }>> {
   const span = { from: from.getTime(), to: createdAt.getTime() };
   // What changes while the page is under way is reported by a webhook, which must be the newer.
-  const asOf = Date.now() - limits.backfillClockSkewMsMax;
-  const asked = await withDeadline(limits.backfillPageMsMax, stopping, (signal) =>
+  const asOf = Date.now() - backfillClockSkewMsMax;
+  const asked = await withDeadline(backfillPageMsMax, stopping, (signal) =>
     apis.ask(
       { provider, integration: { id: integration.id, credentials: integration.credentials[0] } },
-      { path: list.path(span, after), freshForMs: 0, answerMsMax: limits.backfillAnswerMsMax },
+      { path: list.path(span, after), freshForMs: 0, answerMsMax: backfillAnswerMsMax },
       signal,
     ),
   );

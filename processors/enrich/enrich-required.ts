@@ -1,6 +1,6 @@
 /**
  * Completes events that cannot be decoded without an answer of their provider's API. Several run at
- * a time, each for `limits.enrichmentMsMax` at most. An event without an answer by then becomes a
+ * a time, each for `enrichmentMsMax` at most. An event without an answer by then becomes a
  * reject, which is replayed when the API answers again.
  */
 import { withDeadline } from "../../runtime/deadline.js";
@@ -8,7 +8,6 @@ import type { Service } from "../../runtime/service.js";
 import { incompleteRecords, topics } from "../../schemas/records/records.js";
 import { keepAnswers, recallAnswers } from "../../provider-api/stored-answers.js";
 import type { LogRecord } from "../../log/log.js";
-import { limits } from "../../config.js";
 import { TryLater } from "../../runtime/store-away.js";
 import { asTheyCome } from "../groups-as-completed.js";
 import { type Answered, askAll, parsedAnswers } from "./questions.js";
@@ -18,6 +17,8 @@ import { insertRawEvents, rawEventRow } from "../normalize/raw-events.js";
 import { conclude, openRaw } from "../normalize/read-raw.js";
 import type { NormalizingService } from "../normalize/normalizing-service.js";
 import type { Opened, Outcome } from "../normalize/outcome.js";
+
+const enrichmentMsMax = 30_000;
 
 export type EnrichingService = NormalizingService &
   Pick<Service, "integrations" | "watermark"> & {
@@ -101,7 +102,7 @@ export async function ask(
   const integration = found && { id: found.id, credentials: found.credentials[0] };
   const asker = { provider, integration };
   const answered = await service.apis.inTurn(asker, () =>
-    withDeadline(limits.enrichmentMsMax, service.stopping, (signal) =>
+    withDeadline(enrichmentMsMax, service.stopping, (signal) =>
       askAll(service, asker, opened, importance, given, signal),
     ),
   );

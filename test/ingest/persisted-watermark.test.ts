@@ -4,8 +4,11 @@ import { LocalReceipts } from "../../watermark/in-flight-receipts.js";
 import type { Postgres } from "../../postgres/postgres.js";
 import { Releases } from "../../runtime/releases.js";
 import { openSharedReceipts } from "../../watermark/shared-watermark.js";
-import { type ClockGiven, PersistedWatermark } from "../../watermark/persisted-watermark.js";
-import { limits } from "../../config.js";
+import {
+  type ClockGiven,
+  PersistedWatermark,
+  clockSetBackMsMax,
+} from "../../watermark/persisted-watermark.js";
 import { openTestPostgres, testLogger } from "../harness/stores.js";
 
 const minuteMs = 60_000;
@@ -79,7 +82,7 @@ describe("What was reported as complete", () => {
   });
 
   it("should be stamped after by several processes, too", async () => {
-    const ahead = Date.now() + limits.clockSetBackMsMax / 2;
+    const ahead = Date.now() + clockSetBackMsMax / 2;
     await postgres.query("INSERT INTO persisted_watermark (until) VALUES ($1)", [ahead]);
     const releases = new Releases(testLogger);
     const endpoints = await openSharedReceipts({

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { ReadableLog } from "../../watermark/backlog.js";
-import { LocalReceipts, settledAfter } from "../../watermark/in-flight-receipts.js";
+import { LocalReceipts, kafkaLateMsMax, settledAfter } from "../../watermark/in-flight-receipts.js";
 import {
   type RawEvent,
   type Topic,
@@ -10,7 +10,6 @@ import {
 } from "../../schemas/records/records.js";
 import { AppendUncertain, type LogRecord, LogUnavailable } from "../../log/log.js";
 import { groups, Watermark } from "../../watermark/watermark.js";
-import { limits } from "../../config.js";
 import { factOf, metaOf, recordsOf } from "../harness/facts.js";
 
 /** What a Watermark reads of a log: one partition of raw events, received at the times given. */
@@ -206,13 +205,13 @@ describe("complete_to", () => {
       expect(thrown).to.equal(error);
       expect(watermark.callsInFlight, "calls being taken").to.equal(0);
       const reported: number[] = [];
-      for (const laterMs of [limits.kafkaLateMsMax - 1, 1_000]) {
+      for (const laterMs of [kafkaLateMsMax - 1, 1_000]) {
         clock += laterMs;
         elapsed += laterMs;
         reported.push((await watermark.completeTo()) - receipt.receivedAt);
       }
-      const end = limits.kafkaLateMsMax + 998;
-      expect(reported).to.eql([waits ? -1 : limits.kafkaLateMsMax - 2, end]);
+      const end = kafkaLateMsMax + 998;
+      expect(reported).to.eql([waits ? -1 : kafkaLateMsMax - 2, end]);
     });
   }
 
@@ -228,8 +227,8 @@ describe("complete_to", () => {
     elapsed += 2_000;
     early.settleLater();
     early.settle();
-    clock += limits.kafkaLateMsMax;
-    elapsed = limits.kafkaLateMsMax + 1_000;
+    clock += kafkaLateMsMax;
+    elapsed = kafkaLateMsMax + 1_000;
     expect([endpoints.earliestNow, endpoints.lateMs]).to.eql([early.receivedAt, 1_000]);
     elapsed += 1_000;
     expect([endpoints.earliestNow, endpoints.lateMs]).to.eql([clock, 0]);

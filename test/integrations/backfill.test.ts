@@ -22,6 +22,8 @@ import {
 } from "../../ops/payloads/stripe-money.js";
 import { type Endpoints, expectError, openEndpoints, stripe } from "../harness/endpoints.js";
 import { apiKey, send, type StripeApi } from "../apis/stripe-api.js";
+import { backfillTriesMax } from "../../processors/backfill/backfill.js";
+import { logRecordBytesMax } from "../../log/record-size.js";
 
 const version = "2025-09-30.clover";
 const day = 24 * 60 * 60 * 1000;
@@ -487,7 +489,7 @@ describe("A backfill of Stripe", function suite() {
   it("should fail with an object larger than the log takes, saying so", async () => {
     const products = api.lists.get("/v1/products") ?? [];
     const large = productObject({ id: "prod_l", name: "L", createdAt: from });
-    const description = "x".repeat(limits.logRecordBytesMax);
+    const description = "x".repeat(logRecordBytesMax);
     api.lists.set("/v1/products", [...products, { ...large, description }]);
     await backfill({ from: "2026-11-01" });
     const last = await whenEnded();
@@ -511,7 +513,7 @@ describe("A backfill of Stripe", function suite() {
     Object.assign(log, { append });
     expect(last).to.include({ state: "failed", list: "products" });
     expect(last.problem).to.include("The service failed on a page of products");
-    expect(tries).to.equal(limits.backfillTriesMax);
+    expect(tries).to.equal(backfillTriesMax);
   });
 
   it("should refuse a date out of range, and show nothing where nothing was asked", async () => {

@@ -1,11 +1,10 @@
 /** What is owed since credentials were entered outlives whoever entered or replayed them. */
 import { expect } from "chai";
-import { oweReplay, replayOwed } from "../../rejects/credential-replays.js";
+import { credentialsSeenMs, oweReplay, replayOwed } from "../../rejects/credential-replays.js";
 import { createIntegration } from "../../workspaces/integration-records.js";
 import type { Postgres } from "../../postgres/postgres.js";
 import type { ReplayService } from "../../rejects/replay.js";
 import { openVault } from "../../vault/vault.js";
-import { limits } from "../../config.js";
 import { rejection } from "../log/log-contract.js";
 import { openTestPostgres } from "../harness/stores.js";
 
@@ -81,7 +80,7 @@ describe("A replay that is owed", () => {
   function passTime(): Promise<unknown[]> {
     return postgres.query(
       "UPDATE credential_replays SET seen_at = seen_at - $1::float8 * interval '1 millisecond'",
-      [limits.credentialsSeenMs],
+      [credentialsSeenMs],
     );
   }
 });

@@ -8,6 +8,7 @@ import { expect } from "chai";
 import { limits } from "../../config.js";
 import { type Log, type LogRecord, LogUnavailable, type TopicOptions } from "../../log/log.js";
 import { topics } from "../../schemas/records/records.js";
+import { logRecordBytesMax } from "../../log/record-size.js";
 
 /** One place that keeps a log; opened again and again, as by one process after another. */
 export interface LogInstallation {
@@ -304,7 +305,7 @@ export function describeLogContract(
     });
 
     it("should take the largest record there may be, and refuse a larger one at once", async () => {
-      const [{ key }, room] = [record("a"), limits.logRecordBytesMax];
+      const [{ key }, room] = [record("a"), logRecordBytesMax];
       // What no compression makes smaller.
       const largest = { key, value: randomBytes(room - Buffer.byteLength(key)) };
       const larger = { key, value: randomBytes(room) };

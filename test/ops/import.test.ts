@@ -7,8 +7,7 @@ import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import { expect } from "chai";
 import { projectFile } from "../../runtime/project-root.js";
-import { limits } from "../../config.js";
-import { importCommand } from "../../ops/import/command.js";
+import { importBatchLinesMax, importCommand } from "../../ops/import/command.js";
 import { EventIds } from "../../ops/import/event-ids.js";
 import { columns } from "../../ops/import/rows.js";
 import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
@@ -355,7 +354,7 @@ describe("The CSV import", () => {
   });
 
   it("should send more rows than one call takes, in several", async () => {
-    const count = limits.importBatchLinesMax + 2;
+    const count = importBatchLinesMax + 2;
     const rows = Array.from({ length: count }, (_, row) => sale("0.01", `c${row}`, "13"));
     const { reported } = await apply(fileOf([head, ...rows]));
     expect(reported.at(-1)).to.equal(`Taken: ${count}. Known already: 0. Refused: 0.`);

@@ -14,7 +14,7 @@ import { openPostgres } from "../../postgres/open.js";
 import { shareOf } from "../../postgres/connection-share.js";
 import { type Postgres, PostgresUnavailable } from "../../postgres/postgres.js";
 import { projectFile } from "../../runtime/project-root.js";
-import { ConfigError, limits } from "../../config.js";
+import { ConfigError } from "../../config.js";
 
 import { startPostgres } from "../../ops/servers/postgres.js";
 import type { LocalServer } from "../../ops/servers/server.js";
@@ -22,6 +22,7 @@ import { rejection } from "../log/log-contract.js";
 import { freePort } from "../harness/service-process.js";
 import { type ServerFolder, needServers, openServerFolder } from "../harness/real-servers.js";
 import { testLogger } from "../harness/stores.js";
+import { postgresConnectionsMax } from "../../postgres/server.js";
 
 const run = promisify(execFile);
 
@@ -59,7 +60,7 @@ describe("A Postgres server", function () {
     let go = (): void => {};
     const gone = new Promise<void>((resolve) => (go = resolve));
     const begun: number[] = [];
-    const crowd = Array.from({ length: 3 * limits.postgresConnectionsMax }, (_, number) =>
+    const crowd = Array.from({ length: 3 * postgresConnectionsMax }, (_, number) =>
       share.transaction(async () => {
         begun.push(number);
         await gone;

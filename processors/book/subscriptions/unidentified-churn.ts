@@ -17,6 +17,9 @@ import { bySideReceipt, Pairing, type Side } from "./pairing.js";
 import { listWaiting } from "./waiting-churns.js";
 import type { Change } from "./change.js";
 
+/** Of them, gone through again in one batch because others came late: after it, all at once. */
+const anonymousPairedAgainMax = 200_000;
+
 export interface AnonymousBooked {
   /**
    * The accounts whose ends came true or were taken back by this batch, under the event that did
@@ -58,7 +61,7 @@ async function bookPools(
   const changes: Change[][] = [];
   const changedBefore: TouchedAccount[][] = [];
   const waiting: Side[][] = [];
-  let pairedAgainMax: number = limits.anonymousPairedAgainMax;
+  let pairedAgainMax: number = anonymousPairedAgainMax;
   for (const pool of pools) {
     const { pairing, revisions } = revisionsOf(pool, here, pairedAgainMax);
     pairedAgainMax -= pairing.pairedAgain;

@@ -1,7 +1,7 @@
 /** What an append to Kafka says when brokers fail in the middle of it; theirs are played here. */
 import kafkajs, { type Kafka, type ProducerRecord } from "kafkajs";
 import { expect } from "chai";
-import { KafkaAppender, Pending } from "../../../log/kafka/appender.js";
+import { KafkaAppender, Pending, kafkaBatchBytesMax } from "../../../log/kafka/appender.js";
 import { AppendUncertain, LogUnavailable } from "../../../log/log.js";
 import { limits } from "../../../config.js";
 import { rejection } from "../log-contract.js";
@@ -13,7 +13,7 @@ describe("An append that takes several requests", () => {
     performance.now = now;
   });
 
-  const halfBatch = Buffer.alloc(limits.kafkaBatchBytesMax * 0.6);
+  const halfBatch = Buffer.alloc(kafkaBatchBytesMax * 0.6);
   const records = ["first", "second"].map((key) => ({ partition: 0, key, value: halfBatch }));
 
   it("should say that some may be stored when only the first was sent", async () => {

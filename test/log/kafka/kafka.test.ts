@@ -12,7 +12,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import kafkajs, { type AclEntry, type Admin } from "kafkajs";
-import { ConfigError, limits, readConfig } from "../../../config.js";
+import { ConfigError, readConfig } from "../../../config.js";
 import { Backlog } from "../../../watermark/backlog.js";
 import { cutTopics, groupOffsets, writeTopics } from "../../../backup/log-part.js";
 import { openKafkaLog } from "../../../log/kafka/kafka-log.js";
@@ -51,6 +51,7 @@ import {
 } from "../../harness/real-servers.js";
 import { freePort } from "../../harness/service-process.js";
 import { testLogger } from "../../harness/stores.js";
+import { kafkaMessageBytesMax } from "../../../log/kafka/topics.js";
 
 const topic = topics.raw;
 /** Of appends to a broker that is away. */
@@ -468,7 +469,7 @@ describe("Kafka", function () {
               numPartitions: lmdbTopics()[topic].partitions,
               configEntries: [
                 { name: "cleanup.policy", value: "compact,delete" },
-                { name: "max.message.bytes", value: String(limits.kafkaMessageBytesMax) },
+                { name: "max.message.bytes", value: String(kafkaMessageBytesMax) },
               ],
             },
           ],
