@@ -1,7 +1,8 @@
 /** A workspace with a key and a Stripe integration, made through the management interface. */
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
-import { signatureHeader, signatureOf } from "../../providers/stripe/signature.js";
+import { signTimed } from "../../providers/signatures.js";
+import { signature } from "../../providers/stripe/signature.js";
 import { createdKey, dataAnswer, integration, workspace } from "../../schemas/http/manage.js";
 import { requestBytes } from "./http-connection.js";
 import type { RunningService } from "./service.js";
@@ -46,8 +47,8 @@ export async function createTenant(service: Manager): Promise<Tenant> {
 
 /** A whole HTTP request as Stripe would send it now. */
 export function webhookRequest(path: string, body: Buffer): Buffer {
-  const signature = signatureOf(body, signingSecret, Date.now());
-  const headers = { "Content-Type": "application/json", [signatureHeader]: signature };
+  const signed = signTimed(signature, body, signingSecret, Date.now());
+  const headers = { "Content-Type": "application/json", [signature.header]: signed };
   return requestBytes("POST", path, headers, body);
 }
 

@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import Koa from "koa";
 import { z } from "zod";
-import { signatureHeader } from "../../providers/stripe/signature.js";
+import { signature } from "../../providers/stripe/signature.js";
 import { report } from "./processes.js";
 import { signingSecret } from "./tenant.js";
 
@@ -40,7 +40,7 @@ const typed = z.object({ type: z.string() });
 /** @throws when the signature is not that of the body */
 async function checkedType(request: IncomingMessage): Promise<string> {
   const body = await bodyOf(request);
-  const header = String(request.headers[signatureHeader]);
+  const header = String(request.headers[signature.header]);
   const [, time = "", hex = ""] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(header) ?? [];
   const digest = createHmac("sha256", signingSecret).update(`${time}.`).update(body).digest();
   if (!timingSafeEqual(digest, Buffer.from(hex, "hex"))) throw new Error("a wrong signature");

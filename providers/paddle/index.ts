@@ -7,7 +7,8 @@ import { compiled } from "../compiled.js";
 import type { Provider } from "../provider.js";
 import { decode, keeps, knownTypes } from "./decode.js";
 import { asks, needs } from "./questions.js";
-import { signatureHeader, signatureOf, verifySignature } from "./signature.js";
+import { signTimed, verifyTimed } from "../signatures.js";
+import { signature } from "./signature.js";
 
 const credentials = z.strictObject({
   signing_secret: z.string().trim().min(1),
@@ -44,7 +45,8 @@ export function createPaddle(settings: {
     },
     subscribeTo: knownTypes,
     verify: (delivery, given, now) =>
-      verifySignature(
+      verifyTimed(
+        signature,
         delivery,
         given.map(({ signing_secret: secret }) => secret),
         settings.toleranceSeconds,
@@ -53,7 +55,7 @@ export function createPaddle(settings: {
     sign: (body, { signing_secret: secret }, now) => ({
       headers: {
         "content-type": "application/json",
-        [signatureHeader]: signatureOf(body, secret, now),
+        [signature.header]: signTimed(signature, body, secret, now),
       },
       body,
     }),

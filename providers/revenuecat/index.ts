@@ -6,7 +6,8 @@ import { z } from "zod";
 import { compiled } from "../compiled.js";
 import type { Provider } from "../provider.js";
 import { decode, knownTypes } from "./decode.js";
-import { signatureHeader, signatureOf, verifyDelivery } from "./signature.js";
+import { signTimed } from "../signatures.js";
+import { signature, verifyDelivery } from "./signature.js";
 
 const secret = z.string().trim().min(1).optional();
 const credentials = z
@@ -39,7 +40,7 @@ export function createRevenueCat(settings: {
       headers: {
         "content-type": "application/json",
         ...(authorization === undefined ? {} : { authorization }),
-        ...(key === undefined ? {} : { [signatureHeader]: signatureOf(body, key, now) }),
+        ...(key === undefined ? {} : { [signature.header]: signTimed(signature, body, key, now) }),
       },
       body,
     }),

@@ -4,9 +4,15 @@
  * `<t>.<raw body>`. Source: revenuecat.com/docs/integrations/webhooks.
  */
 import type { Delivery, Verdict } from "../provider.js";
-import { anyEqual, hmacSha256, readTimedDigests, refused } from "../signatures.js";
+import { anyEqual, refused, type TimedScheme, verifyTimed } from "../signatures.js";
 
-export const signatureHeader = "x-revenuecat-webhook-signature";
+export const signature: TimedScheme = {
+  header: "x-revenuecat-webhook-signature",
+  separator: ",",
+  time: "t",
+  digest: "v1",
+  joint: ".",
+};
 
 export interface Secrets {
   readonly authorization?: string | undefined;
@@ -33,11 +39,6 @@ export function verifyDelivery(
   );
 }
 
-export function signatureOf(body: Buffer, secret: string, now: number): string {
-  const timestamp = Math.floor(now / 1000).toString();
-  return `t=${timestamp},v1=${digest(secret, timestamp, body).toString("hex")}`;
-}
-
 function verifyBy(
   delivery: Delivery,
   { authorization, signing_secret: secret }: Secrets,
@@ -50,7 +51,7 @@ function verifyBy(
   }
   return secret === undefined
     ? refused("signature_mismatch")
-    : verifySignature(delivery, secret, toleranceSeconds, now);
+    : verifyTimed(signature, delivery, [secret], toleranceSeconds, now);
 }
 
 function verifyAuthorization({ headers }: Delivery, expected: string): Verdict {
@@ -60,29 +61,3 @@ function verifyAuthorization({ headers }: Delivery, expected: string): Verdict {
     ? { ok: true, verdict: "authorization" }
     : refused("signature_mismatch");
 }
-
-/**
- * The age is checked last, in both directions, so that only a genuine call learns that it is stale.
- */
-function verifySignature(
-  { headers, body }: Delivery,
-  secret: string,
-  toleranceSeconds: number,
-  now: number,
-): Verdict {
-  const header = headers[signatureHeader];
-  if (header === undefined || header === "") return refused("signature_missing");
-  const given = readTimedDigests(header, names);
-  if (given === null) return refused("signature_malformed");
-  const expected = digest(secret, given.timestamp, body);
-  if (!anyEqual([expected], given.digests)) return refused("signature_mismatch");
-  const ageSeconds = Math.floor(now / 1000) - Number.parseInt(given.timestamp, 10);
-  if (Math.abs(ageSeconds) > toleranceSeconds) return refused("signature_stale");
-  return { ok: true, verdict: "signature" };
-}
-
-function digest(secret: string, timestamp: string, body: Buffer): Buffer {
-  return hmacSha256(secret, [`${timestamp}.`, body]);
-}
-
-const names = { separator: ",", time: "t", digest: "v1" } as const;

@@ -8,7 +8,8 @@ import type { Provider } from "../provider.js";
 import { stripeApi } from "./api.js";
 import { stripeBackfill } from "./history/backfill.js";
 import { asks, decode, keeps, knownTypes, needs, thinEvent } from "./decode.js";
-import { signatureHeader, signatureOf, verifySignature } from "./signature.js";
+import { signTimed, verifyTimed } from "../signatures.js";
+import { signature } from "./signature.js";
 
 const credentials = z.strictObject({
   signing_secret: z.string().trim().min(1),
@@ -32,7 +33,8 @@ export function createStripe(settings: {
     },
     subscribeTo: knownTypes,
     verify: (delivery, given, now) =>
-      verifySignature(
+      verifyTimed(
+        signature,
         delivery,
         given.map(({ signing_secret: secret }) => secret),
         settings.toleranceSeconds,
@@ -41,7 +43,7 @@ export function createStripe(settings: {
     sign: (body, { signing_secret: secret }, now) => ({
       headers: {
         "content-type": "application/json; charset=utf-8",
-        [signatureHeader]: signatureOf(body, secret, now),
+        [signature.header]: signTimed(signature, body, secret, now),
       },
       body,
     }),

@@ -5,7 +5,8 @@ import { makeTestChain } from "../../../ops/payloads/apple-test-chain.js";
 import { pushBytes } from "../../../ops/payloads/google.js";
 import { signedHeaders } from "../../../providers/custom/signature.js";
 import { sellerId } from "../../../ops/payloads/gumroad.js";
-import { signatureHeader, signatureOf } from "../../../providers/paddle/signature.js";
+import { signTimed } from "../../../providers/signatures.js";
+import { signature } from "../../../providers/paddle/signature.js";
 import { eventBody, type JsonObject } from "../../../ops/payloads/stripe.js";
 import { appleBundleId } from "./apple-story.js";
 import type { BareFact, Source } from "../facts.js";
@@ -80,7 +81,9 @@ export const webhooks: Readonly<Record<Exclude<Source, "record">, Webhooks>> = {
     reportedAt: paddleReportedAt,
     read: readPaddle,
     bytes: jsonBytes,
-    headers: (bytes, now) => ({ [signatureHeader]: signatureOf(bytes, paddleSecret, now) }),
+    headers: (bytes, now) => ({
+      [signature.header]: signTimed(signature, bytes, paddleSecret, now),
+    }),
     credentials: { signing_secret: paddleSecret },
   },
   /** Not sent to the endpoints: what its API answers lies in the body, as at Google. */
