@@ -209,6 +209,14 @@ describe("the project's papers", () => {
     expect(rest.find((line) => line.startsWith("## "))).to.match(/^## Pending/);
   });
 
+  it("should hold no conflict that a merge left", () => {
+    const text = tracked().filter((path) => /\.(md|ts|tsx|css|sql|ya?ml|json)$/.test(path));
+    const conflicts = text.filter((path) =>
+      /^(<{7}|>{7}) /m.test(readFileSync(projectFile(path), "utf8")),
+    );
+    expect(conflicts).to.deep.equal([]);
+  });
+
   it("should keep decisions by topic, name the refused option and title every page once", () => {
     const decisions = readdirSync(projectFile("docs", "decisions"));
     expect(decisions.length).to.be.within(1, decisionPagesMax);
