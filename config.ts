@@ -85,6 +85,8 @@ export const limits = {
   mergedFieldsMax: 200,
   /** Rounds of questions to a provider's API one event may lead to. */
   enrichmentRoundsMax: 8,
+  /** Questions of one event in all; what they leave open is as if the API could not be had. */
+  enrichmentQuestionsMax: 500,
   /** Events that ask are taken so many at a time. */
   enrichmentBatchRecordsMax: 25,
   /** An integration that delivered before and is silent for so long is reported as `quiet`. */

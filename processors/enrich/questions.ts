@@ -12,9 +12,6 @@ import { withNamed } from "../normalize/named-objects.js";
 import type { NormalizingService } from "../normalize/normalizing-service.js";
 import type { Opened } from "../normalize/outcome.js";
 
-/** Questions of one event in all; what they leave open is as if the API could not be had. */
-const enrichmentQuestionsMax = 500;
-
 export type Importance = Question["importance"];
 
 /** What came of all questions of one event. */
@@ -50,7 +47,7 @@ export async function askAll(
       ({ path }) => !answers.has(path) && !closed.has(path),
     );
     if (open.length === 0) return { answers, trouble, refusal };
-    if (answers.size + closed.size + open.length > enrichmentQuestionsMax) break;
+    if (answers.size + closed.size + open.length > limits.enrichmentQuestionsMax) break;
     const asked = await Promise.all(open.map((question) => apis.ask(asker, question, signal)));
     for (const [index, answer] of asked.entries()) {
       const path = open[index]?.path ?? "";

@@ -19,7 +19,7 @@ describe("cursors", () => {
     for (let index = 0; index < cursor.length; index += 1) {
       const other = cursor[index] === "A" ? "B" : "A";
       const text = cursor.slice(0, index) + other + cursor.slice(index + 1);
-      expect(() => cursors.read(scope, text, schema), text).to.throw("no cursor");
+      expect(() => cursors.read(scope, text, schema), text).to.throw("not of this list");
     }
   });
 
@@ -32,7 +32,7 @@ describe("cursors", () => {
   for (const [what, other] of foreign) {
     it(`should refuse a cursor of ${what}`, () => {
       expect(() => cursors.read(other, cursor, schema))
-        .to.throw("no cursor")
+        .to.throw("not of this list")
         .that.includes({ status: 400, code: "cursor_invalid", param: "cursor" });
     });
   }
@@ -47,13 +47,15 @@ describe("cursors", () => {
     "A".repeat(80),
   ]) {
     it(`should refuse ${JSON.stringify(text.slice(0, 20))}`, () => {
-      expect(() => cursors.read(scope, text, schema)).to.throw("no cursor");
+      expect(() => cursors.read(scope, text, schema)).to.throw("not of this list");
     });
   }
 
   it("should refuse one made with another vault key, or with other contents", () => {
     const others = createCursors(openVault("cd".repeat(32)));
-    expect(() => others.read(scope, cursor, schema)).to.throw("no cursor");
-    expect(() => cursors.read(scope, cursor, z.object({ id: z.string() }))).to.throw("no cursor");
+    expect(() => others.read(scope, cursor, schema)).to.throw("not of this list");
+    expect(() => cursors.read(scope, cursor, z.object({ id: z.string() }))).to.throw(
+      "not of this list",
+    );
   });
 });
