@@ -97,7 +97,7 @@ describe("Moving", function suite() {
   it("should refuse another vault key before anything is written", async () => {
     writeFileSync(path("other.env"), `DATA_DIR=${path("none")}\nCLICKHOUSE_URL=http://localhost:1`);
     const moved = await move(path("first"), embedded, "other.env");
-    expect(moved.reported).to.include("give");
+    expect(moved.reported).to.include("needs the same VAULT_ENCRYPTION_KEY");
     expect(moved.code).to.equal(2);
   });
 
