@@ -86,7 +86,6 @@ export class Installation {
       "dist",
       "migrations",
       "schemas/released",
-      "schemas/kept",
       "rates/ecb-history.csv.br",
       "docs",
     ]) {

@@ -87,11 +87,16 @@ describe("The data folder", () => {
     });
   }
 
+  function makeDatabase(): void {
+    mkdirSync(join(DATA_DIR, "postgres"), { recursive: true });
+    writeFileSync(join(DATA_DIR, "postgres", "PG_VERSION"), "17");
+  }
+
   for (const store of ["log", "clickhouse"]) {
     it(`should be refused when its vault key is gone and ${store} is there, and get none`, () => {
       openDataFolder({ DATA_DIR }).unlock();
       mkdirSync(join(DATA_DIR, store));
-      mkdirSync(join(DATA_DIR, "postgres"));
+      makeDatabase();
       rmSync(join(DATA_DIR, "vault.key"));
       expect(() => openDataFolder({ DATA_DIR })).to.throw(
         DataFolderRefused,
@@ -108,10 +113,15 @@ describe("The data folder", () => {
       mkdirSync(join(DATA_DIR, store));
       expect(() => openDataFolder({ DATA_DIR })).to.throw(
         DataFolderRefused,
-        `has ${store}/ and no postgres/ with the workspaces that belong to it. If they are on a`,
+        `has ${store}/ but no complete postgres/ with its workspaces. If they are on a server`,
       );
       openDataFolder({ DATA_DIR, DATABASE_URL: "postgres://user@host/database" }).unlock();
       mkdirSync(join(DATA_DIR, "postgres"));
+      expect(() => openDataFolder({ DATA_DIR })).to.throw(
+        DataFolderRefused,
+        "no complete postgres/",
+      );
+      makeDatabase();
       openDataFolder({ DATA_DIR }).unlock();
     });
   }
@@ -124,7 +134,7 @@ describe("The data folder", () => {
   });
 
   it("should be refused while another process holds it, and taken over after that", async () => {
-    const lock = new URL("../../runtime/folder-lock.js", import.meta.url).href;
+    const lock = new URL("../../runtime/start/folder-lock.js", import.meta.url).href;
     const code = `import { lockFolder } from ${JSON.stringify(lock)};
       lockFolder(${JSON.stringify(parent)}); console.log("held"); setInterval(() => {}, 1000);`;
     const holder = spawn(process.execPath, ["--input-type=module", "-e", code]);
