@@ -6,8 +6,8 @@
 const all = require("../.mocharc.cjs");
 
 const files = {
-  stores: ["clickhouse", "migrations", "postgres", "sole-writer", "kept-objects"],
-  doors: ["doors", "bad-input", "crash", "fixtures-twice", "first-receipt"],
+  stores: ["clickhouse", "migrations", "postgres", "sole-writer", "stored-objects"],
+  endpoints: ["endpoints", "bad-input", "crash", "fixtures-twice", "first-receipt"],
   figures: ["tables", "figures", "queries", "walk", "series", "retention"],
   audit: ["audit"],
   explanations: ["explain"],
