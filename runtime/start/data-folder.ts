@@ -106,8 +106,9 @@ function refuseLostSettings(path: string): void {
   const mark = join(path, storeFolders.postgres, "PG_VERSION");
   if (existsSync(mark) || filled === undefined) return;
   throw new DataFolderRefused(
-    `${path} has ${filled}/ but no complete ${storeFolders.postgres}/ with its workspaces. If they ` +
-      "are on a server, set DATABASE_URL; if they are lost, restore a backup into an empty folder.",
+    `${path} has ${filled}/ but no complete ${storeFolders.postgres}/ with its workspaces. ` +
+      "If they are on a server, set DATABASE_URL; if they are lost, restore a backup into an " +
+      "empty folder.",
   );
 }
 

@@ -58,7 +58,7 @@ const damages: readonly [
   ["its tables gone", remove("clickhouse"), /clickhouse lost rows: of 5 .* -- replay/, "replay"],
   ["broken parts", breakParts, /clickhouse has broken parts.* -- replay/, "replay"],
   ["its log gone", remove("log"), /log lost events: .* -- restore/, "restore"],
-  ["PG_VERSION gone", remove("postgres/PG_VERSION"), /no whole postgres.*restore/, "restore"],
+  ["PG_VERSION gone", remove("postgres/PG_VERSION"), /no complete postgres.*restore/, "restore"],
   [
     "its log and its tables gone",
     (folder) => ["log", "clickhouse"].forEach((one) => remove(one)(folder)),
