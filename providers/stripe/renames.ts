@@ -33,7 +33,9 @@ export function inNamesOfToday(object: Renamed): Renamed {
     return value === undefined ? [] : [[name, value] as const];
   });
   const renamed = { ...object, ...Object.fromEntries(added) };
-  return { ...renamed, ...reformed[kind]?.(renamed) };
+  // A sender may call it "constructor".
+  const reform = Object.hasOwn(reformed, kind) ? reformed[kind] : undefined;
+  return { ...renamed, ...reform?.(renamed) };
 }
 
 /** What became of another form. */

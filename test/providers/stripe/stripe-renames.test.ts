@@ -105,4 +105,10 @@ describe("Stripe before", () => {
     const decoded = decode({ type: "invoice.updated", created, data: { object } });
     expect(decoded.outcome).to.equal("ignored");
   });
+
+  it("today: an object that calls itself constructor has no old names", () => {
+    const object = { id: "odd_1", object: "constructor" };
+    const decoded = decode({ type: "charge.succeeded", created, data: { object } });
+    expect(decoded.outcome).to.equal("rejected");
+  });
 });
