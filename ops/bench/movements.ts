@@ -182,7 +182,7 @@ async function fill(clickhouse: ClickHouse, workspace: string, rows: number): Pr
        SELECT {workspace:String}, 'live', ${account("a")}, 'stripe', concat('sub_', toString(a)),
               concat(${eventId("number")}, ':0'), 1, 0, at,
               multiIf(step = 0, 'started', ended, 'ended', 'changed'), ${eventId("number")}, at,
-              'EUR', ['US', 'DE', 'GB', 'FR', 'IN'][a % 5 + 1],
+              'EUR', '',
               [(at, if(ended, [], [('si_1', concat('prod_', toString(a % 20)),
                 concat('EUR:', toString(1000 + 100 * price), '/1'),
                 toDecimal128(10 + price, 6))]))], ${bookedNow}
@@ -217,7 +217,7 @@ async function addChanges(
       `INSERT INTO subscription_changes
        SELECT {workspace:String}, 'live', ${account("a")}, 'stripe', concat('sub_', toString(a)),
               concat('new_', toString(a), ':0'), 1, 0, '${recordedAt}', 'changed',
-              concat('new_', toString(a)), '${recordedAt}', 'EUR', 'DE',
+              concat('new_', toString(a)), '${recordedAt}', 'EUR', '',
               [(toDateTime64('${recordedAt}', 3, 'UTC'), [('si_1', 'prod_1', 'EUR:7700/1',
                 toDecimal128(77, 6))])], ${bookedNow}
        FROM (SELECT arrayJoin([${numbers.join(", ")}]) AS a)`,
