@@ -22,9 +22,10 @@ const paddle = (id: string) => ({
   event_type: "transaction.completed",
   data: { id: "txn_1" },
 });
-const lemon = (isTest: boolean) => ({
+/** Its mode is no part of an event's identity, so each has an object of its own. */
+const lemon = (id: string, isTest: boolean) => ({
   meta: { event_name: "order_created", test_mode: isTest },
-  data: { type: "orders", id: "1", attributes: {} },
+  data: { type: "orders", id, attributes: {} },
 });
 
 const rows: [provider: ProviderToken, environment: string, body: object, isMismatch: boolean][] = [
@@ -34,9 +35,9 @@ const rows: [provider: ProviderToken, environment: string, body: object, isMisma
   ["stripe", "test", stripe(false), false],
   ["paddle", "Production", paddle("ntfsimevt_1"), true],
   ["paddle", "Test", paddle("ntfsimevt_1"), false],
-  ["lemonsqueezy", "live", lemon(true), true],
-  ["lemonsqueezy", "test", lemon(false), true],
-  ["lemonsqueezy", "test", lemon(true), false],
+  ["lemonsqueezy", "live", lemon("1", true), true],
+  ["lemonsqueezy", "test", lemon("2", false), true],
+  ["lemonsqueezy", "test", lemon("3", true), false],
 ];
 
 describe("An event of the other environment than its integration", () => {
