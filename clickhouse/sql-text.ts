@@ -58,20 +58,13 @@ function* textsOf(structure: string, rows: readonly object[]): Generator<string>
 
 /** `a String, b Array(Tuple(c Int8, d Int8))` has the columns a and b. */
 function columnNames(structure: string): readonly string[] {
-  const known = namesByStructure.get(structure);
-  if (known !== undefined) return known;
   let outer = structure;
   for (let before = ""; before !== outer;) {
     before = outer;
     outer = outer.replaceAll(/\([^()]*\)/g, "");
   }
-  const names = outer.split(",").map((column) => column.trim().split(" ")[0] ?? "");
-  namesByStructure.set(structure, names);
-  return names;
+  return outer.split(",").map((column) => column.trim().split(" ")[0] ?? "");
 }
-
-/** Structures are constants of this code, so there are few. */
-const namesByStructure = new Map<string, readonly string[]>();
 
 function jsonTable(structure: string, texts: readonly string[]): string {
   const text = texts.join("\n");

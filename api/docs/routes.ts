@@ -17,11 +17,12 @@ import { referencePage, referenceScript } from "./reference.js";
 export function docsRoutes(router: Router): void {
   const pages = readPages();
   // At the first request: a start need not wait for it.
-  const made = once(() => {
+  let made: ReturnType<typeof make> | undefined;
+  const make = () => {
     const document = openApiDocument();
     const json = `${JSON.stringify(document)}\n`;
     return { json, reference: referencePage(document, pages) };
-  });
+  };
   const files: Readonly<Record<string, () => Buffer | string>> = {
     "pages.css": () => pageStyle,
     "reference.js": () => referenceScript,
@@ -38,11 +39,11 @@ export function docsRoutes(router: Router): void {
 
   router.get("/openapi.json", (ctx) => {
     ctx.type = "application/json";
-    ctx.body = made().json;
+    ctx.body = (made ??= make()).json;
   });
 
   router.get("/docs", (ctx) => {
-    sendPage(ctx, made().reference);
+    sendPage(ctx, (made ??= make()).reference);
   });
 
   router.get("/docs/*path", (ctx) => {
@@ -63,11 +64,6 @@ export function docsRoutes(router: Router): void {
     ctx.set("Content-Encoding", "gzip");
     ctx.body = bytes;
   });
-}
-
-function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => (made ??= { value: make() }).value;
 }
 
 const images = projectFile("docs", "images");
