@@ -1,8 +1,12 @@
 /** What one record of the log may have, whichever log it is. */
 import type { NewRecord } from "./log.js";
 
-/** One record of the log: what Kafka takes as a batch of its own, less its frame. */
-export const logRecordBytesMax = 8 * 1024 * 1024 - 64 * 1024;
+/** One batch on Kafka, with its frame: what `max.message.bytes` of the topics allows. */
+export const kafkaMessageBytesMax = 8 * 1024 * 1024;
+const frameBytesMax = 64 * 1024;
+
+/** One record of the log, which may be a batch of its own. */
+export const logRecordBytesMax = kafkaMessageBytesMax - frameBytesMax;
 
 /** No log takes this record, however often it is sent: an event to blame, not a store. */
 export class RecordTooLarge extends Error {

@@ -9,9 +9,8 @@ import { errorTypeOf, refusalOf, textOf } from "./start-errors.js";
 import { type KafkaUse, refuseMissingRights } from "./permissions.js";
 import type { TopicOptions } from "../log.js";
 import type { Logger } from "../../runtime/logger.js";
+import { kafkaMessageBytesMax } from "../record-size.js";
 import { reportWaiting } from "../../runtime/start/report-waiting.js";
-
-export const kafkaMessageBytesMax = 8 * 1024 * 1024;
 
 interface KafkaTopic extends TopicOptions {
   /** As Kafka knows it. */

@@ -51,7 +51,7 @@ import {
 } from "../../harness/real-servers.js";
 import { freePort } from "../../harness/service-process.js";
 import { testLogger } from "../../harness/stores.js";
-import { kafkaMessageBytesMax } from "../../../log/kafka/topics.js";
+import { kafkaMessageBytesMax } from "../../../log/record-size.js";
 
 const topic = topics.raw;
 /** Of appends to a broker that is away. */
