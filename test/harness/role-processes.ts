@@ -3,7 +3,6 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type Servers, settingsOf, startServers, stopServers } from "../../ops/servers/all.js";
 import { startPostgres } from "../../ops/servers/postgres.js";
@@ -105,8 +104,6 @@ export class Installation {
     const env = { ...this.#environment(role, port), LOG_LEVEL: "info" };
     const npm = startUnderNpm(join(this.folder.path, "npm", role), [role], env);
     await whenReady(npm.child, port);
-    // It answers some moments before it listens for signals; then it says so.
-    while (!npm.logged().includes('"msg":"ready"')) await pause(10);
     return npm;
   }
 

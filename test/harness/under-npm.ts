@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 
@@ -46,6 +47,8 @@ export function startUnderNpm(
     async ctrlC() {
       const closed = once(child, "close");
       if (child.pid === undefined) throw new Error("npm did not start");
+      // It answers some moments before it listens for signals; then it says so.
+      while (!logged.includes('"msg":"ready"')) await pause(10);
       process.kill(-child.pid, "SIGINT");
       return (await closed)[0];
     },
