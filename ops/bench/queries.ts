@@ -19,16 +19,14 @@ import {
 import { HttpConnection, requestBytes } from "./http-connection.js";
 import type { Options } from "./options.js";
 import { withFolder } from "./processes.js";
-import { sendSales } from "./sales-load.js";
+import { tenantWithSales } from "./sales-load.js";
 import { nodeCommand, withService } from "./service.js";
-import { type Tenant, createTenant, settled } from "./tenant.js";
+import type { Tenant } from "./tenant.js";
 
 const callsUncounted = 5;
 /** All of them, of a fast machine within a minute, are fewer than a key may make. */
 const calls = 50;
 /** Enough webhooks that every SKU has a product in the catalogue. */
-const webhooks = 200;
-const webhooksPerSecond = 100;
 
 const yearMs = 365 * 24 * 60 * 60 * 1000;
 
@@ -113,12 +111,7 @@ function agoText(now: number): (part: number) => string {
 
 export function queries({ rows, profileFolder }: Options): Promise<Figure[]> {
   return withFolder(async (folder) => {
-    const tenant = await withService(folder, nodeCommand(), async (service) => {
-      const made = await createTenant(service);
-      await sendSales(service, made, webhooksPerSecond, webhooks);
-      await settled(service, made);
-      return made;
-    });
+    const tenant = await withService(folder, nodeCommand(), tenantWithSales);
     // The engine opens a path once per process, so the service is down meanwhile.
     const scans = await fillTables(join(folder, "clickhouse"), tenant.workspace, rows);
     return withService(folder, nodeCommand(profileFolder), async (service) => {

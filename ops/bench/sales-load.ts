@@ -3,9 +3,20 @@ import { ConnectionPool } from "./http-connection.js";
 import { sendEvenly } from "./load.js";
 import type { RunningService } from "./service.js";
 import { StripeSales } from "./stripe-sales.js";
-import { type Tenant, webhookRequest } from "./tenant.js";
+import { createTenant, settled, type Tenant, webhookRequest } from "./tenant.js";
 
 const connectionsMax = 256;
+
+const firstSales = 200;
+const firstSalesPerSecond = 100;
+
+/** A tenant with some sales booked, beside which its tables can be filled. */
+export async function tenantWithSales(service: RunningService): Promise<Tenant> {
+  const tenant = await createTenant(service);
+  await sendSales(service, tenant, firstSalesPerSecond, firstSales);
+  await settled(service, tenant);
+  return tenant;
+}
 
 /** Resolves when `count` webhooks were taken. @throws when one is not, or answers do not keep up */
 export async function sendSales(

@@ -12,13 +12,11 @@ import { fillTables } from "./fill.js";
 import { type Figure, median, percentile, short, spread } from "./figures.js";
 import type { Options } from "./options.js";
 import { withFolder } from "./processes.js";
-import { sendSales } from "./sales-load.js";
+import { sendSales, tenantWithSales } from "./sales-load.js";
 import { type RunningService, nodeCommand, withService } from "./service.js";
-import { type Tenant, createTenant, settled } from "./tenant.js";
+import { type Tenant, settled } from "./tenant.js";
 
 /** Enough webhooks that every SKU has a product in the catalogue. */
-const webhooks = 200;
-const webhooksPerSecond = 100;
 const livePerSecond = 200;
 const liveSecondsMax = 20;
 const drawnMsMax = 60_000;
@@ -28,12 +26,7 @@ const breakdowns = ["Provider", "Product", "Currency", "Country"];
 
 export function web(options: Options): Promise<Figure[]> {
   return withFolder(async (folder) => {
-    const tenant = await withService(folder, nodeCommand(), async (service) => {
-      const made = await createTenant(service);
-      await sendSales(service, made, webhooksPerSecond, webhooks);
-      await settled(service, made);
-      return made;
-    });
+    const tenant = await withService(folder, nodeCommand(), tenantWithSales);
     await fillTables(join(folder, "clickhouse"), tenant.workspace, options.rows);
     const browser = await launchChromium();
     try {
