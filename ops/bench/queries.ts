@@ -26,7 +26,6 @@ import type { Tenant } from "./tenant.js";
 const callsUncounted = 5;
 /** All of them, of a fast machine within a minute, are fewer than a key may make. */
 const calls = 50;
-/** Enough webhooks that every SKU has a product in the catalogue. */
 
 const yearMs = 365 * 24 * 60 * 60 * 1000;
 

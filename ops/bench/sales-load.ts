@@ -7,6 +7,7 @@ import { createTenant, settled, type Tenant, webhookRequest } from "./tenant.js"
 
 const connectionsMax = 256;
 
+/** Enough that every SKU has a product in the catalogue. */
 const firstSales = 200;
 const firstSalesPerSecond = 100;
 

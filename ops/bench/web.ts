@@ -16,7 +16,6 @@ import { sendSales, tenantWithSales } from "./sales-load.js";
 import { type RunningService, nodeCommand, withService } from "./service.js";
 import { type Tenant, settled } from "./tenant.js";
 
-/** Enough webhooks that every SKU has a product in the catalogue. */
 const livePerSecond = 200;
 const liveSecondsMax = 20;
 const drawnMsMax = 60_000;
