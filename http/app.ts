@@ -56,7 +56,8 @@ export function createApp(service: AppService, isStopping: () => boolean = () =>
       endLine(ctx);
     } catch (thrown) {
       const error = await service.limits.refuse(ctx, knownError(thrown));
-      if (error.status >= 500 && !(thrown instanceof ApiError)) reportFailure(ctx, error, thrown);
+      const isExpected = thrown instanceof ApiError && thrown.cause === undefined;
+      if (error.status >= 500 && !isExpected) reportFailure(ctx, error, thrown);
       const { status, code } = error;
       service.logger.debug({ ...callOf(ctx), status, code }, "call refused");
       ctx.status = error.status;

@@ -24,9 +24,14 @@ export class ApiError extends Error {
     readonly type: ErrorType,
     readonly code: string,
     message: string,
-    more: { param?: string | undefined; headers?: Readonly<Record<string, string>> } = {},
+    more: {
+      param?: string | undefined;
+      headers?: Readonly<Record<string, string>>;
+      /** For the log only. */
+      cause?: unknown;
+    } = {},
   ) {
-    super(message);
+    super(message, more.cause === undefined ? undefined : { cause: more.cause });
     this.param = more.param;
     this.headers = more.headers ?? {};
   }
@@ -110,3 +115,13 @@ export const unavailable = (code: string, message: string, retryAfterSeconds = 1
 /** 500: our own mistake. Says nothing of the cause; the log does, under the request id. */
 export const internal = () =>
   new ApiError(500, "internal", "internal", "Internal error; the log has the details.");
+
+/** 500: our own mistake with one event. Nothing of it was taken; others of its call may be. */
+export const eventFailed = (cause: unknown) =>
+  new ApiError(
+    500,
+    "internal",
+    "internal_error",
+    "The service failed on this event, which was not taken; the log has the details.",
+    { cause },
+  );

@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import type { Context } from "koa";
 import { ApiError, errorEnvelope, unprocessable } from "../http/errors.js";
 import type { Access } from "../workspaces/keys.js";
+import type { Logger } from "../runtime/logger.js";
 import type { Claimed } from "./idempotency.js";
 import { limits } from "../config.js";
 import { splitLines } from "./batch-lines.js";
@@ -60,6 +61,8 @@ export async function ingestBatch(
   }
   const durable = [...events.flatMap(identitiesOf), ...(batchClaim?.identities ?? [])];
   if (durable.length > 0) await receipts.markDurable(access, durable);
+
+  reportFailures(service.logger, outcomes, ctx);
 
   // 4. An answer for each line, in order.
   ctx.status = 200;
@@ -127,6 +130,20 @@ function lineOutcome(
   }
   const isFirst = line === first;
   return { event: isFirst ? line : first, append: isFirst, replayed: !isFirst };
+}
+
+/** One log line for all: each of 10,000 may fail for the same reason. */
+function reportFailures(
+  logger: Logger,
+  outcomes: readonly Outcome[],
+  { state }: Pick<Context, "state">,
+): void {
+  const errors = outcomes.map((outcome) => ("error" in outcome ? outcome.error : null));
+  const lines = errors.flatMap((error, at) => (error?.cause === undefined ? [] : [at + 1]));
+  const [line] = lines;
+  if (line === undefined) return;
+  const where = { request_id: state.requestId, line, failed: lines.length };
+  logger.error({ err: errors[line - 1], ...where }, "lines of a batch failed; this is the first");
 }
 
 function answerLine(

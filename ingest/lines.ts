@@ -1,6 +1,7 @@
 /** What the events of a call say, read on their own; nothing is claimed or written yet. */
-import { ApiError, tooLarge } from "../http/errors.js";
+import { ApiError, eventFailed, tooLarge } from "../http/errors.js";
 import { limits } from "../config.js";
+import { isStoreAway } from "../runtime/store-away.js";
 import { inTurns } from "./batch-lines.js";
 import { type PlannedEvent, type ReadEvent, planEvent } from "./event.js";
 import type { IngestCall } from "./ingest-call.js";
@@ -35,6 +36,8 @@ async function planLine(call: IngestCall, bytes: Buffer): Promise<Line> {
     return await planEvent(call, bytes);
   } catch (error) {
     if (error instanceof ApiError) return error;
-    throw error;
+    // A store that is away stops the whole call; our own mistake only the event it was made on.
+    if (isStoreAway(error)) throw error;
+    return eventFailed(error);
   }
 }

@@ -7,6 +7,7 @@ import { settledAfter } from "../watermark/in-flight-receipts.js";
 import { readBytes, requireContentType } from "../http/body.js";
 import {
   ApiError,
+  eventFailed,
   malformed,
   notFound,
   unauthenticated,
@@ -81,7 +82,7 @@ async function receive(
   if (!verdict.ok) throw unauthenticated(verdict.reason, refusals[verdict.reason]);
 
   // 4. One meaning only, and an identity: every redelivery gets the same event id.
-  const heading = provider.heading(bodyOf(provider, body), delivery.headers, Date.now());
+  const heading = headingOf(provider, bodyOf(provider, body), delivery);
   if (heading === null) {
     throw unprocessable("event_unrecognized", `This is no event of ${provider.token}.`);
   }
@@ -123,7 +124,7 @@ function environmentOf(
   return sandbox ? "test" : "live";
 }
 
-/** @throws ApiError 503 while keys the provider publishes cannot be fetched */
+/** @throws ApiError 503 while keys the provider publishes cannot be fetched, 500 when it fails */
 async function verdictOn(
   provider: Provider,
   delivery: Delivery,
@@ -132,8 +133,21 @@ async function verdictOn(
   try {
     return await provider.verify(delivery, credentials, Date.now());
   } catch (error) {
-    if (!(error instanceof KeysUnavailable)) throw error;
+    if (!(error instanceof KeysUnavailable)) throw eventFailed(error);
     throw unavailable("keys_unavailable", "The provider's keys cannot be had now; call again.");
+  }
+}
+
+/**
+ * Without its heading an event has no id, and so cannot be kept as a reject: under another one, its
+ * redelivery would count twice. The provider is answered 500 and sends it again.
+ * @throws ApiError 500
+ */
+function headingOf(provider: Provider, body: unknown, { headers }: Delivery): Heading | null {
+  try {
+    return provider.heading(body, headers, Date.now());
+  } catch (error) {
+    throw eventFailed(error);
   }
 }
 

@@ -23,6 +23,7 @@ const refusals: Readonly<Record<string, string>> = {
     "secret that the provider shows for this endpoint.",
   content_type_unsupported: "The call was not in the provider's format. Did the provider call?",
   body_too_large: "The body was larger than 1 MiB.",
+  internal_error: "The service failed on it; its log has the reason. The provider sends it again.",
 };
 
 export function refusalWords(code: string): string {
