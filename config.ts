@@ -68,7 +68,7 @@ export const limits = {
   /** Payments of one invoice that share its tax and lines, those reported first. */
   paymentsPerPurchaseMax: 100,
   /** Form A subscriptions and churns without an id of one provider, product, amount, currency. */
-  anonymousPoolSidesMax: 100_000,
+  unidentifiedPoolSidesMax: 100_000,
   /** Changes of one account, by the items of each (1 at least); later ones are rejected. */
   accountSizeMax: 100_000,
   /** Of those that leave nothing that counts so many more: what began must be able to end. */

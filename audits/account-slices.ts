@@ -6,7 +6,7 @@ import { allEnded } from "../runtime/all-settled.js";
 import { limits } from "../config.js";
 import type { Environment } from "../schemas/records/records.js";
 import { literal } from "../clickhouse/sql-text.js";
-import { inParts } from "../runtime/chunk.js";
+import { chunksBySize } from "../runtime/chunk.js";
 import type { ClickHouse } from "../clickhouse/clickhouse.js";
 
 export interface Tenant {
@@ -103,7 +103,7 @@ export async function tenantGroups(
     const size = sizes.get(`${tenant.workspace} ${tenant.environment}`);
     return { ...tenant, rows: Number(size?.rows ?? 0), movements: Number(size?.movements ?? 0) };
   });
-  return [...inParts(sized, rowsMax, ({ rows }) => Math.max(rows, rowsMax / tenantsMax))];
+  return [...chunksBySize(sized, rowsMax, ({ rows }) => Math.max(rows, rowsMax / tenantsMax))];
 }
 
 /** Of one group. */

@@ -13,7 +13,7 @@ export const clickhouseTables = [
   "ledger",
   "transactions",
   "subscription_changes",
-  "anonymous_sides",
+  "unidentified_sides",
   "money_facts",
   "rejects",
   "raw_events",

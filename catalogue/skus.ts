@@ -6,7 +6,7 @@ import { unattributed } from "../schemas/products.js";
 import { AskedTogether } from "../runtime/batch-loader.js";
 import { lockCatalogue } from "./lock.js";
 import { ExpiringCache } from "../runtime/expiring-cache.js";
-import { inParts } from "../runtime/chunk.js";
+import { chunksBySize } from "../runtime/chunk.js";
 import type { Postgres } from "../postgres/postgres.js";
 import {
   giveMissingPlaces,
@@ -179,7 +179,7 @@ function skuOf(key: string): SkuName {
 }
 
 function partsOf<One>(skus: readonly One[]): Iterable<One[]> {
-  return inParts(skus, skusAtOnce, () => 1);
+  return chunksBySize(skus, skusAtOnce, () => 1);
 }
 
 /** Each in its order. */

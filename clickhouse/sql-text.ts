@@ -4,7 +4,7 @@
  * process: a slow query with parameters would hold up all the others.
  */
 import assert from "node:assert";
-import { inParts } from "../runtime/chunk.js";
+import { chunksBySize } from "../runtime/chunk.js";
 
 /** Characters of one statement, of which rows are nearly all; `max_query_size` is above. */
 const statementLengthMax = 64 * 1024 * 1024;
@@ -40,7 +40,11 @@ export function* partsOf<Row extends object>(
   rows: readonly Row[],
 ): Generator<RowsPart<Row>> {
   let first = 0;
-  for (const texts of inParts(textsOf(structure, rows), partLengthMax, (text) => text.length)) {
+  for (const texts of chunksBySize(
+    textsOf(structure, rows),
+    partLengthMax,
+    (text) => text.length,
+  )) {
     const end = first + texts.length;
     yield { rows: rows.slice(first, end), table: jsonTable(structure, texts) };
     first = end;

@@ -2,7 +2,9 @@
  * What many works at a time come to, in groups as they end, so that none waits for the slowest.
  * @throws the first failure, once all have ended and what succeeded was taken
  */
-export async function* asTheyCome<T>(works: readonly Promise<T>[]): AsyncGenerator<readonly T[]> {
+export async function* groupsAsCompleted<T>(
+  works: readonly Promise<T>[],
+): AsyncGenerator<readonly T[]> {
   const ended: PromiseSettledResult<T>[] = [];
   let wake = (): void => undefined;
   const watch = async (work: Promise<T>): Promise<void> => {

@@ -116,7 +116,7 @@ function purchaseOf(subscription: string): string {
 /** The price from now on; said again for a subscription it is the new price. */
 function start(reported: Reported): FactBody[] {
   const { record, at, account } = reported;
-  const subscription = record.subscription_id ?? anonymousId(reported);
+  const subscription = record.subscription_id ?? unidentifiedId(reported);
   const state: FactBody = {
     Subscription: {
       subscription,
@@ -194,11 +194,11 @@ function side(reported: Reported, which: "start" | "churn", subscription: string
     record.subscription_id === undefined
       ? ["priced", provider, product, amount.toString(), currency]
       : ["named", provider, record.subscription_id];
-  return { Anonymous: { pool: JSON.stringify(pool), side: which, at, subscription, account } };
+  return { Unidentified: { pool: JSON.stringify(pool), side: which, at, subscription, account } };
 }
 
-function anonymousId({ identity }: Reported): string {
-  return `anonymous:${identity}`;
+function unidentifiedId({ identity }: Reported): string {
+  return `unidentified:${identity}`;
 }
 
 function nameOf({ product_id: external_id, product_name: name }: EventRecord): FactBody[] {

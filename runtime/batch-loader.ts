@@ -1,5 +1,5 @@
 /** Look-ups that are asked for one by one at the same time, and answered by few statements. */
-import { inParts } from "./chunk.js";
+import { chunksBySize } from "./chunk.js";
 
 interface Asked<Answer> {
   readonly key: string;
@@ -26,7 +26,7 @@ export class AskedTogether<Answer> {
   async #lookAll(): Promise<void> {
     const all = this.#asked;
     this.#asked = [];
-    for (const some of inParts(all, this.keysMax, () => 1)) {
+    for (const some of chunksBySize(all, this.keysMax, () => 1)) {
       try {
         const answer = await this.look(some.map(({ key }) => key));
         for (const { key, settle } of some) settle(answer(key));

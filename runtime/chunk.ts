@@ -1,5 +1,5 @@
 /** `items` in order, in lists whose sizes add up to `sizeMax` at the most, or of a single item. */
-export function* inParts<Item>(
+export function* chunksBySize<Item>(
   items: Iterable<Item>,
   sizeMax: number,
   sizeOf: (item: Item) => number,

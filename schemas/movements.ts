@@ -42,7 +42,7 @@ export const movementDimensions = [
  * How the id of a change ends that says only that the subscription is another account's from then
  * on: an end, whatever its phase, which gives it its place among changes of one moment.
  */
-export const elsewhere = ":elsewhere";
+export const transferSuffix = ":transferred";
 
 export const movementMeasures = ["mrr", "accounts", "subscriptions"] as const;
 
@@ -173,7 +173,7 @@ WITH
              (subscription, phase, id, steps, next, next_at) -> arrayMap(
                s -> (subscription, s.${step.at}, s.${step.items},
                  if(empty(s.${step.items}),
-                   phase IN ('ended', 'expired') OR endsWith(id, '${elsewhere}'), 1)),
+                   phase IN ('ended', 'expired') OR endsWith(id, '${transferSuffix}'), 1)),
                arrayFilter(s -> s.${step.at} < if(subscription = next, next_at, ${reach}), steps)),
              changes.${change.subscription}, changes.${change.phase}, changes.${change.id},
              changes.${change.steps},

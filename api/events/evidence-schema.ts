@@ -38,7 +38,7 @@ const factKinds = [
   "refund_total",
   "dispute",
   "subscription",
-  "anonymous",
+  "unidentified",
   "sku",
   "customer",
 ] as const;

@@ -143,7 +143,8 @@ function telling(body: FactBody): Telling {
       currency: currency === "" ? null : currency,
     };
   }
-  if ("Anonymous" in body) return { kind: "anonymous", about: body.Anonymous.pool, ...nothing };
+  if ("Unidentified" in body)
+    return { kind: "unidentified", about: body.Unidentified.pool, ...nothing };
   if ("Customer" in body) return { kind: "customer", about: body.Customer.account, ...nothing };
   return { kind: "sku", about: body.Sku.external_id, ...nothing };
 }

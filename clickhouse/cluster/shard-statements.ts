@@ -26,7 +26,7 @@ export const shardKeys: Readonly<Record<string, string>> = {
   ledger: "cityHash64(payment)",
   subscription_changes: "cityHash64(account)",
   mrr_movements: "cityHash64(account)",
-  anonymous_sides: "cityHash64(pool)",
+  unidentified_sides: "cityHash64(pool)",
   catalogue_skus: "cityHash64(external_id)",
 };
 

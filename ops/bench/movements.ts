@@ -11,7 +11,7 @@ import { accountSlices, eachOf, movementTables } from "../../audits/account-slic
 import { clickhouseTime, rowsIn } from "../../clickhouse/rows.js";
 import { openClickHouse } from "../../clickhouse/open.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import { inParts } from "../../runtime/chunk.js";
+import { chunksBySize } from "../../runtime/chunk.js";
 import { readConfig } from "../../config.js";
 import { bookedNow } from "../../schemas/booked-at.js";
 import { differenceSql, movementRowColumns } from "../../schemas/movements.js";
@@ -237,7 +237,7 @@ async function addChanges(
 /** Numbers of the accounts that change, a list for each step. */
 function stepsOf(accounts: number): Iterable<number[]> {
   const numbers = Array.from({ length: newChanges }, (_, index) => (index * 7919) % accounts);
-  return inParts(numbers, changesPerStep, () => 1);
+  return chunksBySize(numbers, changesPerStep, () => 1);
 }
 
 function touchedSql(workspace: string, numbers: readonly number[]): string {

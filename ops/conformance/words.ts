@@ -69,7 +69,7 @@ const paymentKinds = {
 
 function mrrOf(body: FactBody): string[] {
   // Its start is reported beside it; a churn finds what it ends when it is booked.
-  if ("Anonymous" in body) return body.Anonymous.side === "churn" ? ["ends"] : [];
+  if ("Unidentified" in body) return body.Unidentified.side === "churn" ? ["ends"] : [];
   if (!("Subscription" in body)) return [];
   const { phase, steps } = body.Subscription;
   if (phase === "ended" || phase === "expired") return ["ends"];

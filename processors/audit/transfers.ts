@@ -3,7 +3,7 @@ import type { SliceFinding } from "../../audits/movements.js";
 import { type Tenant, tenantSql } from "../../audits/account-slices.js";
 import { fromClickhouseTime } from "../../clickhouse/rows.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import { inParts } from "../../runtime/chunk.js";
+import { chunksBySize } from "../../runtime/chunk.js";
 import { limits } from "../../config.js";
 import { endsOf, partsOfShared, type Shared, sharedSql } from "../book/subscriptions/transfers.js";
 import type { Change } from "../book/subscriptions/change.js";
@@ -28,7 +28,7 @@ export async function* sharedSlices(
       `SELECT ${hashSql} AS hash FROM ${changes} AND hash % ${slices} = ${slice}
        GROUP BY hash HAVING min(sipHash64(account)) != max(sipHash64(account))`,
     );
-    for (const some of inParts(found, limits.auditSliceRows, () => 1)) {
+    for (const some of chunksBySize(found, limits.auditSliceRows, () => 1)) {
       const hashes = some.map(({ hash }) => hash).join(", ");
       const named = sharedSql(`${tenantSql(tenant)} AND ${hashSql} IN (${hashes})`);
       // Two names may have one hash; only those with several accounts come.

@@ -9,7 +9,7 @@ import { incompleteRecords, topics } from "../../schemas/records/records.js";
 import { keepAnswers, recallAnswers } from "../../provider-api/stored-answers.js";
 import type { LogRecord } from "../../log/log.js";
 import { TryLater } from "../../runtime/store-away.js";
-import { asTheyCome } from "../groups-as-completed.js";
+import { groupsAsCompleted } from "../groups-as-completed.js";
 import { type Answered, askAll, parsedAnswers } from "./questions.js";
 import { publishOutcomes } from "../normalize/publish-facts.js";
 import { recheckRejects } from "../rejects/recheck.js";
@@ -34,7 +34,9 @@ export async function completeEvents(
   // 1. Ask and decode; the answers are durable before they are used. A slow API delays only its own
   // events.
   const raws = rawRecords(records, "complete");
-  for await (const outcomes of asTheyCome(raws.map((record) => completeEvent(service, record)))) {
+  for await (const outcomes of groupsAsCompleted(
+    raws.map((record) => completeEvent(service, record)),
+  )) {
     // 2. Publish, as normalizing does.
     await publishOutcomes(service, outcomes);
     await recheckRejects(service, outcomes);

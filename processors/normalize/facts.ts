@@ -134,7 +134,7 @@ export function subjects(body: FactBody): string[] {
   if ("Dispute" in body) return [paymentKey(body.Dispute.payment)];
   if ("Subscription" in body) return [`account:${body.Subscription.account}`];
   if ("Customer" in body) return [`account:${body.Customer.account}`];
-  if ("Anonymous" in body) return [`pool:${body.Anonymous.pool}`];
+  if ("Unidentified" in body) return [`pool:${body.Unidentified.pool}`];
   return [skuKey(body.Sku.external_id)];
 }
 
@@ -175,8 +175,8 @@ function bookable(body: FactBody, hash: (account: string) => string): FactBody {
     const steps = announcedSteps(state);
     return { Subscription: { ...state, account: hash(state.account), steps } };
   }
-  if ("Anonymous" in body) {
-    return { Anonymous: { ...body.Anonymous, account: hash(body.Anonymous.account) } };
+  if ("Unidentified" in body) {
+    return { Unidentified: { ...body.Unidentified, account: hash(body.Unidentified.account) } };
   }
   if ("Customer" in body) {
     return { Customer: { ...body.Customer, account: hash(body.Customer.account) } };

@@ -335,9 +335,9 @@ const subscriptionSchema = {
  * One side of a form A subscription without an id. `pool` names all that could be partners:
  * provider, product, amount, currency. The oldest open start is ended by the next churn.
  */
-const anonymousSchema = {
+const unidentifiedSchema = {
   type: "record",
-  name: "Anonymous",
+  name: "Unidentified",
   fields: [
     { name: "pool", type: "string" },
     { name: "side", type: { type: "enum", name: "Side", symbols: ["start", "churn"] } },
@@ -414,7 +414,7 @@ const factSchema = {
         refundTotalSchema,
         disputeSchema,
         subscriptionSchema,
-        anonymousSchema,
+        unidentifiedSchema,
         skuSchema,
         customerSchema,
       ],

@@ -278,10 +278,10 @@ describe("The read interface", () => {
       expect(await ids("?provider=custom&status=succeeded")).to.deep.equal(["tx_c"]);
       expect(await ids("?provider=paddle")).to.deep.equal([]);
       expect(await ids(`?at=${new Date(at(1)).toISOString()}`)).to.deep.equal(["tx_a", "tx_d"]);
-      const knownThen = `known_at=${new Date(recorded + 1).toISOString()}`;
-      expect(await ids(`?${knownThen}&status=disputed`)).to.deep.equal(["tx_b", "tx_d"]);
-      expect(await ids(`?${knownThen}&status=refunded`)).to.deep.equal([]);
-      expect(await ids(`?at=${new Date(at(9)).toISOString()}&${knownThen}`)).to.have.length(4);
+      const knownAt = `known_at=${new Date(recorded + 1).toISOString()}`;
+      expect(await ids(`?${knownAt}&status=disputed`)).to.deep.equal(["tx_b", "tx_d"]);
+      expect(await ids(`?${knownAt}&status=refunded`)).to.deep.equal([]);
+      expect(await ids(`?at=${new Date(at(9)).toISOString()}&${knownAt}`)).to.have.length(4);
     });
 
     it("should answer exactly as specified", async () => {

@@ -146,10 +146,10 @@ describe("A ClickHouse cluster", function suite() {
 
   /** *What is not there yet*; slow, so that something can happen before it ends. */
   const insertOnce = (batch: number): string =>
-    `INSERT INTO anonymous_sides (workspace, pool, fact_id)
+    `INSERT INTO unidentified_sides (workspace, pool, fact_id)
      SELECT 'w' AS workspace, toString(number) AS pool, toString(number) AS fact_id
      FROM numbers(${100 * batch}, 100)
-     WHERE fact_id NOT IN (SELECT fact_id FROM anonymous_sides) AND sleepEachRow(0.0005) = 0`;
+     WHERE fact_id NOT IN (SELECT fact_id FROM unidentified_sides) AND sleepEachRow(0.0005) = 0`;
 
   it("should lose and double nothing while its servers are killed and stopped", async () => {
     const stopped = async (index: number, meanwhile = async () => {}): Promise<void> => {
@@ -178,7 +178,7 @@ describe("A ClickHouse cluster", function suite() {
       await pause(10);
     }
     await Promise.all(begun);
-    const sql = "SELECT count() AS total, uniqExact(fact_id) AS different FROM anonymous_sides";
+    const sql = "SELECT count() AS total, uniqExact(fact_id) AS different FROM unidentified_sides";
     for (;;) {
       const read = await clickhouse.rows(sql).catch((error: unknown) => {
         if (!(error instanceof StoreUnavailable)) throw error;
@@ -190,10 +190,10 @@ describe("A ClickHouse cluster", function suite() {
   });
 
   it("should answer nothing rather than less while a shard is away, and name it", async () => {
-    const sums = `SELECT count() AS n FROM ${eachShard("SELECT 1 FROM anonymous_sides")}`;
+    const sums = `SELECT count() AS n FROM ${eachShard("SELECT 1 FROM unidentified_sides")}`;
     const [before] = await clickhouse.rows<{ n: string }>(sums);
     await servers.kill(1);
-    for (const sql of [sums, "SELECT count() FROM anonymous_sides", "SELECT * FROM ledger"]) {
+    for (const sql of [sums, "SELECT count() FROM unidentified_sides", "SELECT * FROM ledger"]) {
       expect(await rejection(clickhouse.rows(sql)), sql).to.be.instanceOf(StoreUnavailable);
     }
     // As a write looks at all of them.

@@ -17,7 +17,7 @@ import { cases, fixturesOf, providers } from "../harness/provider-cases.js";
  * All that figures are made of. Facts are not among them: Gumroad's pings of a partial refund have
  * no id, and one that is repeated is a further fact that reports the same total.
  */
-const additive = ["ledger", "mrr_movements", "subscription_changes", "anonymous_sides"];
+const additive = ["ledger", "mrr_movements", "subscription_changes", "unidentified_sides"];
 /** Several writers may fill in versions from the middle later on; what is added up stays. */
 const tables = onServers ? additive : [...additive, "transactions"];
 const settledWithinMs = 100_000;

@@ -158,8 +158,8 @@ export interface Change extends Reported {
 }
 
 /** One side of a subscription that was sent without an id. */
-export interface Anonymous extends Reported {
-  readonly kind: "anonymous";
+export interface Unidentified extends Reported {
+  readonly kind: "unidentified";
   readonly side: "start" | "churn";
   readonly pool: string;
   readonly at: number;
@@ -188,7 +188,7 @@ export type Fact =
   | RefundTotal
   | Dispute
   | Change
-  | Anonymous
+  | Unidentified
   | Customer
   | Naming;
 

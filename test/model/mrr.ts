@@ -2,7 +2,7 @@
  * MRR by brute force: every subscription as a list of states, every question answered by walking
  * all of them (`definitions.md`, MRR).
  */
-import { exponentOf, type Anonymous, type Change, type Fact, type Phase } from "./facts.js";
+import { exponentOf, type Unidentified, type Change, type Fact, type Phase } from "./facts.js";
 import { type Fraction, isEqual, rounded, tenTo, times, zero } from "./fraction.js";
 import type { Quotes } from "./quotes.js";
 import { grouped } from "./compare/showing.js";
@@ -75,7 +75,7 @@ export function worthAt(timeline: Timeline, time: number): bigint {
   return stateAt(timeline, time).reduce((sum, { micros }) => sum + micros, 0n);
 }
 
-const isPaired = (fact: Fact): fact is Anonymous => fact.kind === "anonymous";
+const isPaired = (fact: Fact): fact is Unidentified => fact.kind === "unidentified";
 const isChange = (fact: Fact): fact is Change => fact.kind === "change";
 
 const phaseRank: Record<Phase, number> = { expired: -1, started: 0, changed: 1, ended: 2 };
@@ -151,7 +151,7 @@ function churnsOfPairs(facts: readonly Fact[]): Change[] {
     .filter(isPaired)
     .sort((a, b) => a.at - b.at || (a.side === b.side ? 0 : a.side === "start" ? -1 : 1));
   const churns: Change[] = [];
-  const open = new Map<string, Anonymous[]>();
+  const open = new Map<string, Unidentified[]>();
   for (const side of sides) {
     const waiting = open.get(side.pool) ?? [];
     open.set(side.pool, waiting);

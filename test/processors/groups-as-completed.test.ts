@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
-import { asTheyCome } from "../../processors/groups-as-completed.js";
+import { groupsAsCompleted } from "../../processors/groups-as-completed.js";
 
 /** @param order in which works 0, 1, 2 … end; a negative one fails then */
 async function groupsOf(order: readonly number[], pauseMs: number) {
@@ -14,7 +14,7 @@ async function groupsOf(order: readonly number[], pauseMs: number) {
   );
   const groups: (readonly number[])[] = [];
   const taking = (async () => {
-    for await (const group of asTheyCome(works)) {
+    for await (const group of groupsAsCompleted(works)) {
       groups.push(group);
       await pause(pauseMs);
     }
@@ -33,7 +33,7 @@ async function groupsOf(order: readonly number[], pauseMs: number) {
 
 const sizesOf = (groups: readonly (readonly number[])[]) => groups.map(({ length }) => length);
 
-describe("Works taken as they come", () => {
+describe("Promises yielded in groups as they complete", () => {
   it("should be taken in the order they end, each once", async () => {
     const { groups, failed } = await groupsOf([2, 0, 3, 1], 0);
     expect([groups, failed]).to.deep.equal([[2, 0, 3, 1], null]);

@@ -41,13 +41,13 @@ describe("An event that a consumer fails on", function suite() {
     const given = { workspace: endpoints.workspace, happened_at: beyondTime, provider: "custom" };
     const more = { account: null, country: null, type: null, tax: null, fee: null, lines: [] };
     const money = { payment: "bad", at: beyondTime, amount: 1n, currency: "EUR", ...more };
-    const anonymous = { pool: "p", side: "start" as const, at: beyondTime, subscription: "s" };
+    const unidentified = { pool: "p", side: "start" as const, at: beyondTime, subscription: "s" };
     const quote = { currency: "EUR", base_currency: "EUR", rate: "1", date: "2026-01-01" };
     const quoted = { ...given, quote: { ...quote, source: "same", edition: 1 } };
     const poison = [
       factOf({ Payment: money }, { ...quoted, fact_id: "bad:0", event_id: "evt_bad_money" }),
       factOf(
-        { Anonymous: { ...anonymous, account: "a".repeat(32) } },
+        { Unidentified: { ...unidentified, account: "a".repeat(32) } },
         { ...given, fact_id: "bad:1", event_id: "evt_bad_subscription" },
       ),
     ];

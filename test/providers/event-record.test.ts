@@ -219,11 +219,11 @@ describe("The facts of a record", () => {
     country: null,
     lines: [{ external_id: "sku", weight: 1999n }],
   };
-  const anonymous = {
+  const unidentified = {
     pool: '["priced","custom","sku","1999","EUR"]',
     side: "start",
     at,
-    subscription: "anonymous:identity",
+    subscription: "unidentified:identity",
     account: "identity",
   };
   const named = {
@@ -288,7 +288,7 @@ describe("The facts of a record", () => {
       [
         { Payment: { ...payment, account: "sub", type: "subscription" } },
         { Subscription: started },
-        { Anonymous: named },
+        { Unidentified: named },
         { Purchase: sold },
       ],
     ],
@@ -298,14 +298,14 @@ describe("The facts of a record", () => {
       [
         { Payment: { ...payment, account: "sub", type: "subscription" } },
         { Subscription: yearly },
-        { Anonymous: named },
+        { Unidentified: named },
         { Purchase: sold },
       ],
     ],
     [
       "a new subscription for nothing",
       { event_type: "subscription.new", subscription_id: "sub", amount: 0 },
-      [{ Subscription: unpriced }, { Anonymous: named }, { Purchase: sold }],
+      [{ Subscription: unpriced }, { Unidentified: named }, { Purchase: sold }],
     ],
     [
       "a new subscription without an id",
@@ -315,23 +315,25 @@ describe("The facts of a record", () => {
         {
           Subscription: {
             ...started,
-            subscription: "anonymous:identity",
+            subscription: "unidentified:identity",
             account: "identity",
-            steps: [{ at, items: [{ ...started.steps[0]?.items[0], item: "anonymous:identity" }] }],
+            steps: [
+              { at, items: [{ ...started.steps[0]?.items[0], item: "unidentified:identity" }] },
+            ],
           },
         },
-        { Anonymous: anonymous },
+        { Unidentified: unidentified },
       ],
     ],
     [
       "a churn",
       { event_type: "subscription.churn", subscription_id: "sub" },
-      [{ Anonymous: { ...named, side: "churn" } }, { Subscription: ended }],
+      [{ Unidentified: { ...named, side: "churn" } }, { Subscription: ended }],
     ],
     [
       "a churn without an id",
       { event_type: "subscription.churn" },
-      [{ Anonymous: { ...anonymous, side: "churn", subscription: "" } }],
+      [{ Unidentified: { ...unidentified, side: "churn", subscription: "" } }],
     ],
     ["a refund that names no sale", { event_type: "transaction.refund" }, [{ Refund: refund }]],
     [

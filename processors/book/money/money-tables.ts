@@ -3,7 +3,7 @@ import { clickhouseTime, rowsIn } from "../../../clickhouse/rows.js";
 import { allShards } from "../../../clickhouse/cluster/shard-statements.js";
 import { jsonRows, literal, partsOf } from "../../../clickhouse/sql-text.js";
 import type { ClickHouse, WriteLane } from "../../../clickhouse/clickhouse.js";
-import { inParts } from "../../../runtime/chunk.js";
+import { chunksBySize } from "../../../runtime/chunk.js";
 import { bookedNow } from "../../../schemas/booked-at.js";
 import { transactionId } from "../../../schemas/ids.js";
 import { type Fact, factCodec } from "../../../schemas/records/records.js";
@@ -80,7 +80,7 @@ export async function insertLedger(
   outcomes: readonly MoneyOutcome[],
   shared: boolean,
 ): Promise<void> {
-  for (const part of inParts(outcomes.flatMap(stretchesOf), rowsMax, sizeOf)) {
+  for (const part of chunksBySize(outcomes.flatMap(stretchesOf), rowsMax, sizeOf)) {
     await insertLedgerPart(clickhouse, part, shared);
   }
 }
@@ -118,7 +118,7 @@ function stretchesOf(outcome: MoneyOutcome): LedgerStretch[] {
     rows,
   }));
   inOrder.sort((one, other) => Buffer.compare(one.bytes, other.bytes));
-  const parts = [...inParts(inOrder, rowsMax, ({ rows }) => rows.length)];
+  const parts = [...chunksBySize(inOrder, rowsMax, ({ rows }) => rows.length)];
   return parts.map((part, index) => {
     const after = parts[index - 1]?.at(-1)?.place;
     const upTo = index === parts.length - 1 ? undefined : part.at(-1)?.place;
@@ -233,7 +233,7 @@ export async function insertVersions(
 ): Promise<void> {
   const all = outcomes.flatMap(({ payment, inserted }) => versionRows(payment, inserted));
   const identity = "workspace, environment, timestamp, id, recorded_at, fact_id, version";
-  for (const rows of inParts(all, rowsMax, () => 1)) {
+  for (const rows of chunksBySize(all, rowsMax, () => 1)) {
     const places = rows.map((row) => [row.workspace, row.environment, row.timestamp, row.id]);
     await clickhouse.write(
       `INSERT INTO transactions

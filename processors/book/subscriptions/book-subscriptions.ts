@@ -1,5 +1,5 @@
 /**
- * Books what subscriptions are worth: changes, countries, anonymous pairs, MRR movements. Apart
+ * Books what subscriptions are worth: changes, countries, unidentified pairs, MRR movements. Apart
  * from money, because working out movements takes the engine longer than a payment may wait (see
  * docs/decisions). The steps below are the whole of it; each may be repeated at any time.
  */
@@ -7,7 +7,7 @@ import { fromClickhouseTime } from "../../../clickhouse/rows.js";
 import type { LogRecord } from "../../../log/log.js";
 import { type Fact, movementCodec, topics } from "../../../schemas/records/records.js";
 import type { AccountSizes } from "./account-quota.js";
-import { bookAnonymous } from "./unidentified-churn.js";
+import { pairChurns } from "./unidentified-churn.js";
 import type { BookingService } from "../money/book-money.js";
 import { insertChanges, subscriptionChange } from "./changes.js";
 import { countryChange, newCountries, ofSubscribers } from "./countries.js";
@@ -39,9 +39,9 @@ export async function bookSubscriptions(
   const beyond = new Set(await insertChanges(service.clickhouse, wanted, accountSizes));
   const changes = reported.filter((change) => !beyond.has(change));
 
-  // 4. Pair anonymous churns with the subscriptions they end, and end what went to another account:
+  // 4. Pair unidentified churns with the subscriptions they end; end what went to another account:
   //    these ends are changes too.
-  const ended = await bookAnonymous(service.clickhouse, batch, accountSizes);
+  const ended = await pairChurns(service.clickhouse, batch, accountSizes);
   const moved = await bookTransfers(service.clickhouse, changes, accountSizes);
 
   // 5. List what there was no room for, and bring the movements of every touched account to what

@@ -6,7 +6,7 @@
  */
 import type { Environment } from "../../../schemas/records/records.js";
 
-/** A row of `anonymous_sides`. */
+/** A row of `unidentified_sides`. */
 export interface Side {
   readonly workspace: string;
   readonly environment: Environment;

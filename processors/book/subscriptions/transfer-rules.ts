@@ -7,7 +7,7 @@
  * Such an end is never removed: that the subscription belonged to another account at that moment
  * stays true, and a superfluous end changes nothing. Pure.
  */
-import { elsewhere } from "../../../schemas/movements.js";
+import { transferSuffix } from "../../../schemas/movements.js";
 import type { Change } from "./change.js";
 
 /** Of a change, what its place among those of its subscription needs. */
@@ -16,7 +16,7 @@ export type Reported = Omit<Change, "revision" | "void" | "steps" | "currency" |
 /**
  * SQL condition: the change was reported under its account, and is not an end derived from another.
  */
-export const isReportedSql = `NOT endsWith(change_id, '${elsewhere}')
+export const isReportedSql = `NOT endsWith(change_id, '${transferSuffix}')
   AND NOT endsWith(change_id, ':ended')`;
 
 /**
@@ -48,7 +48,7 @@ function endFor(account: string, shown: Reported): Change {
   return {
     ...shown,
     account,
-    change_id: `${shown.change_id}${elsewhere}`,
+    change_id: `${shown.change_id}${transferSuffix}`,
     revision: 1,
     void: 0,
     currency: "",

@@ -5,7 +5,7 @@
  */
 import { clickhouseTime, rowsIn } from "../../../clickhouse/rows.js";
 import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
-import { inParts } from "../../../runtime/chunk.js";
+import { chunksBySize } from "../../../runtime/chunk.js";
 import { limits } from "../../../config.js";
 import type { AccountSizes } from "./account-quota.js";
 import { insertChanges } from "./changes.js";
@@ -50,7 +50,7 @@ export async function bookTransfers(
 
 /** In lists of so many accounts that their changes are read in one statement. */
 export function partsOfShared(shared: readonly Shared[]): Iterable<Shared[]> {
-  return inParts(shared, limits.accountsOfSubscriptionMax, ({ accounts }) => accounts.length);
+  return chunksBySize(shared, limits.accountsOfSubscriptionMax, ({ accounts }) => accounts.length);
 }
 
 /**

@@ -8,7 +8,7 @@ import { limits } from "../../../config.js";
 import { clickhouseTime, rowsIn } from "../../../clickhouse/rows.js";
 import { partsOf } from "../../../clickhouse/sql-text.js";
 import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
-import { inParts } from "../../../runtime/chunk.js";
+import { chunksBySize } from "../../../runtime/chunk.js";
 import type { Fact } from "../../../schemas/records/records.js";
 import type { AccountSizes } from "./account-quota.js";
 import { insertChanges, rowScope } from "./changes.js";
@@ -18,9 +18,9 @@ import { listWaiting } from "./waiting-churns.js";
 import type { Change } from "./change.js";
 
 /** Of them, gone through again in one batch because others came late: after it, all at once. */
-const anonymousPairedAgainMax = 200_000;
+const unidentifiedPairedAgainMax = 200_000;
 
-export interface AnonymousBooked {
+export interface PairedChurns {
   /**
    * The accounts whose ends came true or were taken back by this batch, under the event that did
    * it: inserted now, or before a crash that left their movements undone.
@@ -30,17 +30,21 @@ export interface AnonymousBooked {
   readonly refused: readonly Side[];
 }
 
-export async function bookAnonymous(
+export async function pairChurns(
   clickhouse: ClickHouse,
   batch: readonly Fact[],
   sizes: AccountSizes | null = null,
-): Promise<AnonymousBooked> {
+): Promise<PairedChurns> {
   const sides = batch.flatMap(sideOf);
   if (sides.length === 0) return { touched: [], refused: [] };
   await insertSides(clickhouse, sides);
-  const booked: AnonymousBooked[] = [];
-  const { anonymousPoolSidesMax: sidesMax } = limits;
-  for (const pools of inParts(await sizesOf(clickhouse, sides), sidesMax, ({ size }) => size)) {
+  const booked: PairedChurns[] = [];
+  const { unidentifiedPoolSidesMax: sidesMax } = limits;
+  for (const pools of chunksBySize(
+    await sizesOf(clickhouse, sides),
+    sidesMax,
+    ({ size }) => size,
+  )) {
     booked.push(await bookPools(clickhouse, sides, pools, sizes));
   }
   return {
@@ -54,14 +58,14 @@ async function bookPools(
   sides: readonly Side[],
   wanted: readonly Pool[],
   sizes: AccountSizes | null,
-): Promise<AnonymousBooked> {
+): Promise<PairedChurns> {
   const pools = poolsOf(await knownSides(clickhouse, wanted));
   const stored = await storedEnds(clickhouse, pools.filter(hasChurn).flat());
   const here = new Map(sides.map(({ fact_id, recorded_at }) => [fact_id, recorded_at]));
   const changes: Change[][] = [];
   const changedBefore: TouchedAccount[][] = [];
   const waiting: Side[][] = [];
-  let pairedAgainMax: number = anonymousPairedAgainMax;
+  let pairedAgainMax: number = unidentifiedPairedAgainMax;
   for (const pool of pools) {
     const { pairing, revisions } = revisionsOf(pool, here, pairedAgainMax);
     pairedAgainMax -= pairing.pairedAgain;
@@ -176,8 +180,8 @@ function missingIn(
 }
 
 function sideOf(fact: Fact): Side[] {
-  if (!("Anonymous" in fact.body)) return [];
-  const { pool, side, at, subscription, account } = fact.body.Anonymous;
+  if (!("Unidentified" in fact.body)) return [];
+  const { pool, side, at, subscription, account } = fact.body.Unidentified;
   const { recorded_at, ...scope } = rowScope(fact);
   return [
     {
@@ -205,9 +209,9 @@ async function insertSides(clickhouse: ClickHouse, sides: readonly Side[]): Prom
   const identity = "workspace, environment, pool, fact_id";
   for (const { rows, table } of partsOf(columns, sides)) {
     await clickhouse.write(
-      `INSERT INTO anonymous_sides SELECT * FROM ${table}
+      `INSERT INTO unidentified_sides SELECT * FROM ${table}
        WHERE (${identity}) NOT IN (
-         SELECT ${identity} FROM anonymous_sides WHERE ${inPools(rows)})`,
+         SELECT ${identity} FROM unidentified_sides WHERE ${inPools(rows)})`,
       {},
       "subscriptions",
     );
@@ -223,8 +227,8 @@ async function sizesOf(
 ): Promise<(Pool & { readonly size: number })[]> {
   return clickhouse.rows<Pool & { readonly size: number }>(
     `SELECT workspace, environment, pool,
-            toUInt32(least(count(), ${limits.anonymousPoolSidesMax})) AS size
-     FROM anonymous_sides WHERE ${inPools(sides)}
+            toUInt32(least(count(), ${limits.unidentifiedPoolSidesMax})) AS size
+     FROM unidentified_sides WHERE ${inPools(sides)}
      GROUP BY workspace, environment, pool ORDER BY workspace, environment, pool`,
   );
 }
@@ -234,9 +238,9 @@ async function knownSides(clickhouse: ClickHouse, touched: readonly Pool[]): Pro
   return clickhouse.rows<Side>(
     `SELECT workspace, environment, pool, at, fact_id, side, provider, subscription, account,
             event_id, recorded_at, native_type, partition, offset
-     FROM anonymous_sides WHERE ${inPools(touched)}
+     FROM unidentified_sides WHERE ${inPools(touched)}
      ORDER BY workspace, environment, pool, at, fact_id
-     LIMIT ${limits.anonymousPoolSidesMax} BY workspace, environment, pool`,
+     LIMIT ${limits.unidentifiedPoolSidesMax} BY workspace, environment, pool`,
   );
 }
 

@@ -62,7 +62,7 @@ export function readRecord(record: unknown, receivedAt: number): readonly BareFa
     });
   }
   if (type === "subscription.new") {
-    const subscription = named ?? `anonymous ${identity}`;
+    const subscription = named ?? `unidentified ${identity}`;
     const factor = monthsFactor(
       text(record, "interval") ?? "month",
       number(record, "interval_count") ?? 1,
@@ -79,7 +79,7 @@ export function readRecord(record: unknown, receivedAt: number): readonly BareFa
       steps,
     });
     if (named === null) {
-      facts.push({ kind: "anonymous", side: "start", pool, at: time, subscription, account });
+      facts.push({ kind: "unidentified", side: "start", pool, at: time, subscription, account });
     }
   }
   if (type === "subscription.churn" && named !== null) {
@@ -95,7 +95,7 @@ export function readRecord(record: unknown, receivedAt: number): readonly BareFa
     });
   }
   if (type === "subscription.churn" && named === null) {
-    facts.push({ kind: "anonymous", side: "churn", pool, at: time, subscription: "", account });
+    facts.push({ kind: "unidentified", side: "churn", pool, at: time, subscription: "", account });
   }
   return facts;
 }

@@ -17,7 +17,14 @@ import {
 } from "./story.js";
 
 const kinds = fc.constantFrom(
-  ...(["sale", "refunded", "refund alone", "numbered alike", "subscription", "anonymous"] as const),
+  ...([
+    "sale",
+    "refunded",
+    "refund alone",
+    "numbered alike",
+    "subscription",
+    "unidentified",
+  ] as const),
 );
 
 export const recordPlans = fc.record({
@@ -97,8 +104,8 @@ export function emitRecords(script: Sender, plan: RecordPlan, position: number):
     case "subscription":
       emitNamed(script, plan, start, say, period);
       return;
-    case "anonymous":
-      emitAnonymous(plan, start, say, period);
+    case "unidentified":
+      emitUnidentified(plan, start, say, period);
       return;
   }
 }
@@ -133,7 +140,7 @@ function emitNamed(script: Sender, plan: RecordPlan, start: number, say: Say, pe
 }
 
 /** All of one pool, so that pairs must be found: the amount, product and currency are fixed. */
-function emitAnonymous(plan: RecordPlan, start: number, say: Say, period: JsonObject) {
+function emitUnidentified(plan: RecordPlan, start: number, say: Say, period: JsonObject) {
   say("subscription.new", start, 1_500n, period);
   let time = start;
   for (const [index, gap] of plan.gaps.entries()) {

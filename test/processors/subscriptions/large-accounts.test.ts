@@ -57,7 +57,7 @@ describe("Booking changes of a large account", () => {
   function reported(event: string, second: number, body: FactBody): Fact {
     const quote = { currency: "EUR", base_currency: "EUR", rate: "1", date: "2026-01-01" };
     return factOf(body, {
-      fact_id: `${event}:${"Anonymous" in body ? 1 : 0}`,
+      fact_id: `${event}:${"Unidentified" in body ? 1 : 0}`,
       event_id: event,
       workspace,
       provider: "custom",
@@ -102,7 +102,7 @@ describe("Booking changes of a large account", () => {
   function side(account: string, event: string, second: number, which: "start" | "churn"): Fact {
     const at = 1_780_000_000_000 + second;
     return reported(event, second, {
-      Anonymous: { pool: "pool", side: which, at, subscription: event, account },
+      Unidentified: { pool: "pool", side: which, at, subscription: event, account },
     });
   }
 
@@ -187,7 +187,7 @@ describe("Booking changes of a large account", () => {
     expect(await mrr()).to.eql([{ account: "filling", mrr: "10" }]);
   });
 
-  it("should reject an anonymous churn whose end has no room", async () => {
+  it("should reject an unidentified churn whose end has no room", async () => {
     await bookSubscriptions(
       serviceOver(clickhouse),
       recordsOf([started("shop", "begun", 1), side("shop", "begun", 1, "start")]),

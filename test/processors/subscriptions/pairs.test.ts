@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { listRejects } from "../../../rejects/rejects.js";
-import { bookAnonymous } from "../../../processors/book/subscriptions/unidentified-churn.js";
+import { pairChurns } from "../../../processors/book/subscriptions/unidentified-churn.js";
 import {
   bySideReceipt,
   Pairing,
@@ -37,7 +37,7 @@ function pair(all: readonly Side[]): { ends: Map<string, string>; waiting: reado
   return { ends: new Map([...ends].map(([start, at]) => [start.fact_id, at])), waiting };
 }
 
-describe("Anonymous churns", () => {
+describe("Unidentified churns", () => {
   const cases: [string, string, string[], string[]][] = [
     ["end the oldest open subscription", "+1 +2 -5", ["+1@5"], []],
     ["end one each, in order of time", "+1 +2 -5 -6", ["+1@5", "+2@6"], []],
@@ -78,7 +78,7 @@ describe("Anonymous churns", () => {
   });
 });
 
-describe("Booking an anonymous churn", () => {
+describe("Booking an unidentified churn", () => {
   let workspace = "";
   beforeEach(() => {
     workspace = `ws_pairs_${randomUUID()}`;
@@ -99,17 +99,17 @@ describe("Booking an anonymous churn", () => {
     backfill: false,
     quote: null,
     body: {
-      Anonymous: { pool: "pool", side, at: second * 1000, subscription: name, account: name },
+      Unidentified: { pool: "pool", side, at: second * 1000, subscription: name, account: name },
     },
   });
 
   it("should touch the account it ends again after a crash, though the end is stored", async () => {
     const clickhouse = await openTestClickHouse();
-    const { touched: none } = await bookAnonymous(clickhouse, [sideFact("start", "start", 1)]);
+    const { touched: none } = await pairChurns(clickhouse, [sideFact("start", "start", 1)]);
     expect(none).to.deep.equal([]);
     const churn = [sideFact("churn", "churn", 2)];
     const reported = async () =>
-      (await bookAnonymous(clickhouse, churn)).touched.map(({ account, event_id }) => [
+      (await pairChurns(clickhouse, churn)).touched.map(({ account, event_id }) => [
         account,
         event_id,
       ]);
@@ -128,11 +128,11 @@ describe("Booking an anonymous churn", () => {
       return rows.map(({ event_id, reason, offset }) => [event_id, reason, offset]);
     };
     const churn = { ...sideFact("churn", "churn", 5), offset: 7n };
-    await bookAnonymous(clickhouse, [sideFact("start", "start", 1), churn]);
+    await pairChurns(clickhouse, [sideFact("start", "start", 1), churn]);
     expect(await waiting()).to.eql([]);
-    await bookAnonymous(clickhouse, [{ ...sideFact("before", "churn", 3), received_at: 6_000 }]);
+    await pairChurns(clickhouse, [{ ...sideFact("before", "churn", 3), received_at: 6_000 }]);
     expect(await waiting()).to.eql([["churn", "no_open_subscription", "7"]]);
-    await bookAnonymous(clickhouse, [{ ...sideFact("other", "start", 2), received_at: 7_000 }]);
+    await pairChurns(clickhouse, [{ ...sideFact("other", "start", 2), received_at: 7_000 }]);
     expect(await waiting()).to.eql([]);
   });
 
@@ -147,7 +147,7 @@ describe("Booking an anonymous churn", () => {
       ];
     }).flat();
     const received = file.map((fact) => ({ ...fact, received_at: 1e7 }));
-    await bookAnonymous(clickhouse, received);
+    await pairChurns(clickhouse, received);
     const [ends] = await clickhouse.rows(
       `SELECT toUInt32(count()) AS ends, toUInt32(uniqExact(change_id)) AS subscriptions,
               toUInt32(countIf(toUnixTimestamp64Milli(at) = 1000 * toFloat64(account) + 500)) AS own
@@ -167,7 +167,7 @@ describe("Booking an anonymous churn", () => {
         received_at: 1e7 + index,
       };
     });
-    await bookAnonymous(clickhouse, calls);
+    await pairChurns(clickhouse, calls);
     const rows = await clickhouse.rows<{ account: string; ended: number; void: number }>(
       `SELECT account, toUInt32(toUnixTimestamp(at)) AS ended, void FROM subscription_changes
        WHERE workspace = {workspace:String} ORDER BY revision DESC LIMIT 1 BY change_id`,

@@ -287,7 +287,7 @@ describe("A subscription that changes its account", () => {
     const pool = JSON.stringify(["named", end.provider, "s"]);
     const at = happened + churn.second * 1000;
     const named = { pool, side: "churn", at, subscription: "s", account: "z" } as const;
-    await bookFacts([{ ...end, fact_id: "f02a", body: { Anonymous: named } }, end]);
+    await bookFacts([{ ...end, fact_id: "f02a", body: { Unidentified: named } }, end]);
     await expectHeld([start, churn]);
     expect(await listRejects(clickhouse, { workspace, state: "open" }, null, 10)).to.eql([]);
   });

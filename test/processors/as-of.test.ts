@@ -1,4 +1,4 @@
-/** Readings of the past, and what is informed of it, where events are booked together. */
+/** Figures as known earlier, and what the public topic gets, where events are booked together. */
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { expect } from "chai";
@@ -26,9 +26,9 @@ describe("MRR as it was known", () => {
   let workspace: string;
   before(async () => {
     clickhouse = await openTestClickHouse();
-    const path = join(testFolder, "log-of-known-then");
+    const path = join(testFolder, "log-as-of");
     log = openLmdbLog({ path, topics: lmdbTopics({ partitions: 1 }), logger: testLogger });
-    testReleases.push("log of known then", () => log.close());
+    testReleases.push("as-of log", () => log.close());
   });
   beforeEach(() => {
     workspace = `ws_${randomUUID()}`;
@@ -67,7 +67,7 @@ describe("MRR as it was known", () => {
   function side(order: number, second: number, which: "start" | "churn", name: string): Fact {
     const at = happened + second * 1000;
     const pool = { pool: "pool", side: which, subscription: name, account: name };
-    return reported(order, { Anonymous: { at, ...pool } });
+    return reported(order, { Unidentified: { at, ...pool } });
   }
 
   async function book(...batches: readonly Fact[][]): Promise<void> {
