@@ -83,7 +83,7 @@ async function main(words: readonly string[]): Promise<void> {
     logger.warn("UV_THREADPOOL_SIZE is not set: long queries can hold up the log; use npm start");
   }
 
-  const started = await start(config, roles, logger);
+  const stopping = new AbortController();
   let stoppingSince: number | null = null;
   const stop = (signal: NodeJS.Signals): void => {
     if (stoppingSince !== null) {
@@ -92,6 +92,7 @@ async function main(words: readonly string[]): Promise<void> {
     }
     stoppingSince = performance.now();
     logger.info({ signal }, "stopping");
+    stopping.abort();
     setTimeout(() => {
       logger.error("stopping took too long; accepted events are in the log for the next start");
       process.exit(0);
@@ -100,10 +101,21 @@ async function main(words: readonly string[]): Promise<void> {
       logger.info("stopped");
       process.exit(0);
     };
-    started.stop().then(stopped, fail);
+    // A start that rejects has released what it had opened, whatever it rejects with.
+    const stopStarted = starting.then(
+      (started) => started.stop(),
+      () => undefined,
+    );
+    stopStarted.then(stopped, fail);
   };
   process.on("SIGTERM", stop);
   process.on("SIGINT", stop);
+  const starting = start(config, roles, logger, stopping.signal);
+  const started = await starting.catch((error: unknown) => {
+    if (stopping.signal.aborted) return null;
+    throw error;
+  });
+  if (started === null || stopping.signal.aborted) return;
   const { url, metricsUrl } = started;
   logger.info({ url, ...(metricsUrl === null ? {} : { metricsUrl }), roles }, "ready");
   process.stderr.write(welcome(config, roles, started));

@@ -57,21 +57,24 @@ export interface Started {
 /**
  * What cannot start has released what it had opened when this rejects. A server that goes away
  * amid a start is waited for as one that does not answer yet: the start begins again.
+ * @param stopping ends the start at its next step, which rejects then
  */
 export async function start(
   config: Config,
   names: readonly RoleName[],
   logger: Logger,
+  stopping?: AbortSignal,
 ): Promise<Started> {
   const until = performance.now() + limits.startPatienceMsMax;
   for (;;) {
     try {
-      return await startOnce(config, names, logger);
+      return await startOnce(config, names, logger, stopping);
     } catch (error) {
+      if (stopping?.aborted) throw error;
       const isServer = embeddedBackends(config).length === 0 && isServerAway(error);
       if (!isServer || performance.now() > until) throw error;
       logger.warn({ err: error }, "a server went away during the start, which begins again");
-      await pause(startAgainMs);
+      await pause(startAgainMs, undefined, stopping && { signal: stopping });
     }
   }
 }
@@ -88,6 +91,7 @@ async function startOnce(
   config: Config,
   names: readonly RoleName[],
   logger: Logger,
+  stopping: AbortSignal | undefined,
 ): Promise<Started> {
   const embedded = embeddedBackends(config);
   if (embedded.length > 0 && names.length < roleNames.length) {
@@ -103,13 +107,17 @@ async function startOnce(
     const withoutClickHouse = names.every((name) => name === "ingest");
     const loaded = await Promise.all(names.map((name) => roles[name]()));
     const logUse = together(loaded);
-    const options = { logger, releases, withoutClickHouse, logUse };
+    const options = { logger, releases, withoutClickHouse, logUse, stopping };
     const { service, made } = await openService(config, options);
     healthRoutes(service.router, service);
     ratesGauge(service);
     if (embedded.length > 0) diskGauge(service.metrics, config);
     await service.rates.catchUp();
-    for (const role of loaded) await role.start(service);
+    for (const role of loaded) {
+      stopping?.throwIfAborted();
+      await role.start(service);
+    }
+    stopping?.throwIfAborted();
     if (!names.includes("ingest")) refuseIngest(service.router);
     const setupToken = names.includes("api")
       ? await drawSetupLink(service.postgres, new Date())

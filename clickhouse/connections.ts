@@ -13,6 +13,8 @@ export type ClickHouseOrigin = StatementLimits &
         readonly shardUrls?: readonly string[] | undefined;
         /** ms to wait at start for a server that does not answer; long enough when left out */
         readonly patienceMs?: number;
+        /** Ends that waiting. */
+        readonly stopping?: AbortSignal | undefined;
         /** Is reported that. */
         readonly logger?: Logger;
       }

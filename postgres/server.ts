@@ -1,5 +1,4 @@
 /** A Postgres server, by URL. */
-import { setTimeout as pause } from "node:timers/promises";
 import {
   Pool,
   type PoolClient,
@@ -13,7 +12,7 @@ import type { Logger } from "../runtime/logger.js";
 import { isLasting, isUnavailable, TakesNoWrites, TooOld, whyNotOpened } from "./errors.js";
 import { type Postgres, PostgresUnavailable, type TransactionOptions } from "./postgres.js";
 import { columns } from "./columns.js";
-import { reportWaiting } from "../runtime/start/report-waiting.js";
+import { type Waiting, waitForServer } from "../runtime/start/wait-for-server.js";
 
 /** Connections of one process to a Postgres server, and the longest wait for one. */
 export const postgresConnectionsMax = 10;
@@ -26,6 +25,8 @@ export interface ServerOrigin {
   readonly url: string;
   /** How long a server that does not answer is waited for: it may be starting, too. */
   readonly patienceMs?: number;
+  /** Ends that waiting. */
+  readonly stopping?: AbortSignal | undefined;
   /** How long one statement may take there, and how long its answer is waited for. */
   readonly statementMsMax?: number;
   readonly answerMsMax?: number;
@@ -36,10 +37,11 @@ export interface ServerOrigin {
  * @throws ConfigError with a sentence for a person when the server does not let us in
  */
 export async function openServer(origin: ServerOrigin, logger: Logger): Promise<Postgres> {
-  const { url, patienceMs = limits.startPatienceMsMax } = origin;
+  const { url, patienceMs: waitsMsMax = limits.startPatienceMsMax, stopping } = origin;
   const pool = openPool(origin, logger);
   try {
-    await whenAnswering(pool, new URL(url), patienceMs, logger);
+    const waiting = { waitsMsMax, pauseMs: lookEveryMs, stopping };
+    await whenAnswering(pool, new URL(url), waiting, logger);
   } catch (error) {
     await pool.end();
     throw error;
@@ -55,10 +57,10 @@ export async function openServer(origin: ServerOrigin, logger: Logger): Promise<
 async function whenAnswering(
   pool: Pool,
   url: URL,
-  patienceMs: number,
+  waiting: Waiting,
   logger: Logger,
 ): Promise<void> {
-  const until = Date.now() + patienceMs;
+  const until = Date.now() + waiting.waitsMsMax;
   for (let tries = 1; ; tries += 1) {
     try {
       return await checkUsable(pool, logger);
@@ -68,8 +70,7 @@ async function whenAnswering(
       if (isLasting(met) || !isUnavailable(met) || Date.now() > until) {
         throw new ConfigError([sentence]);
       }
-      reportWaiting(logger, tries, patienceMs, sentence);
-      await pause(lookEveryMs);
+      await waitForServer(logger, tries, waiting, sentence);
     }
   }
 }

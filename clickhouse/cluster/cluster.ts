@@ -151,7 +151,7 @@ function writer(shards: readonly ConnectedShard[], lane: WriteLane): Writer {
 
 /** @param connect makes a pool of connections @throws ConfigError */
 async function shardsOf(
-  { cluster, shardUrls, patienceMs }: ClusterOrigin,
+  { cluster, shardUrls, patienceMs, stopping }: ClusterOrigin,
   first: Addressed,
   database: string,
   connect: (to: URL, database: string) => ClickHouseClient,
@@ -159,7 +159,7 @@ async function shardsOf(
   const reported = await reportedShards(first, cluster);
   const setting = shardUrls === undefined ? "CLICKHOUSE_CLUSTER" : "CLICKHOUSE_SHARD_URLS";
   const urls = shardUrls?.map((url) => new URL(url)) ?? usualUrls(first.url, reported);
-  const patience = patienceMs === undefined ? {} : { patienceMs };
+  const patience = { stopping, ...(patienceMs !== undefined && { patienceMs }) };
   const addressed = await Promise.all(
     urls.map(async (given) => {
       given.pathname = `/${encodeURIComponent(database)}`;

@@ -2,12 +2,11 @@
  * Whether a ClickHouse server can be used, asked once at start: what is wrong becomes a sentence
  * for a person. Makes the database when there is none.
  */
-import { setTimeout as pause } from "node:timers/promises";
 import { type ClickHouseClient, ClickHouseLogLevel, createClient } from "@clickhouse/client";
 import { ConfigError, limits } from "../../config.js";
 import { isClickHouseError, notAllowed } from "../errors.js";
 import { missingGrants } from "./grants.js";
-import { reportWaiting } from "../../runtime/start/report-waiting.js";
+import { waitForServer } from "../../runtime/start/wait-for-server.js";
 import type { ServerOrigin } from "../connections.js";
 
 /** What the tests run on is newer; older ones are refused rather than trusted with money. */
@@ -30,7 +29,7 @@ export interface Usable {
  * @throws ConfigError
  */
 export async function whenUsable(
-  origin: Pick<ServerOrigin, "url" | "patienceMs" | "logger">,
+  origin: Pick<ServerOrigin, "url" | "patienceMs" | "stopping" | "logger">,
   setting = "CLICKHOUSE_URL",
   suffixes: readonly string[] = [],
   makes = true,
@@ -48,10 +47,10 @@ export async function whenUsable(
     log: { level: ClickHouseLogLevel.OFF },
   });
   try {
-    const { patienceMs = limits.startPatienceMsMax, logger } = origin;
-    const version = await checkVersion(client, patienceMs, (error, tries) => {
-      if (logger !== undefined) reportWaiting(logger, tries, patienceMs, reported(error));
-    });
+    const { patienceMs: waitsMsMax = limits.startPatienceMsMax, stopping, logger } = origin;
+    const version = await checkVersion(client, waitsMsMax, (error, tries) =>
+      waitForServer(logger, tries, { waitsMsMax, pauseMs, stopping }, reported(error)),
+    );
     await refuseReadOnly(client, user);
     for (const suffix of makes ? ["", ...suffixes] : []) {
       await makeDatabase(client, `${database}${suffix}`);
@@ -69,7 +68,7 @@ export async function whenUsable(
 async function checkVersion(
   client: ClickHouseClient,
   patienceMs: number,
-  onWaiting: (error: unknown, tries: number) => void,
+  wait: (error: unknown, tries: number) => Promise<void>,
 ): Promise<string> {
   const startedAt = Date.now();
   for (let tries = 1; ; tries += 1) {
@@ -81,8 +80,7 @@ async function checkVersion(
     } catch (error) {
       const isAnswer = isClickHouseError(error) || error instanceof Refused;
       if (isAnswer || Date.now() - startedAt >= patienceMs) throw error;
-      onWaiting(error, tries);
-      await pause(pauseMs);
+      await wait(error, tries);
     }
   }
 }

@@ -35,6 +35,8 @@ export interface KafkaLogOptions {
   readonly pendingBytesMax?: number;
   /** How long brokers that do not answer are waited for; `startPatienceMsMax` when left out. */
   readonly startMsMax?: number;
+  /** Ends that waiting. */
+  readonly stopping?: AbortSignal | undefined;
 }
 
 interface TopicLog {
@@ -59,6 +61,7 @@ export async function openKafkaLog(given: KafkaLogOptions): Promise<Log> {
     replication: given.replication,
     use: given.use ? kafkaUse(given.use, given) : null,
     startMsMax: given.startMsMax,
+    stopping: given.stopping,
   };
   const partitions = await openTopics(settings, wanted, logger);
   const pending = new Pending(given.pendingBytesMax ?? limits.logPendingBytesMax);

@@ -10,7 +10,7 @@ import { type KafkaUse, refuseMissingRights } from "./permissions.js";
 import type { TopicOptions } from "../log.js";
 import type { Logger } from "../../runtime/logger.js";
 import { kafkaMessageBytesMax } from "../record-size.js";
-import { reportWaiting } from "../../runtime/start/report-waiting.js";
+import { waitForServer } from "../../runtime/start/wait-for-server.js";
 
 interface KafkaTopic extends TopicOptions {
   /** As Kafka knows it. */
@@ -27,6 +27,8 @@ export interface WantedTopics {
   readonly use: KafkaUse | null;
   /** How long brokers that do not answer are waited for. */
   readonly startMsMax?: number | undefined;
+  /** Ends that waiting. */
+  readonly stopping?: AbortSignal | undefined;
 }
 
 /**
@@ -35,10 +37,11 @@ export interface WantedTopics {
  */
 export async function openTopics(
   settings: KafkaSettings,
-  { topics, replication, use, startMsMax = limits.startPatienceMsMax }: WantedTopics,
+  { topics, replication, use, stopping, startMsMax = limits.startPatienceMsMax }: WantedTopics,
   logger: Logger,
 ): Promise<number[]> {
   const until = performance.now() + startMsMax;
+  const waiting = { waitsMsMax: startMsMax, pauseMs, stopping };
   for (let tries = 1; ; tries += 1) {
     try {
       if (use !== null) await refuseMissingRights(settings, use, logger);
@@ -47,8 +50,7 @@ export async function openTopics(
       if (error instanceof ConfigError) throw error;
       const { sentence, mayPass } = refusalOf(error, settings);
       if (!mayPass || performance.now() > until) throw new ConfigError([sentence]);
-      reportWaiting(logger, tries, startMsMax, sentence);
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      await waitForServer(logger, tries, waiting, sentence);
     }
   }
 }

@@ -67,11 +67,14 @@ interface OpenOptions {
   readonly withoutClickHouse?: boolean;
   /** What its user on Kafka needs the rights for; left out: nobody looks whether it has them. */
   readonly logUse?: LogUse | undefined;
+  /** The process is to stop: what was not begun yet is not opened any more. */
+  readonly stopping?: AbortSignal | undefined;
 }
 
 /**
  * @throws ConfigError, DataFolderRefused, FolderLocked, MigrationRefused, BackupRefused, OthersRun,
- * RowsLost, ClockSetBack with a sentence for a person; what was opened until then is in `releases`.
+ * RowsLost, ClockSetBack with a sentence for a person, AbortError when stopping; what was opened
+ * until then is in `releases`.
  */
 export async function openService(
   config: Config,
@@ -84,17 +87,21 @@ export async function openService(
     existing = false,
     withoutClickHouse = false,
     logUse,
+    stopping,
   }: OpenOptions,
 ): Promise<OpenedService> {
   if (existing) expectInstallation(config);
   const { vaultKey, adminToken, made, nextVaultKey } = openSecrets(config, logger, releases);
   const vault = openVault(vaultKey, config.VAULT_ENCRYPTION_KEY_PREVIOUS);
   if (nextVaultKey !== null) vault.learn(nextVaultKey);
-  const postgres = await openMetadata(config, logger, releases);
+  const opening = { config, logger, releases, stopping };
+  const postgres = await openMetadata(opening);
+  stopping?.throwIfAborted();
   const own = randomBase62(processNameLength);
   const processes = { own, silent: () => silentProcesses(postgres) };
-  const log = await openLog(config, logger, processes, logUse);
+  const log = await openLog(opening, processes, logUse);
   releases.push("log", () => log.close());
+  stopping?.throwIfAborted();
   if (!restoring) await refuseHalfRestored(postgres);
   const onOthers = (why: OthersRun): void => endProcess(logger, why);
   const here = { process: own, postgres, logger, releases, onOthers };
@@ -104,9 +111,8 @@ export async function openService(
     ? await openSharedReceipts({ ...here, config, now: Date.now })
     : await openLocalReceipts(config, postgres, logger, releases);
   await learnPreviousKeys(postgres, vault);
-  const clickhouse = withoutClickHouse
-    ? noClickHouse
-    : await openStore(config, postgres, logger, releases);
+  const clickhouse = withoutClickHouse ? noClickHouse : await openStore(opening, postgres);
+  stopping?.throwIfAborted();
   if (!restoring) {
     const stores = { config, log, postgres, clickhouse: withoutClickHouse ? null : clickhouse };
     await refuseLostRows({ ...stores, replaying });
@@ -213,6 +219,9 @@ function openSecrets(
   return { vaultKey, adminToken, made: [], nextVaultKey: null };
 }
 
+/** What opening any backend needs. */
+type Opening = Pick<OpenOptions, "logger" | "releases" | "stopping"> & { readonly config: Config };
+
 /**
  * One process does all the work of an embedded log: more partitions would only make the batches
  * smaller, and a small batch costs the engine as much as a large one.
@@ -220,8 +229,7 @@ function openSecrets(
 const embeddedPartitions = 1;
 
 async function openLog(
-  config: Config,
-  logger: Logger,
+  { config, logger, stopping }: Opening,
   processes: Processes,
   use: LogUse | undefined,
 ): Promise<Log> {
@@ -235,6 +243,7 @@ async function openLog(
       topics: topicOptions(config, config.KAFKA_PARTITIONS),
       use,
       logger,
+      stopping,
     });
   }
   const { openLmdbLog } = await import("../../log/lmdb/lmdb-log.js");
@@ -249,21 +258,20 @@ async function openLog(
   );
 }
 
-async function openMetadata(config: Config, logger: Logger, releases: Releases): Promise<Postgres> {
+async function openMetadata(opening: Opening): Promise<Postgres> {
+  const { config, logger, releases, stopping } = opening;
   const postgres =
     config.DATABASE_URL === undefined
       ? await openingStore(config, "postgres", restoreAll, (path) => openPostgres({ path }, logger))
-      : await openPostgres({ url: config.DATABASE_URL }, logger);
+      : await openPostgres({ url: config.DATABASE_URL, stopping }, logger);
   releases.push("postgres", () => postgres.close());
   await migratePostgres(postgres, logger);
   return postgres;
 }
 
 async function openStore(
-  config: Config,
+  { config, logger, releases, stopping }: Opening,
   postgres: Postgres,
-  logger: Logger,
-  releases: Releases,
 ): Promise<ClickHouse> {
   const { CLICKHOUSE_URL: url } = config;
   const bounds = {
@@ -280,6 +288,7 @@ async function openStore(
           url,
           cluster: config.CLICKHOUSE_CLUSTER,
           shardUrls: config.CLICKHOUSE_SHARD_URLS?.split(","),
+          stopping,
           logger,
         });
   releases.push("clickhouse", () => clickhouse.close());

@@ -61,7 +61,14 @@ export class Installation {
   }
 
   /** Resolves when it is ready. */
-  async start(
+  async start(...words: Parameters<Installation["begin"]>): Promise<RoleProcess> {
+    const { child, base } = await this.begin(...words);
+    await whenReady(child, Number(new URL(base).port));
+    return { child, base };
+  }
+
+  /** Resolves when it begins to start. */
+  async begin(
     role: RoleName,
     settings: Readonly<Record<string, string>> = {},
     program = entry ?? "",
@@ -75,7 +82,6 @@ export class Installation {
     });
     const started = { child, base: `http://127.0.0.1:${port}` };
     this.#processes.push(started);
-    await whenReady(child, port);
     return started;
   }
 

@@ -5,8 +5,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
+import { limits } from "../../config.js";
+import { placeDatabase } from "../harness/empty-database.js";
 import { freePort, whenReady } from "../harness/service-process.js";
 import { startUnderNpm } from "../harness/under-npm.js";
 
@@ -90,6 +93,48 @@ describe("The program", () => {
     expect(npm.logged()).to.match(/"msg":"stopping"[^]*"msg":"stopped"/);
   });
 
+  // In one folder: what one start left half made the next one goes on with.
+  const moments: [signal: NodeJS.Signals, when: string, file: string, holds: string][] = [
+    ["SIGINT", "as soon as it has the folder to itself", "lock", ""],
+    ["SIGTERM", "while it opens Postgres", "opening", "postgres"],
+    ["SIGINT", "while it opens ClickHouse", "opening", "clickhouse"],
+  ];
+  for (const [signal, when, file, holds] of moments) {
+    it(`should stop in order at ${signal} during its start, ${when}`, async function () {
+      this.timeout(120_000);
+      const data = join(folder, "stopped");
+      if (!existsSync(data)) await placeDatabase(data);
+      const one = run({ DATA_DIR: data });
+      await one.until(() => contentOf(join(data, file))?.includes(holds) === true);
+      one.child.kill(signal);
+      expect(await one.ended(), one.said).to.equal(0);
+      expect(one.logged).to.match(/"msg":"stopping"[^]*"msg":"stopped"/);
+      expect(one.logged + one.said).to.not.match(/"msg":"ready"|"level":"(error|fatal)"|ended/);
+      expect(["lock", "opening"].filter((left) => existsSync(join(data, left)))).to.eql([]);
+    });
+  }
+
+  it("should stop in order at SIGTERM while it waits for a server", async function () {
+    this.timeout(60_000);
+    const server = `localhost:${await freePort()}`;
+    const one = run(
+      {
+        VAULT_ENCRYPTION_KEY: "5ec2e7".repeat(10) + "abcd",
+        ADMIN_TOKEN: "secret-".repeat(6),
+        DATABASE_URL: `postgres://${server}/revenue`,
+        CLICKHOUSE_URL: `http://${server}/revenue`,
+        KAFKA_BROKERS: server,
+      },
+      ["ingest"],
+    );
+    await one.until(() => one.logged.includes("waiting, it may be starting"));
+    const askedAt = performance.now();
+    one.child.kill("SIGTERM");
+    expect(await one.ended(), one.said).to.equal(0);
+    expect(one.logged).to.match(/"msg":"stopping"[^]*"msg":"stopped"/);
+    expect(performance.now() - askedAt).to.be.below(limits.stopMsMax);
+  });
+
   const refused: [what: string, settings: Record<string, string>, roles: string[], said: RegExp][] =
     [
       ["wrong settings, all at once", { PORT: "x", LOG_LEVEL: "y" }, [], /PORT: .*\n.*LOG_LEVEL: /],
@@ -129,6 +174,15 @@ describe("The program", () => {
   });
 });
 
+/** Null: there is no such file. */
+function contentOf(file: string): string | null {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return null;
+  }
+}
+
 class Run {
   /** Standard error, for a person. */
   said = "";
@@ -145,6 +199,14 @@ class Run {
   /** The exit code; null when a signal ended it. */
   async ended(): Promise<unknown> {
     return (await this.#exit)[0];
+  }
+
+  /** @throws when it ends instead */
+  async until(isSo: () => boolean): Promise<void> {
+    while (!isSo()) {
+      if (this.child.exitCode !== null) throw new Error(this.said || "it ended");
+      await pause(2);
+    }
   }
 
   /** The address it listens at. @throws when it ends instead */

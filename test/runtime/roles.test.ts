@@ -26,6 +26,8 @@ import {
 } from "../model/merchant.js";
 import { portfolios } from "../model/stories/portfolio.js";
 import { dayMs, secondMs, type Sent } from "../model/stories/story.js";
+import { openPostgres } from "../../postgres/open.js";
+import { testLogger } from "../harness/stores.js";
 import { needServers, needTime } from "../harness/real-servers.js";
 import { Installation, type RoleProcess } from "../harness/role-processes.js";
 import { roleNames } from "../../start.js";
@@ -262,6 +264,20 @@ describe("The roles apart", function suite() {
       expect(npm.logged()).to.match(/"msg":"stopping"[^]*"msg":"stopped"/);
     });
   }
+
+  it("should leave nothing behind when it is asked to stop amid its start", async () => {
+    const postgres = await openPostgres({ url: installation.postgres.url }, testLogger);
+    const running = async (): Promise<number> =>
+      (await postgres.query("SELECT FROM ingest_processes WHERE until > now()")).length;
+    const before = await running();
+    const { child } = await installation.begin("processors");
+    const exited = once(child, "exit");
+    while ((await running()) === before) await pause(2);
+    child.kill("SIGTERM");
+    expect((await exited)[0]).to.equal(0);
+    expect(await running()).to.equal(before);
+    await postgres.close();
+  });
 
   it("should stop in good order when asked to, each by itself", async () => {
     for (const { child } of [...ingest, ...processors, ...api]) {
