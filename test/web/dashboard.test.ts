@@ -178,6 +178,23 @@ describe("The dashboard", function () {
     await page.getByRole("cell", { name: "$12.34" }).first().waitFor();
   });
 
+  it("should draw the rows of Live that are seen, and all of them when it is paused", async () => {
+    await page.setViewportSize({ width: 1440, height: 200 });
+    const live = Array.from({ length: 20 }, (_sale, index) => ({
+      provider: "custom",
+      event_type: "transaction.sale",
+      amount: 1 + index,
+      currency: "USD",
+      product_id: "many",
+    }));
+    for (const { status } of await Promise.all(live.map(ingest))) expect(status).to.equal(202);
+    const rows = page.getByRole("row").filter({ hasText: /many/i });
+    await rows.nth(5).waitFor();
+    expect(await rows.count()).to.be.lessThan(20);
+    await page.getByRole("button", { name: "Pause" }).click();
+    await rows.nth(19).waitFor();
+  });
+
   it("should freeze a view into a link that stays as it is", async () => {
     await page.goto(at("/mrr"));
     await page.getByRole("link", { name: /^End:/ }).waitFor();

@@ -1,5 +1,6 @@
 /** A table of rows by columns; the first column names the row. */
 import type { ComponentChildren } from "preact";
+import { useMemo } from "preact/hooks";
 
 export interface Column<Row> {
   readonly key: string;
@@ -34,22 +35,12 @@ export function Table<Row>(props: {
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr
+            <Row
               key={props.rowKey(row)}
-              aria-current={props.isCurrent?.(row) === true ? "true" : undefined}
-            >
-              {columns.map((column, index) =>
-                index === 0 ? (
-                  <th key={column.key} scope="row" class={classOf(column)}>
-                    {column.cell(row)}
-                  </th>
-                ) : (
-                  <td key={column.key} class={classOf(column)}>
-                    {column.cell(row)}
-                  </td>
-                ),
-              )}
-            </tr>
+              row={row}
+              columns={columns}
+              isCurrent={props.isCurrent?.(row) === true}
+            />
           ))}
         </tbody>
         {hasFoot ? (
@@ -71,6 +62,33 @@ export function Table<Row>(props: {
         ) : null}
       </table>
     </div>
+  );
+}
+
+/** An element that is the same as before is passed over: a row of a live table is drawn once. */
+function Row<Data>(props: {
+  readonly row: Data;
+  readonly columns: readonly Column<Data>[];
+  readonly isCurrent: boolean;
+}) {
+  const { row, columns, isCurrent } = props;
+  return useMemo(
+    () => (
+      <tr aria-current={isCurrent ? "true" : undefined}>
+        {columns.map((column, index) =>
+          index === 0 ? (
+            <th key={column.key} scope="row" class={classOf(column)}>
+              {column.cell(row)}
+            </th>
+          ) : (
+            <td key={column.key} class={classOf(column)}>
+              {column.cell(row)}
+            </td>
+          ),
+        )}
+      </tr>
+    ),
+    [row, columns, isCurrent],
   );
 }
 

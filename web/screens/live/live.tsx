@@ -3,20 +3,12 @@ import { useState } from "preact/hooks";
 import type { Transaction } from "../../../schemas/http/transactions.js";
 import { liveGap, liveRows, liveSeconds, liveState } from "../../api/live.js";
 import { useAnswer } from "../../api/use-answer.js";
-import { shortMoment, time } from "../../format/dates.js";
-import { countryName, providerName, words } from "../../format/names.js";
-import { count, money } from "../../format/numbers.js";
+import { count } from "../../format/numbers.js";
 import { Icon } from "../../parts/icon.js";
-import { Empty } from "../../parts/states.js";
-import { Table } from "../../parts/table.js";
 import { Bar } from "../../shell/bar.js";
-import { dayText } from "../../state/ranges.js";
 import { useView } from "../../state/view.js";
-import { Status } from "../transactions/status.js";
 import { TransactionDrawer } from "../transactions/transaction-drawer.js";
-
-/** More rows than that nobody reads as they move. */
-const shownMax = 100;
+import { LiveRows } from "./live-rows.js";
 
 const states = {
   off: "Off: figures are frozen",
@@ -30,19 +22,9 @@ export default function Live() {
   const view = useView();
   const [paused, setPaused] = useState<readonly Transaction[] | null>(null);
   const open = view.get("open");
-  const { provider, currency, country, product } = view.filters;
   // Until something comes, and below it: the newest that are booked.
   const { answer } = useAnswer(view.isFrozen ? null : "/v1/transactions", { limit: "50" });
   const booked = answer?.data ?? [];
-  const rows = (paused ?? withBooked(liveRows.value, booked))
-    .filter(
-      (row) =>
-        isOrAny(row.provider, provider) &&
-        isOrAny(row.original_currency, currency) &&
-        isOrAny(row.customer_country, country) &&
-        isOrAny(row.product_id, product),
-    )
-    .slice(0, shownMax);
   const state = liveState.value;
   return (
     <>
@@ -51,7 +33,7 @@ export default function Live() {
           type="button"
           class="button"
           aria-pressed={paused !== null}
-          onClick={() => setPaused(paused === null ? withBooked(liveRows.value, booked) : null)}
+          onClick={() => setPaused(paused === null ? liveRows.peek() : null)}
         >
           <Icon name={paused === null ? "pause" : "play"} />
           {paused === null ? "Pause" : "Resume"}
@@ -68,74 +50,10 @@ export default function Live() {
           Some transactions were missed while this page slept; the list of transactions has them.
         </p>
       ) : null}
-      {rows.length === 0 ? (
-        <Empty
-          title="Waiting for the next transaction"
-          action={{ href: view.to("/transactions"), label: "Transactions so far" }}
-        >
-          It appears here within two seconds of its event.
-        </Empty>
-      ) : (
-        <Table
-          caption="Transactions as they are booked, newest first"
-          rows={rows}
-          rowKey={({ id }) => id}
-          isCurrent={({ id }) => id === open}
-          columns={[
-            {
-              key: "time",
-              head: "Paid",
-              cell: (row) => (
-                <a class="row-link tight" href={view.with({ open: row.id })}>
-                  {paidAt(row)}
-                </a>
-              ),
-            },
-            { key: "product", head: "Product", cell: (row) => row.product_name },
-            {
-              key: "amount",
-              head: "Amount",
-              isNumber: true,
-              cell: (row) => money(row.gross_amount, row.original_currency),
-            },
-            {
-              key: "normalized",
-              head: "Converted",
-              isNumber: true,
-              cell: (row) => money(row.normalized_amount, row.base_currency),
-            },
-            { key: "status", head: "Status", cell: (row) => <Status of={row} /> },
-            { key: "type", head: "Type", cell: ({ type }) => words(type) },
-            { key: "provider", head: "Provider", cell: (row) => providerName(row.provider) },
-            {
-              key: "country",
-              head: "Country",
-              cell: (row) => countryName(row.customer_country),
-            },
-          ]}
-        />
-      )}
+      <LiveRows paused={paused} booked={booked} open={open} />
       {open === null ? null : <TransactionDrawer id={open} />}
     </>
   );
-}
-
-function withBooked(
-  live: readonly Transaction[],
-  booked: readonly Transaction[],
-): readonly Transaction[] {
-  const ids = new Set(live.map(({ id }) => id));
-  return [...live, ...booked.filter(({ id }) => !ids.has(id))];
-}
-
-function isOrAny(value: string, wanted: string | undefined): boolean {
-  return wanted === undefined || value === wanted;
-}
-
-/** A new version may be of a payment of long ago. */
-function paidAt({ timestamp }: Transaction): string {
-  const isToday = timestamp.slice(0, 10) === dayText(Date.now());
-  return isToday ? time(timestamp) : shortMoment(timestamp);
 }
 
 /** Versions of transactions in each of the last 60 seconds. */

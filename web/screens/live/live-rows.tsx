@@ -1,0 +1,129 @@
+/** The rows of Live. They change many times a second: each is drawn once, and few are. */
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { Transaction } from "../../../schemas/http/transactions.js";
+import { liveRows } from "../../api/live.js";
+import { shortMoment, time } from "../../format/dates.js";
+import { countryName, providerName, words } from "../../format/names.js";
+import { money } from "../../format/numbers.js";
+import { Empty } from "../../parts/states.js";
+import { type Column, Table } from "../../parts/table.js";
+import { dayText } from "../../state/ranges.js";
+import { type View, useView } from "../../state/view.js";
+import { Status } from "../transactions/status.js";
+
+/** More rows than that nobody reads as they move. */
+const shownMax = 100;
+
+export function LiveRows(props: {
+  /** The rows at the moment of the pause; null while they move. */
+  readonly paused: readonly Transaction[] | null;
+  readonly booked: readonly Transaction[];
+  readonly open: string | null;
+}) {
+  const view = useView();
+  const columns = useMemo(() => columnsOf(view), [view]);
+  const seen = useRowsSeen();
+  const { provider, currency, country, product } = view.filters;
+  const rows = withBooked(props.paused ?? liveRows.value, props.booked)
+    .filter(
+      (row) =>
+        isOrAny(row.provider, provider) &&
+        isOrAny(row.original_currency, currency) &&
+        isOrAny(row.customer_country, country) &&
+        isOrAny(row.product_id, product),
+    )
+    .slice(0, props.paused === null ? Math.min(seen, shownMax) : shownMax);
+  if (rows.length === 0) {
+    return (
+      <Empty
+        title="Waiting for the next transaction"
+        action={{ href: view.to("/transactions"), label: "Transactions so far" }}
+      >
+        It appears here within two seconds of its event.
+      </Empty>
+    );
+  }
+  return (
+    <div class="live-rows">
+      <Table
+        caption="Transactions as they are booked, newest first"
+        rows={rows}
+        rowKey={({ id }) => id}
+        isCurrent={({ id }) => id === props.open}
+        columns={columns}
+      />
+    </div>
+  );
+}
+
+function columnsOf(view: View): readonly Column<Transaction>[] {
+  return [
+    {
+      key: "time",
+      head: "Paid",
+      cell: (row) => (
+        <a class="row-link tight" href={view.with({ open: row.id })}>
+          {paidAt(row)}
+        </a>
+      ),
+    },
+    { key: "product", head: "Product", cell: (row) => row.product_name },
+    {
+      key: "amount",
+      head: "Amount",
+      isNumber: true,
+      cell: (row) => money(row.gross_amount, row.original_currency),
+    },
+    {
+      key: "normalized",
+      head: "Converted",
+      isNumber: true,
+      cell: (row) => money(row.normalized_amount, row.base_currency),
+    },
+    { key: "status", head: "Status", cell: (row) => <Status of={row} /> },
+    { key: "type", head: "Type", cell: ({ type }) => words(type) },
+    { key: "provider", head: "Provider", cell: (row) => providerName(row.provider) },
+    { key: "country", head: "Country", cell: (row) => countryName(row.customer_country) },
+  ];
+}
+
+const rowPxMin = 28;
+/** Rows are added so many at a time as somebody scrolls down. */
+const rowsStep = 5;
+
+/** How many rows reach from the top of the page to the lower end of the window. */
+function useRowsSeen(): number {
+  const [seen, setSeen] = useState(rowsSeen);
+  useEffect(() => {
+    const look = (): void => setSeen(rowsSeen());
+    addEventListener("scroll", look, { passive: true });
+    addEventListener("resize", look);
+    return () => {
+      removeEventListener("scroll", look);
+      removeEventListener("resize", look);
+    };
+  }, []);
+  return seen;
+}
+
+function rowsSeen(): number {
+  return Math.ceil((scrollY + innerHeight) / rowPxMin / rowsStep) * rowsStep;
+}
+
+function withBooked(
+  live: readonly Transaction[],
+  booked: readonly Transaction[],
+): readonly Transaction[] {
+  const ids = new Set(live.map(({ id }) => id));
+  return [...live, ...booked.filter(({ id }) => !ids.has(id))];
+}
+
+function isOrAny(value: string, wanted: string | undefined): boolean {
+  return wanted === undefined || value === wanted;
+}
+
+/** A new version may be of a payment of long ago. */
+function paidAt({ timestamp }: Transaction): string {
+  const isToday = timestamp.slice(0, 10) === dayText(Date.now());
+  return isToday ? time(timestamp) : shortMoment(timestamp);
+}
