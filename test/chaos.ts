@@ -14,16 +14,18 @@ import { countOf, readWords } from "../ops/command-line.js";
 import { check, type Findings } from "./chaos/checks.js";
 import { Load } from "./chaos/load.js";
 import { Machine } from "./chaos/machine.js";
-import { planOf } from "./chaos/plan.js";
+import { planOf, singlePlanOf } from "./chaos/plan.js";
 import { Probe } from "./chaos/probe.js";
 import { whenNothingIsLeft } from "./chaos/raw-events.js";
 import { reportOf } from "./chaos/report.js";
-import { seconds, Tormentor } from "./chaos/tormentor.js";
+import { describe, seconds, Tormentor } from "./chaos/tormentor.js";
 import { openCrowds, openWorkspaces } from "./chaos/workspaces.js";
 
 const usage = `npm run chaos -- [options]
   --minutes <n>  of faults (10)      --rate <n>  events a second (25)
   --seed <n>     of a run that is to be repeated
+  --single       one fault at a time, each after the recovery from the one before
+  --only <text>  of single faults, those whose kind and target have it: "pause a role: api"
   --brokers <n>  of Kafka (1), up to 3: topics have as many copies
   --keep         leaves logs and data behind, also of a run without a finding
 Needs Java and Maven for Kafka, and an installed Postgres; see docs/testing.md
@@ -34,6 +36,8 @@ const { values } = readWords(usage, {
     seed: { type: "string", default: String(1 + (Date.now() % 1_000_000)) },
     /** Events a second; more than the machine can book only makes the run longer. */
     rate: { type: "string", default: "25" },
+    single: { type: "boolean", default: false },
+    only: { type: "string", default: "" },
     brokers: { type: "string", default: "1" },
     keep: { type: "boolean", default: false },
   },
@@ -80,7 +84,9 @@ async function run(): Promise<number> {
 /** @returns whether nothing was lost, doubled or different */
 async function torment(machine: Machine, stopped: AbortSignal): Promise<boolean> {
   const msMax = minutes * 60_000;
-  const plan = planOf(seed, msMax, brokers);
+  const plan = values.single
+    ? singlePlanOf(seed, brokers).filter((fault) => describe(fault).includes(values.only))
+    : planOf(seed, msMax, brokers);
   const { adminToken } = machine;
   const readers = machine.readers.map(({ base }) => ({ base, adminToken }));
   const [reader] = readers;
@@ -99,13 +105,15 @@ async function torment(machine: Machine, stopped: AbortSignal): Promise<boolean>
   const probe = new Probe(
     readers.map(({ base }) => base),
     probed.merchant.key,
+    values.single ? "each" : "one",
   );
   const over = new AbortController();
   const probing = probe.run(over.signal);
   const enough = new AbortController();
   const sending = load.run(workspaces, rate, enough.signal);
   const tormentor = new Tormentor({ machine, load, probe, crowds: [...crowds] }, report);
-  await tormentor.run(plan, msMax, stopped);
+  if (values.single) await tormentor.runSingly(plan, msMax, stopped);
+  else await tormentor.run(plan, msMax, stopped);
   enough.abort();
   report("all faults are healed");
   await sending;
@@ -123,9 +131,8 @@ async function torment(machine: Machine, stopped: AbortSignal): Promise<boolean>
   const ownEnds = [...machine.roles.values()].flatMap(({ name, ownEnds: ends }) =>
     ends.map((how) => `${name} ended by itself: ${how}`),
   );
-  process.stdout.write(
-    reportOf({ seed, minutes, brokers, load, tormentor, probe, findings, ownEnds }),
-  );
+  const given = { seed, minutes, brokers, isSingle: values.single };
+  process.stdout.write(reportOf({ ...given, load, tormentor, probe, findings, ownEnds }));
   return isWhole(findings) && load.unexpected.length === 0;
 }
 
@@ -136,7 +143,7 @@ function isWhole({ lost, doubled, wrong }: Findings): boolean {
 /** All that was sent is in the figures, and every process is ready. */
 async function settled(machine: Machine, probe: Probe): Promise<void> {
   const since = Date.now();
-  while ((await probe.completeTo()) <= since) {
+  while (probe.completeTo() <= since) {
     if (Date.now() - since > settleMsMax) throw new Error("not everything was booked in time");
     await pause(500);
   }

@@ -2,7 +2,7 @@
 import type { Findings } from "./checks.js";
 import type { Load } from "./load.js";
 import { type FaultKind, faultKinds } from "./plan.js";
-import type { Probe } from "./probe.js";
+import type { Probe, Recovery } from "./probe.js";
 import { seconds, type Tormentor } from "./tormentor.js";
 
 export interface Run {
@@ -14,6 +14,8 @@ export interface Run {
   readonly probe: Probe;
   readonly findings: Findings;
   readonly ownEnds: readonly string[];
+  /** One fault at a time: each has its own recovery. */
+  readonly isSingle: boolean;
 }
 
 const examplesMax = 20;
@@ -41,6 +43,7 @@ export function reportOf(run: Run): string {
     ...(longest === undefined
       ? []
       : [`longest recovery     ${seconds(longest.tookMs)} after: ${longest.what}`]),
+    ...(run.isSingle ? probe.recoveries.map(lineOf) : []),
     ...(last === undefined ? [] : [`last recovery        ${seconds(last.tookMs)}`]),
     `ended by themselves  ${run.ownEnds.length}`,
     ...run.ownEnds.slice(0, examplesMax).map((line) => `  ${line}`),
@@ -53,6 +56,10 @@ export function reportOf(run: Run): string {
     ),
   ];
   return `${lines.join("\n")}\n`;
+}
+
+function lineOf({ what, tookMs }: Recovery): string {
+  return `  ${seconds(tookMs).padStart(8)} after ${what}`;
 }
 
 function examples(name: string, lines: readonly string[]): string[] {

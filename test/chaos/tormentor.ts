@@ -19,6 +19,9 @@ import type { Workspace } from "./workspaces.js";
 const atOnceMax = 3;
 const everySecond = 2;
 const lookEveryMs = 100;
+/** After a single fault: its recovery, and the quiet before the next one. */
+const recoveryMsMax = 5 * 60_000;
+const settleMs = 3_000;
 
 interface Targets {
   readonly machine: Machine;
@@ -57,6 +60,21 @@ export class Tormentor {
       this.#open.set(fault.target, this.#inflict(fault));
     }
     await Promise.all(this.#open.values());
+  }
+
+  /** One at a time: each begins some seconds after the one before is recovered from. */
+  async runSingly(plan: readonly Fault[], msMax: number, signal: AbortSignal): Promise<void> {
+    const { machine, probe } = this.targets;
+    const startedAt = Date.now();
+    for (const fault of plan) {
+      if (signal.aborted || Date.now() - startedAt > msMax) break;
+      this.report(describe(fault));
+      this.counts.set(fault.kind, (this.counts.get(fault.kind) ?? 0) + 1);
+      await this.#inflict(fault);
+      await probe.whenRecovered(recoveryMsMax);
+      for (const role of machine.roles.values()) await role.whenReady(recoveryMsMax);
+      await pause(settleMs);
+    }
   }
 
   /** What could not be healed ends the run. */
@@ -132,7 +150,7 @@ function roleTarget(name: string): RoleTarget {
   return found;
 }
 
-function describe({ kind, target, lastsMs, amount }: Fault): string {
+export function describe({ kind, target, lastsMs, amount }: Fault): string {
   const how = amount === 0 ? "" : ` ${amount}`;
   return `${kind}: ${target}, ${seconds(lastsMs)}${how}`;
 }

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { expect } from "chai";
-import { faultKinds, planOf } from "../chaos/plan.js";
+import { faultKinds, planOf, singlePlanOf } from "../chaos/plan.js";
 import { Proxy } from "../chaos/proxy.js";
 
 describe("A fault run's schedule", () => {
@@ -22,6 +22,15 @@ describe("A fault run's schedule", () => {
     const plan = planOf(7, hourMs, 1);
     expect(plan.length).to.be.greaterThan(500);
     expect(new Set(plan.map(({ kind }) => kind))).to.deep.equal(new Set(Object.keys(faultKinds)));
+  });
+
+  it("should hold every fault of every role and server once, one at a time", () => {
+    const plan = singlePlanOf(7, 3);
+    const named = plan.map(({ kind, target }) => `${kind}: ${target}`);
+    expect(new Set(named).size).to.equal(named.length);
+    const left = Object.keys(faultKinds).filter((kind) => !plan.some((one) => one.kind === kind));
+    expect(left).to.deep.equal(["fill a topic"]);
+    expect(singlePlanOf(8, 3)).to.have.deep.members(plan).and.not.deep.equal(plan);
   });
 
   it("should meet each broker of several by itself", () => {
