@@ -5,11 +5,18 @@
  * during the next batch, and before the one after that.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import type { ConsumeOptions, LogRecord } from "../log/log.js";
+import type { LogRecord } from "../log/log.js";
 import { limits } from "../config.js";
 import { isStoreAway } from "../runtime/store-away.js";
 
-type Handle = ConsumeOptions["handle"];
+type Handle = (records: readonly LogRecord[]) => Promise<Left | void>;
+
+/** What a batch leaves when it is handled (`ConsumeOptions.handle`). */
+export interface Left {
+  readonly finished: Promise<void>;
+  /** The part of it that burdens the stores; left out: all. */
+  readonly written?: Promise<void>;
+}
 
 /** Of one batch; a single caller's records are never parted. */
 export interface CoalescerOptions {
@@ -47,7 +54,7 @@ export function coalesced({ recordsMax, shareMax }: CoalescerOptions, handle: Ha
         left?.finished.catch((error: unknown) => doubt(taken, error));
         for (const caller of taken) caller.resolve(left);
         await finishing;
-        finishing = Promise.allSettled([left?.finished]);
+        finishing = Promise.allSettled([left?.written ?? left?.finished]);
       } catch (error) {
         doubt(taken, error);
         for (const caller of taken) caller.reject(error);

@@ -15,6 +15,7 @@ import { findWorkspace } from "../workspaces/workspaces.js";
 import { limits } from "../config.js";
 import { createProviders } from "../providers/index.js";
 import { type Topic, topics } from "../schemas/records/records.js";
+import { HeldMessages } from "./book/money/held-messages.js";
 import { AccountSizes } from "./book/subscriptions/account-quota.js";
 import { type BackfillingService, runBackfills } from "./backfill/backfill.js";
 import { type BookingService, bookMoney, openSoleWriter } from "./book/money/book-money.js";
@@ -76,7 +77,9 @@ export async function start(service: Service): Promise<void> {
   const soleWriter = await openSoleWriter(service);
   const accountSizes = AccountSizes.over(service);
   const skus = openSkus(service.postgres);
-  const booking = { ...service, skus, soleWriter, accountSizes, booked: delays(service.metrics) };
+  const booked = delays(service.metrics);
+  const held = new HeldMessages();
+  const booking = { ...service, skus, soleWriter, accountSizes, booked, held };
 
   const consume = (
     topic: Topic,

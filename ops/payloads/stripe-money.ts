@@ -17,7 +17,7 @@ export interface ChargeInput {
   readonly createdAt: number;
   readonly version: ApiVersion;
   readonly country?: string | null;
-  /** Old layout only: in_… */
+  /** in_…; in the new layout only the receipt shows that there is one. */
   readonly invoice?: string | null;
   /** Other than `amount`, or nothing, when only a part was captured, or more. */
   readonly amountCaptured?: bigint;
@@ -62,6 +62,7 @@ export function chargeObject(input: ChargeInput): JsonObject {
     paid: status !== "failed",
     payment_intent: input.paymentIntent,
     payment_method: `pm_${input.id}`,
+    receipt_url: `https://pay.stripe.com/receipts/${input.invoice ? "invoices" : "payment"}/CAcaFw`,
     refunded: amountRefunded > 0n && amountRefunded === input.amount,
     status,
   };

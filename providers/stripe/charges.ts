@@ -25,6 +25,7 @@ const chargeShape = z.object({
   payment_intent: field.reference,
   billing_details: z.object({ address: field.address }).nullish(),
   invoice: field.reference,
+  receipt_url: z.string().nullish(),
   balance_transaction: z.union([z.string(), z.object({ id: z.string() }).loose()]).nullish(),
   refunds: z.object({ data: z.array(refundShape) }).nullish(),
 });
@@ -67,6 +68,7 @@ export const readCharge = reader(chargeShape, (charge, event) => {
         tax: null,
         fee: feeOf(charge, amount, event.answers),
         lines: [],
+        ...(isOfInvoice(charge) && { invoiced: true }),
       },
     },
   ];
@@ -76,6 +78,13 @@ export const readCharge = reader(chargeShape, (charge, event) => {
   }
   return [...facts, ...refundsOf(charge, payment, amount, event)];
 });
+
+/** Since 2025-03-31 a charge names no invoice; its receipt is one for an invoice all the same. */
+function isOfInvoice({ invoice, receipt_url: receipt }: Charge): boolean {
+  return (
+    invoice !== null || (receipt ?? "").startsWith("https://pay.stripe.com/receipts/invoices/")
+  );
+}
 
 /** Captured, but nothing of an amount. */
 function isContradictory({ amount, amount_captured: captured, captured: isCaptured }: Charge) {

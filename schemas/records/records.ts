@@ -144,6 +144,12 @@ const paymentSchema = {
     ...moneyFields,
     ...saleFields,
     recordField,
+    {
+      name: "invoiced",
+      type: "boolean",
+      default: false,
+      doc: "an invoice, which comes by itself, reports what was bought",
+    },
   ],
 } as const;
 

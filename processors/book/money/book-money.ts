@@ -19,9 +19,11 @@ import {
   type NewPaymentVersions,
 } from "./money-tables.js";
 import { readFacts } from "../fact-batch.js";
+import type { Left } from "../../batch-coalescer.js";
 import { mapInTurns } from "../../yield-to-event-loop.js";
 import { recordRejects } from "../../rejects/record-reject.js";
-import { newVersions, paymentVersions } from "../payment/payment-versions.js";
+import { newVersions, paymentVersions, type Version } from "../payment/payment-versions.js";
+import type { HeldMessages } from "./held-messages.js";
 import type { KnownKeys } from "./known-keys.js";
 import { SoleWriter } from "../sole-writer.js";
 import { transactionRecord } from "./transaction-record.js";
@@ -31,6 +33,8 @@ import type { MoneyOutcome } from "./money-outcome.js";
 
 export type BookingService = Pick<Service, "clickhouse" | "log" | "logger"> & {
   readonly skus: Skus;
+  /** Left out: no message waits for an invoice. */
+  readonly held?: HeldMessages;
   /** Left out where others write, too. */
   readonly soleWriter?: SoleWriter<FollowingRows> | null;
   /** Called for each batch once its changes are published. */
@@ -41,13 +45,15 @@ export type BookingService = Pick<Service, "clickhouse" | "log" | "logger"> & {
 export interface FollowingRows {
   readonly missing: readonly Fact[];
   readonly news: readonly NewPaymentVersions[];
+  /** Its messages, of which some may wait. */
+  readonly published: Promise<void>;
 }
 
 /** @returns what is still to be finished before the offset may move */
 export async function bookMoney(
   service: BookingService,
   records: readonly LogRecord[],
-): Promise<{ readonly finished: Promise<void> } | undefined> {
+): Promise<Left | undefined> {
   // 1. Read the facts of this batch. Names come first: a payment may be the first reported its SKU.
   await service.skus.name((await readFacts(records, "names")).flatMap(skuNamed));
   const batch = await readFacts(records, "money");
@@ -77,10 +83,7 @@ function skuNamed({ workspace, environment, provider, happened_at: at, body }: F
 }
 
 /** Others may write meanwhile, or some of this batch may be there already. */
-async function bookBesideOthers(
-  service: BookingService,
-  batch: readonly Fact[],
-): Promise<{ readonly finished: Promise<void> }> {
+async function bookBesideOthers(service: BookingService, batch: readonly Fact[]): Promise<Left> {
   const { clickhouse, log, skus } = service;
   const shared = log.shared || clickhouse.isShared;
   // 2. Insert those that are not there yet: from now on every writer can see them.
@@ -100,16 +103,15 @@ async function bookBesideOthers(
   // 6. Insert the missing ledger rows, in parallel with the next steps, and the missing versions,
   // which people wait for. A payment that has newer facts by now is left to the process that wrote
   // them, which checks as well.
-  const finished = insertLedger(clickhouse, outcomes, shared);
+  const written = insertLedger(clickhouse, outcomes, shared);
   // The caller awaits it later; until then a failure must not count as unhandled.
-  finished.catch(() => undefined);
+  written.catch(() => undefined);
   await insertVersions(clickhouse, outcomes);
 
   // 7. Publish, and list what one payment cannot hold.
-  await publish(service, outcomes);
-  service.booked?.("transactions", batch);
+  const { published } = await publish(service, batch, outcomes);
   await rejectBeyond(service, outcomes);
-  return { finished };
+  return { finished: allEnded([written, published]), written };
 }
 
 /**
@@ -142,11 +144,10 @@ async function bookAsSoleWriter(
   await appendVersions(service.clickhouse, news);
 
   // 7. Publish, and list what one payment cannot hold.
-  await publish(service, outcomes);
-  service.booked?.("transactions", batch);
+  const { published } = await publish(service, batch, outcomes);
   await rejectBeyond(service, outcomes);
   look.remember();
-  return { missing: look.missing, news };
+  return { missing: look.missing, news, published };
 }
 
 /** For `BookingService.soleWriter`; to be called before the first record is booked. */
@@ -171,25 +172,75 @@ async function writeFollowing(
       clickhouse,
       batches.flatMap(({ news }) => news),
     ),
+    ...batches.map(({ published }) => published),
   ]);
 }
 
-/** After a crash before the acknowledgement this repeats, with the same id and version. */
-async function publish(service: BookingService, outcomes: readonly MoneyOutcome[]): Promise<void> {
-  const messages = await Promise.all(
-    outcomes.flatMap(({ payment, published }) =>
-      published.map(async (version) => ({
-        key: transactionId(
-          payment.workspace,
-          payment.environment,
-          payment.provider,
-          payment.payment,
-        ),
-        value: transactionCodec.encode(await transactionRecord(service.skus, payment, version)),
-      })),
-    ),
+interface Message {
+  /** Its id. */
+  readonly transaction: string;
+  readonly payment: KnownPayment;
+  readonly version: Version;
+  readonly waitMs: number;
+}
+
+/**
+ * After a crash before the acknowledgement this repeats, with the same id and version.
+ * @returns once all is published but what waits for its invoice; `published` when that is, too
+ */
+async function publish(
+  service: BookingService,
+  batch: readonly Fact[],
+  outcomes: readonly MoneyOutcome[],
+): Promise<{ readonly published: Promise<void> }> {
+  const { held } = service;
+  const messages = outcomes.flatMap((outcome): Message[] => {
+    const { payment, published } = outcome;
+    const { workspace, environment, provider } = payment;
+    const transaction = transactionId(workspace, environment, provider, payment.payment);
+    const waitMs = held?.waitMsOf(outcome) ?? 0;
+    return published.map((version) => ({ transaction, payment, version, waitMs }));
+  });
+  for (const { transaction } of messages) held?.replace(transaction);
+  await append(
+    service,
+    messages.filter(({ waitMs }) => waitMs === 0),
   );
-  if (messages.length > 0) await service.log.append(topics.transactions, messages);
+  const waiting = messages.filter(({ waitMs }) => waitMs > 0);
+  const published = publishLater(service, waiting);
+  // The caller awaits it later; until then a failure must not count as unhandled.
+  published.catch(() => undefined);
+  const later = new Set(waiting.map(({ version }) => version.fact.event_id));
+  service.booked?.(
+    "transactions",
+    batch.filter(({ event_id }) => !later.has(event_id)),
+  );
+  return { published };
+}
+
+async function publishLater(service: BookingService, waiting: readonly Message[]): Promise<void> {
+  const { held, booked } = service;
+  if (held === undefined || waiting.length === 0) return;
+  const isNewest = await Promise.all(
+    waiting.map(({ transaction, waitMs }) => held.hold(transaction, waitMs)),
+  );
+  await append(
+    service,
+    waiting.filter((_, index) => isNewest[index]),
+  );
+  booked?.(
+    "transactions",
+    waiting.map(({ version }) => version.fact),
+  );
+}
+
+async function append({ log, skus }: BookingService, messages: readonly Message[]): Promise<void> {
+  if (messages.length === 0) return;
+  const records = messages.map(async ({ transaction, payment, version }) => ({
+    key: transaction,
+    value: transactionCodec.encode(await transactionRecord(skus, payment, version)),
+  }));
+  await log.append(topics.transactions, await Promise.all(records));
 }
 
 /** What is beyond the limits of one payment is listed like any event that cannot be booked. */

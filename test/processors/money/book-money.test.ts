@@ -4,6 +4,7 @@ import { expect } from "chai";
 import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
 import type { Log } from "../../../log/log.js";
 import { limits } from "../../../config.js";
+import { HeldMessages } from "../../../processors/book/money/held-messages.js";
 import {
   bookMoney,
   type BookingService,
@@ -339,6 +340,64 @@ describe("Booking the invoices of a subscription", () => {
     await bookFacts(service, [subscription(days + 2, "other")]);
     expect(reported, "messages after a later event").to.have.length(1);
   });
+});
+
+describe("A message about a payment whose invoice is on its way", () => {
+  if (!("Payment" in charge)) throw new Error("a charge is a payment");
+  const invoiced: FactBody = { Payment: { ...charge.Payment, invoiced: true } };
+  const nowSeconds = Math.floor(Date.now() / 1_000);
+  /** Whatever a busy machine does meanwhile; where it is waited for, it is cut short. */
+  const longMs = 600_000;
+
+  async function open(isShared: boolean, waitMs: number) {
+    const workspace = `ws_${randomUUID()}`;
+    const reported: TransactionRecord[] = [];
+    const given = serviceOver(await openTestClickHouse(), { isShared, reported });
+    const log: Log = { ...given.log, ends: async () => [0n] };
+    const soleWriter = await openSoleWriter({ ...given, log });
+    return {
+      service: { ...given, soleWriter, held: new HeldMessages(waitMs) },
+      fact: (id: string, body: FactBody, second = nowSeconds) =>
+        toldFact(workspace, id, second, body),
+      said: () => reported.map(({ type, external_id }) => [type, external_id]),
+    };
+  }
+
+  for (const isShared of [true, false]) {
+    const how = isShared ? "beside others" : "alone";
+    it(`should not be sent when the next one comes soon, booked ${how}`, async () => {
+      const { service, fact, said } = await open(isShared, longMs);
+      const left = await bookMoney(service, recordsOf([fact("e1:0", invoiced)]));
+      expect(said()).to.eql([]);
+      await bookFacts(service, [fact("e2:0", invoice), fact("e2:1", link)]);
+      expect(said()).to.eql([["subscription", "prod"]]);
+      await left?.finished;
+      expect(said()).to.eql([["subscription", "prod"]]);
+    });
+  }
+
+  it("should be sent before its offset moves when nothing comes", async () => {
+    const { service, fact, said } = await open(true, 2_000);
+    await bookFacts(service, [fact("e1:0", invoiced, nowSeconds + 1)]);
+    expect(said()).to.eql([["one_time", ""]]);
+  });
+
+  const atOnce: [what: string, body: FactBody, second: number][] = [
+    ["of a payment without an invoice", charge, nowSeconds],
+    ["of a payment received long ago", invoiced, nowSeconds - longMs / 1_000],
+    [
+      "that names what was bought",
+      { Payment: { ...charge.Payment, invoiced: true, lines: invoicePurchase.lines } },
+      nowSeconds,
+    ],
+  ];
+  for (const [what, body, second] of atOnce) {
+    it(`should be sent at once ${what}`, async () => {
+      const { service, fact, said } = await open(true, longMs);
+      await bookMoney(service, recordsOf([fact("e1:0", body, second)]));
+      expect(said()).to.have.length(1);
+    });
+  }
 });
 
 /** A process that books beside others, unless reported not to. @param reported gets its messages */
