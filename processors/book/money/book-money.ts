@@ -9,20 +9,20 @@ import type { Service } from "../../../runtime/service.js";
 import { type Fact, topics, transactionCodec } from "../../../schemas/records/records.js";
 import { transactionId } from "../../../schemas/ids.js";
 import { matterOf, subjects } from "../../normalize/facts.js";
-import { lookFirst, namesOf, writeThenLook } from "./payment-fact-loader.js";
+import { namesOf } from "./payment-fact-loader.js";
 import {
-  appendLedger,
-  appendVersions,
-  insertFacts,
-  insertLedger,
-  insertVersions,
-  type NewPaymentVersions,
-} from "./money-tables.js";
+  alone,
+  besideOthers,
+  type FollowingRows,
+  type KnownMoney,
+  type MoneyStore,
+  writeFollowing,
+} from "./money-store.js";
 import { readFacts } from "../fact-batch.js";
 import type { Left } from "../../batch-coalescer.js";
 import { mapInTurns } from "../../yield-to-event-loop.js";
 import { recordRejects } from "../../rejects/record-reject.js";
-import { newVersions, paymentVersions, type Version } from "../payment/payment-versions.js";
+import { paymentVersions, type Version } from "../payment/payment-versions.js";
 import type { HeldMessages } from "./held-messages.js";
 import type { KnownKeys } from "./known-keys.js";
 import { SoleWriter } from "../sole-writer.js";
@@ -40,14 +40,6 @@ export type BookingService = Pick<Service, "clickhouse" | "log" | "logger"> & {
   /** Called for each batch once its changes are published. */
   readonly booked?: (figures: "transactions" | "mrr", batch: readonly Fact[]) => void;
 };
-
-/** What is written a moment after the transactions people see: see sole-writer.ts. */
-export interface FollowingRows {
-  readonly missing: readonly Fact[];
-  readonly news: readonly NewPaymentVersions[];
-  /** Its messages, of which some may wait. */
-  readonly published: Promise<void>;
-}
 
 /** @returns what is still to be finished before the offset may move */
 export async function bookMoney(
@@ -82,72 +74,52 @@ function skuNamed({ workspace, environment, provider, happened_at: at, body }: F
   return [{ workspace, environment, provider, externalId, name, at }];
 }
 
-/** Others may write meanwhile, or some of this batch may be there already. */
-async function bookBesideOthers(service: BookingService, batch: readonly Fact[]): Promise<Left> {
-  const { clickhouse, log, skus } = service;
-  const shared = log.shared || clickhouse.isShared;
-  // 2. Insert those that are not there yet: from now on every writer can see them.
-  // 3. Look: all that is known of the payments they touch, through links both ways. What was
-  //    reported before by another delivery of the same event is of no consequence.
-  const payments = await writeThenLook(clickhouse, batch, shared);
-
-  // 4. Work out what should be recorded about each payment.
-  const reported = factsById(batch);
-  const outcomes = (
-    await mapInTurns(payments, (payment) => outcomeOf(payment, reported, noneUnseen))
-  ).flat();
-
-  // 5. SKUs named in passing get a place in the catalogue.
-  await skus.see(outcomes.flatMap((outcome) => outcome.skus));
-
-  // 6. Insert the missing ledger rows, in parallel with the next steps, and the missing versions,
-  // which people wait for. A payment that has newer facts by now is left to the process that wrote
-  // them, which checks as well.
-  const written = insertLedger(clickhouse, outcomes, shared);
-  // The caller awaits it later; until then a failure must not count as unhandled.
-  written.catch(() => undefined);
-  await insertVersions(clickhouse, outcomes);
-
-  // 7. Publish, and list what one payment cannot hold.
-  const { published } = await publish(service, batch, outcomes);
-  await rejectBeyond(service, outcomes);
-  return { finished: allEnded([written, published]), written };
-}
-
-/**
- * Nobody else writes and nothing of the batch is written yet, so what is to be recorded follows
- * from the facts known before, without reading it back. A crash between the steps leaves the batch
- * to the careful way above.
- */
-async function bookAsSoleWriter(
+/** One way for both stores; each step may be repeated. */
+async function book<Known extends KnownMoney, Rest>(
   service: BookingService,
   batch: readonly Fact[],
-  known: KnownKeys,
-): Promise<FollowingRows> {
-  // 2. – 3. Look at all that is known of the payments the batch touches.
-  const look = await lookFirst(service.clickhouse, batch, known);
+  store: MoneyStore<Known, Rest>,
+): Promise<{ readonly known: Known; readonly rest: Rest; readonly published: Promise<void> }> {
+  // 2. – 3. All that is known of the payments the batch touches, with the batch.
+  const known = await store.load(batch);
 
-  // 4. Work out what should be recorded about each payment, and what of it is new.
-  const unseen = new Set(look.missing.map(({ fact_id }) => fact_id));
-  const reported = factsById(batch);
+  // 4. Work out what should be recorded about each payment.
+  const reported = new Map(batch.map((fact) => [fact.fact_id, fact]));
   const outcomes = (
-    await mapInTurns(look.payments, (payment) => outcomeOf(payment, reported, unseen))
+    await mapInTurns(known.payments, (payment) => outcomeOf(payment, reported, known.unseen))
   ).flat();
-  const news = await mapInTurns(outcomes, (outcome) =>
-    newsOf(outcome, look.before.get(outcome.payment) ?? []),
-  );
 
   // 5. SKUs named in passing get a place in the catalogue.
   await service.skus.see(outcomes.flatMap(({ skus }) => skus));
 
-  // 6. Insert the versions; facts and ledger follow with those of other batches.
-  await appendVersions(service.clickhouse, news);
+  // 6. Write what is missing: the versions, which people wait for, and the ledger.
+  const rest = await store.write(known, outcomes);
 
   // 7. Publish, and list what one payment cannot hold.
   const { published } = await publish(service, batch, outcomes);
   await rejectBeyond(service, outcomes);
-  look.remember();
-  return { missing: look.missing, news, published };
+  return { known, rest, published };
+}
+
+/** Others may write meanwhile, or some of this batch may be there already. */
+async function bookBesideOthers(service: BookingService, batch: readonly Fact[]): Promise<Left> {
+  const shared = service.log.shared || service.clickhouse.isShared;
+  const { rest, published } = await book(service, batch, besideOthers(service.clickhouse, shared));
+  return { finished: allEnded([rest.written, published]), written: rest.written };
+}
+
+/**
+ * Nobody else writes and nothing of the batch is written yet. A crash between the steps leaves the
+ * batch to the careful way above.
+ */
+async function bookAsSoleWriter(
+  service: BookingService,
+  batch: readonly Fact[],
+  keys: KnownKeys,
+): Promise<FollowingRows> {
+  const { known, rest, published } = await book(service, batch, alone(service.clickhouse, keys));
+  known.remember();
+  return { missing: known.missing, news: rest, published };
 }
 
 /** For `BookingService.soleWriter`; to be called before the first record is booked. */
@@ -155,25 +127,6 @@ export function openSoleWriter(
   service: Pick<BookingService, "clickhouse" | "log" | "logger">,
 ): Promise<SoleWriter<FollowingRows> | null> {
   return SoleWriter.over(service, (batches) => writeFollowing(service.clickhouse, batches));
-}
-
-async function writeFollowing(
-  clickhouse: BookingService["clickhouse"],
-  batches: readonly FollowingRows[],
-): Promise<void> {
-  // After a failure the tables are read, so no write may still be running.
-  await allEnded([
-    insertFacts(
-      clickhouse,
-      batches.flatMap(({ missing }) => missing),
-      false,
-    ),
-    appendLedger(
-      clickhouse,
-      batches.flatMap(({ news }) => news),
-    ),
-    ...batches.map(({ published }) => published),
-  ]);
 }
 
 interface Message {
@@ -260,23 +213,16 @@ async function rejectBeyond(
   await recordRejects({ clickhouse, log }, rejects);
 }
 
-/** Beside others no fact is unseen: a link, reported to two partitions, both may book at once. */
-const noneUnseen: ReadonlySet<string> = new Set();
-
-function factsById(batch: readonly Fact[]): ReadonlyMap<string, Fact> {
-  return new Map(batch.map((fact) => [fact.fact_id, fact]));
-}
-
 /**
  * @param batch by id
- * @param unseen ids of facts that nobody can have made a version of
+ * @param unseen ids of facts that nobody can have made a version of; null: others may have, of any
  * @returns none of a payment about which the batch says nothing: the invoices of a subscription
  *   are met with each of its events, most of which are later than they
  */
 function outcomeOf(
   payment: KnownPayment,
   batch: ReadonlyMap<string, Fact>,
-  unseen: ReadonlySet<string>,
+  unseen: ReadonlySet<string> | null,
 ): MoneyOutcome[] {
   const { facts } = payment;
   const { versions, ledger, counted, beyond } = paymentVersions(payment.payment, facts);
@@ -284,7 +230,7 @@ function outcomeOf(
   const counts = (fact: Fact): boolean => counted.has(fact) && batch.has(fact.fact_id);
   // A payment none of whose facts count here stays as it is. Beside others its ledger is brought to
   // what it should be all the same: one who has not seen these facts leaves it to this batch.
-  if (!facts.some(counts) && refused.length === 0 && unseen !== noneUnseen) return [];
+  if (!facts.some(counts) && refused.length === 0 && unseen !== null) return [];
   const first = facts.findIndex(
     (fact) =>
       counts(fact) &&
@@ -298,7 +244,7 @@ function outcomeOf(
       ? []
       : versions.filter(
           (version) =>
-            version.version > first && (version.changed || !unseen.has(version.fact.fact_id)),
+            version.version > first && (version.changed || !unseen?.has(version.fact.fact_id)),
         );
   // Only the last of them. A version from the middle, made by a fact that came late, may have the
   // number of what another process reported without that fact: the last is above all that was
@@ -309,18 +255,6 @@ function outcomeOf(
     .filter((externalId) => externalId !== "")
     .map((externalId) => ({ workspace, environment, provider, externalId }));
   return [{ payment, versions, ledger, counted, beyond, refused, inserted, published, skus }];
-}
-
-/** @param before facts of the payment that are booked */
-function newsOf(outcome: MoneyOutcome, before: readonly Fact[]): NewPaymentVersions {
-  const { payment } = outcome;
-  const { ledger, versions } = newVersions(payment.payment, payment.facts, outcome, before);
-  const inserted = new Set(outcome.inserted);
-  return {
-    payment,
-    ledger,
-    versions: versions.filter((version) => inserted.has(version)),
-  };
 }
 
 /**
