@@ -1,11 +1,12 @@
 /** Movements by interval and kind, with the balance before the first interval. */
 import type { MovementGroup } from "./schema.js";
 import type { AsOf } from "../reading/as-of.js";
+import { isStartOfMonth } from "../reading/calendar.js";
 import type { Cell } from "../reading/metric-filters.js";
 import { type GroupRow, groupColumns } from "../reading/groups.js";
 import type { Series } from "../reading/series.js";
 import { fromSql, intervalSql } from "../reading/intervals.js";
-import { sumMovementsSql } from "../reading/movements.js";
+import { sumMovementSeriesSql } from "../reading/movements.js";
 import { type Query, asOfParams, sumSettingsSql } from "../reading/query.js";
 
 export interface MovementSeriesRow extends GroupRow {
@@ -27,24 +28,30 @@ export const beforeAll = "1970-01-01";
 export function movementSeriesQuery(
   asOf: AsOf,
   series: Series,
-  cell: Pick<Cell, "condition" | "params">,
+  cell: Pick<Cell, "condition" | "params" | "isOfSkus">,
   group: MovementGroup | undefined,
   rowsMax: number,
 ): Query {
-  const start = intervalSql(series.interval, "toDate(at)");
+  const { interval, from } = series;
   // A kind stands in every row.
   const groups = group === undefined || group === "kind" ? [] : groupColumns[group];
-  const columns = [
-    `if(toDate(at) < toDate(${fromSql}), toDate(0), ${start}) AS start`,
+  const columnsOf = (day: string) => [
+    `if(${day} < toDate(${fromSql}), toDate(0), ${intervalSql(interval, day)}) AS start`,
     "kind",
     ...groups,
   ];
-  const sums = sumMovementsSql(columns, "by_day", asOf, {
-    condition: cell.condition,
-    measures: ["mrr", "accounts"],
-  });
+  const isOfSkus = cell.isOfSkus && group !== "currency" && group !== "country";
+  const sums = sumMovementSeriesSql(
+    columnsOf,
+    {
+      months: isOfSkus ? "by_month_and_sku" : "by_month",
+      isOfMonths: interval !== "day" && interval !== "week" && isStartOfMonth(from),
+    },
+    asOf,
+    { condition: cell.condition, measures: ["mrr", "accounts"] },
+  );
   return {
     sql: `${sums} ORDER BY start, kind LIMIT {rows_max:UInt32} ${sumSettingsSql}`,
-    params: { ...asOfParams(asOf), ...cell.params, from: series.from, rows_max: rowsMax + 1 },
+    params: { ...asOfParams(asOf), ...cell.params, from, rows_max: rowsMax + 1 },
   };
 }

@@ -14,6 +14,7 @@ import { eachShard } from "../../clickhouse/cluster/shard-statements.js";
 import { movementMeasures, shouldBeSql } from "../../schemas/movements.js";
 import type { AsOf } from "./as-of.js";
 import { isLateInMonth } from "./calendar.js";
+import { fromSql } from "./intervals.js";
 import {
   type Query,
   asOfParams,
@@ -27,7 +28,9 @@ import {
  * The aggregate projection that has all columns the sum needs, the coarsest that has, or `none`:
  * single rows. Sums of months know no day; those by SKU no currency and no country either.
  */
-export type Wholes = "by_month_and_sku" | "by_month" | "by_vintage" | "by_day" | "none";
+export type Wholes = MonthWholes | "by_vintage" | "by_day" | "none";
+
+type MonthWholes = "by_month_and_sku" | "by_month";
 
 type Measure = (typeof movementMeasures)[number];
 
@@ -48,10 +51,7 @@ export function sumMovementsSql(
   asOf: AsOf,
   options: SumOptions = {},
 ): string {
-  const names = columns.map((column) => column.split(" AS ").at(-1)).join(", ");
-  const sums = signed(options.measures ?? movementMeasures, "sum");
-  const parts = movementPartsSql(columns, wholes, asOf, options);
-  return `SELECT ${names}, ${sums} FROM ${eachShard(parts)} GROUP BY ${names}`;
+  return sumsSql(columns, movementPartsSql(columns, wholes, asOf, options), options);
 }
 
 /** The same, still in parts: what stands for the rows, to be summed over each shard. */
@@ -59,18 +59,58 @@ export function movementPartsSql(
   columns: readonly string[],
   wholes: Wholes,
   asOf: AsOf,
-  { condition = "true", measures = movementMeasures }: SumOptions = {},
+  options: SumOptions = {},
 ): string {
-  const select = columns.join(", ");
-  const names = columns.map((column) => column.split(" AS ").at(-1)).join(", ");
-  const parts = [...storedSources(wholes, asOf), ...correctionSources(asOf)].map(
-    ({ source, values, projection }) => {
-      const rows = `SELECT ${select}, ${signed(measures, values)} FROM ${source} AND ${condition}`;
-      const sums = values === "sum" ? `${rows} GROUP BY ${names}` : rows;
-      return projection === undefined ? sums : `${sums} ${projectionSettingSql(projection)}`;
-    },
-  );
+  const sources = [...storedSources(wholes, asOf), ...correctionSources(asOf)];
+  return partsSql(sources, () => columns, options);
+}
+
+/**
+ * The same for intervals from the parameter `from` on, and for all time before: of that, and of
+ * intervals that are whole months, no sum of single days is read.
+ *
+ * @param columnsOf the columns, over the SQL of a day that lies where the row does
+ */
+export function sumMovementSeriesSql(
+  columnsOf: (day: string) => readonly string[],
+  { months, isOfMonths }: { readonly months: MonthWholes; readonly isOfMonths: boolean },
+  asOf: AsOf,
+  options: SumOptions,
+): string {
+  const stored = isOfMonths
+    ? storedSources(months, asOf).map((source) => ({ ...source, day: monthOfRow }))
+    : daySources(months);
+  const sources = [...stored, ...correctionSources(asOf)];
+  return sumsSql(columnsOf(dayOfRow), partsSql(sources, columnsOf, options), options);
+}
+
+const dayOfRow = "toDate(at)";
+const monthOfRow = "toStartOfMonth(at)";
+
+function sumsSql(columns: readonly string[], parts: string, { measures }: SumOptions): string {
+  const names = namesOf(columns);
+  const sums = signed(measures ?? movementMeasures, "sum");
+  return `SELECT ${names}, ${sums} FROM ${eachShard(parts)} GROUP BY ${names}`;
+}
+
+function partsSql(
+  sources: readonly Source[],
+  columnsOf: (day: string) => readonly string[],
+  { condition = "true", measures = movementMeasures }: SumOptions,
+): string {
+  const parts = sources.map(({ source, values, projection, day = dayOfRow }) => {
+    const columns = columnsOf(day);
+    const rows =
+      `SELECT ${columns.join(", ")}, ${signed(measures, values)} ` +
+      `FROM ${source} AND ${condition}`;
+    const sums = values === "sum" ? `${rows} GROUP BY ${namesOf(columns)}` : rows;
+    return projection === undefined ? sums : `${sums} ${projectionSettingSql(projection)}`;
+  });
   return parts.join("\nUNION ALL\n");
+}
+
+function namesOf(columns: readonly string[]): string {
+  return columns.map((column) => column.split(" AS ").at(-1)).join(", ");
 }
 
 /** Of a source summed here, of single rows, or of rows taken off. */
@@ -113,6 +153,8 @@ interface Source {
   readonly values: Values;
   /** The one that answers it, where one does. */
   readonly projection?: string;
+  /** SQL of a day that the projection knows of what it sums. */
+  readonly day?: string;
 }
 
 /**
@@ -128,14 +170,10 @@ function storedSources(wholes: Wholes, asOf: AsOf): Source[] {
   if (wholes === "none") return [{ source: `${rows} AND ${upToAt}`, values: "sum" }];
   const sums = { values: "sum", projection: wholes } as const;
   if (wholes === "by_day") {
-    const rest = `${time} >= toStartOfDay(${atSql}) AND ${upToAt}`;
-    return [
-      { source: `${rows} AND identity(toDate(at)) < toDate(${atSql})`, ...sums },
-      { source: `${rows} AND ${rest}`, values: "+" },
-    ];
+    return [{ source: `${rows} AND identity(${dayOfRow}) < toDate(${atSql})`, ...sums }, restOfDay];
   }
   const month = `toStartOfMonth(${atSql})`;
-  const months = `${rows} AND identity(toStartOfMonth(at))`;
+  const months = `${rows} AND identity(${monthOfRow})`;
   return isLateInMonth(asOf.at)
     ? [
         { source: `${months} <= ${month}`, ...sums },
@@ -148,6 +186,33 @@ function storedSources(wholes: Wholes, asOf: AsOf): Source[] {
         { source: `${months} < ${month}`, ...sums },
         { source: `${rows} AND ${time} >= ${month} AND ${upToAt}`, values: "+" },
       ];
+}
+
+const restOfDay: Source = {
+  source: `mrr_movements WHERE ${tenantSql} AND ${time} >= toStartOfDay(${atSql}) AND ${upToAt}`,
+  values: "+",
+};
+
+/** Months up to the one in which `from` lies, then days, then rows of the last day. */
+function daySources(months: MonthWholes): Source[] {
+  const rows = `mrr_movements WHERE ${tenantSql}`;
+  const month = `toStartOfMonth(${fromSql})`;
+  return [
+    {
+      source: `${rows} AND identity(${monthOfRow}) < ${month}`,
+      values: "sum",
+      projection: months,
+      day: monthOfRow,
+    },
+    {
+      source:
+        `${rows} AND identity(${dayOfRow}) >= ${month} ` +
+        `AND identity(${dayOfRow}) < toDate(${atSql})`,
+      values: "sum",
+      projection: "by_day",
+    },
+    restOfDay,
+  ];
 }
 
 /**

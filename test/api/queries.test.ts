@@ -6,7 +6,7 @@ import { presentCohorts } from "../../api/cohorts/presenter.js";
 import { presentMrr } from "../../api/mrr/presenter.js";
 import { type CohortRow, cohortsQuery } from "../../api/cohorts/query.js";
 import { movementKindsQuery } from "../../api/summary/movement-kinds.js";
-import { movementSeriesQuery } from "../../api/movement-series/query.js";
+import { type MovementSeriesRow, movementSeriesQuery } from "../../api/movement-series/query.js";
 import {
   type MrrPartRow,
   type MrrRow,
@@ -27,6 +27,7 @@ import { cellOf } from "../../api/reading/metric-filters.js";
 import { readSeries } from "../../api/reading/series.js";
 import { catalogueOf } from "../../catalogue/view.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import { utcDay } from "../../schemas/money/rates.js";
 import {
   type TestChange,
   type TestEntry,
@@ -120,17 +121,57 @@ describe("the queries of the metrics and lists", () => {
       }
     });
 
+    const seriesOf = [
+      { from: "2025-03-01", interval: "month", at: "2026-02-10T12:00" },
+      { from: "2025-03-01", interval: "quarter", at: "2026-02-20T12:00" },
+      { from: "2025-01-01", interval: "year", at: "2026-02-28T23:59:59.999" },
+      { from: "2025-03-17", interval: "month", at: "2026-02-10T12:00" },
+      { from: "2025-12-31", interval: "day", at: "2026-02-01T00:00" },
+      { from: "2025-12-01", interval: "week", at: "2026-02-20T12:00" },
+    ] as const;
+    for (const { from, interval, at } of seriesOf) {
+      it(`should add up the movements of each ${interval} from ${from} to ${at}`, async () => {
+        const tenant = newTenant();
+        const movements = scattered(400).map((movement) => ({
+          ...movement,
+          country: movement.accounts === 1 ? "DE" : "US",
+        }));
+        await insertMovements(clickhouse, tenant, movements);
+        const now = asOf(tenant, day(at));
+        const series = readSeries({ from: day(`${from}T00:00`), interval }, now);
+        const startOf = (moment: number): string =>
+          utcDay(series.parts.findLast((part) => part.from <= moment)?.start ?? 0);
+        for (const group of [undefined, "provider", "country"] as const) {
+          const cell = cellOf({}, catalogueOf([], tenant.workspace, "live"));
+          const rows = await rowsOf<MovementSeriesRow>(
+            movementSeriesQuery(now, series, cell, group, 1_000),
+          );
+          const keyOf = (start: string, kind: string, of: { [name: string]: unknown }): string =>
+            `${start} ${kind} ${group === undefined ? "" : String(of[group])}`;
+          const expected = new Map<string, bigint>();
+          for (const movement of movements.filter((each) => each.at <= now.at)) {
+            const key = keyOf(startOf(movement.at), movement.kind, movement);
+            expected.set(key, (expected.get(key) ?? 0n) + micros(movement.mrr));
+          }
+          const found = rows.map(
+            (row) => [keyOf(row.start, row.kind, { ...row }), row.mrr] as const,
+          );
+          expect(new Map(found.map(([key, mrr]) => [key, micros(mrr)]))).to.deep.equal(expected);
+        }
+      });
+    }
+
     it("should read whole days and months from the aggregate projections", async () => {
       const tenant = newTenant();
-      await insertMovements(clickhouse, tenant, scattered(5_000, 20));
+      await insertMovements(clickhouse, tenant, scattered(5_000, 80));
       // In parts smaller than a granule every way to read costs the engine the same.
       await clickhouse.write("OPTIMIZE TABLE mrr_movements FINAL");
-      const at = day("2025-02-10T12:00");
+      const at = day("2025-03-10T12:00");
       const series = (interval: "day" | "quarter") => readSeries({ interval }, asOf(tenant, at));
       const cell = (query: object) => cellOf(query, catalogueOf([], tenant.workspace, "live"));
       const used: readonly [Query, string][] = [
         [mrrQuery(asOf(tenant, at)), "by_month_and_sku"],
-        [mrrPairQuery(asOf(tenant, at), day("2025-01-10T12:00")), "by_month_and_sku"],
+        [mrrPairQuery(asOf(tenant, at), day("2025-02-10T12:00")), "by_month_and_sku"],
         [mrrQuery(asOf(tenant, day("2025-02-20T12:00"))), "by_month_and_sku"],
         [cohortsQuery(asOf(tenant, at)), "by_vintage"],
         [mrrQuery(asOf(tenant, at, at)), "by_month_and_sku"],
@@ -139,7 +180,10 @@ describe("the queries of the metrics and lists", () => {
         [movementKindsQuery(asOf(tenant, at), 0, cell({ country: "US" })), "by_month"],
         [cohortsQuery(asOf(tenant, at, at)), "by_vintage"],
         [movementSeriesQuery(asOf(tenant, at), series("day"), cell({}), undefined, 9), "by_day"],
-        [movementSeriesQuery(asOf(tenant, at), series("day"), cell({}), "product", 9), "by_day"],
+        ...(["day", "quarter"] as const).map((interval): [Query, string] => [
+          movementSeriesQuery(asOf(tenant, at), series(interval), cell({}), "product", 9),
+          "by_month_and_sku",
+        ]),
         [
           movementSeriesQuery(
             asOf(tenant, at, at),
@@ -148,7 +192,7 @@ describe("the queries of the metrics and lists", () => {
             "currency",
             9,
           ),
-          "by_day",
+          "by_month",
         ],
       ];
       for (const [{ sql, params }, projection] of used) {
