@@ -32,6 +32,11 @@ const inDashboard = /^\/(?!docs|auth|v1|openapi\.json)/;
 
 export function App() {
   useEffect(() => void loadSession(), []);
+  // While the session is asked for.
+  useEffect(
+    () => void screens.find(({ path }) => path === location.pathname)?.screen.preload(),
+    [],
+  );
   return (
     <LocationProvider scope={inDashboard}>
       <Page />

@@ -61,6 +61,9 @@ export function presentMovements(
     currency,
     interval: series.interval,
     movements,
+    ...(group === undefined
+      ? {}
+      : { ungrouped: bridgeOf(rows, series, false, show).map(({ shown }) => shown) }),
     totals: show(series, first, whole, false),
   };
 }

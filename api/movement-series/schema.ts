@@ -10,6 +10,7 @@ import {
   intervalDays,
   intervals,
   seriesQuery,
+  ungroupedMeta,
 } from "../../schemas/http/series.js";
 
 export const movementKinds = ["new", "expansion", "contraction", "churn", "reactivation"] as const;
@@ -64,6 +65,7 @@ export const movementsAnswer = z
       currency: z.string().meta({ description: "ISO 4217, of the workspace." }),
       interval: z.enum(intervals),
       movements: z.array(movementsRow).meta({ description: "Oldest first, then by group." }),
+      ungrouped: z.array(movementsRow).optional().meta(ungroupedMeta),
       totals: movementsRow.meta({ description: "The whole time as one interval." }),
     }),
     complete_to: completeTo,

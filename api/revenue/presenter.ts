@@ -44,13 +44,18 @@ export function presentRevenue(
       ...presentFigures(figures, exponent),
     }));
   });
-  const whole = [...cells.values()]
-    .flatMap((some) => [...some.values()])
-    .reduce((sum, { figures }) => plus(sum, figures), nothing);
+  const sumOf = (some: ReadonlyMap<string, Cell> | undefined): Figures =>
+    [...(some?.values() ?? [])].reduce((sum, { figures }) => plus(sum, figures), nothing);
+  const whole = [...cells.values()].map(sumOf).reduce(plus, nothing);
+  const ungrouped = (part: SeriesPart): RevenueRow => ({
+    ...daysOf(part),
+    ...presentFigures(sumOf(cells.get(utcDay(part.start))), exponent),
+  });
   return {
     currency,
     interval: series.interval,
     revenue,
+    ...(group === undefined ? {} : { ungrouped: series.parts.map(ungrouped) }),
     totals: { ...daysOf(series), ...presentFigures(whole, exponent) },
   };
 }

@@ -10,6 +10,7 @@ import {
   intervalDays,
   intervals,
   seriesQuery,
+  ungroupedMeta,
 } from "../../schemas/http/series.js";
 
 export const revenueQueryParameters = z.object({
@@ -53,6 +54,7 @@ export const revenueAnswer = z
       currency: z.string().meta({ description: "ISO 4217, of the workspace: of all amounts." }),
       interval: z.enum(intervals),
       revenue: z.array(revenueRow).meta({ description: "Oldest first, then by group." }),
+      ungrouped: z.array(revenueRow).optional().meta(ungroupedMeta),
       totals: z.object({ ...intervalDays, ...figures }).meta({ id: "RevenueTotals" }),
     }),
     complete_to: completeTo,

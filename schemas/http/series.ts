@@ -67,6 +67,10 @@ export const accountId = z
 export const cellGroups = ["provider", "product", "country", "currency"] as const;
 export type CellGroup = (typeof cellGroups)[number];
 
+export const ungroupedMeta = {
+  description: "Of `group_by`: each interval as it is without groups.",
+};
+
 export const groupByMeta = {
   description: "One row for each interval and group that has any; else one for each.",
 };

@@ -135,7 +135,8 @@ describe("series over time", () => {
         await insert(story);
         await seen(["stripe", "prod_a"], ["stripe", "prod_b"], ["apple", "prod_b"]);
         const whole = await bridge(year);
-        const { movements } = await bridge({ ...year, group_by: group });
+        const { movements, ungrouped } = await bridge({ ...year, group_by: group });
+        expect(ungrouped).to.deep.equal(whole.movements);
         for (const { from, end_mrr: end, start_mrr: start, new_mrr: fresh } of whole.movements) {
           const sum = (of: (row: MovementsRow) => number) =>
             movements.reduce((all, row) => all + (row.from === from ? of(row) : 0), 0);
@@ -389,14 +390,16 @@ describe("series over time", () => {
         { ...tenant, provider: "stripe", externalId: "prod_a" },
       ]);
       const span = { from: "2026-01-01", to: "2026-05-01" };
+      const { revenue: whole } = await revenue(span);
       for (const [group, field] of [
         ["provider", "provider"],
         ["product", "product_id"],
         ["country", "country"],
         ["currency", "original_currency"],
       ] as const) {
-        const { revenue: rows } = await revenue({ ...span, group_by: group });
+        const { revenue: rows, ungrouped } = await revenue({ ...span, group_by: group });
         expect(rows).not.to.deep.equal([]);
+        expect(ungrouped).to.deep.equal(whole);
         for (const row of rows) {
           const asked = { ...span, [group]: String(row[field]) };
           const { revenue: shown } = await revenue(asked);

@@ -3,7 +3,7 @@
  * another range loads, the one before stays, marked as stale, so that nothing jumps.
  */
 import { signal } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { loadSession } from "../state/session.js";
 import { useView } from "../state/view.js";
 import type { Answers } from "./answers.js";
@@ -90,7 +90,8 @@ export function useUrl<Answer>(url: string | null): Loaded<Answer> {
     redraw((count) => count + 1);
   };
 
-  useEffect(() => {
+  // Before the page is painted, which takes longer than sending the call.
+  useLayoutEffect(() => {
     if (url === null) return undefined;
     void load(url);
     return () => {

@@ -22,16 +22,15 @@ export default function Mrr() {
   const { range, interval, filters } = view;
   const group = groupOf(view.get("group_by"));
   const params = { ...range, interval, ...filters };
-  const { answer, error, isStale } = useAnswer("/v1/metrics/mrr/movements", params);
-  const grouped = useAnswer(group === null ? null : "/v1/metrics/mrr/movements", {
+  const { answer, error, isStale } = useAnswer("/v1/metrics/mrr/movements", {
     ...params,
     group_by: group,
   });
   const data = answer?.data;
+  const movements = data?.ungrouped ?? data?.movements ?? [];
   const currency = data?.currency ?? "USD";
   const totals = data?.totals;
   const isEmpty = totals !== undefined && totals.start_mrr === 0 && totals.end_mrr === 0;
-  const failure = error ?? grouped.error;
   return (
     <>
       <Bar
@@ -44,7 +43,7 @@ export default function Mrr() {
       >
         <GroupMenu none="All together" />
       </Bar>
-      {failure === null ? null : <Failure error={failure} />}
+      {error === null ? null : <Failure error={error} />}
       {isEmpty ? (
         <Empty title="No recurring revenue in this time" action={settings(view.to("/settings"))}>
           Choose a longer range or fewer filters, or connect a provider that sells subscriptions.
@@ -123,7 +122,7 @@ export default function Mrr() {
         </dl>
       </div>
       <MovementBars
-        rows={data?.movements ?? []}
+        rows={movements}
         interval={interval}
         currency={currency}
         isStale={isStale}
@@ -131,17 +130,17 @@ export default function Mrr() {
       />
       {group === null ? null : (
         <Balances
-          rows={grouped.answer?.data.movements ?? []}
+          rows={data?.ungrouped === undefined ? [] : data.movements}
           group={group}
           interval={interval}
           currency={currency}
-          isStale={grouped.isStale}
+          isStale={isStale}
           params={{ ...params, group_by: group }}
         />
       )}
       <h2 class="table-title">By {interval}</h2>
       <MovementsTable
-        rows={data?.movements.toReversed() ?? []}
+        rows={movements.toReversed()}
         totals={totals}
         interval={interval}
         currency={currency}

@@ -24,11 +24,10 @@ export default function Revenue() {
   const { range, interval, filters } = view;
   const group = groupOf(view.get("group_by"));
   const params = { ...range, interval, ...filters };
-  const { answer, error, isStale } = useAnswer(path, params);
-  const grouped = useAnswer(group === null ? null : path, { ...params, group_by: group });
+  const { answer, error, isStale } = useAnswer(path, { ...params, group_by: group });
   const data = answer?.data;
+  const intervals = data?.ungrouped ?? data?.revenue ?? [];
   const currency = data?.currency ?? "USD";
-  const failure = error ?? grouped.error;
   const isEmpty = data !== undefined && data.totals.sales === 0 && data.totals.revenue === 0;
   const href = (row: { readonly from: string; readonly to: string }): string =>
     view.to("/transactions", { from: row.from, to: row.to, range: null });
@@ -44,7 +43,7 @@ export default function Revenue() {
       >
         <GroupMenu none="All together" />
       </Bar>
-      {failure === null ? null : <Failure error={failure} />}
+      {error === null ? null : <Failure error={error} />}
       {isEmpty ? (
         <Empty
           title="No sales in this time"
@@ -75,7 +74,7 @@ export default function Revenue() {
       {revenueBars()}
       <h2 class="table-title">By {interval}</h2>
       <RevenueTable
-        rows={data?.revenue.toReversed() ?? []}
+        rows={intervals.toReversed()}
         totals={data?.totals}
         interval={interval}
         currency={currency}
@@ -84,14 +83,15 @@ export default function Revenue() {
   );
 
   function revenueBars() {
-    const rows = (group === null ? data : grouped.answer?.data)?.revenue ?? [];
+    const byGroup = data?.ungrouped === undefined ? [] : data.revenue;
+    const rows = group === null ? intervals : byGroup;
     const groups = group === null ? [] : groupsBySize(rows, group, (row) => row.revenue);
     const columns = Map.groupBy(rows, (row) => row.from);
     return (
       <Figure
         title={<Term of="revenue" label={group === null ? "Revenue" : `Revenue by ${group}`} />}
         name="revenue"
-        isStale={group === null ? isStale : grouped.isStale}
+        isStale={isStale}
         legend={groups
           .slice(0, groupsMax)
           .map(({ label }, index) => ({ label, tone: groupTone(index) }))}
@@ -116,8 +116,7 @@ export default function Revenue() {
             tick: intervalTick(from, interval),
             label: intervalName(from, interval),
             href: href({ from, to: cells[0]?.to ?? from }),
-            total:
-              group === null ? undefined : data?.revenue.find((row) => row.from === from)?.revenue,
+            total: group === null ? undefined : intervals.find((row) => row.from === from)?.revenue,
             segments:
               group === null
                 ? cells.map((row) => ({
