@@ -18,6 +18,11 @@ export function rejected(reason: string, detail: string): Unreported {
   return { outcome: "rejected", reason, detail: shown(detail) };
 }
 
+/** Amounts and states of one object that cannot be true together: nothing is booked by a guess. */
+export function contradictory(detail: string): Unreported {
+  return rejected("contradictory", detail);
+}
+
 export function isUnreported(value: object): value is Unreported {
   return "outcome" in value;
 }

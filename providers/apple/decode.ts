@@ -2,7 +2,7 @@
  * From a notification's type to what it reports. The table is the whole of Apple's meaning here.
  */
 import type { FactBody } from "../../schemas/records/records.js";
-import { ignored, malformed, rejected, type Unreported } from "../outcomes.js";
+import { contradictory, ignored, malformed, rejected, type Unreported } from "../outcomes.js";
 import type { Decoded } from "../provider.js";
 import {
   appOf,
@@ -124,6 +124,9 @@ function readRefund(transaction: Transaction, { data, signedDate }: Notification
   const ends = isSubscription(transaction) && data?.status === status.revoked;
   const end = ends ? [endFact(transaction, at)] : [];
   if (price.amount === 0n) return end;
+  if (transaction.revocationPercentage === 0) {
+    return contradictory("A refund, but of no part of the price");
+  }
   const { transactionId: payment } = transaction;
   return [{ RefundTotal: { payment, at, ...revokedPart(price, transaction) } }, ...end];
 }

@@ -1,7 +1,7 @@
 /** How orders are asked for and found among the answers: many at a time where there are many. */
 import { malformed, type Unreported } from "../outcomes.js";
 import type { Known } from "../provider.js";
-import { type Order, orderShape } from "./orders.js";
+import { contradictionIn, type Order, orderShape } from "./orders.js";
 import { orderPath, ordersPath } from "./paths.js";
 import { unavailable } from "./reading.js";
 
@@ -31,6 +31,8 @@ export function ordersIn(
       if (each === null) continue;
       const order = orderShape.safeParse(each);
       if (!order.success) return malformed(order.error, "order");
+      const odd = contradictionIn(order.data);
+      if (odd !== null) return odd;
       orders.push(order.data);
     }
   }

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { compiled } from "../compiled.js";
 import { limits } from "../../config.js";
 import type { FactBody } from "../../schemas/records/records.js";
+import { contradictory, type Unreported } from "../outcomes.js";
 import { minorOf, money } from "./money.js";
 import { apiName } from "./notification.js";
 import { country, time } from "./reading.js";
@@ -105,6 +106,26 @@ export function showsRefund(order: Order, isWhole: boolean): boolean {
 function amountIn(fact: FactBody): bigint {
   if ("Refund" in fact) return fact.Refund.amount;
   return "Dispute" in fact ? (fact.Dispute.amount ?? 0n) : 0n;
+}
+
+/** What was paid and returned cannot be true together; null: it can. */
+export function contradictionIn(order: Order): Unreported | null {
+  const amount = minorOf(order.total);
+  if (amount < 0n) return contradictory("The total of an order is less than nothing");
+  if (!isPaid(order)) return null;
+  const costs = order.lineItems.some(({ total }) => total && minorOf(total) > 0n);
+  if (amount === 0n) {
+    return costs ? contradictory("An order is of nothing, and a line of it is not") : null;
+  }
+  const returned = (order.orderHistory?.partialRefundEvents ?? [])
+    .filter(isProcessed)
+    .flatMap(({ refundDetails: details }) => details?.total ?? []);
+  if (returned.some(({ currency }) => currency !== order.total.currency)) {
+    return contradictory("A part of an order was returned in another currency");
+  }
+  return returned.reduce((sum, part) => sum + minorOf(part), 0n) > amount
+    ? contradictory("More of an order was returned than was paid")
+    : null;
 }
 
 /** The payment, dated when the order was made, and all that was returned of it since. */

@@ -1,6 +1,6 @@
 /** Sales, refunds and disputes: the pings that carry a whole sale. */
 import type { FactBody } from "../../schemas/records/records.js";
-import { ignored, rejected } from "../outcomes.js";
+import { contradictory, ignored, rejected } from "../outcomes.js";
 import type { Known } from "../provider.js";
 import { firstPeriod, isPart } from "./memberships.js";
 import { accountOf, type Sale, type Reported } from "./ping.js";
@@ -29,6 +29,9 @@ export function readSale(sale: Sale, known: Known | undefined): Reported {
   const recurring = record?.recurring_charge ?? sale.is_recurring_charge;
   if (record?.free_trial_ends_on && !recurring) return ignored("a free trial began");
   const amount = record?.price ?? sale.price;
+  if (amount === 0n && (record?.gumroad_fee ?? sale.gumroad_fee ?? 0n) > 0n) {
+    return contradictory("A sale of nothing, of which Gumroad takes a fee");
+  }
   const kept = known?.kept ?? new Map();
   const isOfMembership = sale.subscription_id !== undefined && !isPart(sale, record, kept);
   const type = isOfMembership ? "subscription" : "one_time";

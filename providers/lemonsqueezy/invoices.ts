@@ -4,7 +4,7 @@ import { limits } from "../../config.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { ignored } from "../outcomes.js";
 import { factsAt, field, reader, unavailable } from "./event.js";
-import { isPaid, moneyFields, refundedOf, unclearUnit } from "./money.js";
+import { contradictionIn, isPaid, moneyFields, refundedOf, unclearUnit } from "./money.js";
 import { orderPayment } from "./orders.js";
 import { countryOf, orderOf } from "./questions.js";
 import { subscriptionPurchase } from "./subscriptions.js";
@@ -23,7 +23,7 @@ const invoiceShape = z.object({
  */
 export const readInvoice = reader(invoiceShape, (invoice, event) => {
   if (!isPaid(invoice)) return ignored("no money was collected");
-  const unclear = unclearUnit(invoice);
+  const unclear = contradictionIn(invoice) ?? unclearUnit(invoice);
   if (unclear !== null) return unclear;
   const { currency, subscription_id: subscription, customer_id: customer } = invoice;
   const { created_at: createdAt, updated_at: updatedAt } = invoice;

@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { exponentOf } from "../../schemas/money/currencies.js";
 import { type Decimal, isFartherApart, parseDecimal } from "../../schemas/money/decimal.js";
-import { rejected, type Unreported } from "../outcomes.js";
+import { contradictory, rejected, type Unreported } from "../outcomes.js";
 import { field } from "./event.js";
 
 const documentedExponent = 2;
@@ -42,6 +42,15 @@ export function isPaid({ status, total }: Money): boolean {
 export function refundedOf({ refunded_amount: amount, refunded, status, total }: Money): bigint {
   const isWhole = refunded === true || status === "refunded";
   return amount ?? (isWhole ? total : 0n);
+}
+
+/** What was paid and given back cannot be true together; null: it can. */
+export function contradictionIn(paid: Money): Unreported | null {
+  const { status, total, refunded_amount: back, refunded } = paid;
+  if (back === undefined || back === null) return null;
+  if (back < 0n || back > total) return contradictory("More was refunded than was paid");
+  const isRefunded = refunded === true || status === "refunded" || status === "partial_refund";
+  return isRefunded && back === 0n ? contradictory("It is refunded, but nothing of it") : null;
 }
 
 /** @returns null when the amounts are minor units as far as can be seen */

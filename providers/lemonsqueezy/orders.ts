@@ -2,13 +2,15 @@
 import { z } from "zod";
 import { limits } from "../../config.js";
 import type { FactBody, Line } from "../../schemas/records/records.js";
-import { ignored, rejected } from "../outcomes.js";
+import { contradictory, ignored, rejected } from "../outcomes.js";
 import { factsAt, field, type LemonEvent, reader } from "./event.js";
-import { isPaid, moneyFields, refundedOf, unclearUnit } from "./money.js";
+import { contradictionIn, isPaid, moneyFields, refundedOf, unclearUnit } from "./money.js";
 import { countryOf, orderItems } from "./questions.js";
 
 const orderShape = z.object({
   ...moneyFields,
+  subtotal: field.amount.nullish().catch(null),
+  discount_total: field.amount.nullish().catch(null),
   customer_id: field.id.nullish(),
   first_order_item: z
     .object({ product_id: field.id, product_name: z.string().nullish() })
@@ -21,8 +23,11 @@ type Order = z.output<typeof orderShape>;
  * subscription says that it is one, and its first invoice reports the same payment again.
  */
 export const readOrder = reader(orderShape, (order, event) => {
+  if (isFreeWithPrice(order)) {
+    return contradictory("An order is paid, but nothing of what its items cost");
+  }
   if (!isPaid(order)) return ignored("no money was collected");
-  const unclear = unclearUnit(order);
+  const unclear = contradictionIn(order) ?? unclearUnit(order);
   if (unclear !== null) return unclear;
   const lines = linesOf(order, event);
   if (lines.length > limits.linesPerPurchaseMax) {
@@ -52,6 +57,11 @@ export const readOrder = reader(orderShape, (order, event) => {
   }
   return factsAt(at, facts);
 });
+
+/** Credit may pay for an invoice; an order is paid by its total. */
+function isFreeWithPrice({ status, total, subtotal, discount_total: discount }: Order): boolean {
+  return status === "paid" && total <= 0n && (subtotal ?? 0n) > (discount ?? 0n);
+}
 
 /** Orders and invoices count their ids apart. */
 export function orderPayment(order: string): string {

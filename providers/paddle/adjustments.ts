@@ -1,7 +1,7 @@
 /** Adjustments: refunds that were approved, chargebacks and their return. Credits are no money. */
 import { z } from "zod";
 import type { FactBody, Line } from "../../schemas/records/records.js";
-import { ignored } from "../outcomes.js";
+import { contradictory, ignored } from "../outcomes.js";
 import { field, type PaddleEvent, reader, type Reported } from "./event.js";
 
 /** One to come is not taken for one that moves no money. */
@@ -37,7 +37,12 @@ const adjustmentShape = z.object({
 type Adjustment = z.output<typeof adjustmentShape>;
 
 export const readAdjustment = reader(adjustmentShape, (adjustment, event) => {
-  if (adjustment.totals.total <= 0n) return ignored("an adjustment of nothing");
+  const { total } = adjustment.totals;
+  const isOfItems = adjustment.items?.some(({ amount }) => (amount ?? 0n) > 0n) === true;
+  if (total < 0n || (total === 0n && isOfItems)) {
+    return contradictory("The total of an adjustment is not that of its items");
+  }
+  if (total === 0n) return ignored("an adjustment of nothing");
   const { action } = adjustment;
   if (action === "refund") return refund(adjustment, event);
   if (action === "chargeback" || action === "chargeback_reverse") {

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { limits } from "../../config.js";
 import { divideRounded } from "../../schemas/money/decimal.js";
 import type { Line } from "../../schemas/records/records.js";
-import { ignored, rejected } from "../outcomes.js";
+import { contradictory, ignored, rejected } from "../outcomes.js";
 import { field, reader } from "./event.js";
 import { countryOf } from "./questions.js";
 
@@ -32,11 +32,20 @@ const transactionShape = z.object({
       grand_total_tax: field.amount.nullish(),
       tax: field.amount.nullish(),
       total: field.amount.nullish(),
+      credit: field.amount.nullish(),
       fee: field.amount.nullish(),
     }),
     line_items: z.array(lineShape),
   }),
-  payments: z.array(z.object({ status: z.string(), captured_at: field.time.nullish() })).nullish(),
+  payments: z
+    .array(
+      z.object({
+        status: z.string(),
+        amount: field.amount.nullish(),
+        captured_at: field.time.nullish(),
+      }),
+    )
+    .nullish(),
 });
 type Transaction = z.output<typeof transactionShape>;
 
@@ -49,7 +58,9 @@ export const readTransaction = reader(transactionShape, (transaction, event) => 
   if (status !== "completed")
     return ignored(`a transaction is money once completed, not ${status}`);
   const { totals, line_items: items } = details;
-  if (totals.grand_total <= 0n) return ignored("no money was collected");
+  const odd = contradictionIn(transaction);
+  if (odd !== null) return contradictory(`A transaction ${odd}`);
+  if (totals.grand_total === 0n) return ignored("no money was collected");
   if (items.length > limits.linesPerPurchaseMax) {
     return rejected("too_many_lines", `More than ${limits.linesPerPurchaseMax} lines`);
   }
@@ -70,6 +81,20 @@ export const readTransaction = reader(transactionShape, (transaction, event) => 
     },
   ];
 });
+
+/** @returns what cannot be true together; null: nothing */
+function contradictionIn({ details, payments }: Transaction): string | null {
+  const { grand_total: collected, total, credit } = details.totals;
+  if (collected < 0n) return "collected less than nothing";
+  if (collected > 0n) return null;
+  const isCaptured = (payments ?? []).some(
+    ({ status, amount }) => status === "captured" && (amount ?? 0n) > 0n,
+  );
+  if (isCaptured) return "collected nothing, and a payment of it was captured";
+  // Where it is not reported, credit may have paid for all of it.
+  const isLeft = typeof total === "bigint" && typeof credit === "bigint" && total > credit;
+  return isLeft ? "collected nothing of a total that no credit paid" : null;
+}
 
 /**
  * Of what was collected. Transactions of before 2026 say that of the total, also where credit paid

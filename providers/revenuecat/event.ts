@@ -7,7 +7,7 @@ import {
   parseDecimal,
   powerOfTen,
 } from "../../schemas/money/decimal.js";
-import { rejected, type Unreported } from "../outcomes.js";
+import { contradictory, rejected, type Unreported } from "../outcomes.js";
 
 const timeMsMax = 253_402_300_799_999; // 9999-12-31
 
@@ -69,6 +69,9 @@ export function priceOf(event: RevenueCatEvent): Price | Unreported | null {
   const reported = event.currency ? own : null;
   const value = reported ?? inUsd;
   if (value === null || value === undefined) return null;
+  if (value.digits === 0n && inUsd && inUsd.digits !== 0n) {
+    return contradictory("The price is 0 in the currency of the purchase and another in USD");
+  }
   const currency = reported ? (event.currency ?? "").toUpperCase() : "USD";
   const exponent = exponentOf(currency);
   if (exponent === null) return unknownCurrency;

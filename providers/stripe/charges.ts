@@ -3,7 +3,7 @@ import { z } from "zod";
 import { compiled } from "../compiled.js";
 import { divideRounded } from "../../schemas/money/decimal.js";
 import type { FactBody } from "../../schemas/records/records.js";
-import { ignored, rejected } from "../outcomes.js";
+import { contradictory, ignored } from "../outcomes.js";
 import { type Answers, paths } from "./answers.js";
 import { accountKey, field, reader, type StripeEvent } from "./event.js";
 import { isoMinor } from "./money.js";
@@ -47,9 +47,8 @@ const refundFailsAfterMs = 60 * 60 * 1000;
 export const readCharge = reader(chargeShape, (charge, event) => {
   const amount = capturedOf(charge);
   const succeeded = charge.paid && (charge.status ?? "succeeded") === "succeeded";
-  if (succeeded && (amount < 0n || isContradictory(charge))) {
-    return rejected("contradictory", "The amounts of the charge contradict that it was captured");
-  }
+  const odd = contradictionIn(charge, amount, succeeded);
+  if (odd !== null) return contradictory(`A charge ${odd}`);
   if (!succeeded || amount <= 0n) {
     return ignored("no money was collected");
   }
@@ -86,9 +85,21 @@ function isOfInvoice({ invoice, receipt_url: receipt }: Charge): boolean {
   );
 }
 
-/** Captured, but nothing of an amount. */
-function isContradictory({ amount, amount_captured: captured, captured: isCaptured }: Charge) {
-  return isCaptured === true && captured === 0n && amount !== 0n;
+/** @param captured of it @returns what cannot be true together; null: nothing */
+function contradictionIn(charge: Charge, captured: bigint, succeeded: boolean): string | null {
+  const { amount, amount_captured: reported, amount_refunded: total, paid, status } = charge;
+  if (paid && status === "failed") return "is paid and has failed";
+  if (!paid && status === "succeeded") return "has succeeded and is not paid";
+  if (!succeeded) return null;
+  if (captured < 0n) return "is paid and less than nothing";
+  if (charge.captured === true && reported === 0n && amount !== 0n) {
+    return "is captured, but nothing of its amount";
+  }
+  if (total === undefined || total === null) return null;
+  const most = captured > amount ? captured : amount;
+  if (total < 0n || total > most) return "is refunded by another amount than it can be";
+  const isNothingBack = charge.refunded === true && total === 0n && captured > 0n;
+  return isNothingBack ? "is refunded, but nothing of it" : null;
 }
 
 /** `captured` is false until the last of several captures. */

@@ -7,7 +7,7 @@ import {
   fraction,
   parseFraction,
 } from "../../schemas/money/monthly.js";
-import { ignored } from "../outcomes.js";
+import { contradictory, ignored } from "../outcomes.js";
 import { field, reader, type StripeEvent } from "./event.js";
 import { isoMinor } from "./money.js";
 
@@ -51,6 +51,7 @@ export const readDispute = reader(disputeShape, (dispute, event) => {
   if (times.withdrawnAt === null && times.returnedAt === null) {
     return ignored("no money was withdrawn or returned");
   }
+  if (dispute.amount <= 0n) return contradictory("Money of a dispute moved, whose amount is none");
   const part = returnedPart(dispute);
   return [
     {

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { limits } from "../../config.js";
 import type { FactBody, Line } from "../../schemas/records/records.js";
-import { ignored, rejected } from "../outcomes.js";
+import { contradictory, ignored, rejected } from "../outcomes.js";
 import { accountKey, field, reader } from "./event.js";
 import { isoMinor } from "./money.js";
 
@@ -46,6 +46,7 @@ const invoiceShape = z.object({
   total: field.amount,
   amount_due: field.amount,
   amount_paid: field.amount,
+  amount_remaining: field.amount.nullish(),
   paid_out_of_band: z.boolean().nullish(),
   amount_paid_off_stripe: field.amount.nullish(),
   status_transitions: z.object({ paid_at: field.time.nullish() }).nullish(),
@@ -70,6 +71,13 @@ export const readInvoice = reader(invoiceShape, (invoice, event) => {
   const isPaid = invoice.status === "paid" || invoice.paid === true;
   // Until all is paid, only the records of money from outside know when it came.
   const outside = isPaid ? paidOutside(invoice) : 0n;
+  if (invoice.amount_paid < 0n || outside < 0n) {
+    return contradictory("An invoice was paid by less than nothing");
+  }
+  const isOpen = (invoice.amount_remaining ?? 0n) > 0n;
+  if (isPaid && isOpen && invoice.amount_paid === 0n && outside === 0n) {
+    return contradictory("An invoice is paid, but nothing of what is due");
+  }
   if (invoice.amount_paid <= 0n && outside <= 0n) {
     return ignored(isPaid ? "an invoice of no money" : "the invoice is not paid");
   }

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { compiled } from "../compiled.js";
 import type { Line } from "../../schemas/records/records.js";
-import { ignored } from "../outcomes.js";
+import { contradictory, ignored } from "../outcomes.js";
 import { type Answers, paths } from "./answers.js";
 import { customerIn } from "./customers.js";
 import { accountKey, field, reader } from "./event.js";
@@ -28,6 +28,7 @@ const invoicePaymentShape = z.object({
 export const readInvoicePayment = reader(invoicePaymentShape, (paid) => {
   const { id: record, invoice, payment, currency } = paid;
   if (invoice === null || paid.status !== "paid") return ignored("the invoice is not paid");
+  if ((paid.amount_paid ?? 0n) < 0n) return contradictory("An invoice was paid less than nothing");
   const inside = payment.payment_intent ?? payment.charge;
   const amount = isoMinor(paid.amount_paid ?? 0n, currency);
   const at = paid.status_transitions?.paid_at ?? paid.created;

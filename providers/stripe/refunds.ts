@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { divideRounded } from "../../schemas/money/decimal.js";
 import type { FactBody } from "../../schemas/records/records.js";
-import { ignored } from "../outcomes.js";
+import { contradictory, ignored } from "../outcomes.js";
 import { field, reader } from "./event.js";
 import { isoMinor } from "./money.js";
 
@@ -26,6 +26,7 @@ type Refund = z.output<typeof refundShape>;
  */
 export const readRefund = reader(refundShape, (refund, event) => {
   if (refund.amount === 0n) return ignored("a refund of nothing");
+  if (refund.amount < 0n) return contradictory("A refund of less than nothing");
   if (isOfNoPayment(event.object)) return ignored("a customer's own balance was given back");
   if (isRelease(refund)) return ignored("an authorization was released: no money moved");
   return [refundFact(refund, hasFailed(refund) ? event.at : null)];
@@ -83,6 +84,7 @@ type CreditNote = z.output<typeof creditNoteShape>;
  */
 export const readCreditNote = reader(creditNoteShape, (note, event) => {
   const amount = note.out_of_band_amount ?? 0n;
+  if (amount < 0n) return contradictory("A credit note returns less than nothing");
   if (amount <= 0n || note.invoice === null) return ignored("nothing was returned outside Stripe");
   return [
     {

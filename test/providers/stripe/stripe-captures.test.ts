@@ -159,32 +159,3 @@ describe("A Stripe charge that is not captured as it was authorized", () => {
     expect(paymentState("pi_1", [before, replayed]).document?.gross_amount).to.equal(6_000n);
   });
 });
-
-describe("A charge that contradicts itself", () => {
-  const charge = chargeObject({
-    id: "ch_odd",
-    paymentIntent: null,
-    customer: null,
-    amount: 1000n,
-    currency: "EUR",
-    createdAt: paidAt,
-    version: newest,
-  });
-  for (const [title, fields] of [
-    ["was captured, but nothing of it", { captured: true, amount_captured: 0 }],
-    ["is paid and below nothing", { amount: -1000, amount_captured: null }],
-  ] as const) {
-    it(`should be a reject where it ${title}`, () => {
-      const object = { ...charge, ...fields };
-      const event = stripeEvent({
-        id: "evt_odd",
-        type: "charge.succeeded",
-        at: paidAt,
-        object,
-        version: newest,
-      });
-      const decoded = stripe.decode(JSON.parse(eventBody(event).toString()));
-      expect(decoded).to.include({ outcome: "rejected", reason: "contradictory" });
-    });
-  }
-});

@@ -33,6 +33,10 @@ const reasons: Readonly<Record<string, ReasonWords>> = {
     title: "An amount in it is beyond what can be booked",
     next: "Look at what the provider sent.",
   },
+  contradictory: {
+    title: "Its amounts contradict each other",
+    next: "Look at what the provider sent; a later event of the same object may be right.",
+  },
   adapter_failed: {
     title: "Reading it failed: a mistake of this service",
     next: "Report it with the event's id; replay it with the version that mends it.",
