@@ -6,7 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { MoneyOutcome } from "./money-outcome.js";
 
 /** After the receipt of the payment: people see a transaction within 250 ms. */
-const invoiceWaitMs = 150;
+const invoiceWaitMs = 180;
 
 export class HeldMessages {
   /** By transaction. */
