@@ -3,7 +3,7 @@ import { setMaxListeners } from "node:events";
 import { LRUCache } from "lru-cache";
 import { accountHasher } from "../vault/account-hash.js";
 import { lagGauge, rejectsGauge } from "../runtime/gauges.js";
-import { forgetOldAnswers } from "../provider-api/stored-answers.js";
+import { answersOf, forgetOldAnswers } from "../provider-api/stored-answers.js";
 import type { ConsumeOptions, LogUse } from "../log/log.js";
 import { shareOf } from "../postgres/connection-share.js";
 import { openProviderApis } from "../provider-api/provider-api.js";
@@ -67,6 +67,7 @@ export async function start(service: Service): Promise<void> {
     reported: new RecentlyPublished(),
     baseCurrencyOf: baseCurrencies(service),
     apis: openProviderApis(service.config, { metrics: service.metrics }),
+    answersKept: answersOf(service.postgres),
     stopping: stopping.signal,
     keptNews: (workspace) => rejects.replaySoon(workspace),
     ratesKnown: () => rejects.ratesKnown(),

@@ -5,6 +5,7 @@
 import { z } from "zod";
 import type { RawEventMeta } from "../schemas/records/records.js";
 import type { Postgres } from "../postgres/postgres.js";
+import { ExpiringCache } from "../runtime/expiring-cache.js";
 import type { Service } from "../runtime/service.js";
 import { SealBroken, type Vault } from "../vault/vault.js";
 
@@ -89,6 +90,28 @@ export async function keepAnswers(
     ),
   );
 }
+
+/**
+ * Whether any answers are kept for a workspace. A replay reads them, also when the credentials they
+ * were had with are gone. Another process's first answer is seen within `answersSeenMs`.
+ */
+export function answersOf(postgres: Postgres): (workspace: string) => Promise<boolean> {
+  const cache = new ExpiringCache({
+    ttlMs: answersSeenMs,
+    ttlMsOf: (isKept) => (isKept ? Infinity : answersSeenMs),
+    entriesMax: workspacesKeptMax,
+    load: async (workspace: string) => {
+      const rows = await postgres.query("SELECT 1 FROM kept_answers WHERE workspace = $1 LIMIT 1", [
+        workspace,
+      ]);
+      return rows.length > 0;
+    },
+  });
+  return (workspace) => cache.get(workspace);
+}
+
+const answersSeenMs = 4_000;
+const workspacesKeptMax = 10_000;
 
 export async function markPublished(
   postgres: Postgres,

@@ -7,7 +7,7 @@ import { absentFreshMsMax } from "../../provider-api/fresh-answers.js";
 import type { Asker } from "../../provider-api/provider-api.js";
 import { limits } from "../../config.js";
 import type { Known, Provider, Question } from "../../providers/provider.js";
-import type { Environment } from "../../schemas/records/records.js";
+import type { Environment, RawEventMeta } from "../../schemas/records/records.js";
 import { withNamed } from "../normalize/named-objects.js";
 import type { NormalizingService } from "../normalize/normalizing-service.js";
 import type { Opened } from "../normalize/outcome.js";
@@ -77,15 +77,19 @@ export function asksNeeded(opened: Opened): boolean {
   return questionsOf(opened, opened.known.answers, "required").length > 0;
 }
 
-/** Whether the integration has credentials, as they are now, that allow questions. */
-export async function mayAsk(
-  { integrations }: Pick<NormalizingService, "integrations">,
+/**
+ * Whether the integration has credentials, as they are now, that allow questions; or had them once,
+ * and what was answered then is kept: a replay reads it again.
+ */
+export async function mayBeAnswered(
+  { integrations, answersKept }: Pick<NormalizingService, "integrations" | "answersKept">,
   provider: Provider | null,
-  integration: string | null,
+  { workspace, integration }: Pick<RawEventMeta, "workspace" | "integration">,
 ): Promise<boolean> {
   if (integration === null || provider?.api === undefined) return false;
   const found = await integrations.byId(integration);
-  return found !== null && provider.api.allowsCalls(found.credentials[0]);
+  if (found !== null && provider.api.allowsCalls(found.credentials[0])) return true;
+  return answersKept(workspace);
 }
 
 /**

@@ -16,6 +16,8 @@ export type NormalizingService = Pick<
   readonly baseCurrencyOf: (workspace: string) => Promise<string | null>;
   /** Only its memory is looked at here; asking is left to groups of their own. */
   readonly apis: ProviderApis;
+  /** Whether answers are kept for the workspace, by whatever credentials. */
+  readonly answersKept: (workspace: string) => Promise<boolean>;
   /** What need not be asked for again. */
   readonly reported: RecentlyPublished;
   /** For the journal, which follows behind. */

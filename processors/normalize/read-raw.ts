@@ -10,7 +10,7 @@ import { eventAheadMs, limits } from "../../config.js";
 import { readIngestEvent } from "../../providers/ingest-event.js";
 import type { Decoded, Provider } from "../../providers/provider.js";
 import type { RawEventMeta } from "../../schemas/records/records.js";
-import { hasNewQuestions, asksNeeded, mayAsk } from "../enrich/questions.js";
+import { hasNewQuestions, asksNeeded, mayBeAnswered } from "../enrich/questions.js";
 import { completeFacts } from "./facts.js";
 import { keepAnswered, keptFor, withNamed } from "./named-objects.js";
 import type { NormalizingService } from "./normalizing-service.js";
@@ -119,7 +119,7 @@ export async function conclude(
   });
   if (completed.outcome === "rejected") return { ...seen, ...completed, kind: "rejected" };
   const asksOptional =
-    (await mayAsk(service, opened.provider, event.integration)) &&
+    (await mayBeAnswered(service, opened.provider, event)) &&
     hasNewQuestions(service, opened, meta.environment, answers);
   const backfill = event.form === "history";
   const facts = completed.facts.map((fact) => ({ ...fact, backfill }));

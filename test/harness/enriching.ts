@@ -1,6 +1,7 @@
 /** What normalizes and asks for more, over the service of a test. */
 import { accountHasher } from "../../vault/account-hash.js";
 import { openProviderApis } from "../../provider-api/provider-api.js";
+import { answersOf } from "../../provider-api/stored-answers.js";
 import type { Service } from "../../runtime/service.js";
 import type { EnrichingService } from "../../processors/enrich/enrich-required.js";
 import { RecentlyPublished } from "../../processors/enrich/recently-published.js";
@@ -19,6 +20,7 @@ export async function enrichingOver(
     reported: new RecentlyPublished(),
     baseCurrencyOf: () => Promise.resolve("EUR"),
     apis: openProviderApis(service.config),
+    answersKept: answersOf(service.postgres),
     hashAccount: await accountHasher(service.postgres, service.vault),
     stopping: new AbortController().signal,
     keptNews: () => {},

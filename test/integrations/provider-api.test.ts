@@ -7,7 +7,7 @@ import { createMetrics } from "../../runtime/metrics.js";
 import type { Asked } from "../../provider-api/integration-client.js";
 import { openProviderApis, type ProviderApis } from "../../provider-api/provider-api.js";
 import { readConfig } from "../../config.js";
-import { mayAsk } from "../../processors/enrich/questions.js";
+import { mayBeAnswered } from "../../processors/enrich/questions.js";
 import { createGoogle } from "../../providers/google/index.js";
 import { subscriptionPath } from "../../providers/google/paths.js";
 import { createStripe } from "../../providers/stripe/index.js";
@@ -176,11 +176,15 @@ describe("Calls of a provider's API", () => {
       };
       const byId = async () => (credentials.length === 0 ? null : { ...found, credentials });
       const integrations = { byId, byToken: byId, forget: () => {} };
-      return mayAsk({ integrations }, provider, "int_1");
+      const service = { integrations, answersKept: () => Promise.resolve(isKept) };
+      return mayBeAnswered(service, provider, { workspace: "ws", integration: "int_1" });
     };
+    let isKept = false;
     expect(await withNow(keyless)).to.equal(false);
     expect(await withNow(keyed), "a first key").to.equal(true);
     expect(await withNow(), "deleted").to.equal(false);
+    isKept = true;
+    expect(await withNow(), "deleted, with answers of before").to.equal(true);
   });
 
   it("should leave a dead API alone, and find it again when it lives", async () => {

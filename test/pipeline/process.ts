@@ -1,6 +1,7 @@
 /** One process of the processors: what it keeps in memory, and its end. */
 import type { Log, LogRecord } from "../../log/log.js";
 import { openProviderApis } from "../../provider-api/provider-api.js";
+import { answersOf } from "../../provider-api/stored-answers.js";
 import type { Service } from "../../runtime/service.js";
 import { openSkus } from "../../catalogue/skus.js";
 import { findWorkspace } from "../../workspaces/workspaces.js";
@@ -64,6 +65,7 @@ export class Process {
       hashAccount,
       providers: withAnswersInBodies(createProviders(service.config)),
       apis: openProviderApis(service.config),
+      answersKept: answersOf(service.postgres),
       recent: new RecentOutcomes(),
       reported: new RecentlyPublished(),
       keptNews: () => {},

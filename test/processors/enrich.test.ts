@@ -28,6 +28,7 @@ import { type Endpoints, openEndpoints, stripe } from "../harness/endpoints.js";
 import { enrichingOver } from "../harness/enriching.js";
 import { rejection } from "../log/log-contract.js";
 import { apiKey, send, type StripeApi } from "../apis/stripe-api.js";
+import { readRaw } from "../../processors/normalize/read-raw.js";
 
 const version = "2025-09-30.clover";
 const at = Date.UTC(2026, 5, 1, 9);
@@ -293,6 +294,15 @@ describe("Events that ask", function suite() {
     // The same again, as a replay of the log reports it: as it was received.
     await enrichOptional(enriching, [record]);
     expect(received[1]).to.equal(received[0]);
+  });
+
+  it("should read in a replay what was answered, though its integration is gone", async () => {
+    const { key, value } = await rawRecordOf("evt_enrich_charge_enriched");
+    const record = { topic: topics.raw, partition: 0, offset: 0n, key, value };
+    const nobody = () => Promise.resolve(null);
+    const integrations = { byId: nobody, byToken: nobody, forget: () => {} };
+    const outcome = await readRaw(await enrichingOver(endpoints.service, { integrations }), record);
+    expect(outcome).to.include({ kind: "facts", asksOptional: true });
   });
 
   it("should keep nothing of what may ask nobody", async () => {
