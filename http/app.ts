@@ -28,7 +28,7 @@ type AppService = Pick<Service, "limits" | "logger" | "metrics" | "router"> & {
   readonly config?: Trust;
 };
 
-/** @param isStopping true from the moment the process was informed to stop: new calls get 503 */
+/** @param isStopping true from the moment the process was asked to stop: new calls get 503 */
 export function createApp(service: AppService, isStopping: () => boolean = () => false): Koa {
   const trust: Trust = service.config ?? { TRUST_PROXY: "off" };
   const app = new Koa({ proxy: trust.TRUST_PROXY === "on" });

@@ -22,7 +22,7 @@ export interface KeptAnswers {
   readonly published: boolean;
   /** Why something may be had later; null when all was answered or nothing may be asked. */
   readonly trouble: string | null;
-  /** Why something is not informed to these credentials. */
+  /** Why these credentials get no answer. */
   readonly refusal: string | null;
 }
 

@@ -23,7 +23,7 @@ const idLengthMax = 500;
 
 /**
  * An object with a longer id is left out, and an event that names it is rejected.
- * @returns whether something was informed that was not known
+ * @returns whether they say something that was not known
  */
 export async function keepObjects(
   postgres: Postgres,

@@ -219,7 +219,7 @@ export interface Provider<Credentials = unknown, Signer = Credentials> {
    * the signature is part of the body (Apple), the delivery's body wraps the one given.
    */
   sign(body: Buffer, signer: Signer, now: number): Signed;
-  /** How a body is written; JSON unless reported. A form becomes an object of strings. */
+  /** How a body is written; JSON by default. A form becomes an object of strings. */
   readonly bodyType?: "form";
   /**
    * @param body the parsed body

@@ -22,7 +22,7 @@ export type NormalizingService = Pick<
   readonly reported: RecentlyPublished;
   /** For the journal, which follows behind. */
   readonly recent: RecentOutcomes;
-  /** Something was informed that earlier events of the workspace may have lacked. */
+  /** Something arrived that earlier events of the workspace may have lacked. */
   readonly keptNews: (workspace: string) => void;
   /** A rate that an event was rejected for is known by now. */
   readonly ratesKnown: () => void;

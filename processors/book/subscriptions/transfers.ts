@@ -81,7 +81,7 @@ export async function endsOf(
   return { ends, missing: ends.filter((end) => !there.has(endOf(end))) };
 }
 
-/** Those of the subscriptions that more than one account was informed to have. */
+/** Those of the subscriptions that were reported under more than one account. */
 export async function sharedAmong(
   clickhouse: Pick<ClickHouse, "rows">,
   subscriptions: readonly Subscription[],
