@@ -11,7 +11,7 @@ export interface TestChainOptions {
   /** ms since 1970, before 2050 */
   readonly leafValidFrom?: number;
   readonly leafValidTo?: number;
-  /** Extensions besides the usual ones; Apple's own unless reported. */
+  /** Extensions besides the usual ones; Apple's own by default. */
   readonly leafMarks?: readonly Buffer[];
   readonly intermediateMarks?: readonly Buffer[];
   readonly intermediateMayIssue?: boolean;

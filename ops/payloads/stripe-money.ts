@@ -15,7 +15,7 @@ export interface ChargeInput {
   readonly amount: bigint;
   readonly currency: string;
   readonly createdAt: number;
-  readonly version: ApiVersion;
+  readonly version?: ApiVersion;
   readonly country?: string | null;
   /** in_…; in the new layout only the receipt shows that there is one. */
   readonly invoice?: string | null;
@@ -89,7 +89,7 @@ export interface InvoiceInput {
   readonly createdAt: number;
   readonly paidAt: number;
   readonly lines: readonly InvoiceLineInput[];
-  readonly version: ApiVersion;
+  readonly version?: ApiVersion;
   readonly subscription?: string | null;
   readonly billingReason?: string;
   readonly country?: string | null;

@@ -12,6 +12,8 @@ export type JsonObject = { [key: string]: Json };
 /** The last version of the old layout in wide use, and one since 2025-03-31. */
 export const apiVersions = ["2024-06-20", "2025-09-30.clover"] as const;
 export type ApiVersion = (typeof apiVersions)[number];
+/** Of what does not say. */
+const defaultVersion: ApiVersion = "2025-09-30.clover";
 
 export interface EventInput {
   /** evt_…, the identity of all redeliveries */
@@ -19,7 +21,7 @@ export interface EventInput {
   readonly type: string;
   readonly at: number;
   readonly object: JsonObject;
-  readonly version: ApiVersion;
+  readonly version?: ApiVersion;
   /** What an `…updated` event says the changed fields were before. */
   readonly previous?: JsonObject;
   readonly livemode?: boolean;
@@ -28,7 +30,8 @@ export interface EventInput {
 }
 
 export function stripeEvent(input: EventInput): JsonObject {
-  const { id, type, at, object, version, previous, livemode = true, account } = input;
+  const { id, type, at, object, version = defaultVersion } = input;
+  const { previous, livemode = true, account } = input;
   return {
     id,
     object: "event",
@@ -130,7 +133,7 @@ export interface DiscountInput {
   readonly duration: "once" | "repeating" | "forever";
   readonly startAt: number;
   readonly endAt?: number | null;
-  readonly version: ApiVersion;
+  readonly version?: ApiVersion;
 }
 
 /** Expanded; since 2025-09-30 the coupon hangs under `source`. */
@@ -183,7 +186,7 @@ export interface SubscriptionInput {
     | "canceled";
   readonly createdAt: number;
   readonly items: readonly SubscriptionItemInput[];
-  readonly version: ApiVersion;
+  readonly version?: ApiVersion;
   readonly discounts?: (string | JsonObject)[];
   readonly trialEndAt?: number | null;
   readonly endedAt?: number | null;
@@ -243,7 +246,7 @@ export function subscriptionObject(input: SubscriptionInput): JsonObject {
 }
 
 /** Everything since 2025-03-31 (basil). */
-export function isNewLayout(version: ApiVersion): boolean {
+export function isNewLayout(version: ApiVersion = defaultVersion): boolean {
   return version >= "2025-03-31";
 }
 

@@ -7,7 +7,7 @@ import {
   accountsAnswer,
 } from "../../api/accounts/schema.js";
 import { mrrOf, showMrr } from "../../api/reading/amounts.js";
-import { type Endpoints, expectError, openEndpoints } from "../harness/endpoints.js";
+import { expectError, suiteEndpoints } from "../harness/endpoints.js";
 import { movementsIn } from "../harness/movement-table.js";
 import { type Tenant, insertMovements } from "../harness/query-rows.js";
 
@@ -26,9 +26,8 @@ const story = `
 `;
 
 describe("Accounts", () => {
-  let endpoints: Endpoints;
+  const endpoints = suiteEndpoints();
   before(async () => {
-    endpoints = await openEndpoints();
     const tenant: Tenant = { workspace: endpoints.workspace, environment: "live" };
     const { clickhouse } = endpoints.service;
     await insertMovements(clickhouse, tenant, movementsIn(story));
@@ -50,9 +49,7 @@ describe("Accounts", () => {
   });
 
   const get = (path: string, query: Query = {}) =>
-    endpoints.call(`/v1/${path}?${new URLSearchParams(query).toString()}`, {
-      headers: { authorization: `Bearer ${endpoints.readKey}` },
-    });
+    endpoints.get(`/v1/${path}?${new URLSearchParams(query).toString()}`);
   async function walk(query: Query): Promise<Account[]> {
     const accounts: Account[] = [];
     for (let next: Query | null = query; next !== null;) {

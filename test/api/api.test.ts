@@ -10,7 +10,7 @@ import { revenueAnswer } from "../../api/revenue/schema.js";
 import { summaryAnswer } from "../../api/summary/schema.js";
 import { transactionsAnswer } from "../../schemas/http/transactions.js";
 import { productId } from "../../schemas/ids.js";
-import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
+import { type Endpoints, openEndpoints, suiteEndpoints } from "../harness/endpoints.js";
 import {
   type Tenant,
   type TestVersion,
@@ -32,15 +32,13 @@ const shapes = {
 const paths = Object.keys(shapes);
 
 describe("The read interface", () => {
-  let endpoints: Endpoints;
+  const endpoints = suiteEndpoints();
   let tenant: Tenant;
   before(async () => {
-    endpoints = await openEndpoints();
     tenant = { workspace: endpoints.workspace, environment: "live" };
   });
 
-  const get = (path: string, key = endpoints.readKey) =>
-    endpoints.call(path, { headers: { authorization: `Bearer ${key}` } });
+  const get: Endpoints["get"] = (...call) => endpoints.get(...call);
 
   describe("every question", () => {
     it("should be answered in its documented shape, also when nothing was booked", async () => {
@@ -235,11 +233,7 @@ describe("The read interface", () => {
       });
       const before = await get("/v1/metrics/mrr?at=2026-03-31T11:59:59.999Z");
       expect(before.json.data.active_subscribers).to.equal(1);
-      const testKey = await endpoints.manage("POST", `/workspaces/${endpoints.workspace}/keys`, {
-        environment: "Test",
-        scope: "Read-only",
-      });
-      const sandbox = await get("/v1/metrics/mrr", testKey.json.data.key);
+      const sandbox = await get("/v1/metrics/mrr", (await endpoints.newKey("Test")).key);
       expect(sandbox.json.data.current_mrr).to.equal(0);
     });
   });

@@ -1,14 +1,10 @@
 /** `/docs`: the API reference and the pages of `docs/`, as a browser gets them. */
 import { expect } from "chai";
 import { readPages } from "../../api/docs/pages.js";
-import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
+import { suiteEndpoints } from "../harness/endpoints.js";
 
 describe("The documentation that is served", () => {
-  let endpoints: Endpoints;
-  before(async function openOnce() {
-    this.timeout(60_000);
-    endpoints = await openEndpoints();
-  });
+  const endpoints = suiteEndpoints();
 
   const files: [path: string, type: RegExp][] = [
     ["/docs", /^text\/html/],

@@ -18,7 +18,6 @@ import { transactionId } from "../../schemas/ids.js";
 import { rawEventCodec, topics } from "../../schemas/records/records.js";
 import { type Answer, type Endpoints, expectError, openEndpoints } from "../harness/endpoints.js";
 
-const version = "2025-09-30.clover";
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const paidAt = Math.floor((Date.now() - 40 * dayMs) / 1000) * 1000;
@@ -32,14 +31,13 @@ describe("Why", () => {
     endpoints = await openEndpoints();
   });
 
-  const get = (path: string, key = endpoints.readKey) =>
-    endpoints.call(path, { headers: { authorization: `Bearer ${key}` } });
+  const get: Endpoints["get"] = (...call) => endpoints.get(...call);
 
   const booked = () => endpoints.booked();
 
   /** @returns the event id */
   async function report(id: string, type: string, at: number, object: JsonObject): Promise<string> {
-    const body = eventBody(stripeEvent({ id, type, at, version, object }));
+    const body = eventBody(stripeEvent({ id, type, at, object }));
     const answer = await endpoints.deliver(body);
     expect(answer.status, answer.text).to.equal(200);
     return String(answer.json.event_id);
@@ -48,7 +46,6 @@ describe("Why", () => {
   const money = { amount: 4_000n, currency: "usd" };
   const charge = chargeObject({
     ...money,
-    version,
     id: "ch_why",
     paymentIntent: "pi_why",
     createdAt: paidAt,
@@ -65,7 +62,6 @@ describe("Why", () => {
   });
   const line = { price: "price_why", subscription: "sub_why" };
   const invoice = invoiceObject({
-    version,
     id: "in_why",
     customer: "cus_why",
     currency: "usd",
@@ -228,14 +224,11 @@ describe("Why", () => {
     it("should not be found before it happened, elsewhere, or under another name", async () => {
       const before = `?at=${new Date(paidAt - 1).toISOString()}`;
       const other = await openEndpoints();
-      const testKey = await endpoints.manage("POST", `/workspaces/${endpoints.workspace}/keys`, {
-        environment: "Test",
-        scope: "Read-only",
-      });
+      const testKey = await endpoints.newKey("Test");
       const answers = [
         await get(`/v1/transactions/${id}${before}`),
         await get(`/v1/transactions/${id}`, other.readKey),
-        await get(`/v1/transactions/${id}`, String(testKey.json.data.key)),
+        await get(`/v1/transactions/${id}`, testKey.key),
         await get("/v1/transactions/tx_norm_of_nothing"),
       ];
       for (const answer of answers) {
@@ -362,7 +355,6 @@ describe("Why", () => {
 
     it("should show every delivery of an event, and why it was rejected", async () => {
       const object = chargeObject({
-        version,
         id: "ch_odd",
         paymentIntent: "pi_odd",
         amount: 100n,
@@ -602,7 +594,6 @@ describe("Why", () => {
       const paid = { ...charge, id: "ch_out", payment_intent: "pi_out" };
       await report("evt_out_2", "charge.succeeded", paidAt, paid);
       const bought = {
-        version,
         customer: "cus_why",
         currency: "usd",
         createdAt: paidAt,

@@ -17,7 +17,12 @@ import { openSkus } from "../../catalogue/skus.js";
 import { limits } from "../../config.js";
 import { parseDecimal, trimmedText } from "../../schemas/money/decimal.js";
 import { productId } from "../../schemas/ids.js";
-import { type Endpoints, expectError, openEndpoints } from "../harness/endpoints.js";
+import {
+  type Endpoints,
+  expectError,
+  suiteEndpoints,
+  openEndpoints,
+} from "../harness/endpoints.js";
 import { must } from "../model/readers/json.js";
 import {
   type Tenant,
@@ -37,13 +42,10 @@ const first = Date.UTC(2026, 0, 1);
 const hourMs = 3_600_000;
 
 describe("Exports", () => {
-  let endpoints: Endpoints;
+  const endpoints = suiteEndpoints();
   let tenant: Tenant;
   let key: string;
-  before(async () => {
-    endpoints = await openEndpoints();
-    ({ tenant, key } = await newWorkspace(endpoints));
-  });
+  before(() => ({ tenant, readKey: key } = endpoints));
 
   const get = (path: string, accept = "application/json", method = "GET") =>
     endpoints.call(path, { method, headers: { authorization: `Bearer ${key}`, accept } });
@@ -174,7 +176,7 @@ describe("Exports", () => {
     const at = "2026-05-01T00:00:00Z";
     const march = `at=${at}&known_at=${at}`;
     before(async () => {
-      ({ tenant, key } = await newWorkspace(endpoints));
+      ({ tenant, readKey: key } = await openEndpoints());
       const { clickhouse } = endpoints.service;
       const moved = { recorded_at: first + 2 * hourMs, vintage: "2026-01-01" };
       await insertMovements(clickhouse, tenant, [
@@ -481,19 +483,6 @@ describe("Exports", () => {
 });
 
 type Row = Readonly<Record<string, unknown>>;
-
-async function newWorkspace(endpoints: Endpoints): Promise<{ tenant: Tenant; key: string }> {
-  const created = await endpoints.manage("POST", "/workspaces", {
-    name: "E",
-    base_currency: "EUR",
-  });
-  const workspace = String(created.json.data.id);
-  const made = await endpoints.manage("POST", `/workspaces/${workspace}/keys`, {
-    environment: "Production",
-    scope: "Read-only",
-  });
-  return { tenant: { workspace, environment: "live" }, key: String(made.json.data.key) };
-}
 
 /** One to three versions of each, that differ in what is filtered by. */
 function scattered(ids: number): TestVersion[] {

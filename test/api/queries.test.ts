@@ -243,7 +243,7 @@ describe("the queries of the metrics and lists", () => {
         mrr,
         phase: change_id === "start" ? "started" : mrr === "0" ? "ended" : "changed",
       });
-      // a: on Friday it is informed that it went from 10 to 30 on Tuesday already. b: never
+      // a: it is reported on Friday that it went from 10 to 30 on Tuesday already. b: never
       // touched. c: reported on Friday to have begun on Monday. d: reported on Friday, of Friday.
       await insertChanges(clickhouse, tenant, [
         change("a", "start", monday, monday, "10"),

@@ -10,7 +10,7 @@ import {
 import { type MovementRecord, movementCodec, topics } from "../../schemas/records/records.js";
 import { recordsOf } from "../chaos/raw-events.js";
 import { discountedSubscription } from "../harness/discounted.js";
-import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
+import { suiteEndpoints } from "../harness/endpoints.js";
 import { must } from "../model/readers/json.js";
 
 const dayMs = 24 * 3_600_000;
@@ -20,12 +20,11 @@ const startedAt = Math.floor(Date.now() / 1000 - 1) * 1000;
 const discountEndsAt = startedAt + 30 * dayMs;
 
 describe("GET /v1/mrr-movements", () => {
-  let endpoints: Endpoints;
+  const endpoints = suiteEndpoints();
   /** Between what was reported first and last. */
   let between: string;
   let reported: MovementRecord[];
   before(async () => {
-    endpoints = await openEndpoints();
     const lasts = { startedAt, endsAt: discountEndsAt };
     const discounted = discountedSubscription(`evt_discounted_${process.pid}`, lasts);
     await endpoints.deliver(eventBody(discounted));

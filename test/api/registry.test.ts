@@ -1,7 +1,7 @@
 /** The service as a schema registry to read from, as consumers without another one use it. */
 import { expect } from "chai";
 import { releasedText } from "../../log/registry/public-schemas.js";
-import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
+import { suiteEndpoints } from "../harness/endpoints.js";
 
 const transactionsId = 1_900_001_001;
 const subject = "revenue.transactions-value";
@@ -9,11 +9,10 @@ const movementsText = releasedText({ topic: "revenue.mrr-movements", version: 1 
 const transactionsText = releasedText({ topic: "revenue.transactions", version: 1 });
 
 describe("the schema registry's read part", () => {
-  let endpoints: Endpoints;
+  const endpoints = suiteEndpoints();
   /** Of the topics, which subjects are named after; on servers those of this run have one. */
   let prefix: string;
   before(async () => {
-    endpoints = await openEndpoints();
     prefix = endpoints.service.config.KAFKA_TOPIC_PREFIX ?? "";
   });
   const call = (path: string, init?: RequestInit) =>

@@ -4,7 +4,7 @@ import { openSkus } from "../../catalogue/skus.js";
 import { accountCohortsAnswer, cohortsAnswer } from "../../api/cohorts/schema.js";
 import { summaryAnswer } from "../../api/summary/schema.js";
 import { productId } from "../../schemas/ids.js";
-import { type Endpoints, expectError, openEndpoints } from "../harness/endpoints.js";
+import { expectError, openEndpoints, suiteEndpoints } from "../harness/endpoints.js";
 import { movementsIn } from "../harness/movement-table.js";
 import { type Tenant, insertMovements } from "../harness/query-rows.js";
 import type { QueryParam } from "../../clickhouse/sql-text.js";
@@ -23,10 +23,9 @@ const story = `
 `;
 
 describe("retention", () => {
-  let endpoints: Endpoints;
+  const endpoints = suiteEndpoints();
   let tenant: Tenant;
   before(async () => {
-    endpoints = await openEndpoints();
     tenant = { workspace: endpoints.workspace, environment: "live" };
     await insertMovements(endpoints.service.clickhouse, tenant, movementsIn(story));
     await openSkus(endpoints.service.postgres).see(
@@ -35,9 +34,7 @@ describe("retention", () => {
   });
 
   const get = (path: string, query: Query) =>
-    endpoints.call(`/v1/metrics/${path}?${new URLSearchParams(query).toString()}`, {
-      headers: { authorization: `Bearer ${endpoints.readKey}` },
-    });
+    endpoints.get(`/v1/metrics/${path}?${new URLSearchParams(query).toString()}`);
   const july = { at: "2026-07-15T00:00:00Z" };
   const cohorts = async (query: Query) => {
     const answer = await get("cohorts", { ...july, ...query });
@@ -284,9 +281,7 @@ describe("retention", () => {
       };
       try {
         const query = new URLSearchParams({ at: "2026-07-15T00:00:00Z" }).toString();
-        const { json } = await busy.call(`/v1/metrics/summary?${query}`, {
-          headers: { authorization: `Bearer ${busy.readKey}` },
-        });
+        const { json } = await busy.get(`/v1/metrics/summary?${query}`);
         expect(json.data.customer_churn_rate_pct).to.equal(0);
       } finally {
         clickhouse.rows = rows;

@@ -27,9 +27,7 @@ describe("series over time", () => {
   });
 
   const get = (path: string, query: Readonly<Record<string, string>> = {}) =>
-    endpoints.call(`${path}?${new URLSearchParams(query).toString()}`, {
-      headers: { authorization: `Bearer ${endpoints.readKey}` },
-    });
+    endpoints.get(`${path}?${new URLSearchParams(query).toString()}`);
   const read = async <Answer>(
     shape: z.ZodType<Answer>,
     path: string,

@@ -11,16 +11,13 @@ import { openCatalogueView } from "../../catalogue/view.js";
 import { limits } from "../../config.js";
 import { type StreamMessage, streamMessage } from "../../schemas/http/transactions.js";
 import { type TransactionRecord, topics, transactionCodec } from "../../schemas/records/records.js";
-import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
+import { openEndpoints, suiteEndpoints } from "../harness/endpoints.js";
 
 const path = "/v1/events/stream";
 
 describe("The live stream", () => {
-  let endpoints: Endpoints;
+  const endpoints = suiteEndpoints();
   const open: WebSocket[] = [];
-  before(async () => {
-    endpoints = await openEndpoints();
-  });
   afterEach(() => {
     for (const socket of open.splice(0)) socket.terminate();
   });
@@ -267,23 +264,14 @@ describe("The live stream", () => {
   });
 
   it("should close 1008 when the key is revoked", async () => {
-    const keys = `/workspaces/${endpoints.workspace}/keys`;
-    const made = await endpoints.manage("POST", keys, {
-      environment: "Production",
-      scope: "Read-only",
-    });
-    const reader = await listen("", made.json.data.key);
-    await endpoints.manage("DELETE", `${keys}/${made.json.data.id}`);
+    const { id, key } = await endpoints.newKey("Production");
+    const reader = await listen("", key);
+    await endpoints.manage("DELETE", `${endpoints.path}/keys/${id}`);
     expect(await reader.closed).to.equal(1008);
   });
 
   it("should refuse a key more sockets than it may have, with 429", async () => {
-    const keys = `/workspaces/${endpoints.workspace}/keys`;
-    const made = await endpoints.manage("POST", keys, {
-      environment: "Production",
-      scope: "Read-only",
-    });
-    const { key } = made.json.data;
+    const { key } = await endpoints.newKey("Production");
     for (let count = 0; count < limits.socketsPerKeyMax; count += 1) await listen("", key);
     expect(await refusal("", { authorization: `Bearer ${key}` })).to.deep.equal([
       429,

@@ -8,7 +8,7 @@ import {
 import { PassingRows, listKey } from "../../api/transactions/filter-selectivity.js";
 import { readTransactions } from "../../api/transactions/pages.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import { type Endpoints, expectError, openEndpoints } from "../harness/endpoints.js";
+import { expectError, suiteEndpoints } from "../harness/endpoints.js";
 import {
   type Tenant,
   type TestVersion,
@@ -21,11 +21,10 @@ const hourMs = 3_600_000;
 const allRecorded = first + 10_000 * hourMs;
 
 describe("Filters of transactions", () => {
-  let endpoints: Endpoints;
+  const endpoints = suiteEndpoints();
   let tenant: Tenant;
   let versions: readonly Version[];
   before(async () => {
-    endpoints = await openEndpoints();
     tenant = newTenant();
     versions = scattered(400);
     await insertTransactions(endpoints.service.clickhouse, tenant, versions);
@@ -185,13 +184,10 @@ describe("Filters of transactions", () => {
     }
   });
 
-  const get = (query: string) =>
-    endpoints.call(`/v1/transactions?${query}`, {
-      headers: { authorization: `Bearer ${endpoints.readKey}` },
-    });
+  const get = (query: string) => endpoints.get(`/v1/transactions?${query}`);
 
   it("should take dates and date-times, and pin the filters in the cursor", async () => {
-    const mine: Tenant = { workspace: endpoints.workspace, environment: "live" };
+    const { tenant: mine } = endpoints;
     await insertTransactions(endpoints.service.clickhouse, mine, [
       { id: "tx_1", timestamp: first - 1, recorded_at: first, version: 1 },
       { id: "tx_2", timestamp: first, recorded_at: first, version: 1 },

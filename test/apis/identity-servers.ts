@@ -1,7 +1,7 @@
 /**
  * Where people sign in, in tests: a real OpenID Connect provider (`oidc-provider`), and a plain
- * OAuth 2 server as GitHub's is. They listen from the start, so that the service can be informed
- * where they are; what answers is made by the tests that sign somebody in.
+ * OAuth 2 server as GitHub's is. They listen from the start, so that the service can be given
+ * their addresses; what answers is made by the tests that sign somebody in.
  */
 import { createHash, randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";

@@ -16,7 +16,7 @@ import { addBackup, refuseAmongOthers, refuseInside } from "../../backup/folder.
 import { BackupRefused, type Manifest, manifestText } from "../../backup/manifest.js";
 import { openVault } from "../../vault/vault.js";
 import { topics } from "../../schemas/records/records.js";
-import { rejection } from "../log/log-contract.js";
+import { rejection } from "../harness/promises.js";
 
 describe("A folder of backups", () => {
   const root = mkdtempSync(join(tmpdir(), "backup-folder-"));

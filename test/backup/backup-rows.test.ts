@@ -5,7 +5,7 @@ import { expect } from "chai";
 import { postgresTables, readTables, rowsIn, writeTables } from "../../backup/postgres-part.js";
 import type { Postgres } from "../../postgres/postgres.js";
 import { createWorkspace } from "../../workspaces/workspaces.js";
-import { rejection } from "../log/log-contract.js";
+import { rejection } from "../harness/promises.js";
 import { openTestPostgres } from "../harness/stores.js";
 
 /** What Postgres leaves as it is inside of JSON, and other readers of lines end one at. */

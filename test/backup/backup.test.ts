@@ -24,7 +24,7 @@ import { postgresTables } from "../../backup/postgres-part.js";
 import { checkBackup } from "../../backup/restore.js";
 import { projectFile } from "../../runtime/project-root.js";
 import { placeDatabase } from "../harness/empty-database.js";
-import { rejection } from "../log/log-contract.js";
+import { rejection } from "../harness/promises.js";
 import { type Clocks, answersOf, expectSameAnswers } from "../model/compare/answers.js";
 import { bundledQuotes } from "../model/bundled-quotes.js";
 import { expectFigures } from "../model/compare/compare.js";

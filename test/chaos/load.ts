@@ -36,7 +36,7 @@ export class Load {
   constructor(private readonly endpoints: readonly string[]) {}
 
   /**
-   * Sends as it was drawn until `signal` reports to stop. Workspaces that were begun are informed
+   * Sends as it was drawn until `signal` aborts. Workspaces that were begun are sent
    * to their end, as fast as it goes: the model has proven itself on whole histories.
    */
   async run(

@@ -2,14 +2,13 @@
 import { expect } from "chai";
 import { copyCatalogues } from "../../catalogue/clickhouse-copy.js";
 import { viewStatements } from "../../ops/sql-user.js";
-import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
+import { suiteEndpoints } from "../harness/endpoints.js";
 
 const dayMs = 24 * 3_600_000;
 
 describe("The views for SQL", () => {
-  let endpoints: Endpoints;
+  const endpoints = suiteEndpoints();
   before(async function () {
-    endpoints = await openEndpoints();
     // A cluster has none.
     if (endpoints.service.clickhouse.cluster !== null) this.skip();
     for (const statement of viewStatements()) await endpoints.service.clickhouse.write(statement);
@@ -50,9 +49,7 @@ describe("The views for SQL", () => {
   });
 
   async function api(path: string) {
-    const answer = await endpoints.call(path, {
-      headers: { authorization: `Bearer ${endpoints.readKey}` },
-    });
+    const answer = await endpoints.get(path);
     expect(answer.status, answer.text).to.equal(200);
     return answer.json.data;
   }

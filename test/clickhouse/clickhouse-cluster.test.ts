@@ -14,7 +14,7 @@ import { projectFile } from "../../runtime/project-root.js";
 import { migrateClickHouse } from "../../runtime/migrations.js";
 import { ConfigError } from "../../config.js";
 import { clusterName, type ClusterServers, startCluster } from "./cluster-servers.js";
-import { rejection } from "../log/log-contract.js";
+import { rejection } from "../harness/promises.js";
 import { grantsOf } from "./manual-grants.js";
 import {
   needServers,

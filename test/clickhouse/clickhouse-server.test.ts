@@ -14,7 +14,7 @@ import { MigrationRefused, migrateClickHouse } from "../../runtime/migrations.js
 import { ConfigError } from "../../config.js";
 import { startClickHouse } from "../../ops/servers/clickhouse.js";
 import type { LocalServer } from "../../ops/servers/server.js";
-import { rejection } from "../log/log-contract.js";
+import { rejection } from "../harness/promises.js";
 import { grantsOf } from "./manual-grants.js";
 import { serveHttp } from "../harness/loopback.js";
 import {
@@ -275,7 +275,7 @@ describe("A ClickHouse server", () => {
   }
 });
 
-/** Passes bytes on until it is informed to cut all connections. */
+/** Passes bytes on until it is asked to cut all connections. */
 async function openProxy(target: string): Promise<{ url: string; cut(): void; close(): void }> {
   const { hostname, port } = new URL(target);
   const open = new Set<Socket>();

@@ -17,7 +17,7 @@ import { type ClickHouse, StoreBusy } from "../../clickhouse/clickhouse.js";
 import { isStoreAway } from "../../runtime/store-away.js";
 import { inTrouble } from "../../clickhouse/errors.js";
 import { onServers } from "../harness/backends.js";
-import { rejection } from "../log/log-contract.js";
+import { rejection } from "../harness/promises.js";
 import { openTestClickHouse, testFolder } from "../harness/stores.js";
 
 const nasty = 'it\'s \\ a\nb\tc\0d {x:String} `q` "p" $$ -- /* é😀\u2028';

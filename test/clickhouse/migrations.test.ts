@@ -15,7 +15,7 @@ import type { Postgres } from "../../postgres/postgres.js";
 import { openPglite } from "../../postgres/pglite.js";
 import { projectFile } from "../../runtime/project-root.js";
 import { placeDatabase } from "../harness/empty-database.js";
-import { rejection } from "../log/log-contract.js";
+import { rejection } from "../harness/promises.js";
 import { openTestClickHouse, openTestPostgres, testLogger } from "../harness/stores.js";
 
 describe("Migrations", () => {

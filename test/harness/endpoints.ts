@@ -3,18 +3,29 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
+import type { Signed } from "../../providers/provider.js";
 import { createStripe } from "../../providers/stripe/index.js";
 import { topics } from "../../schemas/records/records.js";
+import type { Tenant } from "./query-rows.js";
 import { type TestService, openTestService } from "./service.js";
 
 export interface Endpoints extends TestService {
   readonly workspace: string;
+  readonly tenant: Tenant;
+  /** `/workspaces/<id>`, of the management interface. */
+  readonly path: string;
   /** Full Ingress, Production. */
   readonly key: string;
   readonly readKey: string;
   readonly webhook: string;
   manage(method: string, path: string, body?: unknown): Promise<Answer>;
+  newKey(environment: string, scope?: "Read-only" | "Full Ingress"): Promise<NewKey>;
+  integrate(provider: string, credentials: object, environment?: string): Promise<NewIntegration>;
   call(path: string, init?: RequestInit): Promise<Answer>;
+  get(path: string, key?: string): Promise<Answer>;
+  post(path: string, signed: Signed): Promise<Answer>;
+  /** Open ones, by any filter of the management interface. */
+  rejects(query?: string): Promise<Answer["json"]>;
   ingest(body: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   /** Posts to the webhook URL, signed with the integration's secret. */
   deliver(body: Buffer | string, more?: Readonly<Record<string, string>>): Promise<Answer>;
@@ -22,6 +33,20 @@ export interface Endpoints extends TestService {
   taken(): Promise<bigint>;
   /** @returns a `complete_to` that covers all sent so far */
   booked(): Promise<string>;
+}
+
+interface NewKey {
+  readonly id: string;
+  readonly key: string;
+}
+
+interface NewIntegration {
+  readonly id: string;
+  readonly environment: string;
+  /** Of a custom one: its secret, shown once. */
+  readonly credentials: { readonly signing_secret: string };
+  readonly webhook_path: string;
+  readonly created_at: string;
 }
 
 export interface Answer {
@@ -36,7 +61,19 @@ export interface Answer {
 export const signingSecret = "whsec_of_the_endpoint_tests";
 export const stripe = createStripe({ toleranceSeconds: 300 });
 
-export async function openEndpoints(): Promise<Endpoints> {
+/** Of the suite in which it is called: opened before its tests and before the hooks below it. */
+export function suiteEndpoints(): Endpoints {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- whole before anything reads it
+  const endpoints = {} as Endpoints;
+  before(async function open() {
+    this.timeout(60_000);
+    Object.assign(endpoints, await openEndpoints());
+  });
+  return endpoints;
+}
+
+/** A new workspace of the one service. @param hasStripe false: without any integration */
+export async function openEndpoints({ hasStripe = true } = {}): Promise<Endpoints> {
   const opened = await openTestService();
   const { base, adminToken, service } = opened;
 
@@ -61,29 +98,41 @@ export async function openEndpoints(): Promise<Endpoints> {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
 
-  const created = await manage("POST", "/workspaces", { name: "Endpoints", base_currency: "EUR" });
+  const given = { name: "Endpoints", base_currency: "EUR" };
+  const created = await manage("POST", "/workspaces", given);
   const workspace = String(created.json.data.id);
-  const newKey = async (scope: string) => {
-    const path = `/workspaces/${workspace}/keys`;
-    const answer = await manage("POST", path, { environment: "Production", scope });
-    return String(answer.json.data.key);
+  const path = `/workspaces/${workspace}`;
+  const make = async (what: string, body: object) => {
+    const { status, text, json } = await manage("POST", path + what, body);
+    expect(status, text).to.equal(201);
+    return json.data;
   };
-  const key = await newKey("Full Ingress");
-  const integration = await manage("POST", `/workspaces/${workspace}/integrations`, {
-    provider: "stripe",
-    environment: "Production",
-    credentials: { signing_secret: signingSecret },
-  });
-  const webhook = String(integration.json.data.webhook_path);
+  const newKey: Endpoints["newKey"] = (environment, scope = "Read-only") =>
+    make("/keys", { environment, scope });
+  const integrate: Endpoints["integrate"] = (provider, credentials, environment = "Production") =>
+    make("/integrations", { provider, environment, credentials });
+  const { key } = await newKey("Production", "Full Ingress");
+  const { key: readKey } = await newKey("Production");
+  const connected = hasStripe ? await integrate("stripe", { signing_secret: signingSecret }) : null;
+  const webhook = connected?.webhook_path ?? "";
+  const post: Endpoints["post"] = (to, { headers, body }) =>
+    call(to, { method: "POST", headers, body: new Uint8Array(body) });
 
   return {
     ...opened,
     workspace,
+    tenant: { workspace, environment: "live" },
+    path,
     key,
-    readKey: await newKey("Read-only"),
+    readKey,
     webhook,
     manage,
+    newKey,
+    integrate,
     call,
+    get: (url, by = readKey) => call(url, { headers: { authorization: `Bearer ${by}` } }),
+    post,
+    rejects: async (query = "") => (await manage("GET", `${path}/rejects${query}`)).json.data,
     ingest: (body, headers = {}) =>
       call("/v1/events/ingest", {
         method: "POST",
@@ -95,9 +144,9 @@ export async function openEndpoints(): Promise<Endpoints> {
         body: typeof body === "string" ? body : JSON.stringify(body),
       }),
     deliver: (body, more = {}) => {
-      const bytes = Buffer.from(body);
-      const signed = stripe.sign(bytes, { signing_secret: signingSecret }, Date.now()).headers;
-      return call(webhook, { method: "POST", headers: { ...signed, ...more }, body: bytes });
+      const credentials = { signing_secret: signingSecret };
+      const signed = stripe.sign(Buffer.from(body), credentials, Date.now());
+      return post(webhook, { ...signed, headers: { ...signed.headers, ...more } });
     },
     taken: async () => {
       const ends = await service.log.ends(topics.raw);
@@ -121,14 +170,14 @@ export function newStripeEvent(change: Readonly<Record<string, unknown>> = {}) {
   eventsMade += 1;
   const created = Math.floor(Date.now() / 1000);
   return {
-    id: `evt_door_${process.pid}_${eventsMade}`,
+    id: `evt_endpoint_${process.pid}_${eventsMade}`,
     object: "event",
     type: "product.created",
     created,
     livemode: true,
     api_version: "2025-09-30.clover",
     data: {
-      object: { id: `prod_door_${eventsMade}`, object: "product", name: "Endpoint", created },
+      object: { id: `prod_endpoint_${eventsMade}`, object: "product", name: "Endpoint", created },
     },
     ...change,
   };

@@ -7,6 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openClickHouse } from "../../clickhouse/open.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import type { Log } from "../../log/log.js";
+import { openLmdbLog } from "../../log/lmdb/lmdb-log.js";
+import type { BookingService } from "../../processors/book/money/book-money.js";
 import { createLogger } from "../../runtime/logger.js";
 import { migrateClickHouse, migratePostgres } from "../../runtime/migrations.js";
 import { openPostgres } from "../../postgres/open.js";
@@ -20,6 +23,7 @@ import {
   settingsOf,
   type TestServers,
 } from "./backends.js";
+import { lmdbTopics } from "../log/log-topics.js";
 import { placeDatabase } from "./empty-database.js";
 import { atEndOfRun } from "./run.js";
 
@@ -61,6 +65,20 @@ export function openTestClickHouse(): Promise<ClickHouse> {
 export function openTestPostgres(): Promise<Postgres> {
   postgres ??= openMigratedPostgres();
   return postgres;
+}
+
+/** Closed after the run. */
+export function openTestLog(name: string): Log {
+  const path = join(testFolder, `log-of-${name}`);
+  const log = openLmdbLog({ path, topics: lmdbTopics({ partitions: 1 }), logger: testLogger });
+  testReleases.push(`log of ${name}`, () => log.close());
+  return log;
+}
+
+/** All that booking needs, with no catalogue behind it. */
+export function bookingOver(store: ClickHouse, log: BookingService["log"]): BookingService {
+  const skus = { see: async () => {}, name: async () => {}, productName: async () => "" };
+  return { clickhouse: store, log, logger: testLogger, skus };
 }
 
 async function openMigratedClickHouse(): Promise<ClickHouse> {

@@ -1,23 +1,17 @@
-/** The list of bad input: each is informed what is wrong, takes nothing, and delays nobody. */
+/** The list of bad input: each is answered with what is wrong, takes nothing, and delays nobody. */
 import { expect } from "chai";
 import { limits } from "../../config.js";
 import {
   type Answer,
-  type Endpoints,
   expectError,
   newStripeEvent,
-  openEndpoints,
   signingSecret,
   stripe,
+  suiteEndpoints,
 } from "../harness/endpoints.js";
 import { sendRaw } from "../harness/raw-http.js";
 
-let endpoints: Endpoints;
-
-before(async function openEndpointsOnce() {
-  this.timeout(60_000);
-  endpoints = await openEndpoints();
-});
+const endpoints = suiteEndpoints();
 
 /** Runs a refused call between two good ones, and sees that only those were taken. */
 async function refusing(refused: () => Promise<Answer>): Promise<Answer> {

@@ -6,15 +6,10 @@ import { WebSocket } from "ws";
 import { createApp } from "../../http/app.js";
 import { refuseIngest } from "../../http/refuse-ingest.js";
 import { createHttpServer } from "../../http/server.js";
-import { type Endpoints, expectError, openEndpoints } from "../harness/endpoints.js";
+import { expectError, suiteEndpoints } from "../harness/endpoints.js";
 import { sendRaw } from "../harness/raw-http.js";
 
-let endpoints: Endpoints;
-
-before(async function openEndpointsOnce() {
-  this.timeout(60_000);
-  endpoints = await openEndpoints();
-});
+const endpoints = suiteEndpoints();
 
 const raw = (text: string): Promise<string> => sendRaw(endpoints.base, text);
 

@@ -9,24 +9,15 @@ import type { Provider, ProviderToken } from "../../providers/provider.js";
 import { createLogger } from "../../runtime/logger.js";
 import { accountHasher } from "../../vault/account-hash.js";
 import { withApp } from "../harness/bare-app.js";
-import {
-  type Endpoints,
-  newStripeEvent,
-  openEndpoints,
-  signingSecret,
-  stripe,
-} from "../harness/endpoints.js";
+import { newStripeEvent, signingSecret, stripe, suiteEndpoints } from "../harness/endpoints.js";
 import { providers } from "../harness/provider-cases.js";
 
 type FailsIn = "heading" | "decode" | "verify";
 
 describe("An adapter that fails at the endpoints", function suite() {
   this.timeout(60_000);
-  let endpoints: Endpoints;
+  const endpoints = suiteEndpoints();
   let lines: string[] = [];
-  before(async () => {
-    endpoints = await openEndpoints();
-  });
 
   const logger = createLogger("error", {
     destination: { write: (line: string) => void lines.push(line) },

@@ -9,18 +9,13 @@ import { type RawEvent, rawEventCodec, topics } from "../../schemas/records/reco
 import { eventId } from "../../schemas/ids.js";
 import {
   type Answer,
-  type Endpoints,
   expectError,
   newStripeEvent,
+  suiteEndpoints,
   openEndpoints,
 } from "../harness/endpoints.js";
 
-let endpoints: Endpoints;
-
-before(async function openEndpointsOnce() {
-  this.timeout(60_000);
-  endpoints = await openEndpoints();
-});
+const endpoints = suiteEndpoints();
 
 /** The raw records with this event id, opened. */
 async function rawRecords(id: string): Promise<{ raw: RawEvent; body: string }[]> {
@@ -38,17 +33,6 @@ async function rawRecords(id: string): Promise<{ raw: RawEvent; body: string }[]
     }
   }
   return found;
-}
-
-/** Of a workspace of its own. */
-async function otherKey(): Promise<string> {
-  const created = await endpoints.manage("POST", "/workspaces", {
-    name: "O",
-    base_currency: "EUR",
-  });
-  const path = `/workspaces/${created.json.data.id}/keys`;
-  const asked = { environment: "Production", scope: "Full Ingress" };
-  return String((await endpoints.manage("POST", path, asked)).json.data.key);
 }
 
 let idsMade = 0;
@@ -109,16 +93,12 @@ describe("The webhook endpoint", () => {
 
   it("should let the flag decide where one URL has events of both environments", async () => {
     const body = { event: { id: "rc_sandbox", type: "TEST", environment: "SANDBOX" } };
-    const made = await endpoints.manage("POST", `/workspaces/${endpoints.workspace}/integrations`, {
-      provider: "revenuecat",
-      environment: "live",
-      credentials: { authorization: "Bearer both" },
-    });
-    expect(made.json.data.environment).to.equal("Production");
-    const answer = await endpoints.call(made.json.data.webhook_path, {
-      method: "POST",
-      headers: { authorization: "Bearer both", "content-type": "application/json" },
-      body: JSON.stringify(body),
+    const authorization = "Bearer both";
+    const made = await endpoints.integrate("revenuecat", { authorization }, "live");
+    expect(made).to.include({ environment: "Production" });
+    const answer = await endpoints.post(made.webhook_path, {
+      headers: { authorization, "content-type": "application/json" },
+      body: Buffer.from(JSON.stringify(body)),
     });
     const expected = eventId(endpoints.workspace, "test", "revenuecat", "rc_sandbox");
     expect(answer.json.event_id).to.equal(expected);
@@ -293,15 +273,11 @@ describe("Idempotency", () => {
   });
 
   it("should keep keys of different environments apart", async () => {
-    const path = `/workspaces/${endpoints.workspace}/keys`;
-    const made = await endpoints.manage("POST", path, {
-      environment: "Test",
-      scope: "Full Ingress",
-    });
+    const { key: testKey } = await endpoints.newKey("Test", "Full Ingress");
     const headers = key();
     const body = sale();
     const live = await endpoints.ingest(body, headers);
-    const authorization = `Bearer ${made.json.data.key}`;
+    const authorization = `Bearer ${testKey}`;
     const test = await endpoints.ingest({ ...body, amount: 1 }, { ...headers, authorization });
     expect(test.status, test.text).to.equal(202);
     expect(test.json.event_id).to.not.equal(live.json.event_id);
@@ -440,7 +416,7 @@ describe("Batches", () => {
       return answer.status === 200 ? untilRefused(key) : answer;
     };
 
-    const [other, third] = [await otherKey(), await otherKey()];
+    const [{ key: other }, { key: third }] = [await openEndpoints(), await openEndpoints()];
     const open = await Promise.all(Array.from({ length: half }, () => upload(endpoints.key)));
     const refused = await untilRefused(endpoints.key);
     expectError(refused, { status: 503, code: "batches_busy" });

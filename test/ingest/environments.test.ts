@@ -3,11 +3,10 @@ import { expect } from "chai";
 import { chargeObject } from "../../ops/payloads/stripe-money.js";
 import { stripeEvent } from "../../ops/payloads/stripe.js";
 import type { ProviderToken } from "../../providers/provider.js";
-import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
-import { until } from "../log/log-contract.js";
+import { suiteEndpoints } from "../harness/endpoints.js";
+import { until } from "../harness/promises.js";
 import { cases, providers } from "../harness/provider-cases.js";
 
-const version = "2025-09-30.clover";
 const dayMs = 24 * 60 * 60 * 1000;
 const stripe = (livemode: boolean) => ({
   id: `evt_${livemode}`,
@@ -41,10 +40,7 @@ const rows: [provider: ProviderToken, environment: string, body: object, isMisma
 ];
 
 describe("An event of the other environment than its integration", () => {
-  let endpoints: Endpoints;
-  before(async () => {
-    endpoints = await openEndpoints();
-  });
+  const endpoints = suiteEndpoints();
 
   for (const [index, [token, environment, body, isMismatch]] of rows.entries()) {
     const what = `${token} ${index} in ${environment}`;
@@ -60,7 +56,6 @@ describe("An event of the other environment than its integration", () => {
     const charge = (livemode: boolean) => {
       const at = Date.now() + 365 * dayMs;
       const object = chargeObject({
-        version,
         id: `ch_ahead_${livemode}`,
         paymentIntent: `pi_ahead_${livemode}`,
         amount: 4_900n,
@@ -69,7 +64,7 @@ describe("An event of the other environment than its integration", () => {
         customer: "cus_clock",
       });
       const id = `evt_ahead_${livemode}`;
-      const event = stripeEvent({ id, type: "charge.succeeded", at, version, object });
+      const event = stripeEvent({ id, type: "charge.succeeded", at, object });
       return { ...event, livemode };
     };
     const live = await deliver("stripe", "live", charge(true));
@@ -89,25 +84,16 @@ describe("An event of the other environment than its integration", () => {
   async function deliver(token: ProviderToken, environment: string, body: object): Promise<string> {
     const provider = providers.get(token);
     if (provider === undefined) throw new Error(token);
-    const credentials = cases[token]?.current;
-    const path = `/workspaces/${endpoints.workspace}/integrations`;
-    const made = await endpoints.manage("POST", path, {
-      provider: token,
-      environment,
-      credentials,
-    });
-    expect(made.status, made.text).to.equal(201);
-    const bytes = Buffer.from(JSON.stringify(body));
-    const { headers } = provider.sign(bytes, credentials, Date.now());
-    const call = { method: "POST", headers, body: bytes };
-    const answer = await endpoints.call(made.json.data.webhook_path, call);
+    const credentials = Object(cases[token]?.current);
+    const made = await endpoints.integrate(token, credentials, environment);
+    const signed = provider.sign(Buffer.from(JSON.stringify(body)), credentials, Date.now());
+    const answer = await endpoints.post(made.webhook_path, signed);
     expect(answer.status, answer.text).to.equal(200);
     return answer.json.event_id;
   }
 
   async function reasonsOf(id: string): Promise<string[]> {
-    const path = `/workspaces/${endpoints.workspace}/rejects?limit=200`;
-    return (await endpoints.manage("GET", path)).json.data
+    return (await endpoints.rejects("?limit=200"))
       .filter((row: { id: string }) => row.id === id)
       .map((row: { reason: string }) => row.reason);
   }

@@ -11,7 +11,7 @@ import { createGumroad } from "../../providers/gumroad/index.js";
 import { salePing } from "../../ops/payloads/gumroad.js";
 import { readIngestEvent } from "../../providers/ingest-event.js";
 import type { Decoded, DecodedFact, Provider } from "../../providers/provider.js";
-import { type Answer, type Endpoints, openEndpoints } from "../harness/endpoints.js";
+import { type Answer, suiteEndpoints } from "../harness/endpoints.js";
 import type { IngestCall } from "../../ingest/ingest-call.js";
 
 const custom = createCustom({ toleranceSeconds: 300 });
@@ -64,23 +64,16 @@ describe("An event without a date", () => {
 });
 
 describe("What is booked late", () => {
-  let endpoints: Endpoints;
-
-  before(async function openEndpointsOnce() {
-    this.timeout(60_000);
-    endpoints = await openEndpoints();
-  });
+  const endpoints = suiteEndpoints();
 
   it("should be dated by its first delivery, however often it was replayed", async () => {
-    const { gumroadApi, workspace } = endpoints;
-    const integration = await endpoints.manage("POST", `/workspaces/${workspace}/integrations`, {
-      provider: "gumroad",
-      environment: "Production",
-      credentials: { seller_id: "c2VsbGVy==", access_token: gumroadApi.accessToken },
+    const { gumroadApi } = endpoints;
+    const seller = { seller_id: "c2VsbGVy==" };
+    const { webhook_path: webhook } = await endpoints.integrate("gumroad", {
+      ...seller,
+      access_token: gumroadApi.accessToken,
     });
-    const { body, headers } = gumroad.sign(refundPing, { seller_id: "c2VsbGVy==" }, Date.now());
-    const call = { method: "POST", headers, body: new Uint8Array(body) };
-    const taken = await endpoints.call(integration.json.data.webhook_path, call);
+    const taken = await endpoints.post(webhook, gumroad.sign(refundPing, seller, Date.now()));
     const id = String(taken.json.event_id);
     await delivered(id, 1, "rejected");
     await replay(id);
@@ -136,9 +129,8 @@ describe("What is booked late", () => {
 
   /** The event, once its newest delivery became that. */
   async function delivered(id: string, times: number, state: string): Promise<Answer["json"]> {
-    const headers = { authorization: `Bearer ${endpoints.key}` };
     for (const startedAt = Date.now(); Date.now() < startedAt + bookedWithinMs; await pause(50)) {
-      const { status, json } = await endpoints.call(`/v1/events/${id}`, { headers });
+      const { status, json } = await endpoints.get(`/v1/events/${id}`);
       if (status !== 200 || json.data.deliveries.length < times) continue;
       if (json.data.state === "in_progress") continue;
       // Of what is received long ago, `in_progress` is not reported.

@@ -9,7 +9,7 @@ import { parseBody } from "../../http/webhook-body.js";
 import { passages } from "../../watermark/watermark.js";
 import type { Provider, ProviderToken } from "../../providers/provider.js";
 import { onServers } from "../harness/backends.js";
-import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
+import { suiteEndpoints, type Endpoints, openEndpoints } from "../harness/endpoints.js";
 import { must } from "../model/readers/json.js";
 import { cases, fixturesOf, providers } from "../harness/provider-cases.js";
 
@@ -27,14 +27,13 @@ type Recorded = ReadonlyMap<string, readonly string[]>;
 
 describe("Every provider's examples, delivered twice", function suite() {
   this.timeout(300_000);
-  let endpoints: Endpoints;
+  const endpoints = suiteEndpoints();
   const workspaces: { readonly token: ProviderToken; readonly workspace: string }[] = [];
   const deliveries: (() => Promise<Response>)[] = [];
   let once: Recorded;
   let twice: Recorded;
 
   before(async () => {
-    endpoints = await openEndpoints();
     const answer = (request: IncomingMessage, response: ServerResponse): boolean => {
       const token = request.headers.authorization?.replace(/^Bearer /, "") ?? "";
       if (!endpoints.answersApi.answers.has(token)) return false;
@@ -65,7 +64,7 @@ describe("Every provider's examples, delivered twice", function suite() {
     const { current, signers } = must(cases[token], "credentials");
     const signer = signers?.[0] ?? provider.credentials.parse(current);
     const shared = await openWorkspace(token);
-    const path = await integrate(shared, token, current);
+    const path = await integrate(shared, token, Object(current));
     const seen = new Set<string>();
     for (const { name, body, known } of fixturesOf(token)) {
       const deliver = (url: string): Promise<Response> => {
@@ -90,30 +89,22 @@ describe("Every provider's examples, delivered twice", function suite() {
     }
   }
 
-  async function openWorkspace(token: ProviderToken): Promise<string> {
-    const made = await endpoints.manage("POST", "/workspaces", {
-      name: token,
-      base_currency: "EUR",
-    });
-    const workspace = String(made.json.data.id);
-    workspaces.push({ token, workspace });
-    return workspace;
+  async function openWorkspace(token: ProviderToken): Promise<Endpoints> {
+    const opened = await openEndpoints();
+    workspaces.push({ token, workspace: opened.workspace });
+    return opened;
   }
 
   /** @returns its webhook URL */
   async function integrate(
-    workspace: string,
+    shop: Endpoints,
     provider: ProviderToken,
-    credentials: unknown,
+    credentials: object,
   ): Promise<string> {
-    const answer = await endpoints.manage("POST", `/workspaces/${workspace}/integrations`, {
-      provider,
-      // Its examples are of test mode.
-      environment: provider === "stripe" ? "Test" : "Production",
-      credentials,
-    });
-    expect(answer.status, answer.text).to.equal(201);
-    return `${endpoints.base}${answer.json.data.webhook_path}`;
+    // Stripe's examples are of test mode.
+    const environment = provider === "stripe" ? "Test" : "Production";
+    const { webhook_path: path } = await shop.integrate(provider, credentials, environment);
+    return shop.base + path;
   }
 
   /** An integration that asks with this token is given the example's answers. */

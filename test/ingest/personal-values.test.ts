@@ -8,7 +8,7 @@ import { writeBackup } from "../../backup/write.js";
 import type { Provider, ProviderToken } from "../../providers/provider.js";
 import { topics } from "../../schemas/records/records.js";
 import { onServers } from "../harness/backends.js";
-import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
+import { suiteEndpoints, openEndpoints } from "../harness/endpoints.js";
 import { pathsIn, replaced } from "../harness/json-paths.js";
 import { cases, type Fixture, fixturesOf, providers } from "../harness/provider-cases.js";
 import { must } from "../model/readers/json.js";
@@ -27,13 +27,12 @@ const marker = "Zq7w";
 
 describe("What is personal", function suite() {
   this.timeout(300_000);
-  let endpoints: Endpoints;
+  const endpoints = suiteEndpoints();
   let folder: string;
   const sent = new Map<string, string>();
   const workspaces = new Map<string, string>();
 
   before(async () => {
-    endpoints = await openEndpoints();
     folder = mkdtempSync(join(tmpdir(), "revenue-personal-"));
     for (const [token, provider] of providers) await deliverAll(token, provider);
     workspaces.set("ingest", endpoints.workspace);
@@ -89,23 +88,14 @@ describe("What is personal", function suite() {
   async function deliverAll(token: ProviderToken, provider: Provider): Promise<void> {
     const { current, signers } = must(cases[token], "credentials");
     const signer = signers?.[0] ?? provider.credentials.parse(current);
-    const made = await endpoints.manage("POST", "/workspaces", {
-      name: token,
-      base_currency: "EUR",
-    });
-    const workspace = String(made.json.data.id);
-    workspaces.set(token, workspace);
-    const path = `/workspaces/${workspace}/integrations`;
+    const shop = await openEndpoints();
+    workspaces.set(token, shop.workspace);
     // Stripe's examples are of test mode, which an integration of its own takes.
     const environment = token === "stripe" ? "Test" : "Production";
-    const integration = { provider: token, environment, credentials: current };
-    const answer = await endpoints.manage("POST", path, integration);
-    expect(answer.status, answer.text).to.equal(201);
+    const { webhook_path: path } = await shop.integrate(token, Object(current), environment);
     const deliver = async ({ body }: Fixture): Promise<void> => {
       const signed = provider.sign(marked(body, token), signer, Date.now());
-      const bytes = new Uint8Array(signed.body);
-      const init = { method: "POST", headers: signed.headers, body: bytes };
-      const { status, text } = await endpoints.call(answer.json.data.webhook_path, init);
+      const { status, text } = await shop.post(path, signed);
       expect(status, text).to.be.oneOf([200, 422]);
     };
     await Promise.all(fixturesOf(token).map(deliver));

@@ -4,7 +4,7 @@
 import { expect } from "chai";
 import { transactionId } from "../../schemas/ids.js";
 import { topics } from "../../schemas/records/records.js";
-import { type Endpoints, expectError, openEndpoints } from "../harness/endpoints.js";
+import { expectError, suiteEndpoints } from "../harness/endpoints.js";
 import { cases, fixturesOf, providers } from "../harness/provider-cases.js";
 import { must } from "../model/readers/json.js";
 
@@ -14,19 +14,8 @@ let salesMade = 0;
 
 describe("An event that nothing can be made of", function suite() {
   this.timeout(120_000);
-  let endpoints: Endpoints;
-  let other: { readonly workspace: string; readonly key: string };
-  before(async () => {
-    endpoints = await openEndpoints();
-    const made = await endpoints.manage("POST", "/workspaces", {
-      name: "Other",
-      base_currency: "EUR",
-    });
-    const workspace = String(made.json.data.id);
-    const given = { environment: "Production", scope: "Full Ingress" };
-    const key = await endpoints.manage("POST", `/workspaces/${workspace}/keys`, given);
-    other = { workspace, key: String(key.json.data.key) };
-  });
+  const endpoints = suiteEndpoints();
+  const other = suiteEndpoints();
 
   it("should be refused at the ingest endpoint when it is too long to be kept", async () => {
     const body = { provider: "stripe", event_type: "charge.succeeded", payload: tooLongCharge() };
@@ -101,9 +90,7 @@ describe("An event that nothing can be made of", function suite() {
   async function nulInProduct(): Promise<void> {
     const apple = must(providers.get("apple"), "an adapter");
     const { current, signers } = must(cases.apple, "credentials");
-    const path = `/workspaces/${endpoints.workspace}/integrations`;
-    const integration = { provider: "apple", environment: "Production", credentials: current };
-    const made = await endpoints.manage("POST", path, integration);
+    const { webhook_path: webhook } = await endpoints.integrate("apple", Object(current));
     const example = must(
       fixturesOf("apple").find(({ name }) => name === "SUBSCRIBED.INITIAL_BUY"),
       "an example",
@@ -111,20 +98,12 @@ describe("An event that nothing can be made of", function suite() {
     const body = JSON.parse(example.body.toString());
     body.data.signedTransactionInfo.productId = "pro\u0000";
     const signed = apple.sign(Buffer.from(JSON.stringify(body)), signers?.[0], Date.now());
-    const bytes = new Uint8Array(signed.body);
-    const init = { method: "POST", headers: signed.headers, body: bytes };
-    const { status, text } = await endpoints.call(made.json.data.webhook_path, init);
+    const { status, text } = await endpoints.post(webhook, signed);
     expect(status, text).to.equal(200);
   }
 
   async function expectOthersBooked(): Promise<void> {
-    const headers = {
-      authorization: `Bearer ${other.key}`,
-      "content-type": "application/json",
-      "idempotency-key": `sale ${(salesMade += 1)}`,
-    };
-    const init = { method: "POST", headers, body: JSON.stringify(sale) };
-    const answer = await endpoints.call("/v1/events/ingest", init);
+    const answer = await other.ingest(sale, { "idempotency-key": `sale ${(salesMade += 1)}` });
     expect(answer.status, answer.text).to.equal(202);
     await endpoints.booked();
     const rows = await endpoints.service.clickhouse.rows(
@@ -136,8 +115,7 @@ describe("An event that nothing can be made of", function suite() {
 
   /** Ids of the events that are open rejects for this reason. */
   async function rejected(reason: string): Promise<string[]> {
-    const path = `/workspaces/${endpoints.workspace}/rejects?reason=${reason}`;
-    const { json } = await endpoints.manage("GET", path);
-    return json.data.map(({ id }: { id: string }) => id);
+    const rejects = await endpoints.rejects(`?reason=${reason}`);
+    return rejects.map(({ id }: { id: string }) => id);
   }
 });

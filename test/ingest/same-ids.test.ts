@@ -30,9 +30,8 @@ import {
   stripeEvent,
   subscriptionObject,
 } from "../../ops/payloads/stripe.js";
-import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
+import { openEndpoints } from "../harness/endpoints.js";
 
-const version = "2025-09-30.clover";
 const dayMs = 86_400_000;
 const at = Math.floor((Date.now() - 10 * dayMs) / 1000) * 1000;
 const appleSigner = makeTestChain();
@@ -40,13 +39,13 @@ let eventsMade = 0;
 
 function stripeBody(type: string, object: JsonObject) {
   const id = `evt_same_${(eventsMade += 1)}`;
-  const payload = stripeEvent({ id, type, at, version, object });
+  const payload = stripeEvent({ id, type, at, object });
   return { provider: "stripe", event_type: type, payload };
 }
 
 function stripeCharge() {
   const of = { id: "ch_same", paymentIntent: "pi_same", customer: "cus_same" };
-  const money = { amount: 1000n, currency: "eur", createdAt: at, version } as const;
+  const money = { amount: 1000n, currency: "eur", createdAt: at } as const;
   return stripeBody("charge.succeeded", chargeObject({ ...of, ...money }));
 }
 
@@ -55,7 +54,6 @@ function stripeSubscription(name: string) {
   const price = priceObject({ ...made, id: "price_same", unitAmount: 1000n, interval: "month" });
   const object = subscriptionObject({
     ...made,
-    version,
     id: `sub_${name}`,
     customer: `cus_${name}`,
     status: "active",
@@ -230,11 +228,6 @@ describe("Records and flat events with a provider's own ids", () => {
 });
 
 describe("A churn that names a subscription", () => {
-  let endpoints: Endpoints;
-  before(async function openEndpointsOnce() {
-    this.timeout(60_000);
-    endpoints = await openEndpoints();
-  });
   const ended = new Date(at + 5 * dayMs).toISOString();
 
   it("should end what the provider's own event began", async () => {
@@ -278,37 +271,26 @@ describe("A churn that names a subscription", () => {
   }
 
   async function openShop() {
-    const manage: Endpoints["manage"] = (...call) => endpoints.manage(...call);
-    const named = { name: "Same ids", base_currency: "EUR" };
-    const path = `/workspaces/${(await manage("POST", "/workspaces", named)).json.data.id}`;
-    const wanted = { environment: "Production", scope: "Full Ingress" };
-    const { key } = (await manage("POST", `${path}/keys`, wanted)).json.data;
-    const headers = { authorization: `Bearer ${key}` };
-    const booked = async () => {
-      const now = Date.now();
-      while ((await endpoints.service.watermark.completeTo()) < now) await pause(10);
-    };
+    const endpoints = await openEndpoints();
     return {
       async send(...events: readonly object[]) {
         for (const event of events) {
-          const { status, text } = await endpoints.ingest(event, headers);
+          const { status, text } = await endpoints.ingest(event);
           expect(status, text).to.equal(202);
         }
-        await booked();
+        await endpoints.booked();
       },
       async mrr(): Promise<number> {
-        return (await endpoints.call("/v1/metrics/mrr", { headers })).json.data.current_mrr;
+        return (await endpoints.get("/v1/metrics/mrr")).json.data.current_mrr;
       },
       async rejects(): Promise<string[]> {
-        const { json } = await manage("GET", `${path}/rejects`);
-        return json.data.map(({ reason }: { reason: string }) => reason);
+        return (await endpoints.rejects()).map(({ reason }: { reason: string }) => reason);
       },
       async replayAll() {
-        const answer = await manage("POST", `${path}/rejects/replay`, {
-          reason: "no_open_subscription",
-        });
+        const given = { reason: "no_open_subscription" };
+        const answer = await endpoints.manage("POST", `${endpoints.path}/rejects/replay`, given);
         expect(answer.json.data.replayed, answer.text).to.equal(1);
-        await booked();
+        await endpoints.booked();
       },
     };
   }

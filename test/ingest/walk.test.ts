@@ -11,7 +11,7 @@ import {
 import { groups } from "../../watermark/watermark.js";
 import { chargeObject } from "../../ops/payloads/stripe-money.js";
 import { eventBody, stripeEvent } from "../../ops/payloads/stripe.js";
-import { type Endpoints, openEndpoints, stripe } from "../harness/endpoints.js";
+import { stripe, suiteEndpoints } from "../harness/endpoints.js";
 
 const paidAt = Date.now() - 3_600_000;
 const body = eventBody(
@@ -19,9 +19,7 @@ const body = eventBody(
     id: "evt_walk",
     type: "charge.succeeded",
     at: paidAt,
-    version: "2025-09-30.clover",
     object: chargeObject({
-      version: "2025-09-30.clover",
       id: "ch_walk",
       paymentIntent: "pi_walk",
       amount: 4_900n,
@@ -34,13 +32,12 @@ const body = eventBody(
 );
 
 describe("The way of one event", () => {
-  let endpoints: Endpoints;
+  const endpoints = suiteEndpoints();
   const live: unknown[] = [];
   let socket: WebSocket;
   let eventId = "";
 
   before(async () => {
-    endpoints = await openEndpoints();
     socket = new WebSocket(`${endpoints.base.replace("http", "ws")}/v1/events/stream`, {
       headers: { Authorization: `Bearer ${endpoints.readKey}` },
     });
@@ -138,9 +135,7 @@ describe("The way of one event", () => {
   });
 
   it("9 answer: should list the transaction", async () => {
-    const answer = await endpoints.call("/v1/transactions", {
-      headers: { Authorization: `Bearer ${endpoints.readKey}` },
-    });
+    const answer = await endpoints.get("/v1/transactions");
     const { data } = answer.json;
     expect(data).to.have.length(1);
     expect(data[0]).to.include({

@@ -9,9 +9,8 @@ import {
   stripeEvent,
   subscriptionObject,
 } from "../../ops/payloads/stripe.js";
-import { type Endpoints, expectError, openEndpoints } from "../harness/endpoints.js";
+import { expectError, suiteEndpoints } from "../harness/endpoints.js";
 
-const version = "2025-09-30.clover";
 const dayMs = 86_400_000;
 const daysAgo = Math.floor((Date.now() - 3 * dayMs) / 1000) * 1000;
 /** When nobody reported what a Zimbabwean dollar was worth. */
@@ -19,7 +18,7 @@ const longAgo = Date.UTC(2001, 0, 5);
 let idsMade = 0;
 
 function stripeBody(type: string, at: number, object: JsonObject) {
-  const payload = stripeEvent({ id: `evt_whole_${(idsMade += 1)}`, type, at, version, object });
+  const payload = stripeEvent({ id: `evt_whole_${(idsMade += 1)}`, type, at, object });
   return { provider: "stripe", event_type: type, payload };
 }
 
@@ -48,7 +47,6 @@ function subscription(currency: string, at: number) {
   const price = priceObject({ ...money, id: "price_whole", unitAmount: 990n, interval: "month" });
   const object = subscriptionObject({
     ...money,
-    version,
     id: "sub_whole",
     customer: "cus_whole",
     status: "active",
@@ -62,7 +60,6 @@ function ended(endedAt: number) {
     id: "sub_whole",
     customer: "cus_whole",
     currency: "EUR",
-    version,
     status: "canceled",
     items: [],
     createdAt: daysAgo,
@@ -86,10 +83,7 @@ function order(createdAt: number) {
 }
 
 describe("A provider's own body at the ingest endpoint", () => {
-  let endpoints: Endpoints;
-  before(async () => {
-    endpoints = await openEndpoints();
-  });
+  const endpoints = suiteEndpoints();
 
   it("should be answered with the money a dispute takes, as it is booked", async () => {
     const answer = await endpoints.ingest(dispute(2_900n, "USD"));

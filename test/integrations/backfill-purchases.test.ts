@@ -7,13 +7,13 @@ import {
   invoicePaymentObject,
   sessionObject,
 } from "../../ops/payloads/stripe-money.js";
-import { type Endpoints, openEndpoints, signingSecret } from "../harness/endpoints.js";
+import { signingSecret, suiteEndpoints } from "../harness/endpoints.js";
 import { apiKey } from "../apis/stripe-api.js";
+import { until } from "../harness/promises.js";
 
 const day = 24 * 60 * 60 * 1000;
 const from = Date.UTC(2026, 0, 1);
-const version = "2025-09-30.clover";
-const shared = { currency: "eur", version } as const;
+const shared = { currency: "eur" } as const;
 
 /** Sent with thirty days to pay, and paid when twenty-nine had passed. */
 const [sentAt, paidAt] = [from - 20 * day, from + 9 * day];
@@ -68,10 +68,9 @@ const charges = [
 
 describe("A backfill of Stripe, of what was bought", function suite() {
   this.timeout(60_000);
-  let endpoints: Endpoints;
+  const endpoints = suiteEndpoints();
 
   before(async () => {
-    endpoints = await openEndpoints();
     const lists: [string, JsonObject[]][] = [
       ["/v1/charges", charges],
       ["/v1/invoices", [invoice]],
@@ -88,15 +87,11 @@ describe("A backfill of Stripe, of what was bought", function suite() {
       type: "checkout.session.completed",
       object: session,
       at: paidAt,
-      version,
     } as const;
     await endpoints.deliver(eventBody(stripeEvent({ ...reported, id: "evt_sold" })));
-    const made = await endpoints.manage("POST", `/workspaces/${endpoints.workspace}/integrations`, {
-      provider: "stripe",
-      environment: "Production",
-      credentials: { signing_secret: signingSecret, api_key: apiKey },
-    });
-    const path = `/workspaces/${endpoints.workspace}/integrations/${made.json.data.id}/backfill`;
+    const credentials = { signing_secret: signingSecret, api_key: apiKey };
+    const { id } = await endpoints.integrate("stripe", credentials);
+    const path = `${endpoints.path}/integrations/${id}/backfill`;
     await endpoints.manage("POST", path, { from: "2026-01-01" });
     for (;;) {
       const { state, problem } = (await endpoints.manage("GET", path)).json.data;
@@ -122,9 +117,7 @@ describe("A backfill of Stripe, of what was bought", function suite() {
   for (const [what, amount, product] of sold) {
     it(`should know it where there ${what}`, async () => {
       // Lines that are asked for come when the rest is booked.
-      while ((await skusOf(amount)).length === 0) {
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }
+      await until(async () => (await skusOf(amount)).length > 0);
       expect(await transactionOf(amount)).to.deep.equal({
         type: "one_time",
         customer_country: "FR",
@@ -151,8 +144,5 @@ describe("A backfill of Stripe, of what was bought", function suite() {
       .map(({ external_id: id }) => id);
   }
 
-  async function read(path: string) {
-    const headers = { authorization: `Bearer ${endpoints.readKey}` };
-    return (await endpoints.call(path, { headers })).json;
-  }
+  const read = async (path: string) => (await endpoints.get(path)).json;
 });

@@ -43,7 +43,6 @@ function subscription(
     createdAt,
     endedAt,
     trialEndAt: createdAt + trialDays * dayMs,
-    version: "2025-09-30.clover",
     items: [{ id: "si_trial", quantity, price }],
   });
   return { ...object, ...more };
@@ -106,7 +105,7 @@ describe("A trial in the history of Stripe", () => {
     was paused before its end      | paused   | -       | request   | -864000 | 60: 0
   `);
   for (const row of cases) {
-    it(`should be informed that ${row["what"]}: ${row["reported"]}`, () => {
+    it(`should be read where it ${row["what"]}: ${row["reported"]}`, () => {
       const [status] = statuses.filter((known) => known === row["status"]);
       if (status === undefined) throw new Error(`no status ${row["status"]}`);
       const pause = pauseOf(row["paused by"], sinceTrial(row["paused"]));
@@ -128,7 +127,7 @@ describe("A free month in the history of Stripe, given to a customer who paid", 
     began after it        | active   | 0.05  | -      | 0: 9900; 0: 0; 14: 9900; 60: 9900
   `);
   for (const row of cases) {
-    it(`should be informed where it ${row["what"]}: ${row["reported"]}`, () => {
+    it(`should be read where it ${row["what"]}: ${row["reported"]}`, () => {
       const [status] = statuses.filter((known) => known === row["status"]);
       if (status === undefined) throw new Error(`no status ${row["status"]}`);
       const since = startsAt(Number(row["since"]));

@@ -20,12 +20,12 @@ import {
   invoicePaymentObject,
   refundObject,
 } from "../../ops/payloads/stripe-money.js";
-import { type Endpoints, expectError, openEndpoints, stripe } from "../harness/endpoints.js";
+import { expectError, stripe, suiteEndpoints } from "../harness/endpoints.js";
 import { apiKey, send, type StripeApi } from "../apis/stripe-api.js";
 import { backfillTriesMax } from "../../processors/backfill/backfill.js";
 import { logRecordBytesMax } from "../../log/record-size.js";
+import { until } from "../harness/promises.js";
 
-const version = "2025-09-30.clover";
 const day = 24 * 60 * 60 * 1000;
 const from = Date.UTC(2026, 0, 1);
 const customers = 110;
@@ -34,7 +34,7 @@ const customers = 110;
 function bought(number: number) {
   const createdAt = from + number * 6 * 60 * 60 * 1000;
   const [customer, invoice, intent] = [`cus_h${number}`, `in_h${number}`, `pi_h${number}`];
-  const shared = { customer, currency: "eur", createdAt, version } as const;
+  const shared = { customer, currency: "eur", createdAt } as const;
   const price = priceObject({
     id: "price_h",
     product: "prod_h",
@@ -130,7 +130,6 @@ const outside = invoiceObject({
   currency: "eur",
   createdAt: from + 35 * day,
   paidAt: from + 36 * day,
-  version,
   outOfBand: true,
   lines: [{ id: "il_outside", product: "prod_outside", price: "price_outside", amount: 1200n }],
 });
@@ -209,14 +208,13 @@ function history(): [string, JsonObject[]][] {
 
 describe("A backfill of Stripe", function suite() {
   this.timeout(120_000);
-  let endpoints: Endpoints;
+  const endpoints = suiteEndpoints();
   let api: StripeApi;
   let integration: string;
   let webhook: string;
   const secret = "whsec_of_history";
 
   before(async () => {
-    endpoints = await openEndpoints();
     api = endpoints.stripeApi;
     for (const [path, objects] of history()) api.lists.set(path, objects);
     ({ integration, webhook } = await connect({ api_key: apiKey }));
@@ -528,14 +526,8 @@ describe("A backfill of Stripe", function suite() {
   });
 
   async function connect(more: object) {
-    const path = `/workspaces/${endpoints.workspace}/integrations`;
-    const made = await endpoints.manage("POST", path, {
-      provider: "stripe",
-      environment: "Production",
-      credentials: { signing_secret: secret, ...more },
-    });
-    const { id, webhook_path: hook } = made.json.data;
-    return { integration: String(id), webhook: String(hook) };
+    const made = await endpoints.integrate("stripe", { signing_secret: secret, ...more });
+    return { integration: made.id, webhook: made.webhook_path };
   }
 
   function backfill(body: object, id = integration) {
@@ -575,20 +567,15 @@ describe("A backfill of Stripe", function suite() {
     if (typeof object !== "object" || object === null || Array.isArray(object)) {
       throw new Error("no object");
     }
-    return { type, object, at: from + 5 * day, version } as const;
+    return { type, object, at: from + 5 * day } as const;
   }
   async function deliver(event: JsonObject): Promise<void> {
-    const body = eventBody(event);
-    const { headers } = stripe.sign(body, { signing_secret: secret }, Date.now());
-    const answer = await endpoints.call(webhook, { method: "POST", headers, body });
+    const signed = stripe.sign(eventBody(event), { signing_secret: secret }, Date.now());
+    const answer = await endpoints.post(webhook, signed);
     expect(answer.status, answer.text).to.equal(200);
   }
 
-  async function read(path: string) {
-    const headers = { authorization: `Bearer ${endpoints.readKey}` };
-    const { json } = await endpoints.call(path, { headers });
-    return json;
-  }
+  const read = async (path: string) => (await endpoints.get(path)).json;
   async function mrrAt(at: string): Promise<number> {
     return (await read(`/v1/metrics/mrr?at=${at}`)).data.current_mrr;
   }
@@ -606,8 +593,5 @@ describe("A backfill of Stripe", function suite() {
       sales: Number(sales),
       transactions: transactions.data.map(shownOf),
     };
-  }
-  async function until(isTrue: () => Promise<boolean>): Promise<void> {
-    while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 50));
   }
 });

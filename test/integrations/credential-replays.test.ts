@@ -5,7 +5,7 @@ import { createIntegration } from "../../workspaces/integration-records.js";
 import type { Postgres } from "../../postgres/postgres.js";
 import type { ReplayService } from "../../rejects/replay.js";
 import { openVault } from "../../vault/vault.js";
-import { rejection } from "../log/log-contract.js";
+import { rejection } from "../harness/promises.js";
 import { openTestPostgres } from "../harness/stores.js";
 
 describe("A replay that is owed", () => {

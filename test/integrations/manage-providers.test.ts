@@ -1,22 +1,12 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { openIntegrationCalls } from "../../workspaces/integration-calls.js";
 import { createCustom } from "../../providers/custom/index.js";
 import { recordBody } from "../../ops/payloads/custom.js";
 import { providerTokens } from "../../schemas/provider-tokens.js";
-import {
-  type Endpoints,
-  newStripeEvent,
-  openEndpoints,
-  signingSecret,
-  stripe,
-} from "../harness/endpoints.js";
+import { newStripeEvent, signingSecret, stripe, suiteEndpoints } from "../harness/endpoints.js";
 
-let endpoints: Endpoints;
-
-before(async function openEndpointsOnce() {
-  this.timeout(60_000);
-  endpoints = await openEndpoints();
-});
+const endpoints = suiteEndpoints();
 
 describe("The list of providers", () => {
   interface Listed {
@@ -75,28 +65,19 @@ describe("The list of providers", () => {
     expect(silent).to.deep.equal([]);
   });
 
-  it("should be informed to the administrator only", async () => {
-    const headers = { authorization: `Bearer ${endpoints.key}` };
-    expect((await endpoints.call("/v1/manage/providers", { headers })).status).to.equal(401);
+  it("should be shown to the administrator only", async () => {
+    const answer = await endpoints.get("/v1/manage/providers", endpoints.key);
+    expect(answer.status).to.equal(401);
   });
 });
 
 describe("An integration's health", () => {
-  const newIntegration = async (provider: string, credentials: object) => {
-    const path = `/workspaces/${endpoints.workspace}/integrations`;
-    const made = await endpoints.manage("POST", path, {
-      provider,
-      environment: "Production",
-      credentials,
-    });
-    return made.json.data;
-  };
-  const newStripe = () => newIntegration("stripe", { signing_secret: signingSecret });
+  const newStripe = () => endpoints.integrate("stripe", { signing_secret: signingSecret });
   /** Looks until it is as it should be: counts are written beside the calls. */
   const expectHealth = async (id: string, expected: object) => {
     const until = Date.now() + 20_000;
     for (;;) {
-      const path = `/workspaces/${endpoints.workspace}/integrations?limit=200`;
+      const path = `${endpoints.path}/integrations?limit=200`;
       const { data } = (await endpoints.manage("GET", path)).json;
       const { health } = data.find((row: { id: string }) => row.id === id);
       try {
@@ -105,13 +86,12 @@ describe("An integration's health", () => {
       } catch (error) {
         if (Date.now() > until) throw error;
       }
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await pause(50);
     }
   };
   const post = (where: string, secret: string) => {
     const body = Buffer.from(JSON.stringify(newStripeEvent()));
-    const { headers } = stripe.sign(body, { signing_secret: secret }, Date.now());
-    return endpoints.call(where, { method: "POST", headers, body });
+    return endpoints.post(where, stripe.sign(body, { signing_secret: secret }, Date.now()));
   };
 
   it("should wait for the first call", async () => {
@@ -139,7 +119,7 @@ describe("An integration's health", () => {
   });
 
   it("should say what it delivered and could not be booked", async () => {
-    const { id, webhook_path: where, credentials } = await newIntegration("custom", {});
+    const { id, webhook_path: where, credentials } = await endpoints.integrate("custom", {});
     const body = recordBody({
       eventType: "transaction.sale",
       amountMinor: 500n,

@@ -17,23 +17,19 @@ import { eventId } from "../../schemas/ids.js";
 import { rawEventCodec, topics } from "../../schemas/records/records.js";
 import {
   type Answer,
-  type Endpoints,
   expectError,
   newStripeEvent,
   openEndpoints,
   signingSecret,
   stripe,
+  suiteEndpoints,
 } from "../harness/endpoints.js";
+import { metaOf } from "../harness/facts.js";
 
 const custom = createCustom({ toleranceSeconds: 300 });
-let endpoints: Endpoints;
+const endpoints = suiteEndpoints();
 let path: string;
-
-before(async function openEndpointsOnce() {
-  this.timeout(60_000);
-  endpoints = await openEndpoints();
-  path = `/workspaces/${endpoints.workspace}`;
-});
+before(() => ({ path } = endpoints));
 
 describe("The management interface", () => {
   const withToken = (authorization: string | null, where = "/v1/manage/workspaces") =>
@@ -81,59 +77,27 @@ describe("The management interface", () => {
     expect(answers.filter(({ got, expected }) => got !== expected)).to.deep.equal([]);
   });
 
-  const wrong: [method: string, where: string, body: unknown, code: string, param: string][] = [
-    ["POST", "/workspaces", {}, "field_invalid", "name"],
-    ["POST", "/workspaces", [], "field_invalid", "body"],
-    ["POST", "/workspaces", { name: "A", base_currency: "CHF" }, "field_invalid", "base_currency"],
-    ["POST", "/workspaces", { name: "", base_currency: "USD" }, "field_invalid", "name"],
-    ["POST", "/workspaces", { name: "A", base_currency: "USD", x: 1 }, "field_unknown", "x"],
-    [
-      "POST",
-      "/keys",
-      { environment: "staging", scope: "Read-only" },
-      "field_invalid",
-      "environment",
-    ],
-    [
-      "POST",
-      "/keys",
-      { environment: "Test", scope: "Read-only", expires_at: "2020-01-01T00:00:00Z" },
-      "expires_at_past",
-      "expires_at",
-    ],
-    [
-      "POST",
-      "/keys",
-      { environment: "Test", scope: "Read-only", expires_at: "9999-12-31T23:59:59-12:00" },
-      "expires_at_too_late",
-      "expires_at",
-    ],
-    [
-      "POST",
-      "/integrations",
-      { provider: "acme", environment: "Test", credentials: {} },
-      "provider_unknown",
-      "provider",
-    ],
-    [
-      "POST",
-      "/integrations",
-      { provider: "stripe", environment: "Test", credentials: {} },
-      "credential_invalid",
-      "credentials.signing_secret",
-    ],
-    [
-      "POST",
-      "/integrations",
-      { provider: "stripe", environment: "Test", credentials: { signing_secret: "a", pin: 1 } },
-      "credential_unknown",
-      "credentials.pin",
-    ],
+  const key = { environment: "Test", scope: "Read-only" };
+  const [past, tooLate] = ["2020-01-01T00:00:00Z", "9999-12-31T23:59:59-12:00"];
+  const integration = { provider: "stripe", environment: "Test", credentials: {} };
+  const unknown = { ...integration, credentials: { signing_secret: "a", pin: 1 } };
+  const wrong: [where: string, body: unknown, code: string, param: string][] = [
+    ["/workspaces", {}, "field_invalid", "name"],
+    ["/workspaces", [], "field_invalid", "body"],
+    ["/workspaces", { name: "A", base_currency: "CHF" }, "field_invalid", "base_currency"],
+    ["/workspaces", { name: "", base_currency: "USD" }, "field_invalid", "name"],
+    ["/workspaces", { name: "A", base_currency: "USD", x: 1 }, "field_unknown", "x"],
+    ["/keys", { ...key, environment: "staging" }, "field_invalid", "environment"],
+    ["/keys", { ...key, expires_at: past }, "expires_at_past", "expires_at"],
+    ["/keys", { ...key, expires_at: tooLate }, "expires_at_too_late", "expires_at"],
+    ["/integrations", { ...integration, provider: "acme" }, "provider_unknown", "provider"],
+    ["/integrations", integration, "credential_invalid", "credentials.signing_secret"],
+    ["/integrations", unknown, "credential_unknown", "credentials.pin"],
   ];
-  for (const [method, where, body, code, param] of wrong) {
+  for (const [where, body, code, param] of wrong) {
     it(`should answer ${JSON.stringify(body)} to ${where} with 422 ${code}`, async () => {
       const whole = where === "/workspaces" ? where : path + where;
-      expectError(await endpoints.manage(method, whole, body), { status: 422, code, param });
+      expectError(await endpoints.manage("POST", whole, body), { status: 422, code, param });
     });
   }
 
@@ -273,8 +237,7 @@ describe("Managed integrations", () => {
   };
   const deliver = (where: string, secret: string, livemode?: boolean) => {
     const body = Buffer.from(JSON.stringify(newStripeEvent({ livemode })));
-    const { headers } = stripe.sign(body, { signing_secret: secret }, Date.now());
-    return endpoints.call(where, { method: "POST", headers, body });
+    return endpoints.post(where, stripe.sign(body, { signing_secret: secret }, Date.now()));
   };
 
   it("should give a URL of its own and never a secret", async () => {
@@ -303,8 +266,7 @@ describe("Managed integrations", () => {
         amountMinor: 500n,
         currency: "EUR",
       });
-      const { headers } = custom.sign(body, { signing_secret: secret }, Date.now());
-      return endpoints.call(where, { method: "POST", headers, body });
+      return endpoints.post(where, custom.sign(body, { signing_secret: secret }, Date.now()));
     };
     expect((await send(credentials.signing_secret)).status).to.equal(200);
 
@@ -327,7 +289,7 @@ describe("Managed integrations", () => {
     expect(answer.status, answer.text).to.equal(200);
   });
 
-  it("should let old credentials count after a rotation, unless reported not to", async () => {
+  it("should let old credentials count after a rotation, unless it expires them", async () => {
     const { id, webhook_path: where } = await create();
     const one = `${path}/integrations/${id}`;
     const rotated = await endpoints.manage("PATCH", one, {
@@ -430,8 +392,7 @@ describe("Managed products", () => {
     const slugsOf = ({ json }: Answer): string[] =>
       json.data.map((row: { name: string; slug: string }) => `${row.name} ${row.slug}`).toSorted();
     const managed = slugsOf(await endpoints.manage("GET", `/workspaces/${workspace}/products`));
-    const headers = { authorization: `Bearer ${readKey}` };
-    expect(managed).to.deep.equal(slugsOf(await endpoints.call("/v1/products", { headers })));
+    expect(managed).to.deep.equal(slugsOf(await endpoints.get("/v1/products", readKey)));
     expect(managed[0]).to.equal("SKU_1 sku-1");
   });
 
@@ -468,8 +429,7 @@ describe("Managed products", () => {
     const given = [...skus("g1"), { provider: "acme", external_id: "g2" }];
     const answer = await endpoints.manage("PATCH", `${path}/products/${id}`, { skus: given });
     expectError(answer, { status: 422, code: "field_invalid", param: "skus.1.provider" });
-    const headers = { authorization: `Bearer ${endpoints.readKey}` };
-    expect(await endpoints.call("/v1/products", { headers })).to.include({ status: 200 });
+    expect(await endpoints.get("/v1/products")).to.include({ status: 200 });
   });
 
   it("should keep a product without SKUs when a person named it", async () => {
@@ -493,19 +453,13 @@ describe("Managed rejects", () => {
   /** A raw event nobody can book, on the log and in the list. */
   async function newReject(nativeId: string, reason: string, forged?: Buffer): Promise<string> {
     const { service, workspace } = endpoints;
-    const meta = {
+    const meta = metaOf({
       event_id: eventId(workspace, "live", "stripe", nativeId),
       workspace,
-      environment: "live" as const,
-      provider: "stripe",
-      integration: null,
-      form: "webhook" as const,
       native_id: nativeId,
       native_type: "product.created",
       received_at: Date.now(),
-      verdict: "signature",
-      rates_edition: 1,
-    };
+    });
     const body = Buffer.from(JSON.stringify(newStripeEvent({ id: nativeId })));
     const sealed = sealRawEvent(service.vault, meta, body);
     const value = rawEventCodec.encode(forged === undefined ? sealed : { meta, sealed: forged });
@@ -518,7 +472,7 @@ describe("Managed rejects", () => {
         event_id: meta.event_id,
         provider: "stripe",
         native_type: meta.native_type,
-        received_at: new Date(meta.received_at).toISOString().replace("T", " ").replace("Z", ""),
+        received_at: clickhouseTime(meta.received_at),
         step: "decode",
         reason,
         detail: "It cannot be understood.",
@@ -584,8 +538,7 @@ describe("Managed rejects", () => {
     const answer = await endpoints.manage("POST", `${path}/rejects/replay`, asked);
     expectError(answer, { status: 422, code: "reject_unknown", param: "ids" });
     expect(answer.json.error.message).to.match(/: evt_norm_nobody, evt_0, .* and 1 more\.$/);
-    const elsewhere = `/workspaces/${other.workspace}/rejects/replay`;
-    const others = await other.manage("POST", elsewhere, { ids });
+    const others = await other.manage("POST", `${other.path}/rejects/replay`, { ids });
     expectError(others, { status: 422, code: "reject_unknown", param: "ids" });
     const open = await endpoints.manage("GET", `${path}/rejects?reason=${reason}`);
     expect(idsOf(open).sort()).to.deep.equal([...ids].sort());

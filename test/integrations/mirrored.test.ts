@@ -4,12 +4,12 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { hadIntegration } from "../../workspaces/integrations.js";
-import { inClear } from "../harness/facts.js";
+import { inClear, metaOf } from "../harness/facts.js";
 import { take } from "../../ingest/append-sealed.js";
 import { type PurchaseInput, purchaseBody } from "../../ops/payloads/revenuecat.js";
 import { eventId } from "../../schemas/ids.js";
 import type { Environment } from "../../schemas/records/records.js";
-import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
+import { suiteEndpoints, openEndpoints } from "../harness/endpoints.js";
 
 const dayMs = 86_400_000;
 const at = Date.now() - 10 * dayMs;
@@ -49,11 +49,7 @@ function copy(store: string, more: Partial<PurchaseInput> = {}) {
 }
 
 describe("RevenueCat's copy of what a store sold", () => {
-  let endpoints: Endpoints;
-  before(async function openEndpointsOnce() {
-    this.timeout(60_000);
-    endpoints = await openEndpoints();
-  });
+  const endpoints = suiteEndpoints();
 
   const cases: readonly [
     store: string,
@@ -150,22 +146,12 @@ describe("RevenueCat's copy of what a store sold", () => {
 
   /** A workspace with RevenueCat connected, and perhaps stores. */
   async function openShop(made: Made) {
-    const { service } = endpoints;
-    const manage: Endpoints["manage"] = (...call) => endpoints.manage(...call);
-    const named = { name: "Mirrored", base_currency: "EUR" };
-    const workspace = String((await manage("POST", "/workspaces", named)).json.data.id);
-    const path = `/workspaces/${workspace}`;
-    const connect = async (provider: string, environment: Made) => {
-      const given = { provider, environment, credentials: credentials[provider] };
-      const { status, json, text } = await manage("POST", `${path}/integrations`, given);
-      expect(status, text).to.equal(201);
-      return json.data;
-    };
-    const hook = String((await connect("revenuecat", made)).webhook_path);
-    const keyed = await manage("POST", `${path}/keys`, {
-      environment: made,
-      scope: "Full Ingress",
-    });
+    const shop = await openEndpoints({ hasStripe: false });
+    const { service, workspace } = shop;
+    const connect = (provider: string, environment: Made) =>
+      shop.integrate(provider, Object(credentials[provider]), environment);
+    const { webhook_path: hook } = await connect("revenuecat", made);
+    const { key } = await shop.newKey(made, "Full Ingress");
     return {
       workspace,
       connect,
@@ -173,7 +159,7 @@ describe("RevenueCat's copy of what a store sold", () => {
       async connectForAWhile(provider: string) {
         const { id, created_at: createdAt } = await connect(provider, "Production");
         await pause(5);
-        await manage("DELETE", `${path}/integrations/${id}`);
+        await shop.manage("DELETE", `${shop.path}/integrations/${id}`);
         const [row] = await service.postgres.query<{ deleted_at: Date }>(
           "SELECT deleted_at FROM integrations WHERE id = $1",
           [id],
@@ -182,31 +168,27 @@ describe("RevenueCat's copy of what a store sold", () => {
       },
       async deliver(body: Buffer) {
         const headers = { authorization, "content-type": "application/json" };
-        const call = { method: "POST", headers, body: new Uint8Array(body) };
-        expect((await endpoints.call(hook, call)).status).to.equal(200);
+        expect((await shop.post(hook, { headers, body })).status).to.equal(200);
       },
       ingest(body: Buffer) {
         const payload: unknown = JSON.parse(body.toString());
         const event = { provider: "revenuecat", event_type: "INITIAL_PURCHASE", payload };
-        return endpoints.ingest(event, { authorization: `Bearer ${keyed.json.data.key}` });
+        return shop.ingest(event, { authorization: `Bearer ${key}` });
       },
       /** As the replay of a reject puts it on the topic. */
       async replay({ id, body }: { id: string; body: Buffer }, firstReceivedAt: number) {
         const receipt = service.watermark.receive();
-        const meta = {
+        const meta = metaOf({
           event_id: eventId(workspace, "live", "revenuecat", id),
           workspace,
-          environment: "live" as const,
           provider: "revenuecat",
-          integration: null,
-          form: "webhook" as const,
           native_id: id,
           native_type: "INITIAL_PURCHASE",
           received_at: receipt.receivedAt,
           verdict: "authorization",
           rates_edition: service.rates.edition,
           first_received_at: firstReceivedAt,
-        };
+        });
         await take({ ...service, hashAccount: inClear }, [{ meta, body, accountHint: null }]);
         receipt.settle();
       },

@@ -334,7 +334,7 @@ describe("Calls of a provider's API", () => {
     expect(api.calls).to.have.lengthOf(1);
   });
 
-  it("should stop asking when it is informed to", async () => {
+  it("should stop asking when it is aborted", async () => {
     answerBy([wait]);
     const stop = new AbortController();
     const asking = apis.ask(

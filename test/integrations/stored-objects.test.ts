@@ -20,23 +20,17 @@ import {
   stripeEvent,
   subscriptionObject,
 } from "../../ops/payloads/stripe.js";
-import { type Endpoints, openEndpoints, stripe } from "../harness/endpoints.js";
+import { stripe, suiteEndpoints, openEndpoints, type Endpoints } from "../harness/endpoints.js";
 import { enrichingOver } from "../harness/enriching.js";
 import type { MrrAnswer } from "../../api/mrr/schema.js";
 import { topics } from "../../schemas/records/records.js";
 import { metaOf } from "../harness/facts.js";
 import { testLogger } from "../harness/stores.js";
+import { until } from "../harness/promises.js";
 
-const version = "2025-09-30.clover";
 const createdAt = Date.UTC(2026, 5, 1);
 const half: JsonObject = {
-  ...discountObject({
-    id: "di_half",
-    percentOff: 50,
-    duration: "forever",
-    startAt: createdAt,
-    version,
-  }),
+  ...discountObject({ id: "di_half", percentOff: 50, duration: "forever", startAt: createdAt }),
   customer: "cus_kept",
 };
 const coupon: JsonObject = {
@@ -54,14 +48,12 @@ const subscription = stripeEvent({
   id: "evt_kept_sub",
   type: "customer.subscription.created",
   at: createdAt,
-  version,
   object: subscriptionObject({
     id: "sub_kept",
     customer: "cus_kept",
     currency: "eur",
     status: "active",
     createdAt,
-    version,
     discounts: ["di_half"],
     items: [
       {
@@ -80,7 +72,7 @@ const subscription = stripeEvent({
   }),
 });
 const reported = (id: string, type: string, object: JsonObject): JsonObject =>
-  stripeEvent({ id, type, at: createdAt, version, object });
+  stripeEvent({ id, type, at: createdAt, object });
 const discountCreated = reported("evt_kept_di", "customer.discount.created", byCouponId);
 const couponCreated = reported("evt_kept_coupon", "coupon.created", coupon);
 
@@ -130,11 +122,7 @@ describe("What Stripe reports once and later only names", () => {
   });
 
   describe("on its way through the service", () => {
-    let endpoints: Endpoints;
-
-    before(async () => {
-      endpoints = await openEndpoints();
-    });
+    const endpoints = suiteEndpoints();
 
     it("should list a subscription that waits, and book it when the discount comes", async () => {
       await deliver(subscription);
@@ -146,7 +134,7 @@ describe("What Stripe reports once and later only names", () => {
       await until(async () => (await openRejects()).length === 0);
     }).timeout(30_000);
 
-    it("should book it also when who was reported the discount was killed at once", async () => {
+    it("should book it also when the reader of the discount was killed at once", async () => {
       const { service } = endpoints;
       await deliver(another("killed"));
       await until(async () => (await openRejects()).length === 1);
@@ -183,7 +171,7 @@ describe("What Stripe reports once and later only names", () => {
       expect(news).to.eql([endpoints.workspace]);
     }).timeout(30_000);
 
-    it("should let others have their turn while one workspace is reported much", async () => {
+    it("should let others have their turn while one workspace gets a lot of news", async () => {
       const { clickhouse } = endpoints.service;
       const releases = new Releases(testLogger);
       let lists = 0;
@@ -229,8 +217,8 @@ describe("What Stripe reports once and later only names", () => {
     });
 
     it("should keep coupons of two accounts apart that chose one id for them", async () => {
-      const path = await newWorkspace();
-      const [first, second] = [await connect(path, "one"), await connect(path, "two")];
+      const shop = await openEndpoints();
+      const [first, second] = [await connect(shop, "one"), await connect(shop, "two")];
       for (const [account, percentOff, at] of [
         [first, 10, createdAt],
         [second, 50, createdAt + 1000],
@@ -248,39 +236,21 @@ describe("What Stripe reports once and later only names", () => {
       ] as const) {
         await account(JSON.parse(own.replaceAll("_kept", `_${name}`)));
       }
-      const key = await readKey(path);
+      const { readKey: key } = shop;
       await until(async () => (await figures(key)).active_subscribers === 2);
       expect(await mrr(key)).to.equal(10 * 0.9 + 10 * 0.5);
     }).timeout(30_000);
 
-    async function newWorkspace(): Promise<string> {
-      const made = await endpoints.manage("POST", "/workspaces", {
-        name: "Two",
-        base_currency: "EUR",
-      });
-      return `/workspaces/${made.json.data.id}`;
-    }
-
-    async function readKey(workspace: string): Promise<string> {
-      const given = { environment: "Production", scope: "Read-only" };
-      return (await endpoints.manage("POST", `${workspace}/keys`, given)).json.data.key;
-    }
-
     /** What delivers to an integration of its own; event ids are an account's own, too. */
-    async function connect(workspace: string, name: string) {
+    async function connect(shop: Endpoints, name: string) {
       const credentials = { signing_secret: `whsec_${name}` };
-      const made = await endpoints.manage("POST", `${workspace}/integrations`, {
-        provider: "stripe",
-        environment: "Production",
-        credentials,
-      });
+      const { webhook_path: path } = await shop.integrate("stripe", credentials);
       let sent = 0;
       return async (event: JsonObject): Promise<void> => {
         sent += 1;
         const body = eventBody({ ...event, id: `evt_${name}_${sent}` });
-        const { headers } = stripe.sign(body, credentials, Date.now());
-        const init = { method: "POST", headers, body };
-        expect((await endpoints.call(made.json.data.webhook_path, init)).status).to.equal(200);
+        const signed = stripe.sign(body, credentials, Date.now());
+        expect((await shop.post(path, signed)).status).to.equal(200);
       };
     }
 
@@ -316,7 +286,7 @@ describe("What Stripe reports once and later only names", () => {
       );
     }
 
-    /** What a processor does first that is reported the discount. */
+    /** What a processor does first when it reads the discount. */
     async function keep(name: string): Promise<void> {
       const given = reported("evt", "customer.discount.created", { ...half, id: `di_${name}` });
       const scope = {
@@ -332,24 +302,14 @@ describe("What Stripe reports once and later only names", () => {
       expect((await endpoints.deliver(eventBody(event))).status).to.equal(200);
     }
 
-    async function openRejects(): Promise<Record<string, unknown>[]> {
-      const { json } = await endpoints.manage("GET", `/workspaces/${endpoints.workspace}/rejects`);
-      return json.data;
-    }
+    const openRejects = (): Promise<Record<string, unknown>[]> => endpoints.rejects();
 
     async function mrr(key = endpoints.readKey): Promise<number> {
       return (await figures(key)).current_mrr;
     }
 
     async function figures(key: string): Promise<MrrAnswer["data"]> {
-      const answer = await endpoints.call("/v1/metrics/mrr", {
-        headers: { Authorization: `Bearer ${key}` },
-      });
-      return answer.json.data;
-    }
-
-    async function until(isTrue: () => Promise<boolean>): Promise<void> {
-      while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 50));
+      return (await endpoints.get("/v1/metrics/mrr", key)).json.data;
     }
   });
 });

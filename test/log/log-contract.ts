@@ -4,9 +4,16 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
+import { rejection, until } from "../harness/promises.js";
 import { expect } from "chai";
 import { limits } from "../../config.js";
-import { type Log, type LogRecord, LogUnavailable, type TopicOptions } from "../../log/log.js";
+import {
+  type ConsumeOptions,
+  type Log,
+  type LogRecord,
+  LogUnavailable,
+  type TopicOptions,
+} from "../../log/log.js";
 import { topics } from "../../schemas/records/records.js";
 import { logRecordBytesMax } from "../../log/record-size.js";
 
@@ -20,6 +27,7 @@ export interface LogInstallation {
 
 const topic = topics.raw;
 const keys = Array.from({ length: 20 }, (_, index) => `customer ${index}`);
+const oneOfEach = keys.map((key) => record(key));
 
 /** @param own what is left to tests of the implementation's own */
 export function describeLogContract(
@@ -39,6 +47,11 @@ export function describeLogContract(
       await log.close();
       await installation.remove();
     });
+
+    /** By the group g. */
+    function consume(how: Omit<ConsumeOptions, "topic" | "group">) {
+      return log.consume({ topic, group: "g", ...how });
+    }
 
     async function reopen(options?: Partial<TopicOptions>): Promise<void> {
       await log.close();
@@ -119,9 +132,7 @@ export function describeLogContract(
     it("should give what comes while a group rests to its next batch", async () => {
       const batches: string[][] = [];
       const from = (text: string) => ({ key: "one customer", value: Buffer.from(text) });
-      const subscription = log.consume({
-        topic,
-        group: "g",
+      const subscription = consume({
         batchRecordsMax: 10,
         shareMax: 1 / 20,
         handle: async (records) => {
@@ -147,9 +158,7 @@ export function describeLogContract(
         keys.flatMap((key) => Array.from({ length: 30 }, () => record(key))),
       );
       const batches: LogRecord[][] = [];
-      const subscription = log.consume({
-        topic,
-        group: "g",
+      const subscription = consume({
         batchRecordsMax: 7,
         handle: async (records) => void batches.push([...records]),
       });
@@ -174,9 +183,7 @@ export function describeLogContract(
       await log.append(topic, [record("a")]);
       const [partition] = await partitionsWithRecords(log);
       const held = gate();
-      const subscription = log.consume({
-        topic,
-        group: "g",
+      const subscription = consume({
         batchRecordsMax: 5,
         handle: () => held.enter(),
       });
@@ -188,18 +195,13 @@ export function describeLogContract(
     });
 
     it("should give the same batch again after a failure while other partitions run", async () => {
-      await log.append(
-        topic,
-        keys.map((key) => record(key)),
-      );
+      await log.append(topic, oneOfEach);
       const parts = await partitionsWithRecords(log);
       expect(parts.length).to.be.greaterThan(1);
       const failing = parts[0];
       const attempts: string[] = [];
       const handled: LogRecord[] = [];
-      const subscription = log.consume({
-        topic,
-        group: "g",
+      const subscription = consume({
         batchRecordsMax: 100,
         async handle(records) {
           if (records[0]?.partition === failing) {
@@ -223,9 +225,7 @@ export function describeLogContract(
       const partition = place?.partition ?? 0;
       const [first, others] = [gate(), gate()];
       let handled = 0;
-      const subscription = log.consume({
-        topic,
-        group: "g",
+      const subscription = consume({
         batchRecordsMax: 1,
         async handle() {
           handled += 1;
@@ -243,15 +243,10 @@ export function describeLogContract(
     });
 
     it("should give everything again from where finishing failed", async () => {
-      await log.append(
-        topic,
-        Array.from({ length: 3 }, () => record("a")),
-      );
+      await log.append(topic, [record("a"), record("a"), record("a")]);
       const failing = gate();
       const given: bigint[] = [];
-      const subscription = log.consume({
-        topic,
-        group: "g",
+      const subscription = consume({
         batchRecordsMax: 1,
         async handle([one]) {
           given.push(one?.offset ?? -1n);
@@ -279,9 +274,7 @@ export function describeLogContract(
       );
       const handled = new Set<string>();
       const passed: string[] = [];
-      const failing = log.consume({
-        topic,
-        group: "g",
+      const failing = consume({
         batchRecordsMax: 30,
         async handle(records) {
           const texts = records.map(({ value }) => value.toString());
@@ -321,9 +314,7 @@ export function describeLogContract(
       await log.append(topic, [record("a"), record("a")]);
       let failures = 0;
       const passed: unknown[] = [];
-      const subscription = log.consume({
-        topic,
-        group: "g",
+      const subscription = consume({
         batchRecordsMax: 1,
         async handle() {
           if (failures >= 6) return;
@@ -343,9 +334,7 @@ export function describeLogContract(
       let isFull = true;
       const handled: bigint[] = [];
       const passed: unknown[] = [];
-      const subscription = log.consume({
-        topic,
-        group: "g",
+      const subscription = consume({
         batchRecordsMax: 2,
         async handle(records) {
           if (isFull) throw new Error("an error that is not known to mean a full disk");
@@ -367,9 +356,7 @@ export function describeLogContract(
       const value = Buffer.alloc(limits.consumedBytesMax / 4 - 1);
       const batches: (readonly LogRecord[])[] = [];
       for (let count = 0; count < 6; count += 1) await log.append(topic, [{ key: "a", value }]);
-      const subscription = log.consume({
-        topic,
-        group: "g",
+      const subscription = consume({
         batchRecordsMax: 100,
         handle: async (records) => void batches.push(records),
       });
@@ -388,13 +375,8 @@ export function describeLogContract(
         await pause(1);
         given.push(...records.map((one) => `${one.partition}/${one.offset}`));
       };
-      const members = [1, 2].map(() =>
-        log.consume({ topic, group: "g", batchRecordsMax: 3, handle }),
-      );
-      await log.append(
-        topic,
-        keys.map((key) => record(key)),
-      );
+      const members = [1, 2].map(() => consume({ batchRecordsMax: 3, handle }));
+      await log.append(topic, oneOfEach);
       await until(() => given.length >= 20);
       await Promise.all(members.map((member) => member.close()));
       expect(new Set(given)).to.have.property("size", 20);
@@ -402,14 +384,9 @@ export function describeLogContract(
     });
 
     it("should let a close wait for the running batch and begin no other", async () => {
-      await log.append(
-        topic,
-        Array.from({ length: 3 }, () => record("a")),
-      );
+      await log.append(topic, [record("a"), record("a"), record("a")]);
       const held = gate();
-      const subscription = log.consume({
-        topic,
-        group: "g",
+      const subscription = consume({
         batchRecordsMax: 1,
         handle: () => held.enter(),
       });
@@ -480,18 +457,16 @@ export function describeLogContract(
       const [partition = 0] = await partitionsWithRecords(log);
       const given: bigint[] = [];
       const options = {
-        topic,
-        group: "g",
         batchRecordsMax: 10,
         handle: async (records: readonly LogRecord[]) =>
           void given.push(...records.map((one) => one.offset)),
       };
-      const first = log.consume(options);
+      const first = consume(options);
       await until(() => given.length >= 2);
       expect(await rejection(log.seek(topic, "g", new Map([[partition, 0n]])))).to.be.an("error");
       await first.close();
       await log.seek(topic, "g", new Map([[partition, 1n]]));
-      const second = log.consume(options);
+      const second = consume(options);
       await until(() => given.length >= 3);
       await second.close();
       expect(given).to.eql([0n, 1n, 1n]);
@@ -632,20 +607,6 @@ async function partitionsWithRecords(log: Log): Promise<number[]> {
   return [...(await log.ends(topic)).entries()]
     .filter(([, end]) => end > 0n)
     .map(([number]) => number);
-}
-
-/** Mocha's own limit ends a wait that never comes true. */
-export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await pause(2);
-}
-
-export async function rejection(promise: Promise<unknown>): Promise<unknown> {
-  try {
-    await promise;
-  } catch (error) {
-    return error;
-  }
-  throw new Error("it should have been rejected");
 }
 
 function gate() {

@@ -9,7 +9,8 @@ import { createLogger } from "../../runtime/logger.js";
 import { openLmdbLog } from "../../log/lmdb/lmdb-log.js";
 import { LogUnavailable } from "../../log/log.js";
 import { topics } from "../../schemas/records/records.js";
-import { describeLogContract, readAll, rejection } from "./log-contract.js";
+import { describeLogContract, readAll } from "./log-contract.js";
+import { rejection } from "../harness/promises.js";
 import { lmdbTopics } from "./log-topics.js";
 
 const appender = fileURLToPath(new URL("./log-appender.js", import.meta.url));

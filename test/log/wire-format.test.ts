@@ -19,7 +19,7 @@ import {
   transactionSchema,
   type TransactionRecord,
 } from "../../schemas/records/records.js";
-import { rejection } from "./log-contract.js";
+import { rejection } from "../harness/promises.js";
 import { lmdbTopics } from "./log-topics.js";
 import { openRegistryServer, send } from "../apis/schema-registry-server.js";
 import { openTestPostgres, testFolder, testLogger, testReleases } from "../harness/stores.js";

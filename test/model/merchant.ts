@@ -71,7 +71,7 @@ export async function openMerchant(endpoint: Endpoint, baseCurrency: string): Pr
   };
 }
 
-/** Sends in this order, several at a time. @returns what the model is to be reported them */
+/** Sends in this order, several at a time. @returns them as the model reads them */
 export async function sendAll(merchant: Merchant, events: readonly Sent[]): Promise<ModelEvent[]> {
   const reported: ModelEvent[] = [];
   const waiting = [...events];

@@ -10,7 +10,7 @@ import { projectFile } from "../../runtime/project-root.js";
 import { importBatchLinesMax, importCommand } from "../../ops/import/command.js";
 import { EventIds } from "../../ops/import/event-ids.js";
 import { columns } from "../../ops/import/rows.js";
-import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
+import { suiteEndpoints } from "../harness/endpoints.js";
 
 const head =
   "provider,event_type,amount,currency,occurred_at,customer_id,product_id,subscription_id";
@@ -18,12 +18,11 @@ const sale = (amount: string, customer: string, day = "01") =>
   `custom,transaction.sale,${amount},EUR,2026-03-${day}T10:00:00Z,${customer},poster,`;
 
 describe("The CSV import", () => {
-  let endpoints: Endpoints;
+  const endpoints = suiteEndpoints();
   let folder: string;
   let files = 0;
   before(async function openEndpointsOnce() {
     this.timeout(60_000);
-    endpoints = await openEndpoints();
     folder = mkdtempSync(join(tmpdir(), "import-"));
   });
   after(() => rmSync(folder, { recursive: true }));
@@ -41,7 +40,7 @@ describe("The CSV import", () => {
   const apply = (file: string, ...more: string[]) =>
     run(file, "--apply", "--key", endpoints.key, "--url", endpoints.base, ...more);
 
-  it("should say what a file amounts to, and send nothing unless it is informed to", async () => {
+  it("should say what a file amounts to, and send nothing without --apply", async () => {
     const file = fileOf([
       head,
       sale("0.10", "a"),

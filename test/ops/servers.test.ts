@@ -8,7 +8,7 @@ import { expect } from "chai";
 import { readConfig } from "../../config.js";
 import { openPostgres } from "../../postgres/open.js";
 import { startServer } from "../../ops/servers/server.js";
-import { rejection } from "../log/log-contract.js";
+import { rejection } from "../harness/promises.js";
 import {
   needServers,
   needTime,

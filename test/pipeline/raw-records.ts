@@ -20,10 +20,10 @@ export interface Endpoint {
   readonly access: Access;
 }
 
-export interface AtTheDoor {
+export interface SentEvent {
   /** Null: refused, nothing reached the log. */
   readonly record: NewRecord | null;
-  /** What the model is to be reported. */
+  /** What the model reads. */
   readonly event: ModelEvent;
 }
 
@@ -32,7 +32,7 @@ export async function takeAtEndpoint(
   endpoint: Endpoint,
   sent: Sent,
   receivedAt: number,
-): Promise<AtTheDoor> {
+): Promise<SentEvent> {
   const { source, body } = sent;
   const reported = { source, body, receivedAt };
   const taken =

@@ -18,7 +18,7 @@ import { ConfigError } from "../../config.js";
 
 import { startPostgres } from "../../ops/servers/postgres.js";
 import type { LocalServer } from "../../ops/servers/server.js";
-import { rejection } from "../log/log-contract.js";
+import { rejection, latch } from "../harness/promises.js";
 import { freePort } from "../harness/service-process.js";
 import { type ServerFolder, needServers, openServerFolder } from "../harness/real-servers.js";
 import { testLogger } from "../harness/stores.js";
@@ -57,8 +57,7 @@ describe("A Postgres server", function () {
 
   it("should be there for others while a crowd has its share", async () => {
     const share = shareOf(postgres, 3);
-    let go = (): void => {};
-    const gone = new Promise<void>((resolve) => (go = resolve));
+    const [gone, go] = latch();
     const begun: number[] = [];
     const crowd = Array.from({ length: 3 * postgresConnectionsMax }, (_, number) =>
       share.transaction(async () => {

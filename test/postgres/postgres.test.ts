@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { inspect } from "node:util";
 import { expect } from "chai";
 import type { Postgres } from "../../postgres/postgres.js";
-import { rejection } from "../log/log-contract.js";
+import { rejection } from "../harness/promises.js";
 import { openTestPostgres } from "../harness/stores.js";
 
 describe("Postgres", () => {

@@ -17,7 +17,7 @@ import { Releases } from "../../runtime/releases.js";
 import { openSharedReceipts } from "../../watermark/shared-watermark.js";
 import { takeExclusiveLease, OthersRun } from "../../runtime/start/exclusive-lease.js";
 import { readConfig } from "../../config.js";
-import { rejection } from "../log/log-contract.js";
+import { rejection } from "../harness/promises.js";
 import { openTestPostgres, testLogger } from "../harness/stores.js";
 
 describe("Several processes", () => {

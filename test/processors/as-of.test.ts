@@ -1,6 +1,5 @@
 /** Figures as known earlier, and what the public topic gets, where events are booked together. */
 import { randomUUID } from "node:crypto";
-import { join } from "node:path";
 import { expect } from "chai";
 import { readMovements } from "../../api/reading/movement-reading.js";
 import { sumMovementsSql } from "../../api/reading/movements.js";
@@ -8,13 +7,12 @@ import { type MrrRow, mrrQuery } from "../../api/mrr/query.js";
 import { asOfParams } from "../../api/reading/query.js";
 import { areAllRight } from "../../audits/movements.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import { openLmdbLog } from "../../log/lmdb/lmdb-log.js";
 import type { Log } from "../../log/log.js";
 import { bookSubscriptions } from "../../processors/book/subscriptions/book-subscriptions.js";
 import { movementCodec, topics, type Fact, type FactBody } from "../../schemas/records/records.js";
 import { factOf, recordsOf } from "../harness/facts.js";
-import { lmdbTopics } from "../log/log-topics.js";
-import { openTestClickHouse, testFolder, testLogger, testReleases } from "../harness/stores.js";
+import { quoteOf, subscription } from "../harness/fact-bodies.js";
+import { bookingOver, openTestClickHouse, openTestLog } from "../harness/stores.js";
 
 /** Of what happened, and of what was received later. */
 const happened = Date.parse("2026-03-10T12:00:00Z");
@@ -26,9 +24,7 @@ describe("MRR as it was known", () => {
   let workspace: string;
   before(async () => {
     clickhouse = await openTestClickHouse();
-    const path = join(testFolder, "log-as-of");
-    log = openLmdbLog({ path, topics: lmdbTopics({ partitions: 1 }), logger: testLogger });
-    testReleases.push("as-of log", () => log.close());
+    log = openTestLog("as-of");
   });
   beforeEach(() => {
     workspace = `ws_${randomUUID()}`;
@@ -36,7 +32,6 @@ describe("MRR as it was known", () => {
 
   /** @param order of receipt, in seconds */
   function reported(order: number, body: FactBody): Fact {
-    const quote = { currency: "EUR", base_currency: "EUR", rate: "1", date: "2026-03-01" };
     return factOf(body, {
       fact_id: `f${order}`,
       event_id: `e${order}`,
@@ -44,24 +39,14 @@ describe("MRR as it was known", () => {
       provider: "custom",
       native_type: "subscription.churn",
       received_at: received + order * 1000,
-      quote: { ...quote, source: "same", edition: 1 },
+      quote: quoteOf(),
     });
   }
 
-  function priced(order: number, second: number, euros: bigint, subscription = "s"): Fact {
-    const at = happened + second * 1000;
-    const item = { item: "i", external_id: "sku", monthly_denominator: 1n };
-    const items = euros === 0n ? [] : [{ ...item, monthly_numerator: euros * 100n }];
-    return reported(order, {
-      Subscription: {
-        subscription,
-        account: subscription,
-        country: null,
-        currency: "EUR",
-        phase: "changed",
-        steps: [{ at, items }],
-      },
-    });
+  function priced(order: number, second: number, euros: bigint, name = "s"): Fact {
+    const perMonth = euros === 0n ? [] : [euros * 100n];
+    const named = { subscription: name, account: name };
+    return reported(order, subscription(happened + second * 1000, perMonth, named));
   }
 
   function side(order: number, second: number, which: "start" | "churn", name: string): Fact {
@@ -71,8 +56,7 @@ describe("MRR as it was known", () => {
   }
 
   async function book(...batches: readonly Fact[][]): Promise<void> {
-    const skus = { see: async () => {}, name: async () => {}, productName: async () => "" };
-    const service = { clickhouse, log, logger: testLogger, skus };
+    const service = bookingOver(clickhouse, log);
     for (const batch of batches) await bookSubscriptions(service, recordsOf(batch));
   }
 

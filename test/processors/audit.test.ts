@@ -7,7 +7,7 @@ import { audit } from "../../processors/audit/audit.js";
 import type { AuditedTable, AuditFinding } from "../../schemas/audit.js";
 import { insertChanges } from "../../processors/book/subscriptions/changes.js";
 import { insertDifferences } from "../../processors/book/subscriptions/movements.js";
-import { type Endpoints, expectError, openEndpoints } from "../harness/endpoints.js";
+import { type Endpoints, expectError, suiteEndpoints } from "../harness/endpoints.js";
 import { at as fieldOf } from "../model/readers/json.js";
 import { whenBooked } from "../model/merchant.js";
 import { clickhouseTime, rowsIn } from "../../clickhouse/rows.js";
@@ -17,11 +17,10 @@ import type { Change } from "../../processors/book/subscriptions/change.js";
 const inOneGo = { repair: false, shareMax: 1 };
 
 describe("the audit", () => {
-  let endpoints: Endpoints;
+  const endpoints = suiteEndpoints();
   let clickhouse: ClickHouse;
 
   before(async () => {
-    endpoints = await openEndpoints();
     ({ clickhouse } = endpoints.service);
     for (const event of history()) {
       const answer = await endpoints.ingest(event);

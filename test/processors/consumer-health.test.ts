@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { limits } from "../../config.js";
 import { ConsumerHealth } from "../../processors/consumer-health.js";
-import { rejection } from "../log/log-contract.js";
+import { rejection } from "../harness/promises.js";
 
 describe("health of a consumer", () => {
   let now = 0;

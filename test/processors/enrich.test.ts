@@ -24,18 +24,18 @@ import {
   subscriptionObject,
 } from "../../ops/payloads/stripe.js";
 import { chargeObject, invoiceObject } from "../../ops/payloads/stripe-money.js";
-import { type Endpoints, openEndpoints, stripe } from "../harness/endpoints.js";
+import { stripe, suiteEndpoints, openEndpoints, type Endpoints } from "../harness/endpoints.js";
 import { enrichingOver } from "../harness/enriching.js";
-import { rejection } from "../log/log-contract.js";
+import { rejection, until } from "../harness/promises.js";
 import { apiKey, send, type StripeApi } from "../apis/stripe-api.js";
 import { readRaw } from "../../processors/normalize/read-raw.js";
+import { metaOf } from "../harness/facts.js";
 
-const version = "2025-09-30.clover";
 const at = Date.UTC(2026, 5, 1, 9);
 const none = new Map<string, unknown>();
 
 function reported(id: string, type: string, object: JsonObject): JsonObject {
-  return stripeEvent({ id: `evt_enrich_${id}`, type, at, version, object });
+  return stripeEvent({ id: `evt_enrich_${id}`, type, at, object });
 }
 
 function charge(id: string): JsonObject {
@@ -46,7 +46,6 @@ function charge(id: string): JsonObject {
     amount: 10_000n,
     currency: "eur",
     createdAt: at,
-    version,
   });
   return reported(`charge_${id}`, "charge.succeeded", object);
 }
@@ -59,7 +58,6 @@ function subscription(id: string, more: { discounts?: string[]; tiers?: boolean 
     currency: "eur",
     status: "active",
     createdAt: at,
-    version,
     discounts,
     items: [
       {
@@ -85,7 +83,6 @@ function invoice(id: string, linesShown: number): JsonObject {
     currency: "eur",
     createdAt: at,
     paidAt: at,
-    version,
     hasMoreLines: true,
     total: 3_000n,
     lines: lines(id).slice(0, linesShown),
@@ -114,20 +111,13 @@ function linePage(id: string, from: number, to: number, hasMore: boolean): JsonO
     currency: "eur",
     createdAt: at,
     paidAt: at,
-    version,
     lines: lines(id).slice(from, to),
   });
   const { data } = Object(whole.lines);
   return pageOf(data, hasMore);
 }
 
-const half = discountObject({
-  id: "di_half",
-  percentOff: 50,
-  duration: "forever",
-  startAt: at,
-  version,
-});
+const half = discountObject({ id: "di_half", percentOff: 50, duration: "forever", startAt: at });
 const byCouponId: JsonObject = { ...half, source: { type: "coupon", coupon: "HALF" } };
 const coupon: JsonObject = { id: "HALF", object: "coupon", duration: "forever", percent_off: 50 };
 
@@ -220,23 +210,18 @@ describe("What Stripe is asked", () => {
 
 describe("Events that ask", function suite() {
   this.timeout(60_000);
-  let endpoints: Endpoints;
+  const endpoints = suiteEndpoints();
   let api: StripeApi;
   let webhook: string;
   let integration: string;
   const secret = "whsec_of_enrichment";
 
   before(async () => {
-    endpoints = await openEndpoints();
     api = endpoints.stripeApi;
-    const path = `/workspaces/${endpoints.workspace}/integrations`;
-    const made = await endpoints.manage("POST", path, {
-      provider: "stripe",
-      environment: "Production",
-      credentials: { signing_secret: secret, api_key: apiKey },
-    });
-    webhook = String(made.json.data.webhook_path);
-    integration = `${path}/${String(made.json.data.id)}`;
+    const credentials = { signing_secret: secret, api_key: apiKey };
+    const made = await endpoints.integrate("stripe", credentials);
+    webhook = made.webhook_path;
+    integration = `${endpoints.path}/integrations/${made.id}`;
   });
 
   afterEach(() => {
@@ -350,7 +335,7 @@ describe("Events that ask", function suite() {
       answer = () => send(response, 200, { ...answeredDiscount, id: "sub_slow" });
       return true;
     };
-    const elsewhere = await otherReadKey();
+    const { readKey: otherKey } = await openEndpoints();
     const before = await mrr();
     await deliver(subscription("slow", { discounts: ["di_half"] }));
     const taken = new Date().toISOString();
@@ -359,7 +344,7 @@ describe("Events that ask", function suite() {
     await until(async () => (await mrr()) === before + 20);
     expect((await completeTo("/v1/metrics/mrr")) < taken).to.equal(true);
     // Who has nothing to do with that API does not wait for it.
-    const { json } = await read("/v1/transactions", elsewhere);
+    const { json } = await read("/v1/transactions", otherKey);
     expect(json.complete_to > taken, json.complete_to).to.equal(true);
     answer();
     await until(async () => (await completeTo("/v1/metrics/mrr")) > taken);
@@ -482,19 +467,15 @@ describe("Events that ask", function suite() {
     const heading = stripe.heading(body, {}, Date.now());
     if (heading === null) throw new Error("no event");
     const integrations = await endpoints.manage("GET", `/workspaces/${workspace}/integrations`);
-    const meta = {
+    const meta = metaOf({
       event_id: `evt_norm_${workspace}_${heading.nativeId}`,
       workspace,
-      environment: "live" as const,
-      provider: "stripe",
       integration: String(integrations.json.data[0].id),
-      form: "webhook" as const,
       native_id: heading.nativeId,
       native_type: heading.nativeType,
       received_at: Date.now(),
-      verdict: "signature",
       rates_edition: service.rates.edition,
-    };
+    });
     const raw = rawEventCodec.encode(
       sealRawEvent(service.vault, meta, Buffer.from(JSON.stringify(body))),
     );
@@ -503,26 +484,12 @@ describe("Events that ask", function suite() {
   }
 
   async function deliver(event: JsonObject): Promise<void> {
-    const body = eventBody(event);
-    const { headers } = stripe.sign(body, { signing_secret: secret }, Date.now());
-    const answer = await endpoints.call(webhook, { method: "POST", headers, body });
+    const signed = stripe.sign(eventBody(event), { signing_secret: secret }, Date.now());
+    const answer = await endpoints.post(webhook, signed);
     expect(answer.status, answer.text).to.equal(200);
   }
 
-  /** Of a workspace of its own. */
-  async function otherReadKey(): Promise<string> {
-    const made = await endpoints.manage("POST", "/workspaces", {
-      name: "Elsewhere",
-      base_currency: "EUR",
-    });
-    const path = `/workspaces/${String(made.json.data.id)}/keys`;
-    const access = { environment: "Production", scope: "Read-only" };
-    return String((await endpoints.manage("POST", path, access)).json.data.key);
-  }
-
-  function read(path: string, key = endpoints.readKey) {
-    return endpoints.call(path, { headers: { authorization: `Bearer ${key}` } });
-  }
+  const read: Endpoints["get"] = (...call) => endpoints.get(...call);
   async function transaction(query = ""): Promise<Record<string, unknown> | undefined> {
     const { json } = await read(`/v1/transactions${query}`);
     return json.data[0];
@@ -537,10 +504,7 @@ describe("Events that ask", function suite() {
     const { json } = await read("/v1/products");
     return json.data.map(({ name }: { name: string }) => name);
   }
-  async function openRejects(): Promise<Record<string, unknown>[]> {
-    const { json } = await endpoints.manage("GET", `/workspaces/${endpoints.workspace}/rejects`);
-    return json.data;
-  }
+  const openRejects = (): Promise<Record<string, unknown>[]> => endpoints.rejects();
   async function outcomesOf(nativeId: string): Promise<string[]> {
     const rows = await endpoints.service.clickhouse.rows<{ outcome: string }>(
       "SELECT outcome FROM raw_events FINAL WHERE native_id = {nativeId:String} ORDER BY offset",
@@ -555,8 +519,5 @@ describe("Events that ask", function suite() {
     );
     if (found === undefined) throw new Error(`no raw record of ${nativeId}`);
     return { key: found.key, value: found.value };
-  }
-  async function until(isTrue: () => Promise<boolean>): Promise<void> {
-    while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 50));
   }
 });

@@ -15,6 +15,7 @@ import { lemonEvent, orderObject } from "../../ops/payloads/lemonsqueezy.js";
 import { openEndpoints } from "../harness/endpoints.js";
 import { enrichingOver } from "../harness/enriching.js";
 import { apiKey, openStripeApi, send } from "../apis/stripe-api.js";
+import { metaOf } from "../harness/facts.js";
 
 const orderPath = "/v1/order-items";
 const item = (product: number, price: number) => ({
@@ -35,11 +36,8 @@ describe("An event enriched again", () => {
       send(response, 500, {});
       return true;
     };
-    const made = await endpoints.manage("POST", `/workspaces/${workspace}/integrations`, {
-      provider: "lemonsqueezy",
-      environment: "Production",
-      credentials: { signing_secret: "of lemons", api_key: apiKey },
-    });
+    const credentials = { signing_secret: "of lemons", api_key: apiKey };
+    const { id } = await endpoints.integrate("lemonsqueezy", credentials);
     const facts: Fact[] = [];
     const append = (topic: string, records: readonly { value: Buffer }[]) => {
       if (topic === topics.facts)
@@ -54,7 +52,7 @@ describe("An event enriched again", () => {
     });
     const ask = async (receivedAt: number): Promise<Fact[]> => {
       facts.length = 0;
-      const record = recordOf(receivedAt, String(made.json.data.id));
+      const record = recordOf(receivedAt, id);
       // Nothing is remembered from the time before.
       await enrichOptional({ ...enriching, apis: openProviderApis(config) }, [record]);
       return facts.filter(({ body }) => "Payment" in body);
@@ -69,19 +67,16 @@ describe("An event enriched again", () => {
         firstPrice: 600n,
         createdAt: Date.UTC(2026, 2, 10, 9),
       });
-      const meta = {
+      const meta = metaOf({
         event_id: `evt_norm_${workspace}_order`,
         workspace,
-        environment: "live" as const,
         provider: "lemonsqueezy",
         integration,
-        form: "webhook" as const,
         native_id: "order_1",
         native_type: "order_created",
         received_at: receivedAt,
-        verdict: "signature",
         rates_edition: service.rates.edition,
-      };
+      });
       const body = Buffer.from(
         JSON.stringify(lemonEvent({ name: "order_created", object: order })),
       );

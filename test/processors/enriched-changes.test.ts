@@ -7,6 +7,7 @@ import { createPaddle } from "../../providers/paddle/index.js";
 import { paddleEvent, priceData, subscriptionData } from "../../ops/payloads/paddle.js";
 import { shouldBeSql } from "../../schemas/movements.js";
 import { insertChanges, newTenant, type TestChange } from "../harness/query-rows.js";
+import { metaOf } from "../harness/facts.js";
 import { openTestClickHouse } from "../harness/stores.js";
 import type { Opened } from "../../processors/normalize/outcome.js";
 
@@ -74,7 +75,7 @@ describe("An event whose questions were answered lately", () => {
   const cases = [
     ["still ask for its customer's country, to report it of itself", "add_1", "live", true],
     ["not wait for a product's name, which is known by now", null, "live", false],
-    ["wait for a name that was informed to the other environment only", null, "test", true],
+    ["wait for a name that only the other environment was given", null, "test", true],
   ] as const;
   for (const [title, address, environment, expected] of cases) {
     it(`should ${title}`, () => {
@@ -108,19 +109,12 @@ describe("An event whose questions were answered lately", () => {
     return {
       kind: "opened",
       record: { topic: "revenue.raw", partition: 0, offset: 0n, key: "", value: Buffer.alloc(0) },
-      event: {
-        event_id: "evt_norm_1",
-        workspace: "ws_1",
-        environment: "live",
+      event: metaOf({
         provider: "paddle",
         integration: "int_1",
-        form: "webhook",
-        native_id: "evt_1",
         native_type: "subscription.created",
         received_at: at,
-        verdict: "signature",
-        rates_edition: 1,
-      },
+      }),
       baseCurrency: "EUR",
       provider,
       body: paddleEvent({ id: "evt_1", type: "subscription.created", at, data }),

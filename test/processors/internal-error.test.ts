@@ -2,8 +2,9 @@
 import { expect } from "chai";
 import { type Fact, factRecords, topics } from "../../schemas/records/records.js";
 import { factKeys } from "../../processors/normalize/facts.js";
-import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
+import { suiteEndpoints } from "../harness/endpoints.js";
 import { factOf, inClear, metaOf } from "../harness/facts.js";
+import { payment, quoteOf } from "../harness/fact-bodies.js";
 import { passOver } from "../../processors/rejects/pass-over.js";
 import { groups } from "../../watermark/watermark.js";
 import { RecentOutcomes } from "../../processors/normalize/recent-outcomes.js";
@@ -13,10 +14,7 @@ const beyondTime = 9e15;
 
 describe("An event that a consumer fails on", function suite() {
   this.timeout(60_000);
-  let endpoints: Endpoints;
-  before(async () => {
-    endpoints = await openEndpoints();
-  });
+  const endpoints = suiteEndpoints();
 
   const sale = { provider: "custom", event_type: "transaction.sale", amount: 5, currency: "EUR" };
 
@@ -39,13 +37,11 @@ describe("An event that a consumer fails on", function suite() {
 
   it("should be a reject of both booking groups, and all others are booked", async () => {
     const given = { workspace: endpoints.workspace, happened_at: beyondTime, provider: "custom" };
-    const more = { account: null, country: null, type: null, tax: null, fee: null, lines: [] };
-    const money = { payment: "bad", at: beyondTime, amount: 1n, currency: "EUR", ...more };
+    const money = payment({ payment: "bad", at: beyondTime, amount: 1n });
     const unidentified = { pool: "p", side: "start" as const, at: beyondTime, subscription: "s" };
-    const quote = { currency: "EUR", base_currency: "EUR", rate: "1", date: "2026-01-01" };
-    const quoted = { ...given, quote: { ...quote, source: "same", edition: 1 } };
+    const quoted = { ...given, quote: quoteOf() };
     const poison = [
-      factOf({ Payment: money }, { ...quoted, fact_id: "bad:0", event_id: "evt_bad_money" }),
+      factOf(money, { ...quoted, fact_id: "bad:0", event_id: "evt_bad_money" }),
       factOf(
         { Unidentified: { ...unidentified, account: "a".repeat(32) } },
         { ...given, fact_id: "bad:1", event_id: "evt_bad_subscription" },

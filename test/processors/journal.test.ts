@@ -4,16 +4,13 @@ import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import type { LogRecord } from "../../log/log.js";
 import { keepJournal } from "../../processors/normalize/journal.js";
 import { topics } from "../../schemas/records/records.js";
-import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
+import { suiteEndpoints } from "../harness/endpoints.js";
 import { enrichingOver } from "../harness/enriching.js";
 import { metaOf } from "../harness/facts.js";
 import { RecentOutcomes } from "../../processors/normalize/recent-outcomes.js";
 
 describe("The journal", () => {
-  let endpoints: Endpoints;
-  before(async () => {
-    endpoints = await openEndpoints();
-  });
+  const endpoints = suiteEndpoints();
 
   it("should say what an event came to, though its row was not written at first", async () => {
     const { service, workspace } = endpoints;

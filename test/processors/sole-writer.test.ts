@@ -8,6 +8,7 @@ import { StoredKeys } from "../../processors/book/money/stored-keys.js";
 import { WriteBehind } from "../../processors/book/write-behind.js";
 import { topics } from "../../schemas/records/records.js";
 import { openTestClickHouse, testLogger } from "../harness/stores.js";
+import { hasFailed, latch } from "../harness/promises.js";
 
 /** Ends of the facts topic: what the sole writer asks of its log. */
 function logWithEnds(...ends: bigint[]) {
@@ -157,10 +158,7 @@ describe("A sole writer", () => {
 
   it("should be careful with a batch that failed, and with those after it", async () => {
     const { ways, book } = await open(async () => {});
-    const failed = await book(5n, true).then(
-      () => false,
-      () => true,
-    );
+    const failed = await hasFailed(book(5n, true));
     await book(5n);
     await book(6n);
     expect(failed).to.equal(true);
@@ -185,15 +183,10 @@ describe("A sole writer", () => {
     const { ways, book } = await open(async () => {
       if (fails) throw new Error("the world fails");
     });
-    const rejected = (work: Promise<unknown>): Promise<boolean> =>
-      work.then(
-        () => false,
-        () => true,
-      );
-    expect(await rejected((await book(5n)).finished)).to.equal(true);
+    expect(await hasFailed((await book(5n)).finished)).to.equal(true);
     fails = false;
-    // The consumer had it in hand before it heard of the failure.
-    expect(await rejected(book(6n))).to.equal(true);
+    // The consumer had it in hand before it knew of the failure.
+    expect(await hasFailed(book(6n))).to.equal(true);
     for (const offset of [5n, 6n]) await (await book(offset)).finished;
     expect(ways).to.deep.equal(["5 alone", "5 careful", "6 alone"]);
   });
@@ -207,8 +200,7 @@ describe("A sole writer", () => {
   });
 
   it("should give a batch again during which rows before it could not follow", async () => {
-    let fail = (): void => {};
-    const failed = new Promise<void>((resolve) => (fail = resolve));
+    const [failed, fail] = latch();
     const { ways, book, bookFirst } = await open(async () => {
       fail();
       throw new Error("the world fails");
@@ -226,10 +218,8 @@ describe("A sole writer", () => {
 
   it("should not let the rows follow of what came after such a batch", async () => {
     const written: string[][] = [];
-    let go = (): void => {};
-    const gone = new Promise<void>((resolve) => (go = resolve));
-    let begin = (): void => {};
-    const begun = new Promise<void>((resolve) => (begin = resolve));
+    const [gone, go] = latch();
+    const [begun, begin] = latch();
     const { book } = await open(async (rows) => {
       written.push([...rows]);
       begin();

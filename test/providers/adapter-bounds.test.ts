@@ -11,6 +11,7 @@ import type { Known, Provider } from "../../providers/provider.js";
 import { factCodec, type RawEventMeta } from "../../schemas/records/records.js";
 import { isStorable } from "../../schemas/text-bounds.js";
 import { metaOf } from "../harness/facts.js";
+import { quoteOf } from "../harness/fact-bodies.js";
 import { pathsIn, replaced } from "../harness/json-paths.js";
 import { providers } from "../harness/provider-cases.js";
 
@@ -88,14 +89,7 @@ function readLikeTheService(
     earliest: limits.eventEarliest,
     latest: receivedAt + limits.eventAheadMsMax,
     hashAccount: (account) => account,
-    quote: (currency) => ({
-      currency,
-      base_currency: "USD",
-      rate: "1",
-      date: "2026-01-01",
-      source: "ecb",
-      edition: 1,
-    }),
+    quote: (currency) => quoteOf({ currency, base_currency: "USD" }),
   });
   if (completed.outcome === "facts") completed.facts.forEach((fact) => factCodec.encode(fact));
 }

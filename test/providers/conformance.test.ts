@@ -17,7 +17,7 @@ describe("The conformance table", () => {
     expect(readFileSync(file, "utf8")).to.equal(page);
   });
 
-  it("should have a row for every event type a merchant is informed to subscribe to", () => {
+  it("should have a row for every event type that a merchant is asked to subscribe to", () => {
     for (const { token, subscribeTo } of providers.values()) {
       const section = sectionOf(page, token);
       for (const type of subscribeTo) expect(section, token).to.include(`\n| \`${type}\` | `);

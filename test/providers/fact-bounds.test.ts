@@ -11,9 +11,10 @@ import {
   subscriptionData,
 } from "../../ops/payloads/paddle.js";
 import { type FactBody, factCodec } from "../../schemas/records/records.js";
-import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
-import { until } from "../log/log-contract.js";
+import { suiteEndpoints } from "../harness/endpoints.js";
+import { until } from "../harness/promises.js";
 import { factOf, metaOf } from "../harness/facts.js";
+import { quoteOf } from "../harness/fact-bodies.js";
 
 const max = limits.amountMinorMax;
 const none = { account: null, country: null, type: null, tax: null, fee: null, lines: [] };
@@ -59,14 +60,7 @@ function completed(body: FactBody, happenedAt = 1_000) {
     earliest: 0,
     latest,
     hashAccount: (account) => account,
-    quote: (currency) => ({
-      currency,
-      base_currency: "JPY",
-      rate: "150",
-      date: "2026-01-01",
-      source: "ecb",
-      edition: 1,
-    }),
+    quote: (currency) => quoteOf({ currency, base_currency: "JPY", rate: "150" }),
   });
 }
 
@@ -157,12 +151,11 @@ describe("The bounds of a fact", () => {
       { external_id: "a", weight: max },
       { external_id: "b", weight: 1n - max },
     ];
-    const quote = { currency: "USD", base_currency: "USD", rate: "1", date: "", source: "same" };
     const fact = factOf(
       { Payment: { ...payment, amount: max, lines } },
       {
         base_currency: "USD",
-        quote: { ...quote, edition: 1 },
+        quote: quoteOf({ currency: "USD", base_currency: "USD" }),
       },
     );
     const { ledger, versions, beyond } = paymentVersions("pi", [fact]);
@@ -171,10 +164,7 @@ describe("The bounds of a fact", () => {
 });
 
 describe("An event whose numbers nobody can book", () => {
-  let endpoints: Endpoints;
-  before(async () => {
-    endpoints = await openEndpoints();
-  });
+  const endpoints = suiteEndpoints();
 
   it("should be a reject, and hold up nothing", async () => {
     const charge = {
@@ -206,14 +196,11 @@ describe("An event whose numbers nobody can book", () => {
       currency: "EUR",
     };
     expect((await endpoints.ingest(sale)).status).to.equal(202);
-    const rejects = `/workspaces/${endpoints.workspace}/rejects`;
     const shown = async () => {
-      const headers = { authorization: `Bearer ${endpoints.readKey}` };
-      const { json: list } = await endpoints.call("/v1/transactions", { headers });
-      const { json: rejected } = await endpoints.manage("GET", rejects);
+      const { json: list } = await endpoints.get("/v1/transactions");
       return [
         list.data.map((row: Record<string, unknown>) => row["gross_amount"]),
-        rejected.data.map((row: Record<string, unknown>) => row["reason"]),
+        (await endpoints.rejects()).map((row: Record<string, unknown>) => row["reason"]),
       ];
     };
     const all = [[12.5], ["amount_too_large"]];
@@ -222,7 +209,8 @@ describe("An event whose numbers nobody can book", () => {
   });
 
   it("should be a reject, and hold up nothing, when no store can hold its date", async () => {
-    const { webhook_path: path } = await paddleIntegration();
+    const credentials = { signing_secret: paddleSecret };
+    const { webhook_path: path } = await endpoints.integrate("paddle", credentials);
     const at = Date.now();
     const ended = {
       ...subscriptionData({
@@ -243,9 +231,8 @@ describe("An event whose numbers nobody can book", () => {
         occurred_at: "0000-01-01T00:00:00.000000+01:00",
       },
     ]) {
-      const body = eventBody(event);
-      const { headers } = paddle.sign(body, { signing_secret: paddleSecret }, Date.now());
-      expect((await endpoints.call(path, { method: "POST", headers, body })).status).to.equal(200);
+      const signed = paddle.sign(eventBody(event), credentials, Date.now());
+      expect((await endpoints.post(path, signed)).status).to.equal(200);
     }
     const begun = {
       provider: "custom",
@@ -256,17 +243,13 @@ describe("An event whose numbers nobody can book", () => {
       currency: "EUR",
     };
     expect((await endpoints.ingest(begun)).status).to.equal(202);
-    const headers = { authorization: `Bearer ${endpoints.readKey}` };
     await until(async () => {
-      const { json: mrr } = await endpoints.call("/v1/metrics/mrr", { headers });
-      const { json: list } = await endpoints.call("/v1/transactions", { headers });
+      const { json: mrr } = await endpoints.get("/v1/metrics/mrr");
+      const { json: list } = await endpoints.get("/v1/transactions");
       return mrr.data.current_mrr === 7 && list.data[0].gross_amount === 7;
     });
-    const { json: rejects } = await endpoints.manage(
-      "GET",
-      `/workspaces/${endpoints.workspace}/rejects`,
-    );
-    const reported = rejects.data.filter((row: { provider: string }) => row.provider === "paddle");
+    const rejects = await endpoints.rejects();
+    const reported = rejects.filter((row: { provider: string }) => row.provider === "paddle");
     const reasons = reported.map((row: { reason: string }) => row.reason);
     expect(reasons).to.deep.equal(["date_out_of_range", "date_out_of_range"]);
   });
@@ -307,25 +290,11 @@ describe("An event whose numbers nobody can book", () => {
       }
     }
     expect((await endpoints.ingest({ ...sale, amount: 77 })).status).to.equal(202);
-    const headers = { authorization: `Bearer ${endpoints.readKey}` };
     await until(async () => {
-      const { json: list } = await endpoints.call("/v1/transactions", { headers });
+      const { json: list } = await endpoints.get("/v1/transactions");
       return list.data.some((row: Record<string, unknown>) => row["gross_amount"] === 77);
     });
-    const { json: rejects } = await endpoints.manage(
-      "GET",
-      `/workspaces/${endpoints.workspace}/rejects`,
-    );
-    const reasons = rejects.data.map((row: { reason: string }) => row.reason);
+    const reasons = (await endpoints.rejects()).map((row: { reason: string }) => row.reason);
     expect(reasons.filter((reason: string) => reason === "malformed")).to.have.length(6);
   });
-
-  async function paddleIntegration(): Promise<{ webhook_path: string }> {
-    const made = await endpoints.manage("POST", `/workspaces/${endpoints.workspace}/integrations`, {
-      provider: "paddle",
-      environment: "Production",
-      credentials: { signing_secret: paddleSecret },
-    });
-    return made.json.data;
-  }
 });

@@ -8,7 +8,7 @@ import { OthersRun } from "../../runtime/start/exclusive-lease.js";
 import { readConfig } from "../../config.js";
 import { startKafka } from "../../ops/servers/kafka.js";
 import { startPostgres } from "../../ops/servers/postgres.js";
-import { rejection } from "../log/log-contract.js";
+import { rejection } from "../harness/promises.js";
 import { serveHttp } from "../harness/loopback.js";
 import { needServers, needTime, openServerFolder } from "../harness/real-servers.js";
 import { freePort } from "../harness/service-process.js";

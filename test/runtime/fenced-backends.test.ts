@@ -6,7 +6,7 @@ import type { Postgres } from "../../postgres/postgres.js";
 import { OthersRun } from "../../runtime/start/exclusive-lease.js";
 import { fenceBackends } from "../../runtime/start/fenced-backends.js";
 import { topics } from "../../schemas/records/records.js";
-import { rejection } from "../log/log-contract.js";
+import { rejection } from "../harness/promises.js";
 
 describe("A command that is not alone any more", () => {
   let isAlone: boolean;

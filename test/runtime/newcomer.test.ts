@@ -37,7 +37,7 @@ describe("A newcomer", () => {
     ["DATABASE_URL", "mysql://u@h/d", "DATABASE_URL: must be a URL as postgres://user:"],
   ];
   for (const [name, value, said] of settings) {
-    it(`should be informed what is wrong with ${name}=${value}`, () => {
+    it(`should be answered with what is wrong with ${name}=${value}`, () => {
       expect(() => readConfig({ [name]: value })).to.throw(ConfigError, said);
     });
   }
@@ -79,7 +79,7 @@ describe("A newcomer", () => {
     ["below a file", "taken/data", "a part of it is a file, not a folder"],
   ];
   for (const [title, path, why] of folders) {
-    it(`should be informed of a data folder that is ${title}`, () => {
+    it(`should be warned of a data folder that is ${title}`, () => {
       writeFileSync(join(folder, "taken"), "");
       expect(() => openDataFolder({ DATA_DIR: join(folder, path) })).to.throw(
         DataFolderRefused,
@@ -88,7 +88,7 @@ describe("A newcomer", () => {
     });
   }
 
-  it("should be informed what a backup beside a running service lacks", async () => {
+  it("should read what a backup beside a running service lacks", async () => {
     const order = { to: folder, keep: null, withKey: false };
     const config = readConfig({ DATA_DIR: join(folder, "nowhere") });
     const refused = await askForBackup(config, order).catch(String);

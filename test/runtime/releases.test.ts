@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { createLogger } from "../../runtime/logger.js";
 import { Releases } from "../../runtime/releases.js";
-import { rejection } from "../log/log-contract.js";
+import { rejection } from "../harness/promises.js";
 
 describe("Releases", () => {
   it("should run in reverse, once, all of them, and report the first failure", async () => {

@@ -10,7 +10,7 @@ import * as fc from "fast-check";
 import { WebSocket } from "ws";
 import { limits } from "../../config.js";
 import { Proxy } from "../chaos/proxy.js";
-import { rejection } from "../log/log-contract.js";
+import { rejection } from "../harness/promises.js";
 import { bundledQuotes } from "../model/bundled-quotes.js";
 import { expectFigures } from "../model/compare/compare.js";
 import type { ModelEvent } from "../model/facts.js";

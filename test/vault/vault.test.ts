@@ -19,7 +19,7 @@ import { SealBroken, openVault } from "../../vault/vault.js";
 import { createWorkspace } from "../../workspaces/workspaces.js";
 import { limits } from "../../config.js";
 import type { RawEventMeta } from "../../schemas/records/records.js";
-import { rejection } from "../log/log-contract.js";
+import { rejection } from "../harness/promises.js";
 import { openTestPostgres, testLogger } from "../harness/stores.js";
 
 const key = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { KafkaAppender, Pending, kafkaBatchBytesMax } from "../../../log/kafka/appender.js";
 import { AppendUncertain, LogUnavailable } from "../../../log/log.js";
 import { limits } from "../../../config.js";
-import { rejection } from "../log-contract.js";
+import { rejection } from "../../harness/promises.js";
 import { testLogger } from "../../harness/stores.js";
 
 describe("An append that takes several requests", () => {

@@ -10,7 +10,8 @@ import { startKafka } from "../../../ops/servers/kafka.js";
 import type { LocalServer } from "../../../ops/servers/server.js";
 import { topics } from "../../../schemas/records/records.js";
 import { clusterProperties } from "./kafka-cluster.js";
-import { readAll, record, until } from "../log-contract.js";
+import { readAll, record } from "../log-contract.js";
+import { until } from "../../harness/promises.js";
 import { lmdbTopics } from "../log-topics.js";
 import {
   needServers,

@@ -40,7 +40,8 @@ import { limitReading, startKafka } from "../../../ops/servers/kafka.js";
 import type { LocalServer } from "../../../ops/servers/server.js";
 import { type Topic, topics } from "../../../schemas/records/records.js";
 import { type KafkaInstallation, installKafka, openTestKafkaLog } from "./kafka-installation.js";
-import { describeLogContract, readAll, record, rejection, until } from "../log-contract.js";
+import { describeLogContract, readAll, record } from "../log-contract.js";
+import { rejection, until } from "../../harness/promises.js";
 import { lmdbTopics } from "../log-topics.js";
 import { serveHttp } from "../../harness/loopback.js";
 import {

@@ -37,7 +37,7 @@ export const recordPlans = fc.record({
   country: countries,
   sku: fc.constantFrom(null, "sku-one", "sku-two"),
   percent: fc.constantFrom(100, 40),
-  /** What a refund is informed to be of; null: as the sale. */
+  /** The product a refund names; null: that of the sale. */
   refundSku: fc.constantFrom(null, null, "sku-one", "sku-two"),
   /** In which a sale is given back; null: its own. */
   refundCurrency: fc.constantFrom(null, null, null, "EUR", "USD", "GBP"),

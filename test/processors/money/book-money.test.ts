@@ -18,36 +18,15 @@ import {
   type TransactionRecord,
 } from "../../../schemas/records/records.js";
 import { bookFacts, factOf, recordsOf } from "../../harness/facts.js";
-import { openTestClickHouse, testLogger } from "../../harness/stores.js";
+import { linesOf, payment, purchase, quoteOf, refundTotal } from "../../harness/fact-bodies.js";
+import { bookingOver, openTestClickHouse } from "../../harness/stores.js";
+import { latch, hasFailed } from "../../harness/promises.js";
 
-const charge: FactBody = {
-  Payment: {
-    payment: "pi",
-    at: 1_000,
-    amount: 1_000n,
-    currency: "EUR",
-    account: null,
-    country: "DE",
-    type: null,
-    tax: null,
-    fee: null,
-    lines: [],
-  },
-};
-const invoicePurchase = {
-  purchase: "in",
-  account: null,
-  country: null,
-  type: "subscription" as const,
-  tax: null,
-  fee: null,
-  lines: [{ external_id: "prod", weight: 1_000n }],
-};
-const invoice: FactBody = { Purchase: invoicePurchase };
+const chargeAt = (at: number) => payment({ payment: "pi", at, amount: 1_000n, country: "DE" });
+const charge = chargeAt(1_000);
+const invoice = purchase({ lines: linesOf({ prod: 1_000n }) });
 const link: FactBody = { Link: { payment: "pi", purchase: "in" } };
-const refunded: FactBody = {
-  RefundTotal: { payment: "pi", at: 2_000, amount: 1_000n, currency: "EUR" },
-};
+const refunded = refundTotal({ payment: "pi", at: 2_000, amount: 1_000n });
 
 describe("Booking money beside others", () => {
   let clickhouse: ClickHouse;
@@ -61,11 +40,11 @@ describe("Booking money beside others", () => {
     const reported: TransactionRecord[] = [];
     const service = serviceOver(clickhouse, { reported });
     const facts = {
-      charge: toldFact(workspace, "e1:0", 1, charge),
-      refunded: toldFact(workspace, "e2:0", 2, refunded),
-      tie: toldFact(workspace, "e3:0", 3, link),
-      invoice: toldFact(workspace, "e4:0", 4, invoice),
-      link: toldFact(workspace, "e4:1", 4, link),
+      charge: factIn(workspace, "e1:0", 1, charge),
+      refunded: factIn(workspace, "e2:0", 2, refunded),
+      tie: factIn(workspace, "e3:0", 3, link),
+      invoice: factIn(workspace, "e4:0", 4, invoice),
+      link: factIn(workspace, "e4:1", 4, link),
     };
     return {
       facts,
@@ -145,8 +124,8 @@ describe("Booking a reading that changes nothing beside others", () => {
     const opened = (write: ClickHouse["write"]) => serviceOver({ ...clickhouse, write });
     const other = serviceOver(clickhouse);
     // Reported later than the reading that counts, of an earlier moment.
-    const reading = { ...toldFact(workspace, "e5:0", 5, invoice), happened_at: 1_000 };
-    await bookFacts(other, [toldFact(workspace, "e2:0", 2, invoice)]);
+    const reading = { ...factIn(workspace, "e5:0", 5, invoice), happened_at: 1_000 };
+    await bookFacts(other, [factIn(workspace, "e2:0", 2, invoice)]);
     let isReported = false;
     const slow = opened(async (sql, params, lane) => {
       if (lane === "money" && !isReported) {
@@ -155,7 +134,7 @@ describe("Booking a reading that changes nothing beside others", () => {
       }
       return clickhouse.write(sql, params, lane);
     });
-    const paid = [toldFact(workspace, "e3:0", 3, charge), toldFact(workspace, "e3:1", 3, link)];
+    const paid = [factIn(workspace, "e3:0", 3, charge), factIn(workspace, "e3:1", 3, link)];
     await bookFacts(slow, paid);
     expect(
       await clickhouse.rows(
@@ -171,12 +150,10 @@ describe("Booking two deliveries of one event at once", () => {
     const clickhouse = await openTestClickHouse();
     const workspace = `ws_${randomUUID()}`;
     const opened = (write: ClickHouse["write"]) => serviceOver({ ...clickhouse, write });
-    const early = toldFact(workspace, "e1:0", 3, charge);
+    const early = factIn(workspace, "e1:0", 3, charge);
     const late = { ...early, received_at: 5_000 };
-    let go = (): void => {};
-    const gone = new Promise<void>((resolve) => (go = resolve));
-    let stop = (): void => {};
-    const stopped = new Promise<void>((resolve) => (stop = resolve));
+    const [gone, go] = latch();
+    const [stopped, stop] = latch();
     // Stops before it writes to the ledger what it worked out, like a process that lost its turn.
     const slow = opened(async (sql, params, lane) => {
       if (lane === "money") {
@@ -215,8 +192,8 @@ describe("Booking a payment whose readings date it differently", () => {
       const clickhouse = await openTestClickHouse();
       const workspace = `ws_${randomUUID()}`;
       const service = serviceOver(clickhouse, { isShared });
-      const order = toldFact(workspace, "e1:0", 1, chargeAt(5_000));
-      const invoiced = toldFact(workspace, "e2:0", 2, chargeAt(7_000));
+      const order = factIn(workspace, "e1:0", 1, chargeAt(5_000));
+      const invoiced = factIn(workspace, "e2:0", 2, chargeAt(7_000));
       // Two endpoints: what was received later is on the topic first.
       await bookFacts(service, [invoiced]);
       await bookFacts(service, [order]);
@@ -239,10 +216,9 @@ describe("Booking alone, killed when versions are written and nothing else is", 
   it("should list the payment once, though more is on the topic when it goes on", async () => {
     const clickhouse = await openTestClickHouse();
     const workspace = `ws_${randomUUID()}`;
-    const order = toldFact(workspace, "e1:0", 1, chargeAt(5_000));
-    const invoiced = toldFact(workspace, "e2:0", 2, chargeAt(7_000));
-    let kill = (): void => {};
-    const killed = new Promise<void>((resolve) => (kill = resolve));
+    const order = factIn(workspace, "e1:0", 1, chargeAt(5_000));
+    const invoiced = factIn(workspace, "e2:0", 2, chargeAt(7_000));
+    const [killed, kill] = latch();
     const dying = serviceOver(
       {
         ...clickhouse,
@@ -268,13 +244,13 @@ describe("Booking alone, when the rows of a batch cannot follow", () => {
   it("should list the payment once, though its next reading was in hand already", async () => {
     const clickhouse = await openTestClickHouse();
     const workspace = `ws_${randomUUID()}`;
-    let hasFailed = false;
+    let failedOnce = false;
     const alone = serviceOver(
       {
         ...clickhouse,
         write(sql, params, lane) {
-          if (lane !== "facts" || hasFailed) return clickhouse.write(sql, params, lane);
-          hasFailed = true;
+          if (lane !== "facts" || failedOnce) return clickhouse.write(sql, params, lane);
+          failedOnce = true;
           return Promise.reject(new Error("no memory is left"));
         },
       },
@@ -283,29 +259,20 @@ describe("Booking alone, when the rows of a batch cannot follow", () => {
     const log: Log = { ...alone.log, ends: async () => [0n] };
     const service = { ...alone, soleWriter: await openSoleWriter({ ...alone, log }) };
     const readings = [
-      toldFact(workspace, "e1:0", 1, chargeAt(5_000)),
-      toldFact(workspace, "e2:0", 2, chargeAt(8_000)),
+      factIn(workspace, "e1:0", 1, chargeAt(5_000)),
+      factIn(workspace, "e2:0", 2, chargeAt(8_000)),
     ];
     const [order, invoiced] = recordsOf(readings).map((record) => [record]);
-    const failed = (work: Promise<unknown> | undefined): Promise<boolean> | undefined =>
-      work?.then(
-        () => false,
-        () => true,
-      );
-    expect(await failed((await bookMoney(service, order ?? []))?.finished)).to.equal(true);
+    const begun = await bookMoney(service, order ?? []);
+    expect(await hasFailed(Promise.resolve(begun?.finished))).to.equal(true);
     // As the consumer does: it had the next one in hand, and then gives both again.
-    expect(await failed(bookMoney(service, invoiced ?? []))).to.equal(true);
+    expect(await hasFailed(bookMoney(service, invoiced ?? []))).to.equal(true);
     await (
       await bookMoney(service, recordsOf(readings))
     )?.finished;
     expect(await placesOf(clickhouse, workspace)).to.eql([{ at: "5000" }]);
   });
 });
-
-function chargeAt(at: number): FactBody {
-  if (!("Payment" in charge)) throw new Error("a charge is a payment");
-  return { Payment: { ...charge.Payment, at } };
-}
 
 /** Under which times its transactions are listed. */
 function placesOf(clickhouse: ClickHouse, workspace: string): Promise<unknown[]> {
@@ -324,13 +291,16 @@ describe("Booking the invoices of a subscription", () => {
     const service = serviceOver(clickhouse, { reported });
     const days = limits.factsPerPaymentMax + 200;
     const subscription = (day: number, product: string): Fact =>
-      toldFact(workspace, `s${String(day).padStart(5, "0")}:0`, day, {
-        Purchase: { ...invoicePurchase, lines: [{ external_id: product, weight: 1n }] },
-      });
+      factIn(
+        workspace,
+        `s${String(day).padStart(5, "0")}:0`,
+        day,
+        purchase({ lines: linesOf({ [product]: 1n }) }),
+      );
     const events = Array.from({ length: days }, (_, day) => subscription(day + 1, "prod"));
     await bookFacts(service, events);
-    const paid = toldFact(workspace, "t1:0", days + 1, charge);
-    const asOf = toldFact(workspace, "t1:1", days + 1, {
+    const paid = factIn(workspace, "t1:0", days + 1, charge);
+    const asOf = factIn(workspace, "t1:1", days + 1, {
       Link: { payment: "pi", purchase: "in", as_of: days * 1_000 },
     });
     await bookFacts(service, [paid, asOf]);
@@ -343,8 +313,7 @@ describe("Booking the invoices of a subscription", () => {
 });
 
 describe("A message about a payment whose invoice is on its way", () => {
-  if (!("Payment" in charge)) throw new Error("a charge is a payment");
-  const invoiced: FactBody = { Payment: { ...charge.Payment, invoiced: true } };
+  const invoiced = payment({ ...charge.Payment, invoiced: true });
   const nowSeconds = Math.floor(Date.now() / 1_000);
   /** Whatever a busy machine does meanwhile; where it is waited for, it is cut short. */
   const longMs = 600_000;
@@ -358,7 +327,7 @@ describe("A message about a payment whose invoice is on its way", () => {
     return {
       service: { ...given, soleWriter, held: new HeldMessages(waitMs) },
       fact: (id: string, body: FactBody, second = nowSeconds) =>
-        toldFact(workspace, id, second, body),
+        factIn(workspace, id, second, body),
       said: () => reported.map(({ type, external_id }) => [type, external_id]),
     };
   }
@@ -387,7 +356,7 @@ describe("A message about a payment whose invoice is on its way", () => {
     ["of a payment received long ago", invoiced, nowSeconds - longMs / 1_000],
     [
       "that names what was bought",
-      { Payment: { ...charge.Payment, invoiced: true, lines: invoicePurchase.lines } },
+      payment({ ...invoiced.Payment, lines: linesOf({ prod: 1_000n }) }),
       nowSeconds,
     ],
   ];
@@ -400,30 +369,24 @@ describe("A message about a payment whose invoice is on its way", () => {
   }
 });
 
-/** A process that books beside others, unless reported not to. @param reported gets its messages */
+/** A process that books beside others, unless not shared. @param reported gets its messages */
 function serviceOver(
   clickhouse: ClickHouse,
   { isShared = true, reported = [] }: { isShared?: boolean; reported?: TransactionRecord[] } = {},
 ): BookingService {
   const log = onlyAppends((value) => reported.push(transactionCodec.decode(value)));
-  return {
-    clickhouse: { ...clickhouse, isShared },
-    log: { ...log, shared: isShared },
-    logger: testLogger,
-    skus: { see: async () => {}, name: async () => {}, productName: async () => "" },
-  };
+  return bookingOver({ ...clickhouse, isShared }, { ...log, shared: isShared });
 }
 
-function toldFact(workspace: string, id: string, second: number, body: FactBody): Fact {
+function factIn(workspace: string, id: string, second: number, body: FactBody): Fact {
   const isConverted = "Payment" in body || "RefundTotal" in body;
-  const quote = { currency: "EUR", base_currency: "EUR", rate: "1", date: "2026-01-01" };
   return factOf(body, {
     fact_id: id,
     event_id: id.split(":")[0] ?? "",
     workspace,
     received_at: second * 1_000,
     happened_at: second * 1_000,
-    quote: isConverted ? { ...quote, source: "ecb", edition: 1 } : null,
+    quote: isConverted ? quoteOf() : null,
   });
 }
 

@@ -1,18 +1,15 @@
 /** Payments with more facts and products than anybody expects: all are booked, up to an end. */
 import { randomUUID } from "node:crypto";
-import { join } from "node:path";
 import { expect } from "chai";
 import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
 import { listRejects } from "../../../rejects/rejects.js";
 import type { Log } from "../../../log/log.js";
-import { openLmdbLog } from "../../../log/lmdb/lmdb-log.js";
 import { limits } from "../../../config.js";
-import type { BookingService } from "../../../processors/book/money/book-money.js";
 import { paymentVersions } from "../../../processors/book/payment/payment-versions.js";
 import type { Fact, FactBody } from "../../../schemas/records/records.js";
-import { bookFacts, factOf } from "../../harness/facts.js";
-import { lmdbTopics } from "../../log/log-topics.js";
-import { openTestClickHouse, testFolder, testLogger, testReleases } from "../../harness/stores.js";
+import { bookFacts } from "../../harness/facts.js";
+import { payment, received as receivedFacts, refund } from "../../harness/fact-bodies.js";
+import { bookingOver, openTestClickHouse, openTestLog } from "../../harness/stores.js";
 
 const amount = 10_000_000n;
 
@@ -21,22 +18,14 @@ function saleOf(products: number): FactBody {
     external_id: `prod_${place}`,
     weight: 1_000n + BigInt(place),
   }));
-  const more = { account: null, country: null, type: null, tax: null, fee: null };
-  return { Payment: { payment: "pi", at: 1_000, amount, currency: "EUR", ...more, lines } };
-}
-
-function refundOf(place: number): FactBody {
-  const money = { amount: 9_000n, currency: "EUR", failed_at: null };
-  const more = { account: null, country: null, lines: [] };
-  return { Refund: { refund: `rë${place}`, payment: "pi", at: 2_000 + place, ...money, ...more } };
+  return payment({ payment: "pi", at: 1_000, amount, lines });
 }
 
 /** Each of an event of its own, received in that order. */
 function received(workspace: string, bodies: readonly FactBody[]): Fact[] {
-  return bodies.map((body, place) => {
+  return receivedFacts(bodies, (_body, place) => {
     const event = `e${String(place).padStart(5, "0")}`;
-    const quote = { currency: "EUR", base_currency: "EUR", rate: "1", date: "2026-01-01" };
-    return factOf(body, {
+    return {
       fact_id: `${event}:0`,
       event_id: event,
       workspace,
@@ -44,13 +33,14 @@ function received(workspace: string, bodies: readonly FactBody[]): Fact[] {
       native_type: "charge.refunded",
       received_at: 1_000_000 + place,
       happened_at: 1_000 + place,
-      quote: { ...quote, source: "same", edition: 1 },
-    });
+    };
   });
 }
 
 function refundsOf(count: number): FactBody[] {
-  return Array.from({ length: count }, (_, place) => refundOf(place));
+  return Array.from({ length: count }, (_, place) =>
+    refund({ refund: `rë${place}`, payment: "pi", at: 2_000 + place, amount: 9_000n }),
+  );
 }
 
 describe("What is recorded of a large payment", () => {
@@ -86,20 +76,11 @@ describe("Booking large payments", () => {
   let log: Log;
   before(async () => {
     clickhouse = await openTestClickHouse();
-    const path = join(testFolder, "log-of-large-payments");
-    log = openLmdbLog({ path, topics: lmdbTopics({ partitions: 1 }), logger: testLogger });
-    testReleases.push("log of large payments", () => log.close());
+    log = openTestLog("large-payments");
   });
 
   /** Beside others: rows are brought to what they should be by statements. */
-  function open(): BookingService {
-    return {
-      clickhouse: { ...clickhouse, isShared: true },
-      log,
-      logger: testLogger,
-      skus: { see: async () => {}, name: async () => {}, productName: async () => "" },
-    };
-  }
+  const open = () => bookingOver({ ...clickhouse, isShared: true }, log);
 
   it("should write the ledger in parts, and nothing twice", async () => {
     const workspace = `ws_${randomUUID()}`;

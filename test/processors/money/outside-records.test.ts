@@ -13,19 +13,12 @@ import {
 } from "../../../ops/payloads/stripe-money.js";
 import type { Fact } from "../../../schemas/records/records.js";
 import { factOf } from "../../harness/facts.js";
+import { ordersOf, quoteOf } from "../../harness/fact-bodies.js";
 
-const version = "2025-09-30.clover";
 const currency = "eur";
 const day = 24 * 60 * 60 * 1000;
 const paidAt = Date.UTC(2026, 2, 1);
-const quote = {
-  currency: "EUR",
-  base_currency: "EUR",
-  rate: "1",
-  date: "2026-02-27",
-  source: "same",
-  edition: 1,
-};
+const quote = quoteOf();
 
 /** An invoice of 100.00 with 20.00 of tax, as `invoice.paid` shows it. */
 function invoice(more: JsonObject = {}): JsonObject {
@@ -35,7 +28,6 @@ function invoice(more: JsonObject = {}): JsonObject {
     currency,
     createdAt: paidAt,
     paidAt: paidAt + 2 * day,
-    version,
     tax: 2000n,
     lines: [{ id: "il_1", product: "prod_1", price: "price_1", amount: 8000n }],
   });
@@ -47,28 +39,28 @@ function paid(id: string, payment: string, amount: bigint, at: number): JsonObje
   return invoicePaymentObject({ id, invoice: "in_1", payment, amount, currency, paidAt: at });
 }
 
-interface Telling {
+interface Reported {
   readonly type: string;
   readonly at: number;
   readonly object: JsonObject;
 }
 
-const outside = (number: number, amount: bigint, days = number): Telling => {
+const outside = (number: number, amount: bigint, days = number): Reported => {
   const at = paidAt + days * day;
   const object = paid(`inpay_${number}`, `pr_${number}`, amount, at);
   return { type: "invoice_payment.paid", at, object };
 };
-const whole = (off: number | null, days: number): Telling => ({
+const whole = (off: number | null, days: number): Reported => ({
   type: "invoice.paid",
   at: paidAt + days * day,
   object: invoice(off === null ? {} : { amount_paid_off_stripe: off }),
 });
 
 /** Received in that order. */
-function factsOf(reported: readonly Telling[]): Fact[] {
+function factsOf(reported: readonly Reported[]): Fact[] {
   return reported.flatMap(({ type, at, object }, place) => {
     const id = `evt_${place}`;
-    const decoded = decode(stripeEvent({ id, type, at, object, version }));
+    const decoded = decode(stripeEvent({ id, type, at, object }));
     if (decoded.outcome !== "facts") throw new Error(decoded.outcome);
     return decoded.facts.map(({ happenedAt, body }, position) => {
       const ids = { fact_id: `${id}:${position}`, event_id: id };
@@ -77,19 +69,12 @@ function factsOf(reported: readonly Telling[]): Fact[] {
   });
 }
 
-function amountOf(reported: readonly Telling[]): bigint | undefined {
+function amountOf(reported: readonly Reported[]): bigint | undefined {
   return paymentState("in_1", factsOf(reported)).document?.gross_amount;
 }
 
-function ordersOf<Item>(items: readonly Item[]): Item[][] {
-  if (items.length < 2) return [[...items]];
-  return items.flatMap((item, place) =>
-    ordersOf(items.toSpliced(place, 1)).map((rest) => [item, ...rest]),
-  );
-}
-
 describe("An invoice paid outside Stripe by several records", () => {
-  const cases: [title: string, reported: Telling[], amount: bigint][] = [
+  const cases: [title: string, reported: Reported[], amount: bigint][] = [
     ["add them up", [outside(1, 6000n), outside(2, 4000n), whole(null, 2)], 10_000n],
     ["add up those of one second", [outside(1, 6000n, 1), outside(2, 4000n, 1)], 10_000n],
     ["count a record once that is reported twice", [outside(1, 6000n), outside(1, 6000n)], 6000n],
@@ -142,9 +127,8 @@ describe("An invoice paid outside Stripe by several records", () => {
       amount: 5000n,
       currency,
       createdAt: at,
-      version,
     });
-    const card: Telling[] = [
+    const card: Reported[] = [
       { type: "charge.succeeded", at, object },
       { type: "invoice_payment.paid", at, object: paid("inpay_3", "pi_1", 5000n, at) },
     ];

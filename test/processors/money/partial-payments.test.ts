@@ -3,84 +3,44 @@ import { expect } from "chai";
 import { entriesOf } from "../../../processors/book/payment/entries.js";
 import { paymentState } from "../../../processors/book/payment/payment.js";
 import { paymentVersions } from "../../../processors/book/payment/payment-versions.js";
-import type { Fact, FactBody, Quote } from "../../../schemas/records/records.js";
-import { factOf } from "../../harness/facts.js";
+import type { Fact, FactBody } from "../../../schemas/records/records.js";
+import {
+  linesOf,
+  ordersOf,
+  payment,
+  purchase,
+  received,
+  refund,
+} from "../../harness/fact-bodies.js";
 import { rowsOf } from "../../model/tables/table.js";
 
-const quote: Quote = {
-  currency: "EUR",
-  base_currency: "EUR",
-  rate: "1",
-  date: "2026-01-01",
-  source: "same",
-  edition: 1,
-};
-
 /** 100.00 with 16.67 of tax: 50.00 and 33.33 net. */
-const invoice = purchase("in", 10_000n, 1_667n, [
-  ["a", 5_000n],
-  ["b", 3_333n],
-]);
+const invoice = purchase({
+  total: 10_000n,
+  tax: 1_667n,
+  lines: linesOf({ a: 5_000n, b: 3_333n }),
+});
 
-function purchase(
-  id: string,
-  total: bigint,
-  tax: bigint | null,
-  lines: readonly (readonly [string, bigint])[],
-): FactBody {
-  return {
-    Purchase: {
-      purchase: id,
-      account: null,
-      country: "DE",
-      type: "subscription",
-      tax,
-      fee: null,
-      lines: lines.map(([external_id, weight]) => ({ external_id, weight })),
-      total,
-    },
-  };
+function paid(id: string, amount: bigint): FactBody {
+  return payment({ payment: id, at: 1_000, amount });
 }
 
-function paid(payment: string, amount: bigint, currency = "EUR"): FactBody {
-  const more = { account: null, country: null, type: null, tax: null, fee: null, lines: [] };
-  return { Payment: { payment, at: 1_000, amount, currency, ...more } };
-}
-
-function link(payment: string, amount: bigint | null, day = 1, id = "in"): FactBody {
+function link(id: string, amount: bigint | null, day = 1, purchased = "in"): FactBody {
   const part = amount === null ? null : { amount, at: day * 1_000 };
-  return { Link: { payment, purchase: id, part } };
+  return { Link: { payment: id, purchase: purchased, part } };
 }
 
-function refund(payment: string, id: string, amount: bigint, failedAt: number | null): FactBody {
-  const more = { account: null, country: null, lines: [] };
-  const money = { amount, currency: "EUR", failed_at: failedAt };
-  return { Refund: { refund: id, payment, at: 5_000, ...money, ...more } };
-}
-
-/** Received in that order. */
-function received(bodies: readonly FactBody[]): Fact[] {
-  return bodies.map((body, place) => {
-    const ids = { fact_id: `f${place}`, event_id: `e${place}` };
-    return factOf(body, { ...ids, received_at: place, happened_at: place, quote });
-  });
+function back(id: string, amount: bigint, failed_at: number | null = null): FactBody {
+  return refund({ refund: id, payment: "p2", at: 5_000, amount, failed_at });
 }
 
 /** Tax of the document, and what each product has of amount and tax, as the tables write it. */
-function shown(payment: string, facts: readonly Fact[]): string {
-  const { document, moves } = paymentState(payment, facts);
+function shown(id: string, facts: readonly Fact[]): string {
+  const { document, moves } = paymentState(id, facts);
   const entries = moves.flatMap(entriesOf).map(({ kind, external_id: sku, amount, tax }) => {
     return `${kind} ${sku || "-"} ${amount} (${tax})`;
   });
   return [`tax ${document?.tax_amount ?? "-"}`, ...entries].join(", ");
-}
-
-/** Of a few things. */
-function ordersOf<Item>(items: readonly Item[]): Item[][] {
-  if (items.length < 2) return [[...items]];
-  return items.flatMap((item, place) =>
-    ordersOf(items.toSpliced(place, 1)).map((rest) => [item, ...rest]),
-  );
 }
 
 describe("An invoice paid by several payments", () => {
@@ -94,12 +54,12 @@ describe("An invoice paid by several payments", () => {
     `).map((row) => [row["payment"] ?? "", row]),
   );
 
-  for (const [payment, row] of expected) {
-    it(`should give ${payment} of three its part, whatever comes first`, () => {
+  for (const [id, row] of expected) {
+    it(`should give ${id} of three its part, whatever comes first`, () => {
       const { amount, tax, a, b } = row;
-      for (const order of ordersOf([invoice, paid(payment, BigInt(amount ?? "")), ...thirds])) {
+      for (const order of ordersOf([invoice, paid(id, BigInt(amount ?? "")), ...thirds])) {
         const facts = received([...order, ...order]);
-        const { document, moves } = paymentState(payment, facts);
+        const { document, moves } = paymentState(id, facts);
         const [first, second] = moves.flatMap(entriesOf);
         expect([document?.tax_amount, first?.amount, second?.amount].map(String)).to.eql([
           tax,
@@ -147,7 +107,12 @@ describe("An invoice paid by several payments", () => {
       "p1",
       [
         invoice,
-        purchase("in2", 6_000n, 1_000n, [["c", 5_000n]]),
+        purchase({
+          purchase: "in2",
+          total: 6_000n,
+          tax: 1_000n,
+          lines: linesOf({ c: 5_000n }),
+        }),
         link("p1", 10_000n),
         link("p1", 6_000n, 1, "in2"),
         paid("p1", 16_000n),
@@ -161,18 +126,18 @@ describe("An invoice paid by several payments", () => {
         ...thirds,
         invoice,
         paid("p2", 3_333n),
-        refund("p2", "r1", 1_000n, null),
-        refund("p2", "r2", 2_333n, null),
-        refund("p2", "r3", 500n, 6_000),
+        back("r1", 1_000n),
+        back("r2", 2_333n),
+        back("r3", 500n, 6_000),
       ],
       "tax 555, sale a 2000 (334), sale b 1333 (221), " +
         "refund a -601 (-101), refund b -399 (-66), refund a -1399 (-233), refund b -934 (-155), " +
         "refund a -301 (0), refund b -199 (0), refund a 301 (0), refund b 199 (0)",
     ],
   ];
-  for (const [title, payment, bodies, outcome] of cases) {
+  for (const [title, id, bodies, outcome] of cases) {
     it(`should give a payment ${title}`, () => {
-      expect(shown(payment, received(bodies))).to.equal(outcome);
+      expect(shown(id, received(bodies))).to.equal(outcome);
     });
   }
 

@@ -9,7 +9,7 @@ import { type Entry, entriesOf } from "../../../processors/book/payment/entries.
 import { paymentState } from "../../../processors/book/payment/payment.js";
 import { convertMinor } from "../../../schemas/money/money.js";
 import type { Fact, FactBody } from "../../../schemas/records/records.js";
-import { factOf } from "../../harness/facts.js";
+import { payment, quoteOf, received, refund, refundTotal } from "../../harness/fact-bodies.js";
 
 /** Weights of what is given back one after the other; the tax reported with each, of a hundred. */
 const parts = fc.array(
@@ -95,39 +95,15 @@ function factsOf(drawn: Given): Fact[] {
   const { amount, money, fee, lines } = drawn;
   const { currency, base, rate } = money;
   const tax = (amount * drawn.taxPercent) / 100n;
-  const bodies: FactBody[] = [
-    {
-      Payment: {
-        payment: "p",
-        at: 0,
-        amount,
-        currency,
-        account: null,
-        country: null,
-        type: "one_time",
-        tax,
-        fee,
-        lines: lines.map((weight, index) => ({ external_id: `sku-${index}`, weight })),
-      },
-    },
-    ...refundsOf(drawn),
-  ];
-  return bodies.map((body, index) =>
-    factOf(body, {
-      fact_id: index.toString(),
-      event_id: `e${index}`,
-      received_at: index,
-      base_currency: base,
-      quote: {
-        currency,
-        base_currency: base,
-        rate,
-        date: "2026-01-01",
-        source: "ecb",
-        edition: 1,
-      },
-    }),
-  );
+  const sold = lines.map((weight, index) => ({ external_id: `sku-${index}`, weight }));
+  const sale = payment({ amount, currency, type: "one_time", tax, fee, lines: sold });
+  const quote = quoteOf({ currency, base_currency: base, rate });
+  return received([sale, ...refundsOf(drawn)], (_body, place) => ({
+    fact_id: place.toString(),
+    happened_at: 0,
+    base_currency: base,
+    quote,
+  }));
 }
 
 /** The last of them completes the sale. */
@@ -142,16 +118,15 @@ function refundsOf({ amount, money: { currency }, parts: all, isDisputedLast }: 
       if (part === 0n || isLast) return [];
       const before = out;
       out += part;
-      const total = { payment: "p", at, amount: out, currency };
-      if (reported === "total") return [{ RefundTotal: total }];
+      if (reported === "total") return [refundTotal({ at, amount: out, currency })];
       if (hasFailed) out = before;
       const tax = taxPercent === null ? null : (part * taxPercent) / 100n;
       const lines = line === null ? [] : [{ external_id: `sku-${line}`, weight: part }];
-      const one = refundOf(`r${index}`, at, part, currency);
+      const failed_at = hasFailed ? at + 1 : null;
       // What is reported alone is in every later total, too.
       return [
-        { Refund: { ...one, tax, lines, failed_at: hasFailed ? at + 1 : null } },
-        { RefundTotal: { ...total, at: at + 2, amount: out } },
+        refund({ refund: `r${index}`, at, amount: part, currency, tax, lines, failed_at }),
+        refundTotal({ at: at + 2, amount: out, currency }),
       ];
     },
   );
@@ -163,14 +138,9 @@ function refundsOf({ amount, money: { currency }, parts: all, isDisputedLast }: 
   const lines = named === null ? [] : [{ external_id: `sku-${named}`, weight: rest }];
   return [
     ...refunds,
-    { Refund: { ...refundOf("last", at, rest, currency), lines } },
-    { RefundTotal: { payment: "p", at: at + 1, amount, currency } },
+    refund({ refund: "last", at, amount: rest, currency, lines }),
+    refundTotal({ at: at + 1, amount, currency }),
   ];
-}
-
-function refundOf(refund: string, at: number, amount: bigint, currency: string) {
-  const unsaid = { failed_at: null, account: null, country: null };
-  return { refund, payment: "p", at, amount, currency, ...unsaid };
 }
 
 function ofSku(entries: readonly Entry[], sku: string): Entry[] {

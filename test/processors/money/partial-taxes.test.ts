@@ -4,8 +4,8 @@ import * as fc from "fast-check";
 import { type Entry, entriesOf } from "../../../processors/book/payment/entries.js";
 import { paymentState } from "../../../processors/book/payment/payment.js";
 import { convertMinor } from "../../../schemas/money/money.js";
-import type { Fact, FactBody, Quote } from "../../../schemas/records/records.js";
-import { factOf } from "../../harness/facts.js";
+import type { Fact, FactBody } from "../../../schemas/records/records.js";
+import { payment, purchase, quoteOf, received, refund } from "../../harness/fact-bodies.js";
 
 const given = fc.record({
   total: fc.oneof(fc.bigInt({ min: 1n, max: 50n }), fc.bigInt({ min: 1n, max: 10n ** 12n })),
@@ -74,51 +74,21 @@ function partsOf({ total, payments }: Given): bigint[] {
 function factsOf(drawn: Given, parts: readonly bigint[], tax: bigint, place: number): Fact[] {
   const { money, total, weights } = drawn;
   const { currency, base, rate } = money;
-  const unsaid = { account: null, country: null, fee: null };
   const lines = weights.map((weight, line) => ({ external_id: `sku-${line}`, weight }));
-  const payment = `p${place}`;
   const amount = parts[place] ?? 0n;
   const first = (amount * drawn.firstPercent) / 100n;
-  const refundAt = (at: number, back: bigint): FactBody[] => {
-    const refund = { refund: `r${at}`, payment, at, amount: back, currency, failed_at: null };
-    return back === 0n ? [] : [{ Refund: { ...refund, account: null, country: null, lines: [] } }];
-  };
+  const own = { payment: `p${place}`, currency };
+  const refundAt = (at: number, back: bigint): FactBody[] =>
+    back === 0n ? [] : [refund({ ...own, refund: `r${at}`, at, amount: back })];
   const bodies: FactBody[] = [
-    { Purchase: { purchase: "in", ...unsaid, type: "one_time", tax, lines, total } },
+    purchase({ type: "one_time", tax, lines, total }),
     ...parts.map((part, index) => ({
       Link: { payment: `p${index}`, purchase: "in", part: { amount: part, at: index } },
     })),
-    {
-      Payment: {
-        payment,
-        at: place,
-        amount,
-        currency,
-        ...unsaid,
-        type: null,
-        tax: null,
-        lines: [],
-      },
-    },
+    payment({ ...own, at: place, amount }),
     ...refundAt(1_000, first),
     ...refundAt(2_000, amount - first),
   ];
-  const quote: Quote = {
-    currency,
-    base_currency: base,
-    rate,
-    date: "2026-01-01",
-    source: "ecb",
-    edition: 1,
-  };
-  return bodies.map((body, index) => {
-    const ids = { fact_id: `f${index}`, event_id: `e${index}` };
-    return factOf(body, {
-      ...ids,
-      received_at: index,
-      happened_at: index,
-      base_currency: base,
-      quote,
-    });
-  });
+  const quote = quoteOf({ currency, base_currency: base, rate });
+  return received(bodies, () => ({ base_currency: base, quote }));
 }

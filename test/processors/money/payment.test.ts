@@ -2,29 +2,28 @@ import { expect } from "chai";
 import { entriesOf } from "../../../processors/book/payment/entries.js";
 import { type PaymentState, paymentState } from "../../../processors/book/payment/payment.js";
 import { paymentVersions } from "../../../processors/book/payment/payment-versions.js";
-import type { Fact, FactBody, Line, Quote } from "../../../schemas/records/records.js";
+import type { Fact, FactBody, Line } from "../../../schemas/records/records.js";
 import { factOf } from "../../harness/facts.js";
+import {
+  linesOf,
+  payment as paymentBody,
+  purchase,
+  quoteOf,
+  refund as refundBody,
+  refundTotal,
+} from "../../harness/fact-bodies.js";
 
 const quotes: Record<string, string> = { USD: "0.9", GBP: "1.2", EUR: "1" };
 
 /** A fact received at second `receipt`, reported by the provider at second `reportedAt`. */
 function fact(receipt: number, body: FactBody, reportedAt = receipt): Fact {
   const currency = currencyOf(body);
-  const quote: Quote | null = currency === null ? null : quoteOf(currency);
+  const quote = currency === null ? null : quoteIn(currency);
   const times = { received_at: receipt * 1000, happened_at: reportedAt * 1000 };
   return factOf(body, { fact_id: `f${receipt}`, event_id: `e${receipt}`, ...times, quote });
 }
 
-function quoteOf(currency: string): Quote {
-  return {
-    currency,
-    base_currency: "EUR",
-    rate: quotes[currency] ?? "1",
-    date: "2026-01-01",
-    source: "ecb",
-    edition: 1,
-  };
-}
+const quoteIn = (currency: string) => quoteOf({ currency, rate: quotes[currency] ?? "1" });
 
 function currencyOf(body: FactBody): string | null {
   if ("Payment" in body) return body.Payment.currency;
@@ -34,60 +33,29 @@ function currencyOf(body: FactBody): string | null {
   return null;
 }
 
-const payment = (amount: bigint, lines: [string, bigint][] = [], currency = "USD"): FactBody => ({
-  Payment: {
-    payment: "pi",
-    at: 1000,
-    amount,
-    currency,
-    account: "a",
-    country: null,
-    type: null,
-    tax: null,
-    fee: null,
-    lines: lines.map(([external_id, weight]) => ({ external_id, weight })),
-  },
-});
-const invoice = (lines: [string, bigint][]): FactBody => ({
-  Purchase: {
-    purchase: "in",
-    account: "a",
-    country: "DE",
-    type: "subscription",
-    tax: null,
-    fee: null,
-    lines: lines.map(([external_id, weight]) => ({ external_id, weight })),
-  },
-});
+const payment = (amount: bigint, weights: Record<string, bigint> = {}, currency = "USD") =>
+  paymentBody({ payment: "pi", at: 1000, amount, currency, lines: linesOf(weights) });
+const invoice = (weights: Record<string, bigint>) => purchase({ lines: linesOf(weights) });
 const purchaseOfTwo = {
-  purchase: "in",
-  account: "a",
-  country: null,
   type: null,
-  tax: null,
-  fee: null,
   lines: [
     { external_id: "a", item: "line-a", weight: 600n },
     { external_id: "b", item: "line-b", weight: 300n },
   ],
 };
 const link: FactBody = { Link: { payment: "pi", purchase: "in" } };
-const refund = (id: string, amount: bigint, at: number, failedAt: number | null = null) => ({
-  Refund: {
-    refund: id,
-    payment: "pi",
-    at: at * 1000,
-    amount,
-    currency: "USD",
-    failed_at: failedAt === null ? null : failedAt * 1000,
-    account: null,
-    country: null,
-    lines: [],
-  },
-});
-const total = (amount: bigint, at: number): FactBody => ({
-  RefundTotal: { payment: "pi", at: at * 1000, amount, currency: "USD" },
-});
+const refund = (
+  id: string,
+  amount: bigint,
+  at: number,
+  failedAt: number | null = null,
+  currency = "USD",
+) => {
+  const failed_at = failedAt === null ? null : failedAt * 1000;
+  return refundBody({ refund: id, payment: "pi", at: at * 1000, amount, currency, failed_at });
+};
+const total = (amount: bigint, at: number) =>
+  refundTotal({ payment: "pi", at: at * 1000, amount, currency: "USD" });
 /** A line of the payment, as refunds and disputes name it. */
 const lineB: Line = { external_id: "", item: "line-b", weight: 300n };
 const dispute = (
@@ -127,32 +95,14 @@ describe("A payment as a function of what is known", () => {
     ["nothing for a payment of nothing", [fact(1, payment(0n))], [], null, null],
     [
       "a sale split by its invoice, the remainder to the largest line",
-      [
-        fact(1, payment(1000n)),
-        fact(
-          2,
-          invoice([
-            ["a", 1n],
-            ["b", 2n],
-          ]),
-        ),
-        fact(3, link),
-      ],
+      [fact(1, payment(1000n)), fact(2, invoice({ a: 1n, b: 2n })), fact(3, link)],
       ["sale a 300@1", "sale b 600@1"],
       "succeeded",
       0n,
     ],
     [
       "a credited line as negative revenue of its product",
-      [
-        fact(
-          1,
-          payment(1000n, [
-            ["old", -500n],
-            ["new", 1500n],
-          ]),
-        ),
-      ],
+      [fact(1, payment(1000n, { old: -500n, new: 1500n }))],
       ["sale old -450@1", "sale new 1350@1"],
       "succeeded",
       0n,
@@ -206,14 +156,14 @@ describe("A payment as a function of what is known", () => {
     ],
     [
       "a refund before its sale by the product its invoice names",
-      [fact(1, invoice([["a", 1n]])), fact(2, link), fact(3, refund("r1", 1000n, 5))],
+      [fact(1, invoice({ a: 1n })), fact(2, link), fact(3, refund("r1", 1000n, 5))],
       ["refund a -900@5"],
       null,
       null,
     ],
     [
       "a sale as unattributed while only its invoice is known and no link",
-      [fact(1, payment(1000n)), fact(2, invoice([["a", 1n]]))],
+      [fact(1, payment(1000n)), fact(2, invoice({ a: 1n }))],
       ["sale - 900@1"],
       "succeeded",
       0n,
@@ -236,7 +186,7 @@ describe("A payment as a function of what is known", () => {
       "a dispute from the line it names, and back to it",
       [
         fact(1, payment(1000n)),
-        fact(2, { Purchase: purchaseOfTwo }),
+        fact(2, purchase(purchaseOfTwo)),
         fact(3, link),
         fact(4, dispute(300n, 5, 9, "notice", { lines: [lineB] })),
       ],
@@ -248,7 +198,7 @@ describe("A payment as a function of what is known", () => {
       "a dispute from the line it names before it is known of which sale",
       [
         fact(1, dispute(300n, 5, null, "notice", { lines: [{ ...lineB, external_id: "b" }] })),
-        fact(2, { Purchase: purchaseOfTwo }),
+        fact(2, purchase(purchaseOfTwo)),
         fact(3, link),
       ],
       ["dispute b -270@5"],
@@ -287,10 +237,7 @@ describe("A payment as a function of what is known", () => {
   it("should come to the same whatever the order of receipt", () => {
     const bodies = [
       payment(1000n),
-      invoice([
-        ["a", 700n],
-        ["b", 300n],
-      ]),
+      invoice({ a: 700n, b: 300n }),
       refund("r1", 400n, 5),
       dispute(600n, 8, null),
       link,
@@ -314,7 +261,7 @@ describe("A payment as a function of what is known", () => {
     it(`should convert a lone dispute by its withdrawal's day when ${title} came first`, () => {
       const facts = [fact(1, first), fact(2, dispute(1000n, 5, 9))].map((each, place) => ({
         ...each,
-        quote: { ...quoteOf("USD"), rate: rates[place] ?? "" },
+        quote: quoteOf({ currency: "USD", rate: rates[place] ?? "" }),
       }));
       const expected = ["dispute - -900@5", "dispute_won - 900@9"];
       expect(reported(paymentState("pi", facts))).to.have.members(expected);
@@ -322,7 +269,7 @@ describe("A payment as a function of what is known", () => {
   }
 
   it("should convert a sale that comes again in another currency by its first rate there", () => {
-    const facts = [fact(1, payment(1000n)), fact(2, payment(1000n, [], "GBP"))];
+    const facts = [fact(1, payment(1000n)), fact(2, payment(1000n, {}, "GBP"))];
     const { document } = paymentState("pi", facts);
     expect(document).to.include({ original_currency: "GBP", fx_rate: "1.2" });
     expect(document).to.include({ normalized_amount: 1200n, timestamp: 1000 });
@@ -331,10 +278,8 @@ describe("A payment as a function of what is known", () => {
     ).to.have.members(["sale - 1200@1", "refund - -450@5"]);
   });
 
-  const inEuro = (id: string, amount: bigint, failedAt: number | null = null): FactBody => {
-    const { Refund: made } = refund(id, amount, 5, failedAt);
-    return { Refund: { ...made, currency: "EUR" } };
-  };
+  const inEuro = (id: string, amount: bigint, failedAt: number | null = null) =>
+    refund(id, amount, 5, failedAt, "EUR");
   const inOthers: [string, FactBody[], [bigint, string]][] = [
     ["a part", [inEuro("r1", 450n)], [500n, "succeeded"]],
     ["a cent less than it is worth", [inEuro("r1", 899n)], [998n, "succeeded"]],
@@ -356,7 +301,7 @@ describe("A payment as a function of what is known", () => {
   }
 
   it("should give back the sale's tax with its money, to the cent", () => {
-    const taxed: FactBody = { Purchase: { ...purchaseOfTwo, tax: 160n } };
+    const taxed = purchase({ ...purchaseOfTwo, tax: 160n });
     const facts = [fact(1, payment(1000n)), fact(2, taxed), fact(3, link)];
     const taxes = (more: Fact[]) =>
       paymentState("pi", [...facts, ...more])
@@ -391,7 +336,7 @@ describe("What is recorded of a payment", () => {
   it("should move the sale to its product by a difference when the link comes last", () => {
     const { ledger, versions } = paymentVersions("pi", [
       fact(1, payment(1000n)),
-      fact(2, invoice([["a", 1n]])),
+      fact(2, invoice({ a: 1n })),
       fact(3, link),
     ]);
     const rows = ledger.map((row) => [row.fact.fact_id, row.external_id, row.amount, row.sales]);

@@ -2,8 +2,17 @@
 import { expect } from "chai";
 import { entriesOf } from "../../../processors/book/payment/entries.js";
 import { paymentState } from "../../../processors/book/payment/payment.js";
-import type { Fact, FactBody, Quote } from "../../../schemas/records/records.js";
-import { factOf } from "../../harness/facts.js";
+import type { FactBody } from "../../../schemas/records/records.js";
+import {
+  linesOf,
+  ordersOf,
+  payment,
+  purchase,
+  quoteOf,
+  received,
+  refund,
+  refundTotal,
+} from "../../harness/fact-bodies.js";
 
 /** The refund's own day has another rate than the sale's. */
 const rates = new Map([
@@ -12,82 +21,50 @@ const rates = new Map([
   [9_000, "2"],
 ]);
 
-function quoteOf(at: number): Quote {
-  const rate = rates.get(at) ?? "2";
-  return { currency: "USD", base_currency: "EUR", rate, date: "", source: "ecb", edition: 1 };
-}
+const currency = "USD";
+const total = 10_000n;
+const lines = linesOf({ atlas: 10_000n });
+const invoice = purchase({ type: "one_time", tax: 1_000n, lines, total });
 
-const invoice: FactBody = {
-  Purchase: {
-    purchase: "in",
-    account: null,
-    country: "DE",
-    type: "one_time",
-    tax: 1_000n,
-    fee: null,
-    lines: [{ external_id: "atlas", weight: 10_000n }],
-    total: 10_000n,
-  },
-};
-
-function paid(payment: string, amount: bigint, at: number): FactBody[] {
-  const more = { account: null, country: null, type: null, tax: null, fee: null, lines: [] };
+function paid(id: string, amount: bigint, at: number): FactBody[] {
   return [
-    { Payment: { payment, at, amount, currency: "USD", ...more } },
-    { Link: { payment, purchase: "in", part: { amount, at } } },
+    payment({ payment: id, at, amount, currency }),
+    { Link: { payment: id, purchase: "in", part: { amount, at } } },
   ];
 }
 
 function note(
-  refund: string,
+  id: string,
   amount: bigint,
-  given: { at?: number; failedAt?: number; purchase?: string | null; tax?: bigint } = {},
+  given: { at?: number; failed_at?: number; purchase?: string | null; tax?: bigint } = {},
 ): FactBody {
-  const { at = 9_000, failedAt = null, purchase = "in", tax = null } = given;
-  const more = { account: null, country: null, lines: [], tax, purchase };
-  const money = { amount, currency: "USD", failed_at: failedAt };
-  return { Refund: { refund, payment: "in", at, ...money, ...more } };
+  const named = { refund: id, payment: "in", purchase: "in" };
+  return refund({ ...named, at: 9_000, amount, currency, tax: null, ...given });
 }
 
 /** What the charge says of itself: Stripe's part of it alone. */
-function total(amount: bigint): FactBody {
-  return { RefundTotal: { payment: "p1", at: 9_500, amount, currency: "USD" } };
+function refunded(amount: bigint): FactBody {
+  return refundTotal({ payment: "p1", at: 9_500, amount, currency });
 }
 
 function ofCharge(amount: bigint): FactBody {
-  const more = { account: null, country: null, lines: [], failed_at: null };
-  return { Refund: { refund: "re", payment: "p1", at: 9_400, amount, currency: "USD", ...more } };
-}
-
-/** Received in that order. */
-function received(bodies: readonly FactBody[]): Fact[] {
-  return bodies.map((body, place) => {
-    const ids = { fact_id: `f${place}`, event_id: `e${place}` };
-    const quote = quoteOf("Payment" in body ? body.Payment.at : 9_000);
-    return factOf(body, { ...ids, received_at: place, happened_at: place, quote });
-  });
+  return refund({ refund: "re", payment: "p1", at: 9_400, amount, currency });
 }
 
 /** What went out of a payment, by product, in base currency, and how its customer sees it. */
-function shown(payment: string, bodies: readonly FactBody[]): string {
-  const own = received(bodies).filter(({ body }) => {
-    return !("Payment" in body) || body.Payment.payment === payment;
+function shown(id: string, bodies: readonly FactBody[]): string {
+  const facts = received(bodies, (body) => {
+    const rate = rates.get("Payment" in body ? body.Payment.at : 9_000) ?? "2";
+    return { quote: quoteOf({ currency, rate }) };
   });
-  const { document, moves } = paymentState(payment, own);
+  const own = facts.filter(({ body }) => !("Payment" in body) || body.Payment.payment === id);
+  const { document, moves } = paymentState(id, own);
   const out = moves
     .flatMap(entriesOf)
     .filter(({ kind }) => kind !== "sale")
     .map(({ external_id: sku, amount, tax }) => `${sku || "-"} ${amount} (${tax})`);
   const seen = document === null ? [] : [`${document.status} ${document.refunded_amount}`];
   return [...seen, ...out].join(", ");
-}
-
-/** Of a few things. */
-function ordersOf<Item>(items: readonly Item[]): Item[][] {
-  if (items.length < 2) return [[...items]];
-  return items.flatMap((item, place) =>
-    ordersOf(items.toSpliced(place, 1)).map((rest) => [item, ...rest]),
-  );
 }
 
 describe("A refund that names a purchase", () => {
@@ -135,7 +112,12 @@ describe("A refund that names a purchase", () => {
     ],
     [
       "leave its place to the next when it is voided",
-      [invoice, ...two, note("cn1", 10_000n, { at: 8_000, failedAt: 8_500 }), note("cn2", 10_000n)],
+      [
+        invoice,
+        ...two,
+        note("cn1", 10_000n, { at: 8_000, failed_at: 8_500 }),
+        note("cn2", 10_000n),
+      ],
       {
         p1: "refunded 4000, atlas -4000 (-400), atlas 4000 (400), atlas -4000 (-400)",
         p2: "refunded 6000, atlas -6000 (-600), atlas 6000 (600), atlas -6000 (-600)",
@@ -153,17 +135,17 @@ describe("A refund that names a purchase", () => {
     ],
     [
       "come on top of what the charge says was refunded",
-      [invoice, ...card, note("cn", 3_000n), total(5_000n)],
+      [invoice, ...card, note("cn", 3_000n), refunded(5_000n)],
       { p1: "succeeded 8000, atlas -3000 (-300), atlas -5000 (-500)" },
     ],
     [
       "come on top of it also where a refund reports the same",
-      [invoice, ...card, note("cn", 3_000n), ofCharge(5_000n), total(5_000n)],
+      [invoice, ...card, note("cn", 3_000n), ofCharge(5_000n), refunded(5_000n)],
       { p1: "succeeded 8000, atlas -3000 (-300), atlas -5000 (-500)" },
     ],
     [
       "leave what the charge says when it is voided",
-      [invoice, ...card, note("cn", 3_000n, { failedAt: 9_900 }), total(5_000n)],
+      [invoice, ...card, note("cn", 3_000n, { failed_at: 9_900 }), refunded(5_000n)],
       { p1: "succeeded 5000, atlas -3000 (-300), atlas -5000 (-500), atlas 3000 (300)" },
     ],
   ];
@@ -171,8 +153,8 @@ describe("A refund that names a purchase", () => {
     it(`should ${title}, whatever comes first`, () => {
       const orders = bodies.length > 5 ? [bodies, bodies.toReversed()] : ordersOf(bodies);
       for (const order of orders) {
-        for (const [payment, text] of Object.entries(expected)) {
-          expect(shown(payment, order), payment).to.equal(text);
+        for (const [id, text] of Object.entries(expected)) {
+          expect(shown(id, order), id).to.equal(text);
         }
       }
     });

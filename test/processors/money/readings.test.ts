@@ -3,42 +3,42 @@ import { expect } from "chai";
 import { entriesOf } from "../../../processors/book/payment/entries.js";
 import { paymentState } from "../../../processors/book/payment/payment.js";
 import type { Fact, FactBody } from "../../../schemas/records/records.js";
-import { factOf } from "../../harness/facts.js";
+import {
+  linesOf,
+  payment as paymentBody,
+  purchase,
+  received,
+  refund as refundBody,
+  refundTotal,
+} from "../../harness/fact-bodies.js";
 
 const currency = "EUR";
 
 /** Received in this order, reported by the provider at this second. */
 function facts(...reported: readonly [reportedAt: number, body: FactBody][]): Fact[] {
-  const quote = { currency, base_currency: currency, rate: "1", date: "", source: "same" };
-  return reported.map(([reportedAt, body], index) =>
-    factOf(body, {
-      fact_id: `f${index}`,
-      event_id: `e${index}`,
+  return received(
+    reported.map(([, body]) => body),
+    (_body, place) => ({
       provider: "paddle",
-      received_at: index * 1000,
-      happened_at: reportedAt * 1000,
-      quote: { ...quote, edition: 1 },
+      received_at: place * 1000,
+      happened_at: (reported[place]?.[0] ?? 0) * 1000,
     }),
   );
 }
 
-const nothingMore = { account: null, country: null, tax: null, fee: null } as const;
-
 function payment(at: number, lines: readonly [sku: string, weight: bigint, item: string][] = []) {
   const named = lines.map(([external_id, weight, item]) => ({ external_id, weight, item }));
-  const paid = { payment: "p", at: at * 1000, amount: 1000n, currency, type: null };
-  return { Payment: { ...paid, ...nothingMore, lines: named } } satisfies FactBody;
+  return paymentBody({ at: at * 1000, lines: named });
 }
 
 function refund(at: number, failedAt: number | null, item?: string): FactBody {
   const lines = item === undefined ? [] : [{ external_id: "", weight: 400n, item }];
   const failed_at = failedAt === null ? null : failedAt * 1000;
-  const money = { amount: 400n, currency, account: null, country: null };
-  return { Refund: { refund: "r", payment: "p", at: at * 1000, failed_at, lines, ...money } };
+  return refundBody({ at: at * 1000, amount: 400n, failed_at, lines });
 }
 
 function total(at: number, amount: bigint, witness: string): FactBody {
-  return { RefundTotal: { payment: "p", at: at * 1000, amount, currency, witness } };
+  return refundTotal({ at: at * 1000, amount, witness });
 }
 
 function move(
@@ -55,8 +55,7 @@ function move(
 }
 
 function product(sku: string): FactBody {
-  const lines = [{ external_id: sku, weight: 1n }];
-  return { Purchase: { purchase: "s", ...nothingMore, type: "subscription", lines } };
+  return purchase({ purchase: "s", lines: linesOf({ [sku]: 1n }) });
 }
 
 const linkAsOf = (at: number): FactBody => ({

@@ -5,7 +5,7 @@ import { entriesOf } from "../../../processors/book/payment/entries.js";
 import { paymentState } from "../../../processors/book/payment/payment.js";
 import { SoldLines } from "../../../processors/book/payment/refund-allocation.js";
 import type { FactBody } from "../../../schemas/records/records.js";
-import { factOf } from "../../harness/facts.js";
+import { linesOf, payment, received, refund } from "../../harness/fact-bodies.js";
 import { returnedBy } from "../../model/refund-allocation.js";
 import { cell, rowsOf } from "../../model/tables/table.js";
 
@@ -71,18 +71,24 @@ describe("The lines of a sale", () => {
   for (const [title, table] of cases) {
     it(`should give back ${title}`, () => {
       const rows = rowsOf(table);
-      const refunds = new Map<string, Refund["Refund"]>();
+      const refunds = new Map<string, Parameters<typeof refund>[0]>();
       const bodies: FactBody[] = [sale];
       for (const [place, row] of rows.entries()) {
         const [id = "", fails] = cell(row, "reported").split(" ");
         const at = (place + 1) * 1_000;
+        const named = cell(row, "names");
         const known = refunds.get(id);
-        const body =
+        const given =
           fails === undefined || known === undefined
-            ? refund(id, at, minor(cell(row, "amount")), cell(row, "names"))
+            ? {
+                refund: id,
+                at,
+                amount: minor(cell(row, "amount")),
+                lines: named === "" ? [] : linesOf({ [named]: 1n }),
+              }
             : { ...known, failed_at: at };
-        refunds.set(id, body);
-        bodies.push({ Refund: body });
+        refunds.set(id, given);
+        bodies.push(refund(given));
         expect(leftAfter(bodies), cell(row, "reported")).to.eql(
           ["a", "b"].map((sku) => minor(cell(row, sku))),
         );
@@ -126,46 +132,13 @@ const same = (part: bigint) => ({ original: part, amount: part, tax: part });
 
 /** The sum of the entries of a and b; no other product has any. */
 function leftAfter(bodies: readonly FactBody[]): bigint[] {
-  const quote = { currency: "EUR", base_currency: "EUR", rate: "1", date: "2026-01-01" };
-  const facts = bodies.map((body, place) =>
-    factOf(body, {
-      fact_id: `f${place}`,
-      event_id: `e${place}`,
-      received_at: place,
-      happened_at: place,
-      quote: { ...quote, source: "same", edition: 1 },
-    }),
-  );
   const left = new Map<string, bigint>();
-  for (const { external_id: sku, amount } of paymentState("p", facts).moves.flatMap(entriesOf)) {
+  const { moves } = paymentState("p", received(bodies));
+  for (const { external_id: sku, amount } of moves.flatMap(entriesOf)) {
     left.set(sku, (left.get(sku) ?? 0n) + amount);
   }
   expect([...left.keys()]).to.have.members(["a", "b"]);
   return ["a", "b"].map((sku) => left.get(sku) ?? 0n);
 }
 
-const unsaid = { account: null, country: null };
-const sale: FactBody = {
-  Payment: {
-    payment: "p",
-    at: 0,
-    amount: 12_000n,
-    currency: "EUR",
-    ...unsaid,
-    type: null,
-    tax: null,
-    fee: null,
-    lines: [
-      { external_id: "a", weight: 3n },
-      { external_id: "b", weight: 1n },
-    ],
-  },
-};
-
-type Refund = Extract<FactBody, { Refund: unknown }>;
-
-function refund(id: string, at: number, amount: bigint, named: string): Refund["Refund"] {
-  const lines = named === "" ? [] : [{ external_id: named, weight: 1n }];
-  const money = { at, amount, currency: "EUR", failed_at: null };
-  return { refund: id, payment: "p", ...money, ...unsaid, lines };
-}
+const sale = payment({ amount: 12_000n, lines: linesOf({ a: 3n, b: 1n }) });

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { entriesOf } from "../../../processors/book/payment/entries.js";
 import { paymentState } from "../../../processors/book/payment/payment.js";
 import type { Fact, FactBody } from "../../../schemas/records/records.js";
-import { factOf } from "../../harness/facts.js";
+import { payment, quoteOf, received, refund, refundTotal } from "../../harness/fact-bodies.js";
 import { cell, rowsOf } from "../../model/tables/table.js";
 
 /** A sale of 120.00 with 20.00 of tax, and what is reported after it, in the order of time. */
@@ -86,10 +86,7 @@ describe("The tax of a refund", () => {
   for (const [title, table] of cases) {
     it(`should be booked for ${title}`, () => {
       const rows = rowsOf(table);
-      const facts = [
-        received(sale, 0),
-        ...rows.map((row, place) => received(reported(row, rows), place + 1)),
-      ];
+      const facts = factsOf(sale, ...rows.map((row) => reported(row, rows)));
       const { moves } = paymentState("p", facts);
       const back = moves
         .filter(({ kind }) => kind === "refund")
@@ -101,43 +98,30 @@ describe("The tax of a refund", () => {
   }
 
   it("should be what is reported while the sale is unknown or in another currency", () => {
-    const alone = refund("r1", 5_000n, 1, 800n, null);
-    expect(taxes([received(alone, 1)])).to.eql([-800n]);
-    const inYen = { ...sale.Payment, currency: "JPY" };
-    expect(taxes([received({ Payment: inYen }, 0), received(alone, 1)])).to.eql([2_000n, -800n]);
+    const alone = refund({ at: 1_000, amount: 5_000n, tax: 800n });
+    expect(taxes(alone)).to.eql([-800n]);
+    expect(taxes(payment({ ...paid, currency: "JPY" }), alone)).to.eql([2_000n, -800n]);
   });
 
   it("should be nothing where nobody reported the sale's", () => {
-    const untaxed = received({ Payment: { ...sale.Payment, tax: null } }, 0);
-    expect(taxes([untaxed, received(refund("r1", 5_000n, 1, 800n, null), 1)])).to.eql([0n, 0n]);
+    const back = refund({ at: 1_000, amount: 5_000n, tax: 800n });
+    expect(taxes(payment({ ...paid, tax: null }), back)).to.eql([0n, 0n]);
   });
 
   it("should never be more than the sale's when more than the sale is refunded", () => {
-    const over = [received(sale, 0), received(refund("r1", 13_000n, 1, null, null), 1)];
-    expect(taxes(over)).to.eql([2_000n, -2_000n]);
+    const over = refund({ at: 1_000, amount: 13_000n, tax: null });
+    expect(taxes(sale, over)).to.eql([2_000n, -2_000n]);
   });
 });
 
-function taxes(facts: readonly Fact[]): bigint[] {
-  return paymentState("p", facts)
+function taxes(...bodies: readonly FactBody[]): bigint[] {
+  return paymentState("p", factsOf(...bodies))
     .moves.flatMap(entriesOf)
     .map(({ tax }) => tax);
 }
 
-const sale = {
-  Payment: {
-    payment: "p",
-    at: 0,
-    amount: 12_000n,
-    currency: "EUR",
-    account: null,
-    country: null,
-    type: null,
-    tax: 2_000n,
-    fee: null,
-    lines: [],
-  },
-};
+const paid = { amount: 12_000n, tax: 2_000n };
+const sale = payment(paid);
 
 /** Each row happens a second after the one before it. */
 function reported(
@@ -146,38 +130,25 @@ function reported(
 ): FactBody {
   const place = rows.indexOf(row) + 1;
   const [id = "", what] = cell(row, "reported").split(" ");
-  if (id === "in") {
-    const amount = minor(cell(row, "refund"));
-    return { RefundTotal: { payment: "p", at: place * 1_000, amount, currency: "EUR" } };
-  }
+  if (id === "in") return refundTotal({ at: place * 1_000, amount: minor(cell(row, "refund")) });
   const made = rows.findIndex((one) => cell(one, "reported") === id);
   const { refund: amount = "", "tax reported": tax = "" } = rows[made] ?? {};
-  const failedAt = what === "fails" ? place * 1_000 : null;
-  return refund(id, minor(amount), made + 1, tax === "" ? null : minor(tax), failedAt);
+  return refund({
+    refund: id,
+    at: (made + 1) * 1_000,
+    amount: minor(amount),
+    tax: tax === "" ? null : minor(tax),
+    failed_at: what === "fails" ? place * 1_000 : null,
+  });
 }
 
-function refund(
-  id: string,
-  amount: bigint,
-  second: number,
-  tax: bigint | null,
-  failedAt: number | null,
-): FactBody {
-  const money = { at: second * 1_000, amount, currency: "EUR", failed_at: failedAt };
-  const more = { account: null, country: null, lines: [], tax };
-  return { Refund: { refund: id, payment: "p", ...money, ...more } };
-}
-
-function received(body: FactBody, place: number): Fact {
-  const currency = "Payment" in body ? body.Payment.currency : "EUR";
-  const quote = { currency, base_currency: "EUR", rate: currency === "JPY" ? "0.01" : "1" };
-  return factOf(body, {
-    fact_id: `f${place}`,
-    event_id: `e${place}`,
-    provider: "paddle",
-    received_at: place,
-    happened_at: place,
-    quote: { ...quote, date: "2026-01-01", source: "ecb", edition: 1 },
+function factsOf(...bodies: readonly FactBody[]): Fact[] {
+  return received(bodies, (body) => {
+    const currency = "Payment" in body ? body.Payment.currency : "EUR";
+    return {
+      provider: "paddle",
+      quote: quoteOf({ currency, rate: currency === "JPY" ? "0.01" : "1" }),
+    };
   });
 }
 

@@ -8,6 +8,7 @@ import {
   type Side,
 } from "../../../processors/book/subscriptions/pairing.js";
 import type { Fact } from "../../../schemas/records/records.js";
+import { factOf } from "../../harness/facts.js";
 import { openTestClickHouse } from "../../harness/stores.js";
 
 /** `+2` a start at second 2, `-5` a churn at second 5. */
@@ -83,25 +84,22 @@ describe("Booking an unidentified churn", () => {
   beforeEach(() => {
     workspace = `ws_pairs_${randomUUID()}`;
   });
-  const sideFact = (name: string, side: "start" | "churn", second: number): Fact => ({
-    fact_id: `${workspace}:${name}`,
-    event_id: name,
-    workspace,
-    environment: "live",
-    provider: "custom",
-    partition: 0,
-    offset: 0n,
-    native_type: "subscription.churn",
-    received_at: second * 1000,
-    happened_at: second * 1000,
-    base_currency: "EUR",
-    replay: false,
-    backfill: false,
-    quote: null,
-    body: {
-      Unidentified: { pool: "pool", side, at: second * 1000, subscription: name, account: name },
-    },
-  });
+  const sideFact = (name: string, side: "start" | "churn", second: number): Fact => {
+    const at = second * 1000;
+    const body = { pool: "pool", side, at, subscription: name, account: name };
+    return factOf(
+      { Unidentified: body },
+      {
+        fact_id: `${workspace}:${name}`,
+        event_id: name,
+        workspace,
+        provider: "custom",
+        native_type: "subscription.churn",
+        received_at: at,
+        happened_at: at,
+      },
+    );
+  };
 
   it("should touch the account it ends again after a crash, though the end is stored", async () => {
     const clickhouse = await openTestClickHouse();

@@ -1,6 +1,5 @@
 /** Subscriptions that go to another account: of one at a time, whatever was reported first. */
 import { randomUUID } from "node:crypto";
-import { join } from "node:path";
 import { expect } from "chai";
 import * as fc from "fast-check";
 import { readMovements } from "../../../api/reading/movement-reading.js";
@@ -9,7 +8,6 @@ import { asOfParams, type Query } from "../../../api/reading/query.js";
 import type { AsOf } from "../../../api/reading/as-of.js";
 import { fromClickhouseTime } from "../../../clickhouse/rows.js";
 import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
-import { openLmdbLog } from "../../../log/lmdb/lmdb-log.js";
 import type { Log } from "../../../log/log.js";
 import { listRejects } from "../../../rejects/rejects.js";
 import { commands } from "../../../ops/commands.js";
@@ -24,9 +22,10 @@ import { insertDifferences } from "../../../processors/book/subscriptions/moveme
 import { movementCodec, topics, type Fact } from "../../../schemas/records/records.js";
 import { openEndpoints } from "../../harness/endpoints.js";
 import { factOf, recordsOf } from "../../harness/facts.js";
-import { lmdbTopics } from "../../log/log-topics.js";
-import { openTestClickHouse, testFolder, testLogger, testReleases } from "../../harness/stores.js";
+import { quoteOf, subscription } from "../../harness/fact-bodies.js";
+import { bookingOver, openTestClickHouse, openTestLog } from "../../harness/stores.js";
 import type { Change } from "../../../processors/book/subscriptions/change.js";
+import { hasFailed } from "../../harness/promises.js";
 
 const happened = Date.parse("2026-03-10T12:00:00Z");
 const received = Date.parse("2026-03-20T12:00:00Z");
@@ -95,9 +94,7 @@ describe("A subscription that changes its account", () => {
   let workspace: string;
   before(async () => {
     clickhouse = await openTestClickHouse();
-    const path = join(testFolder, "log-of-transfers");
-    log = openLmdbLog({ path, topics: lmdbTopics({ partitions: 1 }), logger: testLogger });
-    testReleases.push("log of transfers", () => log.close());
+    log = openTestLog("transfers");
   });
   beforeEach(() => {
     workspace = `ws_${randomUUID()}`;
@@ -117,9 +114,7 @@ describe("A subscription that changes its account", () => {
   }
 
   async function bookFacts(facts: readonly Fact[], store = clickhouse): Promise<void> {
-    const skus = { see: async () => {}, name: async () => {}, productName: async () => "" };
-    const service = { clickhouse: store, log, logger: testLogger, skus };
-    await bookSubscriptions(service, recordsOf(facts));
+    await bookSubscriptions(bookingOver(store, log), recordsOf(facts));
   }
 
   /** For each second whose MRR there was, as known after so many lines. */
@@ -222,10 +217,7 @@ describe("A subscription that changes its account", () => {
     for (let writesMax = 0; writesMax < 20; writesMax += 1) {
       workspace = `ws_${randomUUID()}`;
       await book(lines.filter(({ account }) => account === "a"));
-      const hasCrashed = await book(transfer, crashingAfter(clickhouse, writesMax)).then(
-        () => false,
-        () => true,
-      );
+      const hasCrashed = await hasFailed(book(transfer, crashingAfter(clickhouse, writesMax)));
       await book(transfer);
       await expectHeld(lines);
       if (!hasCrashed) return;
@@ -341,27 +333,20 @@ function changeOf(workspace: string, line: Line): Change {
 
 function factOfLine(workspace: string, { account, second, mrr, order }: Line): Fact {
   const at = happened + second * 1000;
-  const quote = { currency: "EUR", base_currency: "EUR", rate: "1", date: "2026-03-01" };
-  const item = { item: "i", external_id: "sku", monthly_denominator: 1n };
+  const hasEnded = mrr === 0n;
   const name = String(order).padStart(2, "0");
   return factOf(
-    {
-      Subscription: {
-        subscription: "s",
-        account,
-        country: null,
-        currency: "EUR",
-        phase: mrr === 0n ? "ended" : "changed",
-        steps: [{ at, items: mrr === 0n ? [] : [{ ...item, monthly_numerator: mrr * 100n }] }],
-      },
-    },
+    subscription(at, hasEnded ? [] : [mrr * 100n], {
+      account,
+      phase: hasEnded ? "ended" : "changed",
+    }),
     {
       fact_id: `f${name}`,
       event_id: `e${name}`,
       workspace,
       provider: "revenuecat",
       received_at: received + order * 1000,
-      quote: { ...quote, source: "same", edition: 1 },
+      quote: quoteOf(),
     },
   );
 }

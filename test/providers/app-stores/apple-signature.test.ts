@@ -316,7 +316,7 @@ describe("Apple's signature", () => {
     expect(await verdictOf(made(), [])).to.equal("signature_mismatch");
   });
 
-  it("should trust Apple alone unless reported otherwise", async () => {
+  it("should trust Apple alone unless other roots are given", async () => {
     const plainCredentials = [apple.credentials.parse({ bundle_id: app.bundleId })];
     expect(await verdictOf(made(), plainCredentials)).to.equal("signature_mismatch");
   });

@@ -1,5 +1,4 @@
 /** A subscription of the App Store that took another's place, as MRR is read of both. */
-import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { createApple } from "../../../providers/apple/index.js";
 import {
@@ -9,7 +8,7 @@ import {
   transactionInfo,
 } from "../../../ops/payloads/apple.js";
 import { makeTestChain } from "../../../ops/payloads/apple-test-chain.js";
-import { type Endpoints, openEndpoints } from "../../harness/endpoints.js";
+import { openEndpoints } from "../../harness/endpoints.js";
 
 const dayMs = 86_400_000;
 const now = Date.now();
@@ -50,12 +49,6 @@ function reported({ type, id, transaction = id, price, daysAgo, ...more }: Repor
 }
 
 describe("A subscription of the App Store that took another's place", () => {
-  let endpoints: Endpoints;
-  before(async function openEndpointsOnce() {
-    this.timeout(60_000);
-    endpoints = await openEndpoints();
-  });
-
   const one = reported({ type: "SUBSCRIBED", id: "71", price: 10_000n, daysAgo: 20 });
   const bundled = { id: "72", previousId: "71", price: 15_000n };
   const bundle = reported({ ...bundled, type: "SUBSCRIBED", daysAgo: 10 });
@@ -78,17 +71,12 @@ describe("A subscription of the App Store that took another's place", () => {
   }
 
   async function mrrOf(events: readonly object[]): Promise<number> {
-    const named = { name: "Successors", base_currency: "EUR" };
-    const { id } = (await endpoints.manage("POST", "/workspaces", named)).json.data;
-    const wanted = { environment: "Production", scope: "Full Ingress" };
-    const made = await endpoints.manage("POST", `/workspaces/${id}/keys`, wanted);
-    const headers = { authorization: `Bearer ${made.json.data.key}` };
+    const endpoints = await openEndpoints();
     for (const event of events) {
-      const { status, text } = await endpoints.ingest(event, headers);
+      const { status, text } = await endpoints.ingest(event);
       expect(status, text).to.equal(202);
     }
-    const sent = Date.now();
-    while ((await endpoints.service.watermark.completeTo()) < sent) await pause(10);
-    return (await endpoints.call("/v1/metrics/mrr", { headers })).json.data.current_mrr;
+    await endpoints.booked();
+    return (await endpoints.get("/v1/metrics/mrr")).json.data.current_mrr;
   }
 });

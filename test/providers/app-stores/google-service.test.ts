@@ -19,9 +19,9 @@ import { subscriptionPath, subscriptionProductPath } from "../../../providers/go
 import { inClear } from "../../harness/facts.js";
 import {
   type Answer,
-  type Endpoints,
   expectError,
-  openEndpoints,
+  suiteEndpoints,
+  type Endpoints,
 } from "../../harness/endpoints.js";
 import { credentialsOf, makeSigner, packageName } from "../../apis/google-signer.js";
 import { send } from "../../apis/stripe-api.js";
@@ -37,28 +37,17 @@ const base = "GPA.3344-1111-2222-33301";
 const upgrade = "GPA.3344-1111-2222-33302";
 
 describe("Google Play, through the service", () => {
-  let endpoints: Endpoints;
+  const endpoints = suiteEndpoints();
   let webhook: string;
   let testKey: string;
 
   before(async () => {
-    endpoints = await openEndpoints();
-    const path = `/workspaces/${endpoints.workspace}`;
-    const integration = await endpoints.manage("POST", `${path}/integrations`, {
-      provider: "google",
-      environment: "Production",
-      credentials: {
-        ...credentialsOf(signer),
-        service_account_key: endpoints.play.serviceAccountKey,
-      },
+    const integration = await endpoints.integrate("google", {
+      ...credentialsOf(signer),
+      service_account_key: endpoints.play.serviceAccountKey,
     });
-    expect(integration.status, integration.text).to.equal(201);
-    webhook = integration.json.data.webhook_path;
-    const key = await endpoints.manage("POST", `${path}/keys`, {
-      environment: "Test",
-      scope: "Read-only",
-    });
-    testKey = key.json.data.key;
+    webhook = integration.webhook_path;
+    testKey = (await endpoints.newKey("Test")).key;
     emitWorld();
   });
 
@@ -123,9 +112,7 @@ describe("Google Play, through the service", () => {
     return endpoints.call(webhook, { method: "POST", headers, body: new Uint8Array(body) });
   }
 
-  async function read(path: string, key = endpoints.key): Promise<Answer> {
-    return endpoints.call(path, { headers: { authorization: `Bearer ${key}` } });
-  }
+  const read: Endpoints["get"] = (...call) => endpoints.get(...call);
 
   async function untilBooked(path: string, key = endpoints.key): Promise<Answer> {
     const from = Date.now();
@@ -267,12 +254,8 @@ describe("Google Play, through the service", () => {
 
   it("should refuse a push whose token is another's", async () => {
     const body = pushBytes(pushBody({ messageId: "1", packageName, at: bought, notification: {} }));
-    const { headers } = google.sign(body, makeSigner("of-the-service"), Date.now());
-    const answer = await endpoints.call(webhook, {
-      method: "POST",
-      headers,
-      body: new Uint8Array(body),
-    });
+    const signed = google.sign(body, makeSigner("of-the-service"), Date.now());
+    const answer = await endpoints.post(webhook, signed);
     expect(answer.status).to.equal(401);
     expect(answer.json.error.code).to.equal("signature_mismatch");
   });
@@ -284,10 +267,8 @@ describe("Google Play, through the service", () => {
       service_account_email: email,
       package_name: packageName,
     };
-    const path = `/workspaces/${endpoints.workspace}/integrations`;
-    const body = { provider: "google", environment: "Production", credentials };
-    const made = await endpoints.manage("POST", path, body);
-    const token = String(made.json.data.webhook_path).split("/").at(-1) ?? "";
+    const made = await endpoints.integrate("google", credentials);
+    const token = made.webhook_path.split("/").at(-1) ?? "";
     // The same endpoint, in front of an adapter whose keys are where nobody answers.
     const unreachable = createGoogle({ keysUrl: "http://127.0.0.1:9/certs" });
     const providers = new Map([["google", unreachable]]);
@@ -299,9 +280,8 @@ describe("Google Play, through the service", () => {
     const bytes = pushBytes(
       pushBody({ messageId: "2", packageName, at: bought, notification: {} }),
     );
-    const { headers } = google.sign(bytes, signer, Date.now());
-    const init = { method: "POST", headers, body: new Uint8Array(bytes) };
-    const answer = await endpoints.call(`/unreachable/${token}`, init);
+    const signed = google.sign(bytes, signer, Date.now());
+    const answer = await endpoints.post(`/unreachable/${token}`, signed);
     expectError(answer, { status: 503, code: "keys_unavailable", type: "unavailable" });
     expect(answer.headers.get("retry-after")).to.equal("1");
     expect(await endpoints.taken()).to.equal(before);

@@ -118,7 +118,7 @@ describe("A membership of Gumroad", () => {
       ],
     ],
     [
-      "should not take the rest an upgrade charges for a price, where it is the first charge heard",
+      "should not take the rest an upgrade charges for a price, where no charge came before",
       (story) => {
         story.changed("2026-02-20", ten, twenty);
         story.upgradeCharged("2026-02-20", 1300n, twenty);
@@ -133,7 +133,7 @@ describe("A membership of Gumroad", () => {
       ],
     ],
     [
-      "should be worth the plan its first charge heard paid for, which was announced before it",
+      "should be worth the plan its first reported charge paid for, which was announced before it",
       (story) => {
         story.changed("2026-03-01", twenty, ten, "2026-03-10");
         // Gumroad marks the first charge of an announced plan as it does an upgrade's.
@@ -345,7 +345,7 @@ class Story {
   }
 
   /**
-   * @param validFrom later than the telling: announced
+   * @param validFrom later than the change is reported: announced
    * @param retries of the ping, after 60, 180 and 600 s
    */
   changed(date: string, before: Plan, after: Plan, validFrom = date, retries = 0): void {

@@ -9,7 +9,7 @@ import {
   salePing,
   type SaleResource,
 } from "../../../ops/payloads/gumroad.js";
-import { type Answer, type Endpoints, openEndpoints } from "../../harness/endpoints.js";
+import { type Answer, suiteEndpoints } from "../../harness/endpoints.js";
 
 const gumroad = createGumroad();
 const seller = { seller_id: "c2VsbGVyLXRlc3Q=" };
@@ -21,28 +21,16 @@ const club = { subscription: "mem-1==", recurrence: "monthly", purchaser: "77" }
 const first = { sale: "first==", at, product: "prd-club==", cents: 1000n, ...club };
 
 describe("Gumroad, through the service", () => {
-  let endpoints: Endpoints;
+  const endpoints = suiteEndpoints();
   let webhook: string;
 
   before(async () => {
-    endpoints = await openEndpoints();
-    const integration = await endpoints.manage(
-      "POST",
-      `/workspaces/${endpoints.workspace}/integrations`,
-      {
-        provider: "gumroad",
-        environment: "Production",
-        credentials: { ...seller, access_token: endpoints.gumroadApi.accessToken },
-      },
-    );
-    expect(integration.status, integration.text).to.equal(201);
-    webhook = integration.json.data.webhook_path;
+    const credentials = { ...seller, access_token: endpoints.gumroadApi.accessToken };
+    webhook = (await endpoints.integrate("gumroad", credentials)).webhook_path;
   });
 
   async function post(ping: Buffer): Promise<void> {
-    const { headers, body } = gumroad.sign(ping, seller, Date.now());
-    const call = { method: "POST", headers, body: new Uint8Array(body) };
-    const answer = await endpoints.call(webhook, call);
+    const answer = await endpoints.post(webhook, gumroad.sign(ping, seller, Date.now()));
     expect(answer.status, answer.text).to.equal(200);
   }
 
@@ -51,9 +39,7 @@ describe("Gumroad, through the service", () => {
   async function untilBooked(path: string): Promise<Answer> {
     const from = Date.now();
     for (;;) {
-      const answer = await endpoints.call(path, {
-        headers: { authorization: `Bearer ${endpoints.key}` },
-      });
+      const answer = await endpoints.get(path);
       if (Date.parse(answer.json.complete_to) >= from) return answer;
       if (Date.now() - from > bookedWithinMs) throw new Error(`stuck: ${answer.text}`);
       await pause(50);
@@ -65,10 +51,8 @@ describe("Gumroad, through the service", () => {
       (row: Record<string, unknown>) => row[field],
     );
 
-  const reasons = async () => {
-    const open = await endpoints.manage("GET", `/workspaces/${endpoints.workspace}/rejects`);
-    return open.json.data.map(({ reason }: { reason: string }) => reason).sort();
-  };
+  const reasons = async () =>
+    (await endpoints.rejects()).map(({ reason }: { reason: string }) => reason).sort();
 
   it("should not book what Gumroad does not know, however genuine it looks", async () => {
     await report("sale", { ...once, sale: "forged==" });

@@ -11,7 +11,6 @@ import {
   subscriptionObject,
 } from "../../../ops/payloads/stripe.js";
 
-const version = "2025-09-30.clover";
 const at = Date.UTC(2026, 2, 10, 9);
 const none = new Map<string, unknown>();
 const couponPath = paths.coupon("HALF");
@@ -26,7 +25,6 @@ function subscription(coupon: Json, products: readonly string[]) {
     currency: "eur",
     status: "active",
     createdAt: at,
-    version,
     items: products.map((product, place) => ({
       id: `si_${place}`,
       quantity: 1,
@@ -35,7 +33,7 @@ function subscription(coupon: Json, products: readonly string[]) {
   });
   const discounts = [{ id: "di_1", object: "discount", end: null, source: { coupon } }];
   const type = "customer.subscription.created";
-  return stripeEvent({ id: "evt_1", type, at, object: { ...object, discounts }, version });
+  return stripeEvent({ id: "evt_1", type, at, object: { ...object, discounts } });
 }
 
 /** Minor units a month of each item. */

@@ -11,7 +11,6 @@ import {
   subscriptionObject,
 } from "../../../ops/payloads/stripe.js";
 
-const version = "2025-09-30.clover";
 const at = Date.UTC(2026, 2, 10, 9);
 const none = new Map<string, unknown>();
 const options = {
@@ -38,10 +37,9 @@ function event(currency: string, more: JsonObject = {}, input: Partial<PriceInpu
     currency,
     status: "active",
     createdAt: at,
-    version,
     items: [{ id: "si_1", quantity: 2, price: { ...price, ...more } }],
   });
-  return stripeEvent({ id: "evt_1", type: "customer.subscription.created", at, object, version });
+  return stripeEvent({ id: "evt_1", type: "customer.subscription.created", at, object });
 }
 
 /** Currency and minor units a month; else why it was rejected. */

@@ -9,7 +9,6 @@ import { chargeObject, sessionObject } from "../../../ops/payloads/stripe-money.
 import type { Fact, Quote } from "../../../schemas/records/records.js";
 import { factOf } from "../../harness/facts.js";
 
-const version = "2025-09-30.clover";
 const at = Date.UTC(2026, 2, 10, 9);
 const none = new Map<string, unknown>();
 const linesPath = paths.sessionLines("cs_1");
@@ -34,7 +33,7 @@ function session(more: object = {}) {
     paymentIntent: "pi_1",
     ...more,
   });
-  return stripeEvent({ id: "evt_2", type: "checkout.session.completed", at, object, version });
+  return stripeEvent({ id: "evt_2", type: "checkout.session.completed", at, object });
 }
 
 describe("The lines of a checkout session", () => {
@@ -124,7 +123,6 @@ const chargeFacts = factsOf(
     id: "evt_1",
     type: "charge.succeeded",
     at,
-    version,
     object: chargeObject({
       id: "ch_1",
       paymentIntent: "pi_1",
@@ -132,7 +130,6 @@ const chargeFacts = factsOf(
       amount: 3100n,
       currency: "usd",
       createdAt: at,
-      version,
     }),
   }),
   none,

@@ -1,0 +1,31 @@
+/** What tests await. */
+import { setTimeout as pause } from "node:timers/promises";
+
+/** Mocha's own limit ends a wait that never comes true. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await pause(10);
+}
+
+export function hasFailed(promise: Promise<unknown>): Promise<boolean> {
+  return promise.then(
+    () => false,
+    () => true,
+  );
+}
+
+/** A promise, and what resolves it. */
+export function latch(): readonly [reached: Promise<void>, reach: () => void] {
+  let reach = (): void => {};
+  const reached = new Promise<void>((resolve) => (reach = resolve));
+  return [reached, reach];
+}
+
+/** What it is rejected with. */
+export async function rejection(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error("it should have been rejected");
+}
