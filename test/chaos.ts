@@ -106,6 +106,7 @@ async function torment(machine: Machine, stopped: AbortSignal): Promise<boolean>
     readers.map(({ base }) => base),
     probed.merchant.key,
     values.single ? "each" : "one",
+    machine.processors.map(({ base }) => base),
   );
   const over = new AbortController();
   const probing = probe.run(over.signal);

@@ -80,6 +80,9 @@ export class Machine {
   get readers(): RoleUnit[] {
     return [this.role("api 1"), this.role("api 2")];
   }
+  get processors(): RoleUnit[] {
+    return [this.role("processors 1"), this.role("processors 2")];
+  }
   /** One that comes and goes. */
   async third(): Promise<RoleUnit> {
     this.#third ??= await this.#roleUnit("processors 3", "processors");

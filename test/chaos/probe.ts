@@ -6,14 +6,21 @@ const askEveryMs = 250;
 /** Asked again then: what waits for a server that was away says nothing about the next call. */
 const answerMsMax = 5_000;
 
+/** Several facts of each event that a run sends in a second. */
+const lagRecordsMax = 50;
+
 interface Healed {
   readonly what: string;
   readonly at: number;
+  bookedMs: number | null;
 }
 
 export interface Recovery {
   readonly what: string;
+  /** Until `complete_to` reports that all received before is in the figures. */
   readonly tookMs: number;
+  /** Until all on the log was booked; null: nobody reported it sooner. */
+  readonly bookedMs: number | null;
 }
 
 export class Probe {
@@ -29,11 +36,13 @@ export class Probe {
     private readonly bases: readonly string[],
     private readonly key: string,
     private readonly needed: "one" | "each",
+    /** Processes that report how far the groups are behind. */
+    private readonly processors: readonly string[],
   ) {}
 
   /** Recovered when all that was received until now is in the figures. */
   healed(what: string): void {
-    this.#healed.push({ what, at: Date.now() });
+    this.#healed.push({ what, at: Date.now(), bookedMs: null });
   }
 
   /** @throws when it takes longer */
@@ -55,13 +64,25 @@ export class Probe {
         await pause(askEveryMs);
       }
     };
-    await Promise.all(this.bases.map(ask));
+    await Promise.all([...this.bases.map(ask), this.#watchLag(signal)]);
+  }
+
+  /** What came in the last second is not behind. */
+  async #watchLag(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const lags = await Promise.all(this.processors.map(lagAt));
+      if (Math.max(...lags) <= lagRecordsMax) {
+        for (const healed of this.#healed) healed.bookedMs ??= Date.now() - healed.at;
+      }
+      await pause(askEveryMs);
+    }
   }
 
   #note(): void {
     for (const healed of this.#healed.filter(({ at }) => at <= this.#complete)) {
       this.#healed.splice(this.#healed.indexOf(healed), 1);
-      this.recoveries.push({ what: healed.what, tookMs: Date.now() - healed.at });
+      const { what, at, bookedMs } = healed;
+      this.recoveries.push({ what, tookMs: Date.now() - at, bookedMs });
     }
   }
 
@@ -82,5 +103,16 @@ export class Probe {
     } catch {
       return 0;
     }
+  }
+}
+
+/** Of the group that is most behind; infinite where it is not reported. */
+async function lagAt(base: string): Promise<number> {
+  try {
+    const answer = await fetch(`${base}/metrics`, { signal: AbortSignal.timeout(answerMsMax) });
+    const lags = [...(await answer.text()).matchAll(/^revenue_consumer_lag_records\{.* (\d+)$/gm)];
+    return lags.length === 0 ? Infinity : Math.max(...lags.map(([, records]) => Number(records)));
+  } catch {
+    return Infinity;
   }
 }

@@ -58,8 +58,9 @@ export function reportOf(run: Run): string {
   return `${lines.join("\n")}\n`;
 }
 
-function lineOf({ what, tookMs }: Recovery): string {
-  return `  ${seconds(tookMs).padStart(8)} after ${what}`;
+function lineOf({ what, tookMs, bookedMs }: Recovery): string {
+  const booked = bookedMs === null ? "" : `, booked after ${seconds(bookedMs)}`;
+  return `  ${seconds(tookMs).padStart(8)} after ${what}${booked}`;
 }
 
 function examples(name: string, lines: readonly string[]): string[] {
