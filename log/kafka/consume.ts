@@ -1,15 +1,8 @@
 /** A group's work on Kafka: what a generation's partitions hold, handled as on every log. */
-import type { Cluster } from "kafkajs";
 import type { Topic } from "../../schemas/records/records.js";
 import type { KafkaSettings } from "./connection.js";
-import {
-  type Fetched,
-  type Follower,
-  type NamedTopic,
-  earliestOf,
-  followPartitions,
-} from "./fetch.js";
-import { type Generation, type Work, type Worker, beMember } from "./group.js";
+import { type Fetched, type Follower, type NamedTopic, followPartitions } from "./fetch.js";
+import { type Generation, type Work, beMember } from "./group.js";
 import {
   Arrivals,
   type Place,
@@ -28,29 +21,24 @@ export interface KafkaGroup extends Subscription {
   handled(): ReadonlyMap<number, bigint>;
 }
 
+/** @param committed the group's offsets, of so many partitions */
 export function consumeGroup(
   settings: KafkaSettings,
   named: NamedTopic,
   groupId: string,
   options: ConsumeOptions,
+  committed: (partitions: number) => Promise<bigint[]>,
   logger: Logger,
 ): KafkaGroup {
-  const member = new GroupMember(settings, named, options, logger);
+  const member = new GroupMember(settings, named, options, committed, logger);
   const name = { groupId, topic: named.name };
-  const running = follow((stop) => beMember(settings, name, member, logger, stop));
-  return {
-    handled: () => member.handled(),
-    async close() {
-      await running.close();
-      await member.ended();
-    },
-  };
+  const begin = (generation: Generation): Promise<Work> => member.begin(generation);
+  const running = follow((stop) => beMember(settings, name, begin, logger, stop));
+  return { handled: () => member.handled(), close: () => running.close() };
 }
 
-class GroupMember implements Worker {
+class GroupMember {
   #places: ReadonlyMap<number, GroupPlace> = new Map();
-  /** The last work on each partition in this process: the next one waits for it. */
-  readonly #ending = new Map<number, Promise<void>>();
   /**
    * Of a batch. One that takes longer than a rebalance waits is handled again, by a member that may
    * be as slow: halved each time, it comes to an end wherever it is handled.
@@ -61,6 +49,7 @@ class GroupMember implements Worker {
     private readonly settings: KafkaSettings,
     private readonly named: NamedTopic,
     private readonly options: ConsumeOptions,
+    private readonly committed: (partitions: number) => Promise<bigint[]>,
     private readonly logger: Logger,
   ) {
     this.#recordsMax = options.batchRecordsMax;
@@ -72,43 +61,32 @@ class GroupMember implements Worker {
     );
   }
 
-  async ended(): Promise<void> {
-    await Promise.all(this.#ending.values());
-  }
-
   async begin(generation: Generation): Promise<Work> {
-    const committed = await generation.committed();
+    const committed = await this.committed(Math.max(-1, ...generation.partitions) + 1);
     const room = new Arrivals();
     const places = new Map<number, GroupPlace>();
+    const followers: Buffered[] = [];
     const works = generation.partitions.map((partition) => {
-      const offset = committed.get(partition) ?? 0n;
-      const place = new GroupPlace(partition, Number(offset), generation, () => this.#grow());
+      const offset = Number(committed[partition] ?? 0n);
+      const place = new GroupPlace(partition, offset, generation, () => this.#grow());
       places.set(partition, place);
       const arrivals = new Arrivals();
       const recordsMax = 2 * this.options.batchRecordsMax;
       const lost = (from: bigint, to: bigint): void => this.#reportLost(partition, from, to);
       const source = new Buffered(this.named, partition, place, recordsMax, arrivals, room, lost);
-      return { source, work: this.#work(partition, source, place, arrivals) };
+      followers.push(source);
+      return consumePartition(source, place, arrivals, this.#optionsNow(), this.logger);
     });
     this.#places = places;
-    const { named } = this;
-    const { lingerMs } = this.options;
-    const sources = works.map(({ source }) => source);
+    const following = { named: this.named, followers, room, lingerMs: this.options.lingerMs };
     const fetching = follow((stop) =>
-      followPartitions(
-        this.settings,
-        { named, followers: sources, room, lingerMs },
-        this.logger,
-        stop,
-      ),
+      followPartitions(this.settings, following, this.logger, stop),
     );
     return {
       stop: async () => {
-        const ended = Promise.all(works.map(({ work }) => work.close()));
-        await Promise.race([ended, aborted(generation.lost)]);
+        await Promise.all([...works, fetching].map((running) => running.close()));
         if (generation.lost.aborted) this.#recordsMax = Math.ceil(this.#recordsMax / 2);
-        if (this.#places === places) this.#places = new Map();
-        await fetching.close();
+        this.#places = new Map();
       },
     };
   }
@@ -136,31 +114,6 @@ class GroupMember implements Worker {
         "send the raw events of that time again (npm run ops -- replay --from)",
     );
   }
-
-  #work(partition: number, source: Source, place: Place, arrivals: Arrivals): Subscription {
-    const before = this.#ending.get(partition) ?? Promise.resolve();
-    // A handler that took longer than a rebalance may still run.
-    const work = follow(async (stop) => {
-      await before;
-      if (stop.aborted) return;
-      const running = consumePartition(source, place, arrivals, this.#optionsNow(), this.logger);
-      await aborted(stop);
-      await running.close();
-    });
-    return {
-      close: () => {
-        const ended = work.close();
-        this.#ending.set(partition, ended);
-        return ended;
-      },
-    };
-  }
-}
-
-/** Resolves when the signal is aborted. */
-async function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
 }
 
 class GroupPlace implements Place {
@@ -257,8 +210,7 @@ class Buffered implements Source, Follower {
     this.arrivals.announce();
   }
 
-  async outOfRange(asked: bigint, cluster: Cluster): Promise<void> {
-    const earliest = await earliestOf(cluster, this.named, this.number);
+  outOfRange(asked: bigint, earliest: bigint): void {
     if (asked !== this.#next) return;
     this.#next = earliest;
     // A group that is new begins with the oldest, wherever that is.

@@ -11,7 +11,13 @@ import { limits } from "../../config.js";
 import { KafkaConnection, type KafkaSettings, clientIdOf, coordinatorOf } from "./connection.js";
 import { rest } from "../partition-consumer.js";
 import type { Logger } from "../../runtime/logger.js";
-import type { GroupName } from "./group-name.js";
+
+/** How a group of a topic is called at the broker. */
+export interface GroupName {
+  readonly groupId: string;
+  /** On Kafka. */
+  readonly topic: string;
+}
 
 const lookEveryMs = 200;
 

@@ -34,7 +34,7 @@ export interface Follower {
   /** @param asked what `wanted` reported: ignored when it wants something else by now */
   take(asked: bigint, fetched: Fetched): void;
   /** Retention has removed what was wanted, or the log was cut short. */
-  outOfRange(asked: bigint, cluster: Cluster): Promise<void>;
+  outOfRange(asked: bigint, earliest: bigint): void;
 }
 
 /** Nothing else to do: wait so long for records, then ask again. */
@@ -140,9 +140,11 @@ async function followLeader(
         connection.abandon();
         throw error;
       }
-      await connection.within(limits.kafkaAnswerMsMax, () =>
-        strayed.follower.outOfRange(strayed.offset, cluster),
+      const { follower, offset } = strayed;
+      const earliest = await connection.within(limits.kafkaAnswerMsMax, () =>
+        earliestOf(cluster, named, follower.number),
       );
+      follower.outOfRange(offset, earliest);
     }
   }
 }

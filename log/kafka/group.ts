@@ -14,9 +14,8 @@ import {
 } from "./connection.js";
 import { pauseAfter, reportFailure } from "./denied.js";
 import { firstPauseMs, rest } from "../partition-consumer.js";
-import { removeSilent } from "./evict-dead-members.js";
+import { type GroupName, removeSilent } from "./evict-dead-members.js";
 import type { Logger } from "../../runtime/logger.js";
-import type { GroupName } from "./group-name.js";
 
 const kafkaCommitEveryMs = 25;
 /** A member silent for so long has died; brokers take no less by default. */
@@ -25,16 +24,12 @@ const kafkaHeartbeatMs = 500;
 
 /** Work on the partitions of one generation. */
 export interface Work {
-  /** No further batch begins; resolves when what runs is finished and its offsets are committed. */
+  /** No further batch begins; resolves when what runs has ended, its offsets committed or refused. */
   stop(): Promise<void>;
 }
 
-/** What works on the partitions this process has, generation after generation. */
-export interface Worker {
-  begin(generation: Generation): Promise<Work>;
-  /** Resolves when nothing of an earlier generation runs any more. */
-  ended(): Promise<void>;
-}
+/** Begins to work on the partitions this process has, generation after generation. */
+export type Begin = (generation: Generation) => Promise<Work>;
 
 const pauseMsMax = 2_000;
 /** The member is not, or no longer, part of the generation it speaks for. */
@@ -44,7 +39,7 @@ const lostTypes = new Set(["ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_IN
 export async function beMember(
   settings: KafkaSettings,
   name: GroupName,
-  worker: Worker,
+  begin: Begin,
   logger: Logger,
   stop: AbortSignal,
 ): Promise<void> {
@@ -64,18 +59,14 @@ export async function beMember(
     }
   };
   while (!stop.aborted) {
-    const coordinator = new Coordinator(settings, name, logger);
-    const giveUp = (): void => coordinator.giveUpJoining();
-    stop.addEventListener("abort", giveUp);
+    const coordinator = new Coordinator(settings, name, logger, stop);
     try {
       // Again with the same coordinator as long as all is well.
       while (!stop.aborted) {
-        // With a batch that outlived its generation it would take the partition and not work on it.
-        await worker.ended();
         const generation = await joinTheLiving(coordinator);
         const { partitions } = generation;
         logger.info({ groupId: name.groupId, partitions }, "in the group, with these partitions");
-        await live(generation, worker, rebalanceMsMaxOf(settings), stop);
+        await live(generation, begin, rebalanceMsMaxOf(settings), stop);
         pauseMs = firstPauseMs;
       }
     } catch (error) {
@@ -88,11 +79,10 @@ export async function beMember(
       await rest(pauseAfter(error, pauseMs), stop);
       pauseMs = Math.min(pauseMs * 2, pauseMsMax);
     } finally {
-      stop.removeEventListener("abort", giveUp);
       coordinator.abandon();
     }
   }
-  if (memberId !== "") await leave(new Coordinator(settings, name, logger), memberId);
+  if (memberId !== "") await leave(new Coordinator(settings, name, logger, stop), memberId);
 }
 
 /** So that the others need not wait for this one's session to end; when it fails, they do. */
@@ -109,40 +99,35 @@ async function leave(coordinator: Coordinator, memberId: string): Promise<void> 
 /** Until the group rebalances, the generation is lost or the member is stopped. */
 async function live(
   generation: Generation,
-  worker: Worker,
+  begin: Begin,
   rebalanceMsMax: number,
   stop: AbortSignal,
 ): Promise<void> {
   const beating = new AbortController();
   const beats = generation.beat(beating.signal);
+  const giveBack = (): void => generation.giveBack();
+  stop.addEventListener("abort", giveBack);
   try {
-    const work = await worker.begin(generation);
-    await firstOf(stop, generation.over);
+    const work = await begin(generation);
+    if (stop.aborted) giveBack();
+    await generation.over;
     // The others wait for this one's partitions, but not for ever.
     const timer = setTimeout(() => generation.lose(), rebalanceMsMax);
+    // With a batch that outlives its generation it would take a partition and not work on it.
     await work.stop();
     clearTimeout(timer);
   } finally {
+    stop.removeEventListener("abort", giveBack);
     beating.abort();
     await beats;
   }
 }
 
-/** `AbortSignal.any` may be collected before it fires (deadline.ts). */
-async function firstOf(...signals: readonly AbortSignal[]): Promise<void> {
-  if (signals.some(({ aborted }) => aborted)) return;
-  await new Promise<void>((resolve) => {
-    const end = (): void => {
-      for (const signal of signals) signal.removeEventListener("abort", end);
-      resolve();
-    };
-    for (const signal of signals) signal.addEventListener("abort", end);
-  });
-}
-
 /** The partitions of a topic this member has until the group rebalances. */
 export class Generation {
-  readonly #over = new AbortController();
+  giveBack = (): void => {};
+  /** Resolves when the partitions are to be given back. */
+  readonly over = new Promise<void>((resolve) => (this.giveBack = resolve));
   readonly #offsets = new Map<number, bigint>();
   #committing: Promise<void> | null = null;
   #committedAt = -Infinity;
@@ -157,11 +142,6 @@ export class Generation {
     readonly partitions: readonly number[],
   ) {}
 
-  /** Aborted when the partitions are to be given back. */
-  get over(): AbortSignal {
-    return this.#over.signal;
-  }
-
   /** Aborted when others may have the partitions. */
   get lost(): AbortSignal {
     return this.#lost.signal;
@@ -169,12 +149,7 @@ export class Generation {
 
   lose(): void {
     this.#lost.abort();
-    this.#over.abort();
-  }
-
-  /** By partition; those without one are left out. */
-  committed(): Promise<Map<number, bigint>> {
-    return this.coordinator.committed(this.partitions);
+    this.giveBack();
   }
 
   /**
@@ -229,7 +204,7 @@ export class Generation {
     const type = kafkaErrorType(error);
     if (type === "REBALANCE_IN_PROGRESS") {
       this.#aliveAt = performance.now();
-      this.#over.abort();
+      this.giveBack();
     } else if (type !== null && lostTypes.has(type)) {
       this.lose();
     } else if (performance.now() - this.#aliveAt > kafkaSessionMsMax) {
@@ -247,8 +222,6 @@ class Coordinator {
   #connection: KafkaConnection | null = null;
   /** On that connection. */
   #broker: Promise<GroupBroker> | null = null;
-  #isJoining = false;
-  #isStopping = false;
   /** The others get a little longer to come back than each gives its running batches. */
   readonly #rebalanceMs: number;
 
@@ -256,6 +229,7 @@ class Coordinator {
     private readonly settings: KafkaSettings,
     private readonly name: GroupName,
     private readonly logger: Logger,
+    private readonly stop: AbortSignal,
   ) {
     this.#rebalanceMs = rebalanceMsMaxOf(settings) + limits.kafkaAnswerMsMax;
   }
@@ -286,15 +260,17 @@ class Coordinator {
     });
   }
 
+  /** A join may wait long for other members; stopped, it ends at once. */
   async #whileJoining<T>(work: (broker: GroupBroker, cluster: Cluster) => Promise<T>): Promise<T> {
-    this.#isJoining = true;
+    const giveUp = (): void => this.abandon();
+    this.stop.addEventListener("abort", giveUp);
     try {
       return await this.#ask(this.#rebalanceMs + limits.kafkaAnswerMsMax, async (...asked) => {
-        if (this.#isStopping) throw new Error("stopped while joining");
+        if (this.stop.aborted) throw new Error("stopped while joining");
         return work(...asked);
       });
     } finally {
-      this.#isJoining = false;
+      this.stop.removeEventListener("abort", giveUp);
     }
   }
 
@@ -325,22 +301,10 @@ class Coordinator {
     );
   }
 
-  committed(partitions: readonly number[]): Promise<Map<number, bigint>> {
-    return this.#ask(limits.kafkaAnswerMsMax, (broker) =>
-      fetchCommitted(broker, this.name, partitions),
-    );
-  }
-
   async leave(memberId: string): Promise<void> {
     const { groupId } = this.name;
     const { kafkaAnswerMsMax } = limits;
     await this.#ask(kafkaAnswerMsMax, (broker) => broker.leaveGroup({ groupId, memberId }));
-  }
-
-  /** A join may wait long for other members. */
-  giveUpJoining(): void {
-    this.#isStopping = true;
-    if (this.#isJoining) this.abandon();
   }
 
   reportFailure(error: unknown, otherwise: string): void {
@@ -408,23 +372,4 @@ function assign(
 
 function rebalanceMsMaxOf({ rebalanceMsMax }: KafkaSettings): number {
   return rebalanceMsMax ?? limits.kafkaRebalanceMsMax;
-}
-
-/** By partition; those the group has never committed are left out. */
-export async function fetchCommitted(
-  broker: GroupBroker,
-  { groupId, topic }: GroupName,
-  partitions: readonly number[],
-): Promise<Map<number, bigint>> {
-  const asked = partitions.map((partition) => ({ partition, offset: "-1" }));
-  const { responses } = await broker.offsetFetch({
-    groupId,
-    topics: [{ topic, partitions: asked }],
-  });
-  const found = responses.flatMap((response) => response.partitions);
-  return new Map(
-    found
-      .filter(({ offset }) => !offset.startsWith("-"))
-      .map(({ partition, offset }) => [partition, BigInt(offset)]),
-  );
 }

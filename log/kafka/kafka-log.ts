@@ -151,7 +151,8 @@ export async function openKafkaLog(given: KafkaLogOptions): Promise<Log> {
     consume(options) {
       const { named } = topicLog(options.topic);
       const id = groupId(options.topic, options.group);
-      const group = consumeGroup(settings, named, id, options, logger);
+      const ask = (count: number): Promise<bigint[]> => reader.committed(named, id, count);
+      const group = consumeGroup(settings, named, id, options, ask, logger);
       membersOf(id).add(group);
       return subscribe(group, () => membersOf(id).delete(group));
     },

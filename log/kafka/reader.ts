@@ -11,7 +11,6 @@ import {
 } from "./connection.js";
 import { denialOf } from "./denied.js";
 import { type NamedTopic, earliestOf, fetchFrom, isOutOfRange } from "./fetch.js";
-import { fetchCommitted } from "./group.js";
 import { type LogRecord, LogUnreadable } from "../log.js";
 import type { Logger } from "../../runtime/logger.js";
 
@@ -68,9 +67,12 @@ export class KafkaReader {
   committed(named: NamedTopic, groupId: string, partitions: number): Promise<bigint[]> {
     return this.#ask({ ...named, groupId }, async (cluster) => {
       const broker = await this.#coordinatorOf(cluster, groupId);
-      const numbers = numbersTo(partitions);
-      const found = await fetchCommitted(broker, { groupId, topic: named.name }, numbers);
-      return numbers.map((number) => found.get(number) ?? 0n);
+      const asked = numbersTo(partitions).map((partition) => ({ partition, offset: "-1" }));
+      const topics = [{ topic: named.name, partitions: asked }];
+      const { responses } = await broker.offsetFetch({ groupId, topics });
+      const reported = responses.flatMap((response) => response.partitions);
+      const found = new Map(reported.map(({ partition, offset }) => [partition, offset]));
+      return asked.map(({ partition }) => offsetOf(found.get(partition)));
     });
   }
 
@@ -179,6 +181,11 @@ async function offsets(
     if (offset === undefined) throw new Error(`Kafka returned nothing about ${name}, ${number}`);
     return BigInt(offset);
   });
+}
+
+/** Negative where nothing is committed. */
+function offsetOf(committed = "-1"): bigint {
+  return committed.startsWith("-") ? 0n : BigInt(committed);
 }
 
 interface Reported {

@@ -1,13 +1,6 @@
 /** Tails on Kafka: what is appended from the call on, one record at a time, without a group. */
-import type { Cluster } from "kafkajs";
 import type { KafkaSettings } from "./connection.js";
-import {
-  type Fetched,
-  type Follower,
-  type NamedTopic,
-  earliestOf,
-  followPartitions,
-} from "./fetch.js";
+import { type Fetched, type Follower, type NamedTopic, followPartitions } from "./fetch.js";
 import { Arrivals, follow, handOver, rest } from "../partition-consumer.js";
 import type { LogRecord, Subscription } from "../log.js";
 import type { Logger } from "../../runtime/logger.js";
@@ -35,7 +28,7 @@ export function tailTopic(
     place();
     const [room, news] = [new Arrivals(), new Arrivals()];
     const followers = starts.map(
-      (end, number) => new TailPlace(named, number, from.get(number) ?? end, news),
+      (end, number) => new TailPlace(number, from.get(number) ?? end, news),
     );
     const fetching = followPartitions(settings, { named, followers, room }, logger, stop);
     while (!stop.aborted) {
@@ -78,7 +71,6 @@ class TailPlace implements Follower {
   #records: LogRecord[] = [];
 
   constructor(
-    private readonly named: NamedTopic,
     readonly number: number,
     private next: bigint,
     private readonly news: Arrivals,
@@ -102,7 +94,7 @@ class TailPlace implements Follower {
   }
 
   /** A tail promises nothing about what retention has taken away. */
-  async outOfRange(_asked: bigint, cluster: Cluster): Promise<void> {
-    this.next = await earliestOf(cluster, this.named, this.number);
+  outOfRange(_asked: bigint, earliest: bigint): void {
+    this.next = earliest;
   }
 }
