@@ -7,6 +7,7 @@ import { isIP, type Socket, connect as connectTcp } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import kafkajs, {
   type Admin,
+  type Assigner,
   type Broker,
   type Cluster,
   type Kafka,
@@ -52,6 +53,8 @@ export class KafkaConnection {
   readonly kafka: Kafka;
   /** For requests of our own to single brokers; not connected yet. */
   readonly cluster: Cluster;
+  /** Of a group's partitions to its members, as kafkajs' own consumers have it. */
+  readonly assigner: Assigner;
   readonly #sockets = new Set<Socket>();
   #failedSends = 0;
   #isAbandoned = false;
@@ -75,7 +78,7 @@ export class KafkaConnection {
         report(logger, entry);
       },
     });
-    this.cluster = clusterOf(this.kafka);
+    ({ cluster: this.cluster, assigner: this.assigner } = partsOf(this.kafka));
   }
 
   /**
@@ -224,15 +227,16 @@ export function isConnectionError(error: unknown): boolean {
 }
 
 /** kafkajs hands its cluster to who assigns partitions: the public way to requests of our own. */
-function clusterOf(kafka: Kafka): Cluster {
-  let found: Cluster | undefined;
+function partsOf(kafka: Kafka): { readonly cluster: Cluster; readonly assigner: Assigner } {
+  let found: { cluster: Cluster; assigner: Assigner } | undefined;
   kafka.consumer({
     groupId: "none",
     allowAutoTopicCreation: false,
     partitionAssigners: [
       (given) => {
-        found = given.cluster;
-        return kafkajs.PartitionAssigners.roundRobin(given);
+        const assigner = kafkajs.PartitionAssigners.roundRobin(given);
+        found = { cluster: given.cluster, assigner };
+        return assigner;
       },
     ],
   });

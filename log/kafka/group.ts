@@ -3,7 +3,7 @@
  * partitions when other members join or leave. Each assignment is a generation; a member that lost
  * its own cannot move an offset, because Kafka refuses commits of an old generation.
  */
-import kafkajs, { type Cluster, type GroupMemberAssignment } from "kafkajs";
+import kafkajs from "kafkajs";
 import { limits } from "../../config.js";
 import {
   type GroupBroker,
@@ -82,18 +82,7 @@ export async function beMember(
       coordinator.abandon();
     }
   }
-  if (memberId !== "") await leave(new Coordinator(settings, name, logger, stop), memberId);
-}
-
-/** So that the others need not wait for this one's session to end; when it fails, they do. */
-async function leave(coordinator: Coordinator, memberId: string): Promise<void> {
-  try {
-    await coordinator.leave(memberId);
-  } catch {
-    // Kafka is away, or has forgotten the member.
-  } finally {
-    coordinator.abandon();
-  }
+  if (memberId !== "") await new Coordinator(settings, name, logger, stop).leave(memberId);
 }
 
 /** Until the group rebalances, the generation is lost or the member is stopped. */
@@ -217,6 +206,8 @@ export class Generation {
 /** What the coordinator reports a member that joined. */
 type Joined = Awaited<ReturnType<GroupBroker["joinGroup"]>>;
 
+type Asked<T> = (broker: GroupBroker, connection: KafkaConnection) => Promise<T>;
+
 /** Requests to the coordinator of one group, on a connection that is made again when it fails. */
 class Coordinator {
   #connection: KafkaConnection | null = null;
@@ -237,13 +228,13 @@ class Coordinator {
   /** @param memberId empty for a new one */
   join(memberId: string): Promise<Joined> {
     const { groupId, topic } = this.name;
-    return this.#whileJoining((broker) =>
+    return this.#whileJoining((broker, { assigner }) =>
       broker.joinGroup({
         groupId,
         memberId,
         sessionTimeout: kafkaSessionMsMax,
         rebalanceTimeout: this.#rebalanceMs,
-        groupProtocols: [{ name: protocolName, metadata: subscriptionTo(topic) }],
+        groupProtocols: [assigner.protocol({ topics: [topic] })],
       }),
     );
   }
@@ -251,8 +242,9 @@ class Coordinator {
   /** @throws REBALANCE_IN_PROGRESS when others came or went since it joined */
   sync({ generationId, memberId, leaderId, members }: Joined): Promise<Generation> {
     const { groupId, topic } = this.name;
-    return this.#whileJoining(async (broker, cluster) => {
-      const groupAssignment = memberId === leaderId ? assign(cluster, topic, members) : [];
+    return this.#whileJoining(async (broker, { assigner }) => {
+      const isLeader = memberId === leaderId;
+      const groupAssignment = isLeader ? await assigner.assign({ members, topics: [topic] }) : [];
       const request = { groupId, generationId, memberId, groupAssignment };
       const { memberAssignment } = await broker.syncGroup(request);
       const decoded = kafkajs.AssignerProtocol.MemberAssignment.decode(memberAssignment);
@@ -261,7 +253,7 @@ class Coordinator {
   }
 
   /** A join may wait long for other members; stopped, it ends at once. */
-  async #whileJoining<T>(work: (broker: GroupBroker, cluster: Cluster) => Promise<T>): Promise<T> {
+  async #whileJoining<T>(work: Asked<T>): Promise<T> {
     const giveUp = (): void => this.abandon();
     this.stop.addEventListener("abort", giveUp);
     try {
@@ -301,10 +293,17 @@ class Coordinator {
     );
   }
 
+  /** So that the others need not wait for its session to end; when it fails, they do. */
   async leave(memberId: string): Promise<void> {
     const { groupId } = this.name;
-    const { kafkaAnswerMsMax } = limits;
-    await this.#ask(kafkaAnswerMsMax, (broker) => broker.leaveGroup({ groupId, memberId }));
+    try {
+      const { kafkaAnswerMsMax } = limits;
+      await this.#ask(kafkaAnswerMsMax, (broker) => broker.leaveGroup({ groupId, memberId }));
+    } catch {
+      // Kafka is away, or has forgotten the member.
+    } finally {
+      this.abandon();
+    }
   }
 
   reportFailure(error: unknown, otherwise: string): void {
@@ -317,16 +316,13 @@ class Coordinator {
     this.#broker = null;
   }
 
-  async #ask<T>(
-    msMax: number,
-    work: (broker: GroupBroker, cluster: Cluster) => Promise<T>,
-  ): Promise<T> {
+  async #ask<T>(msMax: number, work: Asked<T>): Promise<T> {
     this.#connection ??= new KafkaConnection(this.settings, this.logger);
     const connection = this.#connection;
     try {
       return await connection.within(msMax, async () => {
         this.#broker ??= findCoordinator(connection, this.name);
-        return work(await this.#broker, connection.cluster);
+        return work(await this.#broker, connection);
       });
     } catch (error) {
       // An answer of the group says nothing about the connection.
@@ -342,32 +338,6 @@ class Coordinator {
 async function findCoordinator(connection: KafkaConnection, name: GroupName): Promise<GroupBroker> {
   const cluster = await connection.ready(name.topic);
   return coordinatorOf(cluster, name.groupId);
-}
-
-/** What kafkajs' own consumers speak, too. */
-const protocolName = "RoundRobinAssigner";
-const version = 0;
-const userData = Buffer.alloc(0);
-
-function subscriptionTo(topic: string): Buffer {
-  return kafkajs.AssignerProtocol.MemberMetadata.encode({ version, topics: [topic], userData });
-}
-
-function assign(
-  cluster: Cluster,
-  topic: string,
-  members: readonly { readonly memberId: string }[],
-): GroupMemberAssignment[] {
-  const partitions = cluster.findTopicPartitionMetadata(topic).map((one) => one.partitionId);
-  const sorted = members.map(({ memberId }) => memberId).toSorted();
-  return sorted.map((memberId, index) => {
-    const own = partitions.filter((partition) => partition % sorted.length === index);
-    const assignment = { version, userData, assignment: { [topic]: own } };
-    return {
-      memberId,
-      memberAssignment: kafkajs.AssignerProtocol.MemberAssignment.encode(assignment),
-    };
-  });
 }
 
 function rebalanceMsMaxOf({ rebalanceMsMax }: KafkaSettings): number {
