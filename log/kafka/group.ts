@@ -24,7 +24,7 @@ const kafkaHeartbeatMs = 500;
 
 /** Work on the partitions of one generation. */
 export interface Work {
-  /** No further batch begins; resolves when what runs has ended, its offsets committed or refused. */
+  /** No further batch begins; resolves when what runs has ended, committed or refused. */
   stop(): Promise<void>;
 }
 
