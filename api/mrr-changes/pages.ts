@@ -14,8 +14,10 @@ export interface MrrChangePosition extends CauseRow {
 
 /** The first read; most changes of a subscription are renewals, which change nothing. */
 const causesAtFirst = 64;
-/** Each read twice the one before, up to this many causes. */
-const causesAtOnceMax = 512;
+/** Each read four times the one before, up to this many causes; an export begins with as many. */
+const causesAtOnceMax = 4_096;
+/** Each has all earlier changes of its account to itself: of some accounts these are thousands. */
+const causesOfAccountMax = 64;
 
 /** All of them, page by page; parameters as of one page. */
 export async function* readAllMrrChanges(
@@ -34,6 +36,7 @@ export async function* readAllMrrChanges(
       provider,
       after,
       pageRows,
+      causesAtOnceMax,
     );
     yield page.rows;
     after = page.last;
@@ -54,17 +57,18 @@ export async function readMrrChanges(
   provider: string | undefined,
   after: MrrChangePosition | null,
   limit: number,
+  causesFirst = causesAtFirst,
 ): Promise<MrrChangePage> {
   const found: { row: MrrChange; position: MrrChangePosition }[] = [];
   let until: CauseRow | null = after;
   // Of the cause the page before ended with.
   let shown = after?.rows ?? 0;
-  let causesMax = causesAtFirst;
+  let causesMax = causesFirst;
   // Ends with the events at the latest: every read begins where the one before ended.
   for (;;) {
     const asked = causesQuery(asOf, from, provider, until, causesMax + 1);
     const causes = await clickhouse.rows<CauseRow>(asked.sql, asked.params);
-    const read = causes.slice(0, causesMax);
+    const read = atOnce(causes.slice(0, causesMax));
     const { sql, params } = mrrChangesQuery(asOf, read);
     const rows = read.length === 0 ? [] : await clickhouse.rows<MrrChangeRow>(sql, params);
     for (const [index, because] of read.entries()) {
@@ -80,8 +84,19 @@ export async function readMrrChanges(
       const page = found.slice(0, limit);
       return { rows: page.map(({ row }) => row), last: page.at(-1)?.position ?? null };
     }
-    until = causes[causesMax] ?? null;
+    until = causes[read.length] ?? null;
     if (until === null) return { rows: found.map(({ row }) => row), last: null };
-    causesMax = Math.min(causesAtOnceMax, 2 * causesMax);
+    causesMax = Math.min(causesAtOnceMax, 4 * causesMax);
   }
+}
+
+/** The first of them, up to where one account has too many. */
+function atOnce(causes: readonly CauseRow[]): readonly CauseRow[] {
+  const counts = new Map<string, number>();
+  const end = causes.findIndex(({ account }) => {
+    const count = (counts.get(account) ?? 0) + 1;
+    counts.set(account, count);
+    return count > causesOfAccountMax;
+  });
+  return end < 0 ? causes : causes.slice(0, end);
 }

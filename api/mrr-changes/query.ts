@@ -91,14 +91,11 @@ export function mrrChangesQuery(asOf: PinnedAsOf, causes: readonly CauseRow[]): 
   // Each change of these accounts, once for each past it is part of: before (0) or after (1) a
   // cause. A past is reported by a name in the place of the account.
   const pasts = `(
-  SELECT * REPLACE (concat(toString(past.1), ':', toString(past.2)) AS account) FROM (
-    SELECT *, arrayJoin(arrayFilter(
-      past -> past.3 = account AND
-        ((recorded_at, event_id) < (past.4, past.5)
-          OR (past.2 = 1 AND recorded_at = past.4 AND event_id = past.5)),
-      ${pastsSql})) AS past
-    FROM subscription_changes
-    WHERE ${tenantSql} AND account IN {accounts:Array(String)}
+  SELECT * REPLACE (concat(toString(place), ':', toString(side)) AS account) FROM (
+    SELECT * FROM subscription_changes INNER JOIN (${pastsSql}) AS pasts USING (account)
+    WHERE ${tenantSql} AND account IN {accounts:Array(String)} AND (
+      (recorded_at, event_id) < (time, event)
+      OR (side = 1 AND recorded_at = time AND event_id = event))
   )
 )`;
   const dimensions = "cause, provider, subscription, external_id, currency, country, at, kind";
@@ -123,15 +120,14 @@ ORDER BY ${dimensions}, vintage`,
   };
 }
 
-/** Tuples of the cause's number, the side, its account, its time and its event. */
-const pastsSql = ["0", "1"]
-  .map(
-    (side) => `arrayMap((account, time, event, place) ->
-        (place, ${side}, account, fromUnixTimestamp64Milli(time, 'UTC'), event),
-        {cause_accounts:Array(String)}, {cause_times:Array(Int64)}, {cause_events:Array(String)},
-        range(length({cause_accounts:Array(String)})))`,
-  )
-  .reduce((before, after) => `arrayConcat(${before}, ${after})`);
+/** Of each cause both sides. A join finds those of an account; an array would be run through. */
+const pastsSql = `SELECT tupleElement(cause, 1) AS account,
+    fromUnixTimestamp64Milli(tupleElement(cause, 2), 'UTC') AS time,
+    tupleElement(cause, 3) AS event, tupleElement(cause, 4) AS place, arrayJoin([0, 1]) AS side
+  FROM (
+    SELECT arrayJoin(arrayZip({cause_accounts:Array(String)}, {cause_times:Array(Int64)},
+      {cause_events:Array(String)}, range(length({cause_accounts:Array(String)})))) AS cause
+  )`;
 
 const fromSql = "fromUnixTimestamp64Milli({from:Int64}, 'UTC')";
 const untilSql = "fromUnixTimestamp64Milli({until:Int64}, 'UTC')";

@@ -41,7 +41,8 @@ export function Menu(props: {
         }}
         onClick={(event) => {
           // A choice was made; the page stays, so nothing else would close it.
-          const chosen = event.target instanceof Element ? event.target.closest("a") : null;
+          const { target } = event;
+          const chosen = target instanceof Element ? target.closest("a, .choice") : null;
           if (chosen !== null) event.currentTarget.hidePopover();
         }}
       >
