@@ -1,4 +1,5 @@
 /** The dashboard in a real browser, from the first link on; figures are those of the API. */
+import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import type { Page } from "playwright-core";
 import { writeLinkFile } from "../../members/first-run.js";
@@ -193,6 +194,7 @@ describe("The dashboard", function () {
     expect(await rows.count()).to.be.lessThan(20);
     await page.getByRole("button", { name: "Pause" }).click();
     await rows.nth(19).waitFor();
+    await page.setViewportSize({ width: 1440, height: 900 });
   });
 
   it("should freeze a view into a link that stays as it is", async () => {
@@ -220,6 +222,101 @@ describe("The dashboard", function () {
     await page.goto(at("/products?period=lifetime"));
     await page.getByText("<img src=x").first().waitFor();
     expect(await page.locator("main img").count()).to.equal(0);
+  });
+
+  /** The first characters of the file that a click saves. */
+  async function savedBy(click: () => Promise<void>): Promise<string> {
+    const [file] = await Promise.all([page.waitForEvent("download"), click()]);
+    return readFileSync(await file.path(), "latin1").slice(0, 24);
+  }
+
+  it("should save a chart as two pictures, and what changed as rows", async () => {
+    await page.goto(at("/mrr"));
+    await page.getByRole("link", { name: /^End:/ }).waitFor();
+    const save = page.locator("figure").first().getByRole("button", { name: "Save" });
+    for (const [kind, begin] of [
+      ["SVG", "<svg "],
+      ["PNG", "\u0089PNG"],
+    ] as const) {
+      await save.click();
+      const text = await savedBy(() => page.getByRole("button", { name: kind }).click());
+      expect(text.slice(0, begin.length)).to.equal(begin);
+    }
+    await page.goto(at("/why"));
+    await page.getByRole("button", { name: "Export" }).click();
+    const text = await savedBy(() => page.getByRole("link", { name: "CSV" }).click());
+    expect(text).to.equal("event_id,recorded_at,acc");
+  });
+
+  it("should rename, merge and split products, and take each back", async () => {
+    const names = async (): Promise<string[]> =>
+      (await read("/v1/products?period=lifetime")).data
+        .map(({ name }: { name: string }) => name)
+        .toSorted();
+    const before = await names();
+    await page.goto(at("/products?period=lifetime"));
+    await page.getByRole("link", { name: "many" }).click();
+    const drawer = page.getByRole("dialog");
+    const title = (name: string) => drawer.getByRole("heading", { name, exact: true }).waitFor();
+    await drawer.getByLabel("Name", { exact: true }).fill("Renamed");
+    await drawer.getByRole("button", { name: "Save" }).click();
+    await title("Renamed");
+    await drawer.getByRole("button", { name: "Back to many" }).click();
+    await title("many");
+
+    const splitOff = drawer.getByRole("button", { name: "Split off" });
+    const merge = async (): Promise<void> => {
+      await drawer.getByLabel("Other product").selectOption({ label: "now" });
+      await drawer.getByRole("button", { name: "Merge" }).click();
+      await splitOff.nth(1).waitFor();
+      expect(await names()).to.deep.equal(before.filter((name) => name !== "now"));
+    };
+    await merge();
+    await drawer.getByRole("button", { name: "Separate now again" }).click();
+    await splitOff.first().waitFor({ state: "detached" });
+    expect(await names()).to.deep.equal(before);
+    await merge();
+    const row = drawer.getByRole("row").filter({ hasText: "now" });
+    await row.getByRole("button", { name: "Split off" }).click();
+    await drawer.getByRole("button", { name: "Put now back" }).click();
+    await splitOff.nth(1).waitFor();
+  });
+
+  it("should keep a view and a note until they are deleted", async () => {
+    await page.goto(at("/mrr?range=24m"));
+    const menu = page.getByRole("button", { name: "Saved views and notes" });
+    await menu.click();
+    await page.getByLabel("Save this view as").fill("Two years");
+    await page.keyboard.press("Enter");
+    const saved = page.getByRole("link", { name: "Two years" });
+    await saved.waitFor();
+    await page.getByLabel("Note, shown in charts").fill("Prices raised");
+    await page.getByRole("button", { name: "Add" }).click();
+    await page.getByRole("button", { name: "Delete the note Prices raised" }).waitFor();
+    await page.goto(at("/overview"));
+    await page.locator(".chart .marker").first().waitFor({ state: "attached" });
+    await menu.click();
+    await saved.click();
+    await page.waitForURL(/\/mrr.*range=24m/);
+    await menu.click();
+    for (const name of ["Delete Two years", "Delete the note Prices raised"]) {
+      await page.getByRole("button", { name }).click();
+      await page.getByRole("button", { name }).waitFor({ state: "detached" });
+    }
+  });
+
+  it("should compare with what was known on the day that the slider is dragged to", async () => {
+    await page.goto(at("/why"));
+    const slider = page.getByRole("slider");
+    const { x, y, width, height } = (await slider.boundingBox()) ?? expect.fail("no slider");
+    await page.mouse.move(x + width * 0.917, y + height / 2);
+    await page.mouse.down();
+    await page.mouse.move(x + width / 2, y + height / 2, { steps: 5 });
+    expect(page.url()).not.to.include("from_known_at");
+    await page.mouse.up();
+    await page.waitForURL(/from_known_at=/);
+    const day = await page.locator(".slider strong").textContent();
+    await page.locator(".readings").getByText(`As known on ${day}`).waitFor();
   });
 
   const screens = [

@@ -6,9 +6,9 @@ import { useView } from "../state/view.js";
 
 export type Annotation = z.output<typeof annotation>;
 
-export function useAnnotationList(): readonly Annotation[] {
+export function useAnnotationList(isWanted = true): readonly Annotation[] {
   const { workspace } = useView();
-  const url = workspace === null ? null : annotationsUrl(workspace);
+  const url = workspace === null || !isWanted ? null : annotationsUrl(workspace);
   const { answer } = useUrl<{ data: readonly Annotation[] }>(url && `${url}?limit=200`);
   return answer?.data ?? [];
 }

@@ -19,37 +19,50 @@ type SavedView = z.output<typeof savedView>;
 export function SavedViews() {
   const view = useView();
   const [error, setError] = useState<CallError | null>(null);
+  // Not before somebody opens it: the figures wait for the same processor.
+  const [isWanted, setWanted] = useState(false);
   const isManager = mayManage(workspaceOf(view.workspace));
   const base = `/v1/manage/workspaces/${view.workspace ?? ""}`;
-  const act = async (work: () => Promise<unknown>): Promise<void> => {
+  const act: Act = async (work) => {
     try {
       setError(null);
       await work();
       reloadAnswers();
+      return true;
     } catch (thrown) {
       setError(CallError.of(thrown));
+      return false;
     }
   };
   return (
-    <Menu label={<span class="unseen">Saved views and notes</span>} icon="bookmark" isPlain>
+    <Menu
+      label={<span class="unseen">Saved views and notes</span>}
+      icon="bookmark"
+      isPlain
+      onOpen={() => setWanted(true)}
+    >
       {error === null ? null : <Failure error={error} />}
-      <Views view={view} base={base} isManager={isManager} act={act} />
-      {isManager ? <Notes view={view} act={act} /> : null}
+      <Views view={view} base={base} isWanted={isWanted} isManager={isManager} act={act} />
+      {isManager ? <Notes view={view} isWanted={isWanted} act={act} /> : null}
     </Menu>
   );
 }
 
-type Act = (work: () => Promise<unknown>) => Promise<void>;
+/** @returns whether it was done */
+type Act = (work: () => Promise<unknown>) => Promise<boolean>;
 
 function Views(props: {
   readonly view: View;
   readonly base: string;
+  readonly isWanted: boolean;
   readonly isManager: boolean;
   readonly act: Act;
 }) {
   const { view, base, isManager, act } = props;
   const url = `${base}/views`;
-  const { answer } = useUrl<{ data: readonly SavedView[] }>(`${url}?limit=200`);
+  const { answer } = useUrl<{ data: readonly SavedView[] }>(
+    props.isWanted ? `${url}?limit=200` : null,
+  );
   return (
     <>
       <h3>Saved views</h3>
@@ -80,7 +93,7 @@ function Views(props: {
             path: view.with({}),
             ...(fieldOf(form, "shared") === "" ? {} : { shared: true }),
           };
-          void act(() => call("POST", url, { body })).then(() => form.reset());
+          void act(() => call("POST", url, { body })).then((isDone) => isDone && form.reset());
         }}
       >
         <label>
@@ -101,8 +114,9 @@ function Views(props: {
   );
 }
 
-function Notes({ view, act }: { readonly view: View; readonly act: Act }) {
-  const list = useAnnotationList();
+function Notes(props: { readonly view: View; readonly isWanted: boolean; readonly act: Act }) {
+  const { view, act } = props;
+  const list = useAnnotationList(props.isWanted);
   const url = annotationsUrl(view.workspace ?? "");
   return (
     <>
@@ -127,7 +141,7 @@ function Notes({ view, act }: { readonly view: View; readonly act: Act }) {
           event.preventDefault();
           const { currentTarget: form } = event;
           const body = { day: fieldOf(form, "day"), text: fieldOf(form, "text") };
-          void act(() => call("POST", url, { body })).then(() => form.reset());
+          void act(() => call("POST", url, { body })).then((isDone) => isDone && form.reset());
         }}
       >
         <label>

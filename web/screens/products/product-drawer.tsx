@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import type { Product, ProductsAnswer } from "../../../api/products/schema.js";
 import { CallError, call, urlOf } from "../../api/client.js";
-import { forgetAnswers } from "../../api/use-answer.js";
+import { reloadAnswers } from "../../api/use-answer.js";
 import { providerName } from "../../format/names.js";
 import { count, money } from "../../format/numbers.js";
 import { Drawer } from "../../parts/drawer.js";
@@ -50,7 +50,7 @@ export function ProductDrawer(props: {
       setError(null);
       await work();
       undo.value = back;
-      forgetAnswers();
+      reloadAnswers();
     } catch (thrown) {
       setError(CallError.of(thrown));
     }
