@@ -89,7 +89,7 @@ describe("the audit", () => {
     },
   ];
   for (const { what, table, columns, amount, isLasting } of damages) {
-    const then = isLasting ? "go on naming it" : "mend it when reported to";
+    const then = isLasting ? "go on naming it" : "repair it when asked to";
     it(`should name ${what}, and ${then}`, async () => {
       const { workspace } = endpoints;
       await copyRow(clickhouse, workspace, table, columns);

@@ -28,7 +28,8 @@ describe("A membership of Gumroad", () => {
   const yearly: Plan = { tier: "Pro", recurrence: "yearly", price: 12_000n };
   const six: Plan = { tier: "Small", recurrence: "monthly", price: 600n };
 
-  const cases: [title: string, report: (story: Story) => void, worth: Worth][] = [
+  /** `worth`: US cents a month at moments in time. */
+  const cases: [title: string, report: (story: Story) => void, worth: string][] = [
     [
       "should be worth its plan when a cancellation is taken back, and change plan as announced",
       (story) => {
@@ -36,12 +37,7 @@ describe("A membership of Gumroad", () => {
         story.changed("2026-03-01", yearly, six, "2027-01-10");
         story.restarted("2026-03-10", yearly);
       },
-      [
-        ["2026-02-01", 1000],
-        ["2026-03-11", 1000],
-        ["2027-01-09", 1000],
-        ["2027-01-11", 600],
-      ],
+      "2026-02-01: 1000, 2026-03-11: 1000, 2027-01-09: 1000, 2027-01-11: 600",
     ],
     [
       "should come back at the price it had where it ended before the announced plan began",
@@ -51,11 +47,7 @@ describe("A membership of Gumroad", () => {
         story.ended("2027-01-10", "cancelled", 90 * second);
         story.restarted("2027-03-10", yearly);
       },
-      [
-        ["2027-01-11", 0],
-        ["2027-03-11", 1000],
-        ["2028-01-11", 1000],
-      ],
+      "2027-01-11: 0, 2027-03-11: 1000, 2028-01-11: 1000",
     ],
     [
       "should come back at the announced price where that was valid before it ended",
@@ -65,11 +57,7 @@ describe("A membership of Gumroad", () => {
         story.ended("2026-04-10", "cancelled");
         story.restarted("2026-06-01", ten);
       },
-      [
-        ["2026-02-11", 1000],
-        ["2026-04-11", 0],
-        ["2026-06-02", 1000],
-      ],
+      "2026-02-11: 1000, 2026-04-11: 0, 2026-06-02: 1000",
     ],
     [
       "should come back at the announced price where its first charge failed for days",
@@ -79,10 +67,7 @@ describe("A membership of Gumroad", () => {
         story.ended("2026-02-15", "failed_payment");
         story.restarted("2026-03-01", ten);
       },
-      [
-        ["2026-02-16", 0],
-        ["2026-03-02", 1000],
-      ],
+      "2026-02-16: 0, 2026-03-02: 1000",
     ],
     [
       "should forget an announced plan for a newer one, also when it is restarted",
@@ -93,12 +78,7 @@ describe("A membership of Gumroad", () => {
         story.upgradeCharged("2026-01-25", 1900n, thirty);
         story.restarted("2026-02-01", thirty);
       },
-      [
-        ["2026-01-21", 2000],
-        ["2026-01-26", 3000],
-        ["2026-02-02", 3000],
-        ["2026-02-11", 3000],
-      ],
+      "2026-01-21: 2000, 2026-01-26: 3000, 2026-02-02: 3000, 2026-02-11: 3000",
     ],
     [
       "should be worth each of its plans where it began for nothing and ends for nothing",
@@ -110,12 +90,7 @@ describe("A membership of Gumroad", () => {
         story.upgradeCharged("2026-02-20", 1357n, twenty);
         story.changed("2026-03-05", twenty, free);
       },
-      [
-        ["2026-01-11", 0],
-        ["2026-02-11", 1000],
-        ["2026-02-21", 2000],
-        ["2026-03-06", 0],
-      ],
+      "2026-01-11: 0, 2026-02-11: 1000, 2026-02-21: 2000, 2026-03-06: 0",
     ],
     [
       "should not take the rest an upgrade charges for a price, where no charge came before",
@@ -126,11 +101,7 @@ describe("A membership of Gumroad", () => {
         story.changed("2026-04-02", twenty, thirty);
         story.upgradeCharged("2026-04-02", 1900n, thirty);
       },
-      [
-        ["2026-02-21", 2000],
-        ["2026-03-21", 2000],
-        ["2026-04-03", 3000],
-      ],
+      "2026-02-21: 2000, 2026-03-21: 2000, 2026-04-03: 3000",
     ],
     [
       "should be worth the plan its first reported charge paid for, which was announced before it",
@@ -140,11 +111,7 @@ describe("A membership of Gumroad", () => {
         story.upgradeCharged("2026-03-10", 1000n, ten);
         story.changed("2026-03-20", ten, thirty);
       },
-      [
-        ["2026-03-02", 2000],
-        ["2026-03-11", 1000],
-        ["2026-03-21", 3000],
-      ],
+      "2026-03-02: 2000, 2026-03-11: 1000, 2026-03-21: 3000",
     ],
     [
       "should be reported in dollars, however its plans are listed",
@@ -154,10 +121,7 @@ describe("A membership of Gumroad", () => {
         story.changed("2026-01-20", ten, twenty, "2026-02-10");
         story.restarted("2026-01-25", ten);
       },
-      [
-        ["2026-01-26", 1100],
-        ["2026-02-11", 2200],
-      ],
+      "2026-01-26: 1100, 2026-02-11: 2200",
     ],
     [
       "should be worth each plan when two changes are reported the other way round",
@@ -166,11 +130,7 @@ describe("A membership of Gumroad", () => {
         story.changed("2026-03-10", twenty, thirty);
         story.changed("2026-02-10", ten, twenty);
       },
-      [
-        ["2026-01-11", 1000],
-        ["2026-02-11", 2000],
-        ["2026-03-11", 3000],
-      ],
+      "2026-01-11: 1000, 2026-02-11: 2000, 2026-03-11: 3000",
     ],
     [
       "should be worth the second plan where the first change is lost",
@@ -181,12 +141,7 @@ describe("A membership of Gumroad", () => {
         story.ended("2026-05-10", "cancelled");
         story.restarted("2026-06-10", six);
       },
-      [
-        ["2026-02-11", 1000],
-        ["2026-03-11", 3000],
-        ["2026-04-11", 600],
-        ["2026-06-11", 600],
-      ],
+      "2026-02-11: 1000, 2026-03-11: 3000, 2026-04-11: 600, 2026-06-11: 600",
     ],
     [
       "should forget an announced plan for a newer one that is reported before it",
@@ -196,11 +151,7 @@ describe("A membership of Gumroad", () => {
         story.changed("2026-01-20T10:00:00Z", twenty, ten, "2026-02-10", 2);
         story.restarted("2026-02-01", thirty);
       },
-      [
-        ["2026-01-21", 3000],
-        ["2026-02-02", 3000],
-        ["2026-02-11", 3000],
-      ],
+      "2026-01-21: 3000, 2026-02-02: 3000, 2026-02-11: 3000",
     ],
   ];
   for (const [title, report, worth] of cases) {
@@ -208,8 +159,11 @@ describe("A membership of Gumroad", () => {
       it(`${title}${hasToken ? "" : " (without an access token)"}`, () => {
         const story = new Story(hasToken);
         report(story);
-        const reported = worth.map(([date]) => [date, story.worthAt(Date.parse(date))]);
-        expect(reported).to.deep.equal(worth);
+        const reported = worth.split(", ").map((part) => {
+          const [date = ""] = part.split(": ");
+          return `${date}: ${story.worthAt(Date.parse(date))}`;
+        });
+        expect(reported.join(", ")).to.equal(worth);
       });
     }
   }
@@ -308,9 +262,6 @@ function lifeOf(steps: readonly Taken[]) {
   }
   return { pings, worth };
 }
-
-/** US cents a month at moments in time. */
-type Worth = readonly [date: string, cents: number][];
 
 const subscription = "mem-1==";
 const product = "prd-club==";
