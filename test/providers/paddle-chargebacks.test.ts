@@ -11,6 +11,7 @@ import {
 } from "../../ops/payloads/paddle-money.js";
 import { minorToMajor } from "../../schemas/money/money.js";
 import type { Fact } from "../../schemas/records/records.js";
+import { quoteOf } from "../harness/fact-bodies.js";
 import { factOf } from "../harness/facts.js";
 import { cell, minorUnits, type Row, rowsOf } from "../model/tables/table.js";
 
@@ -19,7 +20,7 @@ const cases: [string, string][] = [
   [
     "to the one of as much",
     `
-    reported     | amount | names | a     | b     | status
+    reported | amount | names | a     | b     | status
     taken    |  60.00 | a     |  0.00 | 30.00 | disputed
     taken    |  30.00 | b     |  0.00 |  0.00 | disputed
     returned |  30.00 | b     |  0.00 | 30.00 | disputed
@@ -29,7 +30,7 @@ const cases: [string, string][] = [
   [
     "to the one from the same lines",
     `
-    reported     | amount | names | a     | b     | status
+    reported | amount | names | a     | b     | status
     taken    |  20.00 | a     | 40.00 | 30.00 | disputed
     taken    |  20.00 | b     | 40.00 | 10.00 | disputed
     returned |  20.00 | b     | 40.00 | 30.00 | disputed
@@ -38,7 +39,7 @@ const cases: [string, string][] = [
   [
     "to one of two alike after the other",
     `
-    reported     | amount | names | a     | b     | status
+    reported | amount | names | a     | b     | status
     taken    |  20.00 | a     | 40.00 | 30.00 | disputed
     returned |  20.00 | a     | 60.00 | 30.00 | succeeded
     taken    |  20.00 | a     | 40.00 | 30.00 | disputed
@@ -48,7 +49,7 @@ const cases: [string, string][] = [
   [
     "as much as came back, and no more",
     `
-    reported     | amount | names | a     | b     | status
+    reported | amount | names | a     | b     | status
     taken    |  90.00 |       |  0.00 |  0.00 | disputed
     returned |  30.00 |       | 20.00 | 10.00 | disputed
     returned |  60.00 |       | 60.00 | 30.00 | succeeded
@@ -57,7 +58,7 @@ const cases: [string, string][] = [
   [
     "to several at once",
     `
-    reported     | amount | names | a     | b     | status
+    reported | amount | names | a     | b     | status
     taken    |  60.00 | a     |  0.00 | 30.00 | disputed
     taken    |  30.00 | b     |  0.00 |  0.00 | disputed
     returned |  90.00 |       | 60.00 | 30.00 | succeeded
@@ -66,7 +67,7 @@ const cases: [string, string][] = [
   [
     "no more than was taken, nor before it was",
     `
-    reported     | amount | names | a     | b     | status
+    reported | amount | names | a     | b     | status
     returned |  30.00 | b     | 60.00 | 30.00 | succeeded
     taken    |  20.00 | b     | 60.00 | 10.00 | disputed
     returned |  30.00 | b     | 60.00 | 30.00 | succeeded
@@ -134,14 +135,13 @@ function moneyFact(body: JsonObject, place: number): Fact {
   const decoded = decode(body);
   const [reported] = decoded.outcome === "facts" ? decoded.facts : [];
   if (reported === undefined) throw new Error("no money");
-  const quote = { currency, base_currency: currency, rate: "1", date: "", source: "same" };
   const id = `evt_${place}`;
   return factOf(reported.body, {
     fact_id: id,
     event_id: id,
     provider: "paddle",
     happened_at: reported.happenedAt,
-    quote: { ...quote, edition: 1 },
+    quote: quoteOf({ currency, base_currency: currency }),
   });
 }
 

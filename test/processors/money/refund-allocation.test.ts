@@ -14,55 +14,55 @@ const cases: [string, string][] = [
   [
     "what names a line, then all that is left",
     `
-    reported       | amount | names | a     | b
-    r1         |  90.00 | a     |  0.00 | 30.00
-    r2         |  30.00 |       |  0.00 |  0.00
+    reported | amount | names | a    | b
+    r1       |  90.00 | a     | 0.00 | 30.00
+    r2       |  30.00 |       | 0.00 |  0.00
     `,
   ],
   [
     "its part of each line while each has as much left",
     `
-    reported       | amount | names | a     | b
-    r1         |  15.00 | b     | 90.00 | 15.00
-    r2         |  40.00 |       | 60.00 |  5.00
-    r3         |  40.00 |       | 25.00 |  0.00  # 30.00 and 10.00, of which b has but 5.00
+    reported | amount | names | a     | b
+    r1       |  15.00 | b     | 90.00 | 15.00
+    r2       |  40.00 |       | 60.00 |  5.00
+    r3       |  40.00 |       | 25.00 |  0.00  # 30.00 and 10.00, of which b has but 5.00
     `,
   ],
   [
     "more than a line brought in from the others",
     `
-    reported       | amount | names | a     | b
-    r1         |  36.00 | b     | 84.00 |  0.00
-    r2         |  84.00 | a     |  0.00 |  0.00
+    reported | amount | names | a     | b
+    r1       |  36.00 | b     | 84.00 | 0.00
+    r2       |  84.00 | a     |  0.00 | 0.00
     `,
   ],
   [
     "what names a product that was not sold from those that were",
     `
-    reported       | amount | names | a     | b
-    r1         |  40.00 | c     | 60.00 | 20.00
-    r2         |  80.00 | c     |  0.00 |  0.00
+    reported | amount | names | a     | b
+    r1       |  40.00 | c     | 60.00 | 20.00
+    r2       |  80.00 | c     |  0.00 |  0.00
     `,
   ],
   [
     "to a line what a failed refund took of it",
     `
-    reported       | amount | names | a     | b
-    r1         |  40.00 |       | 60.00 | 20.00
-    r2         |  60.00 | a     |  0.00 | 20.00
-    r1 fails   |        |       | 30.00 | 30.00
-    r3         |  30.00 |       |  7.50 | 22.50
-    r2 fails   |        |       | 67.50 | 22.50
-    r3 fails   |        |       | 90.00 | 30.00
+    reported | amount | names | a     | b
+    r1       |  40.00 |       | 60.00 | 20.00
+    r2       |  60.00 | a     |  0.00 | 20.00
+    r1 fails |        |       | 30.00 | 30.00
+    r3       |  30.00 |       |  7.50 | 22.50
+    r2 fails |        |       | 67.50 | 22.50
+    r3 fails |        |       | 90.00 | 30.00
     `,
   ],
   [
     "what is beyond the sale as it is named",
     `
-    reported       | amount | names | a       | b
-    r1         | 120.00 |       |    0.00 |  0.00
-    r2         |  50.00 | a     |  -50.00 |  0.00
-    r1 fails   |        |       |   40.00 | 30.00
+    reported | amount | names | a      | b
+    r1       | 120.00 |       |   0.00 |  0.00
+    r2       |  50.00 | a     | -50.00 |  0.00
+    r1 fails |        |       |  40.00 | 30.00
     `,
   ],
 ];

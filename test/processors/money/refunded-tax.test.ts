@@ -11,73 +11,73 @@ const cases: [string, string][] = [
   [
     "a refund of nothing but tax, and the rest of it",
     `
-    reported        | refund | tax reported | tax back
-    r1          |  20.00 |    20.00 |    20.00
-    r2          | 100.00 |     0.00 |     0.00
+    reported | refund | tax reported | tax back
+    r1       |  20.00 |        20.00 |    20.00
+    r2       | 100.00 |         0.00 |     0.00
     `,
   ],
   [
     "a part with the tax it is reported with",
     `
-    reported        | refund | tax reported | tax back
-    r1          |  50.00 |     5.00 |     5.00
-    r2          |  10.00 |     1.67 |     1.67
+    reported | refund | tax reported | tax back
+    r1       |  50.00 |         5.00 |     5.00
+    r2       |  10.00 |         1.67 |     1.67
     `,
   ],
   [
     "what is not reported as its part of what is left",
     `
-    reported        | refund | tax reported | tax back
-    r1          |  30.00 |          |     5.00
-    r2          |  30.00 |     0.00 |     0.00
-    r3          |  40.00 |          |    10.00  # 15.00 of tax are in the 60.00 left
-    r4          |  20.00 |          |     5.00
+    reported | refund | tax reported | tax back
+    r1       |  30.00 |              |     5.00
+    r2       |  30.00 |         0.00 |     0.00
+    r3       |  40.00 |              |    10.00  # 15.00 of tax are in the 60.00 left
+    r4       |  20.00 |              |     5.00
     `,
   ],
   [
     "all the tax with the last of the money",
     `
-    reported        | refund | tax reported | tax back
-    r1          |  60.00 |     0.00 |     0.00
-    r2          |  60.00 |     1.00 |    20.00
+    reported | refund | tax reported | tax back
+    r1       |  60.00 |         0.00 |     0.00
+    r2       |  60.00 |         1.00 |    20.00
     `,
   ],
   [
     "no more than there was",
     `
-    reported        | refund | tax reported | tax back
-    r1          |  60.00 |    25.00 |    20.00
-    r2          |  10.00 |     5.00 |     0.00
-    r1 fails    |        |          |   -15.00  # the other's 5.00 stay
+    reported | refund | tax reported | tax back
+    r1       |  60.00 |        25.00 |    20.00
+    r2       |  10.00 |         5.00 |     0.00
+    r1 fails |        |              |   -15.00  # the other's 5.00 stay
     `,
   ],
   [
     "what a failed refund took",
     `
-    reported        | refund | tax reported | tax back
-    r1          |  30.00 |          |     5.00
-    r2          |  30.00 |    10.00 |    10.00
-    r1 fails    |        |          |    -5.00
-    r3          |  90.00 |          |    10.00
-    r2 fails    |        |          |   -10.00
+    reported | refund | tax reported | tax back
+    r1       |  30.00 |              |     5.00
+    r2       |  30.00 |        10.00 |    10.00
+    r1 fails |        |              |    -5.00
+    r3       |  90.00 |              |    10.00
+    r2 fails |        |              |   -10.00
     `,
   ],
   [
     "a refund that a reading reported in part before",
     `
-    reported        | refund | tax reported | tax back
-    in all      |  10.00 |          |     1.67
-    r1          |  40.00 |     8.00 |     6.00  # of 30.00 more
-    in all      | 120.00 |          |    12.33
+    reported | refund | tax reported | tax back
+    in all   |  10.00 |              |     1.67
+    r1       |  40.00 |         8.00 |     6.00  # of 30.00 more
+    in all   | 120.00 |              |    12.33
     `,
   ],
   [
     "a reading that takes back what was reported",
     `
-    reported        | refund | tax reported | tax back
-    r1          |  60.00 |     4.00 |     4.00
-    in all      |  90.00 |          |     8.00
-    r1 fails    |        |          |    -4.00
+    reported | refund | tax reported | tax back
+    r1       |  60.00 |         4.00 |     4.00
+    in all   |  90.00 |              |     8.00
+    r1 fails |        |              |    -4.00
     `,
   ],
 ];

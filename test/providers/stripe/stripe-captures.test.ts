@@ -11,20 +11,14 @@ import {
 } from "../../../ops/payloads/stripe.js";
 import { chargeObject } from "../../../ops/payloads/stripe-money.js";
 import type { Fact, FactBody } from "../../../schemas/records/records.js";
+import { quoteOf } from "../../harness/fact-bodies.js";
 import { factOf } from "../../harness/facts.js";
 import { rowsOf } from "../../model/tables/table.js";
 
 const stripe = createStripe({ toleranceSeconds: 300 });
 const newest: ApiVersion = "2025-09-30.clover";
 const paidAt = Date.UTC(2026, 4, 4, 12);
-const quote = {
-  currency: "EUR",
-  base_currency: "EUR",
-  rate: "1",
-  date: "2026-05-01",
-  source: "same",
-  edition: 1,
-};
+const quote = quoteOf();
 
 interface Reading {
   readonly amount: bigint;

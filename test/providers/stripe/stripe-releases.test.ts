@@ -6,19 +6,13 @@ import { decode } from "../../../providers/stripe/decode.js";
 import { type JsonObject, stripeEvent } from "../../../ops/payloads/stripe.js";
 import { chargeObject, refundObject } from "../../../ops/payloads/stripe-money.js";
 import type { Fact } from "../../../schemas/records/records.js";
+import { quoteOf } from "../../harness/fact-bodies.js";
 import { factOf } from "../../harness/facts.js";
 
 const version = "2024-06-20";
 const paidAt = Date.UTC(2026, 4, 4, 12);
 const [paymentIntent, currency] = ["pi_1", "EUR"];
-const quote = {
-  currency,
-  base_currency: currency,
-  rate: "1",
-  date: "2026-05-01",
-  source: "same",
-  edition: 1,
-};
+const quote = quoteOf();
 
 const release = (amount: bigint): JsonObject =>
   refundObject({ ...ids("re_left"), amount, createdAt: paidAt, isRelease: true });

@@ -6,7 +6,8 @@ import { paths } from "../../../providers/stripe/answers.js";
 import { asks, decode } from "../../../providers/stripe/decode.js";
 import { productObject, stripeEvent } from "../../../ops/payloads/stripe.js";
 import { chargeObject, sessionObject } from "../../../ops/payloads/stripe-money.js";
-import type { Fact, Quote } from "../../../schemas/records/records.js";
+import type { Fact } from "../../../schemas/records/records.js";
+import { quoteOf } from "../../harness/fact-bodies.js";
 import { factOf } from "../../harness/facts.js";
 
 const at = Date.UTC(2026, 2, 10, 9);
@@ -109,14 +110,7 @@ function factsOf(body: unknown, answers: ReadonlyMap<string, unknown>, receipt: 
   );
 }
 
-const par: Quote = {
-  currency: "USD",
-  base_currency: "USD",
-  rate: "1",
-  date: "2026-03-10",
-  source: "same",
-  edition: 1,
-};
+const par = quoteOf({ currency: "USD", base_currency: "USD" });
 
 const chargeFacts = factsOf(
   stripeEvent({
