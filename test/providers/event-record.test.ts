@@ -29,6 +29,7 @@ describe("Form A", () => {
     expect(codeAt("2028-11-22T12:00:00Z")).to.equal("occurred_at_in_future");
   });
 
+  // What http/bad-input.test.ts sends to the endpoint is not here.
   const cases: readonly [title: string, fields: object, code: string][] = [
     ["a sale", {}, "ok"],
     ["every optional field", everyField(), "ok"],
@@ -36,25 +37,18 @@ describe("Form A", () => {
     ["nothing", { amount: 0 }, "ok"],
     ["the greatest amount", { amount: 9999999999999.99 }, "ok"],
     ["a field nobody knows", { amout: 1 }, "field_unknown amout"],
-    ["no amount", { amount: undefined }, "field_missing amount"],
-    ["a negative amount", { amount: -1 }, "amount_negative amount"],
     ["a small negative amount", { amount: -0.001 }, "amount_negative amount"],
-    ["an amount as a string", { amount: "19.99" }, "amount_not_a_number amount"],
-    ["null", { amount: null }, "amount_not_a_number amount"],
     ["1e400", { amount: JSON.parse("1e400") }, "amount_too_large amount"],
     ["-1e400", { amount: JSON.parse("-1e400") }, "amount_negative amount"],
     ["no number", { amount: NaN }, "amount_too_precise amount"],
     ["1e300", { amount: 1e300 }, "amount_too_large amount"],
     ["a cent above the greatest", { amount: 10_000_000_000_000 }, "amount_too_large amount"],
     ["a tenth of a cent", { amount: 0.001 }, "amount_too_precise amount"],
-    ["half a yen", { amount: 0.5, currency: "JPY" }, "amount_too_precise amount"],
     ["five hundredths of a fil", { amount: 1.0005, currency: "KWD" }, "amount_too_precise amount"],
     ["a sum of floats", { amount: 0.1 + 0.2 }, "amount_too_precise amount"],
     ["next to nothing", { amount: 1e-300 }, "amount_too_precise amount"],
     ["a currency nobody knows", { currency: "ZZQ" }, "currency_unknown currency"],
     ["gold", { currency: "XAU" }, "currency_unknown currency"],
-    ["a provider nobody knows", { provider: "acme" }, "provider_unknown provider"],
-    ["Paddle", { provider: "paddle" }, "provider_not_ingestable provider"],
     ["a native event type", { event_type: "charge.succeeded" }, "event_type_unknown event_type"],
     ["a date in words", { occurred_at: "yesterday" }, "occurred_at_invalid occurred_at"],
     [
@@ -67,7 +61,6 @@ describe("Form A", () => {
       { occurred_at: "2026-02-03T00:00:00" },
       "occurred_at_invalid occurred_at",
     ],
-    ["1999", { occurred_at: "1999-12-31T23:59:59Z" }, "occurred_at_too_early occurred_at"],
     ["a day ahead", { occurred_at: "2026-11-21T12:00:00Z" }, "ok"],
     [
       "more than a day ahead",
@@ -76,7 +69,6 @@ describe("Form A", () => {
     ],
     ["an interval nobody knows", { interval: "quarter" }, "field_invalid interval"],
     ["no intervals", { interval_count: 0 }, "field_invalid interval_count"],
-    ["a country by its name", { customer_country: "Germany" }, "field_invalid customer_country"],
     // It may have been taken before the endpoint refused it, or come from a sender that signs.
     ["letters of no country", { customer_country: "QQ" }, "ok"],
     ["an empty id", { subscription_id: "" }, "field_invalid subscription_id"],
