@@ -3,7 +3,7 @@
  * groups. A group of a topic is the consumer group `<topic>.<group>`.
  */
 import { limits } from "../../config.js";
-import type { Topic } from "../../schemas/records/records.js";
+import { type Topic, topics } from "../../schemas/records/records.js";
 import { KafkaAppender, Pending } from "./appender.js";
 import type { KafkaSettings } from "./connection.js";
 import { type KafkaGroup, consumeGroup } from "./consume.js";
@@ -51,11 +51,11 @@ interface TopicLog {
 export async function openKafkaLog(given: KafkaLogOptions): Promise<Log> {
   const { settings, topicPrefix, logger, keepsPartitions = false } = given;
   registerLz4();
-  const entries = Object.entries(given.topics);
+  const names = Object.values(topics);
   const wanted = {
-    topics: entries.map(([name, options]) => ({
-      ...options,
-      name: topicPrefix + name,
+    topics: names.map((topic) => ({
+      ...given.topics[topic],
+      name: topicPrefix + topic,
       keepsPartitions,
     })),
     replication: given.replication,
@@ -67,22 +67,17 @@ export async function openKafkaLog(given: KafkaLogOptions): Promise<Log> {
   const pending = new Pending(given.pendingBytesMax ?? limits.logPendingBytesMax);
   const reader = new KafkaReader(settings, logger);
   const logs = new Map<string, TopicLog>();
-  for (const [index, [topic]] of entries.entries()) {
+  for (const [index, topic] of names.entries()) {
     logs.set(topic, {
-      named: { topic: topicOf(topic), name: topicPrefix + topic },
+      named: { topic, name: topicPrefix + topic },
       partitions: partitions[index] ?? 0,
       appender: new KafkaAppender(settings, topicPrefix + topic, pending, logger),
       placing: new Set(),
     });
   }
-  const members = new Map<string, Set<KafkaGroup>>();
+  /** Members of this process, with their group. */
+  const members = new Map<KafkaGroup, string>();
   const subscriptions = new Set<Subscription>();
-
-  function topicOf(name: string): Topic {
-    const topic = Object.keys(given.topics).find((known): known is Topic => known === name);
-    if (topic === undefined) throw new Error(`there is no topic ${name}`);
-    return topic;
-  }
 
   function topicLog(topic: Topic): TopicLog {
     const log = logs.get(topic);
@@ -92,12 +87,6 @@ export async function openKafkaLog(given: KafkaLogOptions): Promise<Log> {
 
   function groupId(topic: Topic, group: string): string {
     return groupIdOf(topicLog(topic).named.name, group);
-  }
-
-  function membersOf(id: string): Set<KafkaGroup> {
-    const known = members.get(id) ?? new Set();
-    members.set(id, known);
-    return known;
   }
 
   function subscribe(part: Subscription, ended: () => void): Subscription {
@@ -153,8 +142,8 @@ export async function openKafkaLog(given: KafkaLogOptions): Promise<Log> {
       const id = groupId(options.topic, options.group);
       const ask = (count: number): Promise<bigint[]> => reader.committed(named, id, count);
       const group = consumeGroup(settings, named, id, options, ask, logger);
-      membersOf(id).add(group);
-      return subscribe(group, () => membersOf(id).delete(group));
+      members.set(group, id);
+      return subscribe(group, () => members.delete(group));
     },
 
     tail(topic, handle, from = new Map()) {
@@ -178,12 +167,14 @@ export async function openKafkaLog(given: KafkaLogOptions): Promise<Log> {
     committed,
 
     async handled(topic, group) {
-      const here = [...membersOf(groupId(topic, group))].map((member) => member.handled());
+      const id = groupId(topic, group);
+      const own = [...members].filter(([, of]) => of === id);
+      const here = own.map(([member]) => member.handled());
       const elsewhere = await committed(topic, group);
       return elsewhere.map((offset, partition) =>
         here.reduce((most, places) => {
-          const own = places.get(partition) ?? 0n;
-          return own > most ? own : most;
+          const place = places.get(partition) ?? 0n;
+          return place > most ? place : most;
         }, offset),
       );
     },
@@ -218,14 +209,14 @@ export async function openKafkaLog(given: KafkaLogOptions): Promise<Log> {
 /** By the names on Kafka. */
 export function kafkaUse(
   { reads, appends, consumes }: LogUse,
-  { topicPrefix, topics }: Pick<KafkaLogOptions, "topicPrefix" | "topics">,
+  { topicPrefix, topics: options }: Pick<KafkaLogOptions, "topicPrefix" | "topics">,
 ): KafkaUse {
   const named = (list: readonly Topic[]): string[] => list.map((topic) => topicPrefix + topic);
   return {
-    topics: Object.keys(topics).map((topic) => topicPrefix + topic),
+    topics: Object.keys(options).map((topic) => topicPrefix + topic),
     reads: named(reads),
     writes: named(appends),
-    groups: Object.entries(topics).flatMap(([topic, { groups = [] }]) =>
+    groups: Object.entries(options).flatMap(([topic, { groups = [] }]) =>
       groups.map((group) => groupIdOf(topicPrefix + topic, group)),
     ),
     isMember: consumes,

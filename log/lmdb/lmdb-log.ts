@@ -6,7 +6,7 @@ import { mkdirSync } from "node:fs";
 import { refuseTooLarge } from "../record-size.js";
 import { refuseDamaged } from "./damaged-file.js";
 import { type Database, open } from "lmdb";
-import type { Topic } from "../../schemas/records/records.js";
+import { type Topic, topics } from "../../schemas/records/records.js";
 import { limits } from "../../config.js";
 import { Partition, assertKey, pageBytes } from "./partition.js";
 import { tailPartitions } from "./tails.js";
@@ -29,7 +29,7 @@ export interface LmdbLogOptions {
 
 /** @throws when a topic was made with another number of partitions, unless it may keep them */
 export function openLmdbLog(given: LmdbLogOptions): Log {
-  const { path, topics, logger, pendingBytesMax = limits.logPendingBytesMax } = given;
+  const { path, logger, pendingBytesMax = limits.logPendingBytesMax } = given;
   mkdirSync(path, { recursive: true, mode: 0o700 });
   refuseDamaged(path);
   const root = open({
@@ -46,7 +46,7 @@ export function openLmdbLog(given: LmdbLogOptions): Log {
   const settings = root.openDB<number, string>({ name: "settings", encoding: "json" });
   const groupOffsets = root.openDB<number, string>({ name: "groups", encoding: "json" });
   const logs = new Map(
-    Object.entries(topics).map(([name, options]) => [name, openTopic(name, options)]),
+    Object.values(topics).map((topic) => [topic, openTopic(topic, given.topics[topic])]),
   );
   const places = new Map<string, GroupPlace>();
   const members = new Map<string, number>();
@@ -70,18 +70,18 @@ export function openLmdbLog(given: LmdbLogOptions): Log {
   }));
   const retention = startRetention(retained, writer, logger);
 
-  function openTopic(name: string, options: TopicOptions): TopicLog {
-    const made = settings.get(`partitions/${name}`);
+  function openTopic(topic: Topic, options: TopicOptions): TopicLog {
+    const made = settings.get(`partitions/${topic}`);
     if (made !== undefined && made !== options.partitions && !given.keepsPartitions) {
       throw new Error(
-        `The topic ${name} was made with ${made} partitions and cannot be opened with ` +
+        `The topic ${topic} was made with ${made} partitions and cannot be opened with ` +
           `${options.partitions}: a key would move to another partition and lose its order. ` +
           `Set it back to ${made}.`,
       );
     }
-    if (made === undefined) settings.putSync(`partitions/${name}`, options.partitions);
+    if (made === undefined) settings.putSync(`partitions/${topic}`, options.partitions);
     const partitions = Array.from({ length: made ?? options.partitions }, (_, number) =>
-      openPartition(topicOf(name), number),
+      openPartition(topic, number),
     );
     return { options, partitions, arrivals: new Arrivals() };
   }
@@ -90,12 +90,6 @@ export function openLmdbLog(given: LmdbLogOptions): Log {
     const name = `${topic}/${number}`;
     const store = root.openDB<Buffer, number>({ name, encoding: "binary" });
     return new Partition(topic, number, store, settings.get(`begins/${name}`) ?? 0);
-  }
-
-  function topicOf(name: string): Topic {
-    const topic = Object.keys(topics).find((known): known is Topic => known === name);
-    if (topic === undefined) throw new Error(`there is no topic ${name}`);
-    return topic;
   }
 
   function topicLog(topic: Topic): TopicLog {
