@@ -11,8 +11,8 @@ describe("cursors", () => {
   const cursor = cursors.write(scope, { at: 5 });
 
   it("should hold what was written, in every process with the same vault key", () => {
-    const elsewhere = createCursors(openVault("ab".repeat(32)));
-    expect(elsewhere.read(scope, cursor, schema)).to.deep.equal({ at: 5 });
+    const sameKey = createCursors(openVault("ab".repeat(32)));
+    expect(sameKey.read(scope, cursor, schema)).to.deep.equal({ at: 5 });
   });
 
   it("should refuse every text in which one character is another", () => {
@@ -27,7 +27,7 @@ describe("cursors", () => {
     ["another endpoint", ["products", "ws_1", "live"]],
     ["another workspace", ["transactions", "ws_2", "live"]],
     ["another environment", ["transactions", "ws_1", "test"]],
-    ["names cut elsewhere", ["transactions", "ws_1live"]],
+    ["names cut at another place", ["transactions", "ws_1live"]],
   ];
   for (const [what, other] of foreign) {
     it(`should refuse a cursor of ${what}`, () => {

@@ -36,10 +36,10 @@ async function newWorkspace(): Promise<string> {
 /** Somebody with a role in the workspace; null: a member of another one. */
 async function memberAs(role: Role | null): Promise<Browser & { readonly id?: string }> {
   const { postgres, sessions, vault } = opened.service;
-  const elsewhere = role === null ? await newWorkspace() : workspace;
+  const joined = role === null ? await newWorkspace() : workspace;
   const token = await postgres.transaction(async (sql) => {
     const user = await createUser(sql, vault, { name: `A ${role ?? "stranger"}` }, new Date());
-    await join(sql, elsewhere, user, role ?? "owner", new Date());
+    await join(sql, joined, user, role ?? "owner", new Date());
     return sessions.begin(sql, { user, by: "link" });
   });
   const browser = new Browser(opened.base);
@@ -130,7 +130,7 @@ describe("A session", function suite() {
     ["another origin", { origin: "https://evil.example" }],
     ["no origin", { origin: "" }],
     ["a page of another site", { "sec-fetch-site": "cross-site" }],
-    ["a page of the same site, elsewhere", { "sec-fetch-site": "same-site" }],
+    ["another page of the same site", { "sec-fetch-site": "same-site" }],
   ];
   for (const [title, headers] of foreign) {
     it(`should write nothing for ${title}`, async () => {

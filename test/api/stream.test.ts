@@ -116,7 +116,7 @@ describe("The live stream", () => {
   });
 
   it("should push what passes the filters, of its workspace and environment only", async () => {
-    const elsewhere = await openEndpoints();
+    const other = await openEndpoints();
     const all = await listen();
     const filtered = await listen("?provider=apple&status=refunded");
     await publish(
@@ -124,7 +124,7 @@ describe("The live stream", () => {
       { id: "b", provider: "apple" },
       { id: "c", status: "refunded" },
       { id: "d", backfill: true },
-      { id: "e", workspace: elsewhere.workspace },
+      { id: "e", workspace: other.workspace },
       { id: "f", environment: "test" },
       { id: "g", provider: "apple", status: "refunded" },
     );
@@ -305,11 +305,11 @@ describe("The live stream", () => {
   }
 
   it("should refuse a cursor of another workspace", async () => {
-    const elsewhere = await openEndpoints();
+    const other = await openEndpoints();
     const reader = await listen();
     await publish({ id: "mine" });
     const [message] = await reader.until(1);
-    const headers = { authorization: `Bearer ${elsewhere.readKey}` };
+    const headers = { authorization: `Bearer ${other.readKey}` };
     expect(await refusal(`?after=${message?.cursor}`, headers)).to.deep.equal([
       400,
       "cursor_invalid",

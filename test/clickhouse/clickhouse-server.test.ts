@@ -33,7 +33,7 @@ describe("A ClickHouse server", () => {
   let server: LocalServer;
   let httpPort: number;
   let tcpPort: number;
-  let elsewhere: string;
+  let webPage: string;
   const opened: ClickHouse[] = [];
   const open = async (url: string): Promise<ClickHouse> => {
     const clickhouse = await openClickHouse({ url, ...limits });
@@ -78,7 +78,7 @@ describe("A ClickHouse server", () => {
     folder = await openServerFolder("clickhouse");
     httpPort = await freePort();
     tcpPort = await freePort();
-    elsewhere = await serveHttp("elsewhere", (_request, response) => response.end("<html>"));
+    webPage = await serveHttp("a web page", (_request, response) => response.end("<html>"));
     await start();
   });
   after(async () => {
@@ -219,7 +219,7 @@ describe("A ClickHouse server", () => {
     ],
     [
       "another server is at its port",
-      () => elsewhere,
+      () => webPage,
       /CLICKHOUSE_URL: the server that answers is not ClickHouse/,
     ],
   ];

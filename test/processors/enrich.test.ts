@@ -370,7 +370,7 @@ describe("Events that ask", function suite() {
     await until(async () => (await mrr()) === before + 20);
   });
 
-  it("should hand on what is answered before the others it was taken with", async () => {
+  it("should publish what is answered before the others of its batch", async () => {
     let answer = (): void => {};
     for (const id of ["sub_last", "sub_first"]) {
       api.objects.set(`/v1/subscriptions/${id}`, { ...answeredDiscount, id });
@@ -442,7 +442,7 @@ describe("Events that ask", function suite() {
     await until(async () => (await openRejects()).length === 0);
   });
 
-  it("should book it also when whoever took the credentials died at once", async () => {
+  it("should book it also when the process that took the credentials died at once", async () => {
     let isRefused = true;
     api.objects.set("/v1/subscriptions/sub_died", { ...answeredDiscount, id: "sub_died" });
     api.misbehave = (request, response) => {

@@ -137,7 +137,7 @@ describe("What an item costs a customer of Paddle", () => {
     ["the only price in its currency while its country is not known", "AUD", null, "AUD 1700"],
     ["the only price in its currency after it moved", "JPY", "DE", "JPY 1400"],
     ["a lower price in the base currency, in its country", "EUR", "PL", "EUR 600"],
-    ["the base price elsewhere", "EUR", "DE", "EUR 1000"],
+    ["the base price in other countries", "EUR", "DE", "EUR 1000"],
     ["no price while that depends on its country", "EUR", null, unknown],
     ["one of two prices in another currency, by its country", "USD", "EC", "USD 500"],
     ["none of two while its country is not known", "USD", null, unknown],
@@ -153,7 +153,7 @@ describe("What an item costs a customer of Paddle", () => {
     });
   }
 
-  const elsewhere = { id: "pri_2", product: "pro_2", unitAmount: 2500n };
+  const secondPrice = { id: "pri_2", product: "pro_2", unitAmount: 2500n };
   const beside: [title: string, currency: string, other: string, expected: string][] = [
     ["the price that was set where Paddle converts both", "GBP", "EUR", "EUR 1000"],
     ["the one in its currency beside another that is", "JPY", "JPY", "JPY 1400"],
@@ -161,7 +161,7 @@ describe("What an item costs a customer of Paddle", () => {
   ];
   for (const [title, currency, other, expected] of beside) {
     it(`should be, of two, ${title}`, () => {
-      const second = priceData({ ...elsewhere, currency: other });
+      const second = priceData({ ...secondPrice, currency: other });
       const items = [overridden, second].map((each) => ({ price: each, quantity: 1, product }));
       const reported = paddle.decode(subscription({ currency, items }), nothing);
       expect(reportedBy(reported)).to.equal(expected);
