@@ -9,6 +9,7 @@ import { latency } from "./bench/latency.js";
 import { memory } from "./bench/memory.js";
 import type { Options } from "./bench/options.js";
 import { movements } from "./bench/movements.js";
+import { peers } from "./bench/peers/peers.js";
 import { processors } from "./bench/processors.js";
 import { providers } from "./bench/providers.js";
 import { queries } from "./bench/queries.js";
@@ -30,10 +31,11 @@ const benchmarks = new Map<string, (options: Options) => Promise<Figure[]>>(
     processors,
     kafka,
     servers,
+    peers,
   }),
 );
 /** These need more than Node and run when they are named. */
-const onRequest = new Set(["kafka", "servers", "web"]);
+const onRequest = new Set(["kafka", "servers", "web", "peers"]);
 
 /** What runs in a process of its own: this program again, with `--child <name>`. */
 const children = new Map<string, () => Promise<{ run(words: readonly string[]): Promise<void> }>>([
@@ -42,6 +44,8 @@ const children = new Map<string, () => Promise<{ run(words: readonly string[]): 
   ["fill", () => import("./bench/fill.js")],
   ["movements", () => import("./bench/movements.js")],
   ["raw-topic", () => import("./bench/raw-topic.js")],
+  ["peers-export", () => import("./bench/peers/export.js")],
+  ["naive-consumer", () => import("./bench/peers/naive-consumer.js")],
 ]);
 
 const usage = `npm run bench -- [names…] [options]
@@ -62,7 +66,7 @@ const { values, positionals } = readWords(usage, {
     rounds: { type: "string", default: "5" },
     /** In `memory`: two a second for an hour; in `processors`, in the topic. */
     events: { type: "string", default: "7200" },
-    /** Of each table, in `queries`. */
+    /** Of each table, in `queries`, `web` and `peers`. */
     rows: { type: "string", default: "1000000" },
     /** Webhooks a second, in `servers`. */
     rate: { type: "string", default: "1000" },
@@ -99,7 +103,7 @@ async function runBenchmarks(): Promise<void> {
     console.log(`\n${name}`);
     figures.push(...((await benchmarks.get(name)?.(options)) ?? []));
   }
-  console.log(`\n${tableOf(figures)}`);
+  if (figures.length > 0) console.log(`\n${tableOf(figures)}`);
 }
 
 async function runChild(name: string): Promise<void> {

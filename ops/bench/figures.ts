@@ -14,7 +14,11 @@ export interface Figure {
 
 /** One line a figure: name, value, floor, ratio, target, `ok` or `MISSED`. */
 export function tableOf(figures: readonly Figure[]): string {
-  const rows = [["", "value", "floor", "value ÷ floor", "target", ""], ...figures.map(cellsOf)];
+  return aligned([["", "value", "floor", "value ÷ floor", "target", ""], ...figures.map(cellsOf)]);
+}
+
+/** Lines of cells; those of the first column begin together, those of others end together. */
+export function aligned(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]?.map((_, column) =>
     Math.max(...rows.map((cells) => cells[column]?.length ?? 0)),
   );

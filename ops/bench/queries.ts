@@ -142,7 +142,7 @@ export function queries({ rows, profileFolder }: Options): Promise<Figure[]> {
   });
 }
 
-async function timesOf(
+export async function timesOf(
   connection: HttpConnection,
   path: string,
   tenant: Tenant,
@@ -176,7 +176,7 @@ const productsAnswer = z.object({
 });
 
 /** @returns the cursor of the second page of what happened before then */
-async function cursorAfter(
+export async function cursorAfter(
   connection: HttpConnection,
   tenant: Tenant,
   to: string,

@@ -26,25 +26,26 @@ export const portMessage = z.object({ port: z.int() });
 function koaHandler() {
   const app = new Koa();
   app.use(async (ctx) => {
-    ctx.body = { type: await checkedType(ctx.req) };
+    ctx.body = { type: typed.parse(await checkedEvent(ctx.req)).type };
   });
   return app.callback();
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  response.end(JSON.stringify({ type: await checkedType(request) }));
+  const { type } = typed.parse(await checkedEvent(request));
+  response.end(JSON.stringify({ type }));
 }
 
 const typed = z.object({ type: z.string() });
 
-/** @throws when the signature is not that of the body */
-async function checkedType(request: IncomingMessage): Promise<string> {
+/** The parsed body. @throws when the signature is not that of the body */
+export async function checkedEvent(request: IncomingMessage): Promise<unknown> {
   const body = await bodyOf(request);
   const header = String(request.headers[signature.header]);
   const [, time = "", hex = ""] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(header) ?? [];
   const digest = createHmac("sha256", signingSecret).update(`${time}.`).update(body).digest();
   if (!timingSafeEqual(digest, Buffer.from(hex, "hex"))) throw new Error("a wrong signature");
-  return typed.parse(JSON.parse(body.toString())).type;
+  return JSON.parse(body.toString());
 }
 
 function bodyOf(request: IncomingMessage): Promise<Buffer> {
