@@ -7,6 +7,8 @@ import { accessOf } from "../../http/state.js";
 import type { Service } from "../../runtime/service.js";
 import { limits } from "../../config.js";
 import { type RevenueAnswer, revenueQueryParameters } from "./schema.js";
+import { checkComparison, comparedPeriod, periodOf } from "../summary/period.js";
+import type { CellGroup } from "../../schemas/http/series.js";
 import { readAsOf } from "../reading/as-of.js";
 import { cellOf } from "../reading/metric-filters.js";
 import { formatOf } from "../exports/formats.js";
@@ -15,7 +17,7 @@ import { revenueRows, revenueTable } from "../exports/tables.js";
 import { presentRevenue } from "./presenter.js";
 import { type RevenueSumsRow, type ReportedRow, revenueQuery, reportedQuery } from "./query.js";
 import { firstRowOf } from "../reading/first-row.js";
-import { readSeries, tooLong } from "../reading/series.js";
+import { type Series, readSeries, tooLong } from "../reading/series.js";
 import { clocksOf, completeText, rowsOf } from "../reading/reading.js";
 
 export function revenueRoute(router: Router, service: Service, catalogues: CatalogueView): void {
@@ -30,12 +32,27 @@ export function revenueRoute(router: Router, service: Service, catalogues: Catal
     const group = query.group_by;
     const catalogue = await catalogues.of(access.workspace, access.environment);
     const cell = cellOf(query, catalogue);
-    const [sums, reported] = await Promise.all([
-      rowsOf<RevenueSumsRow>(service, revenueQuery(series, cell, group, limits.seriesRowsMax)),
-      rowsOf<ReportedRow>(service, reportedQuery(series, cell, group)),
+    checkComparison(query, clocks);
+    const { compare, compare_known_at: knownAt = null } = query;
+    const period = periodOf(series, asOf.at);
+    const days = { ...query, interval: series.interval };
+    const other = compare && comparedPeriod(period, days, compare, knownAt)?.series;
+    const read = async (of: Series, by: CellGroup | undefined) => {
+      const [sums, reported] = await Promise.all([
+        rowsOf<RevenueSumsRow>(service, revenueQuery(of, cell, by, limits.seriesRowsMax)),
+        rowsOf<ReportedRow>(service, reportedQuery(of, cell, by)),
+      ]);
+      if (sums.length > limits.seriesRowsMax) throw tooLong("rows");
+      return presentRevenue(sums, reported, of, by, catalogue, access.baseCurrency);
+    };
+    const [asked, compared] = await Promise.all([
+      read(series, group),
+      other ? read(other, undefined) : null,
     ]);
-    if (sums.length > limits.seriesRowsMax) throw tooLong("rows");
-    const data = presentRevenue(sums, reported, series, group, catalogue, access.baseCurrency);
+    const data = {
+      ...asked,
+      ...(compare === undefined ? {} : { compare: compared?.totals ?? null }),
+    };
     if (format !== null) {
       return sendTable(ctx, format, revenueTable(group), revenueRows(data), clocks);
     }

@@ -1,5 +1,6 @@
 /** `GET /v1/metrics/revenue`: what was sold, given back and kept, over time. */
 import { z } from "zod";
+import { compareQuery } from "../summary/schema.js";
 import { clocksQuery, completeTo } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import {
@@ -17,6 +18,7 @@ export const revenueQueryParameters = z.object({
   ...seriesQuery,
   ...cellQuery,
   group_by: z.enum(cellGroups).optional().meta(groupByMeta),
+  ...compareQuery,
   ...clocksQuery,
   ...formatQuery,
 });
@@ -47,6 +49,8 @@ export const revenueRow = z
   .meta({ id: "Revenue" });
 export type RevenueRow = z.output<typeof revenueRow>;
 
+const revenueTotals = z.object({ ...intervalDays, ...figures }).meta({ id: "RevenueTotals" });
+
 export const revenueAnswer = z
   .object({
     status: z.literal("success"),
@@ -55,7 +59,10 @@ export const revenueAnswer = z
       interval: z.enum(intervals),
       revenue: z.array(revenueRow).meta({ description: "Oldest first, then by group." }),
       ungrouped: z.array(revenueRow).optional().meta(ungroupedMeta),
-      totals: z.object({ ...intervalDays, ...figures }).meta({ id: "RevenueTotals" }),
+      totals: revenueTotals,
+      compare: revenueTotals.nullable().optional().meta({
+        description: "Of `compare`: the totals of the other time; null where it is before 1970.",
+      }),
     }),
     complete_to: completeTo,
   })

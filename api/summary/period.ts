@@ -1,7 +1,8 @@
 /** The time a summary is about, and the one it is compared with. Pure. */
 import type { SummaryCompare, SummaryQuery } from "./schema.js";
 import { summaryDays } from "./schema.js";
-import type { AsOf } from "../reading/as-of.js";
+import { malformed } from "../../http/errors.js";
+import { type AsOf, type Clocks, checkKnownAt } from "../reading/as-of.js";
 import { dayMs, isStartOfMonth, monthNumber, monthsBefore } from "../reading/calendar.js";
 import { type Series, readSeries } from "../reading/series.js";
 
@@ -32,13 +33,33 @@ export function readPeriod(query: Days, asOf: AsOf, firstAt: number | null = nul
       : query.from;
   // Of days alone no interval is shown, and years are the fewest.
   const series = readSeries({ from, to: query.to, interval: interval ?? "year" }, asOf, firstAt);
+  return periodOf(series, asOf.at);
+}
+
+/** @param at the moment that was asked for, which may be after the series */
+export function periodOf(series: Series, at: number): Period {
   return {
     since: series.from,
-    until: Math.min(series.to, asOf.at),
+    until: Math.min(series.to, at),
     before: Math.max(0, series.from - 1),
     asOf: series.asOf,
     series,
   };
+}
+
+/** @throws ApiError 400 when one of the two parameters is given without the other */
+export function checkComparison(
+  query: Pick<SummaryQuery, "compare" | "compare_known_at">,
+  clocks: Clocks,
+): void {
+  const { compare, compare_known_at: knownAt } = query;
+  if (knownAt !== undefined) checkKnownAt(knownAt, clocks, "compare_known_at");
+  if ((compare === "known_then") === (knownAt !== undefined)) return;
+  throw malformed(
+    "parameter_missing",
+    "compare=known_then and compare_known_at belong together.",
+    knownAt === undefined ? "compare_known_at" : "compare",
+  );
 }
 
 /** The last days before a moment. */

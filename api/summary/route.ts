@@ -2,7 +2,6 @@
 import type Router from "@koa/router";
 import type { CatalogueView } from "../../catalogue/view.js";
 import { requireKey } from "../../http/auth.js";
-import { malformed } from "../../http/errors.js";
 import { readQuery } from "../../http/query.js";
 import { accessOf } from "../../http/state.js";
 import type { Service } from "../../runtime/service.js";
@@ -14,7 +13,7 @@ import {
   summaryQueryParameters,
 } from "./schema.js";
 import { utcDay } from "../../schemas/money/rates.js";
-import { checkKnownAt, readAsOf } from "../reading/as-of.js";
+import { readAsOf } from "../reading/as-of.js";
 import { type Cell, cellOf } from "../reading/metric-filters.js";
 import { formatOf } from "../exports/formats.js";
 import { sendTable } from "../exports/send.js";
@@ -29,7 +28,7 @@ import {
   beforeAll,
   movementSeriesQuery,
 } from "../movement-series/query.js";
-import { type Period, comparedPeriod, readPeriod } from "./period.js";
+import { type Period, checkComparison, comparedPeriod, readPeriod } from "./period.js";
 import { clocksOf, completeText } from "../reading/reading.js";
 
 export function summaryRoute(router: Router, service: Service, catalogues: CatalogueView): void {
@@ -43,9 +42,8 @@ export function summaryRoute(router: Router, service: Service, catalogues: Catal
     const isSeries = interval !== undefined && from === undefined;
     const first = isSeries ? await firstRowOf(service, "mrr_movements", asOf) : null;
     const period = readPeriod(query, asOf, first);
-    checkComparison(query);
+    checkComparison(query, clocks);
     const { compare, compare_known_at: knownAt } = query;
-    if (knownAt !== undefined) checkKnownAt(knownAt, clocks, "compare_known_at");
     const other =
       compare === undefined ? null : comparedPeriod(period, query, compare, knownAt ?? null);
     const cell = cellOf(query, await catalogues.of(access.workspace, access.environment));
@@ -68,16 +66,6 @@ export function summaryRoute(router: Router, service: Service, catalogues: Catal
       complete_to: completeText(clocks),
     } satisfies SummaryAnswer;
   });
-}
-
-/** @throws ApiError 400 when one of the two parameters is given without the other */
-function checkComparison({ compare, compare_known_at: knownAt }: SummaryQuery): void {
-  if ((compare === "known_then") === (knownAt !== undefined)) return;
-  throw malformed(
-    "parameter_missing",
-    "compare=known_then and compare_known_at belong together.",
-    knownAt === undefined ? "compare_known_at" : "compare",
-  );
 }
 
 type SummaryCell = Pick<Cell, "condition" | "params" | "isOfSkus">;

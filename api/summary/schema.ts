@@ -10,14 +10,7 @@ export const summaryDays = 30;
 const compares = ["previous_period", "previous_year", "known_then"] as const;
 export type SummaryCompare = (typeof compares)[number];
 
-export const summaryQueryParameters = z.object({
-  from: seriesQuery.from.meta({
-    description: `The first day. Default: ${summaryDays} × 24 h before the end.`,
-  }),
-  to: seriesQuery.to,
-  interval: z.enum(intervals).optional().meta({
-    description: "The same figures of each interval, too. Without `from`: of 12 intervals.",
-  }),
+export const compareQuery = {
   compare: z
     .enum(compares)
     .optional()
@@ -30,6 +23,17 @@ export const summaryQueryParameters = z.object({
   compare_known_at: instant.optional().meta({
     description: "With `compare=known_then`. Not after `complete_to`.",
   }),
+};
+
+export const summaryQueryParameters = z.object({
+  from: seriesQuery.from.meta({
+    description: `The first day. Default: ${summaryDays} × 24 h before the end.`,
+  }),
+  to: seriesQuery.to,
+  interval: z.enum(intervals).optional().meta({
+    description: "The same figures of each interval, too. Without `from`: of 12 intervals.",
+  }),
+  ...compareQuery,
   ...cellQuery,
   ...clocksQuery,
   ...formatQuery,

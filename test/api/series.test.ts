@@ -336,6 +336,23 @@ describe("series over time", () => {
       ]);
     });
 
+    it("should compare with the totals of another time, as the summary does", async () => {
+      const february = { from: "2026-02-01", to: "2026-03-01" };
+      const january = { from: "2026-01-01", to: "2026-02-01" };
+      const of = async (query: Readonly<Record<string, string>>) =>
+        (await revenue({ ...february, ...query })).compare;
+      const { totals } = await revenue(january);
+      expect(await of({ compare: "previous_period", group_by: "country" })).to.deep.equal(totals);
+      const known = new Date(momentOf("2026-02-01")).toISOString();
+      const at = new Date(momentOf("2026-03-01")).toISOString();
+      const { totals: then } = await revenue({ ...february, known_at: known, at });
+      const knownThen = await of({ compare: "known_then", compare_known_at: known });
+      expect(knownThen).to.deep.equal(then);
+      expect(await of({})).to.equal(undefined);
+      const first = { from: "1970-01-01", to: "1970-02-01", compare: "previous_year" };
+      expect((await revenue(first)).compare).to.equal(null);
+    });
+
     it("should group what there is, and report no fee where nobody did", async () => {
       const { revenue: rows } = await revenue({
         from: "2026-01-01",
@@ -490,6 +507,7 @@ describe("series over time", () => {
       ["/mrr/movements?country=Germany", 400, "parameter_invalid", "country"],
       ["/mrr/movements?product=prod_unf_none", 422, "product_unknown", "product"],
       ["/mrr/movements?group_by=account", 400, "parameter_invalid", "group_by"],
+      ["/revenue?compare=known_then", 400, "parameter_missing", "compare_known_at"],
       ["/revenue?group_by=kind", 400, "parameter_invalid", "group_by"],
       ["/revenue?account=somebody", 400, "parameter_unknown", "account"],
       ["/revenue?product=prod_unf_none", 422, "product_unknown", "product"],

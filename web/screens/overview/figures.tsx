@@ -44,7 +44,6 @@ type Format = "money" | "cents" | "signed" | "count" | "percent" | "ratio";
 export function Figures(props: {
   readonly summary: SummaryAnswer["data"] | undefined;
   readonly revenue: RevenueAnswer["data"] | undefined;
-  readonly revenueThen: RevenueAnswer["data"] | undefined;
   readonly isStale: boolean;
 }) {
   const view = useView();
@@ -71,7 +70,7 @@ export function Figures(props: {
       of="revenue"
       href={view.to("/revenue")}
       value={revenue?.totals.revenue}
-      then={props.revenueThen?.totals.revenue}
+      then={revenue?.compare?.revenue}
       format="money"
       currency={currency}
       spark={(revenue?.revenue ?? []).map((row) => row.revenue)}

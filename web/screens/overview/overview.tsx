@@ -19,17 +19,12 @@ export default function Overview() {
   const view = useView();
   const { range, interval, filters } = view;
   const params = { ...range, interval, ...filters };
-  const summary = useAnswer("/v1/metrics/summary", { ...params, ...compareParams(view) });
-  const revenue = useAnswer("/v1/metrics/revenue", params);
+  const compared = { ...params, ...compareParams(view) };
+  const summary = useAnswer("/v1/metrics/summary", compared);
+  const revenue = useAnswer("/v1/metrics/revenue", compared);
   const noteOf = useAnnotations();
   const data = summary.answer?.data;
   const then = data?.compare;
-  // The same days that the summary compares with: of a period that goes on, as much of it.
-  const revenueThen = useAnswer(then ? "/v1/metrics/revenue" : null, {
-    ...params,
-    ...(then ? daysOf(then.since, then.until) : {}),
-    known_at: view.comparedKnownAt ?? view.knownAt,
-  });
   const currency = data?.currency ?? "USD";
   const series = data?.series ?? [];
   const error = summary.error ?? revenue.error;
@@ -45,12 +40,7 @@ export default function Overview() {
         }}
       />
       {error === null ? null : <Failure error={error} />}
-      <Figures
-        summary={data}
-        revenue={revenue.answer?.data}
-        revenueThen={then ? revenueThen.answer?.data : undefined}
-        isStale={summary.isStale}
-      />
+      <Figures summary={data} revenue={revenue.answer?.data} isStale={summary.isStale} />
       <div class="overview-rest">
         <Figure
           title={<Term of="mrr" label="MRR over time" />}
