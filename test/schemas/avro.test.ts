@@ -15,6 +15,7 @@ describe("Avro records", () => {
     fee: 3n,
     lines: [{ external_id: "prod_1", weight: -5n, item: "" }],
     record: "",
+    invoiced: false,
   };
   const fact = factOf(
     { Payment },
