@@ -217,15 +217,6 @@ export function isNotAllowed(error: unknown): boolean {
   return kafkaErrorType(error)?.endsWith("_AUTHORIZATION_FAILED") ?? false;
 }
 
-/** Nobody answered, or the answer was cut short. */
-export function isConnectionError(error: unknown): boolean {
-  const names = ["KafkaJSConnectionError", "KafkaJSConnectionClosedError"];
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (names.includes(cause.name)) return true;
-  }
-  return false;
-}
-
 /** kafkajs hands its cluster to who assigns partitions: the public way to requests of our own. */
 function partsOf(kafka: Kafka): { readonly cluster: Cluster; readonly assigner: Assigner } {
   let found: { cluster: Cluster; assigner: Assigner } | undefined;

@@ -2,7 +2,7 @@
  * What keeps a start from using Kafka, as a sentence for a person: which setting is wrong, what
  * was met, what to do. By what Kafka, OpenSSL and kafkajs say.
  */
-import { NoKafka, type KafkaSettings, isConnectionError, kafkaErrorType } from "./connection.js";
+import { NoKafka, type KafkaSettings, kafkaErrorType } from "./connection.js";
 
 export interface Refusal {
   /** Begins with the settings to look at. */
@@ -167,10 +167,16 @@ const refusals: readonly Known[] = [
   },
 ];
 
-/** Kafka may start at the same time, and no broker knows at once what another has made. */
+/**
+ * Kafka may start at the same time, and no broker knows at once what another has made. Only an
+ * answer that Kafka would give again is definite: kafkajs also throws plain errors where a
+ * connection was lost.
+ */
 function isPassing(error: unknown): boolean {
-  const types = ["UNKNOWN_TOPIC_OR_PARTITION", "LEADER_NOT_AVAILABLE", "NOT_CONTROLLER"];
-  return types.includes(errorTypeOf(error) ?? "") || isConnectionError(error);
+  for (let cause = firstOf(error); cause instanceof Error; cause = cause.cause) {
+    if ("type" in cause && "retriable" in cause) return cause.retriable === true;
+  }
+  return true;
 }
 
 function metBy(error: unknown, { brokers }: KafkaSettings): Met {
