@@ -24,6 +24,7 @@ const scans = z.record(z.enum(scanNames), z.number());
 const scanRounds = 3;
 /** As long as the longest cohorts people ask about. */
 export const years = 10;
+export const yearMs = 365 * 24 * 60 * 60 * 1000;
 /** Nothing else runs meanwhile: large blocks make few parts, so that little is left to merge. */
 const memoryBytes = 5 * 1024 ** 3;
 const blockRows = 1_000_000;
@@ -36,8 +37,7 @@ export async function run([
   workspace = "",
   rows = "",
 ]: readonly string[]): Promise<void> {
-  const { CLICKHOUSE_THREADS: threads } = readConfig({});
-  const clickhouse = await openClickHouse({ path, memoryBytes, threads });
+  const clickhouse = await openTables(path);
   const params = { workspace, rows: Number(rows), now: Math.floor(Date.now() / 1000) };
   await Promise.all(
     inserts.map(async ({ lane, statements }) => {
@@ -60,6 +60,12 @@ export async function run([
   process.disconnect();
 }
 
+/** With the memory of a machine on which nothing else runs. */
+export function openTables(path: string): Promise<ClickHouse> {
+  const { CLICKHOUSE_THREADS: threads } = readConfig({});
+  return openClickHouse({ path, memoryBytes, threads });
+}
+
 /** As it is long after so many rows came: otherwise merging them takes part in the measurement. */
 async function merged(clickhouse: ClickHouse): Promise<void> {
   const until = Date.now() + mergingMsMax;
@@ -75,7 +81,7 @@ const blockSettings =
   `max_block_size = ${blockRows / 10}`;
 const scanSettings = "SETTINGS optimize_use_projections = 0, optimize_read_in_order = 0";
 
-const secondsBack = years * 365 * 24 * 60 * 60;
+const secondsBack = (years * yearMs) / 1_000;
 /** One row for each number, and `h`: what else differs is drawn from it. */
 const source = "FROM (SELECT number, sipHash64(number) AS h FROM numbers({rows:UInt64}))";
 const tenantColumns = "workspace, environment";

@@ -14,6 +14,7 @@ import {
   rareSku,
   subscribersCurrency,
   usualSku,
+  yearMs,
   years,
 } from "./fill.js";
 import { HttpConnection, requestBytes } from "./http-connection.js";
@@ -26,8 +27,6 @@ import type { Tenant } from "./tenant.js";
 const callsUncounted = 5;
 /** All of them, of a fast machine within a minute, are fewer than a key may make. */
 const calls = 50;
-
-const yearMs = 365 * 24 * 60 * 60 * 1000;
 
 interface Question {
   readonly path: string;

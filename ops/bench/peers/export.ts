@@ -3,16 +3,13 @@
  * get: of each transaction the newest version, of amounts minor units.
  */
 import { rename } from "node:fs/promises";
-import { openClickHouse } from "../../../clickhouse/open.js";
-import { readConfig } from "../../../config.js";
+import { openTables } from "../fill.js";
 import { report, withChild } from "../processes.js";
 import { fileOf, tables } from "./stores.js";
 
 export function exportTables(clickhouse: string, workspace: string, files: string): Promise<void> {
   return withChild("peers-export", [clickhouse, workspace, files], () => undefined);
 }
-
-const memoryBytes = 5 * 1024 ** 3;
 
 const where = "WHERE workspace = {workspace:String} AND environment = 'live'";
 const seconds = (column: string) => `toDateTime(${column}) AS ${column}`;
@@ -36,8 +33,7 @@ export async function run([
   workspace = "",
   files = "",
 ]: readonly string[]): Promise<void> {
-  const { CLICKHOUSE_THREADS: threads } = readConfig({});
-  const clickhouse = await openClickHouse({ path, memoryBytes, threads });
+  const clickhouse = await openTables(path);
   for (const table of tables) {
     for (const format of ["csv", "parquet"] as const) {
       const file = fileOf(files, table, format);

@@ -5,7 +5,7 @@
  */
 import { join } from "node:path";
 import { aligned, type Figure, median, short } from "../figures.js";
-import { fillTables, years } from "../fill.js";
+import { fillTables, yearMs, years } from "../fill.js";
 import { HttpConnection } from "../http-connection.js";
 import { sendClosedLoop } from "../load.js";
 import type { Options } from "../options.js";
@@ -40,7 +40,7 @@ export function peers({ rows }: Options): Promise<Figure[]> {
     await fillTables(join(folder, "clickhouse"), tenant.workspace, rows);
     await exportTables(join(folder, "clickhouse"), tenant.workspace, folder);
     const now = Date.now();
-    const halfWay = now - (years / 2) * 365 * 24 * 60 * 60 * 1000;
+    const halfWay = now - (years / 2) * yearMs;
     const questions = questionsAt(now, halfWay, tenant.workspace);
     const ours = await withService(folder, nodeCommand(), (service) =>
       askService(service.base, tenant, questions, halfWay),

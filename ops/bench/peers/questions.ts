@@ -2,7 +2,7 @@
  * What is asked of this service and of its peers: a path here, and there the SQL that a person who
  * knows the engines would write. One text for all three: none needs a word of its own here.
  */
-import { rareCountry } from "../fill.js";
+import { rareCountry, yearMs } from "../fill.js";
 
 export interface Question {
   readonly name: string;
@@ -13,7 +13,6 @@ export interface Question {
 
 const dayMs = 24 * 60 * 60 * 1000;
 const weekMs = 7 * dayMs;
-const yearMs = 365 * dayMs;
 const pageRows = 50;
 
 /** @param now ms since 1970 */

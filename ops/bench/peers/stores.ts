@@ -7,12 +7,11 @@ import { chmod, mkdir } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { openClickHouse } from "../../../clickhouse/open.js";
-import { readConfig } from "../../../config.js";
 import { openServer } from "../../../postgres/server.js";
 import { createLogger } from "../../../runtime/logger.js";
 import { startPostgres } from "../../servers/postgres.js";
 import { freePort } from "../../servers/kafka.js";
+import { openTables } from "../fill.js";
 
 /** A store that is asked by SQL. */
 export interface Peer {
@@ -149,11 +148,7 @@ export async function withPlainClickHouse<T>(
   folder: string,
   use: (peer: Peer) => Promise<T>,
 ): Promise<T> {
-  const clickhouse = await openClickHouse({
-    path: join(folder, "plain-clickhouse"),
-    memoryBytes: 5 * 1024 ** 3,
-    threads: readConfig({}).CLICKHOUSE_THREADS,
-  });
+  const clickhouse = await openTables(join(folder, "plain-clickhouse"));
   try {
     for (const table of tables) {
       const order = table === "payments" ? "workspace, happened_at, id" : "workspace, happened_at";
