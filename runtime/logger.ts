@@ -32,7 +32,8 @@ export function createLogger(level: string, place: LogPlace = {}): Logger {
     redact: { paths: ["err.params"], remove: true },
   };
   if (destination !== undefined) return pino(options, destination);
-  if (!isatty(descriptor)) return pino(options, fileDescriptor(descriptor));
+  // By this thread: what another writes can come after later lines, or be lost when we end.
+  if (!isatty(descriptor)) return pino(options, fileDescriptor({ dest: descriptor, sync: true }));
   return pino(options, readableLines(level, descriptor));
 }
 

@@ -1,4 +1,5 @@
 /** The log as people and machines read it. */
+import { spawnSync } from "node:child_process";
 import { PassThrough } from "node:stream";
 import Router from "@koa/router";
 import { expect } from "chai";
@@ -35,6 +36,22 @@ describe("A line of the log", () => {
       expect(stack.length > 0).to.equal(level === "debug");
     });
   }
+
+  it("should come in order and to the last when the process ends while its threads work", () => {
+    const module = new URL("../../runtime/logger.js", import.meta.url).href;
+    const program = `
+      import { pbkdf2 } from "node:crypto";
+      import { createLogger } from ${JSON.stringify(module)};
+      const logger = createLogger("info");
+      pbkdf2("a", "b", 100_000, 64, "sha512", () => {});
+      for (const word of ["stopping", "stopped"]) logger.info(word);
+      process.exit(0);`;
+    const { stdout } = spawnSync(process.execPath, ["--input-type=module", "--eval", program], {
+      env: { ...process.env, UV_THREADPOOL_SIZE: "1" },
+      encoding: "utf8",
+    });
+    expect(stdout).to.match(/^.*"stopping"\}\n.*"stopped"\}\n$/);
+  });
 
   const router = new Router();
   router.get("/away", () => {
