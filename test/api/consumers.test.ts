@@ -14,6 +14,7 @@ import type { LocalServer } from "../../ops/servers/server.js";
 import { knownExponentOf } from "../../schemas/money/currencies.js";
 import { majorToMinor, minorToMajor, roundToMinor } from "../../schemas/money/money.js";
 import { publicTopics } from "../../schemas/records/public-topics.js";
+import { placeDatabase } from "../harness/empty-database.js";
 import { discountedSubscription } from "../harness/discounted.js";
 import { at, list, must, text } from "../model/readers/json.js";
 import { type Merchant, openMerchant, whenBooked } from "../model/merchant.js";
@@ -73,6 +74,7 @@ describe("the example consumers", function suite() {
     kafka = await startKafka({ folder: join(folder.path, "kafka"), port: await freePort() });
     const port = await freePort();
     const data = join(folder.path, "data");
+    await placeDatabase(data);
     service = startService(data, port, { KAFKA_BROKERS: kafka.url });
     await whenReady(service, port);
     merchant = await openMerchant(endpointOf(data, port), "EUR");

@@ -98,20 +98,6 @@ describe("The commands", function suite() {
     expect(locked.code).to.equal(2);
   });
 
-  const wrong = [
-    ["nothing"],
-    ["audit", "--fast"],
-    ["replay", "--repair"],
-    ["replay", "--from", "x"],
-  ];
-  for (const words of wrong) {
-    it(`should refuse ${words.join(" ")}`, async () => {
-      const { code, reported } = await runCommand(join(root, "none"), words);
-      expect(reported).to.match(/npm run ops|is no time/);
-      expect(code).to.equal(2);
-    });
-  }
-
   it("should back up every table there is", () => {
     // An installation's own: the ids its public topics are written under, and who works on it now.
     const passing = [
@@ -185,7 +171,7 @@ describe("The commands", function suite() {
 
   it("should find nothing wrong once it is stopped, and have nothing to rebuild", async () => {
     const audited = await runCommand(third, ["audit"], vaultKey);
-    expect(audited.reported).to.match(/^No differences \([1-9]\d* rows compared\)/);
+    expect(audited.reported).to.match(/^No differences \([1-9]\d* rows compared\)/m);
     expect(audited.code).to.equal(0);
     const rebuilt = await runCommand(third, ["rebuild"], vaultKey);
     expect(rebuilt.reported).to.include("Movements are what the changes say");

@@ -12,7 +12,6 @@ import type { RoleName } from "../../start.js";
 import { giveRights, kafkaWithUsers, loginOf } from "../log/kafka/kafka-users.js";
 import { openServerFolder, type ServerFolder } from "./real-servers.js";
 import { freePort, kill, whenReady } from "./service-process.js";
-import { type UnderNpm, startUnderNpm } from "./under-npm.js";
 
 const [entry, withoutEmbedded] = ["../../main.js", "without-embedded.js"].map((path) =>
   fileURLToPath(new URL(path, import.meta.url)),
@@ -22,6 +21,8 @@ export interface RoleProcess {
   readonly child: ChildProcess;
   /** `http://127.0.0.1:<port>` */
   readonly base: string;
+  /** What its log says; without `LOG_LEVEL` in its settings next to nothing. */
+  readonly logged: () => string;
 }
 
 export class Installation {
@@ -62,9 +63,9 @@ export class Installation {
 
   /** Resolves when it is ready. */
   async start(...words: Parameters<Installation["begin"]>): Promise<RoleProcess> {
-    const { child, base } = await this.begin(...words);
-    await whenReady(child, Number(new URL(base).port));
-    return { child, base };
+    const begun = await this.begin(...words);
+    await whenReady(begun.child, Number(new URL(begun.base).port));
+    return begun;
   }
 
   /** Resolves when it begins to start. */
@@ -78,9 +79,11 @@ export class Installation {
     const child = spawn(process.execPath, [...process.execArgv, ...words], {
       cwd: join(this.folder.path, "empty"),
       env: { ...this.#environment(role, port), ...settings },
-      stdio: ["ignore", "inherit", "ignore"],
+      stdio: ["ignore", "pipe", "ignore"],
     });
-    const started = { child, base: `http://127.0.0.1:${port}` };
+    let logged = "";
+    child.stdout.on("data", (chunk: Buffer) => (logged += chunk.toString()));
+    const started = { child, base: `http://127.0.0.1:${port}`, logged: () => logged };
     this.#processes.push(started);
     return started;
   }
@@ -102,15 +105,6 @@ export class Installation {
     const other = text.replace(/"version": "[^"]+"/, '"version": "99.0.0"');
     await writeFile(join(folder, "package.json"), other);
     return join(folder, "dist", "main.js");
-  }
-
-  /** By `npm start -- <role>`. Resolves when it is ready. */
-  async startByNpm(role: RoleName): Promise<UnderNpm> {
-    const port = await freePort();
-    const env = { ...this.#environment(role, port), LOG_LEVEL: "info" };
-    const npm = startUnderNpm(join(this.folder.path, "npm", role), [role], env);
-    await whenReady(npm.child, port);
-    return npm;
   }
 
   #environment(role: RoleName, port: number): NodeJS.ProcessEnv {

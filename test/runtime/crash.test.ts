@@ -9,14 +9,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
-import * as fc from "fast-check";
 import { WebSocket } from "ws";
 import { bundledQuotes } from "../model/bundled-quotes.js";
 import { expectFigures } from "../model/compare/compare.js";
 import type { ModelEvent } from "../model/facts.js";
 import { figuresOf } from "../model/figures.js";
-import { type Merchant, openMerchant, send, sentByWebhook, whenBooked } from "../model/merchant.js";
-import { portfolios } from "../model/stories/portfolio.js";
+import { type Merchant, openMerchant, send, whenBooked } from "../model/merchant.js";
+import { largestPortfolio } from "../model/stories/largest-portfolio.js";
 import { dayMs, secondMs, type Sent } from "../model/stories/story.js";
 import { endpointOf, freePort, kill, startService, whenReady } from "../harness/service-process.js";
 import { prepareProcess } from "../harness/stores.js";
@@ -46,7 +45,7 @@ describe("a process of its own", function suite() {
 
   it("should lose and double nothing when it is killed under load", async () => {
     const seed = Number(process.env["FUZZ_SEED"] ?? Date.now() % 1_000_000);
-    const events = largestPortfolio(seed);
+    const events = largestPortfolio(end, seed);
     child = startService(folder, port, settings);
     await whenReady(child, port);
     const merchant = await openMerchant(endpointOf(folder, port, settings), "EUR");
@@ -73,7 +72,7 @@ describe("a process of its own", function suite() {
     child ??= startService(folder, port, settings);
     await whenReady(child, port);
     const merchant = await openMerchant(endpointOf(folder, port, settings), "USD");
-    const events = largestPortfolio(1);
+    const events = largestPortfolio(end, 1);
     const socket = new WebSocket(`ws://127.0.0.1:${port}/v1/events/stream`, {
       headers: { authorization: `Bearer ${merchant.key}` },
     });
@@ -151,11 +150,4 @@ function isDown(error: unknown): boolean {
   return (
     error instanceof TypeError || (error instanceof Error && / answered 503/.test(error.message))
   );
-}
-
-/** Of many random ones, so that the load lasts. */
-function largestPortfolio(seed: number): readonly Sent[] {
-  const drawn = fc.sample(portfolios(end), { numRuns: 50, seed });
-  const reported = drawn.map(({ deliveries }) => sentByWebhook(deliveries));
-  return reported.sort((a, b) => b.length - a.length)[0] ?? [];
 }

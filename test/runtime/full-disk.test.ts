@@ -29,9 +29,12 @@ const salesOnFull = 300;
 
 describe("a full disk", function suite() {
   this.timeout(300_000);
+  let started: string;
   let folder: string;
   let disk: string | undefined;
   let child: ChildProcess | undefined;
+  let port: number;
+  let merchant: Merchant;
 
   before(function check() {
     if (onServers) this.skip();
@@ -40,6 +43,15 @@ describe("a full disk", function suite() {
     if (process.env["CI"] === "true" && process.getuid?.() === 0) throw new Error(refusal);
     console.warn(`      not run: ${refusal}`);
     this.skip();
+  });
+  before(async () => {
+    started = mkdtempSync(join(tmpdir(), "revenue-full-"));
+    await prepareProcess(started);
+    port = await freePort();
+    child = startService(started, port);
+    await whenReady(child, port);
+    merchant = await openMerchant(endpointOf(started, port), "EUR");
+    await kill(child);
   });
   afterEach(async () => {
     if (child !== undefined) await kill(child);
@@ -50,19 +62,16 @@ describe("a full disk", function suite() {
     }
     disk = undefined;
   });
+  after(() => {
+    if (started !== undefined) rmSync(started, { recursive: true });
+  });
 
   for (const store of ["log", "clickhouse", "postgres"] as const) {
     it(`should end nothing and lose nothing where ${store}/ has no room`, async () => {
       folder = mkdtempSync(join(tmpdir(), "revenue-full-"));
-      const settings = await prepareProcess(folder);
-      const port = await freePort();
-      child = startService(folder, port, settings);
-      await whenReady(child, port);
-      const merchant = await openMerchant(endpointOf(folder, port, settings), "EUR");
-      await kill(child);
-      // What the first start made goes with it.
+      cpSync(started, folder, { recursive: true });
       disk = moveToDisk(join(folder, store));
-      child = startService(folder, port, settings);
+      child = startService(folder, port);
       await whenReady(child, port);
       const taken = [1];
       expect((await sell(merchant, 1)).status).to.equal(202);

@@ -6,7 +6,6 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import {
   cpSync,
-  existsSync,
   mkdtempSync,
   readdirSync,
   renameSync,
@@ -49,27 +48,20 @@ const remove =
   (folder) =>
     rmSync(join(folder, path), { recursive: true });
 
-const damages: readonly [
-  what: string,
-  damage: Damage,
-  said: RegExp,
-  remedy: "replay" | "restore",
-][] = [
-  ["its tables gone", remove("clickhouse"), /clickhouse lost rows: of 5 .* -- replay/, "replay"],
-  ["broken parts", breakParts, /clickhouse has broken parts.* -- replay/, "replay"],
-  ["its log gone", remove("log"), /log lost events: .* -- restore/, "restore"],
-  ["PG_VERSION gone", remove("postgres/PG_VERSION"), /no complete postgres.*restore/, "restore"],
+const damages: readonly [what: string, damage: Damage, said: RegExp][] = [
+  ["its tables gone", remove("clickhouse"), /clickhouse lost rows: of 5 .* -- replay/],
+  ["broken parts", breakParts, /clickhouse has broken parts.* -- replay/],
+  ["its log gone", remove("log"), /log lost events: .* -- restore/],
+  ["PG_VERSION gone", remove("postgres/PG_VERSION"), /no complete postgres.*restore/],
   [
     "its log and its tables gone",
     (folder) => ["log", "clickhouse"].forEach((one) => remove(one)(folder)),
     /log is empty, and .* says that events were taken.* -- restore/,
-    "restore",
   ],
   [
     "a log that is no log",
     (folder) => writeFileSync(join(folder, "log", "data.mdb"), "x".repeat(100_000)),
     /log cannot be opened .* -- restore/,
-    "restore",
   ],
 ];
 
@@ -102,21 +94,34 @@ describe("An installation that lost rows", function suite() {
   });
   after(() => rmSync(root, { recursive: true, maxRetries: 5 }));
 
-  for (const [what, damage, said, remedy] of damages) {
-    it(`should be refused with ${what}, and be whole again after a ${remedy}`, async () => {
-      const folder = mkdtempSync(join(root, "damaged-"));
-      cpSync(whole, folder, { recursive: true });
-      damage(folder);
-      const refused = await refusal(folder);
+  for (const [what, damage, said] of damages) {
+    it(`should be refused with ${what}, and name the command that helps`, async () => {
+      const refused = await refusal(damaged(damage));
       expect(refused.said).to.match(said);
       expect(refused.said).to.not.contain("    at ");
       expect(refused.code).to.equal(1);
-      const mended = remedy === "replay" ? await replay(folder) : await restore(folder);
-      child = startService(mended, port);
+    });
+  }
+
+  const remedies = [
+    ["replay", breakParts, replay],
+    ["restore", remove("log"), restore],
+  ] as const;
+  for (const [command, damage, mend] of remedies) {
+    it(`should be whole again after a ${command}`, async () => {
+      child = startService(await mend(damaged(damage)), port);
       await whenReady(child, port);
       await whenBooked(merchant);
       expect(await soldAmounts(merchant)).to.eql(sold);
     });
+  }
+
+  /** @returns a copy of the whole one, damaged */
+  function damaged(damage: Damage): string {
+    const folder = mkdtempSync(join(root, "damaged-"));
+    cpSync(whole, folder, { recursive: true });
+    damage(folder);
+    return folder;
   }
 
   /** The journal is written behind the figures. */
@@ -138,17 +143,16 @@ describe("An installation that lost rows", function suite() {
   }
 
   async function replay(folder: string): Promise<string> {
-    const tables = join(folder, "clickhouse");
-    if (existsSync(tables)) renameSync(tables, join(root, `away-${Date.now()}`));
+    renameSync(join(folder, "clickhouse"), join(root, "away"));
     const replayed = await runCommand(folder, ["replay"]);
     expect(replayed.code, replayed.reported).to.equal(0);
     return folder;
   }
 
-  async function restore(damaged: string): Promise<string> {
+  async function restore(old: string): Promise<string> {
     const folder = mkdtempSync(join(root, "restored-"));
-    cpSync(join(damaged, "vault.key"), join(folder, "vault.key"));
-    cpSync(join(damaged, "admin.token"), join(folder, "admin.token"));
+    cpSync(join(old, "vault.key"), join(folder, "vault.key"));
+    cpSync(join(old, "admin.token"), join(folder, "admin.token"));
     const from = join(backups, readdirSync(backups).sort().at(-1) ?? "");
     const restored = await runCommand(folder, ["restore", "--from", from]);
     expect(restored.code, restored.reported).to.equal(0);

@@ -128,6 +128,8 @@ describe("A newcomer", () => {
     ["ops replay --from 2026-11-01T00:00", 2, "is no time in UTC; for example 2026-11-01"],
     ["ops replay --from 2026-02-30", 2, "is no time in UTC; for example 2026-11-01"],
     ["ops audit --from x", 2, "audit takes no --from.\nnpm run ops -- audit"],
+    ["ops audit --fast", 2, "npm run ops -- audit"],
+    ["ops", 2, "npm run ops -- audit"],
   ];
   it("should be answered by the program which words there are", async function answered() {
     this.timeout(60_000);

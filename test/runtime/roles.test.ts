@@ -6,37 +6,29 @@ import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
-import * as fc from "fast-check";
 import { WebSocket } from "ws";
 import { limits } from "../../config.js";
 import { Proxy } from "../chaos/proxy.js";
-import { rejection } from "../harness/promises.js";
+import { rejection, until } from "../harness/promises.js";
 import { bundledQuotes } from "../model/bundled-quotes.js";
 import { expectFigures } from "../model/compare/compare.js";
 import type { ModelEvent } from "../model/facts.js";
 import { figuresOf } from "../model/figures.js";
 import { at, list, must, number, text } from "../model/readers/json.js";
-import {
-  type Merchant,
-  openMerchant,
-  readPages,
-  send,
-  sentByWebhook,
-  whenBooked,
-} from "../model/merchant.js";
-import { portfolios } from "../model/stories/portfolio.js";
-import { dayMs, secondMs, type Sent } from "../model/stories/story.js";
+import { type Merchant, openMerchant, readPages, send, whenBooked } from "../model/merchant.js";
+import { largestPortfolio } from "../model/stories/largest-portfolio.js";
+import { dayMs, secondMs } from "../model/stories/story.js";
 import { openPostgres } from "../../postgres/open.js";
 import { testLogger } from "../harness/stores.js";
 import { needServers, needTime } from "../harness/real-servers.js";
 import { Installation, type RoleProcess } from "../harness/role-processes.js";
-import { roleNames } from "../../start.js";
 
 const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
 /** `docs/definitions.md`, Keys: how soon every process refuses a revoked key. */
 const revocationSeenMs = 5_000;
 /** Keyed by payment: of so many, every process that books has some. */
 const salesPerRound = 20;
+const logging = { LOG_LEVEL: "info" };
 
 describe("The roles apart", function suite() {
   this.timeout(300_000);
@@ -56,9 +48,9 @@ describe("The roles apart", function suite() {
       installation.start("ingest"),
     ]);
     const [secondIngest, secondApi, secondProcessors] = await Promise.all([
-      installation.start("ingest"),
-      installation.start("api"),
-      installation.start("processors"),
+      installation.start("ingest", logging),
+      installation.start("api", logging),
+      installation.start("processors", logging),
     ]);
     ingest = [firstIngest, secondIngest];
     api = [firstApi, secondApi];
@@ -86,7 +78,7 @@ describe("The roles apart", function suite() {
     await expectModelThough(async () => {
       for (const index of [0, 1] as const) {
         const { child } = processors[index];
-        processors[index] = await installation.start("processors", {}, next);
+        processors[index] = await installation.start("processors", logging, next);
         child.kill("SIGTERM");
         await once(child, "exit");
         expect(child.exitCode).to.equal(0);
@@ -98,7 +90,7 @@ describe("The roles apart", function suite() {
   async function expectModelThough(disturb: () => Promise<void>): Promise<void> {
     const merchant = await newMerchant();
     const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 1_000_000);
-    const events = largestPortfolio(seed);
+    const events = largestPortfolio(end, seed);
     const sockets = await Promise.all(api.map((one) => listen(one, merchant.key)));
     const reported: ModelEvent[] = [];
     const waiting = [...events];
@@ -238,7 +230,7 @@ describe("The roles apart", function suite() {
   it("should take events while ClickHouse is away, also from a start on", async () => {
     const merchant = await newMerchant();
     const late = await installation.start("ingest", { CLICKHOUSE_URL: "http://127.0.0.1:1" });
-    const [event] = largestPortfolio(1);
+    const [event] = largestPortfolio(end, 1);
     await send(via(merchant, late), must(event ?? null, "an event"));
     await whenBooked(merchant);
     late.child.kill("SIGTERM");
@@ -257,14 +249,6 @@ describe("The roles apart", function suite() {
     await postgres.close();
   });
 
-  for (const role of roleNames) {
-    it(`should stop ${role} in order at Ctrl-C under npm start`, async () => {
-      const npm = await installation.startByNpm(role);
-      expect(await npm.ctrlC()).to.equal(0);
-      expect(npm.logged()).to.match(/"msg":"stopping"[^]*"msg":"stopped"/);
-    });
-  }
-
   it("should leave nothing behind when it is asked to stop amid its start", async () => {
     const postgres = await openPostgres({ url: installation.postgres.url }, testLogger);
     const running = async (): Promise<number> =>
@@ -279,11 +263,15 @@ describe("The roles apart", function suite() {
     await postgres.close();
   });
 
-  it("should stop in good order when asked to, each by itself", async () => {
-    for (const { child } of [...ingest, ...processors, ...api]) {
-      const exited = once(child, "exit");
-      child.kill("SIGTERM");
-      expect((await exited)[0]).to.equal(0);
+  it("should stop in good order at SIGTERM, and at Ctrl-C, which npm sends twice", async () => {
+    for (const [asked, interrupted] of [ingest, processors, api]) {
+      const ended = [asked, interrupted].map(({ child }) => once(child, "close"));
+      asked.child.kill("SIGTERM");
+      interrupted.child.kill("SIGINT");
+      await until(() => interrupted.logged().includes('"msg":"stopping"'));
+      interrupted.child.kill("SIGINT");
+      for (const one of ended) expect((await one)[0]).to.equal(0);
+      expect(interrupted.logged()).to.match(/"msg":"stopping"[^]*"msg":"stopped"/);
     }
   });
 });
@@ -406,7 +394,7 @@ async function listen(role: RoleProcess, key: string, after?: string): Promise<L
   const closed = once(socket, "close").then(([code]) => Number(code));
   await once(socket, "open");
   /** @param missing what has still to come */
-  const until = async (missing: () => readonly unknown[]) => {
+  const whenNothing = async (missing: () => readonly unknown[]) => {
     for (let tries = 0; missing().length > 0; tries += 1) {
       if (tries > 600) throw new Error(`never came: ${JSON.stringify(missing())}`);
       await pause(50);
@@ -415,8 +403,9 @@ async function listen(role: RoleProcess, key: string, after?: string): Promise<L
   return {
     messages,
     closed,
-    hasMessages: (count) => until(() => Array.from({ length: count - messages.length })),
-    hasSeen: (rows) => until(() => rows.filter((row) => !isSame(newestOf(messages, row), row))),
+    hasMessages: (count) => whenNothing(() => Array.from({ length: count - messages.length })),
+    hasSeen: (rows) =>
+      whenNothing(() => rows.filter((row) => !isSame(newestOf(messages, row), row))),
     close: () => socket.close(),
   };
 }
@@ -432,11 +421,4 @@ function newestOf(messages: readonly unknown[], row: unknown): unknown {
 function isSame(message: unknown, row: unknown): boolean {
   const fields = ["status", "gross_amount", "normalized_amount", "refunded_amount", "timestamp"];
   return fields.every((field) => at(message, field) === at(row, field));
-}
-
-/** Of several random ones, so that the load lasts. */
-function largestPortfolio(seed: number): readonly Sent[] {
-  const drawn = fc.sample(portfolios(end), { numRuns: 30, seed });
-  const reported = drawn.map(({ deliveries }) => sentByWebhook(deliveries));
-  return reported.sort((a, b) => b.length - a.length)[0] ?? [];
 }
