@@ -15,11 +15,10 @@ import type { Cursors } from "../reading/cursors.js";
 import { formatOf, refusePages } from "../exports/formats.js";
 import type { Exports } from "../exports/send.js";
 import { tables } from "../exports/tables.js";
-import { readMovements } from "../reading/movement-reading.js";
 import { readAllMrrChanges, readMrrChanges } from "./pages.js";
 import { type PinnedAsOf, openWalk } from "../reading/pages.js";
 import { type Reading, presentMrrChange, presentReadings } from "./presenter.js";
-import { type MrrRow, mrrQuery } from "../mrr/query.js";
+import { readMrr } from "../mrr/reading.js";
 import { clocksOf, completeText } from "../reading/reading.js";
 
 export function mrrChangesRoute(
@@ -115,7 +114,7 @@ async function read(
   asOf: PinnedAsOf,
   provider: string | undefined,
 ): Promise<Reading> {
-  const rows = await readMovements<MrrRow>(service.clickhouse, mrrQuery, asOf);
+  const rows = await readMrr(service.clickhouse, asOf);
   return {
     knownAt: asOf.knownAt,
     rows: rows.filter((row) => [undefined, row.provider].includes(provider)),

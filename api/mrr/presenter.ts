@@ -1,24 +1,19 @@
 /** The MRR metric (`definitions.md`, MRR), from sums by provider at two moments. */
 import type { MrrAnswer } from "./schema.js";
-import type { MrrRow } from "./query.js";
+import type { MrrPairRow } from "./query.js";
 import { mrrOf, percent, showMrr } from "../reading/amounts.js";
 
-/** @param then as of a month before; see `growthThen` */
-export function presentMrr(
-  now: readonly MrrRow[],
-  then: readonly Pick<MrrRow, "mrr">[],
-  currency: string,
-): MrrAnswer["data"] {
-  const current = sum(now.map((row) => mrrOf(row.mrr)));
-  const previous = sum(then.map((row) => mrrOf(row.mrr)));
+export function presentMrr(rows: readonly MrrPairRow[], currency: string): MrrAnswer["data"] {
+  const current = sum(rows.map((row) => mrrOf(row.mrr)));
+  const previous = sum(rows.map((row) => mrrOf(row.previous)));
   return {
     current_mrr: showMrr(current, currency),
     currency,
     growth_mom_pct: previous === 0n ? 0 : percent(current - previous, previous, 2),
     previous_mrr: showMrr(previous, currency),
-    active_subscribers: Number(sum(now.map((row) => BigInt(row.accounts)))),
+    active_subscribers: Number(sum(rows.map((row) => BigInt(row.accounts)))),
     breakdown_by_provider: Object.fromEntries(
-      now
+      rows
         .filter((row) => mrrOf(row.mrr) > 0n)
         .map((row) => [row.provider, showMrr(mrrOf(row.mrr), currency)]),
     ),

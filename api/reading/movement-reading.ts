@@ -20,7 +20,7 @@ export async function readMovements<Row>(
 }
 
 /** Whether all that was read before this call was known at `known_at`. */
-export async function isStored(clickhouse: Pick<ClickHouse, "rows">, asOf: AsOf): Promise<boolean> {
+async function isStored(clickhouse: Pick<ClickHouse, "rows">, asOf: AsOf): Promise<boolean> {
   if (asOf.knownAt === null) return true;
   const { sql, params } = learnedSinceQuery({ ...asOf, knownAt: asOf.knownAt });
   const learned = await clickhouse.rows(sql, params);

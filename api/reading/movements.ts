@@ -235,17 +235,30 @@ function correctionSources(asOf: AsOf): Source[] {
  * together left no movement (one takes another back); a revision may have moved what it replaces
  * to after `at`, and a country counts for all movements. The movements are asked too, since a
  * booking may be seen half: its changes after this query read them, its movements before.
+ *
+ * @param countries whether the figures tell countries apart
  */
-const touchedSql = [
-  { table: "subscription_changes", condition: `(${upToAt} OR revision > 1 OR country != '')` },
-  { table: "mrr_movements", condition: upToAt },
-]
-  .map(
-    ({ table, condition }) =>
-      `SELECT account FROM ${table} ` +
-      `WHERE ${tenantSql} AND ${condition} AND recorded_at > ${knownAtSql}`,
-  )
-  .join(" UNION ALL ");
+export function learnedAccountsSql({
+  tables = ["subscription_changes", "mrr_movements"],
+  countries,
+}: {
+  readonly tables?: readonly ("subscription_changes" | "mrr_movements")[];
+  readonly countries: boolean;
+}): string {
+  const touching = {
+    subscription_changes: `(${upToAt} OR revision > 1${countries ? " OR country != ''" : ""})`,
+    mrr_movements: upToAt,
+  };
+  return tables
+    .map(
+      (table) =>
+        `SELECT account FROM ${table} ` +
+        `WHERE ${tenantSql} AND ${touching[table]} AND recorded_at > ${knownAtSql}`,
+    )
+    .join(" UNION ALL ");
+}
+
+const touchedSql = learnedAccountsSql({ countries: true });
 
 /** The changes known at `known_at` of those accounts. */
 const knownTouchedSql = [

@@ -10,10 +10,11 @@ import { type MovementSeriesRow, movementSeriesQuery } from "../../api/movement-
 import {
   type MrrPartRow,
   type MrrRow,
+  learnedAccountsMax,
   mrrPairQuery,
   mrrPairs,
-  mrrQuery,
 } from "../../api/mrr/query.js";
+import { readMrr } from "../../api/mrr/reading.js";
 import type { Query } from "../../api/reading/query.js";
 import { type RevenueSumsRow, revenueQuery } from "../../api/revenue/query.js";
 import { type SkuRevenueRow, skuRevenueQuery } from "../../api/products/sku-revenue-query.js";
@@ -74,7 +75,7 @@ describe("the queries of the metrics and lists", () => {
         day("2026-11-20T00:00"),
       ];
       for (const at of moments) {
-        const rows = await rowsOf<MrrRow>(mrrQuery(asOf(tenant, at)));
+        const rows = await readMrr(clickhouse, asOf(tenant, at));
         const upToThen = movements.filter((movement) => movement.at <= at);
         for (const provider of ["stripe", "apple"]) {
           const row = rows.find((each) => each.provider === provider);
@@ -105,8 +106,14 @@ describe("the queries of the metrics and lists", () => {
       for (const [at, previousAt] of pairs.map(([one, other]) => [day(one), day(other)] as const)) {
         const sums = await rowsOf<MrrPartRow>(mrrPairQuery(asOf(tenant, at), previousAt));
         const rows = mrrPairs(sums, at, previousAt);
-        const now = await rowsOf<MrrRow>(mrrQuery(asOf(tenant, at)));
-        const previous = await rowsOf<MrrRow>(mrrQuery(asOf(tenant, previousAt)));
+        const summed = (moment: number) =>
+          rowsOf<MrrRow>({
+            sql: `SELECT provider, sum(mrr) AS mrr, toString(sum(accounts)) AS accounts
+              FROM mrr_movements WHERE workspace = {workspace:String} AND environment = 'live'
+                AND at <= fromUnixTimestamp64Milli({moment:Int64}, 'UTC') GROUP BY provider`,
+            params: { workspace: tenant.workspace, moment },
+          });
+        const [now, previous] = [await summed(at), await summed(previousAt)];
         const reported = (list: readonly MrrRow[], provider: string) =>
           list.find((row) => row.provider === provider) ?? { mrr: "0", accounts: "0" };
         for (const row of rows) {
@@ -170,11 +177,10 @@ describe("the queries of the metrics and lists", () => {
       const series = (interval: "day" | "quarter") => readSeries({ interval }, asOf(tenant, at));
       const cell = (query: object) => cellOf(query, catalogueOf([], tenant.workspace, "live"));
       const used: readonly [Query, string][] = [
-        [mrrQuery(asOf(tenant, at)), "by_month_and_sku"],
         [mrrPairQuery(asOf(tenant, at), day("2025-02-10T12:00")), "by_month_and_sku"],
-        [mrrQuery(asOf(tenant, day("2025-02-20T12:00"))), "by_month_and_sku"],
+        [mrrPairQuery(asOf(tenant, day("2025-02-20T12:00")), 0), "by_month_and_sku"],
         [cohortsQuery(asOf(tenant, at)), "by_vintage"],
-        [mrrQuery(asOf(tenant, at, at)), "by_month_and_sku"],
+        [mrrPairQuery(asOf(tenant, at, at), 0), "by_month_and_sku"],
         [skuSubscriptionsQuery(asOf(tenant, at)), "by_month_and_sku"],
         [movementKindsQuery(asOf(tenant, at), 0, cell({ provider: "apple" })), "by_month_and_sku"],
         [movementKindsQuery(asOf(tenant, at), 0, cell({ country: "US" })), "by_month"],
@@ -205,11 +211,10 @@ describe("the queries of the metrics and lists", () => {
     it("should show sums rounded once, growth of unrounded ones, and only active providers", () => {
       const shown = presentMrr(
         [
-          { provider: "apple", mrr: "0", accounts: "0" },
-          { provider: "google", mrr: "0.335", accounts: "1" },
-          { provider: "stripe", mrr: "0.665", accounts: "2" },
+          { provider: "apple", mrr: "0", accounts: "0", previous: "0.1" },
+          { provider: "google", mrr: "0.335", accounts: "1", previous: "0.2" },
+          { provider: "stripe", mrr: "0.665", accounts: "2", previous: "0" },
         ],
-        [{ mrr: "0.3" }],
         "USD",
       );
       expect(shown).to.deep.equal({
@@ -220,7 +225,10 @@ describe("the queries of the metrics and lists", () => {
         active_subscribers: 3,
         breakdown_by_provider: { google: 0.34, stripe: 0.67 },
       });
-      const none = presentMrr([{ provider: "stripe", mrr: "5", accounts: "1" }], [], "JPY");
+      const none = presentMrr(
+        [{ provider: "stripe", mrr: "5", accounts: "1", previous: "0" }],
+        "JPY",
+      );
       expect([none.growth_mom_pct, none.previous_mrr]).to.deep.equal([0, 0]);
     });
 
@@ -276,8 +284,8 @@ describe("the queries of the metrics and lists", () => {
         moved("d", friday, friday, "new", "100", 1),
       ]);
       const read = async (at: number, knownAt?: number) => {
-        const rows = await rowsOf<MrrRow>(mrrQuery(asOf(tenant, at, knownAt)));
-        const { current_mrr, active_subscribers } = presentMrr(rows, [], "USD");
+        const rows = await readMrr(clickhouse, asOf(tenant, at, knownAt));
+        const { current_mrr, active_subscribers } = presentMrr(rows, "USD");
         return [current_mrr, active_subscribers];
       };
       expect(await read(friday)).to.deep.equal([142, 4]);
@@ -295,8 +303,75 @@ describe("the queries of the metrics and lists", () => {
       await insertMovements(clickhouse, tenant, [
         { account: "a", at, recorded_at: at + 5, kind: "new", vintage: "2025-06-01", mrr: "10" },
       ]);
-      const rows = await rowsOf<MrrRow>(mrrQuery(asOf(tenant, at + dayMs, at)));
-      expect(presentMrr(rows, [], "USD").current_mrr).to.equal(0);
+      const rows = await readMrr(clickhouse, asOf(tenant, at + dayMs, at));
+      expect(presentMrr(rows, "USD").current_mrr).to.equal(0);
+    });
+
+    describe("known at a time since when of many accounts more was learned", () => {
+      const begun = day("2025-06-02T10:00");
+      const known = begun + dayMs;
+      const at = begun + 3 * dayMs;
+      /** Each begins with 5, and is known later to have been worth 7 since the second day. */
+      const changesOf = (account: string): TestChange[] => [
+        { account, change_id: "start", at: begun, recorded_at: begun, mrr: "5", phase: "started" },
+        { account, change_id: "rise", at: known, recorded_at: at, mrr: "7", phase: "changed" },
+      ];
+      const movementsOf = (account: string): TestMovement[] => [
+        { ...movement(account, begun, "new", "5"), accounts: 1 },
+        movement(account, at, "expansion", "2"),
+      ];
+      const movement = (account: string, recorded: number, kind: string, mrr: string) => ({
+        account,
+        at: recorded === begun ? begun : known,
+        recorded_at: recorded,
+        kind,
+        vintage: "2025-06-01",
+        mrr,
+      });
+      const names = (count: number) => Array.from({ length: count }, (_, number) => `a${number}`);
+
+      for (const count of [1, learnedAccountsMax, learnedAccountsMax + 1]) {
+        it(`should be what was known then of ${count}`, async () => {
+          const tenant = newTenant();
+          await insertChanges(clickhouse, tenant, names(count).flatMap(changesOf));
+          await insertMovements(clickhouse, tenant, names(count).flatMap(movementsOf));
+          const [then] = await readMrr(clickhouse, asOf(tenant, at, known));
+          expect([Number(then?.mrr), Number(then?.accounts)]).to.deep.equal([5 * count, count]);
+          const [now] = await readMrr(clickhouse, asOf(tenant, at));
+          expect([Number(now?.mrr), Number(now?.accounts)]).to.deep.equal([7 * count, count]);
+        });
+      }
+
+      for (const place of [1, 2, 3]) {
+        it(`should not change with what is booked after ${place} of its statements`, async () => {
+          const tenant = newTenant();
+          await insertChanges(clickhouse, tenant, changesOf("early"));
+          await insertMovements(clickhouse, tenant, movementsOf("early"));
+          for (const name of ["late", "never"]) {
+            await insertChanges(clickhouse, tenant, changesOf(name).slice(0, 1));
+            await insertMovements(clickhouse, tenant, movementsOf(name).slice(0, 1));
+          }
+          // One after the other, so that there is a moment between any two.
+          let statements = 0;
+          let before: Promise<unknown> = Promise.resolve();
+          const read = async <Row>(...words: Parameters<ClickHouse["rows"]>): Promise<Row[]> => {
+            const rows = await clickhouse.rows<Row>(...words);
+            statements += 1;
+            if (statements !== place) return rows;
+            await insertChanges(clickhouse, tenant, changesOf("late").slice(1));
+            await insertMovements(clickhouse, tenant, movementsOf("late").slice(1));
+            return rows;
+          };
+          const rows: ClickHouse["rows"] = <Row>(...words: Parameters<ClickHouse["rows"]>) => {
+            const one = before.then(() => read<Row>(...words));
+            before = one;
+            return one;
+          };
+          const [then] = await readMrr({ rows }, asOf(tenant, at, known));
+          expect(Number(then?.mrr)).to.equal(15);
+          expect(statements).to.equal(3);
+        });
+      }
     });
   });
 

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { readMovements } from "../../api/reading/movement-reading.js";
 import { sumMovementsSql } from "../../api/reading/movements.js";
-import { type MrrRow, mrrQuery } from "../../api/mrr/query.js";
+import { readMrr } from "../../api/mrr/reading.js";
 import { asOfParams } from "../../api/reading/query.js";
 import { areAllRight } from "../../audits/movements.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
@@ -66,7 +66,7 @@ describe("MRR as it was known", () => {
     for (let order = 1; order <= events; order += 1) {
       const asOf = { workspace, environment: "live", at: happened + second * 1000 } as const;
       const knownAt = received + order * 1000;
-      const rows = await readMovements<MrrRow>(clickhouse, mrrQuery, { ...asOf, knownAt });
+      const rows = await readMrr(clickhouse, { ...asOf, knownAt });
       read.push(rows.reduce((sum, { mrr }) => sum + Number(mrr), 0));
     }
     return read;
