@@ -49,7 +49,7 @@ export function textArray(values: readonly string[]): string {
 
 /** ms since 1970 as `YYYY-MM-DD hh:mm:ss.SSS` in UTC, as DateTime64(3) is written and read. */
 export function clickhouseTime(at: number): string {
-  return new Date(at).toISOString().replace("T", " ").replace("Z", "");
+  return new Date(at).toISOString().slice(0, -1).replace("T", " ");
 }
 
 /** The other way round. */

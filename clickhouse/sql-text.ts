@@ -55,8 +55,9 @@ export function* partsOf<Row extends object>(
 function* textsOf(structure: string, rows: readonly object[]): Generator<string> {
   const names = columnNames(structure);
   for (const row of rows) {
-    const values: unknown[] = names.map((name) => Reflect.get(row, name));
-    yield JSON.stringify(values, digitsKept);
+    const values: unknown[] = names.map((name) => digitsKept(name, Reflect.get(row, name)));
+    // Twice as fast without a function that is called for every value.
+    yield values.some(Array.isArray) ? JSON.stringify(values, digitsKept) : JSON.stringify(values);
   }
 }
 

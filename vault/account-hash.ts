@@ -4,6 +4,7 @@
  * a rotation of the vault key, because accounts must keep their names for ever.
  */
 import { createHmac, createSecretKey } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import { base62 } from "../schemas/base62.js";
 import type { Environment, RawEventMeta } from "../schemas/records/records.js";
 import type { Postgres } from "../postgres/postgres.js";
@@ -30,14 +31,21 @@ export function rawKey(
 /** 184 bits need 31 characters; 186 would be the most that fit in 32. */
 const hashBytes = 23;
 const hashLength = 32;
+/** The events of one purchase come together and name the same account and payment. */
+const recentMax = 5_000;
 
 export async function accountHasher(postgres: Postgres, vault: Vault): Promise<HashAccount> {
   const key = createSecretKey(await accountKey(postgres, vault));
+  const recent = new LRUCache<string, string>({ max: recentMax });
   return (workspace, environment, provider, account) => {
     const parts = [workspace, environment, provider, account];
     const text = parts.map((part) => `${part.length}:${part}`).join("");
+    const known = recent.get(text);
+    if (known !== undefined) return known;
     const digest = createHmac("sha256", key).update(text).digest();
-    return base62(digest.subarray(0, hashBytes)).padStart(hashLength, "0");
+    const hash = base62(digest.subarray(0, hashBytes)).padStart(hashLength, "0");
+    recent.set(text, hash);
+    return hash;
   };
 }
 

@@ -9,9 +9,9 @@
 import { LRUCache } from "lru-cache";
 import {
   type Topic,
-  factRecords,
+  factReceipts,
   incompleteRecords,
-  rawEventCodec,
+  readRawEventMeta,
   topics,
 } from "../schemas/records/records.js";
 import { Backlog, type ReadableLog, type Waits } from "./backlog.js";
@@ -142,16 +142,16 @@ class ReportedMoments {
 }
 
 function rawWaits({ value }: LogRecord): Waits {
-  return { receivedAt: rawEventCodec.decode(value).meta.received_at };
+  return { receivedAt: readRawEventMeta(value).meta.received_at };
 }
 
 function factWaits({ value }: LogRecord): Waits {
-  const { received_at: receivedAt, workspace } = factRecords.decode(value);
+  const { received_at: receivedAt, workspace } = factReceipts.decode(value);
   return { receivedAt, workspace };
 }
 
 function incompleteWaits({ value }: LogRecord): Waits {
   const { step, received_at: receivedAt, raw } = incompleteRecords.decode(value);
   if (step !== "complete") return { receivedAt: Number.POSITIVE_INFINITY };
-  return { receivedAt, workspace: rawEventCodec.decode(raw).meta.workspace };
+  return { receivedAt, workspace: readRawEventMeta(raw).meta.workspace };
 }

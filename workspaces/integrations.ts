@@ -57,16 +57,13 @@ export function openIntegrations(options: {
     async byToken(token) {
       const found = await cache.get(hashToken(token).toString("base64"));
       if (found === null) return null;
-      const { current, previous, ...integration } = found;
-      const counting = previous.filter(({ validUntil }) => validUntil > now());
+      const counting = found.previous.filter(({ validUntil }) => validUntil > now());
+      if (counting.length === 0) return found.integration;
       const old = counting.map(({ credentials }) => credentials);
-      return { ...integration, credentials: [current, ...old] };
+      return { ...found.integration, credentials: [...found.integration.credentials, ...old] };
     },
     async byId(id) {
-      const found = await cacheById.get(id);
-      if (found === null) return null;
-      const { current, previous: _previous, ...integration } = found;
-      return { ...integration, credentials: [current] };
+      return (await cacheById.get(id))?.integration ?? null;
     },
     forget() {
       cache.clear();
@@ -101,8 +98,9 @@ export async function hadIntegration(
   return rows.length > 0;
 }
 
-interface Found extends Omit<Integration, "credentials"> {
-  readonly current: unknown;
+interface Found {
+  /** With its current credentials only. */
+  readonly integration: Integration;
   readonly previous: readonly PreviousCredentials[];
 }
 
@@ -124,12 +122,9 @@ async function findIntegration(
   );
   if (row === undefined) return null;
   const { id, workspace, provider, environment } = row;
+  const current: unknown = JSON.parse(openSecret(vault, id, "credentials", row.credentials_sealed));
   return {
-    id,
-    workspace,
-    provider,
-    environment,
-    current: JSON.parse(openSecret(vault, id, "credentials", row.credentials_sealed)),
+    integration: { id, workspace, provider, environment, credentials: [current] },
     previous: openPrevious(vault, id, row),
   };
 }

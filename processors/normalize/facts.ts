@@ -59,7 +59,7 @@ export function completeFacts(decoded: readonly DecodedFact[], by: Completion): 
       happened_at: happenedAt,
       base_currency: by.baseCurrency,
       replay: (by.meta.first_received_at ?? null) !== null,
-      backfill: false,
+      backfill: by.meta.form === "history",
       quote: conversion.quote,
       body: bookable(body, by.hashAccount),
     });

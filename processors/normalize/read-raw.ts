@@ -121,9 +121,7 @@ export async function conclude(
   const asksOptional =
     (await mayBeAnswered(service, opened.provider, event)) &&
     hasNewQuestions(service, opened, meta.environment, answers);
-  const backfill = event.form === "history";
-  const facts = completed.facts.map((fact) => ({ ...fact, backfill }));
-  return { ...seen, kind: "facts", facts, asksOptional };
+  return { ...seen, kind: "facts", facts: completed.facts, asksOptional };
 }
 
 /** The provider's own flag decides, where only its answers report it (`definitions.md`). */

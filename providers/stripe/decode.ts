@@ -82,16 +82,31 @@ const envelopeShape = compiled(
     created: field.time,
     api_version: z.string().nullish(),
     account: z.string().nullish(),
-    data: z.object({ object: anyObject, previous_attributes: anyObject.nullish() }),
+    data: z.object({
+      object: anyObject.transform(inNamesOfToday),
+      previous_attributes: anyObject.nullish(),
+    }),
   }),
 );
+
+/** Normalizing an event asks for it four times, of one body. */
+const envelopes = new WeakMap<object, ReturnType<typeof envelopeShape.safeParse>>();
+
+function readEnvelope(body: unknown) {
+  if (typeof body !== "object" || body === null) return envelopeShape.safeParse(body);
+  const known = envelopes.get(body);
+  if (known !== undefined) return known;
+  const read = envelopeShape.safeParse(body);
+  envelopes.set(body, read);
+  return read;
+}
 
 export function decode(body: unknown, known?: Known): Decoded {
   const answers = known?.answers ?? new Map<string, unknown>();
   if (isThin(body)) {
     return rejected("thin_event", "Choose the payload style “snapshot” for this event destination");
   }
-  const envelope = envelopeShape.safeParse(body);
+  const envelope = readEnvelope(body);
   if (!envelope.success) return malformed(envelope.error);
   const { type, created: at, api_version: apiVersion = null, data } = envelope.data;
   const account = envelope.data.account ?? null;
@@ -99,7 +114,7 @@ export function decode(body: unknown, known?: Known): Decoded {
   const read = readers.get(type);
   if (read === undefined) return ignored(`events of type ${type} report no money and no MRR`);
   const previous = data.previous_attributes ?? {};
-  const object = withAnswers(inNamesOfToday(data.object), answers);
+  const object = withAnswers(data.object, answers);
   const about = { type, at, apiVersion, account };
   const reported = read({ ...about, object, previous, kept, answers });
   const named = [...productsIn(object), ...productsIn([...answers.values()])];
@@ -112,16 +127,16 @@ export function decode(body: unknown, known?: Known): Decoded {
 }
 
 export function asks(body: unknown, known: Known): Question[] {
-  const envelope = envelopeShape.safeParse(body);
+  const envelope = readEnvelope(body);
   if (!envelope.success || !readers.has(envelope.data.type)) return [];
   const { type, account, data } = envelope.data;
   const own = { ...known, kept: keptIn(account, known.kept) };
-  return asksOf({ type, account: account ?? null }, inNamesOfToday(data.object), own);
+  return asksOf({ type, account: account ?? null }, data.object, own);
 }
 
 /** Discounts and coupons, which subscriptions of recent API versions name by id only. */
 export function keeps(body: unknown): KeptObject[] {
-  const envelope = envelopeShape.safeParse(body);
+  const envelope = readEnvelope(body);
   if (!envelope.success) return [];
   const { type, account, created, data } = envelope.data;
   return keptDiscounts(type, data.object, created).map((kept) => ({
@@ -132,10 +147,10 @@ export function keeps(body: unknown): KeptObject[] {
 }
 
 export function needs(body: unknown): string[] {
-  const envelope = envelopeShape.safeParse(body);
+  const envelope = readEnvelope(body);
   if (!envelope.success || !envelope.data.type.startsWith("customer.subscription.")) return [];
   const { account, data } = envelope.data;
-  return neededBySubscription(inNamesOfToday(data.object)).map((id) => nameIn(account, id));
+  return neededBySubscription(data.object).map((id) => nameIn(account, id));
 }
 
 /** Merchants choose the ids of their coupons: each connected account has its own `SUMMER`. */

@@ -27,14 +27,15 @@ const renames: Readonly<Record<string, readonly (readonly [string, (old: Renamed
 
 export function inNamesOfToday(object: Renamed): Renamed {
   const kind = typeof object.object === "string" ? object.object : "";
+  // A sender may call it "constructor".
   const known = Object.hasOwn(renames, kind) ? renames[kind] : undefined;
+  const reform = Object.hasOwn(reformed, kind) ? reformed[kind] : undefined;
+  if (known === undefined && reform === undefined) return object;
   const added = (known ?? []).flatMap(([name, from]) => {
     const value = object[name] ?? from(object);
     return value === undefined ? [] : [[name, value] as const];
   });
   const renamed = { ...object, ...Object.fromEntries(added) };
-  // A sender may call it "constructor".
-  const reform = Object.hasOwn(reformed, kind) ? reformed[kind] : undefined;
   return { ...renamed, ...reform?.(renamed) };
 }
 

@@ -6,6 +6,7 @@
  * is a `number` of milliseconds since 1970, an optional value is `null`, a union of records is
  * wrapped by the record's name: `{ Payment: {…} }`.
  */
+import assert from "node:assert";
 import avsc from "avsc";
 
 interface AvroField {
@@ -75,6 +76,23 @@ export function codec<const S>(schema: S): Codec<Avro<S>> {
     fromText: (text) => type.fromString(text) as Avro<S>,
   };
   // oxlint-enable typescript/no-unsafe-type-assertion
+}
+
+/** Reads some fields of a record and skips the others, which takes a fraction of the time. */
+export function fieldsReader<T extends object, const K extends keyof T & string>(
+  { type }: Codec<T>,
+  ...names: readonly K[]
+): (bytes: Buffer) => Pick<T, K> {
+  assert(type instanceof avsc.types.RecordType);
+  const fields = type.fields.filter(({ name }) => names.some((wanted) => wanted === name));
+  const schema = fields.map(({ name, type: of }) => ({
+    name,
+    type: of.schema({ exportAttrs: true }),
+  }));
+  const reader = typeOf({ type: "record", name: type.name, fields: schema });
+  const resolver = reader.createResolver(type);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return (bytes) => reader.fromBuffer(bytes, resolver) as Pick<T, K>;
 }
 
 /**

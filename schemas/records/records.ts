@@ -2,7 +2,7 @@
  * The records on the log's topics: the contract between the processes and with data teams.
  * Field names are snake_case because consumers outside TypeScript read them too.
  */
-import { type Avro, codec } from "./avro.js";
+import { type Avro, codec, fieldsReader } from "./avro.js";
 import { selfDescribing } from "./single-object.js";
 
 const timestamp = { type: "long", logicalType: "timestamp-millis" } as const;
@@ -565,6 +565,7 @@ export type Reject = Avro<typeof rejectSchema>;
 
 export const rawEventMetaCodec = codec(rawEventMetaSchema);
 export const rawEventCodec = codec(rawEventSchema);
+export const readRawEventMeta = fieldsReader(rawEventCodec, "meta");
 export const factCodec = codec(factSchema);
 export const transactionCodec = codec(transactionSchema);
 export const movementCodec = codec(movementSchema);
@@ -572,4 +573,9 @@ export const rejectCodec = codec(rejectSchema);
 
 /** As they lie on the log, where another version of the service may meet them. */
 export const factRecords = selfDescribing(factCodec);
+/** Only when a fact's event was received, and whose it is. */
+export const factReceipts = selfDescribing({
+  ...factCodec,
+  decode: fieldsReader(factCodec, "workspace", "received_at"),
+});
 export const incompleteRecords = selfDescribing(codec(incompleteSchema));

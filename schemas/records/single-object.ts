@@ -15,7 +15,10 @@ class WrittenByAnotherVersion extends Error {
   override readonly name = "WrittenByAnotherVersion";
 }
 
-export function selfDescribing<T>(codec: Codec<T>): Pick<Codec<T>, "encode" | "decode"> {
+/** @typeParam Read of what is written, all or some fields */
+export function selfDescribing<Written, Read>(
+  codec: Pick<Codec<Written>, "type" | "encode"> & Pick<Codec<Read>, "decode">,
+): Pick<Codec<Written>, "encode"> & Pick<Codec<Read>, "decode"> {
   const head = Buffer.alloc(headBytes, marker);
   head.writeBigUInt64LE(fingerprintOf(codec.type), marker.length);
   return {
